@@ -1,0 +1,56 @@
+# make run, make test: each works from nothing but Python 3.11 or newer.
+PYTHON ?= python3
+PORT   ?= 8501
+ARGS   ?=
+
+BIN  := .venv/bin
+PIP  := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+LOCK := $(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 \
+        --generate-hashes --no-header --no-emit-index-url --no-emit-find-links $(UPGRADE)
+
+.DEFAULT_GOAL := help
+.PHONY: help run test bench lock clean
+.DELETE_ON_ERROR:
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
+
+run: .venv/run.stamp  ## start the app on http://localhost:8501 (PORT=..., ARGS="--server.address ...")
+	$(BIN)/python -m streamlit run app.py --server.port $(PORT) $(ARGS)
+
+test: .venv/test.stamp  ## lint, type check and all tests (ARGS="tests/pages -x")
+	$(BIN)/python -m tests.browser.chromium
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy abcdp_core ui pages app.py
+	$(BIN)/python -m pytest $(ARGS)
+
+bench: .venv/run.stamp  ## measure speed
+	$(BIN)/python -m benchmarks $(ARGS)
+
+lock: .venv/python.stamp  ## remake both lock files (UPGRADE=--upgrade for newest versions)
+	$(PIP) "uv>=0.9,<1"
+	$(LOCK) requirements.txt --output-file requirements.lock
+	$(LOCK) requirements-test.txt --constraints requirements.lock --output-file requirements-test.lock
+
+clean:  ## remove the environment and everything made by tools
+	rm -rf .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache build *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A stamp is newer than the lock files it was installed from, so nothing is installed twice.
+.venv/python.stamp:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo "Python 3.11 or newer is needed, as in: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@$(PYTHON) -m venv .venv || \
+	  { echo "Python cannot make an environment; on Debian: apt-get install python3-venv"; exit 1; }
+	@touch $@
+
+.venv/run.stamp: requirements.lock | .venv/python.stamp
+	@echo "Installing what the app needs: about a minute, once."
+	$(PIP) --require-hashes -r requirements.lock
+	@touch $@
+
+.venv/test.stamp: requirements-test.lock .venv/run.stamp
+	@echo "Installing what the tests need: under a minute, once."
+	$(PIP) --require-hashes -r requirements.lock -r requirements-test.lock
+	@touch $@
