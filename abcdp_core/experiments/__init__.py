@@ -1,0 +1,81 @@
+"""Experiments: one study per module here, found by scanning.
+
+A module provides what :class:`Experiment` names; its docstring is the theory its page shows.
+``tasks`` are plain data, about half a second of
+work each; ``work`` turns one into tables; ``collect`` turns the tables of all (or, while a run is
+still going, some) tasks into a result; ``figures`` draws a result from nothing but itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, cast
+
+import plotly.graph_objects as go
+
+from abcdp_core import registry
+from abcdp_core.parameters import ParameterError
+from abcdp_core.parameters import Params as BaseParams
+from abcdp_core.results import Result, Tables
+
+
+class Experiment(Protocol):
+    """What a module in this folder provides.
+
+    Attributes:
+        EXPERIMENT: its name.
+        TITLE: the question in a few words.
+        Params: its parameters.
+        PRESETS: name -> parameters; a paper's figure goes by paper and number.
+        COLUMNS: table -> names of its columns.
+    """
+
+    EXPERIMENT: str
+    TITLE: str
+    Params: type[BaseParams]
+    PRESETS: dict[str, BaseParams]
+    COLUMNS: dict[str, tuple[str, ...]]
+
+    def tasks(self, params: BaseParams, seed: int) -> list[Any]:
+        """The work to be done, as frozen dataclasses of plain values."""
+        ...
+
+    def work(self, task: Any) -> Tables:
+        """Do one task."""
+        ...
+
+    def collect(self, params: BaseParams, rows: Tables) -> Result:
+        """The result so far, from the rows of all finished tasks in the tasks' order."""
+        ...
+
+    def figures(self, result: Result) -> dict[str, go.Figure]:
+        """Figures of a result, the main one first."""
+        ...
+
+
+def names() -> list[str]:
+    """Names of all experiments."""
+    return list(registry.scan(__name__, "EXPERIMENT"))
+
+
+def load(name: str) -> Experiment:
+    """The experiment called ``name``.
+
+    Raises:
+        ParameterError: there is none of that name.
+    """
+    found = registry.scan(__name__, "EXPERIMENT")
+    if name not in found:
+        raise ParameterError(f"experiment = {name}: must be one of {', '.join(found)}.")
+    return cast(Experiment, found[name])
+
+
+def preset(experiment: Experiment, name: str) -> BaseParams:
+    """The parameters of a preset.
+
+    Raises:
+        ParameterError: the experiment has none of that name.
+    """
+    if name not in experiment.PRESETS:
+        known = ", ".join(experiment.PRESETS) or "none"
+        raise ParameterError(f"preset = {name}: {experiment.EXPERIMENT} has {known}.")
+    return experiment.PRESETS[name]

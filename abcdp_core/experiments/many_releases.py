@@ -1,0 +1,154 @@
+r"""How much does one release depend on its noise?
+
+A single private release is one draw of the noise. Here the same data go through the same pool many
+times, each with its own noise, so the spread between releases is the privacy noise and nothing
+else. *Only one of them may be made in practice*: every release costs its own budget, so
+$k$ of them cost $k\,\epsilon_{total}$.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from abcdp_core import figures as fig
+from abcdp_core import simulators, summaries
+from abcdp_core.experiments import posterior
+from abcdp_core.mechanisms import sparse_vector
+from abcdp_core.parameters import Parameter
+from abcdp_core.parameters import Params as BaseParams
+from abcdp_core.results import Result, Tables
+from abcdp_core.streams import generator
+
+EXPERIMENT = "many-releases"
+TITLE = "Thirty releases of the same data"
+COLUMNS = {
+    "main": ("release_number", "sample", "parameter", "value", "weight"),
+    "errors": ("release_number", "accepted", "mse", "mae"),
+}
+
+RELEASES = Parameter(
+    kind="integer",
+    label="Releases",
+    help="How many times the noise is drawn anew.",
+    low=1,
+    high=200,
+    steps=(1, 2, 5, 10, 20, 30, 50, 100, 200),
+)
+
+
+@dataclass(frozen=True)
+class Params(posterior.Params):
+    """A release's parameters, and how many of them; ``noise`` is the number of the first."""
+
+    releases: int = RELEASES.field(30)
+
+
+PRESETS: dict[str, BaseParams] = {}
+
+
+@dataclass(frozen=True)
+class Task:
+    """All releases: each takes a millisecond."""
+
+    params: Params
+    seed: int
+
+
+def tasks(params: Params, seed: int) -> list[Task]:
+    """A single task."""
+    return [Task(params, seed)]
+
+
+def work(task: Task) -> Tables:
+    """Release the same data again and again."""
+    params = task.params
+    comparison = posterior.comparison_of(params, task.seed)
+    setting = params.setting(comparison)
+    source = simulators.load(params.scenario)
+    samples, errors = [], []
+    for number in range(params.noise, params.noise + params.releases):
+        rng = generator(task.seed, "noise", 0, number)
+        release, _ = sparse_vector.release(comparison, setting, rng)
+        chosen = comparison.theta[release.indices]
+        samples.append((number, release, chosen))
+        mean = source.PRIOR_MEAN
+        if len(chosen):
+            mean = summaries.weighted_mean(chosen, release.weights)
+        errors.append((number, len(chosen), *summaries.errors(mean, source.TRUTH)))
+    names = list(source.AXES)
+    main = pd.DataFrame(
+        {
+            "release_number": np.repeat([s[0] for s in samples], [s[2].size for s in samples]),
+            "sample": np.concatenate([np.repeat(s[1].indices, len(names)) for s in samples]),
+            "parameter": np.concatenate([np.tile(names, len(s[2])) for s in samples]),
+            "value": np.concatenate([s[2].ravel() for s in samples]),
+            "weight": np.concatenate([np.repeat(s[1].weights, len(names)) for s in samples]),
+        }
+    )
+    return {"main": main, "errors": pd.DataFrame(errors, columns=list(COLUMNS["errors"]))}
+
+
+def collect(params: Params, rows: Tables) -> Result:
+    """The result of the one task."""
+    errors = rows["errors"]
+    low, high = np.quantile(errors.mae, [0.05, 0.95])
+    single = posterior.privacy_of(params)
+    return Result(
+        experiment=EXPERIMENT,
+        params=params,
+        tables=rows,
+        summary=f"Over {len(errors)} releases of the same data the mean absolute error of the "
+        f"posterior mean is {errors.mae.median():.3g} in the median; 90 % lie between {low:.3g} "
+        f"and {high:.3g}. {_accepted(errors.accepted, params.c)}",
+        privacy=f"{single} All {len(errors)} together would cost "
+        f"{len(errors) * params.epsilon_total:g}.",
+        event=posterior.event_of(params),
+    )
+
+
+def _accepted(accepted: pd.Series[int], c: int) -> str:
+    if accepted.min() == c:
+        return f"Each accepted c = {c} draws."
+    return f"They accepted {accepted.min()} to {accepted.max()} draws of the c = {c} allowed."
+
+
+def figures(result: Result) -> dict[str, go.Figure]:
+    """Distribution functions of all releases, a panel per parameter."""
+    params = cast(Params, result.params)
+    source = simulators.load(params.scenario)
+    names = list(source.AXES)
+    groups = dict(list(result.tables["main"].groupby("parameter")))
+    traces = []
+    for row, (name, truth) in enumerate(zip(names, source.TRUTH, strict=True)):
+        part = groups.get(name)
+        if part is not None:
+            traces.append(_steps(part, row))
+        line = fig.line(np.array([truth, truth]), np.array([0.0, 1.0]), fig.TRUTH)
+        traces.append(line.update(showlegend=row == 0, legendgroup="truth", **fig.panel(row)))
+    figure = fig.stack(
+        names,
+        f"{params.releases} releases of the same data: share of samples up to each value "
+        f"(c = {params.c}, ε_total = {params.epsilon_total:g})",
+        "value of the parameter",
+        list(source.AXES.values()),
+    )
+    return {EXPERIMENT: figure.add_traces(traces)}
+
+
+def _steps(part: pd.DataFrame, row: int) -> go.Scatter:
+    """Every release's weighted distribution function, one thin stepped line each, in one trace."""
+    xs: list[Any] = []
+    ys: list[Any] = []
+    for _, one in part.groupby("release_number"):
+        ordered = one.sort_values("value")
+        xs += [ordered.value.to_numpy(), [np.nan]]
+        ys += [ordered.weight.cumsum().to_numpy(), [np.nan]]
+    style = fig.Style("private releases", fig.VERMILLION)
+    trace = fig.line(np.concatenate(xs), np.concatenate(ys), style)
+    trace.update(line={"shape": "hv", "width": 1}, opacity=0.5, hoverinfo="skip")
+    return trace.update(showlegend=row == 0, legendgroup=style.name, **fig.panel(row))

@@ -1,0 +1,339 @@
+r"""What one private release says about the parameters, beside the non-private one.
+
+Rejection ABC keeps the parameters whose simulated data look like the private data:
+$\rho_t = \rho(Y^*, Y_t) \le \epsilon_{abc}$. ABCDP ([P21] Algorithm 1) makes the same comparison
+with noise on both sides,
+
+$$\rho_t + \nu_t \le \epsilon_{abc} + m, \qquad m \sim \mathrm{Lap}(b),\;
+\nu_t \sim \mathrm{Lap}(2b) \qquad \text{(MATH S1)}$$
+
+and stops at $c$ acceptances. The noise scale that a budget buys is (MATH S2)
+
+$$b = \frac{(c+1)\,\Delta}{\epsilon_{total}} \;\text{(threshold noise kept)}, \qquad
+b = \frac{2c\,\Delta}{\epsilon_{total}} \;\text{(redrawn)},$$
+
+with $\Delta$ the most that one point can change a distance. Only *which* draws were accepted is
+released; everything computed from that afterwards costs no further privacy.
+
+Private and non-private runs go through the same pool in the same order. Where they decide
+differently about a draw, the decision is *flipped*; theory gives its probability (MATH F2).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from abcdp_core import figures as fig
+from abcdp_core import parameters as par
+from abcdp_core import pool, simulators, summaries
+from abcdp_core.mechanisms import Release, sparse_vector
+from abcdp_core.parameters import Parameter
+from abcdp_core.parameters import Params as BaseParams
+from abcdp_core.privacy import SparseVector, statement
+from abcdp_core.results import Result, Tables
+from abcdp_core.simulators import uniform_mixture
+from abcdp_core.streams import generator
+from abcdp_core.theory import flip
+
+EXPERIMENT = "posterior"
+TITLE = "Posterior from one private release"
+COLUMNS = {
+    "main": ("release", "mechanism", "sample", "parameter", "value", "weight"),
+    "decisions": ("t", "rho", "non_private", "private", "flipped", "flip_probability"),
+    "errors": ("release", "mechanism", "accepted", "effective_sample_size", "mse", "mae"),
+}
+
+PRIOR_SHOWN = 2000
+"""Draws of the pool that stand for the prior in table and figure."""
+
+STRIP_SHOWN = 2000
+"""Most decisions drawn in the strip; flipped ones come first."""
+
+BINS = 20
+
+
+@dataclass(frozen=True)
+class Params(BaseParams):
+    """One release: scenario and size of the data, the four knobs, and what else sets the noise."""
+
+    scenario: str = Parameter(
+        kind="choice",
+        label="Scenario",
+        help="Where the data come from.",
+        options=tuple(simulators.names()),
+    ).field(uniform_mixture.SCENARIO)
+    epsilon_total: float = par.EPSILON_TOTAL.field(1.0)
+    epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
+    c: int = par.C.field(10)
+    n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
+    pool_size: int = par.POOL_SIZE.field(10_000)
+    resample: bool = par.RESAMPLE.field(False)
+    sensitivity: str = par.SENSITIVITY.field("sharp")
+    noise: int = par.NOISE.field(0)
+
+    @classmethod
+    def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
+        """The scenario's own sizes and threshold bounds."""
+        general = super().specification()
+        if scenario is None or scenario not in general["scenario"].options:
+            return general
+        source = simulators.load(scenario)
+        return general | {"n": source.N, "epsilon_abc": source.EPSILON_ABC}
+
+    def check_together(self) -> None:
+        """Refuse too much work, or more acceptances than draws."""
+        par.check_work(self.n, self.pool_size)
+        par.check_accepted(self.c, self.pool_size)
+
+    def setting(self, comparison: pool.Comparison) -> sparse_vector.Setting:
+        """What is asked of the mechanism."""
+        return sparse_vector.Setting(
+            self.epsilon_total,
+            self.epsilon_abc,
+            self.c,
+            self.resample,
+            comparison.sensitivity(self.sensitivity),
+        )
+
+
+PRESETS: dict[str, BaseParams] = {}
+
+
+@dataclass(frozen=True)
+class Task:
+    """The whole release: it takes milliseconds once the pool is there."""
+
+    params: Params
+    seed: int
+
+
+def tasks(params: Params, seed: int) -> list[Task]:
+    """A single task."""
+    return [Task(params, seed)]
+
+
+def comparison_of(params: Params, seed: int) -> pool.Comparison:
+    """The synthetic private data against the public pool."""
+    key = pool.key_for(params.scenario, params.n, params.pool_size, seed)
+    return pool.observed_comparison(key, params.n)
+
+
+def work(task: Task) -> Tables:
+    """Run private and non-private release over the same pool."""
+    params = task.params
+    comparison = comparison_of(params, task.seed)
+    setting = params.setting(comparison)
+    rng = generator(task.seed, "noise", 0, params.noise)
+    private, trace = sparse_vector.release(comparison, setting, rng)
+    plain = sparse_vector.Setting(math.inf, params.epsilon_abc, params.c, False, 0.0)
+    non_private, _ = sparse_vector.release(comparison, plain, rng)
+    releases = {
+        ("prior", "prior"): _prior(len(comparison.theta)),
+        ("non-private", "rejection"): (non_private.indices, non_private.weights),
+        ("private", sparse_vector.MECHANISM): (private.indices, private.weights),
+    }
+    return {
+        "main": _samples(params.scenario, comparison.theta, releases),
+        "decisions": _decisions(comparison, params, private, trace),
+        "errors": _errors(params.scenario, comparison.theta, releases),
+    }
+
+
+Chosen = tuple[NDArray[np.int64], NDArray[np.float64]]
+
+
+def _prior(size: int) -> Chosen:
+    shown = min(size, PRIOR_SHOWN)
+    return np.arange(shown), np.full(shown, 1.0 / shown)
+
+
+def _samples(
+    scenario: str, theta: NDArray[np.float64], releases: dict[tuple[str, str], Chosen]
+) -> pd.DataFrame:
+    names = list(simulators.load(scenario).AXES)
+    tables = [
+        pd.DataFrame(
+            {
+                "release": release,
+                "mechanism": mechanism,
+                "sample": np.repeat(indices, len(names)),
+                "parameter": np.tile(names, len(indices)),
+                "value": theta[indices].ravel(),
+                "weight": np.repeat(weights, len(names)),
+            }
+        )
+        for (release, mechanism), (indices, weights) in releases.items()
+    ]
+    return pd.concat(tables, ignore_index=True)
+
+
+def _decisions(
+    comparison: pool.Comparison, params: Params, private: Release, trace: sparse_vector.Trace
+) -> pd.DataFrame:
+    """One row per draw that the private run looked at; after its stop there is no decision."""
+    rho = comparison.rho[: private.stopped_at]
+    scale = private.event.threshold_scale if isinstance(private.event, SparseVector) else 0.0
+    return pd.DataFrame(
+        {
+            "t": np.arange(private.stopped_at),
+            "rho": rho,
+            "non_private": trace.non_private,
+            "private": trace.accepted,
+            "flipped": trace.non_private != trace.accepted,
+            "flip_probability": flip.flip_probability(rho, params.epsilon_abc, scale),
+        }
+    )
+
+
+def _errors(
+    scenario: str, theta: NDArray[np.float64], releases: dict[tuple[str, str], Chosen]
+) -> pd.DataFrame:
+    source = simulators.load(scenario)
+    rows = []
+    for (release, mechanism), (indices, weights) in releases.items():
+        empty = len(indices) == 0 or release == "prior"
+        mean = source.PRIOR_MEAN if empty else summaries.weighted_mean(theta[indices], weights)
+        mse, mae = summaries.errors(mean, source.TRUTH)
+        size = summaries.effective_sample_size(weights)
+        rows.append((release, mechanism, len(indices), size, mse, mae))
+    return pd.DataFrame(rows, columns=list(COLUMNS["errors"]))
+
+
+def event_of(params: Params) -> SparseVector:
+    """The event of a release with these parameters; it depends on nothing private."""
+    source = simulators.load(params.scenario)
+    sensitivity = source.distance(source.BANDWIDTH).sensitivity(params.n, params.sensitivity)
+    setting = sparse_vector.Setting(
+        params.epsilon_total, params.epsilon_abc, params.c, params.resample, sensitivity
+    )
+    return cast(SparseVector, setting.event())
+
+
+def privacy_of(params: Params) -> str:
+    """What one release with these parameters guarantees, in words."""
+    return statement(event_of(params), simulators.load(params.scenario).PROTECTED)
+
+
+def collect(params: Params, rows: Tables) -> Result:
+    """The result of the one task."""
+    event = event_of(params)
+    return Result(
+        experiment=EXPERIMENT,
+        params=params,
+        tables=rows,
+        summary=_summary(params, rows, event),
+        privacy=privacy_of(params),
+        event=event,
+    )
+
+
+def _summary(params: Params, tables: Tables, event: SparseVector) -> str:
+    errors = tables["errors"].set_index("release")
+    accepted = int(errors.accepted["private"])
+    decisions = tables["decisions"]
+    if accepted == 0:
+        found = f"Nothing was accepted in {len(decisions):,} draws, so the estimate is the prior"
+    elif accepted < params.c:
+        found = f"Only {accepted} of {params.c} were accepted before the pool ended"
+    else:
+        found = f"{accepted} draws were accepted after looking at {len(decisions):,}"
+    return (
+        f"{found}; {int(decisions.flipped.sum()):,} decisions were flipped by noise of scale "
+        f"b = {event.threshold_scale:.3g}. Mean absolute error of the posterior mean: private "
+        f"{errors.mae['private']:.3g}, non-private {errors.mae['non-private']:.3g} "
+        f"({int(errors.accepted['non-private'])} accepted), prior {errors.mae['prior']:.3g}."
+    )
+
+
+def figures(result: Result) -> dict[str, go.Figure]:
+    """Histograms of the parameters, and the strip of decisions."""
+    params = cast(Params, result.params)
+    return {"posterior": _histograms(params, result), "decisions": _strip(params, result)}
+
+
+def _histograms(params: Params, result: Result) -> go.Figure:
+    source = simulators.load(params.scenario)
+    groups = dict(list(result.tables["main"].groupby(["release", "parameter"])))
+    traces = []
+    for row, (name, truth) in enumerate(zip(source.AXES, source.TRUTH, strict=True)):
+        edges = np.linspace(*source.AXES[name], BINS + 1)
+        for style in (fig.PRIVATE, fig.NON_PRIVATE, fig.PRIOR):
+            part = groups.get((style.name, name))
+            if part is not None:
+                heights, _ = np.histogram(part.value, edges, weights=part.weight)
+                traces.append(_steps(edges, heights, style, row))
+        line = fig.line(np.array([truth, truth]), np.array([0.0, 1.0]), fig.TRUTH)
+        traces.append(line.update(showlegend=row == 0, legendgroup="truth", **fig.panel(row)))
+    figure = fig.stack(
+        list(source.AXES),
+        f"Posterior, share of samples: c = {params.c}, N = {params.n:,}, "
+        f"ε_total = {params.epsilon_total:g}, ε_abc = {params.epsilon_abc:g}",
+        "value of the parameter",
+        list(source.AXES.values()),
+    )
+    return figure.add_traces(traces)
+
+
+def _steps(
+    edges: NDArray[np.float64], heights: NDArray[np.float64], style: fig.Style, row: int
+) -> go.Scatter:
+    """A histogram as a stepped outline; the private one is filled."""
+    trace = fig.line(np.repeat(edges, 2)[1:-1], np.repeat(heights, 2), style)
+    if style is fig.PRIVATE:
+        trace.update(fill="tozeroy")
+    return trace.update(showlegend=row == 0, legendgroup=style.name, **fig.panel(row))
+
+
+LANES = (
+    ("kept by both", True, True, fig.Style("kept by both", fig.GREEN, marker="circle")),
+    ("only private", False, True, fig.Style("only private", fig.VERMILLION, marker="triangle-up")),
+    ("only non-private", True, False, fig.Style("only non-private", fig.BLUE, marker="square")),
+    ("neither", False, False, fig.Style("neither", fig.GREY, marker="line-ns-open")),
+)
+
+
+def _strip(params: Params, result: Result) -> go.Figure:
+    shown = strip_sample(result.tables["decisions"])
+    figure = fig.figure(
+        f"Decisions, draws ordered by distance to the data (ε_abc = {params.epsilon_abc:g})",
+        "distance ρ of the draw to the data",
+        "",
+        height=320,
+    )
+    for name, non_private, private, style in LANES:
+        lane = shown[(shown.non_private == non_private) & (shown.private == private)]
+        figure.add_trace(
+            go.Scatter(
+                x=lane.rho.to_numpy(),
+                y=np.full(len(lane), name),
+                mode="markers",
+                name=f"{name}: {len(lane):,}",
+                marker={"symbol": style.marker, "color": style.color, "size": 10, "opacity": 0.8},
+                customdata=lane[["t", "flip_probability"]].to_numpy(),
+                hovertemplate="draw %{customdata[0]}: ρ = %{x:.4f}, "
+                "flip probability %{customdata[1]:.3f}<extra></extra>",
+            )
+        )
+    figure.add_vline(x=params.epsilon_abc, line={"dash": "dash", "width": 1.5, "color": fig.GREY})
+    figure.update_yaxes(categoryorder="array", categoryarray=[lane[0] for lane in LANES[::-1]])
+    figure.update_xaxes(range=[0, 1.0])
+    figure.update_layout(showlegend=False)
+    return figure
+
+
+def strip_sample(decisions: pd.DataFrame) -> pd.DataFrame:
+    """At most :data:`STRIP_SHOWN` decisions by distance: all flipped ones and an even sample."""
+    ordered = decisions.sort_values("rho", kind="stable")
+    flipped = ordered[ordered.flipped].head(STRIP_SHOWN)
+    rest = ordered[~ordered.flipped]
+    room = STRIP_SHOWN - len(flipped)
+    if len(rest) > room:
+        rest = rest.iloc[np.linspace(0, len(rest) - 1, room).astype(int)]
+    return pd.concat([flipped, rest]).sort_values("rho", kind="stable")

@@ -1,0 +1,249 @@
+"""One plotly template, one palette, and the builders that experiments share.
+
+Colours are Okabe and Ito's, which people with colour-blindness tell apart; those used for lines and
+marks keep a contrast of 3:1 on white and on dark. Colour is never the only cue: every series also
+has its own dash or marker. Text and grid colours are left to the page's theme.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+BLUE = "#0072B2"
+VERMILLION = "#D55E00"
+GREEN = "#009E73"
+PURPLE = "#AA4499"
+GREY = "#7F7F7F"
+
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
+PALETTE = (BLUE, VERMILLION, GREEN, PURPLE, GREY)
+
+TEMPLATE = go.layout.Template(
+    layout=go.Layout(
+        colorway=PALETTE,
+        font={"size": 15},
+        title={
+            **{"x": 0.0, "xanchor": "left", "y": 1.0, "yanchor": "top", "yref": "container"},
+            **{"pad": {"t": 16, "l": 4}, "font": {"size": 18}},
+        },
+        margin={"l": 64, "r": 16, "t": 92, "b": 56},
+        legend={"orientation": "h", "x": 0.0, "xanchor": "left", "y": 1.0, "yanchor": "bottom"},
+        xaxis={"showline": True, "ticks": "outside", "automargin": True},
+        yaxis={
+            **{"showline": True, "ticks": "outside", "automargin": True},
+            "exponentformat": "power",
+        },
+        hovermode="closest",
+        uirevision="kept",
+    )
+)
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a series looks everywhere: name, colour, dash and marker."""
+
+    name: str
+    color: str
+    dash: str = "solid"
+    marker: str = "circle"
+
+
+PRIVATE = Style("private", VERMILLION, "solid", "circle")
+NON_PRIVATE = Style("non-private", BLUE, "dash", "square")
+PRIOR = Style("prior", GREY, "dot", "diamond")
+TRUTH = Style("truth", GREEN, "dashdot", "x")
+THEORY = Style("theory", GREEN, "solid", "diamond")
+
+
+def styles(names: Sequence[str]) -> list[Style]:
+    """A style for each of several series of the same kind."""
+    return [
+        Style(
+            name,
+            PALETTE[i % len(PALETTE)],
+            DASHES[i % len(DASHES)],
+            MARKERS[i % len(MARKERS)],
+        )
+        for i, name in enumerate(names)
+    ]
+
+
+def figure(title: str, x: str, y: str, height: int = 440) -> go.Figure:
+    """An empty figure with the shared template."""
+    return go.Figure(
+        layout=go.Layout(
+            template=TEMPLATE, title={"text": title}, height=height, xaxis_title=x, yaxis_title=y
+        )
+    )
+
+
+def line(x: Array, y: Array, style: Style, **kwargs: object) -> go.Scatter:
+    """A line in its style."""
+    return go.Scatter(
+        x=x,
+        y=y,
+        mode="lines",
+        name=style.name,
+        line={"color": style.color, "dash": style.dash, "width": 2.5},
+        **kwargs,
+    )
+
+
+def points(
+    x: Array, y: Array, style: Style, low: Array | None = None, high: Array | None = None
+) -> go.Scatter:
+    """Markers in their style, with intervals from ``low`` to ``high`` where they are given."""
+    bars = None
+    if low is not None and high is not None:
+        bars = {
+            "type": "data",
+            "array": high - y,
+            "arrayminus": y - low,
+            "thickness": 1.2,
+            "width": 0,
+        }
+    return go.Scatter(
+        x=x,
+        y=y,
+        mode="markers",
+        name=style.name,
+        error_y=bars,
+        marker={"color": style.color, "symbol": style.marker, "size": 7},
+    )
+
+
+def band(x: Array, low: Array, high: Array, style: Style) -> go.Scatter:
+    """A shaded band between ``low`` and ``high``, without a legend entry of its own."""
+    return go.Scatter(
+        x=np.concatenate([x, x[::-1]]),
+        y=np.concatenate([high, low[::-1]]),
+        mode="lines",
+        fill="toself",
+        fillcolor=_translucent(style.color, 0.18),
+        line={"width": 0},
+        hoverinfo="skip",
+        showlegend=False,
+        name=f"{style.name}, 95 % interval",
+    )
+
+
+def _translucent(color: str, alpha: float) -> str:
+    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{alpha})"
+
+
+def logarithmic(low: float, high: float) -> dict[str, object]:
+    """A logarithmic axis over a fixed range, with a little room at both ends."""
+    return {
+        "type": "log",
+        "range": [np.log10(low) - 0.05, np.log10(high) + 0.05],
+        "dtick": 1,
+        "minor": {"dtick": "D1", "ticks": "outside"},
+    }
+
+
+def panels(
+    titles: Sequence[str], title: str, x: str, y: str, rows: int = 1, height: int = 440
+) -> go.Figure:
+    """An empty figure with panels that share their axes, filled row by row.
+
+    Args:
+        titles: one per panel.
+        title, x, y: of the whole and of the axes.
+        rows: number of rows the panels are spread over.
+        height: of the whole, in pixels.
+    """
+    columns = -(-len(titles) // rows)
+    layout: dict[str, object] = {
+        "template": TEMPLATE,
+        "title": {"text": title},
+        "height": height,
+        "margin": {"t": 120},
+    }
+    annotations = []
+    for index, text in enumerate(titles):
+        row, column = divmod(index, columns)
+        left, right = _span(column, columns, 0.03)
+        bottom, top = _span(rows - 1 - row, rows, 0.12)
+        ids = panel(index)
+        layout["xaxis" + ids["xaxis"][1:]] = {
+            "domain": [left, right],
+            "anchor": ids["yaxis"],
+            "matches": "x" if index else None,
+            "title": {"text": x} if row == rows - 1 else None,
+        }
+        layout["yaxis" + ids["yaxis"][1:]] = {
+            "domain": [bottom, top],
+            "anchor": ids["xaxis"],
+            "matches": "y" if index else None,
+            "showticklabels": column == 0,
+            "title": {"text": y} if column == 0 else None,
+        }
+        place = {"x": (left + right) / 2, "y": top, "xref": "paper", "yref": "paper"}
+        words = {"text": text, "showarrow": False, "xanchor": "center", "yanchor": "bottom"}
+        annotations.append(place | words)
+    # The legend stands above the panels' titles.
+    legend = {"y": 1.0 + 28.0 / (height - 160), "yref": "paper"}
+    return go.Figure(layout=layout | {"annotations": annotations, "legend": legend})
+
+
+def stack(
+    names: Sequence[str],
+    title: str,
+    x: str,
+    ranges: Sequence[tuple[float, float]],
+    row_height: int = 100,
+) -> go.Figure:
+    """An empty figure with one wide row per name; x axes are shared where their ranges are one.
+
+    Args:
+        names: of the rows, top first.
+        title, x: of the whole and of the lowest axis.
+        ranges: of each row's x axis.
+        row_height: of one row, in pixels.
+    """
+    shared = len(set(ranges)) == 1
+    layout: dict[str, object] = {
+        "template": TEMPLATE,
+        "title": {"text": title},
+        "height": 130 + row_height * len(names),
+    }
+    for index, name in enumerate(names):
+        last = index == len(names) - 1
+        ids = panel(index)
+        layout["xaxis" + ids["xaxis"][1:]] = {
+            "anchor": ids["yaxis"],
+            "range": list(ranges[index]),
+            "matches": "x" if shared and index else None,
+            "showticklabels": last or not shared,
+            "title": {"text": x} if last else None,
+        }
+        layout["yaxis" + ids["yaxis"][1:]] = {
+            "anchor": ids["xaxis"],
+            "domain": _span(len(names) - 1 - index, len(names), 0.05 if shared else 0.1),
+            "range": [0, 1],
+            "tickvals": [0, 0.5],
+            "title": {"text": name},
+        }
+    return go.Figure(layout=layout)
+
+
+def panel(index: int) -> dict[str, str]:
+    """The axes of a panel, to be passed to a trace."""
+    number = str(index + 1) if index else ""
+    return {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+
+
+def _span(index: int, count: int, gap: float) -> tuple[float, float]:
+    size = (1.0 - gap * (count - 1)) / count
+    start = index * (size + gap)
+    return start, start + size

@@ -1,0 +1,51 @@
+"""Mechanisms: the private step. One mechanism is one module here, found by scanning.
+
+Each has ``release(comparison, setting, rng) -> (Release, Trace)``. A :class:`Release` holds only
+what may be published; a ``Trace`` is for teaching and is never part of a release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core import registry
+from abcdp_core.privacy import Event
+
+Array = NDArray[np.float64]
+
+
+class Distances(Protocol):
+    """The part of a comparison that accept-or-reject mechanisms read: ``rho (T,)``."""
+
+    @property
+    def rho(self) -> Array:
+        """Distances of the data to each draw of the pool."""
+        ...
+
+
+@dataclass(frozen=True)
+class Release:
+    """What may be published.
+
+    Attributes:
+        indices: accepted draws of the pool ``(k,)``, in order.
+        weights: of those draws ``(k,)``, summing to 1; equal for accept-or-reject.
+        stopped_at: number of draws looked at; the run's length.
+        event: what was done, for the accountant.
+        estimate: a released value ``(d,)`` where the release is one, else ``None``.
+    """
+
+    indices: NDArray[np.int64] = field(repr=False)
+    weights: Array = field(repr=False)
+    stopped_at: int
+    event: Event
+    estimate: Array | None = None
+
+
+def names() -> list[str]:
+    """Names of all mechanisms."""
+    return list(registry.scan(__name__, "MECHANISM"))

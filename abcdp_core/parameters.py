@@ -1,0 +1,290 @@
+"""What a person can set: default, bounds, unit, label and help of every parameter, stated once.
+
+An experiment's ``Params`` is a frozen dataclass whose fields are made by :meth:`Parameter.field`.
+Widgets, links, the command line and the property tests all read the same :class:`Parameter`.
+A value outside its range raises :class:`ParameterError` with one line that names the parameter,
+the value and the allowed range.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import numbers
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+Scalar = float | int | bool | str
+Kind = Literal["real", "integer", "switch", "choice"]
+
+WORK_LIMIT = 200_000_000
+"""Largest ``n * pool_size``: simulated points of one pool."""
+
+
+class ParameterError(ValueError):
+    """A parameter is unknown, of the wrong type or out of range; one line says which and why."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One thing a person can set.
+
+    Attributes:
+        kind: what its values are.
+        label: a few words for a widget.
+        help: one or two plain sentences.
+        low, high: inclusive bounds of a real or an integer.
+        options: the only allowed values (a choice, or an integer on a fixed grid).
+        steps: suggested round values within the bounds, for a slider; empty for an even scale.
+        special: values allowed although they lie outside the bounds, e.g. ``inf`` for non-private.
+        unit: unit of a real, empty if it has none.
+    """
+
+    kind: Kind
+    label: str
+    help: str = ""
+    low: float = -math.inf
+    high: float = math.inf
+    options: tuple[Scalar, ...] = ()
+    steps: tuple[float, ...] = ()
+    special: tuple[Scalar, ...] = ()
+    unit: str = ""
+
+    def field(self, default: Any, *, many: bool = False) -> Any:
+        """A dataclass field of this parameter; with ``many`` its value is a tuple of values."""
+        if many and not isinstance(default, tuple):
+            default = (default,)
+        return dataclasses.field(default=default, metadata={"parameter": self, "many": many})
+
+    def allowed(self) -> str:
+        """The allowed values in words."""
+        special = "".join(f" or {_show(value)}" for value in self.special)
+        if self.kind == "switch":
+            return "true or false"
+        if self.options:
+            return "one of " + ", ".join(_show(value) for value in self.options) + special
+        what = "a whole number" if self.kind == "integer" else "a number"
+        return f"{what} from {_show(self.low)} to {_show(self.high)}{special}"
+
+    def check(self, name: str, value: Any) -> Scalar:
+        """The value in its own type.
+
+        Raises:
+            ParameterError: the value is of another type, is not a number or lies out of range.
+        """
+        if any(type(value) is type(item) and value == item for item in self.special):
+            return value
+        checked = self._typed(value)
+        in_range = checked is not None and (
+            checked in self.options
+            if self.options
+            else self.kind == "switch" or self.low <= float(checked) <= self.high
+        )
+        if checked is None or not in_range:
+            raise ParameterError(f"{name} = {_show(value)}: must be {self.allowed()}.")
+        return checked
+
+    def _typed(self, value: Any) -> Scalar | None:
+        is_bool = isinstance(value, bool) or type(value).__name__ == "bool_"
+        if self.kind == "switch":
+            return bool(value) if is_bool else None
+        if self.kind == "choice":
+            return value if isinstance(value, str) else None
+        if is_bool or not isinstance(value, numbers.Real) or math.isnan(float(value)):
+            return None
+        if self.kind == "real":
+            return float(value)
+        return int(float(value)) if float(value).is_integer() else None
+
+    def parse(self, name: str, text: str) -> Scalar:
+        """The value that ``text`` (from a command line or a link) stands for.
+
+        Raises:
+            ParameterError: the text is no value of this parameter, or is out of range.
+        """
+        text = text.strip()
+        value: Any = text
+        if self.kind == "switch":
+            value = {"true": True, "false": False}.get(text.lower(), text)
+        elif self.kind in ("real", "integer") and text not in self.special:
+            try:
+                value = float(text)
+            except ValueError:
+                value = text
+        return self.check(name, value)
+
+    def nearest(self, value: float) -> Scalar:
+        """The allowed number closest to ``value``, for a link that asks for too much."""
+        numeric = [float(option) for option in self.options or self.steps]
+        clamped = min(max(value, self.low), self.high)
+        if numeric:
+            clamped = min(numeric, key=lambda option: abs(option - value))
+        return int(clamped) if self.kind == "integer" else clamped
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return f"{value:.6g}"
+    return str(value) if isinstance(value, str) else repr(value)
+
+
+@dataclass(frozen=True)
+class Params:
+    """Base of every experiment's parameters: checks each field, then the whole."""
+
+    def __post_init__(self) -> None:
+        """Check and canonicalise every field."""
+        specification = self.specification(getattr(self, "scenario", None))
+        for field in dataclasses.fields(self):
+            parameter = specification[field.name]
+            value = getattr(self, field.name)
+            if field.metadata["many"]:
+                checked: Any = self._check_many(field.name, parameter, value)
+            else:
+                checked = parameter.check(field.name, value)
+            object.__setattr__(self, field.name, checked)
+        self.check_together()
+
+    @staticmethod
+    def _check_many(name: str, parameter: Parameter, value: Any) -> tuple[Scalar, ...]:
+        values = (
+            tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
+        )
+        if not values:
+            raise ParameterError(f"{name} = empty list: each must be {parameter.allowed()}.")
+        return tuple(dict.fromkeys(parameter.check(name, item) for item in values))
+
+    def check_together(self) -> None:
+        """Check what a single field cannot tell; overridden where there is such a thing."""
+
+    @classmethod
+    def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:  # noqa: ARG003 - part of the interface
+        """Name -> parameter; overridden where a scenario has its own bounds."""
+        return {field.name: field.metadata["parameter"] for field in dataclasses.fields(cls)}
+
+    @classmethod
+    def takes_many(cls, name: str) -> bool:
+        """Whether the parameter holds a tuple of values."""
+        return next(bool(f.metadata["many"]) for f in dataclasses.fields(cls) if f.name == name)
+
+    @classmethod
+    def from_text(cls, settings: Mapping[str, str], base: Self | None = None) -> Self:
+        """Parameters from ``key -> text``, the rest from ``base`` or the defaults.
+
+        Raises:
+            ParameterError: a key is unknown or a value is not allowed.
+        """
+        specification = cls.specification(settings.get("scenario"))
+        values: dict[str, Any] = {}
+        for name, text in settings.items():
+            if name not in specification:
+                known = ", ".join(specification)
+                raise ParameterError(f"{name} = {text}: unknown parameter; known are {known}.")
+            parameter = specification[name]
+            if cls.takes_many(name):
+                items = [item for item in text.split(",") if item.strip()]
+                values[name] = tuple(parameter.parse(name, item) for item in items)
+            else:
+                values[name] = parameter.parse(name, text)
+        return dataclasses.replace(base, **values) if base is not None else cls(**values)
+
+    def to_text(self) -> dict[str, str]:
+        """The inverse of :meth:`from_text`: every parameter as ``key -> text``."""
+        return {
+            field.name: text_of(getattr(self, field.name)) for field in dataclasses.fields(self)
+        }
+
+
+def text_of(value: Any) -> str:
+    """A value as it stands on a command line or in a link; lists joined by commas."""
+    if isinstance(value, tuple):
+        return ",".join(text_of(item) for item in value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    return str(value)
+
+
+def check_work(n: int, pool_size: int) -> None:
+    """Refuse a pool that is too large, before anything is allocated.
+
+    Raises:
+        ParameterError: ``n * pool_size`` is above :data:`WORK_LIMIT`.
+    """
+    if n * pool_size > WORK_LIMIT:
+        raise ParameterError(
+            f"n * pool_size = {n * pool_size:,}: must be at most {WORK_LIMIT:,}; "
+            f"with n = {n} the pool may hold {WORK_LIMIT // n:,} draws."
+        )
+
+
+def check_accepted(c: int, pool_size: int) -> None:
+    """Refuse to ask for more accepted samples than there are draws.
+
+    Raises:
+        ParameterError: ``c`` is above ``pool_size``.
+    """
+    if c > pool_size:
+        raise ParameterError(f"c = {c}: must be a whole number from 1 to pool_size = {pool_size}.")
+
+
+def _one_two_five(low: int, high: int) -> tuple[float, ...]:
+    steps = (m * 10.0**e for e in range(low, high + 1) for m in (1, 2, 5))
+    return tuple(float(f"{step:.3g}") for step in steps if step <= 10.0**high)
+
+
+EPSILON_TOTAL = Parameter(
+    kind="real",
+    label="ε_total · privacy budget",
+    help="How much one person's data may change what is released. Smaller = more private, noisier.",
+    low=0.001,
+    high=1000.0,
+    steps=_one_two_five(-3, 3),
+)
+EPSILON_TOTAL_OR_INF = dataclasses.replace(EPSILON_TOTAL, special=(math.inf,))
+C = Parameter(
+    kind="integer",
+    label="c · accepted samples",
+    help="The run stops after this many acceptances. Each one costs privacy: larger c, more noise.",
+    low=1,
+    high=1000,
+    steps=_one_two_five(0, 3),
+)
+POOL_SIZE = Parameter(
+    kind="integer",
+    label="T · prior draws in the pool",
+    help="Public simulations that are compared with the data, in order, until c are accepted.",
+    low=10,
+    high=100_000,
+    steps=(100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000),
+)
+RESAMPLE = Parameter(
+    kind="switch",
+    label="Redraw the threshold noise after each acceptance",
+    help="Algorithm 1 offers both. Redrawing costs about twice the noise for the same ε_total.",
+)
+SENSITIVITY = Parameter(
+    kind="choice",
+    label="Sensitivity Δ of the distance",
+    help="sharp: the smallest true value, √2/N. published: the paper's Lemma 1, 2/N.",
+    options=("sharp", "published"),
+)
+NOISE = Parameter(
+    kind="integer",
+    label="Number of the noise draw",
+    help="The same number draws the same noise; data and pool stay as they are.",
+    low=0,
+    high=1_000_000,
+)
+RUNS = Parameter(
+    kind="integer",
+    label="Runs",
+    help="Repetitions, each with its own data, its own pool and its own noise.",
+    low=1,
+    high=1000,
+    steps=(1, 2, 3, 5, 10, 20, 30, 60, 100, 200),
+)

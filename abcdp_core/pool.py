@@ -1,0 +1,256 @@
+"""The public step: draw parameters, simulate, reduce each data set once, compare with one.
+
+A data set of size n is the first n points of one stream, so one pass to the largest n serves all
+smaller ones. (They are nested, hence not independent across n.) The stream of a draw is made of
+layers, one per step of the scenario's sizes, each with its own generator: so results at a size do
+not depend on how large a pool they were computed in.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core import cache, simulators
+from abcdp_core.distances import Distance
+from abcdp_core.distances.kernel import median_bandwidth
+from abcdp_core.parameters import WORK_LIMIT, check_work
+from abcdp_core.streams import generator
+
+Array = NDArray[np.float64]
+Progress = Callable[[float], None]
+
+CHUNK = 50
+"""Parameter draws that share a generator: 4 MB of points at n = 10 000."""
+
+KEPT_SIZE = 5000
+"""A pool is made at least to this size (the default n), so that smaller n need no new one."""
+
+
+@dataclass(frozen=True)
+class PoolKey:
+    """What determines a pool: equal keys, equal numbers."""
+
+    scenario: str
+    bandwidth: float
+    pool_size: int
+    largest_n: int
+    seed: int
+    run: int = 0
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Public: parameters ``theta (T, d)`` and, for each size, statistics ``(T, D)``."""
+
+    key: PoolKey
+    theta: Array = field(repr=False)
+    statistics: Mapping[int, Array] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One data set against one pool: the only object that knows private data.
+
+    Attributes:
+        theta: parameters of the pool ``(T, d)``.
+        rho: distances ``(T,)`` of the data set to each simulated one.
+        statistic: the data set's own, ``(D,)``.
+        n: its number of points.
+        distance: knows sensitivity, bound and error.
+        synthetic: whether the data are synthetic or published; only then it may touch a disk.
+    """
+
+    theta: Array = field(repr=False)
+    rho: Array = field(repr=False)
+    statistic: Array = field(repr=False)
+    n: int
+    distance: Distance
+    synthetic: bool
+
+    def sensitivity(self, which: str = "sharp") -> float:
+        """Most that one data point can change any of the distances."""
+        return self.distance.sensitivity(self.n, which)
+
+
+def key_for(
+    scenario: str,
+    n: int,
+    pool_size: int,
+    seed: int,
+    run: int = 0,
+    bandwidth: float | str | None = None,
+) -> PoolKey:
+    """The key of the pool that serves data sets of ``n`` points.
+
+    Args:
+        bandwidth: of the kernel; ``median`` for the median heuristic on simulated data (MATH M6),
+            ``None`` for the scenario's default.
+
+    Raises:
+        ParameterError: ``n * pool_size`` is above the limit.
+    """
+    check_work(n, pool_size)
+    source = simulators.load(scenario)
+    sizes = _sizes(source, max(n, KEPT_SIZE))
+    largest = max(size for size in sizes if size == n or size * pool_size <= WORK_LIMIT)
+    if bandwidth == "median":
+        bandwidth = _median_bandwidth(scenario, seed)
+    return PoolKey(
+        scenario, float(bandwidth or source.BANDWIDTH), pool_size, max(n, largest), seed, run
+    )
+
+
+def _sizes(source: simulators.Scenario, largest: int) -> list[int]:
+    """Allowed sizes of a data set up to ``largest``, ascending: the ends of a stream's layers."""
+    return [int(size) for size in source.N.options if float(size) <= largest]
+
+
+@functools.cache
+def _median_bandwidth(scenario: str, seed: int) -> float:
+    """The median heuristic on 2000 points, each from its own prior-predictive data set."""
+    source = simulators.load(scenario)
+    rng = generator(seed, "bandwidth")
+    points = source.simulate(rng, source.prior(rng, 2000), 1)
+    return median_bandwidth(points[:, 0])
+
+
+def build(key: PoolKey, progress: Progress | None = None) -> Pool:
+    """Make a pool, on as many threads as there are processors.
+
+    Args:
+        key: which pool.
+        progress: called with the fraction done.
+    """
+    chunks = range(0, key.pool_size, CHUNK)
+    parts: dict[int, tuple[Array, dict[int, Array]]] = {}
+    with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
+        futures = {threads.submit(_chunk, key, start): start for start in chunks}
+        try:
+            for future in as_completed(futures):
+                parts[futures[future]] = future.result()
+                if progress is not None:
+                    progress(len(parts) / len(futures))
+        except BaseException:
+            threads.shutdown(cancel_futures=True)
+            raise
+    ordered = [parts[start] for start in chunks]
+    statistics = {
+        n: np.concatenate([statistic[n] for _, statistic in ordered]) for n in ordered[0][1]
+    }
+    return Pool(key, np.concatenate([theta for theta, _ in ordered]), statistics)
+
+
+def _chunk(key: PoolKey, start: int) -> tuple[Array, dict[int, Array]]:
+    source = simulators.load(key.scenario)
+    distance = source.distance(key.bandwidth)
+    address = (key.run, start)
+    size = min(CHUNK, key.pool_size - start)
+    # Always a full chunk of prior draws, so that a larger pool begins with a smaller one.
+    theta = source.prior(generator(key.seed, "prior", *address), CHUNK)[:size]
+    statistics: dict[int, Array] = {}
+    done = 0
+    for layer, n in enumerate(_sizes(source, key.largest_n)):
+        points = source.simulate(generator(key.seed, "pool", *address, layer), theta, n - done)
+        part = distance.statistic(points)
+        statistics[n] = distance.combine(statistics[done], done, part, n - done) if done else part
+        done = n
+    return theta, statistics
+
+
+def open_pool(key: PoolKey, progress: Progress | None = None) -> Pool:
+    """The pool of a key: from memory, else from disk, else made and kept on disk."""
+    with _opening:
+        if key not in _open:
+            arrays = cache.load_or_make(
+                cache.path_of("pool", key), lambda: _to_arrays(build(key, progress))
+            )
+            while len(_open) >= KEPT_OPEN:
+                _open.pop(next(iter(_open)))
+            _open[key] = _from_arrays(key, arrays)
+        return _open[key]
+
+
+KEPT_OPEN = 2
+"""Pools kept in memory, 26 MB each at the defaults."""
+
+_open: dict[PoolKey, Pool] = {}
+_opening = threading.Lock()
+
+
+def _to_arrays(pool: Pool) -> cache.Arrays:
+    return {"theta": pool.theta} | {str(n): values for n, values in pool.statistics.items()}
+
+
+def _from_arrays(key: PoolKey, arrays: cache.Arrays) -> Pool:
+    statistics = {int(name): values for name, values in arrays.items() if name != "theta"}
+    return Pool(key, arrays["theta"], statistics)
+
+
+def is_ready(key: PoolKey) -> bool:
+    """Whether the pool's comparison can be had without making the pool."""
+    return any(cache.path_of(kind, key).exists() for kind in ("comparison", "pool"))
+
+
+def observed_data(key: PoolKey, n: int) -> Array:
+    """The synthetic private data of a run, ``(n, p)``, drawn at the scenario's true parameters."""
+    truth = simulators.load(key.scenario).TRUTH
+    return _data(key, n, "observed", key.run, truth)
+
+
+def predictive_data(key: PoolKey, n: int, index: int) -> Array:
+    """Public data ``(n, p)`` simulated from the ``index``-th prior draw beyond the pool."""
+    rng = generator(key.seed, "predictive-prior", key.run, index)
+    theta = simulators.load(key.scenario).prior(rng, 1)[0]
+    return _data(key, n, "predictive", index, theta)
+
+
+def _data(key: PoolKey, n: int, role: str, index: int, theta: Array) -> Array:
+    """A data set in layers, so that a smaller one is the beginning of a larger one."""
+    source = simulators.load(key.scenario)
+    sizes = [0, *_sizes(source, n)]
+    layers = [
+        source.simulate(generator(key.seed, role, index, layer), theta[None], high - low)[0]
+        for layer, (low, high) in enumerate(itertools.pairwise(sizes))
+    ]
+    return np.concatenate(layers)
+
+
+def compare(pool: Pool, data: Array, *, synthetic: bool) -> Comparison:
+    """Measure a data set ``(n, p)`` against a pool that holds statistics at its size."""
+    distance = simulators.load(pool.key.scenario).distance(pool.key.bandwidth)
+    statistic = distance.statistic(data)
+    rho = distance.compare(pool.statistics[len(data)], statistic)
+    return Comparison(pool.theta, rho, statistic, len(data), distance, synthetic)
+
+
+@functools.lru_cache(maxsize=32)
+def observed_comparison(key: PoolKey, n: int) -> Comparison:
+    """The synthetic private data of a run against its pool; kept on disk.
+
+    The pool of run 0, which pages work on, is kept too. Pools of further runs are compared at every
+    size and dropped: a comparison is 25 times smaller.
+    """
+    arrays = cache.load_or_make(cache.path_of("comparison", key), lambda: _compare_all(key))
+    distance = simulators.load(key.scenario).distance(key.bandwidth)
+    return Comparison(
+        arrays["theta"], arrays[f"rho {n}"], arrays[f"statistic {n}"], n, distance, synthetic=True
+    )
+
+
+def _compare_all(key: PoolKey) -> cache.Arrays:
+    pool = open_pool(key) if key.run == 0 else build(key)
+    arrays = {"theta": pool.theta}
+    for n in pool.statistics:
+        comparison = compare(pool, observed_data(key, n), synthetic=True)
+        arrays[f"rho {n}"] = comparison.rho
+        arrays[f"statistic {n}"] = comparison.statistic
+    return arrays

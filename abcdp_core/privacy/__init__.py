@@ -1,0 +1,10 @@
+"""What a release cost: events say what was done, :func:`cost` says what it cost.
+
+An event is data; only :func:`cost` turns it into numbers, so a label, a file and a test all read
+the same ones. Calibration solves for the noise, rounds up and recomputes the cost.
+"""
+
+from abcdp_core.privacy.accounting import Cost, cost, statement
+from abcdp_core.privacy.events import Event, NonPrivate, SparseVector
+
+__all__ = ["Cost", "Event", "NonPrivate", "SparseVector", "cost", "statement"]

@@ -1,0 +1,65 @@
+"""From events to (ε, δ), and to a sentence a person can read."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import singledispatch
+
+from abcdp_core.privacy import sparse_vector
+from abcdp_core.privacy.events import Event, NonPrivate, SparseVector
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A differential-privacy guarantee between data sets that differ in one point.
+
+    Attributes:
+        epsilon: ε, ``inf`` if there is no guarantee.
+        delta: δ, 0 for a pure guarantee.
+    """
+
+    epsilon: float
+    delta: float = 0.0
+
+
+@singledispatch
+def cost(event: Event, delta: float = 0.0) -> Cost:
+    """The privacy cost of an event at the given δ.
+
+    Raises:
+        TypeError: there is no accountant for this kind of event.
+    """
+    raise TypeError(f"no accountant for {type(event).__name__} at delta = {delta}.")
+
+
+@cost.register
+def _(event: NonPrivate, delta: float = 0.0) -> Cost:  # noqa: ARG001 - no guarantee at any delta
+    return Cost(math.inf, delta)
+
+
+@cost.register
+def _(event: SparseVector, delta: float = 0.0) -> Cost:  # noqa: ARG001 - pure, so delta is 0
+    return Cost(sparse_vector.pure_epsilon(event))
+
+
+def statement(event: Event, protected: str, delta: float = 0.0) -> str:
+    """What an event guarantees, in one or two plain sentences.
+
+    Args:
+        event: what was done.
+        protected: what one data point is, e.g. "one of the N points".
+        delta: for events whose guarantee depends on it.
+    """
+    guarantee = cost(event, delta)
+    if math.isinf(guarantee.epsilon):
+        return f"Not private: no noise protects {protected}."
+    kind = (
+        "pure differential privacy"
+        if guarantee.delta == 0
+        else f"(ε, δ)-differential privacy, δ = {guarantee.delta:.3g}"
+    )
+    return (
+        f"Protects {protected}: {kind} with ε_total = {guarantee.epsilon:.4g} between data sets "
+        f"that differ in one point replaced. Every further release from the same data adds to it."
+    )

@@ -1,0 +1,69 @@
+"""Plug-ins found by scanning: one scenario, mechanism or experiment is one module in its folder.
+
+A module joins by having the folder's marker: ``SCENARIO`` in ``simulators``, ``MECHANISM`` in
+``mechanisms``, ``EXPERIMENT`` in ``experiments``, each the name it goes by. Installed packages add
+modules through entry points of the group ``abcdp_explorer``; a file is added by :func:`add_file`.
+An import error or a second module of the same name is an error, never a silent gap.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import pkgutil
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+ENTRY_POINT_GROUP = "abcdp_explorer"
+
+_added: list[ModuleType] = []
+
+
+def add_file(path: str | Path) -> ModuleType:
+    """Load a plug-in from a file, for this process.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: the file is not a Python module, or has no marker of any folder.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"plug-in {path}: no such file.")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ValueError(f"plug-in {path}: not a Python file.")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    if not any(hasattr(module, marker) for marker in ("SCENARIO", "MECHANISM", "EXPERIMENT")):
+        raise ValueError(f"plug-in {path}: has none of SCENARIO, MECHANISM, EXPERIMENT.")
+    _added.append(module)
+    scan.cache_clear()
+    return module
+
+
+@functools.cache
+def scan(package: str, marker: str) -> dict[str, Any]:
+    """Name -> module of every plug-in of one folder, in the order of their names.
+
+    Raises:
+        ValueError: two modules go by the same name.
+    """
+    folder = importlib.import_module(package)
+    modules = [
+        importlib.import_module(f"{package}.{info.name}")
+        for info in pkgutil.iter_modules(folder.__path__)
+    ]
+    modules += [point.load() for point in entry_points(group=ENTRY_POINT_GROUP)]
+    modules += _added
+    found: dict[str, Any] = {}
+    for module in modules:
+        if not hasattr(module, marker):
+            continue
+        name = getattr(module, marker)
+        if name in found and found[name] is not module:
+            raise ValueError(f"two plug-ins are called {name!r}: {found[name]} and {module}.")
+        found[name] = module
+    return dict(sorted(found.items()))

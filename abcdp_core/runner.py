@@ -1,0 +1,364 @@
+"""Runs an experiment's tasks on any executor and yields growing results.
+
+The only module that knows executors. The command line, the pages and the tests call the same
+:func:`run`. Closing the iterator cancels; a store folder lets a later run resume. Results do not
+depend on the executor, on the number of workers or on the order in which tasks finish.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import itertools
+import json
+import os
+import pickle
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from abcdp_core import __version__, cache, registry
+from abcdp_core.experiments import Experiment
+from abcdp_core.parameters import ParameterError, Params
+from abcdp_core.results import Result, Tables
+
+YIELD_EVERY = 0.25
+"""Seconds between two partial results, so that collecting never costs more than working."""
+
+IN_FLIGHT_PER_WORKER = 2
+"""Tasks handed out ahead of time: enough to keep workers busy, few enough to cancel fast."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """A folder of finished tasks, each in a file named after what it was asked."""
+
+    folder: Path
+
+    def path(self, experiment: str, task: Any) -> Path:
+        """The file of one task."""
+        asked = json.dumps(
+            {
+                "version": __version__,
+                "experiment": experiment,
+                "kind": type(task).__name__,
+                "task": dataclasses.asdict(task),
+            },
+            sort_keys=True,
+        )
+        return self.folder / f"task-{hashlib.sha256(asked.encode()).hexdigest()[:32]}.npz"
+
+    def load(self, path: Path) -> Tables | None:
+        """Tables of a finished task, ``None`` if it is not there or damaged."""
+        arrays = cache.load(path)
+        if arrays is None:
+            return None
+        tables: dict[str, dict[str, Any]] = {}
+        for name, values in arrays.items():
+            table, column = name.split("/", 1)
+            tables.setdefault(table, {})[column] = values
+        return {table: pd.DataFrame(columns) for table, columns in tables.items()}
+
+    def save(self, path: Path, tables: Tables) -> None:
+        """Keep the tables of a finished task.
+
+        Written in a folder of its own and moved: a cache makes room in the folder it writes to,
+        and a store never removes a file.
+        """
+        arrays = {
+            f"{name}/{column}": _plain(table[column])
+            for name, table in tables.items()
+            for column in table.columns
+        }
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".part-", dir=self.folder) as beside:
+            part = Path(beside) / path.name
+            if cache.save(part, arrays):
+                part.replace(path)
+
+
+def _plain(column: pd.Series[Any]) -> np.ndarray[Any, Any]:
+    """A column as an array that can be stored without pickle."""
+    values = column.to_numpy()
+    numeric = isinstance(values, np.ndarray) and values.dtype.kind in "biuf"
+    return values if numeric else np.asarray(column.astype(str), dtype=str)
+
+
+def processor_count() -> int:
+    """Processors this process may use, which can be fewer than the machine has."""
+    from loky import cpu_count
+
+    return int(cpu_count())
+
+
+def processes(workers: int | None = None) -> Executor:
+    """A pool of worker processes on this machine; shared by all who ask for the same number.
+
+    Args:
+        workers: how many, at least 1; one per processor if ``None``.
+    """
+    count = workers or processor_count()
+    with _sharing:
+        if count not in _shared:
+            _shared[count] = _new_pool(count)
+        return _shared[count]
+
+
+_shared: dict[int, Executor] = {}
+_sharing = threading.Lock()
+
+IDLE_SECONDS = 300
+"""Worker processes with nothing to do end after this time; new ones start when there is work."""
+
+
+def _new_pool(count: int) -> Executor:
+    from loky import ProcessPoolExecutor
+
+    pool: Executor = ProcessPoolExecutor(
+        max_workers=count, timeout=IDLE_SECONDS, initializer=_ignore_interrupt
+    )
+    return pool
+
+
+def _ignore_interrupt() -> None:
+    """A terminal sends Ctrl-C to workers too; only the process that gave out the work reacts."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _forget(broken: Executor) -> None:
+    """Let the next caller of :func:`processes` have a new pool."""
+    with _sharing:
+        for count in [count for count, pool in _shared.items() if pool is broken]:
+            del _shared[count]
+
+
+class _Cluster(Executor):
+    """The workers of a Dask scheduler; shutting down closes the connection, not the cluster."""
+
+    def __init__(self, address: str) -> None:
+        from distributed import Client
+
+        self.client = Client(address, set_as_default=False, timeout=CONNECT_SECONDS)
+        self.inner = self.client.get_executor(pure=False)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = self.inner.submit(fn, *args, **kwargs)
+        return future
+
+    def width(self) -> int:
+        """Tasks that all workers there are now can do at a time."""
+        return sum(self.client.nthreads().values())
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002 - both always
+        self.client.close()
+
+
+CONNECT_SECONDS = 10
+"""How long to knock at a scheduler."""
+
+
+def scheduler(address: str) -> Executor:
+    """The workers of a Dask scheduler, as an executor to be shut down after use.
+
+    Workers may join and leave while it runs; as long as there is none, tasks wait.
+
+    Args:
+        address: such as ``tcp://host:8786``; without a protocol it is ``tcp``.
+
+    Raises:
+        ParameterError: ``address`` is none, or nothing answers there.
+    """
+    from distributed.comm import get_address_host_port
+
+    full = address if "://" in address else f"tcp://{address}"
+    wanted = f"scheduler = {address}: must be the address of a Dask scheduler like tcp://host:8786"
+    try:
+        get_address_host_port(full, strict=True)
+    except ValueError:
+        raise ParameterError(f"{wanted}.") from None
+    try:
+        return _Cluster(full)
+    except (OSError, OverflowError):
+        raise ParameterError(f"{wanted}; nothing answers there.") from None
+
+
+@contextlib.contextmanager
+def hired(workers: int, address: str | None = None) -> Iterator[Executor | None]:
+    """Workers for one run, let go at its end whatever they are doing.
+
+    Args:
+        workers: processes on this machine; for 1 there is no executor but the calling thread.
+        address: of a Dask scheduler, to be used instead.
+
+    Raises:
+        ParameterError: ``address`` is none, or nothing answers there.
+    """
+    if address is not None:
+        with scheduler(address) as cluster:
+            yield cluster
+    elif workers == 1:
+        yield None
+    else:
+        pool: Any = _new_pool(workers)
+        try:
+            yield pool
+        finally:
+            pool.shutdown(wait=True, kill_workers=True)
+
+
+def run(
+    experiment: Experiment,
+    params: Params,
+    seed: int,
+    executor: Executor | None = None,
+    store: Store | None = None,
+    plugins: Sequence[Path] = (),
+) -> Iterator[Result]:
+    """Run an experiment; yield a result whenever enough new tasks are done, and the last one.
+
+    Args:
+        experiment: which.
+        params: its parameters.
+        seed: root seed of all random numbers.
+        executor: where tasks run; in this thread if ``None``.
+        store: finished tasks are taken from and kept in it.
+        plugins: files that were added to this process and that workers need as well.
+    """
+    tasks = experiment.tasks(params, seed)
+    work = _Plugged(experiment.work, plugins) if plugins else experiment.work
+    finished: dict[int, Tables] = {}
+    last = -float("inf")
+    with contextlib.closing(_finish(experiment, tasks, work, executor, store)) as done:
+        for index, tables in done:
+            finished[index] = tables
+            if len(finished) == len(tasks) or time.monotonic() - last >= YIELD_EVERY:
+                yield _collect(experiment, params, seed, finished, len(tasks))
+                last = time.monotonic()
+
+
+def run_to_end(experiment: Experiment, params: Params, seed: int) -> Result:
+    """The complete result, computed in this thread."""
+    *_, result = run(experiment, params, seed)
+    return result
+
+
+def _collect(
+    experiment: Experiment, params: Params, seed: int, finished: dict[int, Tables], total: int
+) -> Result:
+    ordered = [finished[index] for index in sorted(finished)]
+    rows = {
+        name: pd.concat([tables[name] for tables in ordered], ignore_index=True)
+        for name in ordered[0]
+    }
+    result = experiment.collect(params, rows)
+    return dataclasses.replace(result, seed=seed, done=len(finished), total=total)
+
+
+Work = Callable[[Any], Tables]
+Missing = list[tuple[int, Any, Path | None]]
+Done = Generator[tuple[int, Path | None, Tables]]
+
+
+def _finish(
+    experiment: Experiment,
+    tasks: list[Any],
+    work: Work,
+    executor: Executor | None,
+    store: Store | None,
+) -> Generator[tuple[int, Tables]]:
+    """Index and tables of each task as it is done; those in the store first."""
+    missing: Missing = []
+    for index, task in enumerate(tasks):
+        path = store.path(experiment.EXPERIMENT, task) if store else None
+        stored = store.load(path) if store and path else None
+        if stored is None:
+            missing.append((index, task, path))
+        else:
+            yield index, stored
+    turns = _in_turn(work, missing) if executor is None else _at_once(work, missing, executor)
+    with contextlib.closing(turns) as done:
+        for index, path, tables in done:
+            if store is not None and path is not None:
+                store.save(path, tables)
+            yield index, tables
+
+
+def _in_turn(work: Work, missing: Missing) -> Done:
+    for index, task, path in missing:
+        yield index, path, work(task)
+
+
+def _at_once(work: Work, missing: Missing, executor: Executor) -> Done:
+    waiting = iter(missing)
+    running: dict[Future[Tables], tuple[int, Path | None]] = {}
+    try:
+        while True:
+            room = IN_FLIGHT_PER_WORKER * _width(executor) - len(running)
+            for index, task, path in itertools.islice(waiting, max(room, 0)):
+                running[executor.submit(work, task)] = (index, path)
+            if not running:
+                return
+            ready, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in ready:
+                index, path = running.pop(future)
+                yield index, path, future.result()
+    except BrokenExecutor:
+        _forget(executor)
+        raise
+    finally:
+        for future in running:
+            future.cancel()
+
+
+def _width(executor: Executor) -> int:
+    """Tasks an executor can do at a time, at least 1."""
+    if isinstance(executor, _Cluster):
+        return max(executor.width(), 1)
+    return getattr(executor, "_max_workers", None) or os.cpu_count() or 1
+
+
+Sources = tuple[tuple[str, str], ...]
+
+
+class _Plugged:
+    """Work that takes this process's plug-ins along to wherever it is unpickled."""
+
+    def __init__(self, work: Work, files: Sequence[Path]) -> None:
+        self.work = work
+        self.sources = tuple((file.name, file.read_text(encoding="utf-8")) for file in files)
+        _plugged_in.add(self.sources)
+
+    def __call__(self, task: Any) -> Tables:
+        return self.work(task)
+
+    def __reduce__(self) -> tuple[Callable[..., Work], tuple[Sources, bytes]]:
+        from loky.backend.reduction import dumps
+
+        return _unpickle_work, (self.sources, bytes(dumps(self.work)))
+
+
+_plugged_in: set[Sources] = set()
+_plugging_in = threading.Lock()
+
+
+def _unpickle_work(sources: Sources, pickled: bytes) -> Work:
+    """In a worker: add the plug-ins, once, then unpickle what may need them."""
+    with _plugging_in, tempfile.TemporaryDirectory() as folder:
+        if sources not in _plugged_in:
+            for name, text in sources:
+                file = Path(folder) / name
+                file.write_text(text, encoding="utf-8")
+                registry.add_file(file)
+            _plugged_in.add(sources)
+    work: Work = pickle.loads(pickled)
+    return work

@@ -1,0 +1,85 @@
+"""A mixture of five uniforms with unknown weights ([P21] Section 6.1, [P22] Section 4.1).
+
+θ ~ Dirichlet(1, 1, 1, 1, 1); each data point is drawn from Σ_i θ_i Uniform[i − 1, i), i = 1..5.
+The observed data are synthetic: drawn from θ* = (0.25, 0.04, 0.33, 0.04, 0.34).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core.distances import Distance, maximum_mean_discrepancy
+from abcdp_core.parameters import Parameter
+
+Array = NDArray[np.float64]
+
+SCENARIO = "uniform-mixture"
+TITLE = "Mixture of five uniforms"
+PROTECTED = "one of the N points"
+AXES = {f"θ{i}": (0.0, 1.0) for i in range(1, 6)}
+UNITS = dict.fromkeys(AXES, "")
+TRUTH = np.array([0.25, 0.04, 0.33, 0.04, 0.34])
+PRIOR_MEAN = np.full(5, 0.2)
+DOMAIN = (0.0, 5.0)
+N = Parameter(
+    kind="integer",
+    label="N · points in the private data",
+    help="More people: one of them matters less, so the same privacy needs less noise.",
+    low=10,
+    high=20_000,
+    options=(10, 30, 100, 300, 1000, 3000, 5000, 10_000, 20_000),
+)
+N_DEFAULT = 5000
+EPSILON_ABC = Parameter(
+    kind="real",
+    label="ε_abc · similarity threshold",
+    help="A draw is accepted if its distance to the data is at most this. A distance, "
+    "not a privacy parameter.",
+    low=0.001,
+    high=math.sqrt(2.0),
+    steps=(
+        *(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25),
+        *(0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0, 1.2, 1.4),
+    ),
+)
+EPSILON_ABC_DEFAULT = 0.1
+BANDWIDTH = 0.6
+
+
+def prior(rng: np.random.Generator, size: int) -> Array:
+    """Weights ``(size, 5)`` from the flat Dirichlet distribution."""
+    return rng.dirichlet(np.ones(5), size)
+
+
+def simulate(rng: np.random.Generator, theta: Array, size: int) -> Array:
+    """Points in [0, 5): ``(k, size, 1)`` for weights ``(k, 5)``."""
+    points = rng.random((len(theta), size))
+    _invert(points, np.cumsum(theta, axis=1), theta)
+    return points[..., None]
+
+
+@numba.njit(cache=True, nogil=True)
+def _invert(points: Array, cumulative: Array, theta: Array) -> None:
+    """Turn uniform numbers into draws of the mixture, in place, by inversion.
+
+    Where a uniform number falls among the cumulative weights tells the component, and how far into
+    it tells the place: one random number per point.
+    """
+    for k in range(points.shape[0]):
+        for i in range(points.shape[1]):
+            u = points[k, i]
+            component = 0
+            while component < 4 and u >= cumulative[k, component]:
+                component += 1
+            below = cumulative[k, component] - theta[k, component]
+            inside = (u - below) / theta[k, component] if theta[k, component] > 0 else 0.0
+            points[k, i] = component + min(max(inside, 0.0), 1.0)
+
+
+def distance(bandwidth: float) -> Distance:
+    """The MMD on [0, 5], exact to rounding."""
+    return maximum_mean_discrepancy(*DOMAIN, bandwidth)

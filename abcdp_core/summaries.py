@@ -1,0 +1,58 @@
+"""Summaries of weighted samples and of repeated runs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+Array = NDArray[np.float64]
+
+
+def weighted_mean(values: Array, weights: Array) -> Array:
+    """Mean ``(d,)`` of values ``(k, d)`` under weights ``(k,)`` that sum to 1."""
+    mean: Array = weights @ values
+    return mean
+
+
+def effective_sample_size(weights: Array) -> float:
+    """(Σw)² / Σw² of weights ``(k,)``; 0 for none."""
+    if len(weights) == 0:
+        return 0.0
+    return float(weights.sum() ** 2 / np.sum(weights**2))
+
+
+def errors(estimate: Array, truth: Array) -> tuple[float, float]:
+    """Mean squared and mean absolute difference over the ``d`` parameters."""
+    difference = estimate - truth
+    return float(np.mean(difference**2)), float(np.mean(np.abs(difference)))
+
+
+def binomial_interval(successes: ArrayLike, trials: ArrayLike) -> tuple[Array, Array]:
+    """95 % Clopper-Pearson interval of a probability, elementwise; [0, 1] where there is no trial.
+
+    Args:
+        successes, trials: counts, broadcast against each other.
+    """
+    k, n = np.broadcast_arrays(np.asarray(successes, float), np.asarray(trials, float))
+    with np.errstate(invalid="ignore"):
+        low = np.where(k > 0, stats.beta.ppf(0.025, k, n - k + 1), 0.0)
+        high = np.where(k < n, stats.beta.ppf(0.975, k + 1, n - k), 1.0)
+    return low, high
+
+
+def mean_interval(
+    values: Array, rng: np.random.Generator, resamples: int = 1000
+) -> tuple[Array, Array]:
+    """95 % bootstrap interval of the mean over runs: values ``(runs, ...)`` to two ``(...)``.
+
+    Runs are drawn with replacement, all columns of a run together. With fewer than two runs there
+    is no interval: both ends are NaN.
+    """
+    runs = len(values)
+    if runs < 2:
+        return np.full(values.shape[1:], np.nan), np.full(values.shape[1:], np.nan)
+    counts = rng.multinomial(runs, np.full(runs, 1.0 / runs), size=resamples) / runs
+    means = np.tensordot(counts, values, axes=1)
+    low, high = np.quantile(means, [0.025, 0.975], axis=0)
+    return low, high
