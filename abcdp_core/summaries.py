@@ -28,17 +28,31 @@ def errors(estimate: Array, truth: Array) -> tuple[float, float]:
     return float(np.mean(difference**2)), float(np.mean(np.abs(difference)))
 
 
-def binomial_interval(successes: ArrayLike, trials: ArrayLike) -> tuple[Array, Array]:
-    """95 % Clopper-Pearson interval of a probability, elementwise; [0, 1] where there is no trial.
+def binomial_interval(
+    successes: ArrayLike, trials: ArrayLike, level: float = 0.05
+) -> tuple[Array, Array]:
+    """Clopper-Pearson interval of a probability, elementwise; [0, 1] where there is no trial.
 
     Args:
         successes, trials: counts, broadcast against each other.
+        level: largest probability that an interval misses.
     """
     k, n = np.broadcast_arrays(np.asarray(successes, float), np.asarray(trials, float))
     with np.errstate(invalid="ignore"):
-        low = np.where(k > 0, stats.beta.ppf(0.025, k, n - k + 1), 0.0)
-        high = np.where(k < n, stats.beta.ppf(0.975, k + 1, n - k), 1.0)
+        low = np.where(k > 0, stats.beta.ppf(level / 2.0, k, n - k + 1), 0.0)
+        high = np.where(k < n, stats.beta.isf(level / 2.0, k + 1, n - k), 1.0)
     return low, high
+
+
+def binomial_p_values(counts: Array, trials: Array | int, probabilities: Array) -> Array:
+    """Exact two-sided p-values ``(k,)``, twice the smaller tail, of counts being binomial.
+
+    The smallest times their number, at most 1, is the p-value of the joint test of all of them
+    (Bonferroni), whether they depend on each other or not.
+    """
+    law = stats.binom(trials, np.clip(probabilities, 0.0, 1.0))
+    values: Array = np.minimum(1.0, 2.0 * np.minimum(law.cdf(counts), law.sf(counts - 1)))
+    return values
 
 
 def mean_interval(

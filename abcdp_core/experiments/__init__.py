@@ -27,6 +27,9 @@ class Experiment(Protocol):
         Params: its parameters.
         PRESETS: name -> parameters; a paper's figure goes by paper and number.
         COLUMNS: table -> names of its columns.
+
+    It may also have ``prepare(params, seed, progress)``, which makes the public pool beforehand and
+    calls ``progress`` with the fraction done.
     """
 
     EXPERIMENT: str

@@ -72,6 +72,8 @@ class Params(posterior.Params):
 
 PRESETS: dict[str, BaseParams] = {}
 
+prepare = posterior.prepare
+
 
 @dataclass(frozen=True)
 class Task:
@@ -89,7 +91,7 @@ def tasks(params: Params, seed: int) -> list[Task]:
 def work(task: Task) -> Tables:
     """Compare the data with their neighbour: distances, decisions, outcomes."""
     params = task.params
-    key = pool.key_for(params.scenario, params.n, params.pool_size, task.seed)
+    key = posterior.pool_key(params, task.seed)
     public = pool.open_pool(key)
     data = pool.observed_data(key, params.n)
     original = pool.compare(public, data, synthetic=True)

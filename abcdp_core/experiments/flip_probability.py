@@ -31,7 +31,6 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
-from scipy import stats
 
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
@@ -243,13 +242,10 @@ def _flips_in_runs(
 
 
 def agreement(table: pd.DataFrame) -> float:
-    """p-value of the joint test that every fresh frequency comes from its formula.
-
-    Exact two-sided binomial p-values, corrected for their number by Bonferroni's inequality.
-    """
-    counts = np.rint(table.fresh * SIMULATIONS)
-    expected = stats.binom(SIMULATIONS, table.flip_probability)
-    p_values = 2.0 * np.minimum(expected.cdf(counts), expected.sf(counts - 1))
+    """p-value of the joint test that every fresh frequency comes from its formula."""
+    counts = np.rint(table.fresh.to_numpy() * SIMULATIONS)
+    expected = table.flip_probability.to_numpy()
+    p_values = summaries.binomial_p_values(counts, SIMULATIONS, expected)
     return float(min(1.0, len(table) * p_values.min()))
 
 

@@ -50,6 +50,8 @@ class Params(posterior.Params):
 
 PRESETS: dict[str, BaseParams] = {}
 
+prepare = posterior.prepare
+
 
 @dataclass(frozen=True)
 class Task:

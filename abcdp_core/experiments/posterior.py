@@ -119,10 +119,21 @@ def tasks(params: Params, seed: int) -> list[Task]:
     return [Task(params, seed)]
 
 
+def pool_key(params: Params, seed: int) -> pool.PoolKey:
+    """The public pool that a release goes through."""
+    return pool.key_for(params.scenario, params.n, params.pool_size, seed)
+
+
+def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
+    """Make the public pool if it is not there yet, and say how far that is."""
+    key = pool_key(params, seed)
+    if not pool.is_ready(key):
+        pool.open_pool(key, progress)
+
+
 def comparison_of(params: Params, seed: int) -> pool.Comparison:
     """The synthetic private data against the public pool."""
-    key = pool.key_for(params.scenario, params.n, params.pool_size, seed)
-    return pool.observed_comparison(key, params.n)
+    return pool.observed_comparison(pool_key(params, seed), params.n)
 
 
 def work(task: Task) -> Tables:

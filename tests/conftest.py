@@ -1,0 +1,45 @@
+"""What all tests share: a cache folder of their own, and Hypothesis without clock or chance."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+from abcdp_core import pool
+
+# The same examples on every run and machine; the first call of a compiled function is slow.
+hypothesis.settings.register_profile(
+    "fixed", derandomize=True, deadline=None, database=None, print_blob=False
+)
+hypothesis.settings.load_profile("fixed")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cache folder for this run of the tests, shared by its workers; never the user's."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "cache"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ABCDP_CACHE_DIR", str(folder))
+        yield folder
+
+
+@pytest.fixture
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty cache folder for one test; what is kept in memory is forgotten before and after."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("ABCDP_CACHE_DIR", str(folder))
+    forget()
+    yield folder
+    forget()
+
+
+def forget() -> None:
+    """Forget the pools, comparisons and bandwidths kept in memory."""
+    pool._open.clear()
+    pool.observed_comparison.cache_clear()
+    pool._median_bandwidth.cache_clear()

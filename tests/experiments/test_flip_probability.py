@@ -1,0 +1,121 @@
+"""Flip probability: formula, simulation, and the guideline."""
+
+import dataclasses
+from typing import cast
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from abcdp_core import pool, runner
+from abcdp_core.experiments import flip_guideline, flip_probability
+from abcdp_core.results import Result
+from abcdp_core.theory import flip
+
+FIGURE_1 = cast(flip_probability.Params, flip_probability.PRESETS["p21-figure-1"])
+ONE = flip_probability.Params(
+    n=(100,), c=(10,), epsilon_total=(10.0,), epsilon_abc=0.2, distances="uniform", resample=True,
+    sensitivity="published",
+)  # fmt: skip
+
+
+def run(params: flip_probability.Params = ONE) -> Result:
+    return runner.run_to_end(flip_probability, params, seed=1)
+
+
+def test_noise_scale_of_the_paper() -> None:
+    # MATH F2's check value: N = 100, c = 10, ε_total = 10, Δ = 2/N, resample.
+    assert run().tables["main"].noise_scale.iloc[0] == pytest.approx(0.04, rel=1e-12)
+
+
+def test_the_figure_has_every_combination_of_the_paper() -> None:
+    assert len(flip_probability.tasks(FIGURE_1, 1)) == 8 * 3 * 3
+    assert FIGURE_1.draws == 100
+    assert FIGURE_1.sensitivity == "published"
+
+
+def test_the_script_uses_half_of_lemma_1_and_is_labelled_not_private() -> None:
+    script = run(dataclasses.replace(ONE, sensitivity="script"))
+    assert script.tables["main"].noise_scale.iloc[0] == pytest.approx(0.02, rel=1e-12)
+    assert script.privacy.startswith("Not private")
+
+
+def test_simulation_with_a_fresh_threshold_agrees_with_the_formula() -> None:
+    assert flip_probability.agreement(run().tables["main"]) >= flip_probability.JOINT_LEVEL
+
+
+@pytest.mark.parametrize("factor", [0.5, 0.8, 1.25, 2.0])
+def test_the_joint_test_rejects_another_noise_scale(factor: float) -> None:
+    main = run().tables["main"]
+    wrong = flip.flip_probability(main.rho, 0.2, factor * main.noise_scale.iloc[0])
+    assert flip_probability.agreement(main.assign(flip_probability=wrong)) < 1e-6
+
+
+def test_inside_a_run_the_formula_does_not_hold() -> None:
+    # The gap that the page explains: low thresholds last longer.
+    main = run(dataclasses.replace(ONE, epsilon_total=(1.0,))).tables["main"]
+    seen = main[main.reached >= 200]
+    above, below = seen[seen.rho > 0.25], seen[seen.rho < 0.2]
+    assert (above.in_run_high < above.flip_probability).mean() > 0.9
+    assert (below.in_run_low > below.flip_probability).mean() > 0.9
+
+
+def test_reached_counts_fall_and_nothing_is_claimed_after_the_stop() -> None:
+    main = run().tables["main"]
+    assert main.reached.iloc[0] == flip_probability.SIMULATIONS
+    assert (np.diff(main.reached) <= 0).all()
+    unreached = main[main.reached == 0]
+    assert unreached.in_run.isna().all()
+
+
+def test_public_distances_never_read_private_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(*_: object) -> None:
+        raise AssertionError("private data were touched")
+
+    monkeypatch.setattr(pool, "observed_data", forbidden)
+    flip_probability.distances.cache_clear()
+    for which in ("public", "uniform"):
+        assert len(flip_probability.distances(which, 100, 20, 1)) == 20
+    with pytest.raises(AssertionError):
+        flip_probability.distances("observed", 100, 20, 1)
+
+
+def test_distances_that_use_the_data_are_labelled() -> None:
+    result = run(dataclasses.replace(ONE, distances="observed", draws=20))
+    assert "uses the data" in result.privacy
+
+
+def test_boxes_for_several_settings_and_points_for_one() -> None:
+    several = run(dataclasses.replace(ONE, c=(10, 100), n=(10, 100)))
+    boxes = flip_probability.figures(several)["flip-probability"]
+    assert {trace.type for trace in boxes.data} == {"box"}
+    assert len(boxes.data) == 4
+    one = flip_probability.figures(run())["flip-probability"]
+    assert {trace.name for trace in one.data} >= {"formula G_b"}
+
+
+def test_guideline_is_the_largest_c_under_the_level() -> None:
+    params = flip_guideline.Params(n=1000, level=0.05, draws=100)
+    tables = runner.run_to_end(flip_guideline, params, seed=1).tables
+    largest = int(tables["guideline"].largest_c.iloc[0])
+    median = tables["main"].set_index("c").median_flip_probability
+    assert median[largest] <= 0.05 < median[largest + 1]
+    rho = flip_probability.distances("public", 1000, 100, 1)
+    scale = tables["main"].set_index("c").noise_scale[largest]
+    assert median[largest] == pytest.approx(np.median(flip.flip_probability(rho, 0.1, scale)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"n": 10, "epsilon_total": 0.001, "level": 0.01}, "Not even c = 1"),
+        ({"n": 20_000, "epsilon_total": 1000.0, "level": 0.5}, "Every c up to 1000"),
+    ],
+)
+def test_guideline_says_when_there_is_none_or_no_limit(
+    changes: dict[str, object], words: str
+) -> None:
+    params = dataclasses.replace(flip_guideline.Params(draws=50), **changes)  # type: ignore[arg-type]
+    result = runner.run_to_end(flip_guideline, params, seed=1)
+    assert words in result.summary
+    assert isinstance(result.tables["main"], pd.DataFrame)

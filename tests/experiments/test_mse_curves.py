@@ -1,0 +1,111 @@
+"""Error curves: runs are addressed, errors are named for what they are."""
+
+import dataclasses
+import math
+from typing import cast
+
+import numpy as np
+import pytest
+
+from abcdp_core import runner
+from abcdp_core.experiments import mse_curves, posterior
+from abcdp_core.parameters import ParameterError
+from abcdp_core.results import Result
+
+SMALL = mse_curves.Params(
+    epsilon_total=(1.0, 100.0, math.inf), c=(5, 20), n=(100, 300), pool_size=500, runs=3,
+    epsilon_abc=(0.2,),
+)  # fmt: skip
+
+
+def run(**changes: object) -> Result:
+    return runner.run_to_end(
+        mse_curves,
+        dataclasses.replace(SMALL, **changes),  # type: ignore[arg-type]
+        seed=1,
+    )
+
+
+def test_the_first_runs_of_many_are_the_runs_of_few() -> None:
+    few, many = (run(runs=runs).tables["main"] for runs in (2, 4))
+    assert few.equals(many[many.run < 2].reset_index(drop=True))
+
+
+def test_runs_have_data_and_pools_of_their_own() -> None:
+    main = run().tables["main"]
+    infinite = main[np.isinf(main.epsilon_total) & (main.c == 20) & (main.n == 300)]
+    assert infinite.mae.nunique() == 3
+
+
+def test_run_0_is_what_the_posterior_page_shows() -> None:
+    main = run(sensitivity="published").tables["main"]
+    params = posterior.Params(
+        n=300, pool_size=500, c=20, epsilon_total=100.0, epsilon_abc=0.2, sensitivity="published"
+    )
+    errors = runner.run_to_end(posterior, params, seed=1).tables["errors"].set_index("release")
+    row = main.query("run == 0 and c == 20 and n == 300 and epsilon_total == 100").iloc[0]
+    assert row.mae == pytest.approx(errors.mae["private"], rel=1e-12)
+    assert row.accepted == errors.accepted["private"]
+
+
+def test_without_noise_the_threshold_redraw_changes_nothing() -> None:
+    main = run(resample=(True, False), epsilon_total=(math.inf,)).tables["main"]
+    kept, redrawn = (main[main["resample"] == value].mae.to_numpy() for value in (False, True))
+    np.testing.assert_array_equal(kept, redrawn)
+
+
+def test_a_run_that_accepts_nothing_has_the_error_of_the_prior() -> None:
+    result = run(epsilon_abc=(0.001,), epsilon_total=(math.inf,))
+    main = result.tables["main"]
+    assert (main.accepted == 0).all()
+    assert (main.mae == main.prior_mae).all()
+    assert "accepted nothing" in result.summary
+
+
+def test_the_preset_is_the_papers_figure() -> None:
+    params = cast(mse_curves.Params, mse_curves.PRESETS["p21-figure-3"])
+    assert params.runs == 60
+    assert params.c == (10, 100, 1000)
+    assert params.epsilon_total[-1] == math.inf
+    assert params.sensitivity == "published"
+    assert params.pool_size == 10_000
+
+
+def test_bandwidth_by_the_median_heuristic_changes_the_distances() -> None:
+    number, median = (run(bandwidth=value).tables["main"] for value in (0.6, "median"))
+    assert not np.allclose(number.mae, median.mae)
+
+
+def test_statistics_are_means_over_runs_with_intervals_around_them() -> None:
+    main = run().tables["main"]
+    statistics = mse_curves.error_statistics(main, "mae")
+    chosen = statistics.query("c == 5 and n == 100 and epsilon_total == 1").iloc[0]
+    values = main.query("c == 5 and n == 100 and epsilon_total == 1").mae
+    assert chosen["mean"] == pytest.approx(values.mean())
+    assert chosen.low <= chosen["mean"] <= chosen.high
+    assert (statistics.position[np.isinf(statistics.epsilon_total)] == 400.0).all()
+
+
+def test_lines_and_panels_follow_what_varies() -> None:
+    result = run(n=(100,))
+    figures = mse_curves.figures(result)
+    assert set(figures) == {"mae", "mse"}
+    names = {trace.name for trace in figures["mae"].data}
+    assert {"c = 5", "c = 20", "prior"} <= names
+    marked = mse_curves.mark(figures["mae"], result, "mae", n=100, c=5, epsilon_total=1.0)
+    assert marked.data[-1].name == "your setting"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"c": (600,)}, "c = 600"),
+        ({"c": ()}, "c = empty list"),
+        ({"epsilon_total": (1.0, math.nan)}, "epsilon_total = nan"),
+        ({"bandwidth": "mean"}, "bandwidth = mean"),
+        ({"n": (20_000,), "pool_size": 100_000}, "n . pool_size"),
+    ],
+)
+def test_what_is_not_allowed_is_one_clear_line(changes: dict[str, object], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        run(**changes)

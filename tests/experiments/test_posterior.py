@@ -1,0 +1,146 @@
+"""The posterior study: what it reports is what the mechanism did."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from abcdp_core import pool, runner, simulators
+from abcdp_core.experiments import many_releases, posterior
+from abcdp_core.parameters import ParameterError
+from abcdp_core.results import Result
+from abcdp_core.simulators import uniform_mixture
+from abcdp_core.theory import flip
+
+SMALL = posterior.Params(n=300, pool_size=1000, epsilon_total=50.0, c=20, epsilon_abc=0.2)
+
+
+def run(**changes: object) -> Result:
+    params = dataclasses.replace(SMALL, **changes)  # type: ignore[arg-type]
+    return runner.run_to_end(posterior, params, seed=1)
+
+
+def test_errors_are_those_of_the_weighted_means_of_the_samples() -> None:
+    result = run()
+    main, errors = result.tables["main"], result.tables["errors"].set_index("release")
+    for release in ("private", "non-private"):
+        part = main[main.release == release]
+        products = (part.value * part.weight).groupby(part.parameter).sum()
+        difference = products.loc[list(uniform_mixture.AXES)].to_numpy() - uniform_mixture.TRUTH
+        assert errors.mse[release] == pytest.approx(np.mean(difference**2), rel=1e-12)
+        assert errors.mae[release] == pytest.approx(np.mean(np.abs(difference)), rel=1e-12)
+
+
+def test_the_prior_row_is_the_exact_prior_mean() -> None:
+    errors = run().tables["errors"].set_index("release")
+    assert errors.mae["prior"] == pytest.approx(np.mean(np.abs(0.2 - uniform_mixture.TRUTH)))
+
+
+def test_decisions_end_at_the_stop_and_flips_are_disagreements() -> None:
+    result = run()
+    decisions = result.tables["decisions"]
+    assert decisions.private.iloc[-1]
+    assert int(decisions.private.sum()) == 20
+    assert ((decisions.non_private != decisions.private) == decisions.flipped).all()
+    assert (decisions.non_private == (decisions.rho <= 0.2)).all()
+    scale = posterior.event_of(SMALL).threshold_scale
+    expected = flip.flip_probability(decisions.rho, 0.2, scale)
+    np.testing.assert_allclose(decisions.flip_probability, expected, rtol=1e-15)
+
+
+def test_private_and_non_private_see_the_same_pool_in_the_same_order() -> None:
+    main = run(epsilon_total=1000.0, n=5000).tables["main"]
+    samples = {name: list(part["sample"].unique()) for name, part in main.groupby("release")}
+    assert samples["private"] == samples["non-private"]
+
+
+def test_nothing_accepted_is_said_and_the_estimate_is_the_prior_mean() -> None:
+    result = run(epsilon_abc=0.001, epsilon_total=1000.0, n=5000, c=1)
+    errors = result.tables["errors"].set_index("release")
+    assert errors.accepted["private"] == 0
+    assert errors.mae["private"] == errors.mae["prior"]
+    assert "Nothing was accepted in 1,000 draws" in result.summary
+    assert set(posterior.figures(result)) == {"posterior", "decisions"}
+
+
+def test_a_pool_that_ends_first_is_said() -> None:
+    result = run(epsilon_abc=0.1, epsilon_total=1000.0, n=5000, c=500)
+    accepted = result.tables["errors"].set_index("release").accepted["private"]
+    assert 0 < accepted < 500
+    assert f"Only {accepted} of 500" in result.summary
+
+
+def test_new_noise_leaves_everything_public_unchanged() -> None:
+    first, second = (
+        dict(list(run(noise=noise, epsilon_total=5.0).tables["main"].groupby("release")))
+        for noise in (0, 1)
+    )
+    for release in ("prior", "non-private"):
+        pd.testing.assert_frame_equal(
+            *(part[release].reset_index(drop=True) for part in (first, second))
+        )
+    assert first["private"]["sample"].tolist() != second["private"]["sample"].tolist()
+
+
+def test_the_event_depends_on_nothing_private(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(*_: object) -> None:
+        raise AssertionError("private data were touched")
+
+    monkeypatch.setattr(pool, "observed_data", forbidden)
+    monkeypatch.setattr(pool, "observed_comparison", forbidden)
+    assert posterior.event_of(SMALL).c == 20
+    assert "ε_total = 50" in posterior.privacy_of(SMALL)
+
+
+def test_sensitivity_as_published_asks_for_more_noise() -> None:
+    sharp = posterior.event_of(SMALL)
+    published = posterior.event_of(dataclasses.replace(SMALL, sensitivity="published"))
+    assert published.threshold_scale / sharp.threshold_scale == pytest.approx(np.sqrt(2), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"c": 500, "pool_size": 100}, "c = 500"),
+        ({"n": 20_000, "pool_size": 100_000}, "n * pool_size"),
+        ({"n": 12}, "one of 10, 30"),
+        ({"epsilon_total": float("nan")}, "epsilon_total = nan"),
+        ({"scenario": "no-such"}, "scenario = no-such"),
+        ({"noise": -1}, "noise = -1"),
+    ],
+)
+def test_what_is_not_allowed_is_one_clear_line(changes: dict[str, object], words: str) -> None:
+    with pytest.raises(ParameterError, match=words.replace("*", r"\*")) as caught:
+        dataclasses.replace(SMALL, **changes)  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)
+
+
+def test_the_strip_keeps_every_flip_and_at_most_its_limit() -> None:
+    result = run(c=1000, epsilon_total=1.0, pool_size=5000)
+    decisions = result.tables["decisions"]
+    shown = posterior.strip_sample(decisions)
+    assert len(shown) <= posterior.STRIP_SHOWN
+    assert int(shown.flipped.sum()) == min(int(decisions.flipped.sum()), posterior.STRIP_SHOWN)
+    assert shown.rho.is_monotonic_increasing
+
+
+def test_histogram_heights_are_shares() -> None:
+    figure = posterior.figures(run())["posterior"]
+    private = [trace for trace in figure.data if trace.name == "private"]
+    assert len(private) == len(simulators.load(SMALL.scenario).AXES)
+    for trace in private:
+        # Each of the steps is drawn with two points.
+        assert np.sum(trace.y) / 2 == pytest.approx(1.0)
+
+
+def test_the_first_of_many_releases_is_the_one_release() -> None:
+    many = many_releases.Params(
+        **{field.name: getattr(SMALL, field.name) for field in dataclasses.fields(SMALL)},
+        releases=3,
+    )
+    result = runner.run_to_end(many_releases, many, seed=1)
+    one = run().tables["main"]
+    first = result.tables["main"].query("release_number == 0")
+    assert first["sample"].tolist() == one[one.release == "private"]["sample"].tolist()
+    assert "All 3 together would cost 150" in result.privacy

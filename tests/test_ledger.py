@@ -1,0 +1,664 @@
+"""Every kind of rule on made-up tables that must give each verdict; then the file of claims."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from abcdp_core import experiments, ledger
+from abcdp_core.ledger import rules
+from tests.statistics import FALSE_ALARM, assert_frequencies
+
+RUNS = 30
+
+
+def claim_with(rule: rules.Rule, table: str = "main") -> ledger.Claim:
+    return ledger.Claim(
+        id="made-up",
+        source="[P21]",
+        place="Figure 0",
+        claim="Made up.",
+        experiment="made-up",
+        table=table,
+        rule=rule,
+        preset="made-up",
+    )
+
+
+def outcome(rule: rules.Rule, table: pd.DataFrame) -> str:
+    return ledger.judge(claim_with(rule), {"main": table}).outcome
+
+
+def runs_table(
+    means: dict[Any, float], runs: int = RUNS, spread: float = 0.01, seed: int = 1
+) -> pd.DataFrame:
+    """One row per run and setting; a run's rows share a large part of their noise.
+
+    ``means`` maps a setting, as a tuple of (column, value), to the mean of ``mae``.
+    """
+    rng = np.random.default_rng(seed)
+    common = rng.standard_normal(runs)
+    tables = []
+    for setting, mean in means.items():
+        values = mean + common + spread * rng.standard_normal(runs)
+        tables.append(pd.DataFrame({"run": np.arange(runs), "mae": values}).assign(**dict(setting)))
+    return pd.concat(tables, ignore_index=True)
+
+
+def by_resample(kept: float, redrawn: float, **options: int) -> pd.DataFrame:
+    return runs_table({(("resample", False),): kept, (("resample", True),): redrawn}, **options)
+
+
+def along(name: str, values: dict[float, float]) -> pd.DataFrame:
+    return runs_table({((name, value),): mean for value, mean in values.items()})
+
+
+KEPT_LESS = rules.Less(column="mae", a={"resample": False}, b={"resample": True})
+
+
+# ------------------------------------------------------------------------------------ less
+
+
+@pytest.mark.parametrize(
+    ("kept", "redrawn", "expected"),
+    [(0.1, 0.2, "holds"), (0.2, 0.1, "fails"), (0.1, 0.1, "undecided")],
+)
+def test_less(kept: float, redrawn: float, expected: str) -> None:
+    assert outcome(KEPT_LESS, by_resample(kept, redrawn)) == expected
+
+
+@pytest.mark.parametrize(
+    ("margin", "expected"), [(0.05, "holds"), (0.1, "undecided"), (0.2, "fails")]
+)
+def test_less_by_a_margin(margin: float, expected: str) -> None:
+    rule = dataclasses.replace(KEPT_LESS, margin=margin)
+    assert outcome(rule, by_resample(0.1, 0.2)) == expected
+
+
+def test_less_needs_the_pairing_by_run() -> None:
+    table = by_resample(0.1, 0.15)
+    assert outcome(KEPT_LESS, table) == "holds"
+    shuffled = table.copy()
+    kept = ~shuffled["resample"]
+    shuffled.loc[kept, "run"] = shuffled.loc[kept, "run"].to_numpy()[::-1]
+    assert outcome(KEPT_LESS, shuffled) == "undecided"
+
+
+def test_less_has_students_interval() -> None:
+    table = by_resample(0.1, 0.15)
+    verdict = ledger.judge(claim_with(KEPT_LESS), {"main": table})
+    a, b = (table[table["resample"] == side].mae.to_numpy() for side in (False, True))
+    interval = stats.ttest_rel(a, b).confidence_interval(0.95)
+    assert verdict.values == pytest.approx(
+        {"estimate": (a - b).mean(), "low": interval.low, "high": interval.high, "limit": 0.0}
+    )
+    assert f"{interval.low:.3g} to {interval.high:.3g}" in verdict.statement
+    assert f"{RUNS} pairs" in verdict.statement
+
+
+def test_less_between_two_columns() -> None:
+    table = by_resample(0.1, 0.1).assign(bound=lambda t: t.mae + 0.5)
+    rule = rules.Less(column="mae", other="bound", a={}, b={}, within=("resample",))
+    assert outcome(rule, table) == "holds"
+    assert outcome(rule, table.assign(bound=table.mae - 0.5)) == "fails"
+
+
+def test_less_leaves_out_pairs_that_lack_a_value() -> None:
+    table = by_resample(0.1, 0.2)
+    table.loc[(table.run < 5) & table["resample"], "mae"] = math.nan
+    table.loc[(table.run == 7) & table["resample"], "mae"] = math.inf
+    verdict = ledger.judge(claim_with(KEPT_LESS), {"main": table})
+    assert verdict.outcome == "holds"
+    assert f"{RUNS - 6} pairs" in verdict.statement
+
+
+def test_less_leaves_out_runs_that_lack_a_setting() -> None:
+    means = {
+        (("resample", resample), ("c", c)): c * 1000.0 + resample
+        for resample in (False, True)
+        for c in (1, 2)
+    }
+    table = runs_table(means)
+    # A run without its expensive setting would look cheap.
+    partial = table[~((table.run == 0) & table["resample"] & (table.c == 2))]
+    verdict = ledger.judge(claim_with(KEPT_LESS), {"main": partial})
+    assert verdict.outcome == "holds"
+    assert verdict.values["estimate"] == pytest.approx(-1.0, abs=0.05)
+
+
+def test_less_within_is_about_every_combination() -> None:
+    means = {
+        (("resample", resample), ("c", c)): 0.1 * resample * (c < 100)
+        for resample in (False, True)
+        for c in (1, 10, 100)
+    }
+    rule = dataclasses.replace(KEPT_LESS, within=("c",))
+    table = runs_table(means)
+    verdict = ledger.judge(claim_with(rule), {"main": table})
+    assert verdict.outcome == "undecided"
+    assert "Of 3 comparisons 2 hold" in verdict.statement
+    assert "c = 100" in verdict.statement
+    assert outcome(rule, table[table.c < 100]) == "holds"
+    assert outcome(dataclasses.replace(rule, where={"c": [1, 10]}), table) == "holds"
+
+
+def test_intervals_of_several_comparisons_are_wider() -> None:
+    rule = dataclasses.replace(KEPT_LESS, within=("c",))
+    table = by_resample(0.1, 0.2)
+    one = ledger.judge(claim_with(rule), {"main": table.assign(c=1)}).values
+    ten = pd.concat([table.assign(c=c) for c in range(10)])
+    many = ledger.judge(claim_with(rule), {"main": ten}).values
+    ratio = (many["high"] - many["low"]) / (one["high"] - one["low"])
+    assert ratio == pytest.approx(stats.t.ppf(0.9975, RUNS - 1) / stats.t.ppf(0.975, RUNS - 1))
+
+
+def test_undecided_keeps_its_error_rate() -> None:
+    # Nothing to find: a table gives a wrong verdict with probability 5 %. Sees one of 20 %.
+    tables = 400
+    wrong = sum(
+        outcome(KEPT_LESS, by_resample(0.1, 0.1, runs=10, seed=seed)) != "undecided"
+        for seed in range(tables)
+    )
+    assert_frequencies(
+        np.array([wrong, tables - wrong]), np.array([rules.LEVEL, 1.0 - rules.LEVEL])
+    )
+
+
+# ------------------------------------------------------------------------- less_somewhere
+
+
+PRIVATE_WINS = rules.LessSomewhere(
+    column="mae",
+    a={"epsilon_total": [0.5, 1]},
+    b={"epsilon_total": math.inf},
+    within=("epsilon_total", "resample"),
+)
+
+
+def budgets_table(means: tuple[float, ...]) -> pd.DataFrame:
+    """Private means for budgets 0.5 and 1, then the non-private one, for both resample options."""
+    budgets = dict(zip((0.5, 1.0, math.inf), means, strict=True))
+    return runs_table(
+        {
+            (("epsilon_total", budget), ("resample", resample)): mean
+            for budget, mean in budgets.items()
+            for resample in (False, True)
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("means", "expected"),
+    [
+        ((0.3, 0.1, 0.2), "holds"),
+        ((0.3, 0.3, 0.2), "fails"),
+        ((0.3, 0.2, 0.2), "undecided"),
+    ],
+)
+def test_less_somewhere(means: tuple[float, ...], expected: str) -> None:
+    assert outcome(PRIVATE_WINS, budgets_table(means)) == expected
+
+
+def test_less_everywhere_is_stricter_than_somewhere() -> None:
+    everywhere = rules.Less(
+        **{f.name: getattr(PRIVATE_WINS, f.name) for f in dataclasses.fields(PRIVATE_WINS)}
+    )
+    assert outcome(everywhere, budgets_table((0.3, 0.1, 0.2))) == "fails"
+
+
+# ------------------------------------------------------------------ lowest_at and decreases
+
+
+LOWEST = rules.LowestAt(column="mae", along="epsilon_abc", value=0.05)
+
+
+@pytest.mark.parametrize(
+    ("means", "expected"),
+    [
+        ({0.05: 0.1, 0.1: 0.2, 0.5: 0.3}, "holds"),
+        ({0.05: 0.2, 0.1: 0.1, 0.5: 0.3}, "fails"),
+        ({0.05: 0.1, 0.1: 0.1, 0.5: 0.3}, "undecided"),
+        ({0.1: 0.2, 0.5: 0.3}, "not testable here"),
+        ({0.05: 0.1}, "not testable here"),
+    ],
+)
+def test_lowest_at(means: dict[float, float], expected: str) -> None:
+    assert outcome(LOWEST, along("epsilon_abc", means)) == expected
+
+
+def test_lowest_at_every_combination() -> None:
+    rule = dataclasses.replace(LOWEST, within=("c",))
+    good = along("epsilon_abc", {0.05: 0.1, 0.1: 0.2}).assign(c=10)
+    bad = along("epsilon_abc", {0.05: 0.2, 0.1: 0.1}).assign(c=100)
+    assert outcome(rule, good) == "holds"
+    assert outcome(rule, pd.concat([good, bad])) == "fails"
+
+
+FALLS = rules.Decreases(column="mae", along="n")
+
+
+@pytest.mark.parametrize(
+    ("means", "expected"),
+    [
+        ({10: 0.3, 100: 0.2, 1000: 0.1}, "holds"),
+        ({10: 0.3, 100: 0.1, 1000: 0.2}, "fails"),
+        ({10: 0.3, 100: 0.1, 1000: 0.1}, "undecided"),
+        ({10: 0.3}, "not testable here"),
+    ],
+)
+def test_decreases(means: dict[float, float], expected: str) -> None:
+    assert outcome(FALLS, along("n", means)) == expected
+
+
+def test_decreases_orders_numbers_as_numbers() -> None:
+    assert outcome(FALLS, along("n", {1000: 0.1, 9: 0.3})) == "holds"
+
+
+# ----------------------------------------------------------------------------- everywhere
+
+
+def formula_table(values: dict[int, float], points: int = 50) -> pd.DataFrame:
+    """A formula at the same distances for each value of n: all fall by a factor of their own."""
+    rho = np.linspace(0.01, 1.0, points)
+    return pd.concat(
+        [pd.DataFrame({"rho": rho, "p": rho * level}).assign(n=n) for n, level in values.items()]
+    )
+
+
+NEVER_RISES = rules.DecreasesEverywhere(column="p", along="n", pair="rho")
+NEVER_FALLS = rules.IncreasesEverywhere(column="p", along="n", pair="rho")
+
+
+@pytest.mark.parametrize(
+    ("levels", "down", "up"),
+    [
+        ({10: 0.3, 100: 0.2, 1000: 0.1}, "holds", "fails"),
+        ({10: 0.1, 100: 0.2, 1000: 0.3}, "fails", "holds"),
+        ({10: 0.2, 100: 0.2}, "undecided", "undecided"),
+        ({10: 0.3}, "not testable here", "not testable here"),
+    ],
+)
+def test_formula_falls_or_rises_everywhere(levels: dict[int, float], down: str, up: str) -> None:
+    table = formula_table(levels)
+    assert outcome(NEVER_RISES, table) == down
+    assert outcome(NEVER_FALLS, table) == up
+
+
+def test_a_single_pair_going_the_other_way_fails() -> None:
+    table = formula_table({10: 0.3, 100: 0.2}).reset_index(drop=True)
+    table.loc[0, "p"] = 0.0
+    verdict = ledger.judge(claim_with(NEVER_RISES), {"main": table})
+    assert verdict.outcome == "fails"
+    assert "1 of 50 pairs" in verdict.statement
+    assert verdict.values["estimate"] == pytest.approx(1 / 50)
+
+
+def test_everywhere_without_common_pairs_is_not_testable() -> None:
+    table = formula_table({10: 0.3, 100: 0.2})
+    table.loc[table.n == 10, "rho"] += 0.001
+    assert outcome(NEVER_RISES, table) == "not testable here"
+
+
+# -------------------------------------------------------------------------------- at_most
+
+
+def bounded(values: list[float], limit: float = 1.0) -> pd.DataFrame:
+    return pd.DataFrame({"movement": values, "sensitivity": limit})
+
+
+MOVES = rules.AtMost(column="movement", other="sensitivity")
+
+
+@pytest.mark.parametrize(
+    ("values", "factor", "expected"),
+    [
+        ([0.5, -1.0, 0.0], 1.0, "holds"),
+        ([0.5, -1.1, 0.0], 1.0, "fails"),
+        ([0.5, 1.0 + 1e-12], 1.0, "holds"),
+        ([0.5, 0.9], 0.8, "fails"),
+        ([0.5, math.nan], 1.0, "holds"),
+        ([0.5, math.inf], 1.0, "fails"),
+        ([math.nan, math.nan], 1.0, "not testable here"),
+    ],
+)
+def test_at_most(values: list[float], factor: float, expected: str) -> None:
+    assert outcome(dataclasses.replace(MOVES, factor=factor), bounded(values)) == expected
+
+
+def test_at_most_reports_the_worst_row() -> None:
+    verdict = ledger.judge(claim_with(MOVES), {"main": bounded([0.1, -0.75, 0.2])})
+    assert verdict.values == {"estimate": 0.75, "low": 0.75, "high": 0.75, "limit": 1.0}
+    assert "0.75 of the bound" in verdict.statement
+
+
+def test_at_most_of_a_bound_of_zero() -> None:
+    assert outcome(MOVES, bounded([0.0], 0.0)) == "holds"
+    assert outcome(MOVES, bounded([0.1], 0.0)) == "fails"
+
+
+@pytest.mark.parametrize(
+    ("interval", "expected"),
+    [
+        ((-0.2, 0.3), "holds"),
+        ((-1.2, 0.3), "undecided"),
+        ((0.3, 1.2), "undecided"),
+        ((1.1, 2.0), "fails"),
+        ((-2.0, -1.1), "fails"),
+        ((-math.inf, 0.5), "undecided"),
+        ((math.nan, math.nan), "undecided"),
+    ],
+)
+def test_at_most_of_an_estimate_needs_its_whole_interval(
+    interval: tuple[float, float], expected: str
+) -> None:
+    low, high = interval
+    table = pd.DataFrame(
+        {"log_ratio": [0.1, np.clip(0.0, low, high)], "low": [0.0, low], "high": [0.2, high]}
+    ).assign(epsilon_total=1.0)
+    table.log_ratio = table.log_ratio.fillna(0.0)
+    rule = rules.AtMost(column="log_ratio", other="epsilon_total", low="low", high="high")
+    assert outcome(rule, table) == expected
+
+
+# ------------------------------------------------------------------------------ power_law
+
+
+def scales(factor: float) -> pd.DataFrame:
+    table = pd.DataFrame({"n": [10, 100, 1000], "c": [1, 10, 100], "epsilon_total": 0.5})
+    return table.assign(noise_scale=factor * table.c / (table.n * table.epsilon_total))
+
+
+LAW = rules.PowerLaw(
+    column="noise_scale", factor=4.0, powers={"c": 1, "n": -1, "epsilon_total": -1}
+)
+
+
+@pytest.mark.parametrize(
+    ("factor", "expected"),
+    [(4.0, "holds"), (4.0 * (1 + 1e-12), "holds"), (2.0, "fails"), (math.nan, "fails")],
+)
+def test_power_law(factor: float, expected: str) -> None:
+    assert outcome(LAW, scales(factor)) == expected
+
+
+def test_power_law_with_whole_numbers() -> None:
+    assert outcome(dataclasses.replace(LAW, factor=4), scales(4.0)) == "holds"
+
+
+def test_power_law_without_rows() -> None:
+    rule = dataclasses.replace(LAW, where={"c": 7})
+    assert outcome(rule, scales(4.0)) == "not testable here"
+
+
+# ---------------------------------------------------------------------- agrees and differs
+
+
+def frequencies(trials: int, shift: float = 0.0, rows: int = 200) -> pd.DataFrame:
+    """Frequencies as near their formula as counts allow, the last moved by ``shift``."""
+    formula = np.linspace(0.0, 0.5, rows)
+    moved = formula + shift * (np.arange(rows) == rows - 1)
+    frequency = np.rint(moved * trials) / max(trials, 1)
+    return pd.DataFrame({"formula": formula, "fresh": frequency, "reached": trials})
+
+
+AGREES = rules.Agrees(column="fresh", formula="formula", trials="reached", margin=0.1)
+DIFFERS = rules.Differs(column="fresh", formula="formula", trials="reached", margin=0.1)
+
+
+@pytest.mark.parametrize(
+    ("trials", "shift", "agrees", "differs"),
+    [
+        (2000, 0.0, "holds", "fails"),
+        (2000, 0.1, "fails", "holds"),
+        (50, 0.0, "undecided", "undecided"),
+        (0, 0.0, "not testable here", "not testable here"),
+    ],
+)
+def test_agrees_and_differs(trials: int, shift: float, agrees: str, differs: str) -> None:
+    table = frequencies(trials, shift)
+    assert outcome(AGREES, table) == agrees
+    assert outcome(DIFFERS, table) == differs
+
+
+def test_an_event_of_probability_zero_that_happened_disagrees() -> None:
+    table = frequencies(2000)
+    table.loc[0, "fresh"] = 1 / 2000
+    assert outcome(AGREES, table) == "fails"
+
+
+def test_rows_without_trials_are_left_out() -> None:
+    table = frequencies(2000)
+    table.loc[5, ["fresh", "reached"]] = [math.nan, 0]
+    verdict = ledger.judge(claim_with(AGREES), {"main": table})
+    assert verdict.outcome == "holds"
+    assert "199 frequencies" in verdict.statement
+
+
+def test_same_trials_takes_the_largest_number() -> None:
+    table = frequencies(2000)
+    table.loc[1:, "reached"] = 1
+    rule = dataclasses.replace(AGREES, same_trials=True)
+    assert outcome(rule, table) == "holds"
+
+
+def test_agreement_keeps_its_error_rate() -> None:
+    # Bonferroni is conservative, so the rate is bounded from above only. Sees one of 10 %.
+    rng = np.random.default_rng(2)
+    tables, rejected = 400, 0
+    for _ in range(tables):
+        table = frequencies(2000)
+        table.fresh = rng.binomial(2000, table.formula) / 2000
+        rejected += outcome(AGREES, table) == "fails"
+    assert rejected <= stats.binom.isf(FALSE_ALARM, tables, rules.JOINT_LEVEL)
+
+
+def test_verdict_and_exact_interval_say_the_same() -> None:
+    for shift in np.linspace(0.0, 0.1, 41):
+        verdict = ledger.judge(claim_with(AGREES), {"main": frequencies(2000, shift)})
+        inside = verdict.values["low"] <= 0.0 <= verdict.values["high"]
+        assert (verdict.outcome == "holds") == inside
+
+
+# -------------------------------------------------------------------------- not testable here
+
+
+def test_untestable_gives_its_reason() -> None:
+    rule = rules.Untestable(reason="nobody knows")
+    verdict = ledger.judge(claim_with(rule), {"main": scales(4.0)})
+    assert (verdict.outcome, verdict.statement) == (
+        "not testable here",
+        "Not testable here: nobody knows.",
+    )
+    assert verdict.values == {}
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        (by_resample(0.1, 0.2).query("resample"), "no rows with resample = false"),
+        (by_resample(0.1, 0.2).head(0), "no rows"),
+        (by_resample(0.1, 0.2, runs=1), "needs two pairs"),
+    ],
+)
+def test_reasons_why_a_claim_is_not_testable(table: pd.DataFrame, reason: str) -> None:
+    verdict = ledger.judge(claim_with(KEPT_LESS), {"main": table})
+    assert verdict.outcome == "not testable here"
+    assert reason in verdict.statement
+
+
+def test_a_missing_table_is_a_reason() -> None:
+    verdict = ledger.judge(claim_with(KEPT_LESS, "ratio"), {"main": by_resample(0.1, 0.2)})
+    assert verdict.statement == "Not testable here: there is no table ratio."
+
+
+def test_a_missing_column_is_an_error() -> None:
+    table = by_resample(0.1, 0.2).drop(columns="mae")
+    with pytest.raises(ledger.LedgerError, match=r"made-up.*no column mae"):
+        ledger.judge(claim_with(KEPT_LESS), {"main": table})
+
+
+@pytest.mark.parametrize("rule", [KEPT_LESS, LOWEST, FALLS, AGREES, MOVES])
+def test_judging_changes_no_table(rule: rules.Rule) -> None:
+    table = by_resample(0.1, 0.2).assign(
+        epsilon_abc=0.05, n=1, fresh=0.5, formula=0.5, reached=10, movement=0.1, sensitivity=1.0
+    )
+    before = table.copy()
+    ledger.judge(claim_with(rule), {"main": table})
+    pd.testing.assert_frame_equal(table, before)
+
+
+# --------------------------------------------------------------------------------- loading
+
+ENTRY = """
+[[claim]]
+id = "some-claim"
+source = "[P21]"
+place = "Figure 1"
+claim = "Something is less."
+experiment = "made-up"
+preset = "p21-figure-1"
+parameters = ["n=10", "c=1,2"]
+table = "main"
+paper_number = 0.5
+rule = { kind = "less", column = "mae", a = { c = 10 }, b = { c = [1, 2] }, within = ["n"] }
+"""
+
+KNOWN = {"made-up": {"main": ("mae", "c", "n", "run")}}
+
+
+def load_text(tmp_path: Path, text: str) -> tuple[ledger.Claim, ...]:
+    path = tmp_path / "claims.toml"
+    path.write_text(text, encoding="utf-8")
+    return ledger.load(path, KNOWN)
+
+
+def test_an_entry_becomes_a_claim(tmp_path: Path) -> None:
+    (claim,) = load_text(tmp_path, ENTRY)
+    assert claim.rule == rules.Less(column="mae", a={"c": 10}, b={"c": [1, 2]}, within=("n",))
+    assert claim.settings() == {"n": "10", "c": "1,2"}
+    assert claim.differences == ()
+    assert claim.rule.columns() == {"mae", "c", "n", "run"}
+
+
+def test_whole_numbers_become_numbers(tmp_path: Path) -> None:
+    (claim,) = load_text(tmp_path, ENTRY.replace('within = ["n"]', "margin = 1"))
+    assert isinstance(claim.rule, rules.Less)
+    assert isinstance(claim.rule.margin, float)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('kind = "less"', 'kind = "fewer"', "rule kind = fewer: must be one of less"),
+        ('kind = "less", ', "", "must be a table with a kind"),
+        ('column = "mae", ', "", "missing column"),
+        ('column = "mae"', 'column = "mae", size = 1', "unknown size"),
+        ('column = "mae"', "column = 3", "column = 3: must be the name of a column"),
+        ('within = ["n"]', 'within = "n"', "must be a list of columns"),
+        ('within = ["n"]', 'margin = "big"', "must be a number"),
+        ('within = ["n"]', "margin = true", "must be a number"),
+        ("a = { c = 10 }", "a = { c = [] }", "must be a table"),
+        ('column = "mae"', 'column = "mse"', "has no column mse"),
+        ("a = { c = 10 }", "a = { k = 10 }", "has no column k"),
+        ('within = ["n"]', 'pair = "draw"', "has no column draw"),
+        ('table = "main"', 'table = "ratio"', "has no table ratio"),
+        ('experiment = "made-up"', 'experiment = "other"', "no experiment other"),
+        ('place = "Figure 1"', "", "missing place"),
+        ('place = "Figure 1"', 'place = " "', "must be a text that is not empty"),
+        ('place = "Figure 1"', 'place = "Figure 1"\nnote = "x"', "unknown note"),
+        ('"n=10"', '"n"', "'n' is not key=value"),
+        ('"n=10"', '"n= "', "is not key=value"),
+        ('"n=10"', "10", "must be a list of texts"),
+        ("paper_number = 0.5", "paper_number = [1]", "must be a number, a text"),
+    ],
+)
+def test_a_wrong_entry_is_named(tmp_path: Path, old: str, new: str, words: str) -> None:
+    assert old in ENTRY
+    with pytest.raises(ledger.LedgerError) as error:
+        load_text(tmp_path, ENTRY.replace(old, new))
+    assert str(error.value).startswith("claim some-claim:")
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_neither_preset_nor_parameters(tmp_path: Path) -> None:
+    text = ENTRY.replace('preset = "p21-figure-1"', "").replace('"n=10", "c=1,2"', "")
+    with pytest.raises(ledger.LedgerError, match="needs a preset or parameters"):
+        load_text(tmp_path, text)
+
+
+def test_an_id_must_be_lower_case_words(tmp_path: Path) -> None:
+    with pytest.raises(ledger.LedgerError, match="Some claim: id must be"):
+        load_text(tmp_path, ENTRY.replace("some-claim", "Some claim"))
+
+
+def test_an_id_that_is_missing_is_told_by_its_number(tmp_path: Path) -> None:
+    with pytest.raises(ledger.LedgerError, match="claim number 2: missing id"):
+        load_text(tmp_path, ENTRY + ENTRY.replace('id = "some-claim"', ""))
+
+
+def test_an_id_used_twice(tmp_path: Path) -> None:
+    with pytest.raises(ledger.LedgerError, match="claim some-claim: there are two"):
+        load_text(tmp_path, ENTRY + ENTRY)
+
+
+def test_a_file_that_is_not_toml(tmp_path: Path) -> None:
+    with pytest.raises(ledger.LedgerError, match=r"claims\.toml: "):
+        load_text(tmp_path, "[[claim")
+
+
+# ----------------------------------------------------------------------------- our own file
+
+
+CLAIMS = ledger.load()
+EXPERIMENTS = sorted({claim.experiment for claim in CLAIMS})
+PLACES = {
+    "Figure 1", "Figure 2", "Figure 3", "Lemma 1", "Lemma 2",
+    "Proposition 1", "Theorem 1", "Theorem 2",
+}  # fmt: skip
+
+
+def test_every_column_exists() -> None:
+    columns = {name: experiments.load(name).COLUMNS for name in EXPERIMENTS}
+    assert ledger.load(columns=columns) == CLAIMS
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
+def test_every_claim_names_parameters_that_its_experiment_takes(claim: ledger.Claim) -> None:
+    module = experiments.load(claim.experiment)
+    base = experiments.preset(module, claim.preset) if claim.preset else None
+    params = module.Params.from_text(claim.settings(), base)
+    assert len(claim.settings()) == len(claim.parameters)
+    assert params == module.Params.from_text(params.to_text())
+
+
+def test_all_places_are_covered() -> None:
+    assert {claim.place for claim in CLAIMS if claim.source == "[P21]"} == PLACES
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
+def test_every_claim_is_judged_even_by_an_empty_table(claim: ledger.Claim) -> None:
+    table = pd.DataFrame(columns=sorted(claim.rule.columns()), dtype=float)
+    verdict = ledger.judge(claim, {claim.table: table})
+    assert verdict.outcome == "not testable here"
+    assert verdict.statement.startswith("Not testable here: ")
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
+def test_sentences_end(claim: ledger.Claim) -> None:
+    for text in (claim.claim, *claim.differences, claim.scope or "."):
+        assert text.endswith(".")
+
+
+def test_claims_of_a_preset() -> None:
+    found = ledger.for_preset("mse-curves", "p21-figure-3")
+    assert {claim.place for claim in found} == {"Figure 2", "Figure 3"}
+    assert ledger.for_preset("mse-curves", "p21-figure-1") == ()
+    assert all(not claim.parameters for claim in found)
