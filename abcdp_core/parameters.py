@@ -73,8 +73,9 @@ class Parameter:
         Raises:
             ParameterError: the value is of another type, is not a number or lies out of range.
         """
-        if any(type(value) is type(item) and value == item for item in self.special):
-            return value
+        for item in self.special:
+            if isinstance(value, type(item)) and value == item:
+                return item
         checked = self._typed(value)
         in_range = checked is not None and (
             checked in self.options
@@ -86,16 +87,21 @@ class Parameter:
         return checked
 
     def _typed(self, value: Any) -> Scalar | None:
-        is_bool = isinstance(value, bool) or type(value).__name__ == "bool_"
+        # numpy's truth values are no subclass of Python's.
+        is_bool = type(value).__name__ in ("bool", "bool_")
         if self.kind == "switch":
             return bool(value) if is_bool else None
         if self.kind == "choice":
             return value if isinstance(value, str) else None
-        if is_bool or not isinstance(value, numbers.Real) or math.isnan(float(value)):
+        if is_bool or not isinstance(value, numbers.Real):
+            return None
+        try:
+            number = float(value)
+        except OverflowError:
             return None
         if self.kind == "real":
-            return float(value)
-        return int(float(value)) if float(value).is_integer() else None
+            return None if math.isnan(number) else number
+        return int(number) if number.is_integer() else None
 
     def parse(self, name: str, text: str) -> Scalar:
         """The value that ``text`` (from a command line or a link) stands for.
@@ -119,16 +125,19 @@ class Parameter:
         numeric = [float(option) for option in self.options or self.steps]
         clamped = min(max(value, self.low), self.high)
         if numeric:
-            clamped = min(numeric, key=lambda option: abs(option - value))
-        return int(clamped) if self.kind == "integer" else clamped
+            clamped = min(numeric, key=lambda option: abs(option - clamped))
+        return round(clamped) if self.kind == "integer" else clamped
 
 
 def _show(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, int) and value.bit_length() > 1023:
+        return "a number beyond 1e308"
     if isinstance(value, int | float):
         return f"{value:.6g}"
-    return str(value) if isinstance(value, str) else repr(value)
+    text = value if isinstance(value, str) and value.isprintable() else repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 @dataclass(frozen=True)
@@ -177,12 +186,14 @@ class Params:
         Raises:
             ParameterError: a key is unknown or a value is not allowed.
         """
-        specification = cls.specification(settings.get("scenario"))
+        specification = cls.specification(settings.get("scenario", getattr(base, "scenario", None)))
         values: dict[str, Any] = {}
         for name, text in settings.items():
             if name not in specification:
                 known = ", ".join(specification)
-                raise ParameterError(f"{name} = {text}: unknown parameter; known are {known}.")
+                raise ParameterError(
+                    f"{_show(name)} = {_show(text)}: unknown parameter; known are {known}."
+                )
             parameter = specification[name]
             if cls.takes_many(name):
                 items = [item for item in text.split(",") if item.strip()]

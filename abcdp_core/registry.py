@@ -12,6 +12,7 @@ import functools
 import importlib
 import importlib.util
 import pkgutil
+import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -32,11 +33,18 @@ def add_file(path: str | Path) -> ModuleType:
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"plug-in {path}: no such file.")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    name = f"abcdp_plugin_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ValueError(f"plug-in {path}: not a Python file.")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    # Dataclasses look their module up here.
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
     if not any(hasattr(module, marker) for marker in ("SCENARIO", "MECHANISM", "EXPERIMENT")):
         raise ValueError(f"plug-in {path}: has none of SCENARIO, MECHANISM, EXPERIMENT.")
     _added.append(module)

@@ -1,0 +1,271 @@
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from abcdp_core import cache
+
+ARRAYS = {
+    "theta": np.arange(50.0).reshape(25, 2),
+    "rho 10": np.linspace(0.0, 1.0, 17),
+    "names": np.array(["a", "bc"]),
+}
+
+
+@dataclass(frozen=True)
+class Key:
+    scenario: str
+    n: int
+
+
+def same(first: cache.Arrays, second: cache.Arrays) -> bool:
+    return first.keys() == second.keys() and all(
+        first[name].dtype == second[name].dtype and np.array_equal(first[name], second[name])
+        for name in first
+    )
+
+
+def made() -> cache.Arrays:
+    return dict(ARRAYS)
+
+
+def never() -> cache.Arrays:
+    raise AssertionError("made although it was kept")
+
+
+def test_what_is_kept_comes_back_as_it_was_and_is_not_made_again(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "folder" / "pool.npz"
+    assert same(cache.load_or_make(path, made), ARRAYS)
+    assert same(cache.load_or_make(path, never), ARRAYS)
+    assert [file.name for file in path.parent.glob("*.part")] == []
+
+
+def test_single_arrays_can_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "pool.npz"
+    assert cache.save(path, ARRAYS)
+    found = cache.load(path, ["rho 10"])
+    assert found is not None
+    assert same(found, {"rho 10": ARRAYS["rho 10"]})
+
+
+def test_any_program_can_read_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "pool.npz"
+    cache.save(path, ARRAYS)
+    with np.load(path) as stored:
+        assert same(dict(stored), ARRAYS)
+
+
+def test_the_folder_is_the_one_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ABCDP_CACHE_DIR", str(tmp_path))
+    assert cache.path_of("pool", Key("x", 1)).parent == tmp_path
+    monkeypatch.delenv("ABCDP_CACHE_DIR")
+    assert cache.folder().name == "abcdp-explorer"
+
+
+def test_another_key_is_another_file() -> None:
+    keys = [Key("x", 1), Key("x", 2), Key("y", 1)]
+    paths = {cache.path_of(kind, key) for kind in ("pool", "comparison") for key in keys}
+    assert len(paths) == 6
+    assert cache.path_of("pool", Key("x", 1)) == cache.path_of("pool", {"n": 1, "scenario": "x"})
+
+
+def test_a_flipped_byte_anywhere_is_seen_and_the_file_removed(tmp_path: Path) -> None:
+    path = tmp_path / "pool.npz"
+    cache.save(path, ARRAYS)
+    sound = path.read_bytes()
+    for place in range(len(sound)):
+        damaged = bytearray(sound)
+        damaged[place] ^= 1 << place % 8
+        path.write_bytes(damaged)
+        assert cache.load(path) is None, f"byte {place}"
+        assert not path.exists()
+
+
+def test_a_damaged_header_of_a_large_file_is_seen(tmp_path: Path) -> None:
+    # The format's own checksum of an array is compared only when its last byte was read: here the
+    # header asks for fewer rows than there are.
+    path = tmp_path / "pool.npz"
+    cache.save(path, {"theta": np.zeros((5000, 5))})
+    sound = path.read_bytes()
+    path.write_bytes(sound.replace(b"(5000, 5)", b"(1000, 5)"))
+    assert cache.load(path) is None
+
+
+@pytest.mark.parametrize("part", [0, 3, 0.5, -1])
+def test_a_file_cut_short_is_made_anew(tmp_path: Path, part: float) -> None:
+    path = tmp_path / "pool.npz"
+    cache.save(path, ARRAYS)
+    sound = path.read_bytes()
+    length = int(len(sound) * part) if isinstance(part, float) else part
+    path.write_bytes(sound[:length])
+    assert same(cache.load_or_make(path, made), ARRAYS)
+    assert path.read_bytes() == sound
+
+
+def test_a_flipped_byte_in_the_middle_is_made_anew(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "pool.npz"
+    cache.save(path, ARRAYS)
+    sound = path.read_bytes()
+    damaged = bytearray(sound)
+    damaged[len(sound) // 2] ^= 255
+    path.write_bytes(damaged)
+    assert same(cache.load_or_make(path, made), ARRAYS)
+    assert path.read_bytes() == sound
+    assert "does not read back" in caplog.text
+
+
+PROCESS = """
+import sys, time
+from pathlib import Path
+import numpy as np
+from abcdp_core import cache
+
+folder, name = Path(sys.argv[1]), sys.argv[2]
+
+def make():
+    with (folder / "made").open("a") as made:
+        made.write("x")
+    time.sleep(0.3)
+    return {"values": np.arange(1000.0)}
+
+(folder / name).touch()
+while not (folder / "go").exists():
+    time.sleep(0.001)
+arrays = cache.load_or_make(folder / "cache" / "pool.npz", make)
+sys.exit(int(not np.array_equal(arrays["values"], np.arange(1000.0))))
+"""
+
+
+def wait_for(*files: Path) -> None:
+    deadline = time.monotonic() + 60.0
+    while not all(file.exists() for file in files):
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def test_two_processes_that_ask_at_once_make_it_once(tmp_path: Path) -> None:
+    root = str(Path(cache.__file__).parents[1])
+    environment = os.environ | {"PYTHONPATH": root}
+    processes = [
+        subprocess.Popen([sys.executable, "-c", PROCESS, str(tmp_path), name], env=environment)
+        for name in ("first", "second")
+    ]
+    try:
+        wait_for(tmp_path / "first", tmp_path / "second")
+        (tmp_path / "go").touch()
+        assert [process.wait(60) for process in processes] == [0, 0]
+    finally:
+        for process in processes:
+            process.kill()
+    assert (tmp_path / "made").read_text() == "x"
+
+
+def test_making_room_does_not_let_a_second_maker_in(tmp_path: Path) -> None:
+    path = tmp_path / "pool.npz"
+    making, go = threading.Event(), threading.Event()
+    makers: list[str] = []
+
+    def make() -> cache.Arrays:
+        makers.append(threading.current_thread().name)
+        making.set()
+        assert go.wait(60)
+        return made()
+
+    cache.save(path, ARRAYS)
+    path.write_bytes(b"damaged")
+    first = threading.Thread(target=cache.load_or_make, args=(path, make))
+    second = threading.Thread(target=cache.load_or_make, args=(path, make))
+    first.start()
+    assert making.wait(60)
+    cache.save(path, ARRAYS)
+    cache.evict(tmp_path, limit=0)
+    second.start()
+    time.sleep(0.1)
+    go.set()
+    first.join(60)
+    second.join(60)
+    assert len(makers) == 1
+
+
+def test_a_maker_that_fails_leaves_the_way_free(tmp_path: Path) -> None:
+    path = tmp_path / "pool.npz"
+    with pytest.raises(AssertionError):
+        cache.load_or_make(path, never)
+    assert same(cache.load_or_make(path, made), ARRAYS)
+
+
+def test_a_folder_that_cannot_be_made_is_said_once_and_done_without(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    # A file stands where the folder would be: that stops even the superuser.
+    (tmp_path / "file").touch()
+    with caplog.at_level(logging.WARNING):
+        for name in ("a.npz", "b.npz", "a.npz"):
+            path = tmp_path / "file" / "cache" / name
+            assert same(cache.load_or_make(path, made), ARRAYS)
+            assert not cache.save(path, ARRAYS)
+    assert len(caplog.records) == 1
+    assert "running without it" in caplog.text
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everywhere")
+def test_a_folder_that_is_read_only_still_serves_what_it_holds(tmp_path: Path) -> None:
+    cache.save(tmp_path / "kept.npz", ARRAYS)
+    tmp_path.chmod(0o500)
+    try:
+        assert same(cache.load_or_make(tmp_path / "kept.npz", never), ARRAYS)
+        assert same(cache.load_or_make(tmp_path / "other.npz", made), ARRAYS)
+    finally:
+        tmp_path.chmod(0o700)
+
+
+def test_a_date_that_cannot_be_set_does_not_matter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError
+
+    cache.save(tmp_path / "kept.npz", ARRAYS)
+    monkeypatch.setattr(os, "utime", refused)
+    assert same(cache.load_or_make(tmp_path / "kept.npz", never), ARRAYS)
+
+
+def test_the_files_used_longest_ago_go_first(tmp_path: Path) -> None:
+    names = ["oldest", "older", "newer", "newest"]
+    for age, name in enumerate(names):
+        cache.save(tmp_path / f"{name}.npz", {"values": np.zeros(1000)})
+        os.utime(tmp_path / f"{name}.npz", (1e9 + age, 1e9 + age))
+    size = (tmp_path / "newest.npz").stat().st_size
+    # Reading is use.
+    cache.load(tmp_path / "oldest.npz")
+    cache.evict(tmp_path, limit=2 * size)
+    assert {file.stem for file in tmp_path.glob("*.npz")} == {"oldest", "newest"}
+
+
+def test_saving_makes_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.save(tmp_path / "first.npz", {"values": np.zeros(1000)})
+    os.utime(tmp_path / "first.npz", (1e9, 1e9))
+    size = (tmp_path / "first.npz").stat().st_size
+    monkeypatch.setattr(cache.evict, "__defaults__", (size,))
+    cache.save(tmp_path / "second.npz", {"values": np.zeros(1000)})
+    assert [file.name for file in tmp_path.glob("*.npz")] == ["second.npz"]
+
+
+def test_what_killed_writers_left_goes_after_a_day(tmp_path: Path) -> None:
+    now = time.time()
+    for name, age in (("old.part", 2 * cache.A_DAY), ("fresh.part", 10.0)):
+        (tmp_path / name).write_bytes(b"half")
+        os.utime(tmp_path / name, (now - age, now - age))
+    cache.save(tmp_path / "pool.npz", ARRAYS)
+    assert {file.name for file in tmp_path.iterdir()} == {"fresh.part", "pool.npz"}

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from abcdp_core import mechanisms, registry, simulators
+
+
+@pytest.fixture(autouse=True)
+def no_plug_ins_left() -> Iterator[None]:
+    """What a test adds is gone after it."""
+    before = list(registry._added)
+    yield
+    registry._added[:] = before
+    for name in [name for name in sys.modules if name.startswith("abcdp_plugin_")]:
+        del sys.modules[name]
+    registry.scan.cache_clear()
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty package called ``zoo``, to be filled with modules."""
+    folder = tmp_path / "zoo"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield folder
+    for name in [name for name in sys.modules if name.split(".")[0] == "zoo"]:
+        del sys.modules[name]
+
+
+def plug_in(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_every_module_with_the_marker_is_found_in_the_order_of_names(package: Path) -> None:
+    plug_in(package / "first.py", "ANIMAL = 'zebra'")
+    plug_in(package / "second.py", "ANIMAL = 'ape'")
+    plug_in(package / "third.py", "PLANT = 'fern'")
+    found = registry.scan("zoo", "ANIMAL")
+    assert list(found) == ["ape", "zebra"]
+    assert found["ape"].__name__ == "zoo.second"
+
+
+def test_two_of_one_name_are_an_error(package: Path) -> None:
+    for name in ("first.py", "second.py"):
+        plug_in(package / name, "ANIMAL = 'ape'")
+    with pytest.raises(ValueError, match="two plug-ins are called 'ape'"):
+        registry.scan("zoo", "ANIMAL")
+
+
+def test_a_broken_module_is_an_error_and_not_a_gap(package: Path) -> None:
+    plug_in(package / "first.py", "ANIMAL = 'ape'")
+    plug_in(package / "second.py", "import nothing_of_that_name")
+    with pytest.raises(ModuleNotFoundError, match="nothing_of_that_name"):
+        registry.scan("zoo", "ANIMAL")
+
+
+def test_our_own_scenarios_and_mechanisms_are_found() -> None:
+    assert "uniform-mixture" in simulators.names()
+    assert simulators.load("uniform-mixture").SCENARIO == "uniform-mixture"
+    assert "sparse-vector" in mechanisms.names()
+
+
+def test_a_file_joins_at_once(tmp_path: Path) -> None:
+    before = simulators.names()
+    path = plug_in(tmp_path / "mine.py", "SCENARIO = 'mine'")
+    module = registry.add_file(path)
+    assert module.SCENARIO == "mine"
+    assert simulators.names() == sorted([*before, "mine"])
+
+
+DATACLASS = """
+from __future__ import annotations
+from dataclasses import dataclass
+EXPERIMENT = "mine"
+@dataclass
+class Params:
+    n: int = 1
+"""
+
+
+@pytest.mark.parametrize("name", ["mine.py", "numpy.py"])
+def test_a_file_may_hold_what_any_module_may(tmp_path: Path, name: str) -> None:
+    # Dataclasses look up the module they are in, which must not be another of that name.
+    module = registry.add_file(plug_in(tmp_path / name, DATACLASS))
+    assert module.Params().n == 1
+    assert sys.modules[module.Params.__module__] is module
+
+
+def test_a_file_may_not_take_a_name_that_is_in_use(tmp_path: Path) -> None:
+    registry.add_file(plug_in(tmp_path / "mine.py", "SCENARIO = 'uniform-mixture'"))
+    with pytest.raises(ValueError, match="two plug-ins are called 'uniform-mixture'"):
+        simulators.names()
+
+
+def test_a_file_that_is_missing_or_no_plug_in_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"missing\.py: no such file"):
+        registry.add_file(tmp_path / "missing.py")
+    with pytest.raises(ValueError, match="not a Python file"):
+        registry.add_file(plug_in(tmp_path / "notes.txt", "SCENARIO = 'mine'"))
+    with pytest.raises(ValueError, match="has none of SCENARIO, MECHANISM, EXPERIMENT"):
+        registry.add_file(plug_in(tmp_path / "empty.py", ""))
+    with pytest.raises(ZeroDivisionError):
+        registry.add_file(plug_in(tmp_path / "broken.py", "1 / 0"))
+    assert "mine" not in simulators.names()
+    assert not any("broken" in name for name in sys.modules)
+
+
+def test_installed_packages_join_through_their_entry_point(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plug_in(package / "first.py", "ANIMAL = 'ape'")
+    other = ModuleType("other")
+    other.ANIMAL = "bear"  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "other", other)
+    point = EntryPoint("bear", "other", registry.ENTRY_POINT_GROUP)
+    monkeypatch.setattr(
+        registry, "entry_points", lambda group: [point] if group == point.group else []
+    )
+    assert list(registry.scan("zoo", "ANIMAL")) == ["ape", "bear"]
