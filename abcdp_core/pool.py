@@ -203,22 +203,22 @@ def is_ready(key: PoolKey) -> bool:
 def observed_data(key: PoolKey, n: int) -> Array:
     """The synthetic private data of a run, ``(n, p)``, drawn at the scenario's true parameters."""
     truth = simulators.load(key.scenario).TRUTH
-    return _data(key, n, "observed", key.run, truth)
+    return _data(key, n, "observed", (key.run,), truth)
 
 
 def predictive_data(key: PoolKey, n: int, index: int) -> Array:
     """Public data ``(n, p)`` simulated from the ``index``-th prior draw beyond the pool."""
     rng = generator(key.seed, "predictive-prior", key.run, index)
     theta = simulators.load(key.scenario).prior(rng, 1)[0]
-    return _data(key, n, "predictive", index, theta)
+    return _data(key, n, "predictive", (key.run, index), theta)
 
 
-def _data(key: PoolKey, n: int, role: str, index: int, theta: Array) -> Array:
+def _data(key: PoolKey, n: int, role: str, address: tuple[int, ...], theta: Array) -> Array:
     """A data set in layers, so that a smaller one is the beginning of a larger one."""
     source = simulators.load(key.scenario)
     sizes = [0, *_sizes(source, n)]
     layers = [
-        source.simulate(generator(key.seed, role, index, layer), theta[None], high - low)[0]
+        source.simulate(generator(key.seed, role, *address, layer), theta[None], high - low)[0]
         for layer, (low, high) in enumerate(itertools.pairwise(sizes))
     ]
     return np.concatenate(layers)

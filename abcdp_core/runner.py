@@ -7,8 +7,10 @@ depend on the executor, on the number of workers or on the order in which tasks 
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import itertools
 import json
@@ -19,7 +21,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -159,7 +168,7 @@ class _Cluster(Executor):
         """Tasks that all workers there are now can do at a time."""
         return sum(self.client.nthreads().values())
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002 - both always
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         self.client.close()
 
 
@@ -178,18 +187,27 @@ def scheduler(address: str) -> Executor:
     Raises:
         ParameterError: ``address`` is none, or nothing answers there.
     """
-    from distributed.comm import get_address_host_port
-
     full = address if "://" in address else f"tcp://{address}"
-    wanted = f"scheduler = {address}: must be the address of a Dask scheduler like tcp://host:8786"
+    wanted = "must be the address of a Dask scheduler like tcp://host:8786"
     try:
-        get_address_host_port(full, strict=True)
-    except ValueError:
-        raise ParameterError(f"{wanted}.") from None
-    try:
+        # In a thread of its own: a notebook's has an event loop already.
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, _ask_identity(full)).result()
         return _Cluster(full)
-    except (OSError, OverflowError):
-        raise ParameterError(f"{wanted}; nothing answers there.") from None
+    except ValueError:
+        raise ParameterError(f"scheduler = {address}: {wanted}.") from None
+    except OSError:
+        raise ParameterError(
+            f"scheduler = {address}: {wanted}; none answers there within {CONNECT_SECONDS} s."
+        ) from None
+
+
+async def _ask_identity(address: str) -> None:
+    """Fails, unlike a Dask client, within its time and without a trace in the log."""
+    from distributed import rpc
+
+    async with rpc(address, timeout=CONNECT_SECONDS) as remote:
+        await asyncio.wait_for(remote.identity(), CONNECT_SECONDS)
 
 
 @contextlib.contextmanager
@@ -223,7 +241,7 @@ def run(
     executor: Executor | None = None,
     store: Store | None = None,
     plugins: Sequence[Path] = (),
-) -> Iterator[Result]:
+) -> Generator[Result]:
     """Run an experiment; yield a result whenever enough new tasks are done, and the last one.
 
     Args:
@@ -235,10 +253,9 @@ def run(
         plugins: files that were added to this process and that workers need as well.
     """
     tasks = experiment.tasks(params, seed)
-    work = _Plugged(experiment.work, plugins) if plugins else experiment.work
     finished: dict[int, Tables] = {}
     last = -float("inf")
-    with contextlib.closing(_finish(experiment, tasks, work, executor, store)) as done:
+    with contextlib.closing(_finish(experiment, tasks, executor, store, plugins)) as done:
         for index, tables in done:
             finished[index] = tables
             if len(finished) == len(tasks) or time.monotonic() - last >= YIELD_EVERY:
@@ -272,9 +289,9 @@ Done = Generator[tuple[int, Path | None, Tables]]
 def _finish(
     experiment: Experiment,
     tasks: list[Any],
-    work: Work,
     executor: Executor | None,
     store: Store | None,
+    plugins: Sequence[Path],
 ) -> Generator[tuple[int, Tables]]:
     """Index and tables of each task as it is done; those in the store first."""
     missing: Missing = []
@@ -285,6 +302,9 @@ def _finish(
             missing.append((index, task, path))
         else:
             yield index, stored
+    work: Work = experiment.work
+    if executor is not None and plugins:
+        work, missing = _taken_along(work, missing, plugins)
     turns = _in_turn(work, missing) if executor is None else _at_once(work, missing, executor)
     with contextlib.closing(turns) as done:
         for index, path, tables in done:
@@ -328,31 +348,20 @@ def _width(executor: Executor) -> int:
 
 
 Sources = tuple[tuple[str, str], ...]
-
-
-class _Plugged:
-    """Work that takes this process's plug-ins along to wherever it is unpickled."""
-
-    def __init__(self, work: Work, files: Sequence[Path]) -> None:
-        self.work = work
-        self.sources = tuple((file.name, file.read_text(encoding="utf-8")) for file in files)
-        _plugged_in.add(self.sources)
-
-    def __call__(self, task: Any) -> Tables:
-        return self.work(task)
-
-    def __reduce__(self) -> tuple[Callable[..., Work], tuple[Sources, bytes]]:
-        from loky.backend.reduction import dumps
-
-        return _unpickle_work, (self.sources, bytes(dumps(self.work)))
-
-
 _plugged_in: set[Sources] = set()
 _plugging_in = threading.Lock()
 
 
-def _unpickle_work(sources: Sources, pickled: bytes) -> Work:
-    """In a worker: add the plug-ins, once, then unpickle what may need them."""
+def _taken_along(work: Work, missing: Missing, files: Sequence[Path]) -> tuple[Work, Missing]:
+    """The same work for workers that first have to add this process's plug-ins."""
+    sources = tuple((file.name, file.read_text(encoding="utf-8")) for file in files)
+    _plugged_in.add(sources)
+    packed = [(index, pickle.dumps((work, task)), path) for index, task, path in missing]
+    return functools.partial(_plug_in_and_work, sources), packed
+
+
+def _plug_in_and_work(sources: Sources, packed: bytes) -> Tables:
+    """In a worker: add the plug-ins, once, then unpickle what may need them, and do it."""
     with _plugging_in, tempfile.TemporaryDirectory() as folder:
         if sources not in _plugged_in:
             for name, text in sources:
@@ -360,5 +369,6 @@ def _unpickle_work(sources: Sources, pickled: bytes) -> Work:
                 file.write_text(text, encoding="utf-8")
                 registry.add_file(file)
             _plugged_in.add(sources)
-    work: Work = pickle.loads(pickled)
-    return work
+    work, task = pickle.loads(packed)
+    tables: Tables = work(task)
+    return tables

@@ -1,4 +1,4 @@
-"""Every formula that code or texts cite by tag is in the list of formulas, and the other way round."""
+"""Every formula that is cited by its tag is in the list of formulas, and the other way round."""
 
 import re
 from pathlib import Path

@@ -12,10 +12,11 @@ where a segment is what shares one threshold noise: with ``resample`` up to and 
 acceptance, else the whole run. The privacy loss is the difference of two such logarithms.
 
 The logarithm of the integrand is concave, so the integrand is negligible outside one interval,
-which is found first. It is smooth between its kinks, at m = 0 and m = ρ_t − ε_abc; Gauss-Legendre
-panels between them are halved until halving changes nothing. Relative accuracy is 1e-10. Each kink
-is a panel and each panel sees all decisions of its segment, so the work grows with the square of
-the pattern's length: milliseconds for 10 decisions, seconds for 1000.
+which is found first. It is smooth between its kinks, at m = 0 and m = ρ_t − ε_abc, but beside them
+it changes over lengths of b₂, which may be far smaller than b₁. So Gauss-Legendre panels get longer
+with the distance from a kink, and are halved until halving changes nothing. Relative accuracy is
+1e-10. There are some panels per kink and each sees all decisions of its segment, so the work grows
+with the square of the pattern's length: milliseconds for 10 decisions, seconds for 1000.
 """
 
 from __future__ import annotations
@@ -107,7 +108,9 @@ class _Segment:
         """Logarithm of the segment's probability."""
         low, high = self._support()
         inside = {float(kink) for kink in (*self.kinks, 0.0) if low < kink < high}
-        return _log_integral(self.log_integrand, np.array([low, *sorted(inside), high]))
+        gaps = itertools.pairwise([low, *sorted(inside), high])
+        edges = [_graded(start, end, self.event.query_scale) for start, end in gaps]
+        return _log_integral(self.log_integrand, np.append(np.concatenate(edges), high))
 
     def _support(self) -> tuple[float, float]:
         """An interval outside which the integrand is nothing.
@@ -127,6 +130,14 @@ class _Segment:
             low, high = float(grid[first]), float(grid[last])
             if last - first >= len(grid) // 4:
                 return low, high
+
+
+def _graded(start: float, end: float, shortest: float) -> Array:
+    """Edges from ``start`` up to, not including, ``end``: fourfold steps away from both."""
+    half = (end - start) / 2.0
+    steps = max(0, math.ceil(math.log(half / shortest, 4.0)))
+    offsets = shortest * 4.0 ** np.arange(steps)
+    return np.concatenate([[start], start + offsets, (end - offsets)[::-1]])
 
 
 def _log_laplace(x: Array) -> Array:

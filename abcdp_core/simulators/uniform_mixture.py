@@ -56,7 +56,7 @@ def prior(rng: np.random.Generator, size: int) -> Array:
 
 
 def simulate(rng: np.random.Generator, theta: Array, size: int) -> Array:
-    """Points in [0, 5): ``(k, size, 1)`` for weights ``(k, 5)``."""
+    """Points in [0, 5]: ``(k, size, 1)`` for weights ``(k, 5)``."""
     points = rng.random((len(theta), size))
     _invert(points, np.cumsum(theta, axis=1), theta)
     return points[..., None]

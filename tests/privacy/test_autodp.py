@@ -10,9 +10,7 @@ from abcdp_core.privacy.sparse_vector import calibrate
 
 @pytest.mark.parametrize("c", [1, 10, 1000])
 @pytest.mark.parametrize("epsilon_total", [0.01, 1.0, 100.0])
-def test_pure_cost_is_the_renyi_divergence_of_infinite_order(
-    c: int, epsilon_total: float
-) -> None:
+def test_pure_cost_is_the_renyi_divergence_of_infinite_order(c: int, epsilon_total: float) -> None:
     event = calibrate(epsilon_total, sensitivity=0.0004, c=c, resample=False)
     relative = {"b": event.threshold_scale / event.sensitivity, "k": 10_000, "c": c}
     # MATH S2 without redrawing is all that autodp knows: it has no threshold redraw.

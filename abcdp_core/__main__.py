@@ -1,0 +1,271 @@
+"""The command line: the batch interface, and how any result is made again.
+
+``python -m abcdp_core list`` names the experiments, ``list EXPERIMENT`` says what can be set, and
+``run EXPERIMENT --out DIR`` runs one and writes tables, settings and figures. Exit codes: 0 if all
+went well; 2 with one line ``error: ...`` if something asked for is not possible; 130 after Ctrl-C,
+with what was done until then written and marked partial.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import sys
+import tempfile
+import textwrap
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from tqdm import tqdm
+
+from abcdp_core import experiments, export, registry, runner
+from abcdp_core.experiments import Experiment
+from abcdp_core.parameters import Parameter, ParameterError, Params, text_of
+from abcdp_core.results import Result
+from abcdp_core.streams import SEED_LIMIT
+
+INTERRUPTED = 130
+WORKERS = Parameter("integer", "Workers", low=1, high=1024)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what the command line asks.
+
+    Args:
+        arguments: without the program's name; from the command line if ``None``.
+
+    Returns:
+        The exit code.
+    """
+    try:
+        options = _parser().parse_args(arguments)
+        _plug_in(options.plugin)
+        return _list(options.experiment) if options.command == "list" else _run(options)
+    except (ParameterError, export.ExportError) as error:
+        print("error:", " ".join(str(error).split()), file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("Interrupted; nothing is done yet that could be written.", file=sys.stderr)
+        return INTERRUPTED
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """One line, like every other error, instead of the usage."""
+        raise ParameterError(f"{message} (see `python -m abcdp_core --help`).")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="python -m abcdp_core", description=__doc__, allow_abbrev=False,
+                     formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    what = commands.add_parser("list", help="experiments, or what one can be asked")
+    what.add_argument("experiment", nargs="?", metavar="EXPERIMENT")
+    run = commands.add_parser("run", help="run an experiment", allow_abbrev=False)
+    run.add_argument("experiment", metavar="EXPERIMENT")
+    run.add_argument("--preset", metavar="NAME", help="settings to start from")
+    run.add_argument("--set", action="append", default=[], dest="settings", metavar="KEY=VALUE",
+                     help="a parameter; lists as KEY=1,2,5; wins over the preset")  # fmt: skip
+    run.add_argument("--seed", default="1", metavar="S", help="root seed of all random numbers (1)")
+    place = run.add_mutually_exclusive_group()
+    place.add_argument("--workers", metavar="W", help="processes on this machine (one per core)")
+    place.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster to use instead")
+    run.add_argument("--store", type=Path, metavar="DIR",
+                     help="keep finished tasks here; do none that is here already")  # fmt: skip
+    run.add_argument("--out", type=Path, required=True, metavar="DIR", help="where files go")
+    run.add_argument("--formats", default="csv,json,html", metavar="LIST",
+                     help=f"of {','.join(export.FORMATS)} (csv,json,html)")  # fmt: skip
+    for command in (what, run):
+        command.add_argument("--plugin", action="append", default=[], type=Path, metavar="FILE.py",
+                             help="a scenario, mechanism or experiment in a file")  # fmt: skip
+    return parser
+
+
+def _plug_in(files: Sequence[Path]) -> None:
+    """Add plug-ins; whatever is wrong with one is for its author to know in a line."""
+    for file in files:
+        try:
+            module = registry.add_file(file)
+            experiments.names()
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise ParameterError(f"plugin = {file}: cannot be loaded ({reason}).") from error
+        if hasattr(module, "EXPERIMENT"):
+            missing = [name for name in NEEDED if not hasattr(module, name)]
+            if missing:
+                raise ParameterError(f"plugin = {file}: lacks {', '.join(missing)}.")
+
+
+NEEDED = ("TITLE", "Params", "PRESETS", "COLUMNS", "tasks", "work", "collect", "figures")
+
+
+# ---------------------------------------------------------------------- list
+
+
+def _list(name: str | None) -> int:
+    if name is None:
+        names = experiments.names()
+        width = max(len(each) for each in names)
+        for each in names:
+            print(f"{each:{width}}  {experiments.load(each).TITLE}")
+        return 0
+    experiment = experiments.load(name)
+    print(f"{experiment.EXPERIMENT}: {experiment.TITLE}\n")
+    print("Parameters (--set name=value):")
+    defaults = experiment.Params()
+    for key, parameter in experiment.Params.specification(_scenario(defaults)).items():
+        print(_described(key, parameter, defaults))
+    print("\nPresets (--preset name):" if experiment.PRESETS else "\nPresets: none")
+    for key, preset in experiment.PRESETS.items():
+        print(f"  {key}: {_differences(preset, defaults)}")
+    print("\nColumns:")
+    for table, columns in experiment.COLUMNS.items():
+        file = export.table_file(experiment.EXPERIMENT, table)
+        print(_folded(f"{file}: {', '.join(columns)}", 2))
+    return 0
+
+
+def _scenario(params: Params) -> str | None:
+    return getattr(params, "scenario", None)
+
+
+def _described(name: str, parameter: Parameter, defaults: Params) -> str:
+    several = "; several are separated by commas" if defaults.takes_many(name) else ""
+    unit = f" {parameter.unit}" if parameter.unit else ""
+    words = f"{parameter.label}: {parameter.allowed()}{unit}{several}. {parameter.help}"
+    return f"  {name} = {text_of(getattr(defaults, name))}\n{_folded(words, 6)}"
+
+
+def _differences(preset: Params, defaults: Params) -> str:
+    """What a preset sets apart from the defaults."""
+    usual = defaults.to_text()
+    changed = {key: text for key, text in preset.to_text().items() if text != usual[key]}
+    return " ".join(f"{key}={text}" for key, text in changed.items()) or "the defaults"
+
+
+def _folded(text: str, indent: int) -> str:
+    return textwrap.fill(
+        text,
+        width=100,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent + 2),
+        break_on_hyphens=False,
+    )
+
+
+# ----------------------------------------------------------------------- run
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Check everything first, so that no error comes after a long computation."""
+    experiment = experiments.load(options.experiment)
+    params = _params(experiment, options.preset, options.settings)
+    seed = _seed(options.seed)
+    workers = _workers(options.workers, len(experiment.tasks(params, seed)))
+    formats = export.chosen_formats(options.formats)
+    obstacle = export.static_obstacle() if set(formats) & set(export.STATIC) else None
+    if obstacle is not None:
+        raise export.ExportError(obstacle)
+    _check_writable("out", options.out)
+    if options.store is not None:
+        _check_writable("store", options.store)
+
+    started = time.monotonic()
+    result, interrupted = _compute(experiment, params, seed, workers, options)
+    if result is None:
+        raise KeyboardInterrupt
+    taken = time.monotonic() - started
+    try:
+        written = export.write(result, experiment.figures(result), options.out, formats, taken)
+    except OSError as error:
+        raise _not_writable("out", options.out, error) from error
+    _report(result, written, taken)
+    return INTERRUPTED if interrupted else 0
+
+
+def _params(experiment: Experiment, preset: str | None, settings: Sequence[str]) -> Params:
+    base = None if preset is None else experiments.preset(experiment, preset)
+    texts: dict[str, str] = {}
+    for item in settings:
+        key, equals, text = item.partition("=")
+        if not equals:
+            raise ParameterError(f"set = {item}: must be key=value.")
+        texts[key.strip()] = text
+    return experiment.Params.from_text(texts, base)
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal() or len(text) > 19 or int(text) >= SEED_LIMIT:
+        raise ParameterError(f"seed = {text}: must be a whole number from 0 to {SEED_LIMIT - 1}.")
+    return int(text)
+
+
+def _workers(text: str | None, tasks: int) -> int:
+    """As many as asked for, else one per processor; never more than there is work for."""
+    asked = runner.processor_count() if text is None else int(WORKERS.parse("workers", text))
+    return min(asked, tasks)
+
+
+def _check_writable(name: str, folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise _not_writable(name, folder, error) from error
+
+
+def _not_writable(name: str, folder: Path, error: OSError) -> ParameterError:
+    reason = error.strerror or type(error).__name__
+    return ParameterError(f"{name} = {folder}: must be a folder that can be written ({reason}).")
+
+
+def _compute(
+    experiment: Experiment,
+    params: Params,
+    seed: int,
+    workers: int,
+    options: argparse.Namespace,
+) -> tuple[Result | None, bool]:
+    """The last result there is, and whether Ctrl-C came before the end."""
+    result = None
+    store = None if options.store is None else runner.Store(options.store)
+    try:
+        with (
+            runner.hired(workers, options.scheduler) as executor,
+            contextlib.closing(
+                runner.run(experiment, params, seed, executor, store, options.plugin)
+            ) as results,
+            _bar(len(experiment.tasks(params, seed))) as bar,
+        ):
+            for result in results:
+                bar.update(result.done - bar.n)
+    except KeyboardInterrupt:
+        return result, True
+    return result, False
+
+
+def _bar(total: int) -> tqdm[NoReturn]:
+    """A progress bar with the time left; nothing where no person is watching."""
+    return tqdm(total=total, unit="task", disable=not sys.stderr.isatty(), dynamic_ncols=True)
+
+
+def _report(result: Result, written: Sequence[Path], taken: float) -> None:
+    print(result.summary)
+    print(result.privacy)
+    if result.is_partial:
+        print(f"Partial result: {result.done} of {result.total} tasks were done.")
+    print(f"Computed in {taken:.1f} s. Files:")
+    for file in written:
+        print(f"  {file}")
+
+
+if __name__ == "__main__":
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal without Greek letters shows a question mark instead of failing.
+            stream.reconfigure(errors="replace")
+    sys.exit(main())

@@ -1,0 +1,70 @@
+"""Posterior: one private release beside the non-private one, draw by draw."""
+
+from ui import cards, controls, export, router, watch, words
+
+router.guard()
+
+
+def main() -> None:
+    cards.title(
+        "Posterior",
+        "Two runs go through the same public pool in the same order: one compares without noise, "
+        "one with the noise that ε_total, c and N ask for. Below is what each of them accepts.",
+    )
+    controls.own("posterior.view")
+    show = {
+        "one release": one_release,
+        "many releases": many_releases,
+        "change one person": change_one_person,
+    }
+    show[str(controls.current("posterior.view"))]()
+
+
+def one_release() -> None:
+    result = watch.result("posterior", *controls.ask("posterior"))
+    figures = watch.figures(result)
+    cards.figure("posterior", figures["posterior"], result, ("errors", "main"))
+    cards.heading(
+        "Every decision",
+        "Each mark is a draw of the pool that the private run looked at, at its distance to the "
+        "data. Close to ε_abc noise decides; far from it the distance does. *New noise* in the "
+        "sidebar draws the noise again.",
+    )
+    cards.figure("decisions", figures["decisions"], result, ("decisions",), words.flips(result))
+    cards.privacy_label(result)
+    cards.theory("posterior")
+    export.block("posterior", result)
+
+
+def many_releases() -> None:
+    result = watch.result("many-releases", *controls.ask("many-releases"))
+    figures = watch.figures(result)
+    cards.heading(
+        "The same data, released again and again",
+        "Every line is one release with noise of its own. Where the lines spread, one release says "
+        "little. In practice only one of them may be made.",
+    )
+    cards.figure("many-releases", figures["many-releases"], result, ("errors", "main"))
+    cards.privacy_label(result)
+    cards.theory("many-releases")
+    export.block("many-releases", result)
+
+
+def change_one_person() -> None:
+    result = watch.result("change-one-person", *controls.ask("change-one-person"))
+    figures = watch.figures(result)
+    cards.heading(
+        "One person's point is replaced by the worst one found",
+        "This is the definition of differential privacy, seen: the distances move by at most Δ, "
+        "and no outcome becomes more than e^ε_total times as likely or as unlikely.",
+    )
+    cards.figure("movement", figures["movement"], result, ("movement", "decisions"))
+    cards.heading("What comes out, over many noises")
+    cards.figure("outcomes", figures["outcomes"], result, ("main",), words.outcomes(result))
+    cards.figure("ratio", figures["ratio"], result, ("ratio",), words.ratio(result))
+    cards.privacy_label(result)
+    cards.theory("change-one-person")
+    export.block("change-one-person", result)
+
+
+main()

@@ -1,0 +1,36 @@
+"""Privacy and accuracy: what a privacy budget costs in error, simulated while you watch."""
+
+from ui import cards, controls, export, router, watch
+
+router.guard()
+
+STUDY = "mse-curves"
+
+
+def main() -> None:
+    cards.title(
+        "Privacy and accuracy",
+        "How far the posterior mean is from the truth, against the privacy budget. Every run has "
+        "data, pool and noise of its own; bands are 95 % intervals of the mean over runs.",
+    )
+    cards.presets(STUDY)
+    if controls.has_preset():
+        controls.own("mse-curves.metric")
+        params, seed = controls.ask(STUDY)
+    else:
+        controls.own("mse-curves.lines", "mse-curves.metric", "mse-curves.runs")
+        params, seed = controls.ask(STUDY, **controls.error_lines())
+    job = watch.growing(STUDY, params, seed, draw)
+    cards.verdicts(STUDY, job.result)
+    cards.theory(STUDY)
+    export.block("privacy-and-accuracy", job)
+
+
+def draw(found: cards.Found) -> None:
+    metric = controls.error_metric()
+    chart = cards.marked(watch.figures(found)[metric], found, metric)
+    cards.figure(metric, chart, found)
+    cards.privacy_label(found)
+
+
+main()

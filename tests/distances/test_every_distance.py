@@ -1,0 +1,113 @@
+"""What holds for every form of the distance: its own statements about itself."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from abcdp_core.distances import Distance
+from abcdp_core.distances.fourier import FourierMMD
+from abcdp_core.distances.quadratic import QuadraticMMD
+from abcdp_core.distances.random_features import RandomFeatures
+from tests.search import most
+
+FORMS: dict[str, Distance] = {
+    "fourier": FourierMMD(0.0, 5.0, 0.6),
+    "fourier, wide": FourierMMD(0.0, 100.0, 1.0),
+    "quadratic": QuadraticMMD(0.6),
+    "paired": RandomFeatures(0.6, frequencies=50),
+    "shifted": RandomFeatures(0.6, frequencies=3, paired=False),
+}
+EVERY = pytest.mark.parametrize("distance", FORMS.values(), ids=FORMS)
+
+
+def between(distance: Distance, x: np.ndarray, y: np.ndarray) -> float:
+    """Distance of two data sets ``(n,)`` and ``(m,)`` of single numbers."""
+    return float(
+        distance.compare(distance.statistic(x[None, :, None]), distance.statistic(y[:, None]))[0]
+    )
+
+
+@EVERY
+def test_no_replaced_point_that_a_search_finds_changes_it_by_more(distance: Distance) -> None:
+    def change(places: np.ndarray) -> float:
+        x, y = places[:2], places[2:4]
+        neighbour = np.append(x[1:], places[4])
+        return abs(between(distance, x, y) - between(distance, neighbour, y))
+
+    limit = distance.sensitivity(2)
+    found = most(change, 5.0, 5)
+    # Random features bound the worst draw of their frequencies, which these need not be.
+    assert (0.6 if isinstance(distance, RandomFeatures) else 0.9) * limit < found <= limit
+
+
+@pytest.mark.parametrize("form", [name for name in FORMS if name != "quadratic"])
+def test_no_replaced_point_moves_the_statistic_by_more(form: str) -> None:
+    distance = FORMS[form]
+    limit = distance.statistic_sensitivity(3)
+    places = np.linspace(0.0, 5.0, 501)
+    data = np.stack([np.full(501, 1.0), np.full(501, 4.0), places], axis=1)
+    statistics = distance.statistic(data[..., None])
+    moved = [np.linalg.norm(statistics - one, axis=1).max() for one in statistics]
+    assert max(moved) <= limit
+
+
+def test_the_statistic_of_the_definition_is_the_data_so_nothing_bounds_it() -> None:
+    assert math.isinf(FORMS["quadratic"].statistic_sensitivity(3))
+
+
+@EVERY
+@pytest.mark.parametrize("n", [1, 10, 500])
+def test_published_and_sharp_bound_the_worst_pair(distance: Distance, n: int) -> None:
+    x = np.zeros(n)
+    neighbour = np.append(x[1:], 5.0)
+    change = between(distance, neighbour, x) - between(distance, x, x)
+    assert change <= distance.sensitivity(n, "sharp") <= distance.sensitivity(n, "published")
+
+
+@pytest.mark.parametrize("form", ["fourier", "fourier, wide", "quadratic"])
+@pytest.mark.parametrize("n", [1, 10, 1000])
+def test_sharp_is_reached_by_two_points_far_apart(form: str, n: int) -> None:
+    distance = FORMS[form]
+    x = np.zeros(n)
+    neighbour = np.append(x[1:], 5.0 if form != "fourier, wide" else 100.0)
+    change = between(distance, neighbour, x)
+    rounding = 1e-6 if form == "quadratic" else 0.0
+    assert change == pytest.approx(distance.sensitivity(n), rel=1e-6, abs=rounding)
+
+
+@pytest.mark.parametrize("n", [100, 1000, 5000, 20_000])
+def test_sharp_leaves_room_for_the_rounding_of_large_sums(n: int) -> None:
+    distance = FORMS["fourier"]
+    for start, end in ((0.0, 5.0), (5.0, 0.0), (0.1, 4.97)):
+        x = np.full(n, start)
+        assert between(distance, np.append(x[1:], end), x) <= distance.sensitivity(n)
+
+
+@EVERY
+def test_it_is_a_distance_below_its_bound(distance: Distance) -> None:
+    rng = np.random.default_rng(1)
+    x, y, z = rng.uniform(0.0, 5.0, 7), rng.uniform(2.0, 3.0, 5), rng.uniform(0.0, 1.0, 9)
+    assert between(distance, x, x) <= 1e-7
+    assert between(distance, x, y) == pytest.approx(between(distance, y, x), rel=1e-12)
+    assert between(distance, x, z) <= between(distance, x, y) + between(distance, y, z)
+    apart = between(distance, np.zeros(3), np.full(4, 5.0))
+    assert max(apart, between(distance, y, z)) <= distance.bound * (1 + 1e-12)
+
+
+@EVERY
+def test_the_statistic_of_a_union_is_put_together_from_its_parts(distance: Distance) -> None:
+    data = np.random.default_rng(2).uniform(0.0, 5.0, (4, 90, 1))
+    parts = distance.statistic(data[:, :70]), 70, distance.statistic(data[:, 70:]), 20
+    assert distance.combine(*parts) == pytest.approx(distance.statistic(data), abs=1e-14)
+
+
+@EVERY
+def test_order_of_points_does_not_matter(distance: Distance) -> None:
+    rng = np.random.default_rng(3)
+    x, y = rng.uniform(0.0, 5.0, 30), rng.uniform(0.0, 5.0, 30)
+    assert between(distance, rng.permutation(x), y) == pytest.approx(
+        between(distance, x, y), rel=1e-12
+    )

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from abcdp_core.distances.fourier import FourierMMD
+from abcdp_core.distances.quadratic import QuadraticMMD
+
+DOMAINS = {
+    "uniform mixture": (0.0, 5.0, 0.6),
+    "wide": (0.0, 100.0, 1.0),
+    "widest": (-500.0, 500.0, 2.7),
+    "tiny": (2.0, 2.001, 0.6),
+    "smooth": (0.0, 5.0, 20.0),
+    "far from zero": (1e6, 1e6 + 5.0, 0.6),
+}
+EVERY = pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
+
+
+def points_in(domain: tuple[float, float, float], *shape: int) -> NDArray[np.float64]:
+    """Points ``(*shape, 1)`` of a domain, its ends among them, gathered unlike from set to set."""
+    low, high, _ = domain
+    rng = np.random.default_rng(1)
+    shapes = rng.uniform(0.2, 2.0, size=(*shape[:-1], 1))
+    unit = rng.random(shape) ** shapes
+    unit[..., 0], unit[..., 1] = 0.0, 1.0
+    return (low + (high - low) * unit)[..., None]
+
+
+@EVERY
+def test_it_is_the_quadratic_form(domain: tuple[float, float, float]) -> None:
+    fast, exact = FourierMMD(*domain), QuadraticMMD(domain[2])
+    data = points_in(domain, 8, 101)
+    # The last one equals the first: near 0 the quadratic form itself is good to 1e-8 only.
+    data[-1] = data[0]
+    found = fast.compare(fast.statistic(data), fast.statistic(data[0]))
+    expected = exact.compare(exact.statistic(data), exact.statistic(data[0]))
+    assert found == pytest.approx(expected, abs=1e-7, rel=0.0)
+    assert found**2 == pytest.approx(expected**2, abs=fast.error + 1e-15, rel=0.0)
+    assert found[-1] == 0.0
+
+
+@EVERY
+def test_the_kernel_is_as_close_as_stated(domain: tuple[float, float, float]) -> None:
+    mmd = FourierMMD(*domain)
+    points = points_in(domain, 400)
+    features = mmd.statistic(points[:, None])
+    # Extended precision, so that the reference's own rounding does not count.
+    apart = np.subtract.outer(points[:, 0], points[:, 0]).astype(np.longdouble)
+    truth = np.exp(-(apart**2) / (2.0 * np.longdouble(domain[2]) ** 2))
+    largest = float(np.max(np.abs(features @ features.T - truth)))
+    assert largest <= mmd.kernel_error
+    # A bound a thousand times too large would say nothing.
+    assert mmd.kernel_error <= 100 * largest
+
+
+def test_the_numbers_in_the_documentation_hold() -> None:
+    mmd = FourierMMD(0.0, 5.0, 0.6)
+    assert mmd.frequencies == 23
+    assert mmd.statistic(np.zeros((4, 1))).shape == (47,)
+    assert 2.0 * math.exp(-(8.6**2) / 2.0) < 2e-16
+
+
+@EVERY
+def test_points_outside_the_domain_are_moved_to_its_end(
+    domain: tuple[float, float, float],
+) -> None:
+    low, high, bandwidth = domain
+    width = high - low
+    outside = np.array([low - 3 * width, low + width / 4, high + 1e9])[:, None]
+    inside = np.array([low, low + width / 4, high])[:, None]
+    mmd = FourierMMD(low, high, bandwidth)
+    assert np.array_equal(mmd.statistic(outside), mmd.statistic(inside))
+
+
+@pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 1000])
+def test_a_statistic_is_the_mean_over_points(n: int) -> None:
+    # Points are worked on in blocks of 64: sizes around that are the ones to get wrong.
+    mmd = FourierMMD(0.0, 5.0, 0.6)
+    data = np.random.default_rng(2).uniform(0.0, 5.0, (n, 1))
+    k = np.arange(1, mmd.frequencies + 1)
+    angle = k * mmd.step * (data - 2.5)
+    expected = np.concatenate([[n], np.cos(angle).sum(axis=0), np.sin(angle).sum(axis=0)]) / n
+    scale = np.sqrt(np.concatenate([mmd.weights, mmd.weights[1:]]))
+    assert mmd.statistic(data) == pytest.approx(scale * expected, abs=1e-13)
+
+
+def test_many_data_sets_are_reduced_as_each_alone() -> None:
+    mmd = FourierMMD(0.0, 5.0, 0.6)
+    data = points_in((0.0, 5.0, 0.6), 2, 3, 70)
+    together = mmd.statistic(data)
+    assert together.shape == (2, 3, 47)
+    assert np.array_equal(together[1, 2], mmd.statistic(data[1, 2]))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "bandwidth"),
+    [
+        (1.0, 1.0, 0.6),
+        (2.0, 1.0, 0.6),
+        (0.0, math.inf, 0.6),
+        (math.nan, 1.0, 0.6),
+        (0.0, 1.0, 0.0),
+        (0.0, 1.0, -1.0),
+        (0.0, 1.0, math.nan),
+        (0.0, 1.0, math.inf),
+    ],
+)
+def test_what_makes_no_sense_is_refused(low: float, high: float, bandwidth: float) -> None:
+    with pytest.raises(ValueError, match="finite low < high and a positive bandwidth"):
+        FourierMMD(low, high, bandwidth)

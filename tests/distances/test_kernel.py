@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from abcdp_core.distances import kernel, maximum_mean_discrepancy
+from abcdp_core.distances.fourier import FourierMMD
+from abcdp_core.distances.quadratic import QuadraticMMD
+from abcdp_core.distances.random_features import RandomFeatures
+
+
+def test_the_kernel_matrix_is_the_formula() -> None:
+    x, y = np.array([[0.0, 0.0], [1.0, 2.0]]), np.array([[0.0, 1.0]])
+    expected = np.exp(-np.array([[1.0], [2.0]]) / (2.0 * 0.7**2))
+    assert kernel.gaussian_kernel(x, y, 0.7) == pytest.approx(expected, rel=1e-15)
+
+
+@pytest.mark.parametrize("kernel_error", [0.0, FourierMMD(0.0, 5.0, 0.6).kernel_error, 0.1])
+def test_sensitivity_is_rounded_up_never_down(kernel_error: float) -> None:
+    # In rational arithmetic: (n Δ)² >= 2 + 4 error, the squared diameter of the feature vectors.
+    for n in range(1, 20_001):
+        delta = Fraction(kernel.mmd_sensitivity(n, "sharp", kernel_error))
+        assert (n * delta) ** 2 >= 2 + 4 * Fraction(kernel_error)
+        assert n * Fraction(kernel.mmd_sensitivity(n, "published")) >= 2
+
+
+def test_sensitivities_are_those_of_the_paper_the_sharp_one_and_the_script() -> None:
+    found = [kernel.mmd_sensitivity(100, which) for which in ("sharp", "published", "script")]
+    assert found == pytest.approx([math.sqrt(2.0) / 100, 0.02, 0.01], rel=1e-15)
+
+
+def test_an_unknown_sensitivity_is_an_error() -> None:
+    with pytest.raises(ValueError, match="sensitivity = blunt: must be one of sharp, published"):
+        kernel.mmd_sensitivity(100, "blunt")
+
+
+def test_the_median_bandwidth_is_the_median_over_pairs() -> None:
+    points = np.array([[0.0], [1.0], [3.0], [7.0]])
+    # Distances 1, 2, 3, 4, 6, 7.
+    assert kernel.median_bandwidth(points) == 3.5
+    assert kernel.median_bandwidth(np.array([[0.0, 0.0], [3.0, 4.0]])) == 5.0
+
+
+def test_the_fitting_form_is_chosen() -> None:
+    assert isinstance(maximum_mean_discrepancy(0.0, 5.0, 0.6), FourierMMD)
+    assert isinstance(maximum_mean_discrepancy(0.0, 5.0, 0.6, n=22), QuadraticMMD)
+    assert isinstance(maximum_mean_discrepancy(0.0, 5.0, 0.6, n=24), FourierMMD)
+    assert isinstance(maximum_mean_discrepancy(0.0, 5.0, 0.01), RandomFeatures)
+    assert isinstance(maximum_mean_discrepancy(0.0, 5.0, 0.01, n=100), QuadraticMMD)
+    assert isinstance(maximum_mean_discrepancy(0.0, 5.0, 0.6, dimension=2), RandomFeatures)

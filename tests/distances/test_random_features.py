@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from abcdp_core.distances.quadratic import QuadraticMMD
+from abcdp_core.distances.random_features import RandomFeatures
+from tests.statistics import assert_mean, rejects
+
+BOTH = pytest.mark.parametrize("paired", [True, False], ids=["paired", "shifted"])
+
+
+def terms(features: RandomFeatures, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """One estimate of MMD² per frequency ``(F,)``; they are independent."""
+    squared = (features.statistic(x) - features.statistic(y)) ** 2 * features.frequencies
+    return squared.reshape(2, -1).sum(axis=0) if features.paired else squared
+
+
+@BOTH
+def test_the_norm_of_a_feature_vector_is_as_stated(paired: bool) -> None:
+    features = RandomFeatures(0.6, paired=paired)
+    points = np.random.default_rng(1).normal(0.0, 10.0, (1000, 1, 1))
+    norms = np.linalg.norm(features.statistic(points), axis=1)
+    if paired:
+        assert norms == pytest.approx(1.0, abs=1e-14)
+    else:
+        assert norms.max() <= math.sqrt(2.0)
+
+
+@BOTH
+def test_sensitivity_and_bound_follow_from_the_norm(paired: bool) -> None:
+    features = RandomFeatures(0.6, paired=paired)
+    diameter = 2.0 if paired else 2.0 * math.sqrt(2.0)
+    assert features.bound == diameter
+    assert features.sensitivity(50) == pytest.approx(diameter / 50, rel=1e-15)
+    assert features.sensitivity(50) * 50 >= diameter
+    assert features.statistic_sensitivity(50) == features.sensitivity(50)
+
+
+@BOTH
+def test_the_largest_norm_is_reached_by_some_features(paired: bool) -> None:
+    # One frequency: two points half a turn apart are as far apart as features can be.
+    features = RandomFeatures(1.0, frequencies=1, paired=paired)
+    omega, shift = float(features.omega[0, 0]), float(features.shift[0])
+    start = 0.0 if paired else -shift / omega
+    points = np.array([start, start + math.pi / omega])[:, None, None]
+    here, there = features.statistic(points)
+    assert np.linalg.norm(here - there) == pytest.approx(features.sensitivity(1), rel=1e-12)
+
+
+@BOTH
+@pytest.mark.parametrize("dimension", [1, 3])
+def test_the_squared_distance_is_unbiased(paired: bool, dimension: int) -> None:
+    rng = np.random.default_rng(2)
+    x, y = rng.normal(0.0, 0.5, (12, dimension)), rng.normal(0.5, 0.7, (9, dimension))
+    features = RandomFeatures(0.6, dimension, frequencies=200_000, paired=paired)
+    wrong = RandomFeatures(1.8, dimension, frequencies=200_000, paired=paired)
+    exact = float(
+        sum(
+            sign * np.exp(-np.sum((a[:, None] - b) ** 2, axis=2) / (2.0 * 0.6**2)).mean()
+            for a, b, sign in ((x, x, 1), (y, y, 1), (x, y, -2))
+        )
+    )
+    high = features.bound**2
+    assert_mean(terms(features, x, y), exact, 0.0, high)
+    assert rejects(assert_mean, terms(wrong, x, y), exact, 0.0, high)
+
+
+@BOTH
+def test_the_error_stays_under_the_stated_one(paired: bool) -> None:
+    # The statement is for 99 % of seeds; Hoeffding's inequality leaves room, so all of ten do.
+    rng = np.random.default_rng(3)
+    x, y = rng.uniform(0.0, 5.0, (40, 1)), rng.beta(2.0, 5.0, (40, 1)) * 5.0
+    quadratic = QuadraticMMD(0.6)
+    exact = float(quadratic.compare(x[None, :, 0], y[:, 0])[0]) ** 2
+    for seed in range(10):
+        features = RandomFeatures(0.6, frequencies=50, paired=paired, seed=seed)
+        found = terms(features, x, y).mean()
+        assert abs(found - exact) <= features.error
+        squared = features.compare(features.statistic(x)[None], features.statistic(y)) ** 2
+        assert squared == pytest.approx(found, rel=1e-12)
+
+
+def test_the_stated_error_is_hoeffdings() -> None:
+    # P(|mean - expectation| >= t) <= 2 exp(-2 F t² / range²) = 1 %.
+    for paired, spread in ((True, 4.0), (False, 8.0)):
+        features = RandomFeatures(0.6, frequencies=50, paired=paired)
+        probability = 2.0 * math.exp(-2.0 * 50 * features.error**2 / spread**2)
+        assert probability == pytest.approx(0.01, rel=1e-12)
+
+
+def test_frequencies_are_public_and_fixed_by_their_seed() -> None:
+    first, second, other = (RandomFeatures(0.6, seed=seed) for seed in (0, 0, 1))
+    assert np.array_equal(first.omega, second.omega)
+    assert not np.array_equal(first.omega, other.omega)

@@ -1,0 +1,256 @@
+"""Every page, found by glob, runs without a browser: twice, with bad links, at extreme settings."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from abcdp_core import experiments
+from abcdp_core.parameters import text_of
+from ui import jobs, knobs, link, router
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
+SMALL = {"n": "100", "pool_size": "200", "mse-curves.runs": "1", "flip-probability.draws": "20"}
+
+
+def opened(page: str, **query: str) -> AppTest:
+    """The app with a page open and its work done."""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for key, text in (SMALL | query).items():
+        app.query_params[key] = text
+    return settled(app.switch_page(f"pages/{page}.py").run())
+
+
+def settled(app: AppTest) -> AppTest:
+    """The app once no progress bar is left."""
+    deadline = time.monotonic() + 120
+    while app.get("progress") and not app.exception and time.monotonic() < deadline:
+        app.run()
+    return app
+
+
+def texts(app: AppTest) -> str:
+    return "\n".join(str(element.value) for element in [*app.markdown, *app.caption])
+
+
+def test_table_lists_every_page():
+    assert sorted(page.file for page in router.TABLE) == PAGES
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_runs_twice(page):
+    app = opened(page)
+    for _ in range(2):
+        assert not app.exception
+        assert not app.warning
+        assert not app.error
+        assert app.title
+        assert app.get("plotly_chart")
+        assert "Privacy label" in texts(app)
+        app = settled(app.run())
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_four_knobs_come_first_and_in_order(page):
+    app = opened(page)
+    keys = [slider.key for slider in app.sidebar.select_slider]
+    assert tuple(keys[:4]) == ("epsilon_total", "epsilon_abc", "c", "n")
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"epsilon_total": "1e9"},
+        {"c": "nan"},
+        {"n": "many"},
+        {"seed": "-1"},
+        {"resample": "perhaps"},
+        {"sensitivity": "blunt"},
+        {"no_such_knob": "1"},
+        {"posterior.view": "<b>"},
+    ],
+)
+def test_bad_link_is_said_and_survived(page, query):
+    app = opened(page, **query)
+    assert not app.exception
+    assert app.get("plotly_chart")
+    (key,) = query
+    assert any(key in warning.value for warning in app.warning)
+
+
+def test_dismissed_notice_stays_away():
+    app = opened("start", c="0")
+    next(button for button in app.button if button.label == "Dismiss").click().run()
+    assert not settled(app).warning
+
+
+EXTREMES = [
+    {"epsilon_total": "0.001", "c": "200"},
+    {"epsilon_total": "1000", "c": "1", "epsilon_abc": "0.001"},
+    {"epsilon_abc": text_of(knobs.find("epsilon_abc").parameter.high), "n": "10"},
+    {"resample": "true", "sensitivity": "published", "noise": "1000000"},
+]
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("query", EXTREMES, ids=range(len(EXTREMES)))
+def test_extreme_settings_give_a_figure(page, query):
+    app = opened(page, **query)
+    assert not app.exception
+    assert not app.warning
+    assert app.get("plotly_chart")
+
+
+@pytest.mark.parametrize("view", knobs.find("posterior.view").parameter.options)
+def test_every_view_of_the_posterior(view):
+    app = opened("posterior", **{"posterior.view": view})
+    assert not app.exception
+    assert app.get("plotly_chart")
+
+
+@pytest.mark.parametrize("page", ["posterior", "privacy_and_accuracy", "start"])
+def test_combination_that_is_not_allowed_is_one_sentence(page):
+    app = opened(page, n="20000", pool_size="100000")
+    assert not app.exception
+    assert [w for w in app.warning if "n * pool_size" in w.value]
+    app.sidebar.select_slider(key="n").set_value(100).run()
+    assert not app.exception
+
+
+def test_more_acceptances_than_draws_is_one_sentence():
+    app = opened("posterior", c="1000")
+    assert [w for w in app.warning if "c = 1000" in w.value and "200" in w.value]
+
+
+def test_value_between_the_steps_is_kept():
+    app = opened("posterior", epsilon_total="0.7", c="37")
+    assert app.sidebar.select_slider(key="epsilon_total").value == 0.7
+    assert app.sidebar.select_slider(key="c").value == 37
+    assert not app.warning
+
+
+def test_unused_knobs_are_disabled_and_say_why():
+    app = opened("flip_probability")
+    slider = app.sidebar.select_slider(key="pool_size")
+    assert slider.disabled
+    assert "Not used on this page." in texts(app)
+
+
+def test_preset_disables_what_it_sets_and_shows_claims():
+    app = opened("flip_probability", preset="p21-figure-1")
+    assert not app.exception
+    assert app.sidebar.select_slider(key="epsilon_total").disabled
+    assert "[P21] Figure 1" in texts(app)
+
+
+def test_script_sensitivity_is_labelled_not_private():
+    app = opened("flip_probability", **{"flip-probability.script": "true"})
+    assert "Not private" in texts(app)
+
+
+def test_new_noise_counts_on():
+    app = opened("posterior")
+    app.button(key="new-noise").click().run()
+    assert app.number_input(key="noise").value == 1
+
+
+# ------------------------------------------------------------------------------------------ link
+
+
+def test_link_reads_back_what_address_wrote():
+    values = {key: knobs.find(key).default for key in knobs.SHARED}
+    query = dict(
+        pair.split("=") for pair in link.address("http://x/y", values).split("?")[1].split("&")
+    )
+    reading = link.read(query, {key: knobs.find(key) for key in knobs.SHARED})
+    assert not reading.notices
+    assert reading.query == {key: text_of(value) for key, value in values.items()}
+
+
+@pytest.mark.parametrize(
+    ("text", "used"),
+    [("1e9", "1000"), ("0", "0.001"), ("-inf", "0.001"), ("inf", "1000"), ("0.30", "0.3")],
+)
+def test_numbers_are_brought_into_their_range(text, used):
+    reading = link.read({"epsilon_total": text}, {"epsilon_total": knobs.find("epsilon_total")})
+    assert reading.query == {"epsilon_total": used}
+    assert bool(reading.notices) == (text != "0.30")
+
+
+def test_notice_names_parameter_value_and_range():
+    reading = link.read({"c": "2000"}, {"c": knobs.find("c")})
+    (notice,) = reading.notices
+    assert "c = 2000" in notice
+    assert "1 to 1000" in notice
+    assert "1000." in notice
+
+
+def test_link_of_another_version_is_said():
+    reading = link.read({"version": "0.0.0"}, {})
+    assert "0.0.0" in reading.notices[0]
+
+
+# ------------------------------------------------------------------------------------------ jobs
+
+
+def request_of(experiment: str, **values: object) -> jobs.Request:
+    params = experiments.load(experiment).Params(**values)  # type: ignore[arg-type]
+    return jobs.Request(experiment, params, seed=1)
+
+
+@contextlib.contextmanager
+def serving() -> Iterator[jobs.Service]:
+    service = jobs.Service()
+    try:
+        yield service
+    finally:
+        service.close()
+
+
+def test_equal_requests_share_a_job():
+    with serving() as service:
+        request = request_of("posterior", n=10, pool_size=50)
+        first = service.submit(request, "a")
+        assert service.submit(request_of("posterior", n=10, pool_size=50), "b") is first
+        assert first.ended.wait(60)
+        assert first.state == "done"
+        assert first.result is not None
+
+
+def test_job_stops_when_the_last_watcher_leaves_and_keeps_what_is_done():
+    with serving() as service:
+        request = request_of("mse-curves", n=10, pool_size=50, c=1, runs=500)
+        job = service.submit(request, "a")
+        service.submit(request, "b")
+        job.leave("a")
+        assert job.wanted
+        while job.result is None:
+            assert not job.ended.wait(0.01)
+        job.leave("b")
+        assert job.ended.wait(60)
+        assert job.state == "stopped"
+        assert 0 < job.result.done < job.result.total
+        again = service.submit(request, "a")
+        assert again is not job
+        assert again.result is job.result
+        again.leave("a")
+
+
+def test_bad_combination_is_an_error_in_a_sentence(monkeypatch):
+    def fail(*_args: object) -> list[object]:
+        raise ZeroDivisionError
+
+    study = experiments.load("posterior")
+    with serving() as service:
+        monkeypatch.setattr(study, "work", fail)
+        job = service.submit(request_of("posterior", n=10, pool_size=60), "a")
+        assert job.ended.wait(60)
+        assert job.state == "failed"
+        assert "ZeroDivisionError" in job.error

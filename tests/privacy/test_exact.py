@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import integrate
+
+from abcdp_core.privacy import SparseVector
+from abcdp_core.privacy.exact import Pattern, log_probability, privacy_loss
+from abcdp_core.theory import flip
+
+RHO = np.array([0.3, 0.05, 0.2, 0.1, 0.15])
+EPSILON_ABC = 0.12
+
+
+def outcomes(steps: int, c: int) -> list[Pattern]:
+    """Every way in which a run over ``steps`` draws can end."""
+    ended: list[list[bool]] = []
+    going: list[list[bool]] = [[]]
+    for _ in range(steps):
+        longer = [[*pattern, accepted] for pattern in going for accepted in (False, True)]
+        ended += [pattern for pattern in longer if sum(pattern) == c]
+        going = [pattern for pattern in longer if sum(pattern) < c]
+    return [np.array(pattern) for pattern in ended + going]
+
+
+def by_adaptive_quadrature(
+    pattern: Pattern, kinks: NDArray[np.float64], event: SparseVector
+) -> float:
+    """Logarithm of the probability of decisions that share one threshold noise."""
+
+    def below(x: float) -> float:
+        return 0.5 * math.exp(x) if x < 0 else 1.0 - 0.5 * math.exp(-x)
+
+    def integrand(m: float) -> float:
+        value = math.exp(-abs(m) / event.threshold_scale) / (2.0 * event.threshold_scale)
+        for accepted, kink in zip(pattern.tolist(), kinks.tolist(), strict=True):
+            above = (m - kink) / event.query_scale
+            value *= below(above if accepted else -above)
+        return value
+
+    inner = sorted({0.0, *kinks.tolist()})
+    scale = event.threshold_scale
+    low, high = inner[0], inner[-1]
+    edges = [low - 40 * scale, low - 6 * scale, *inner, high + 6 * scale, high + 40 * scale]
+    parts = [
+        integrate.quad(integrand, a, b, epsabs=0.0, epsrel=1e-12, limit=200)[0]
+        for a, b in itertools.pairwise(edges)
+    ]
+    return math.log(math.fsum(parts))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_one_threshold_against_adaptive_quadrature(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    steps = int(rng.integers(1, 9))
+    pattern = rng.random(steps) < 0.4
+    rho = rng.normal(size=steps) * 10.0 ** rng.uniform(-2.0, 1.0)
+    b1, b2 = 10.0 ** rng.uniform(-1.0, 1.0, 2)
+    event = SparseVector(1.0, float(b1), float(b2), c=steps + 1, resample=False)
+    found = log_probability(pattern, rho, 0.7, event)
+    assert found == pytest.approx(by_adaptive_quadrature(pattern, rho - 0.7, event), abs=1e-11)
+
+
+def test_redrawn_thresholds_make_independent_segments() -> None:
+    pattern = np.array([False, True, True, False, False])
+    event = SparseVector(1.0, 0.1, 0.2, c=3, resample=True)
+    found = log_probability(pattern, RHO, EPSILON_ABC, event)
+    kinks = RHO - EPSILON_ABC
+    expected = math.fsum(
+        by_adaptive_quadrature(pattern[part], kinks[part], event)
+        for part in (slice(0, 2), slice(2, 3), slice(3, 5))
+    )
+    assert found == pytest.approx(expected, abs=1e-11)
+
+
+@pytest.mark.parametrize("resample", [False, True])
+@pytest.mark.parametrize("c", [1, 2, 3, 6])
+@pytest.mark.parametrize("b", [0.001, 0.1, 30.0])
+def test_the_outcomes_of_a_run_exclude_each_other_and_leave_nothing_out(
+    resample: bool, c: int, b: float
+) -> None:
+    event = SparseVector(1.0, b, 3.0 * b, c, resample)
+    total = math.fsum(
+        math.exp(log_probability(pattern, RHO, EPSILON_ABC, event))
+        for pattern in outcomes(len(RHO), c)
+    )
+    assert total == pytest.approx(1.0, abs=1e-11)
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.11, 0.12, 0.5])
+def test_a_single_decision_flips_as_theory_says(rho: float) -> None:
+    # MATH F2, with the paper's split b₂ = 2 b₁.
+    event = SparseVector(1.0, 0.04, 0.08, c=1, resample=True)
+    flipped = np.array([rho > EPSILON_ABC])
+    found = math.exp(log_probability(flipped, np.array([rho]), EPSILON_ABC, event))
+    assert found == pytest.approx(flip.flip_probability(rho, EPSILON_ABC, 0.04), rel=1e-11)
+
+
+def test_without_stop_every_decision_flips_as_theory_says_and_a_going_run_does_not() -> None:
+    # MATH F2's scope: unconditionally G_b at every step; given no acceptance, thresholds are low.
+    event = SparseVector(1.0, 0.1, 0.2, c=9, resample=False)
+    accepted = math.fsum(
+        math.exp(log_probability(np.array([*before, True]), RHO[:3], EPSILON_ABC, event))
+        for before in itertools.product([False, True], repeat=2)
+    )
+    theory = float(flip.flip_probability(RHO[2], EPSILON_ABC, 0.1))
+    assert accepted == pytest.approx(theory, rel=1e-11)
+    going = np.array([False, False])
+    given_going = log_probability(np.append(going, True), RHO, EPSILON_ABC, event)
+    given_going -= log_probability(going, RHO, EPSILON_ABC, event)
+    assert math.exp(given_going) < 0.9 * theory
+
+
+@pytest.mark.parametrize("steps", [10, 3000])
+def test_many_decisions_at_one_place_are_a_binomial_mixture(steps: int) -> None:
+    # Query noise so large that it hardly sees the threshold's: nearly a binomial with p = 1/2.
+    event = SparseVector(1.0, 1e-9, 1.0, c=steps + 1, resample=False)
+    pattern = np.arange(steps) % 2 == 0
+    found = log_probability(pattern, np.full(steps, 0.12), EPSILON_ABC, event)
+    assert found == pytest.approx(-steps * math.log(2.0), rel=1e-9)
+
+
+@pytest.mark.parametrize("b1", [1e-8, 1e-6, 1e-4, 1e-3, 0.01, 0.1, 0.9, 1.1, 10.0, 1e4, 1e8])
+@pytest.mark.parametrize("gap", [0.0, 0.7, 30.0])
+def test_scales_far_apart_are_no_harder(b1: float, gap: float) -> None:
+    # P(m − ν >= gap) for Laplace noises of scales b₁ and 1.
+    event = SparseVector(1.0, b1, 1.0, c=1, resample=False)
+    found = math.exp(log_probability(np.array([True]), np.array([0.2 + gap]), 0.2, event))
+    tails = b1**2 * math.exp(-gap / b1) - math.exp(-gap)
+    assert found == pytest.approx(0.5 * tails / (b1**2 - 1.0), rel=1e-10)
+
+
+def test_nothing_overflows_where_distances_are_a_million_scales_apart() -> None:
+    event = SparseVector(1.0, 1e-6, 2e-6, c=2, resample=False)
+    certain = np.array([False, True, True])
+    rho = np.array([1.0, 0.0, 0.0])
+    assert log_probability(certain, rho, 0.5, event) == pytest.approx(0.0, abs=1e-9)
+    # The cheapest way to the opposite is a mixture of both noises; half a million scales each.
+    opposite = log_probability(~certain, rho, 0.5, event)
+    assert -2e6 < opposite < -2e5
+
+
+def test_no_decision_is_certain() -> None:
+    event = SparseVector(1.0, 0.1, 0.2, c=1, resample=True)
+    assert log_probability(np.zeros(0, dtype=bool), RHO, EPSILON_ABC, event) == 0.0
+
+
+def test_the_loss_is_the_log_ratio_of_two_neighbours() -> None:
+    event = SparseVector(0.02, 0.1, 0.2, c=1, resample=False)
+    pattern = np.array([False, False, True])
+    neighbour = RHO[:3] + np.array([-0.02, -0.02, 0.02])
+    expected = log_probability(pattern, RHO, EPSILON_ABC, event)
+    expected -= log_probability(pattern, neighbour, EPSILON_ABC, event)
+    assert privacy_loss(pattern, RHO, EPSILON_ABC, event) == pytest.approx(expected, rel=1e-12)
+    assert expected > 0
+
+
+@pytest.mark.parametrize(
+    ("pattern", "rho", "scale", "message"),
+    [
+        ([True, False], RHO, 0.1, "stops at 1 acceptances"),
+        ([True, True], RHO, 0.1, "stops at 1 acceptances"),
+        ([False] * 6, RHO, 0.1, "6 decisions need as many distances, not 5"),
+        ([False], np.array([math.nan]), 0.1, "finite distances"),
+        ([False], RHO, 0.0, "positive noise scales"),
+    ],
+    ids=["goes on", "goes on accepting", "too long", "nan", "no noise"],
+)
+def test_what_cannot_happen_is_refused(
+    pattern: list[bool], rho: NDArray[np.float64], scale: float, message: str
+) -> None:
+    event = SparseVector(1.0, scale, 0.2, c=1, resample=False)
+    with pytest.raises(ValueError, match=message):
+        log_probability(np.array(pattern), rho, EPSILON_ABC, event)

@@ -1,0 +1,145 @@
+"""The arrows of the design: which part of the project may import which.
+
+A new part is entered in the table here. Importing from the table upwards, or sideways where no
+arrow is, means that something is in the wrong place.
+"""
+
+from __future__ import annotations
+
+import ast
+import graphlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+CORE = ROOT / "abcdp_core"
+
+CORE_ARROWS: dict[str, set[str]] = {
+    # the ground: these know nothing of the project
+    "parameters": set(),
+    "streams": set(),
+    "registry": set(),
+    "cache": set(),
+    "summaries": set(),
+    "figures": set(),
+    # what is public, what is private, what follows from theory
+    "distances": {"streams"},
+    "simulators": {"distances", "parameters", "registry"},
+    "pool": {"cache", "distances", "parameters", "simulators", "streams"},
+    "privacy": set(),
+    "mechanisms": {"privacy", "registry"},
+    "theory": set(),
+    "online": {"parameters", "privacy", "registry", "streams", "summaries"},
+    # studies, and what runs, keeps and judges them
+    "results": {"parameters", "privacy"},
+    "experiments": {
+        *("figures", "mechanisms", "online", "parameters", "pool", "privacy", "registry"),
+        *("results", "simulators", "streams", "summaries", "theory"),
+    },
+    "runner": {"cache", "experiments", "parameters", "registry", "results"},
+    "export": {"experiments", "parameters", "privacy", "results"},
+    "ledger": {"experiments", "parameters", "results", "summaries"},
+    "__main__": {
+        *("experiments", "export", "ledger", "parameters", "registry", "results", "runner"),
+        *("streams",),
+    },
+}
+"""Part of the core -> other parts that it may import."""
+
+UI_MAY_IMPORT = {
+    *("cache", "experiments", "export", "figures", "ledger", "parameters", "privacy", "registry"),
+    *("results", "runner", "streams", "summaries"),
+}
+"""Parts of the core that what knows Streamlit may import; the rest it reaches by experiments."""
+
+OUTSIDE: dict[str, set[str]] = {
+    "abcdp_core": {"abcdp_core"},
+    "ui": {"abcdp_core", "ui", "streamlit"},
+    "pages": {"ui", "streamlit"},
+    "app.py": {"ui"},
+    "benchmarks": {"abcdp_core", "benchmarks"},
+}
+"""Folder or file -> what of the project, and of Streamlit, it may import."""
+
+OURS = {"abcdp_core", "ui", "pages", "app", "benchmarks", "tests", "streamlit"}
+
+
+def files_of(place: str) -> list[Path]:
+    path = ROOT / place
+    return [path] if path.is_file() else sorted(path.rglob("*.py"))
+
+
+def imports_of(file: Path) -> Iterator[str]:
+    """Dotted names of all that a file imports, wherever in it, down to what is taken from where."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file.relative_to(ROOT)}: relative import"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def core_parts() -> set[str]:
+    """Modules and packages right below the core."""
+    packages = {path.parent.name for path in CORE.glob("*/__init__.py")}
+    return packages | {path.stem for path in CORE.glob("*.py")} - {"__init__"}
+
+
+def core_imports(file: Path) -> set[str]:
+    """Parts of the core that a file imports."""
+    names = [name.split(".") for name in imports_of(file)]
+    return {name[1] for name in names if name[0] == "abcdp_core" and len(name) > 1} & core_parts()
+
+
+def part_files(part: str) -> list[Path]:
+    return [*CORE.glob(f"{part}.py"), *(CORE / part).rglob("*.py")]
+
+
+def test_every_part_of_the_core_is_in_the_table() -> None:
+    assert core_parts() <= CORE_ARROWS.keys()
+
+
+def test_the_arrows_go_round_in_no_circle() -> None:
+    graphlib.TopologicalSorter(CORE_ARROWS).prepare()
+
+
+@pytest.mark.parametrize("part", CORE_ARROWS)
+def test_a_part_of_the_core_imports_along_the_arrows(part: str) -> None:
+    allowed = CORE_ARROWS[part] | {part}
+    wrong = {
+        file.name: core_imports(file) - allowed
+        for file in part_files(part)
+        if core_imports(file) - allowed
+    }
+    assert wrong == {}
+
+
+def test_the_interface_reaches_the_core_by_its_upper_parts_only() -> None:
+    wrong = {
+        file.name: core_imports(file) - UI_MAY_IMPORT
+        for file in files_of("ui")
+        if core_imports(file) - UI_MAY_IMPORT
+    }
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("place", OUTSIDE)
+def test_pages_use_the_interface_it_uses_the_core_and_never_the_other_way(place: str) -> None:
+    wrong = {
+        str(file.relative_to(ROOT)): found
+        for file in files_of(place)
+        if (found := {name.split(".")[0] for name in imports_of(file)} & OURS - OUTSIDE[place])
+    }
+    assert wrong == {}
+
+
+def test_a_wrong_import_would_be_seen(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.py"
+    file.write_text(
+        "def late():\n    from abcdp_core.simulators import load\n"
+        "import abcdp_core.pool as p\nfrom abcdp_core import __version__, theory\n",
+        encoding="utf-8",
+    )
+    assert core_imports(file) == {"simulators", "pool", "theory"}

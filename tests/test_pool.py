@@ -1,0 +1,248 @@
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from abcdp_core import pool
+from abcdp_core.distances import Distance
+from abcdp_core.distances.quadratic import QuadraticMMD
+from abcdp_core.parameters import ParameterError
+from abcdp_core.pool import PoolKey
+from abcdp_core.simulators import uniform_mixture
+from abcdp_core.streams import generator
+
+SCENARIO = uniform_mixture.SCENARIO
+KEY = PoolKey(SCENARIO, 0.6, pool_size=130, largest_n=300, seed=1)
+
+
+def same(first: pool.Pool, second: pool.Pool) -> bool:
+    return (
+        np.array_equal(first.theta, second.theta)
+        and first.statistics.keys() == second.statistics.keys()
+        and all(np.array_equal(first.statistics[n], second.statistics[n]) for n in first.statistics)
+    )
+
+
+def first_data_sets() -> np.ndarray:
+    """The data sets ``(CHUNK, 300, 1)`` of the first chunk, drawn again as the pool does."""
+    theta = uniform_mixture.prior(generator(KEY.seed, "prior", 0, 0), pool.CHUNK)
+    layers = [
+        uniform_mixture.simulate(generator(KEY.seed, "pool", 0, 0, layer), theta, size)
+        for layer, size in enumerate((10, 20, 70, 200))
+    ]
+    return np.concatenate(layers, axis=1)
+
+
+def test_a_pool_holds_draws_and_statistics_at_every_size_up_to_the_largest() -> None:
+    made = pool.build(KEY)
+    assert made.theta.shape == (130, 5)
+    shapes = {n: values.shape for n, values in made.statistics.items()}
+    assert shapes == dict.fromkeys((10, 30, 100, 300), (130, 47))
+
+
+def test_statistics_are_those_of_the_first_points_of_one_data_set() -> None:
+    made = pool.build(KEY)
+    distance = uniform_mixture.distance(0.6)
+    data = first_data_sets()
+    for n, statistics in made.statistics.items():
+        expected = distance.statistic(data[:, :n])
+        assert statistics[: pool.CHUNK] == pytest.approx(expected, abs=1e-14)
+
+
+@pytest.mark.parametrize("largest_n", [10, 100, 1000])
+def test_a_size_does_not_depend_on_how_far_the_pool_goes(largest_n: int) -> None:
+    made, other = pool.build(KEY), pool.build(dataclasses.replace(KEY, largest_n=largest_n))
+    assert np.array_equal(made.theta, other.theta)
+    for n in made.statistics.keys() & other.statistics.keys():
+        assert np.array_equal(made.statistics[n], other.statistics[n])
+
+
+@pytest.mark.parametrize("pool_size", [10, 50, 51, 129])
+def test_a_larger_pool_begins_with_a_smaller_one(pool_size: int) -> None:
+    large, small = pool.build(KEY), pool.build(dataclasses.replace(KEY, pool_size=pool_size))
+    assert np.array_equal(large.theta[:pool_size], small.theta)
+    for n, statistics in small.statistics.items():
+        assert np.array_equal(large.statistics[n][:pool_size], statistics)
+
+
+def test_the_number_of_threads_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    for threads in (1, 3):
+        monkeypatch.setattr(os, "cpu_count", lambda threads=threads: threads)
+        made.append(pool.build(KEY))
+    assert same(*made)
+
+
+@pytest.mark.parametrize(("seed", "run"), [(2, 0), (1, 1)])
+def test_another_seed_or_run_is_another_pool(seed: int, run: int) -> None:
+    made, other = pool.build(KEY), pool.build(dataclasses.replace(KEY, seed=seed, run=run))
+    assert not np.any(made.theta == other.theta)
+    # The first coordinate of a statistic is a constant.
+    assert not np.any(made.statistics[10][:, 1:] == other.statistics[10][:, 1:])
+
+
+def test_another_bandwidth_keeps_the_draws() -> None:
+    other = pool.build(dataclasses.replace(KEY, bandwidth=1.2))
+    assert np.array_equal(other.theta, pool.build(KEY).theta)
+
+
+def test_progress_grows_to_one() -> None:
+    seen: list[float] = []
+    pool.build(KEY, seen.append)
+    assert seen == sorted(seen)
+    assert len(seen) == 3
+    assert seen[-1] == 1.0
+
+
+def test_an_error_inside_comes_out() -> None:
+    with pytest.raises(ValueError, match="positive bandwidth"):
+        pool.build(dataclasses.replace(KEY, bandwidth=-1.0))
+
+
+# ------------------------------------------------------------------ on disk and in memory
+
+
+def test_a_pool_survives_the_disk(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not pool.is_ready(KEY)
+    made = pool.open_pool(KEY)
+    assert pool.is_ready(KEY)
+    pool._open.clear()
+    monkeypatch.setattr(pool, "build", None)
+    again = pool.open_pool(KEY)
+    assert again is not made
+    assert again.key == KEY
+    assert same(again, made)
+
+
+def test_few_pools_stay_in_memory(empty_cache: Path) -> None:
+    keys = [PoolKey(SCENARIO, 0.6, 10, 10, seed) for seed in range(4)]
+    pools = [pool.open_pool(key) for key in keys]
+    assert list(pool._open) == keys[-pool.KEPT_OPEN :]
+    assert pool.open_pool(keys[-1]) is pools[-1]
+
+
+@pytest.mark.parametrize("run", [0, 5])
+def test_the_kept_comparison_is_the_comparison_of_pool_and_data(
+    empty_cache: Path, run: int
+) -> None:
+    key = dataclasses.replace(KEY, run=run)
+    for n in (10, 300):
+        kept = pool.observed_comparison(key, n)
+        fresh = pool.compare(pool.build(key), pool.observed_data(key, n), synthetic=True)
+        assert np.array_equal(kept.rho, fresh.rho)
+        assert np.array_equal(kept.theta, fresh.theta)
+        assert np.array_equal(kept.statistic, fresh.statistic)
+        assert (kept.n, kept.distance, kept.synthetic) == (n, fresh.distance, True)
+        assert kept.sensitivity() == kept.distance.sensitivity(n)
+    # Only run 0 keeps its pool: a comparison of a further run is all that is needed of it.
+    kinds = {file.name.split("-")[0] for file in empty_cache.glob("*.npz")}
+    assert kinds == ({"pool", "comparison"} if run == 0 else {"comparison"})
+
+
+def test_private_data_never_reach_the_disk(empty_cache: Path) -> None:
+    made = pool.open_pool(KEY)
+    before = {file: file.read_bytes() for file in empty_cache.iterdir()}
+    comparison = pool.compare(made, np.full((30, 1), 1.2345), synthetic=False)
+    assert not comparison.synthetic
+    assert {file: file.read_bytes() for file in empty_cache.iterdir()} == before
+
+
+def test_distances_are_those_of_the_definition() -> None:
+    data = pool.observed_data(KEY, 100)
+    comparison = pool.compare(pool.build(KEY), data, synthetic=True)
+    expected = QuadraticMMD(0.6).compare(first_data_sets()[:, :100, 0], data[:, 0])
+    assert comparison.rho[: pool.CHUNK] == pytest.approx(expected, abs=1e-7)
+
+
+def test_a_size_that_the_pool_does_not_hold_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        pool.compare(pool.build(KEY), np.zeros((11, 1)), synthetic=True)
+
+
+# ----------------------------------------------------------------------- data, and who reads it
+
+
+def test_a_smaller_data_set_is_the_beginning_of_a_larger_one() -> None:
+    for draw in (pool.observed_data, lambda key, n: pool.predictive_data(key, n, 4)):
+        large, small = draw(KEY, 1000), draw(KEY, 30)
+        assert large.shape == (1000, 1)
+        assert np.array_equal(large[:30], small)
+
+
+def test_further_data_sets_differ_from_each_other_and_from_the_private_ones() -> None:
+    runs = [dataclasses.replace(KEY, run=run) for run in range(3)]
+    sets = [pool.observed_data(key, 10) for key in runs]
+    sets += [pool.predictive_data(key, 10, index) for key in runs for index in range(3)]
+    assert len({points.tobytes() for points in sets}) == 12
+
+
+def test_nothing_public_reads_the_private_data(
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def public() -> list[np.ndarray]:
+        pool._median_bandwidth.cache_clear()
+        key = pool.key_for(SCENARIO, 100, 60, seed=1, bandwidth="median")
+        made = pool.build(key)
+        return [
+            np.array([key.bandwidth, key.largest_n]),
+            made.theta,
+            *made.statistics.values(),
+            pool.predictive_data(key, 100, 0),
+            pool.compare(made, pool.predictive_data(key, 100, 0), synthetic=True).rho,
+        ]
+
+    before = public()
+    private = pool.observed_data(KEY, 100)
+    monkeypatch.setattr(uniform_mixture, "TRUTH", np.array([0.9, 0.1, 0.0, 0.0, 0.0]))
+    assert not np.array_equal(pool.observed_data(KEY, 100), private)
+    assert all(map(np.array_equal, public(), before))
+    # Without any truth there is nothing left to read.
+    monkeypatch.delattr(uniform_mixture, "TRUTH")
+    assert all(map(np.array_equal, public(), before))
+    with pytest.raises(AttributeError):
+        pool.observed_data(KEY, 100)
+
+
+# ------------------------------------------------------------------------------- keys
+
+
+def test_sizes_up_to_the_default_share_a_pool() -> None:
+    keys = {pool.key_for(SCENARIO, n, 10_000, seed=1) for n in (10, 1000, 5000)}
+    assert {key.largest_n for key in keys} == {5000}
+    assert pool.key_for(SCENARIO, 20_000, 10_000, seed=1).largest_n == 20_000
+    # Where 5000 points each would be too many, the pool goes as far as it may.
+    assert pool.key_for(SCENARIO, 10, 100_000, seed=1).largest_n == 1000
+
+
+def test_too_much_work_is_refused_before_anything_is_allocated() -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(ParameterError, match=r"n \* pool_size = 2,000,000,000"):
+            pool.key_for(SCENARIO, 20_000, 100_000, seed=1)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1e6
+
+
+def test_the_median_bandwidth_comes_from_the_prior_predictive_distribution() -> None:
+    # Points are then uniform on [0, 5], and the median distance of two is 5 (1 − √½). Hoeffding's
+    # inequality over 1000 disjoint pairs: 0.3 is left with a probability below 1e-6.
+    for seed in range(3):
+        key = pool.key_for(SCENARIO, 100, 100, seed, bandwidth="median")
+        assert key.bandwidth == pytest.approx(5.0 * (1.0 - math.sqrt(0.5)), abs=0.3)
+    assert pool.key_for(SCENARIO, 100, 100, 1).bandwidth == uniform_mixture.BANDWIDTH
+    assert pool.key_for(SCENARIO, 100, 100, 1, bandwidth=0.25).bandwidth == 0.25
+
+
+def test_a_comparison_passes_on_what_its_distance_says() -> None:
+    distance: Distance = uniform_mixture.distance(0.6)
+    comparison = pool.compare(pool.build(KEY), pool.observed_data(KEY, 10), synthetic=True)
+    for which in ("sharp", "published", "script"):
+        assert comparison.sensitivity(which) == distance.sensitivity(10, which)

@@ -1,0 +1,78 @@
+"""The checks by chance, themselves checked: exactly, by adding up over all outcomes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tests.statistics import (
+    assert_distribution,
+    assert_frequencies,
+    assert_mean,
+    assert_same_distribution,
+    miss_probability,
+    rejects,
+)
+
+RUNS = 60
+
+
+def failing(assumed: float, actual: float, false_alarm: float) -> float:
+    """Probability that the check of one frequency fails, over all counts."""
+    assumptions = np.array([assumed, 1.0 - assumed])
+    fails = [
+        rejects(assert_frequencies, np.array([k, RUNS - k]), assumptions, false_alarm)
+        for k in range(RUNS + 1)
+    ]
+    return float(stats.binom.pmf(np.arange(RUNS + 1), RUNS, actual)[fails].sum())
+
+
+@pytest.mark.parametrize("probability", [0.001, 0.1, 0.5, 0.93])
+@pytest.mark.parametrize("false_alarm", [0.2, 0.01, 1e-6])
+def test_frequencies_fail_no_more_often_than_asked(probability: float, false_alarm: float) -> None:
+    assert failing(probability, probability, false_alarm) <= false_alarm
+
+
+def test_the_miss_probability_is_what_it_says() -> None:
+    assumed, actual = np.array([0.3, 0.7]), np.array([0.6, 0.4])
+    missed = miss_probability(assumed, actual, RUNS, 0.01)
+    assert missed == pytest.approx(1.0 - failing(0.3, 0.6, 0.01), rel=1e-9)
+    assert 0.0 < missed < 0.1
+
+
+def test_outcomes_that_cannot_be_must_not_come_up() -> None:
+    assert_frequencies(np.array([0, 100]), np.array([0.0, 1.0]))
+    assert rejects(assert_frequencies, np.array([1, 99]), np.array([0.0, 1.0]))
+
+
+def test_probabilities_that_do_not_sum_to_one_are_a_mistake_of_the_test() -> None:
+    with pytest.raises(ValueError, match=r"sum to 0\.9"):
+        assert_frequencies(np.array([1, 1]), np.array([0.5, 0.4]))
+
+
+def test_distributions_are_told_apart_where_they_should_be() -> None:
+    sample = np.random.default_rng(1).laplace(size=20_000)
+    assert_distribution(sample, stats.laplace.cdf)
+    assert rejects(assert_distribution, sample, stats.laplace(scale=np.sqrt(2.0)).cdf)
+    other = np.random.default_rng(2).laplace(size=20_000)
+    assert_same_distribution(sample, other)
+    assert rejects(assert_same_distribution, sample, 1.3 * other)
+
+
+@pytest.mark.parametrize("n", [3, 8])
+def test_distributions_fail_no_more_often_than_asked(n: int) -> None:
+    # A false alarm that can be seen: of 1000 samples some 50 fail at 5 %, 100 never do.
+    rng = np.random.default_rng(3)
+    fails = sum(
+        rejects(assert_distribution, rng.random(n), stats.uniform.cdf, 0.05) for _ in range(1000)
+    )
+    assert_frequencies(np.array([fails, 1000 - fails]), np.array([0.05, 0.95]))
+
+
+def test_means_are_told_apart_where_they_should_be() -> None:
+    sample = np.random.default_rng(1).random(20_000)
+    assert_mean(sample, 0.5, 0.0, 1.0)
+    assert rejects(assert_mean, sample, 0.54, 0.0, 1.0)
+    with pytest.raises(ValueError, match="not in the stated range"):
+        assert_mean(sample, 0.5, 0.2, 1.0)

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from abcdp_core import summaries
+
+
+def test_a_weighted_mean_of_equal_weights_is_the_mean() -> None:
+    values = np.array([[1.0, 2.0], [3.0, 6.0]])
+    assert summaries.weighted_mean(values, np.array([0.5, 0.5])).tolist() == [2.0, 4.0]
+    assert summaries.weighted_mean(values, np.array([1.0, 0.0])).tolist() == [1.0, 2.0]
+
+
+def test_the_effective_sample_size_counts_equal_weights() -> None:
+    assert summaries.effective_sample_size(np.full(8, 1.0 / 8)) == pytest.approx(8.0)
+    assert summaries.effective_sample_size(np.array([1.0, 0.0, 0.0])) == 1.0
+    assert summaries.effective_sample_size(np.array([3.0, 1.0])) == pytest.approx(16.0 / 10.0)
+    assert summaries.effective_sample_size(np.array([])) == 0.0
+
+
+def test_errors_are_the_mean_squared_and_the_mean_absolute_one() -> None:
+    found = summaries.errors(np.array([1.0, 2.0]), np.array([0.0, 4.0]))
+    assert found == (2.5, 1.5)
+
+
+def test_binomial_intervals_are_clopper_and_pearsons() -> None:
+    successes, trials = np.array([0, 3, 10, 0]), np.array([10, 10, 10, 0])
+    low, high = summaries.binomial_interval(successes, trials)
+    for k, n, lower, upper in zip(successes[:3], trials[:3], low[:3], high[:3], strict=True):
+        expected = stats.binomtest(k, n).proportion_ci(0.95, method="exact")
+        assert (lower, upper) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    assert (low[3], high[3]) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("probability", [0.01, 0.3, 0.5, 0.97])
+def test_binomial_intervals_cover_at_least_as_often_as_they_say(probability: float) -> None:
+    # Exact: over all counts out of 40, each with its probability.
+    counts = np.arange(41)
+    low, high = summaries.binomial_interval(counts, 40)
+    covered = (low <= probability) & (probability <= high)
+    assert stats.binom.pmf(counts, 40, probability)[covered].sum() >= 0.95
+
+
+def test_bootstrap_intervals_are_those_of_the_mean() -> None:
+    values = np.random.default_rng(1).normal(5.0, 2.0, (400, 3))
+    low, high = summaries.mean_interval(values, np.random.default_rng(2), resamples=20_000)
+    error = values.std(axis=0) / math.sqrt(400)
+    # For 400 runs the bootstrap is close to the normal interval around the mean.
+    assert low == pytest.approx(values.mean(axis=0) - 1.96 * error, abs=0.1 * error.min())
+    assert high == pytest.approx(values.mean(axis=0) + 1.96 * error, abs=0.1 * error.min())
+
+
+def test_bootstrap_draws_whole_runs() -> None:
+    column = np.random.default_rng(1).normal(size=30)
+    low, high = summaries.mean_interval(
+        np.stack([column, -column], axis=1), np.random.default_rng(2)
+    )
+    # What happens to one column happens to the other, mirrored.
+    assert low[1] == pytest.approx(-high[0], abs=1e-12)
+    assert high[1] == pytest.approx(-low[0], abs=1e-12)
+
+
+@pytest.mark.parametrize("runs", [0, 1])
+def test_fewer_than_two_runs_have_no_interval(runs: int) -> None:
+    low, high = summaries.mean_interval(np.ones((runs, 2)), np.random.default_rng(1))
+    assert np.isnan([low, high]).all()
+    assert low.shape == high.shape == (2,)
+
+
+def test_runs_that_agree_have_an_interval_of_no_width() -> None:
+    low, high = summaries.mean_interval(np.full((5, 1), 0.3), np.random.default_rng(1))
+    assert (low[0], high[0]) == pytest.approx((0.3, 0.3), abs=1e-15)

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate
+
+from abcdp_core.theory import flip
+
+SCALES = pytest.mark.parametrize("b", [0.001, 0.04, 1.0, 2.0, 500.0])
+PLACES = np.array([0.0, 0.1, 0.5, 1.0, 3.0, 20.0])
+
+
+def laplace(x: float, scale: float) -> float:
+    return math.exp(-abs(x) / scale) / (2.0 * scale)
+
+
+def convolved(z: float, b: float) -> float:
+    """Density of m − ν at z, m ~ Lap(b), ν ~ Lap(2b), by integration over m."""
+    edges = sorted({-80.0 * b, min(0.0, z), max(0.0, z), abs(z) + 80.0 * b})
+    parts = [
+        integrate.quad(
+            lambda m: laplace(m, b) * laplace(m - z, 2.0 * b), low, high, epsabs=0.0, epsrel=1e-12
+        )[0]
+        for low, high in itertools.pairwise(edges)
+    ]
+    return math.fsum(parts)
+
+
+@SCALES
+@pytest.mark.parametrize("place", [-3.0, -0.2, *PLACES])
+def test_the_density_is_that_of_the_difference_of_two_laplace_variables(
+    b: float, place: float
+) -> None:
+    assert flip.density(place * b, b) == pytest.approx(convolved(place * b, b), rel=1e-10)
+
+
+@SCALES
+@pytest.mark.parametrize("place", PLACES)
+def test_the_tail_is_the_integral_of_the_density(b: float, place: float) -> None:
+    integral, _ = integrate.quad(
+        lambda z: float(flip.density(z * b, b)) * b, place, place + 80.0, epsabs=0.0, epsrel=1e-12
+    )
+    assert flip.tail(place * b, b) == pytest.approx(integral, rel=1e-10)
+
+
+def test_values_computed_elsewhere() -> None:
+    assert flip.tail(0.1, 0.04) == pytest.approx(0.17732236, abs=5e-9)
+    assert flip.tail(0.8, 2.0) == pytest.approx(0.43410049, abs=5e-9)
+
+
+@SCALES
+def test_at_the_threshold_the_decision_is_a_coin(b: float) -> None:
+    assert flip.tail(0.0, b) == 0.5
+    assert flip.flip_probability(0.3, 0.3, b) == 0.5
+
+
+@SCALES
+def test_the_distribution_function_is_symmetric_and_grows_from_0_to_1(b: float) -> None:
+    z = b * np.linspace(-50.0, 50.0, 1001)
+    cumulative = flip.cumulative(z, b)
+    assert cumulative + flip.cumulative(-z, b) == pytest.approx(1.0, abs=1e-15)
+    assert np.all(np.diff(cumulative) >= 0)
+    assert cumulative[0] < 1e-10
+    assert cumulative[-1] > 1 - 1e-10
+    assert 1.0 - cumulative[600] == pytest.approx(flip.tail(z[600], b), rel=1e-12)
+
+
+def test_a_flip_depends_on_how_far_the_threshold_is_not_on_which_side() -> None:
+    rho = np.array([0.1, 0.2, 0.4])
+    expected = flip.tail(np.array([0.1, 0.0, 0.2]), 0.04)
+    assert flip.flip_probability(rho, 0.2, 0.04) == pytest.approx(expected, rel=1e-12)
+
+
+def test_without_noise_nothing_is_flipped() -> None:
+    assert np.array_equal(flip.flip_probability(np.array([0.1, 0.2, 0.3]), 0.2, 0.0), np.zeros(3))
+    assert np.array_equal(flip.cumulative(np.array([-1.0, 0.0, 1.0]), 0.0), [0.0, 1.0, 1.0])
+
+
+def test_far_from_the_threshold_nothing_overflows() -> None:
+    assert flip.tail(1e6, 1e-6) == 0.0
+    assert flip.density(-1e6, 1e-6) == 0.0

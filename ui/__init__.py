@@ -1,0 +1,6 @@
+"""What knows Streamlit and is not a page.
+
+`router` holds the page table, `knobs` what can be set, `controls` the widgets made from it, `link`
+the address that reproduces a view, `jobs` the work in the background, `cards` the recurring blocks
+of a page, `lessons` what ε means in odds, `export` the downloads.
+"""

@@ -1,0 +1,207 @@
+"""The blocks that recur on every page."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from abcdp_core import experiments, ledger, privacy
+from abcdp_core.experiments import mse_curves
+from abcdp_core.parameters import Params
+from abcdp_core.privacy import SparseVector
+from abcdp_core.results import Result
+from ui import charts, controls, knobs, lessons
+
+Found: TypeAlias = Result  # what a page draws
+
+ROWS_SHOWN = 200
+"""Rows of a table on the page; the file has all."""
+
+STAMP = "**Demonstration.** Seed and non-private results are shown, so nothing here is private."
+
+SOURCES = (
+    "[P21] Park, Vinaroz, Jitkrittum: ABCDP, Entropy 23(8):961, 2021. "
+    "MATH tags number the formulas as the code cites them."
+)
+
+
+def style(file: Path) -> None:
+    """The little CSS there is."""
+    st.html(file)
+
+
+def title(text: str, lead: str) -> None:
+    """The page's title and what it shows, in a sentence or two."""
+    st.title(text)
+    st.markdown(lead)
+
+
+def heading(text: str, lead: str = "") -> None:
+    """A section's heading and what to look at."""
+    st.subheader(text)
+    if lead:
+        st.markdown(lead)
+
+
+def note(text: str) -> None:
+    """A remark below a figure."""
+    st.markdown(text)
+
+
+# --------------------------------------------------------------------------------------- figures
+
+
+def figure(
+    name: str, chart: go.Figure, result: Result, tables: Sequence[str] = ("main",), text: str = ""
+) -> None:
+    """A figure with its summary, its numbers and its file.
+
+    Args:
+        name: of the figure, part of its files' names.
+        chart: the figure.
+        result: where it comes from.
+        tables: names of the tables it was drawn from.
+        text: the summary; the result's if empty.
+    """
+    key = f"{result.experiment}-{name}"
+    summary = text or result.summary
+    charts.show(key, chart, summary)
+    st.markdown(summary)
+    numbers(key, result, tables)
+
+
+def numbers(key: str, result: Result, tables: Sequence[str]) -> None:
+    """The tables behind a figure, folded."""
+    with st.expander("Numbers", key=f"numbers-{key}", on_change="rerun") as folded:
+        if not folded.open:
+            return
+        for name in tables:
+            table = result.tables[name]
+            _table(f"{key}-{name}", name, table)
+
+
+def _table(key: str, name: str, table: pd.DataFrame) -> None:
+    more = f", the first {ROWS_SHOWN} shown" if len(table) > ROWS_SHOWN else ""
+    st.caption(f"Table *{name}*: {len(table):,} rows{more}")
+    st.dataframe(table.head(ROWS_SHOWN), hide_index=True, alt=f"Table {name}")
+    st.download_button(
+        f"{name} as CSV",
+        data=lambda: table.to_csv(index=False).encode(),
+        file_name=f"{key}.csv",
+        mime="text/csv",
+        key=f"csv-{key}",
+        on_click="ignore",
+    )
+
+
+def marked(chart: go.Figure, result: Result, metric: str) -> go.Figure:
+    """The figure of errors with the sidebar's setting marked, unless a preset is shown."""
+    if controls.preset(result.experiment) is not None:
+        return chart
+    here = {name: float(controls.current(name)) for name in knobs.FOUR}
+    return mse_curves.mark(chart, result, metric, **here)
+
+
+def promise(params: Params) -> None:
+    """What ε_total means, in words and as a figure."""
+    epsilon = float(getattr(params, "epsilon_total"))  # noqa: B009 - only some have it
+    text = lessons.meaning(epsilon)
+    st.markdown(f"ε_total = {epsilon:g} is **{lessons.judgement(epsilon)}**. {text}")
+    charts.show("belief", lessons.belief_figure(epsilon), text)
+
+
+def knob_table() -> None:
+    """Each of the four knobs in plain words."""
+    for name in knobs.FOUR:
+        parameter = knobs.find(name).parameter
+        st.markdown(f"**{parameter.label}**  \n{parameter.help}")
+
+
+# --------------------------------------------------------------------------------------- privacy
+
+
+def privacy_label(result: Result) -> None:
+    """What is protected, how much, by what noise, and what is public."""
+    with st.container(border=True, key="privacy-label"):
+        st.markdown(f"**Privacy label.** {result.privacy}")
+        if isinstance(result.event, SparseVector) and not _is_script(result):
+            st.markdown(_facts(result, result.event))
+        st.markdown(STAMP)
+
+
+def _is_script(result: Result) -> bool:
+    return getattr(result.params, "sensitivity", "") == "script"
+
+
+def _facts(result: Result, event: SparseVector) -> str:
+    cost = privacy.cost(event)
+    kind = "pure, δ = 0" if cost.delta == 0 else f"approximate, δ = {cost.delta:g}"
+    which = getattr(result.params, "sensitivity", "sharp")
+    threshold = "drawn anew after each acceptance" if event.resample else "drawn once"
+    return (
+        f"- Guarantee: ε_total = {cost.epsilon:.4g}, {kind}. Neighbours: one point replaced, N "
+        f"fixed.\n"
+        f"- Noise: Laplace, scale b = {event.threshold_scale:.3g} on the threshold ({threshold}) "
+        f"and {event.query_scale:.3g} on each distance; Δ = {event.sensitivity:.3g} ({which}).\n"
+        f"- Public: prior, simulator, pool, kernel and bandwidth, ε_abc, c, N."
+    )
+
+
+# --------------------------------------------------------------------------------------- presets
+
+
+def presets(experiment: str) -> None:
+    """The chooser of a paper's settings, with what the paper claims."""
+    with st.container(width=420):
+        controls.widget("preset")
+    if controls.preset(experiment) is not None:
+        st.info(
+            "The knobs that the preset sets are disabled. "
+            f"Choose *{knobs.NO_PRESET}* to move them again."
+        )
+
+
+def verdicts(experiment: str, result: Result | None) -> None:
+    """What the paper claims of a preset, and what we find."""
+    chosen = controls.preset(experiment)
+    if result is None or chosen is None or result.params != chosen:
+        return
+    claims = ledger.for_preset(experiment, str(controls.current("preset")))
+    if claims:
+        so_far = f", after {result.done} of {result.total} parts" if result.is_partial else ""
+        st.subheader(f"The paper's claims and what we find{so_far}")
+    for claim in claims:
+        _verdict(ledger.judge(claim, result.tables))
+
+
+def _verdict(verdict: ledger.Verdict) -> None:
+    claim = verdict.claim
+    with st.container(border=True):
+        st.markdown(f"**{claim.source} {claim.place}: {verdict.outcome}.** {claim.claim}")
+        st.markdown(f"We find: {verdict.statement}")
+        for known in (*claim.differences, claim.scope):
+            if known:
+                st.caption(known)
+
+
+# ---------------------------------------------------------------------------------------- theory
+
+
+def theory(*names: str) -> None:
+    """The theory behind a page, and the code that ran."""
+    with st.expander("Theory, and the code that runs"):
+        for name in names:
+            experiment = experiments.load(name)
+            module = sys.modules[experiment.Params.__module__]
+            first, _, rest = inspect.getdoc(module).partition("\n")  # type: ignore[union-attr]
+            st.markdown(f"#### {first.rstrip('.')}")
+            st.markdown(rest)
+            st.code(inspect.getsource(experiment.work), language="python")
+        st.caption(SOURCES)

@@ -1,0 +1,285 @@
+"""Widgets made from parameters: the sidebar that all pages share, and what a page asks itself.
+
+Streamlit holds the values: a widget's key is its name in the link, and ``bind="query-params"``
+keeps the two the same and carries the values from page to page. This module only reads them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import streamlit as st
+
+from abcdp_core import experiments
+from abcdp_core.parameters import ParameterError, Params, Scalar, text_of
+from ui import knobs, link
+from ui.knobs import FOUR, MORE, NO_PRESET, SHARED
+
+LINK_READ = "_link_read"
+NOTICES = "_notices"
+PAGE = "_page"
+
+
+@dataclasses.dataclass(frozen=True)
+class PageSetting:
+    """What the page on screen takes.
+
+    Attributes:
+        experiment: its main experiment.
+        experiments: all it shows; their parameters tell which shared knobs it uses.
+        own: keys of the knobs it asks for itself.
+        reasons: shared knob -> why it is not used here, where there is more to say than that.
+    """
+
+    experiment: str
+    experiments: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
+    reasons: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def unused(self) -> dict[str, str]:
+        """Shared knob -> why it is disabled."""
+        used = knobs.used_by((self.experiment, *self.experiments))
+        return {
+            name: self.reasons.get(name, "Not used on this page.")
+            for name in SHARED
+            if name not in used or name in self.reasons
+        }
+
+
+def begin(page: PageSetting, known: Iterable[str]) -> None:
+    """Remember the page and, at the first run of a session, read the link.
+
+    Args:
+        page: the one on screen.
+        known: keys of the knobs of all pages.
+    """
+    st.session_state[PAGE] = page
+    if LINK_READ in st.session_state:
+        return
+    st.session_state[LINK_READ] = True
+    asked = st.query_params.to_dict()
+    reading = link.read(asked, {key: knobs.find(key, page.experiment) for key in known})
+    st.session_state[NOTICES] = reading.notices
+    if reading.query != asked:
+        st.query_params.from_dict(reading.query)
+        st.rerun()
+
+
+def notices() -> None:
+    """What the link asked for and could not have, until dismissed."""
+    texts = st.session_state.get(NOTICES, ())
+    if not texts:
+        return
+    lines = "\n".join(f"- {text}" for text in texts)
+    with st.container(key="notices"):
+        st.warning(f"Not everything in the link could be used:\n\n{lines}")
+        st.button("Dismiss", on_click=st.session_state.pop, args=(NOTICES, None))
+
+
+def current(key: str) -> Scalar:
+    """The value in force: the widget's, else the link's, else the default."""
+    knob = knobs.find(key, _page().experiment)
+    value = st.session_state.get(key)
+    if value is None and key in st.query_params:
+        try:
+            value = knob.parameter.parse(key, st.query_params[key])
+        except ParameterError:
+            value = None
+    if value is None or (knob.parameter.kind == "choice" and value not in knob.parameter.options):
+        return knob.default
+    return value
+
+
+def _page() -> PageSetting:
+    return st.session_state[PAGE]
+
+
+# --------------------------------------------------------------------------------------- sidebar
+
+
+def sidebar(version: str) -> None:
+    """The shared knobs in their fixed order, and the full link."""
+    page = _page()
+    disabled = page.unused() | _set_by_preset(page)
+    with st.sidebar:
+        for name in FOUR:
+            widget(name, disabled.get(name, ""), caption=knobs.DIRECTIONS[name])
+        _new_noise(disabled.get("noise", ""))
+        with st.expander("More"):
+            for name in MORE:
+                widget(name, disabled.get(name, ""))
+        _full_link(page)
+        st.caption(f"ABCDP Explorer {version}. Nothing leaves this machine.")
+
+
+def _set_by_preset(page: PageSetting) -> dict[str, str]:
+    chosen = preset(page.experiment)
+    if chosen is None:
+        return {}
+    names = {field.name for field in dataclasses.fields(chosen)} - {"noise"}
+    return {name: f"Set by the preset {current('preset')}." for name in SHARED if name in names}
+
+
+def _new_noise(reason: str) -> None:
+    """The button that draws the next noise with everything public unchanged."""
+    st.button(
+        "New noise",
+        key="new-noise",
+        on_click=_next_noise,
+        disabled=bool(reason),
+        width="stretch",
+        help="Draws the privacy noise anew. Data, pool and knobs stay as they are.",
+    )
+    st.caption(reason or f"Noise draw number {current('noise')}")
+
+
+def _next_noise() -> None:
+    high = int(knobs.find("noise").parameter.high)
+    st.session_state["noise"] = (int(current("noise")) + 1) % (high + 1)
+
+
+def _full_link(page: PageSetting) -> None:
+    keys = [*SHARED, *page.own, *(["preset"] if _has_presets(page.experiment) else [])]
+    values = {key: current(key) for key in keys}
+    with st.popover("Copy full link", width="stretch"):
+        st.write("Every value, the seed and the page. The icon at the right copies it.")
+        st.code(link.address(st.context.url or "", values), language=None, wrap_lines=True)
+
+
+# --------------------------------------------------------------------------------------- widgets
+
+
+def widget(key: str, reason: str = "", caption: str = "") -> None:
+    """One knob as the widget that fits its kind.
+
+    Args:
+        key: its name in the link.
+        reason: why it cannot be moved here; it can if this is empty.
+        caption: a few words under it.
+    """
+    knob = knobs.find(key, _page().experiment)
+    shared: dict[str, Any] = {
+        "label": knob.parameter.label,
+        "key": key,
+        "help": knob.parameter.help or None,
+        "disabled": bool(reason),
+        "bind": "query-params",
+    }
+    if knob.parameter.kind == "switch":
+        st.toggle(value=bool(knob.default), **shared)
+    elif knob.parameter.kind == "choice":
+        _choice(knob, shared)
+    elif knob.parameter.options or knob.parameter.steps:
+        offered = knobs.choices(knob.parameter, knob.default, current(key))
+        st.select_slider(options=offered, value=knob.default, format_func=text_of, **shared)
+    else:
+        low, high = int(knob.parameter.low), int(knob.parameter.high)
+        st.number_input(min_value=low, max_value=high, value=int(knob.default), step=1, **shared)
+    if reason or caption:
+        st.caption(reason or caption)
+
+
+def _choice(knob: knobs.Knob, shared: dict[str, Any]) -> None:
+    options = list(knob.parameter.options)
+    if shared["key"] == "preset":
+        st.selectbox(options=options, index=options.index(knob.default), **shared)
+    else:
+        st.segmented_control(options=options, default=knob.default, required=True, **shared)
+
+
+def own(*keys: str) -> None:
+    """The page's own knobs, side by side where there is room."""
+    with st.container(horizontal=True, gap="large", vertical_alignment="top"):
+        for key in keys:
+            slider = knobs.find(key, _page().experiment).parameter.kind in ("real", "integer")
+            with st.container(width=SLIDER_WIDTH if slider else "content", gap=None):
+                widget(key)
+
+
+SLIDER_WIDTH = 270
+"""Pixels: fits a telephone."""
+
+
+# ---------------------------------------------------------------------------------------- asking
+
+
+def preset(experiment: str) -> Params | None:
+    """The preset in force, ``None`` for the person's own settings."""
+    name = st.session_state.get("preset") or st.query_params.get("preset", NO_PRESET)
+    return experiments.load(experiment).PRESETS.get(str(name))
+
+
+def has_preset() -> bool:
+    """Whether a preset is in force on this page."""
+    return preset(_page().experiment) is not None
+
+
+def script_sensitivity() -> dict[str, Any]:
+    """The published script's Δ where the page's switch asks for it."""
+    return {"sensitivity": "script"} if current("flip-probability.script") else {}
+
+
+LINES: dict[str, tuple[float, ...]] = {
+    "c": (10, 100, 1000),
+    "epsilon_abc": (0.05, 0.1, 0.2, 0.5),
+}
+"""Values of the lines of the error figure, besides the sidebar's; those of the paper's Figure 3."""
+
+
+def error_lines() -> dict[str, Any]:
+    """Lists for the study of errors: the lines' values and budgets, each with the sidebar's."""
+    chosen = "c" if current("mse-curves.lines") == "c" else "epsilon_abc"
+    budgets = experiments.load("mse-curves").Params().epsilon_total  # type: ignore[attr-defined]
+    pool_size = int(current("pool_size"))
+    fitting = [value for value in LINES[chosen] if chosen != "c" or value <= pool_size]
+    return {
+        chosen: tuple(sorted({*fitting, current(chosen)})),
+        "epsilon_total": tuple(sorted({*budgets, current("epsilon_total")})),
+    }
+
+
+def error_metric() -> str:
+    """The column of the study of errors that its page shows."""
+    return "mae" if current("mse-curves.metric") == "absolute" else "mse"
+
+
+def _has_presets(experiment: str) -> bool:
+    return bool(experiments.load(experiment).PRESETS)
+
+
+def ask(experiment: str, **fixed: Any) -> tuple[Params, int]:
+    """The parameters that the knobs stand for, and the seed.
+
+    A combination that is not allowed is said on the page, which ends there; the knobs stay.
+
+    Args:
+        experiment: whose parameters.
+        fixed: parameters that the page decides.
+    """
+    params = experiments.load(experiment).Params
+    values = {
+        field.name: _value_for(experiment, field.name)
+        for field in dataclasses.fields(params)
+        if field.name not in fixed
+    }
+    chosen = preset(experiment)
+    if chosen is not None:
+        values = {name: v for name, v in values.items() if name == "noise"}
+    try:
+        asked = dataclasses.replace(chosen or params(), **(values | fixed))
+    except ParameterError as error:
+        st.warning(f"These settings do not go together: {error}", icon="⚠️")
+        st.stop()
+    return asked, int(current("seed"))
+
+
+def _value_for(experiment: str, name: str) -> Scalar | tuple[Scalar, ...]:
+    """A parameter's value: the page's own knob, else the shared one, else the default."""
+    key = f"{experiment}.{name}"
+    if key in _page().own:
+        return current(key)
+    if name in SHARED:
+        return current(name)
+    return getattr(experiments.load(experiment).Params(), name)

@@ -1,0 +1,53 @@
+"""Downloads: one zip per page with figures, data, settings and the command that remakes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from abcdp_core import experiments, export
+from abcdp_core.results import Result
+from ui import controls
+from ui.jobs import Job
+
+
+def block(name: str, *found: Result | Job) -> None:
+    """The download of a page, and the format that the cameras save.
+
+    Args:
+        name: of the file, without ending.
+        found: every result on the page; of a job, its latest when the button is pressed.
+    """
+    st.subheader("Download")
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
+        st.download_button(
+            "This page as a zip",
+            data=lambda: page_zip(_results(found)),
+            file_name=f"{name}.zip",
+            mime="application/zip",
+            key="zip",
+            on_click="ignore",
+        )
+        with st.container(width="content"):
+            controls.widget("figures.format")
+    st.caption(
+        "The zip holds each figure as SVG, PNG, PDF and HTML, its data as CSV, its settings as "
+        "JSON and the command that makes it again. It takes a few seconds. Pictures need a browser "
+        "on the server; without one a note in the zip says so, and the cameras still work."
+    )
+    with st.expander("The commands that make these figures again"):
+        for result in _results(found):
+            st.code(export.command(result), language="bash", wrap_lines=True)
+
+
+def _results(found: Sequence[Result | Job]) -> list[Result]:
+    """The results there are by now."""
+    latest = [item.result if isinstance(item, Job) else item for item in found]
+    return [result for result in latest if result is not None]
+
+
+def page_zip(results: Sequence[Result]) -> bytes:
+    """The zip; where pictures cannot be drawn it holds the rest and a note that says why."""
+    found = [(result, experiments.load(result.experiment).figures(result)) for result in results]
+    return export.zip_bytes(found, export.FORMATS)

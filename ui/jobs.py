@@ -1,0 +1,240 @@
+"""Work in the background: every result on a page comes from here.
+
+A request is an experiment, its parameters and a seed. Equal requests, whoever makes them, share one
+job. A study of a single task takes milliseconds once the public pool is there; one of many tasks
+goes to worker processes, few at a time, and its result grows while people watch. A job that nobody
+watches for a minute stops. What is finished stays in memory for the next who asks, up to a limit;
+finished tasks of long studies stay on disk, so nothing is computed twice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from abcdp_core import cache, experiments, runner
+from abcdp_core.parameters import ParameterError, Params
+from abcdp_core.results import Result
+
+log = logging.getLogger(__name__)
+
+State = Literal["waiting", "running", "done", "stopped", "failed"]
+
+AT_ONCE = {"short": 4, "long": 2}
+"""Jobs that go on at a time; the others wait in line."""
+
+UNWATCHED = 60.0
+"""Seconds after which a job that nobody looks at stops."""
+
+KEPT = 48
+"""Finished jobs kept in memory."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for: equal requests, equal results."""
+
+    experiment: str
+    params: Params
+    seed: int
+
+
+class Job:
+    """One request being worked on. Threads write it, pages read it.
+
+    Attributes:
+        request: what was asked for.
+        state: where it stands.
+        result: the latest, growing one.
+        fraction: part of the public pool that is made, while it is being made.
+        error: what went wrong, in a sentence.
+        speeds: experiment -> seconds per part as last seen, for an estimate before the start.
+    """
+
+    speeds: ClassVar[dict[str, float]] = {}
+
+    def __init__(self, request: Request, result: Result | None = None) -> None:
+        self.request = request
+        self.state: State = "waiting"
+        self.result = result
+        self.fraction: float | None = None
+        self.error = ""
+        self.ended = threading.Event()
+        self._watchers: dict[str, float] = {}
+        self._first: tuple[float, int] | None = None
+
+    def watch(self, who: str) -> None:
+        """Somebody looks at it."""
+        self._watchers[who] = time.monotonic()
+
+    def leave(self, who: str) -> None:
+        """Somebody no longer wants it; it stops if that was the last one."""
+        self._watchers.pop(who, None)
+
+    def abandon(self) -> None:
+        """Nobody wants it any more."""
+        self._watchers.clear()
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anybody looked within the last minute."""
+        seen = list(self._watchers.values())
+        return any(time.monotonic() - last < UNWATCHED for last in seen)
+
+    @property
+    def active(self) -> bool:
+        """Whether it is waiting or going on."""
+        return self.state in ("waiting", "running")
+
+    def seconds_left(self) -> float | None:
+        """Estimate from the speed so far, or of the last such study; ``None`` without either."""
+        speed = self.speeds.get(self.request.experiment)
+        if speed is None or self.result is None:
+            return None
+        return speed * (self.result.total - self.result.done)
+
+    def grow(self, result: Result) -> None:
+        """A larger result."""
+        now = time.monotonic()
+        if self._first is None:
+            self._first = (now, result.done)
+        since, already = self._first
+        if result.done > already:
+            self.speeds[self.request.experiment] = (now - since) / (result.done - already)
+        if self.result is None or result.done >= self.result.done:
+            self.result = result
+
+    def end(self, state: State, error: str = "") -> None:
+        """It stands where it stands."""
+        self.state, self.error, self.fraction = state, error, None
+        self.ended.set()
+
+    def progress(self, fraction: float) -> None:
+        """Part of the public pool that is made.
+
+        Raises:
+            Unwanted: nobody looks any more.
+        """
+        self.fraction = fraction
+        if not self.wanted:
+            raise Unwanted
+
+
+class Unwanted(Exception):  # noqa: N818 - not an error
+    """A job that nobody looks at any more."""
+
+
+class Service:
+    """All jobs of this server."""
+
+    def __init__(self) -> None:
+        self._jobs: OrderedDict[Request, Job] = OrderedDict()
+        self._lock = threading.Lock()
+        self._threads = {
+            name: ThreadPoolExecutor(count, thread_name_prefix=f"{name}-job")
+            for name, count in AT_ONCE.items()
+        }
+
+    def submit(self, request: Request, who: str) -> Job:
+        """The job of a request: the one there is, else a new one."""
+        with self._lock:
+            job = self._jobs.get(request)
+            if job is None or (job.state == "stopped" or (job.active and not job.wanted)):
+                job = self._start(request, job.result if job else None, who)
+            job.watch(who)
+            self._jobs.move_to_end(request)
+            self._forget()
+            return job
+
+    def _start(self, request: Request, result: Result | None, who: str) -> Job:
+        job = self._jobs[request] = Job(request, result)
+        job.watch(who)
+        experiment = experiments.load(request.experiment)
+        long = len(experiment.tasks(request.params, request.seed)) > 1
+        self._threads["long" if long else "short"].submit(_work, job, long)
+        return job
+
+    def _forget(self) -> None:
+        ended = [request for request, job in self._jobs.items() if not job.active]
+        for request in ended[: max(0, len(ended) - KEPT)]:
+            del self._jobs[request]
+
+    def close(self) -> None:
+        """Let go of all work."""
+        for job in list(self._jobs.values()):
+            job.abandon()
+        for threads in self._threads.values():
+            threads.shutdown(cancel_futures=True)
+
+    def find(self, request: Request) -> Job | None:
+        """The job of a request, if there is one."""
+        return self._jobs.get(request)
+
+
+def _work(job: Job, long: bool) -> None:
+    """Do a job in this thread; whatever goes wrong becomes a sentence."""
+    if not job.wanted:
+        job.end("stopped")
+        return
+    job.state = "running"
+    try:
+        _prepare(job)
+        job.end("done" if _run(job, long) else "stopped")
+    except Unwanted:
+        job.end("stopped")
+    except ParameterError as error:
+        job.end("failed", str(error))
+    except Exception as error:
+        log.exception("a job failed: %s", job.request)
+        job.end("failed", f"This could not be computed ({type(error).__name__}).")
+
+
+def _prepare(job: Job) -> None:
+    """Make the public pool first, where the study can tell how far that is."""
+    request = job.request
+    prepare: Callable[..., None] | None = getattr(
+        experiments.load(request.experiment), "prepare", None
+    )
+    if prepare is not None:
+        prepare(request.params, request.seed, job.progress)
+        job.fraction = None
+
+
+def _run(job: Job, long: bool) -> bool:
+    """Whether all tasks were done."""
+    request = job.request
+    results = runner.run(
+        experiments.load(request.experiment),
+        request.params,
+        request.seed,
+        runner.processes() if long else None,
+        runner.Store(cache.folder() / "tasks") if long else None,
+    )
+    with contextlib.closing(results):
+        for result in results:
+            job.grow(result)
+            if result.is_partial and not job.wanted:
+                return False
+    return True
+
+
+@st.cache_resource(show_spinner=False)
+def service() -> Service:
+    """The one service of this server."""
+    return Service()
+
+
+def who() -> str:
+    """The session that asks."""
+    context = get_script_run_ctx()
+    return context.session_id if context else "nobody"

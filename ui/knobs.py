@@ -1,0 +1,167 @@
+"""What a person can set on the pages, by the key that it has in the link.
+
+Shared knobs are the fields of an experiment's ``Params`` under their own names. What belongs to
+one page is called ``experiment.name``. Bounds, defaults and texts are the core's; only what
+concerns the screen alone is defined here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from abcdp_core import experiments
+from abcdp_core.parameters import Parameter, ParameterError, Scalar
+
+FOUR = ("epsilon_total", "epsilon_abc", "c", "n")
+MORE = ("noise", "resample", "sensitivity", "pool_size", "seed")
+SHARED = FOUR + MORE
+
+REFERENCE = "posterior"
+"""The experiment whose parameters define the shared knobs."""
+
+DIRECTIONS = {
+    "epsilon_total": "smaller = more private, noisier",
+    "epsilon_abc": "smaller = closer to the data, fewer draws accepted",
+    "c": "larger = more samples, more noise",
+    "n": "larger = one person matters less, less noise",
+}
+
+NO_PRESET = "my settings"
+
+
+@dataclass(frozen=True)
+class Knob:
+    """A parameter with the value it starts from."""
+
+    parameter: Parameter
+    default: Scalar
+
+
+SCREEN = {
+    "seed": Knob(
+        Parameter(
+            kind="integer",
+            label="Seed",
+            help="Root of all random numbers: another seed means other data, another pool, other "
+            "noise.",
+            low=0,
+            high=2**31 - 1,
+        ),
+        1,
+    ),
+    "posterior.view": Knob(
+        Parameter(
+            kind="choice",
+            label="Show",
+            help="One release, many releases of the same data, or one person replaced.",
+            options=("one release", "many releases", "change one person"),
+        ),
+        "one release",
+    ),
+    "mse-curves.lines": Knob(
+        Parameter(
+            kind="choice",
+            label="One line per",
+            help="What the lines of the figure stand for; the sidebar sets everything else.",
+            options=("c", "ε_abc"),
+        ),
+        "c",
+    ),
+    "mse-curves.metric": Knob(
+        Parameter(
+            kind="choice",
+            label="Error",
+            help="Mean over the parameters of the absolute or the squared difference.",
+            options=("absolute", "squared"),
+        ),
+        "absolute",
+    ),
+    "flip-probability.script": Knob(
+        Parameter(
+            kind="switch",
+            label="Δ of the published script, 1/N (not private)",
+            help="The paper's script uses half of the Δ of its own Lemma 1, so its noise is too "
+            "small for the budget it states.",
+        ),
+        False,
+    ),
+    "figures.format": Knob(
+        Parameter(
+            kind="choice",
+            label="Camera button saves",
+            help="The camera above each figure saves it from the browser in this format.",
+            options=("svg", "png"),
+        ),
+        "svg",
+    ),
+}
+
+
+def find(key: str, experiment: str = REFERENCE) -> Knob:
+    """The knob of a link key.
+
+    Args:
+        key: e.g. ``epsilon_total`` or ``mse-curves.runs``.
+        experiment: the page's own, whose presets ``preset`` chooses from.
+
+    Raises:
+        KeyError: there is none.
+    """
+    if key in SCREEN:
+        return SCREEN[key]
+    if key == "preset":
+        return Knob(_presets(experiment), NO_PRESET)
+    owner, _, name = key.rpartition(".")
+    return _of_experiment(owner or REFERENCE, name)
+
+
+def _presets(experiment: str) -> Parameter:
+    return Parameter(
+        kind="choice",
+        label="Settings",
+        help="A preset sets the exact values of a figure in a paper.",
+        options=(NO_PRESET, *experiments.load(experiment).PRESETS),
+    )
+
+
+def _of_experiment(experiment: str, name: str) -> Knob:
+    try:
+        params = experiments.load(experiment).Params
+    except ParameterError as error:
+        raise KeyError(experiment) from error
+    default = params()
+    parameter = params.specification(getattr(default, "scenario", None))[name]
+    value = getattr(default, name)
+    return Knob(parameter, value[0] if isinstance(value, tuple) else value)
+
+
+def used_by(names: tuple[str, ...]) -> set[str]:
+    """Shared knobs that any of the experiments takes; the seed always."""
+    fields = {
+        field.name for name in names for field in dataclasses.fields(experiments.load(name).Params)
+    }
+    return {name for name in SHARED if name in fields} | {"seed"}
+
+
+def nearest(parameter: Parameter, text: str) -> Scalar | None:
+    """The allowed value closest to a number that is not allowed; ``None`` if it is no number."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    if math.isnan(value) or parameter.kind not in ("real", "integer"):
+        return None
+    return parameter.nearest(min(max(value, parameter.low), parameter.high))
+
+
+def choices(parameter: Parameter, *also: Scalar) -> list[Scalar]:
+    """The values a slider offers: the suggested ones and those that are in use."""
+    suggested: Mapping[Scalar, None] = dict.fromkeys(
+        int(step) if parameter.kind == "integer" else step
+        for step in parameter.options or parameter.steps
+        if isinstance(step, int | float)
+    )
+    return sorted({*suggested, *also}, key=float)

@@ -1,0 +1,66 @@
+"""The link: what an address asks for, what of it is allowed, and the address of a view."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from abcdp_core import __version__
+from abcdp_core.parameters import ParameterError, Scalar, text_of
+from ui import knobs
+from ui.knobs import Knob
+
+PASSED_OVER = frozenset({"version", "scenario"})
+"""Keys that a full link holds but that no widget carries."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What came of a link: the query to go on with, and what to tell the person."""
+
+    query: dict[str, str]
+    notices: tuple[str, ...]
+
+
+def read(query: Mapping[str, str], known: Mapping[str, Knob]) -> Reading:
+    """Keep what is allowed, bring numbers into their range, drop the rest, and say so.
+
+    Args:
+        query: key -> text, as it stands in the address.
+        known: the knobs of all pages, by key.
+    """
+    kept: dict[str, str] = {}
+    notices: list[str] = []
+    for key, text in query.items():
+        value, notice = _value(key, text, known)
+        if value is not None:
+            kept[key] = text_of(value)
+        if notice:
+            notices.append(notice)
+    return Reading(kept, tuple(notices))
+
+
+def _value(key: str, text: str, known: Mapping[str, Knob]) -> tuple[Scalar | None, str]:
+    if key == "version":
+        other = f"This link was made with version {text}; this is version {__version__}, so "
+        return None, "" if text == __version__ else other + "numbers may differ."
+    if key not in known:
+        return None, "" if key in PASSED_OVER else f"{key} = {_short(text)}: unknown, so left out."
+    parameter = known[key].parameter
+    try:
+        return parameter.parse(key, text), ""
+    except ParameterError as error:
+        value = knobs.nearest(parameter, text)
+        used = known[key].default if value is None else value
+        return value, f"{_short(str(error))} Used instead: {text_of(used)}."
+
+
+def _short(text: str, limit: int = 160) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def address(page_url: str, values: Mapping[str, Scalar]) -> str:
+    """The full address of a view: every value, and the version that shows it."""
+    query = {key: text_of(value) for key, value in values.items()} | {"version": __version__}
+    return f"{page_url}?{urlencode(query)}"

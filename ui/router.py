@@ -1,0 +1,122 @@
+"""The page table, and what is around every page.
+
+Each page's first statement is :func:`guard`. A deep link that is the first request to a fresh
+server runs the page's file without the table; then `guard` runs :func:`main`, which runs the page
+properly, and the outer run ends.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from abcdp_core import __version__
+from ui import cards, controls, knobs
+from ui.controls import PageSetting
+
+ROOT = Path(__file__).parents[1]
+
+_inside: ContextVar[bool] = ContextVar("inside", default=False)
+"""Whether the script that is going on went through :func:`main`.
+
+Not kept in the session: a page that ends by ``st.stop`` leaves no time to take it back there.
+"""
+
+
+@dataclass(frozen=True)
+class Page:
+    """One line of the table: the file under ``pages/`` without its ending, and what it shows."""
+
+    file: str
+    title: str
+    help: str
+    setting: PageSetting
+
+
+TABLE = (
+    Page(
+        "start",
+        "Start",
+        "What this is, what each knob means, where to go.",
+        PageSetting("posterior"),
+    ),
+    Page(
+        "flip_probability",
+        "Flip probability",
+        "How often the noise changes a decision, and how large c may be.",
+        PageSetting(
+            "flip-probability",
+            ("flip-guideline",),
+            own=(
+                "flip-probability.distances",
+                "flip-probability.draws",
+                "flip-probability.script",
+                "flip-guideline.level",
+            ),
+        ),
+    ),
+    Page(
+        "privacy_and_accuracy",
+        "Privacy and accuracy",
+        "What a privacy budget costs in accuracy, simulated while you watch.",
+        PageSetting(
+            "mse-curves",
+            own=("mse-curves.lines", "mse-curves.metric", "mse-curves.runs"),
+        ),
+    ),
+    Page(
+        "posterior",
+        "Posterior",
+        "One private release beside the non-private one, draw by draw.",
+        PageSetting(
+            "posterior",
+            ("many-releases", "change-one-person"),
+            own=("posterior.view",),
+        ),
+    ),
+)
+
+
+def main() -> None:
+    """Set the page up, run it, and say around it what holds everywhere."""
+    st.set_page_config(page_title="ABCDP Explorer", layout="wide")
+    pages = [
+        st.Page(ROOT / "pages" / f"{page.file}.py", title=page.title, help=page.help)
+        for page in TABLE
+    ]
+    chosen = st.navigation(pages)
+    page = TABLE[[entry.title for entry in pages].index(chosen.title)]
+    controls.begin(page.setting, known_keys())
+    cards.style(ROOT / "assets" / "style.css")
+    controls.sidebar(__version__)
+    controls.notices()
+    token = _inside.set(True)
+    try:
+        chosen.run()
+    finally:
+        _inside.reset(token)
+
+
+def guard() -> None:
+    """Stop unless the page was reached through :func:`main`; go through it then."""
+    if not _inside.get():
+        main()
+        st.stop()
+
+
+def known_keys() -> list[str]:
+    """Keys that a link may hold, whichever page it opens."""
+    own = [key for page in TABLE for key in page.setting.own]
+    return [*knobs.SHARED, "preset", "figures.format", *own]
+
+
+def links() -> None:
+    """A card for each other page: where to go."""
+    with st.grid(3, min_column_width=260, border=True):
+        for page in TABLE[1:]:
+            with st.container(border=False):
+                st.page_link(ROOT / "pages" / f"{page.file}.py", label=f"**{page.title}**")
+                st.markdown(page.help)

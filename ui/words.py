@@ -1,0 +1,43 @@
+"""Sentences about a result's further figures; the main one's is the result's own summary."""
+
+from __future__ import annotations
+
+import math
+
+from abcdp_core.results import Result
+
+
+def flips(result: Result) -> str:
+    """How many decisions of each kind there are."""
+    decisions = result.tables["decisions"]
+    private, non_private = decisions.private, decisions.non_private
+    return (
+        f"Of {len(decisions):,} draws looked at, {int((private & non_private).sum()):,} were kept "
+        f"by both, {int((private & ~non_private).sum()):,} only by the private run, "
+        f"{int((non_private & ~private).sum()):,} only by the non-private one, "
+        f"{int((~private & ~non_private).sum()):,} by neither."
+    )
+
+
+def outcomes(result: Result) -> str:
+    """How the two outcome distributions compare."""
+    shares = result.tables["main"].pivot_table(
+        index="outcome", columns="release_side", values="frequency"
+    )
+    gap = (shares.original - shares.neighbour).abs().max()
+    return (
+        f"Where the run stops, from the data and from the data with one person replaced: no class "
+        f"of outcomes differs by more than {100 * gap:.2g} percentage points."
+    )
+
+
+def ratio(result: Result) -> str:
+    """How close the ratios come to the bound."""
+    table = result.tables["ratio"]
+    finite = table.log_ratio[table.log_ratio.abs() < math.inf].abs()
+    bound = float(table.epsilon_total.iloc[0])
+    found = f"{finite.max():.2g}" if len(finite) else "not finite"
+    return (
+        f"The largest simulated log ratio is {found}; ε_total = {bound:g} allows {bound:g}. "
+        f"Intervals are wide where an outcome is rare."
+    )
