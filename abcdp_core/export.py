@@ -104,7 +104,8 @@ def _event_as_text(event: Event | None) -> dict[str, str] | None:
     """Text, because JSON has no infinity; ``repr`` of a float loses nothing."""
     if event is None:
         return None
-    fields = {field.name: repr(getattr(event, field.name)) for field in dataclasses.fields(event)}
+    types = typing.get_type_hints(type(event))
+    fields = {name: repr(kind(getattr(event, name))) for name, kind in types.items()}
     return {"kind": type(event).__name__} | fields
 
 
@@ -376,7 +377,8 @@ def on_paper(figure: go.Figure, title: str) -> go.Figure:
         title: for the copy, in as many lines as it needs; empty for none.
     """
     copy = go.Figure(figure)
-    lines = textwrap.wrap(title, TITLE_CHARACTERS)
+    # No-break spaces: "ε_abc = 0.1" stays in one line.
+    lines = textwrap.wrap(title.replace(" = ", "\u00a0=\u00a0"), TITLE_CHARACTERS)
     plot = (figure.layout.height or HEIGHT) - _margin(figure, "t") - _margin(figure, "b")
     plot = max(plot, LOWEST)
     # Plotly hangs a single line below its place but writes the first of several lines above it.

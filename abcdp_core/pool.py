@@ -200,6 +200,12 @@ def is_ready(key: PoolKey) -> bool:
     return any(cache.path_of(kind, key).exists() for kind in ("comparison", "pool"))
 
 
+def make_ready(key: PoolKey, progress: Progress) -> None:
+    """Make the pool and keep it unless it is there, and say how far that is."""
+    if not is_ready(key):
+        open_pool(key, progress)
+
+
 def observed_data(key: PoolKey, n: int) -> Array:
     """The synthetic private data of a run, ``(n, p)``, drawn at the scenario's true parameters."""
     truth = simulators.load(key.scenario).TRUTH

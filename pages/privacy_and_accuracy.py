@@ -22,8 +22,21 @@ def main() -> None:
         params, seed = controls.ask(STUDY, **controls.error_lines())
     job = watch.growing(STUDY, params, seed, draw)
     cards.verdicts(STUDY, job.result)
-    cards.theory(STUDY)
-    export.block("privacy-and-accuracy", job)
+    bound = [] if controls.has_preset() else theorem_2()
+    cards.theory(STUDY, "error-bound")
+    export.block("privacy-and-accuracy", job, *bound)
+
+
+def theorem_2() -> list[cards.Found]:
+    cards.heading(
+        "How far from the non-private posterior mean?",
+        "Theorem 2 bounds the distance between the private and the non-private posterior mean. "
+        "It is proved for a run over the whole pool that never stops, so the simulation here does "
+        "not stop either. Above the trivial bound it says nothing; it falls as N grows.",
+    )
+    found = watch.result("error-bound", *controls.ask("error-bound", n=controls.sizes()))
+    cards.figure("error-bound", watch.figures(found)["error-bound"], found)
+    return [found]
 
 
 def draw(found: cards.Found) -> None:

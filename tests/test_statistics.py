@@ -60,14 +60,14 @@ def test_distributions_are_told_apart_where_they_should_be() -> None:
     assert rejects(assert_same_distribution, sample, 1.3 * other)
 
 
-@pytest.mark.parametrize("n", [3, 8])
+@pytest.mark.parametrize("n", [2, 5])
 def test_distributions_fail_no_more_often_than_asked(n: int) -> None:
-    # A false alarm that can be seen: of 1000 samples some 50 fail at 5 %, 100 never do.
+    # A false alarm that can be seen: 5 %.
     rng = np.random.default_rng(3)
     fails = sum(
-        rejects(assert_distribution, rng.random(n), stats.uniform.cdf, 0.05) for _ in range(1000)
+        rejects(assert_distribution, rng.random(n), stats.uniform.cdf, 0.05) for _ in range(500)
     )
-    assert_frequencies(np.array([fails, 1000 - fails]), np.array([0.05, 0.95]))
+    assert_frequencies(np.array([fails, 500 - fails]), np.array([0.05, 0.95]))
 
 
 def test_means_are_told_apart_where_they_should_be() -> None:

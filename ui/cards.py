@@ -45,7 +45,7 @@ def title(text: str, lead: str) -> None:
 
 def heading(text: str, lead: str = "") -> None:
     """A section's heading and what to look at."""
-    st.subheader(text)
+    st.header(text)
     if lead:
         st.markdown(lead)
 
@@ -176,7 +176,7 @@ def verdicts(experiment: str, result: Result | None) -> None:
     claims = ledger.for_preset(experiment, str(controls.current("preset")))
     if claims:
         so_far = f", after {result.done} of {result.total} parts" if result.is_partial else ""
-        st.subheader(f"The paper's claims and what we find{so_far}")
+        st.header(f"The paper's claims and what we find{so_far}")
     for claim in claims:
         _verdict(ledger.judge(claim, result.tables))
 
@@ -186,9 +186,7 @@ def _verdict(verdict: ledger.Verdict) -> None:
     with st.container(border=True):
         st.markdown(f"**{claim.source} {claim.place}: {verdict.outcome}.** {claim.claim}")
         st.markdown(f"We find: {verdict.statement}")
-        for known in (*claim.differences, claim.scope):
-            if known:
-                st.caption(known)
+        st.caption(" ".join(known for known in (*claim.differences, claim.scope) if known))
 
 
 # ---------------------------------------------------------------------------------------- theory
@@ -201,7 +199,7 @@ def theory(*names: str) -> None:
             experiment = experiments.load(name)
             module = sys.modules[experiment.Params.__module__]
             first, _, rest = inspect.getdoc(module).partition("\n")  # type: ignore[union-attr]
-            st.markdown(f"#### {first.rstrip('.')}")
+            st.markdown(f"### {first.rstrip('.')}")
             st.markdown(rest)
             st.code(inspect.getsource(experiment.work), language="python")
         st.caption(SOURCES)

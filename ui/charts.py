@@ -41,7 +41,7 @@ def show(key: str, chart: go.Figure, summary: str) -> None:
 
 def readable(chart: go.Figure, color: str | None) -> go.Figure:
     """A copy with larger text of one colour, the title in short lines and the legend below."""
-    # Edited as plain dictionaries: plotly's own updates take longer than the whole page.
+    # Edited as plain dictionaries: plotly's own updates take longer than the rest of a page.
     plain = chart.to_dict()
     layout: dict[str, Any] = plain["layout"]
     for name in {"xaxis", "yaxis"} | {key for key in layout if key[1:].startswith("axis")}:
@@ -58,7 +58,8 @@ def readable(chart: go.Figure, color: str | None) -> go.Figure:
         "y": 1 - 14 / layout.get("height", 450),
         "yanchor": "top",
     }
-    layout["margin"] = {"t": 30 + LINE_HEIGHT * len(title)}
+    above = len(title) + bool(layout.get("annotations"))
+    layout["margin"] = {"t": 30 + LINE_HEIGHT * above}
     layout["legend"] = {"font": _font(14, color), "yref": "container", "y": 0, "yanchor": "bottom"}
     layout["font"] = _font(15, color)
     return go.Figure(plain)

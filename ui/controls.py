@@ -115,11 +115,17 @@ def sidebar(version: str) -> None:
 
 
 def _set_by_preset(page: PageSetting) -> dict[str, str]:
+    """Shared knob -> the values that the preset gives it instead."""
     chosen = preset(page.experiment)
     if chosen is None:
         return {}
-    names = {field.name for field in dataclasses.fields(chosen)} - {"noise"}
-    return {name: f"Set by the preset {current('preset')}." for name in SHARED if name in names}
+    values = chosen.to_text()
+    values.pop("noise", None)
+    return {
+        name: f"The preset sets {values[name].replace(',', ', ')}."
+        for name in SHARED
+        if name in values
+    }
 
 
 def _new_noise(reason: str) -> None:
@@ -238,6 +244,12 @@ def error_lines() -> dict[str, Any]:
         chosen: tuple(sorted({*fitting, current(chosen)})),
         "epsilon_total": tuple(sorted({*budgets, current("epsilon_total")})),
     }
+
+
+def sizes() -> tuple[int, ...]:
+    """Sizes of the data at which the error's bound is shown: the study's own and the sidebar's."""
+    own = experiments.load("error-bound").Params().n  # type: ignore[attr-defined]
+    return tuple(sorted({*own, int(current("n"))}))
 
 
 def error_metric() -> str:

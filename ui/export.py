@@ -19,7 +19,7 @@ def block(name: str, *found: Result | Job) -> None:
         name: of the file, without ending.
         found: every result on the page; of a job, its latest when the button is pressed.
     """
-    st.subheader("Download")
+    st.header("Download")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
         st.download_button(
             "This page as a zip",

@@ -8,6 +8,7 @@ concerns the screen alone is defined here.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -118,6 +119,7 @@ def find(key: str, experiment: str = REFERENCE) -> Knob:
     return _of_experiment(owner or REFERENCE, name)
 
 
+@functools.cache
 def _presets(experiment: str) -> Parameter:
     return Parameter(
         kind="choice",
@@ -127,6 +129,7 @@ def _presets(experiment: str) -> Parameter:
     )
 
 
+@functools.cache
 def _of_experiment(experiment: str, name: str) -> Knob:
     try:
         params = experiments.load(experiment).Params
@@ -138,6 +141,7 @@ def _of_experiment(experiment: str, name: str) -> Knob:
     return Knob(parameter, value[0] if isinstance(value, tuple) else value)
 
 
+@functools.cache
 def used_by(names: tuple[str, ...]) -> set[str]:
     """Shared knobs that any of the experiments takes; the seed always."""
     fields = {

@@ -64,6 +64,7 @@ TABLE = (
         "What a privacy budget costs in accuracy, simulated while you watch.",
         PageSetting(
             "mse-curves",
+            ("error-bound",),
             own=("mse-curves.lines", "mse-curves.metric", "mse-curves.runs"),
         ),
     ),

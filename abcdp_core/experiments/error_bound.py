@@ -70,37 +70,50 @@ PRESETS: dict[str, BaseParams] = {}
 
 @dataclass(frozen=True)
 class Task:
-    """All runs at one size."""
+    """All runs at all sizes: each run takes a millisecond."""
 
     params: Params
-    n: int
     seed: int
 
 
 def tasks(params: Params, seed: int) -> list[Task]:
-    """One task per size."""
-    return [Task(params, n, seed) for n in params.n]
+    """A single task."""
+    return [Task(params, seed)]
+
+
+def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
+    """Make the public pool if it is not there yet, and say how far that is."""
+    pool.make_ready(_key(params, seed), progress)
+
+
+def _key(params: Params, seed: int) -> pool.PoolKey:
+    return pool.key_for(uniform_mixture.SCENARIO, max(params.n), params.pool_size, seed)
 
 
 def work(task: Task) -> Tables:
-    """Simulated errors and the bound at one size."""
-    params = task.params
-    key = pool.key_for(uniform_mixture.SCENARIO, max(params.n), params.pool_size, task.seed)
-    comparison = pool.observed_comparison(key, task.n)
+    """Simulated errors and the bound at every size."""
+    key = _key(task.params, task.seed)
+    sizes = [
+        _at_size(task.params, pool.observed_comparison(key, n), task.seed) for n in task.params.n
+    ]
+    return {"main": pd.concat(sizes, ignore_index=True)}
+
+
+def _at_size(params: Params, comparison: pool.Comparison, seed: int) -> pd.DataFrame:
     scale = flip_probability.noise_scale(
         params.epsilon_total,
-        task.n,
+        comparison.n,
         params.c,
         resample=params.resample,
         sensitivity=params.sensitivity,
     )
     largest = error_bound.largest_norm(comparison.theta)
     errors = [
-        _error(comparison, params, scale, generator(task.seed, "noise", run, params.noise))
+        _error(comparison, params, scale, generator(seed, "noise", run, params.noise))
         for run in range(params.runs)
     ]
     table = pd.DataFrame({"run": np.arange(params.runs), "error": errors}).assign(
-        n=task.n,
+        n=comparison.n,
         c=params.c,
         epsilon_total=params.epsilon_total,
         epsilon_abc=params.epsilon_abc,
@@ -109,7 +122,7 @@ def work(task: Task) -> Tables:
         bound=error_bound.expected_error(comparison.rho, params.epsilon_abc, scale, largest),
         trivial=2.0 * largest,
     )
-    return {"main": table[list(COLUMNS["main"])]}
+    return table[list(COLUMNS["main"])]
 
 
 def _error(

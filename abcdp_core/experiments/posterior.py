@@ -126,9 +126,7 @@ def pool_key(params: Params, seed: int) -> pool.PoolKey:
 
 def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
     """Make the public pool if it is not there yet, and say how far that is."""
-    key = pool_key(params, seed)
-    if not pool.is_ready(key):
-        pool.open_pool(key, progress)
+    pool.make_ready(pool_key(params, seed), progress)
 
 
 def comparison_of(params: Params, seed: int) -> pool.Comparison:

@@ -21,7 +21,7 @@ def test_the_kernel_matrix_is_the_formula() -> None:
 @pytest.mark.parametrize("kernel_error", [0.0, FourierMMD(0.0, 5.0, 0.6).kernel_error, 0.1])
 def test_sensitivity_is_rounded_up_never_down(kernel_error: float) -> None:
     # In rational arithmetic: (n Δ)² >= 2 + 4 error, the squared diameter of the feature vectors.
-    for n in range(1, 20_001):
+    for n in (*range(1, 2001), 3000, 5000, 10_000, 20_000):
         delta = Fraction(kernel.mmd_sensitivity(n, "sharp", kernel_error))
         assert (n * delta) ** 2 >= 2 + 4 * Fraction(kernel_error)
         assert n * Fraction(kernel.mmd_sensitivity(n, "published")) >= 2

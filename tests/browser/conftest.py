@@ -1,0 +1,139 @@
+"""A server of its own on a free port, and a browser that reports every request it makes."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from tests.browser import chromium
+
+ROOT = Path(__file__).parents[2]
+
+ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+IDLE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
+
+SMALL = {"pool_size": "500", "n": "1000"}
+"""Settings whose pool is made in a moment."""
+
+PATIENCE = 30_000
+"""Milliseconds until a missing thing is a failure; machines that run tests can be busy."""
+
+
+@dataclass
+class Visit:
+    """A browser window on the server."""
+
+    page: Page
+    server: str
+    requests: list[str] = field(default_factory=list)
+
+    def open(self, path: str, **query: str) -> None:
+        """Open a page by its address and wait until its first figure stands."""
+        self.page.goto(f"{self.server}/{path}?{urlencode(SMALL | query)}")
+        self.page.wait_for_selector("svg.main-svg", state="attached")
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until no script is going on."""
+        self.page.wait_for_selector(IDLE)
+
+    @property
+    def title(self) -> str:
+        """Title of the first figure, in one line."""
+        parts = self.page.locator(".gtitle").first.text_content() or ""
+        return parts.replace("\u00a0", " ")
+
+    def foreign(self) -> list[str]:
+        """Requests that left this machine."""
+        hosts = {url: urlsplit(url).hostname for url in self.requests}
+        return [url for url, host in hosts.items() if host not in ("localhost", None, "")]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a fresh server with an empty cache."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    environment = os.environ | {"ABCDP_CACHE_DIR": str(tmp_path_factory.mktemp("cache"))}
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    log = (tmp_path_factory.mktemp("server") / "log.txt").open("w")
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+    try:
+        _wait_until_up(f"http://localhost:{port}", process)
+        yield f"http://localhost:{port}"
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+        log.close()
+
+
+def _wait_until_up(address: str, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        if _health(address) == b"ok":
+            return
+        time.sleep(0.1)
+    raise RuntimeError("the server did not start")
+
+
+def _health(address: str) -> bytes:
+    """The body, because every path answers 200."""
+    try:
+        with urllib.request.urlopen(f"{address}/_stcore/health", timeout=5) as answer:
+            body: bytes = answer.read()
+            return body
+    except OSError:
+        return b""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    path = chromium.find()
+    if path is None:
+        pytest.fail("no Chromium: run python -m tests.browser.chromium")
+    with sync_playwright() as playwright:
+        expect.set_options(timeout=PATIENCE)
+        yield playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+
+
+@pytest.fixture(scope="module")
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    context = browser.new_context(
+        viewport={"width": 1400, "height": 900}, permissions=["clipboard-read", "clipboard-write"]
+    )
+    context.set_default_timeout(PATIENCE)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def visit(context: BrowserContext, server: str) -> Iterator[Visit]:
+    """A window whose requests must all stay on this machine."""
+    visit = Visit(context.new_page(), server)
+    visit.page.on("request", lambda request: visit.requests.append(request.url))
+    yield visit
+    visit.page.close()
+    assert visit.requests
+    assert not visit.foreign()

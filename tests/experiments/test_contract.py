@@ -1,0 +1,192 @@
+"""What every experiment owes, whichever they are: one test for each promise, over the registry."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import pickle
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+from pandas.testing import assert_frame_equal
+
+from abcdp_core import experiments, export, runner
+from abcdp_core.parameters import Params
+from abcdp_core.results import Result
+
+# What makes an experiment small enough to be run here; taken where it has such a parameter.
+SMALL: dict[str, Any] = {
+    "n": 100,
+    "pool_size": 200,
+    "c": 3,
+    "runs": 3,
+    "draws": 30,
+    "noises": 100,
+    "releases": 4,
+}
+
+pytestmark = pytest.mark.parametrize("name", experiments.names())
+
+
+def small(name: str) -> Params:
+    known = experiments.load(name).Params.specification()
+    return experiments.load(name).Params(
+        **{key: value for key, value in SMALL.items() if key in known}
+    )
+
+
+@functools.cache
+def result_of(name: str, seed: int = 1) -> Result:
+    return runner.run_to_end(experiments.load(name), small(name), seed)
+
+
+def assert_same_tables(first: Result, second: Result) -> None:
+    assert first.tables.keys() == second.tables.keys()
+    for table in first.tables:
+        assert_frame_equal(first.tables[table], second.tables[table], check_exact=True)
+
+
+def drawn(figures: dict[str, go.Figure]) -> dict[str, str]:
+    return {key: figure.to_json() for key, figure in figures.items()}
+
+
+# ---------------------------------------------------------------- what it says
+
+
+def test_it_explains_itself(name: str) -> None:
+    experiment = experiments.load(name)
+    assert name == experiment.EXPERIMENT
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name)
+    assert 10 <= len(experiment.TITLE) <= 80
+    assert len((experiment.__doc__ or "").split()) > 40, "the theory that its page shows"
+
+
+def test_every_parameter_can_be_shown(name: str) -> None:
+    for parameter in experiments.load(name).Params.specification().values():
+        assert parameter.label
+        assert parameter.help.endswith(".")
+
+
+def test_presets_are_allowed_and_survive_the_way_through_text(name: str) -> None:
+    experiment = experiments.load(name)
+    for preset in [*experiment.PRESETS.values(), experiment.Params()]:
+        assert isinstance(preset, experiment.Params)
+        assert dataclasses.replace(preset) == preset
+        assert experiment.Params.from_text(preset.to_text()) == preset
+        assert experiment.tasks(preset, 1)
+
+
+# ---------------------------------------------------------------- what it does
+
+
+def test_tasks_are_plain_data_that_follows_from_parameters_and_seed(name: str) -> None:
+    experiment = experiments.load(name)
+    tasks = experiment.tasks(small(name), 1)
+    assert tasks == experiment.tasks(small(name), 1)
+    assert tasks != experiment.tasks(small(name), 2)
+    assert pickle.loads(pickle.dumps(tasks)) == tasks
+    for task in tasks:
+        json.dumps(dataclasses.asdict(task))
+        assert type(task).__dataclass_params__.frozen
+    paths = {runner.Store(Path()).path(name, task) for task in tasks}
+    assert len(paths) == len(tasks), "a store tells them apart"
+
+
+def test_tables_have_the_columns_they_should_have_each_of_one_kind(name: str) -> None:
+    result = result_of(name)
+    columns = {table: tuple(frame.columns) for table, frame in result.tables.items()}
+    assert columns == experiments.load(name).COLUMNS
+    assert next(iter(columns)) == "main"
+    assert len(result.tables["main"]) > 0
+    for frame in result.tables.values():
+        export.column_kinds(frame)
+        assert list(frame.index) == list(range(len(frame)))
+
+
+def test_every_task_gives_every_table(name: str) -> None:
+    """So that a partial result has all that a complete one has."""
+    experiment = experiments.load(name)
+    for task in experiment.tasks(small(name), 1)[:3]:
+        rows = experiment.work(task)
+        partial = experiment.collect(small(name), rows)
+        assert set(partial.tables) == set(experiment.COLUMNS)
+        assert experiment.figures(partial)
+
+
+def test_the_same_seed_gives_the_same_result(name: str) -> None:
+    experiment = experiments.load(name)
+    again = runner.run_to_end(experiment, small(name), 1)
+    assert_same_tables(again, result_of(name))
+    assert again.summary == result_of(name).summary
+    assert again.privacy == result_of(name).privacy
+
+
+def test_another_seed_gives_another_result(name: str) -> None:
+    other = result_of(name, seed=2)
+    assert any(
+        not frame.equals(other.tables[table]) for table, frame in result_of(name).tables.items()
+    )
+
+
+def test_a_store_changes_nothing(name: str, tmp_path: Path) -> None:
+    experiment = experiments.load(name)
+    for _ in ("filling it", "taking from it"):
+        *_, result = runner.run(experiment, small(name), 1, store=runner.Store(tmp_path))
+        assert_same_tables(result, result_of(name))
+
+
+# -------------------------------------------------------------- what it found
+
+
+def test_the_summary_is_one_short_paragraph(name: str) -> None:
+    result = result_of(name)
+    assert 20 < len(result.summary) < 600
+    assert "\n" not in result.summary
+    assert result.summary.endswith(".")
+    assert re.search(r"\d", result.summary)
+    assert not re.search(r"\bnan\b", result.summary)
+    assert 10 < len(result.privacy) < 600
+    assert "\n" not in result.privacy
+
+
+def test_figures_are_drawn_from_the_result_alone_even_when_saved(name: str, tmp_path: Path) -> None:
+    experiment = experiments.load(name)
+    result = result_of(name)
+    before = {table: frame.copy() for table, frame in result.tables.items()}
+    figures = experiment.figures(result)
+    assert figures
+    for table, frame in before.items():
+        assert_frame_equal(result.tables[table], frame, check_exact=True)
+
+    export.write(result, figures, tmp_path, ("csv", "json"))
+    saved = export.read_tables(tmp_path, name)
+    assert_same_tables(saved, result)
+    assert dataclasses.replace(saved, tables={}) == dataclasses.replace(result, tables={})
+    assert drawn(experiment.figures(saved)) == drawn(figures)
+
+
+def test_figures_have_titles_names_and_few_points(name: str) -> None:
+    for key, figure in experiments.load(name).figures(result_of(name)).items():
+        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", key)
+        assert figure.layout.title.text
+        assert figure.layout.template.layout.colorway, "the shared template"
+        assert all(trace.name for trace in figure.data)
+        assert sum(len(trace.x) for trace in figure.data if trace.x is not None) < 20_000
+        for trace in figure.data:
+            words = trace.x is None or all(isinstance(item, str) for item in trace.x)
+            assert words or isinstance(trace.x, np.ndarray), "lists of numbers are slow to send"
+
+
+def test_no_number_of_a_table_is_missing_where_it_should_be_there(name: str) -> None:
+    """A missing real is an interval or a frequency of no trial; everything else is a number."""
+    for table, frame in result_of(name).tables.items():
+        for column, values in frame.items():
+            if not pd.api.types.is_float_dtype(values) or not values.isna().any():
+                continue
+            assert re.search(r"_low|_high|in_run|ratio", str(column)), f"{table}: {column}"

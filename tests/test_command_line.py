@@ -1,0 +1,412 @@
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from abcdp_core import experiments, export, registry, runner
+from abcdp_core.__main__ import INTERRUPTED, _params, _parser, _seed, main
+from abcdp_core.parameters import Parameter, ParameterError, Params
+from abcdp_core.results import Result
+from tests import toy_experiment
+
+ROOT = Path(__file__).resolve().parents[1]
+TOY_FILE = toy_experiment.__file__
+POSTERIOR = ["--set", "pool_size=50", "--set", "n=10", "--set", "c=3"]
+
+
+@pytest.fixture(autouse=True)
+def no_plug_ins_left() -> Iterator[None]:
+    """What a test adds is gone after it."""
+    before = list(registry._added)
+    yield
+    registry._added[:] = before
+    for name in [name for name in sys.modules if name.startswith("abcdp_plugin_")]:
+        del sys.modules[name]
+    registry.scan.cache_clear()
+
+
+def run(*arguments: str, out: Path) -> int:
+    return main(["run", *arguments, "--workers", "1", "--out", str(out)])
+
+
+def settings_in(folder: Path, experiment: str) -> dict[str, Any]:
+    text = (folder / f"{experiment}.json").read_text(encoding="utf-8")
+    settings: dict[str, Any] = json.loads(text)
+    return settings
+
+
+# ----------------------------------------------------------------------- list
+
+
+def test_list_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == experiments.names()
+    assert all(len(line.split()) > 2 for line in lines), "name and title"
+
+
+@pytest.mark.parametrize("name", experiments.names())
+def test_list_says_all_that_can_be_set(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", name]) == 0
+    printed = capsys.readouterr().out
+    words = " ".join(printed.split())
+    experiment = experiments.load(name)
+    for key, text in experiment.Params().to_text().items():
+        assert f" {key} = {text}\n" in printed
+    for parameter in experiment.Params.specification().values():
+        assert " ".join(parameter.allowed().split()) in words
+        assert " ".join(parameter.help.split()) in words
+    for preset in experiment.PRESETS:
+        assert f"  {preset}: " in printed
+    for columns in experiment.COLUMNS.values():
+        assert ", ".join(columns) in words
+    assert all(len(line) <= 200 for line in printed.splitlines())
+
+
+# ------------------------------------------------------------------------ run
+
+
+def test_run_writes_what_it_says_and_says_what_it_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("posterior", *POSTERIOR, "--seed", "7", out=tmp_path / "new" / "folder") == 0
+    folder = tmp_path / "new" / "folder"
+    printed = capsys.readouterr().out
+    settings = settings_in(folder, "posterior")
+    assert settings["summary"] in printed
+    assert settings["privacy"] in printed
+    files = sorted(str(file) for file in folder.iterdir())
+    assert sorted(line.strip() for line in printed.splitlines() if str(folder) in line) == files
+    assert {Path(file).name for file in files} == {
+        "posterior.csv", "posterior.decisions.csv", "posterior.errors.csv", "posterior.json",
+        "posterior.posterior.html", "posterior.decisions.html", "plotly.min.js",
+    }  # fmt: skip
+    assert settings["seed"] == 7
+    assert settings["parameters"]["pool_size"] == "50"
+    assert settings["partial"] is False
+    assert settings["run_time_seconds"] > 0
+
+
+def test_the_command_of_a_result_makes_the_same_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("posterior", *POSTERIOR, "--seed", "3", out=tmp_path) == 0
+    first = export.read_tables(tmp_path, "posterior")
+    monkeypatch.chdir(tmp_path)
+    program, *arguments = shlex.split(export.command(first))[2:]
+    assert program == "abcdp_core"
+    assert main([*arguments, "--workers", "1"]) == 0
+    again = export.read_tables(tmp_path / "results" / "posterior", "posterior")
+    for name in first.tables:
+        pd.testing.assert_frame_equal(again.tables[name], first.tables[name], check_exact=True)
+
+
+@pytest.mark.parametrize(("setting", "size"), [("pause=0.001", "3"), ("size=2", "2")])
+def test_a_setting_wins_over_the_preset(setting: str, size: str, tmp_path: Path) -> None:
+    arguments = ["toy", "--plugin", TOY_FILE, "--preset", "three", "--set", setting]
+    assert run(*arguments, "--formats", "json", out=tmp_path) == 0
+    parameters = settings_in(tmp_path, "toy")["parameters"]
+    assert parameters["size"] == size
+    assert parameters | dict([setting.split("=")]) == parameters
+
+
+def test_what_is_in_a_store_is_not_done_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def not_asked(work: runner.Work, missing: runner.Missing) -> runner.Done:
+        assert not missing
+        yield from ()
+
+    monkeypatch.setattr(registry, "_added", [*registry._added, toy_experiment])
+    registry.scan.cache_clear()
+    arguments = ["toy", "--store", str(tmp_path / "store"), "--formats", "csv"]
+    assert run(*arguments, out=tmp_path / "a") == 0
+    assert len(list((tmp_path / "store").iterdir())) == 5
+    monkeypatch.setattr(runner, "_in_turn", not_asked)
+    assert run(*arguments, out=tmp_path / "b") == 0
+    for name in ("toy.csv", "toy.limits.csv"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+# ------------------------------------------------------------------ bad input
+
+BAD = [
+    ("posterior --set c=0", "c = 0", "from 1 to 1000"),
+    ("posterior --set c=2.5", "c = 2.5", "whole number"),
+    ("posterior --set c=ten", "c = ten", "whole number from 1 to 1000"),
+    ("posterior --set c=", "c = ", "whole number from 1 to 1000"),
+    ("posterior --set c=nan", "c = nan", "whole number from 1 to 1000"),
+    ("posterior --set epsilon_total=nan", "epsilon_total = nan", "from 0.001 to 1000"),
+    ("posterior --set epsilon_total=-1", "epsilon_total = -1", "from 0.001 to 1000"),
+    ("posterior --set epsilon_total=0", "epsilon_total = 0", "from 0.001 to 1000"),
+    ("posterior --set epsilon_total=inf", "epsilon_total = inf", "from 0.001 to 1000"),
+    ("posterior --set epsilon_abc=2", "epsilon_abc = 2", "from 0.001 to 1.41421"),
+    ("posterior --set n=11", "n = 11", "one of 10, 30, 100"),
+    ("posterior --set resample=perhaps", "resample = perhaps", "true or false"),
+    ("posterior --set sensitivity=none", "sensitivity = none", "one of sharp, published"),
+    ("posterior --set scenario=moon", "scenario = moon", "one of"),
+    ("posterior --set c=500 --set pool_size=100", "c = 500", "pool_size = 100"),
+    ("posterior --set n=20000 --set pool_size=100000", "n * pool_size", "at most 200,000,000"),
+    ("posterior --set n", "set = n", "key=value"),
+    ("posterior --set wrong=1", "wrong = 1", "known are scenario, "),
+    ("posterior --preset none", "preset = none", "posterior has"),
+    ("mse-curves --set c=", "c = empty list", "from 1 to 1000"),
+    ("mse-curves --set epsilon_total=,", "epsilon_total = empty list", "from 0.001 to 1000 or inf"),
+    ("mse-curves --set c=1,0", "c = 0", "from 1 to 1000"),
+    ("mse-curves --set bandwidth=mean", "bandwidth = mean", "or median"),
+    ("mse-curves --preset p21-figure-9", "preset = p21-figure-9", "p21-figure-3"),
+    ("nothing", "experiment = nothing", "must be one of change-one-person, "),
+    ("posterior --seed -1", "seed = -1", "from 0 to 9223372036854775807"),
+    ("posterior --seed 1.5", "seed = 1.5", "whole number"),
+    ("posterior --seed 9223372036854775808", "seed = 9223372036854775808", "from 0 to"),
+    ("posterior --formats gif", "formats = gif", "csv, json, html, svg, png, pdf"),
+    ("posterior --formats ,", "formats = nothing", "csv, json, html, svg, png, pdf"),
+    ("posterior --workers 0", "workers = 0", "from 1 to 1024"),
+    ("posterior --workers two", "workers = two", "from 1 to 1024"),
+    ("posterior --workers 2 --scheduler a:1", "--scheduler", "not allowed with argument --workers"),
+    ("posterior --scheduler nowhere", "scheduler = nowhere", "address of a Dask scheduler"),
+    ("posterior --plugin missing.py", "plugin = missing.py", "no such file"),
+    ("posterior --out", "--out", "expected one argument"),
+    ("posterior --sett c=1", "--sett", "unrecognized"),
+    ("", "EXPERIMENT", "required"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "what", "allowed"), BAD, ids=[bad[0] for bad in BAD])
+def test_what_is_wrong_is_said_in_one_line(
+    command: str,
+    what: str,
+    allowed: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "--out", "out", *command.split()]) == 2
+    printed, said = capsys.readouterr()
+    assert printed == ""
+    assert said.startswith("error: ")
+    assert said.count("\n") == 1
+    assert said.endswith("\n")
+    assert what in said
+    assert allowed in said
+    assert not [file for file in tmp_path.rglob("*") if file.is_file()]
+
+
+@pytest.mark.parametrize("arguments", [[], ["fly"], ["list", "nothing"], ["list", "a", "b"]])
+def test_a_wrong_command_is_said_in_one_line(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: ")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", ["out", "store"])
+def test_a_folder_that_cannot_be_written_is_an_error(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    inside = str(tmp_path / "file" / "inside")
+    arguments = ["run", "posterior", *POSTERIOR, "--out", str(tmp_path / "out")]
+    assert main([*arguments, f"--{option}", inside]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"error: {option} = {inside}: must be a folder that can be written (")
+
+
+def test_without_a_browser_nothing_is_computed_in_vain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "none"))
+    assert run("posterior", *POSTERIOR, "--formats", "csv,png", out=tmp_path / "out") == 2
+    assert capsys.readouterr().err.startswith("error: SVG, PNG and PDF files need Chrome")
+    assert not (tmp_path / "out").exists()
+
+
+PLUG_INS = {
+    "raise OSError('two\\nlines')": "OSError: two lines",
+    "1 +": "SyntaxError",
+    "import nothing_of_that_name": "ModuleNotFoundError",
+    "x = 1": "has none of SCENARIO, MECHANISM, EXPERIMENT",
+    "EXPERIMENT = 'posterior'": "two plug-ins are called 'posterior'",
+    "EXPERIMENT = 'half'; TITLE = ''": "lacks Params, PRESETS, COLUMNS, tasks, work, collect",
+}
+
+
+@pytest.mark.parametrize("text", PLUG_INS)
+def test_a_plug_in_that_does_not_load_is_an_error(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "plug.py"
+    file.write_text(text, encoding="utf-8")
+    assert run("posterior", "--plugin", str(file), out=tmp_path / "out") == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"error: plugin = {file}: ")
+    assert said.count("\n") == 1
+    assert PLUG_INS[text] in said
+
+
+def test_a_plug_in_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "toy", "--plugin", TOY_FILE]) == 0
+    assert "three: size=3" in capsys.readouterr().out
+
+
+def test_an_error_inside_the_work_is_not_hidden(tmp_path: Path) -> None:
+    with pytest.raises(ArithmeticError, match="task 1"):
+        run("toy", "--plugin", TOY_FILE, "--set", "fails=1", out=tmp_path)
+
+
+# ----------------------------------------------------------------- interrupts
+
+
+def interrupted_after(count: int) -> Any:
+    original = runner.run
+
+    def run_some(*arguments: Any) -> Iterator[Result]:
+        results = original(*arguments)
+        for _ in range(count):
+            yield next(results)
+        raise KeyboardInterrupt
+
+    return run_some
+
+
+def test_ctrl_c_writes_what_is_done_and_marks_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(runner, "YIELD_EVERY", 0.0)
+    monkeypatch.setattr(runner, "run", interrupted_after(2))
+    assert run("toy", "--plugin", TOY_FILE, out=tmp_path) == INTERRUPTED
+    settings = settings_in(tmp_path, "toy")
+    assert (settings["partial"], settings["done"], settings["total"]) == (True, 2, 5)
+    assert len(export.read_tables(tmp_path, "toy").tables["main"]) == 2
+    assert "Partial result: 2 of 5 tasks were done." in capsys.readouterr().out
+
+
+def test_ctrl_c_before_anything_is_done_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(runner, "run", interrupted_after(0))
+    assert run("toy", "--plugin", TOY_FILE, out=tmp_path) == INTERRUPTED
+    assert capsys.readouterr().err == "Interrupted; nothing is done yet that could be written.\n"
+    assert not list(tmp_path.iterdir())
+
+
+# ------------------------------------------------------------ a real terminal
+
+
+def started(*arguments: str, **options: Any) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "abcdp_core", *arguments]
+    return subprocess.Popen(command, cwd=ROOT, text=True, encoding="utf-8", **options)
+
+
+def test_an_error_in_a_real_process_is_one_line_and_exit_code_2() -> None:
+    process = started(
+        "run", "posterior", "--set", "c=0", "--out", "out",
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    printed, said = process.communicate(timeout=300)
+    assert (process.returncode, printed) == (2, "")
+    assert said == "error: c = 0: must be a whole number from 1 to 1000.\n"
+
+
+@pytest.mark.xdist_group("processes")
+@pytest.mark.skipif(os.name != "posix", reason="signals and terminals of POSIX")
+def test_ctrl_c_in_a_terminal_with_two_workers_ends_at_once_and_leaves_a_partial_result(
+    tmp_path: Path,
+) -> None:
+    import fcntl
+    import pty
+    import termios
+
+    store, out = tmp_path / "store", tmp_path / "out"
+    ours, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+    process = started(
+        "run", "toy", "--plugin", TOY_FILE, "--set", "size=1000", "--set", "pause=0.2",
+        "--workers", "2", "--store", str(store), "--out", str(out),
+        stdout=subprocess.PIPE, stderr=terminal, start_new_session=True,
+    )  # fmt: skip
+    os.close(terminal)
+    deadline = time.monotonic() + 300
+    while len(list(store.glob("*.npz"))) < 4:
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    # As a terminal does: the workers get it too.
+    os.killpg(process.pid, signal.SIGINT)
+    printed, _ = process.communicate(timeout=60)
+    assert process.returncode == INTERRUPTED
+    shown = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert "/1000" in shown, "a progress bar"
+    assert "Traceback" not in shown + printed
+    settings = settings_in(out, "toy")
+    assert settings["partial"]
+    assert settings["done"] == len(pd.read_csv(out / "toy.csv")) >= 1
+    assert f"Partial result: {settings['done']} of 1000" in printed
+
+
+# -------------------------------------------------------- settings there and back
+
+
+def values_of(parameter: Parameter) -> st.SearchStrategy[Any]:
+    """Every allowed value of a parameter."""
+    if parameter.kind == "switch":
+        return st.booleans()
+    if parameter.options:
+        return st.sampled_from(parameter.options)
+    if parameter.kind == "integer":
+        inside: st.SearchStrategy[Any] = st.integers(int(parameter.low), int(parameter.high))
+    else:
+        inside = st.floats(parameter.low, parameter.high)
+    return st.one_of(inside, st.sampled_from(parameter.special)) if parameter.special else inside
+
+
+def params_of(cls: type[Params]) -> st.SearchStrategy[Params | None]:
+    """Every allowed set of parameters; ``None`` for one that is not allowed together."""
+
+    def make(values: dict[str, Any]) -> Params | None:
+        try:
+            return cls(**values)
+        except ParameterError:
+            return None
+
+    fields = {
+        name: st.lists(values_of(parameter), min_size=1, max_size=3).map(tuple)
+        if cls.takes_many(name)
+        else values_of(parameter)
+        for name, parameter in cls.specification().items()
+    }
+    return st.fixed_dictionaries(fields).map(make)
+
+
+@pytest.mark.parametrize("name", experiments.names())
+@given(data=st.data(), seed=st.integers(0, 2**63 - 1))
+def test_every_result_s_command_asks_for_its_parameters(
+    name: str, data: st.DataObject, seed: int
+) -> None:
+    experiment = experiments.load(name)
+    params = data.draw(params_of(experiment.Params))
+    if params is None:
+        return
+    command = export.command(Result(name, params, {}, "", "", seed=seed))
+    options = _parser().parse_args(shlex.split(command)[3:])
+    assert options.experiment == name
+    assert _params(experiment, options.preset, options.settings) == params
+    assert _seed(options.seed) == seed
