@@ -219,10 +219,11 @@ def test_a_folder_that_cannot_be_made_is_said_once_and_done_without(
     assert "running without it" in caplog.text
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everywhere")
 def test_a_folder_that_is_read_only_still_serves_what_it_holds(tmp_path: Path) -> None:
     cache.save(tmp_path / "kept.npz", ARRAYS)
     tmp_path.chmod(0o500)
+    if os.access(tmp_path, os.W_OK):
+        pytest.skip("the superuser may write everywhere")
     try:
         assert same(cache.load_or_make(tmp_path / "kept.npz", never), ARRAYS)
         assert same(cache.load_or_make(tmp_path / "other.npz", made), ARRAYS)

@@ -37,12 +37,15 @@ def test_binomial_intervals_are_clopper_and_pearsons() -> None:
 
 
 @pytest.mark.parametrize("probability", [0.01, 0.3, 0.5, 0.97])
-def test_binomial_intervals_cover_at_least_as_often_as_they_say(probability: float) -> None:
+@pytest.mark.parametrize("level", [0.05, 1e-4])
+def test_binomial_intervals_cover_at_least_as_often_as_they_say(
+    probability: float, level: float
+) -> None:
     # Exact: over all counts out of 40, each with its probability.
     counts = np.arange(41)
-    low, high = summaries.binomial_interval(counts, 40)
+    low, high = summaries.binomial_interval(counts, 40, level)
     covered = (low <= probability) & (probability <= high)
-    assert stats.binom.pmf(counts, 40, probability)[covered].sum() >= 0.95
+    assert stats.binom.pmf(counts, 40, probability)[covered].sum() >= 1.0 - level
 
 
 def test_bootstrap_intervals_are_those_of_the_mean() -> None:

@@ -9,14 +9,16 @@ finished tasks of long studies stay on disk, so nothing is computed twice.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import logging
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from queue import SimpleQueue
 from typing import ClassVar, Literal
 
 import streamlit as st
@@ -134,16 +136,32 @@ class Unwanted(Exception):  # noqa: N818 - not an error
     """A job that nobody looks at any more."""
 
 
+class _Line:
+    """Work waiting for one of a few threads, which end with the server whatever they do."""
+
+    def __init__(self, threads: int) -> None:
+        self._waiting: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        for _ in range(threads):
+            threading.Thread(target=self._serve, daemon=True).start()
+
+    def put(self, work: Callable[[], None]) -> None:
+        """Have it done when its turn comes."""
+        self._waiting.put(work)
+
+    def _serve(self) -> None:
+        while True:
+            self._waiting.get()()
+
+
 class Service:
     """All jobs of this server."""
 
     def __init__(self) -> None:
         self._jobs: OrderedDict[Request, Job] = OrderedDict()
         self._lock = threading.Lock()
-        self._threads = {
-            name: ThreadPoolExecutor(count, thread_name_prefix=f"{name}-job")
-            for name, count in AT_ONCE.items()
-        }
+        self._lines = {name: _Line(count) for name, count in AT_ONCE.items()}
+        # A server that is told to stop must not wait for work that goes on.
+        atexit.register(self.close)
 
     def submit(self, request: Request, who: str) -> Job:
         """The job of a request: the one there is, else a new one."""
@@ -161,7 +179,7 @@ class Service:
         job.watch(who)
         experiment = experiments.load(request.experiment)
         long = len(experiment.tasks(request.params, request.seed)) > 1
-        self._threads["long" if long else "short"].submit(_work, job, long)
+        self._lines["long" if long else "short"].put(functools.partial(_work, job, long))
         return job
 
     def _forget(self) -> None:
@@ -173,8 +191,6 @@ class Service:
         """Let go of all work."""
         for job in list(self._jobs.values()):
             job.abandon()
-        for threads in self._threads.values():
-            threads.shutdown(cancel_futures=True)
 
     def find(self, request: Request) -> Job | None:
         """The job of a request, if there is one."""

@@ -36,7 +36,7 @@ IDLE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 SMALL = {"pool_size": "500", "n": "1000"}
 """Settings whose pool is made in a moment."""
 
-PATIENCE = 30_000
+PATIENCE = 60_000
 """Milliseconds until a missing thing is a failure; machines that run tests can be busy."""
 
 

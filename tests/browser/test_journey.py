@@ -94,7 +94,7 @@ def camera(visit: Visit, form: str) -> bytes:
     """The first figure as its camera button saves it."""
     visit.page.get_by_test_id("stPlotlyChart").first.hover()
     with visit.page.expect_download() as download:
-        visit.page.locator('a.modebar-btn[data-title^="Download plot"]').first.click()
+        visit.page.get_by_role("button", name="Download plot").first.click()
     assert download.value.suggested_filename == f"posterior-posterior.{form}"
     return Path(download.value.path()).read_bytes()
 
