@@ -232,7 +232,7 @@ def _compute(
 ) -> tuple[Result | None, bool]:
     """The last result there is, and whether Ctrl-C came before the end."""
     result = None
-    store = None if options.store is None else runner.Store(options.store)
+    store = None if options.store is None else runner.Store(options.store, keep_all=True)
     try:
         with (
             runner.hired(workers, options.scheduler) as executor,

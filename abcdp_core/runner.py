@@ -50,9 +50,16 @@ IN_FLIGHT_PER_WORKER = 2
 
 @dataclass(frozen=True)
 class Store:
-    """A folder of finished tasks, each in a file named after what it was asked."""
+    """A folder of finished tasks, each in a file named after what it was asked.
+
+    Attributes:
+        folder: made when it is first needed.
+        keep_all: whether it may grow without limit and holds whatever else is in it; otherwise it
+            is part of a cache, which makes room.
+    """
 
     folder: Path
+    keep_all: bool = False
 
     def path(self, experiment: str, task: Any) -> Path:
         """The file of one task."""
@@ -79,16 +86,16 @@ class Store:
         return {table: pd.DataFrame(columns) for table, columns in tables.items()}
 
     def save(self, path: Path, tables: Tables) -> None:
-        """Keep the tables of a finished task.
-
-        Written in a folder of its own and moved: a cache makes room in the folder it writes to,
-        and a store never removes a file.
-        """
+        """Keep the tables of a finished task."""
         arrays = {
             f"{name}/{column}": _plain(table[column])
             for name, table in tables.items()
             for column in table.columns
         }
+        if not self.keep_all:
+            cache.save(path, arrays)
+            return
+        # A cache makes room in the folder it writes to: that is one for this file alone.
         self.folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".part-", dir=self.folder) as beside:
             part = Path(beside) / path.name

@@ -325,7 +325,6 @@ def test_an_error_in_a_real_process_is_one_line_and_exit_code_2() -> None:
     assert said == "error: c = 0: must be a whole number from 1 to 1000.\n"
 
 
-@pytest.mark.xdist_group("processes")
 @pytest.mark.skipif(os.name != "posix", reason="signals and terminals of POSIX")
 def test_ctrl_c_in_a_terminal_with_two_workers_ends_at_once_and_leaves_a_partial_result(
     tmp_path: Path,

@@ -57,17 +57,6 @@ def plug_in() -> Iterator[Path]:
     registry.scan.cache_clear()
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[str]:
-    """The address of a Dask scheduler with two worker processes."""
-    from distributed import LocalCluster
-
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
-    ) as local:
-        yield local.scheduler_address
-
-
 # ------------------------------------------------------------ partial results
 
 
@@ -199,8 +188,9 @@ def counting(done: list[int]) -> Experiment:
 
 
 @pytest.mark.usefixtures("every_result")
-def test_a_later_run_does_only_what_is_missing(tmp_path: Path) -> None:
-    store = runner.Store(tmp_path / "store")
+@pytest.mark.parametrize("keep_all", [False, True])
+def test_a_later_run_does_only_what_is_missing(keep_all: bool, tmp_path: Path) -> None:
+    store = runner.Store(tmp_path / "store", keep_all)
     done: list[int] = []
     results = runner.run(counting(done), Params(size=6), 1, store=store)
     for _ in range(3):
@@ -260,17 +250,20 @@ def test_a_store_keeps_kinds_of_columns_and_every_bit(tmp_path: Path) -> None:
     assert [column.kind for column in second.tables["main"].dtypes][:4] == ["i", "i", "f", "b"]
 
 
-def test_a_store_never_removes_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("keep_all", "left"), [(True, 4), (False, 1)])
+def test_only_a_store_in_a_cache_makes_room(
+    keep_all: bool, left: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def make_room(folder: Path) -> None:
-        """As if nothing but the newest file had room."""
-        if folder == tmp_path:
-            for file in folder.glob("*.npz"):
-                file.unlink()
+        """As if there were room for one file."""
+        for file in sorted(folder.glob("*.npz"), key=lambda file: file.stat().st_mtime)[:-1]:
+            file.unlink()
 
     monkeypatch.setattr(cache, "evict", make_room)
     (tmp_path / "mine.npz").write_bytes(b"a person's own file")
-    last(runner.run(TOY, Params(size=3), 1, store=runner.Store(tmp_path)))
-    assert len(list(tmp_path.iterdir())) == 4
+    last(runner.run(TOY, Params(size=3), 1, store=runner.Store(tmp_path, keep_all)))
+    assert len(list(tmp_path.iterdir())) == left
+    assert (tmp_path / "mine.npz").exists() is keep_all
 
 
 # ------------------------------------------------------------------ executors
@@ -289,7 +282,6 @@ def test_one_worker_is_this_thread() -> None:
         assert executor is None
 
 
-@pytest.mark.xdist_group("processes")
 def test_a_worker_that_dies_is_an_error_once() -> None:
     dying = toy_with(work=os._exit, tasks=lambda _params, _seed: [1])
     with pytest.raises(BrokenExecutor):
@@ -309,7 +301,6 @@ def alone() -> Result:
     return runner.run_to_end(experiments.load("mse-curves"), TINY, 1)
 
 
-@pytest.mark.xdist_group("processes")
 @pytest.mark.usefixtures("every_result")
 def test_two_processes_give_the_same_table(alone: Result, plug_in: Path) -> None:
     with runner.hired(2) as executor:
@@ -320,36 +311,30 @@ def test_two_processes_give_the_same_table(alone: Result, plug_in: Path) -> None
     assert_same(toy, runner.run_to_end(TOY, Params(), 1))
 
 
-@pytest.mark.xdist_group("cluster")
-def test_a_dask_cluster_gives_the_same_table(cluster: str, alone: Result, plug_in: Path) -> None:
-    with runner.hired(1, cluster) as executor:
-        result = last(runner.run(experiments.load("mse-curves"), TINY, 1, executor))
-        assert_same(result, alone)
-        toy = last(runner.run(experiments.load("toy"), Params(), 1, executor, plugins=[plug_in]))
-    assert_same(toy, runner.run_to_end(TOY, Params(), 1))
-
-
-@pytest.mark.xdist_group("cluster")
 @pytest.mark.usefixtures("every_result")
-def test_a_cluster_can_be_used_after_a_cancelled_run_and_after_an_error(
-    cluster: str, plug_in: Path
+def test_a_dask_cluster_gives_the_same_table_also_after_a_cancel_and_an_error(
+    alone: Result, plug_in: Path
 ) -> None:
-    toy = experiments.load("toy")
-    with runner.hired(1, cluster) as executor:
-        results = runner.run(toy, Params(size=50, pause=0.05), 1, executor, plugins=[plug_in])
-        assert next(results).is_partial
-        results.close()
-        with pytest.raises(ArithmeticError, match="task 2"):
-            last(runner.run(toy, Params(fails=2), 1, executor, plugins=[plug_in]))
-        result = last(runner.run(toy, Params(), 2, executor, plugins=[plug_in]))
-    assert len(result.tables["main"]) == 5
+    from distributed import LocalCluster
 
-
-@pytest.mark.xdist_group("cluster")
-def test_as_many_tasks_are_handed_out_as_the_cluster_has_room_for(cluster: str) -> None:
-    with runner.hired(1, cluster) as executor:
+    toy, along = experiments.load("toy"), [plug_in]
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
+        ) as cluster,
+        runner.hired(1, cluster.scheduler_address) as executor,
+    ):
         assert executor is not None
         assert runner._width(executor) == 2
+        assert_same(last(runner.run(experiments.load("mse-curves"), TINY, 1, executor)), alone)
+
+        slow = runner.run(toy, Params(size=50, pause=0.05), 1, executor, plugins=along)
+        assert next(slow).is_partial
+        slow.close()
+        with pytest.raises(ArithmeticError, match="task 2"):
+            last(runner.run(toy, Params(fails=2), 1, executor, plugins=along))
+        result = last(runner.run(toy, Params(), 1, executor, plugins=along))
+    assert_same(result, runner.run_to_end(TOY, Params(), 1))
 
 
 @pytest.mark.parametrize("address", ["", "nonsense", "tcp://", "xyz://host:1", "host:port"])

@@ -106,7 +106,7 @@ def marked(chart: go.Figure, result: Result, metric: str) -> go.Figure:
     if controls.preset(result.experiment) is not None:
         return chart
     here = {name: float(controls.current(name)) for name in knobs.FOUR}
-    return mse_curves.mark(chart, result, metric, **here)
+    return mse_curves.mark(go.Figure(chart), result, metric, **here)
 
 
 def promise(params: Params) -> None:
@@ -193,13 +193,14 @@ def _verdict(verdict: ledger.Verdict) -> None:
 
 
 def theory(*names: str) -> None:
-    """The theory behind a page, and the code that ran."""
-    with st.expander("Theory, and the code that runs"):
-        for name in names:
+    """The theory behind a page, and the code that ran; loaded when it is unfolded."""
+    with st.expander("Theory, and the code that runs", key="theory", on_change="rerun") as folded:
+        for name in names if folded.open else ():
             experiment = experiments.load(name)
             module = sys.modules[experiment.Params.__module__]
-            first, _, rest = inspect.getdoc(module).partition("\n")  # type: ignore[union-attr]
+            first, _, rest = (inspect.getdoc(module) or "").partition("\n")
             st.markdown(f"### {first.rstrip('.')}")
             st.markdown(rest)
             st.code(inspect.getsource(experiment.work), language="python")
-        st.caption(SOURCES)
+        if folded.open:
+            st.caption(SOURCES)

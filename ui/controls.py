@@ -147,9 +147,13 @@ def _next_noise() -> None:
 
 
 def _full_link(page: PageSetting) -> None:
-    keys = [*SHARED, *page.own, *(["preset"] if _has_presets(page.experiment) else [])]
-    values = {key: current(key) for key in keys}
-    with st.popover("Copy full link", width="stretch"):
+    """The address with all values; Streamlit's own leaves out those that are the default."""
+    label = "Copy full link"
+    with st.popover(label, width="stretch", key="full-link", on_change="rerun") as popover:
+        if not popover.open:
+            return
+        keys = [*SHARED, *page.own, *(["preset"] if _has_presets(page.experiment) else [])]
+        values = {key: current(key) for key in keys}
         st.write("Every value, the seed and the page. The icon at the right copies it.")
         st.code(link.address(st.context.url or "", values), language=None, wrap_lines=True)
 

@@ -36,8 +36,9 @@ def block(name: str, *found: Result | Job) -> None:
         "JSON and the command that makes it again. It takes a few seconds. Pictures need a browser "
         "on the server; without one a note in the zip says so, and the cameras still work."
     )
-    with st.expander("The commands that make these figures again"):
-        for result in _results(found):
+    label = "The commands that make these figures again"
+    with st.expander(label, key="commands", on_change="rerun") as folded:
+        for result in _results(found) if folded.open else ():
             st.code(export.command(result), language="bash", wrap_lines=True)
 
 

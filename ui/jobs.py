@@ -1,8 +1,8 @@
 """Work in the background: every result on a page comes from here.
 
 A request is an experiment, its parameters and a seed. Equal requests, whoever makes them, share one
-job. A study of a single task takes milliseconds once the public pool is there; one of many tasks
-goes to worker processes, few at a time, and its result grows while people watch. A job that nobody
+job. A quick study takes moments once the public pool is there; the tasks of a long one
+go to workers, and its result grows while people watch. A job that nobody
 watches for a minute stops. What is finished stays in memory for the next who asks, up to a limit;
 finished tasks of long studies stay on disk, so nothing is computed twice.
 """
@@ -17,6 +17,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import ClassVar, Literal
@@ -163,22 +164,26 @@ class Service:
         # A server that is told to stop must not wait for work that goes on.
         atexit.register(self.close)
 
-    def submit(self, request: Request, who: str) -> Job:
-        """The job of a request: the one there is, else a new one."""
+    def submit(self, request: Request, who: str, *, long: bool = False) -> Job:
+        """The job of a request: the one there is, else a new one.
+
+        Args:
+            request: what is asked for.
+            who: the session that watches it.
+            long: whether it takes more than moments, so that its tasks are spread over workers.
+        """
         with self._lock:
             job = self._jobs.get(request)
             if job is None or (job.state == "stopped" or (job.active and not job.wanted)):
-                job = self._start(request, job.result if job else None, who)
+                job = self._start(request, job.result if job else None, who, long)
             job.watch(who)
             self._jobs.move_to_end(request)
             self._forget()
             return job
 
-    def _start(self, request: Request, result: Result | None, who: str) -> Job:
+    def _start(self, request: Request, result: Result | None, who: str, long: bool) -> Job:
         job = self._jobs[request] = Job(request, result)
         job.watch(who)
-        experiment = experiments.load(request.experiment)
-        long = len(experiment.tasks(request.params, request.seed)) > 1
         self._lines["long" if long else "short"].put(functools.partial(_work, job, long))
         return job
 
@@ -233,7 +238,7 @@ def _run(job: Job, long: bool) -> bool:
         experiments.load(request.experiment),
         request.params,
         request.seed,
-        runner.processes() if long else None,
+        _workers() if long else None,
         runner.Store(cache.folder() / "tasks") if long else None,
     )
     with contextlib.closing(results):
@@ -242,6 +247,20 @@ def _run(job: Job, long: bool) -> bool:
             if result.is_partial and not job.wanted:
                 return False
     return True
+
+
+def _workers() -> Executor:
+    """Worker processes; threads while they are starting, which takes seconds."""
+    global _started
+    with _starting:
+        if _started is None:
+            _started = runner.processes().submit(experiments.names)
+    return runner.processes() if _started.done() else _threads
+
+
+_started: Future[list[str]] | None = None
+_starting = threading.Lock()
+_threads = ThreadPoolExecutor(runner.processor_count())
 
 
 @st.cache_resource(show_spinner=False)

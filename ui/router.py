@@ -83,7 +83,7 @@ TABLE = (
 
 def main() -> None:
     """Set the page up, run it, and say around it what holds everywhere."""
-    st.set_page_config(page_title="ABCDP Explorer", layout="wide")
+    st.set_page_config(page_icon=ROOT / "assets" / "icon.png", layout="wide")
     pages = [
         st.Page(ROOT / "pages" / f"{page.file}.py", title=page.title, help=page.help)
         for page in TABLE

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Callable
 
 import plotly.graph_objects as go
@@ -24,8 +26,23 @@ SHOWN = "_shown"
 
 
 def figures(found: Result) -> dict[str, go.Figure]:
-    """The figures of a result, the main one first."""
-    return experiments.load(found.experiment).figures(found)
+    """The figures of a result, the main one first; drawn once, however often they are shown."""
+    key = id(found)
+    with _drawing:
+        if key not in _drawn:
+            # The result is kept beside its figures, so that its id stays its own.
+            _drawn[key] = found, experiments.load(found.experiment).figures(found)
+            while len(_drawn) > DRAWN:
+                _drawn.popitem(last=False)
+        _drawn.move_to_end(key)
+        return _drawn[key][1]
+
+
+DRAWN = 32
+"""Results whose figures are kept in memory."""
+
+_drawn: OrderedDict[int, tuple[Result, dict[str, go.Figure]]] = OrderedDict()
+_drawing = threading.Lock()
 
 
 def result(experiment: str, params: Params, seed: int) -> Result:
@@ -48,11 +65,17 @@ def _wait_for(job: Job) -> None:
         job.watch(jobs.who())
         if not job.active:
             st.rerun()
-        text = "Waiting in line" if job.state == "waiting" else "Simulating the public pool"
-        done = f": {job.fraction:.0%}" if job.fraction is not None else ""
-        st.progress(job.fraction or 0.0, f"{text}{done}. It is made once and then kept.")
+        st.progress(job.fraction or 0.0, _preparing(job))
 
     waiting()
+
+
+def _preparing(job: Job) -> str:
+    if job.state == "waiting":
+        return "Waiting in line behind other work"
+    if job.fraction is None:
+        return "Computing"
+    return f"Simulating the public pool: {job.fraction:.0%}. It is made once and then kept."
 
 
 def growing(experiment: str, params: Params, seed: int, draw: Callable[[Result], None]) -> Job:
@@ -64,7 +87,7 @@ def growing(experiment: str, params: Params, seed: int, draw: Callable[[Result],
         seed: root seed.
         draw: shows a result; called again whenever there may be a larger one.
     """
-    job = _job_of(Request(experiment, params, seed))
+    job = _job_of(Request(experiment, params, seed), long=True)
     polling = job.active and not _declined(job.request)
 
     @st.fragment(run_every=POLL if polling else None)
@@ -81,7 +104,7 @@ def growing(experiment: str, params: Params, seed: int, draw: Callable[[Result],
     return job
 
 
-def _job_of(request: Request) -> Job:
+def _job_of(request: Request, *, long: bool = False) -> Job:
     """This session's job for a request; a former one of the same study is let go."""
     service, who = jobs.service(), jobs.who()
     former: dict[str, Request] = st.session_state.setdefault("_watched", {})
@@ -91,7 +114,7 @@ def _job_of(request: Request) -> Job:
     former[request.experiment] = request
     if _declined(request) and (job := service.find(request)):
         return job
-    return service.submit(request, who)
+    return service.submit(request, who, long=long)
 
 
 def _declined(request: Request) -> bool:

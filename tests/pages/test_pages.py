@@ -63,26 +63,28 @@ def test_four_knobs_come_first_and_in_order(page):
     assert tuple(keys[:4]) == ("epsilon_total", "epsilon_abc", "c", "n")
 
 
+BAD_LINK = {
+    "epsilon_total": "1e9",
+    "epsilon_abc": "-inf",
+    "c": "nan",
+    "n": "many",
+    "seed": "-1",
+    "resample": "perhaps",
+    "sensitivity": "blunt",
+    "no_such_knob": "1",
+    "posterior.view": "<b>",
+    "mse-curves.runs": "0",
+}
+
+
 @pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"epsilon_total": "1e9"},
-        {"c": "nan"},
-        {"n": "many"},
-        {"seed": "-1"},
-        {"resample": "perhaps"},
-        {"sensitivity": "blunt"},
-        {"no_such_knob": "1"},
-        {"posterior.view": "<b>"},
-    ],
-)
-def test_bad_link_is_said_and_survived(page, query):
-    app = opened(page, **query)
+def test_bad_link_is_said_and_survived(page):
+    app = opened(page, **BAD_LINK)
     assert not app.exception
     assert app.get("plotly_chart")
-    (key,) = query
-    assert any(key in warning.value for warning in app.warning)
+    (warning,) = app.warning
+    for key in BAD_LINK:
+        assert f"{key} = " in warning.value
 
 
 def test_dismissed_notice_stays_away():
@@ -148,6 +150,17 @@ def test_preset_disables_what_it_sets_and_shows_claims():
     assert not app.exception
     assert app.sidebar.select_slider(key="epsilon_total").disabled
     assert "[P21] Figure 1" in texts(app)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_theory_is_the_docstring_and_code_that_runs(page):
+    app = opened(page)
+    assert "MATH" not in texts(app)
+    app.session_state["theory"] = True
+    app.run()
+    assert not app.exception
+    assert "MATH" in texts(app)
+    assert any(code.value.startswith("def work(") for code in app.code)
 
 
 def test_script_sensitivity_is_labelled_not_private():
@@ -227,7 +240,7 @@ def test_equal_requests_share_a_job():
 def test_job_stops_when_the_last_watcher_leaves_and_keeps_what_is_done():
     with serving() as service:
         request = request_of("mse-curves", n=10, pool_size=50, c=1, runs=500)
-        job = service.submit(request, "a")
+        job = service.submit(request, "a", long=True)
         service.submit(request, "b")
         job.leave("a")
         assert job.wanted

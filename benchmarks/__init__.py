@@ -1,0 +1,1 @@
+"""Measurements of speed and memory, run by hand; nothing here is asserted."""

@@ -1,0 +1,44 @@
+"""``python -m benchmarks`` prints a table of times and memory, medians and ranges over repeats."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import platform
+import tempfile
+
+from abcdp_core.results import versions
+from abcdp_core.runner import processor_count
+from benchmarks import private_step, public_step, studies
+from benchmarks.measure import HEADER
+
+
+def main() -> None:
+    """Measure and print, line by line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--repeats", type=int, default=5, help="of each measurement (5)")
+    parser.add_argument("--slow", action="store_true", help="also preset p21-figure-3 (minutes)")
+    options = parser.parse_args()
+    repeats = max(1, options.repeats)
+    print(f"{platform.machine()}, {processor_count()} processors, load {_load()}")
+    print(", ".join(f"{name} {version}" for name, version in versions().items()))
+    print(HEADER)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["ABCDP_CACHE_DIR"] = folder
+        for measurement in itertools.chain(
+            public_step.measure(repeats),
+            private_step.measure(repeats),
+            studies.measure(min(repeats, 3), slow=options.slow),
+        ):
+            print(measurement.row(), flush=True)
+    print(f"load at the end {_load()}")
+
+
+def _load() -> str:
+    """Average load of the last minute: above 0.5 here, others were measured too."""
+    return f"{os.getloadavg()[0]:.2f}" if hasattr(os, "getloadavg") else "unknown"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+"""Whole studies from the command line, each with an empty cache of pools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchmarks.measure import Measurement, column, fresh
+
+STUDY = """
+import json, tempfile, time
+from abcdp_core.__main__ import main
+with tempfile.TemporaryDirectory() as out:
+    start = time.perf_counter()
+    assert main(["run", "{name}", {arguments} "--out", out, "--formats", "csv,json,html"]) == 0
+    seconds = time.perf_counter() - start
+print(json.dumps(dict(seconds=seconds)))
+"""
+
+
+def measure(repeats: int, *, slow: bool) -> Iterator[Measurement]:
+    """The defaults of a few experiments; with ``slow`` also the paper's Figure 3."""
+    for name in ("posterior", "flip-probability"):
+        results = fresh(STUDY.format(name=name, arguments=""), repeats, compiled=True)
+        yield Measurement(f"command line: {name}", column(results, "seconds"))
+    if slow:
+        program = STUDY.format(name="mse-curves", arguments='"--preset", "p21-figure-3",')
+        results = fresh(program, 1, compiled=True)
+        label = "command line: mse-curves, preset p21-figure-3"
+        yield Measurement(label, column(results, "seconds"), goal="180 on 2 cores")
