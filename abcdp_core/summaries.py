@@ -1,10 +1,14 @@
-"""Summaries of weighted samples and of repeated runs."""
+"""Summaries of weighted samples and of repeated runs.
+
+Distribution functions come from scipy.special: importing scipy.stats takes seconds, which everyone
+would wait for at the first page.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import special
 
 Array = NDArray[np.float64]
 
@@ -39,8 +43,8 @@ def binomial_interval(
     """
     k, n = np.broadcast_arrays(np.asarray(successes, float), np.asarray(trials, float))
     with np.errstate(invalid="ignore"):
-        low = np.where(k > 0, stats.beta.ppf(level / 2.0, k, n - k + 1), 0.0)
-        high = np.where(k < n, stats.beta.isf(level / 2.0, k + 1, n - k), 1.0)
+        low = np.where(k > 0, special.betaincinv(k, n - k + 1, level / 2.0), 0.0)
+        high = np.where(k < n, special.betainccinv(k + 1, n - k, level / 2.0), 1.0)
     return low, high
 
 
@@ -50,8 +54,12 @@ def binomial_p_values(counts: Array, trials: Array | int, probabilities: Array) 
     The smallest times their number, at most 1, is the p-value of the joint test of all of them
     (Bonferroni), whether they depend on each other or not.
     """
-    law = stats.binom(trials, np.clip(probabilities, 0.0, 1.0))
-    values: Array = np.minimum(1.0, 2.0 * np.minimum(law.cdf(counts), law.sf(counts - 1)))
+    k, n = np.broadcast_arrays(np.asarray(counts, float), np.asarray(trials, float))
+    p = np.clip(probabilities, 0.0, 1.0)
+    with np.errstate(invalid="ignore"):
+        at_most = np.where(k < n, special.betaincc(k + 1, n - k, p), 1.0)
+        at_least = np.where(k > 0, special.betainc(k, n - k + 1, p), 1.0)
+    values: Array = np.minimum(1.0, 2.0 * np.minimum(at_most, at_least))
     return values
 
 

@@ -14,7 +14,6 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import pdist
 
 Array = NDArray[np.float64]
 
@@ -63,4 +62,7 @@ def median_bandwidth(simulated: Array) -> float:
     Only ever called with simulated data: taken from the private data the bandwidth would itself be
     a release that nobody accounts for, as in the published COVID script.
     """
+    # Imported here: it takes half a second, and most sessions never ask for this.
+    from scipy.spatial.distance import pdist
+
     return float(np.median(pdist(simulated)))

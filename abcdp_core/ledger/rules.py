@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from abcdp_core import summaries
 
@@ -196,7 +196,7 @@ def _measure(contrasts: list[_Contrast]) -> list[_Measured]:
 def _interval(contrast: _Contrast, comparisons: int) -> _Measured:
     k = len(contrast.differences)
     mean = float(contrast.differences.mean())
-    quantile = float(stats.t.ppf(1.0 - LEVEL / (2 * comparisons), k - 1))
+    quantile = float(special.stdtrit(k - 1, 1.0 - LEVEL / (2 * comparisons)))
     half = quantile * float(contrast.differences.std(ddof=1)) / math.sqrt(k)
     return _Measured(contrast, mean, mean - half, mean + half)
 

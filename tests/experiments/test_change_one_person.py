@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy.stats import contingency
 
 from abcdp_core import pool, runner
 from abcdp_core.experiments import change_one_person, posterior
@@ -47,6 +48,19 @@ def test_ratios_have_intervals_around_them(result: Result) -> None:
     finite = ratio[np.isfinite(ratio.log_ratio)]
     assert (finite.log_ratio_low <= finite.log_ratio).all()
     assert (finite.log_ratio <= finite.log_ratio_high).all()
+
+
+def test_ratios_are_those_of_a_library(result: Result) -> None:
+    counts = result.tables["main"].pivot_table(
+        index="outcome", columns="release_side", values="count"
+    )
+    for row in result.tables["ratio"].itertuples():
+        original, neighbour = counts.loc[row.outcome, ["original", "neighbour"]].astype(int)
+        risk = contingency.relative_risk(original, SMALL.noises, neighbour, SMALL.noises)
+        interval = risk.confidence_interval(0.95)
+        expected = np.log([risk.relative_risk, interval.low, interval.high])
+        found = [row.log_ratio, row.log_ratio_low, row.log_ratio_high]
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
 
 
 def test_decisions_are_those_of_the_posterior_study(result: Result) -> None:
