@@ -8,7 +8,8 @@ still going, some) tasks into a result; ``figures`` draws a result from nothing 
 
 from __future__ import annotations
 
-from typing import Any, Protocol, cast
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 import plotly.graph_objects as go
 
@@ -53,6 +54,22 @@ class Experiment(Protocol):
     def figures(self, result: Result) -> dict[str, go.Figure]:
         """Figures of a result, the main one first."""
         ...
+
+
+P = TypeVar("P", bound=BaseParams)
+
+
+@dataclass(frozen=True)
+class Whole(Generic[P]):
+    """The task of an experiment that is done in one go."""
+
+    params: P
+    seed: int
+
+
+def whole(params: P, seed: int) -> list[Whole[P]]:
+    """A single task, for experiments that take a moment."""
+    return [Whole(params, seed)]
 
 
 def names() -> list[str]:

@@ -23,8 +23,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from abcdp_core import experiments, pool, simulators, summaries
 from abcdp_core import figures as fig
-from abcdp_core import pool, simulators, summaries
 from abcdp_core.experiments import posterior
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import Parameter
@@ -77,20 +77,10 @@ PRESETS: dict[str, BaseParams] = {}
 prepare = posterior.prepare
 
 
-@dataclass(frozen=True)
-class Task:
-    """Both data sets, all noises."""
-
-    params: Params
-    seed: int
+tasks = experiments.whole
 
 
-def tasks(params: Params, seed: int) -> list[Task]:
-    """A single task."""
-    return [Task(params, seed)]
-
-
-def work(task: Task) -> Tables:
+def work(task: experiments.Whole[Params]) -> Tables:
     """Compare the data with their neighbour: distances, decisions, outcomes."""
     params = task.params
     key = posterior.pool_key(params, task.seed)
@@ -231,7 +221,7 @@ def _decisions(
     original: pool.Comparison,
     neighbour: pool.Comparison,
     setting: sparse_vector.Setting,
-    task: Task,
+    task: experiments.Whole[Params],
 ) -> pd.DataFrame:
     """Draws accepted from either side under the same noise, the one the posterior page shows."""
     accepted = []

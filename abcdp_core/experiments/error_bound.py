@@ -22,9 +22,9 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from abcdp_core import experiments, pool, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core import pool, summaries
 from abcdp_core.experiments import flip_probability
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import Params as BaseParams
@@ -68,17 +68,7 @@ class Params(BaseParams):
 PRESETS: dict[str, BaseParams] = {}
 
 
-@dataclass(frozen=True)
-class Task:
-    """All runs at all sizes: each run takes a millisecond."""
-
-    params: Params
-    seed: int
-
-
-def tasks(params: Params, seed: int) -> list[Task]:
-    """A single task."""
-    return [Task(params, seed)]
+tasks = experiments.whole
 
 
 def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
@@ -90,7 +80,7 @@ def _key(params: Params, seed: int) -> pool.PoolKey:
     return pool.key_for(uniform_mixture.SCENARIO, max(params.n), params.pool_size, seed)
 
 
-def work(task: Task) -> Tables:
+def work(task: experiments.Whole[Params]) -> Tables:
     """Simulated errors and the bound at every size."""
     key = _key(task.params, task.seed)
     sizes = [

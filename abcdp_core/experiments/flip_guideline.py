@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from abcdp_core import experiments
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.experiments import flip_probability as study
@@ -60,20 +61,10 @@ class Params(BaseParams):
 PRESETS: dict[str, BaseParams] = {}
 
 
-@dataclass(frozen=True)
-class Task:
-    """All c at once."""
-
-    params: Params
-    seed: int
+tasks = experiments.whole
 
 
-def tasks(params: Params, seed: int) -> list[Task]:
-    """A single task."""
-    return [Task(params, seed)]
-
-
-def work(task: Task) -> Tables:
+def work(task: experiments.Whole[Params]) -> Tables:
     """Quartiles of the flip probability for every allowed c."""
     params = task.params
     rho = study.distances("public", params.n, params.draws, task.seed)

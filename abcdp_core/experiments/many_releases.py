@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from abcdp_core import experiments, simulators, summaries
 from abcdp_core import figures as fig
-from abcdp_core import simulators, summaries
 from abcdp_core.experiments import posterior
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import Parameter
@@ -53,20 +53,10 @@ PRESETS: dict[str, BaseParams] = {}
 prepare = posterior.prepare
 
 
-@dataclass(frozen=True)
-class Task:
-    """All releases: each takes a millisecond."""
-
-    params: Params
-    seed: int
+tasks = experiments.whole
 
 
-def tasks(params: Params, seed: int) -> list[Task]:
-    """A single task."""
-    return [Task(params, seed)]
-
-
-def work(task: Task) -> Tables:
+def work(task: experiments.Whole[Params]) -> Tables:
     """Release the same data again and again."""
     params = task.params
     comparison = posterior.comparison_of(params, task.seed)

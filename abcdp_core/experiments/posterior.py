@@ -30,9 +30,9 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from abcdp_core import experiments, pool, simulators, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core import pool, simulators, summaries
 from abcdp_core.mechanisms import Release, sparse_vector
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
@@ -106,17 +106,7 @@ class Params(BaseParams):
 PRESETS: dict[str, BaseParams] = {}
 
 
-@dataclass(frozen=True)
-class Task:
-    """The whole release: it takes milliseconds once the pool is there."""
-
-    params: Params
-    seed: int
-
-
-def tasks(params: Params, seed: int) -> list[Task]:
-    """A single task."""
-    return [Task(params, seed)]
+tasks = experiments.whole
 
 
 def pool_key(params: Params, seed: int) -> pool.PoolKey:
@@ -134,7 +124,7 @@ def comparison_of(params: Params, seed: int) -> pool.Comparison:
     return pool.observed_comparison(pool_key(params, seed), params.n)
 
 
-def work(task: Task) -> Tables:
+def work(task: experiments.Whole[Params]) -> Tables:
     """Run private and non-private release over the same pool."""
     params = task.params
     comparison = comparison_of(params, task.seed)
