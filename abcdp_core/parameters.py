@@ -134,6 +134,8 @@ def _show(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, int) and value.bit_length() > 1023:
         return "a number beyond 1e308"
+    if isinstance(value, int) and abs(value) < 10**15:
+        return str(value)
     if isinstance(value, int | float):
         return f"{value:.6g}"
     text = value if isinstance(value, str) and value.isprintable() else repr(value)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import multiprocessing
 import os
 import threading
 from collections.abc import Callable, Mapping
@@ -130,40 +131,51 @@ def build(key: PoolKey, progress: Progress | None = None) -> Pool:
         key: which pool.
         progress: called with the fraction done.
     """
-    chunks = range(0, key.pool_size, CHUNK)
-    parts: dict[int, tuple[Array, dict[int, Array]]] = {}
-    with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
-        futures = {threads.submit(_chunk, key, start): start for start in chunks}
+    arrays: cache.Arrays = {}
+    with ThreadPoolExecutor(_threads()) as threads:
+        starts = range(0, key.pool_size, CHUNK)
+        waiting = {threads.submit(_chunk, key, start): start for start in starts}
         try:
-            for future in as_completed(futures):
-                parts[futures[future]] = future.result()
+            for future in as_completed(waiting):
+                _place(arrays, key.pool_size, waiting.pop(future), future.result())
                 if progress is not None:
-                    progress(len(parts) / len(futures))
+                    progress(1.0 - len(waiting) / len(starts))
         except BaseException:
             threads.shutdown(cancel_futures=True)
             raise
-    ordered = [parts[start] for start in chunks]
-    statistics = {
-        n: np.concatenate([statistic[n] for _, statistic in ordered]) for n in ordered[0][1]
-    }
-    return Pool(key, np.concatenate([theta for theta, _ in ordered]), statistics)
+    return _from_arrays(key, arrays)
 
 
-def _chunk(key: PoolKey, start: int) -> tuple[Array, dict[int, Array]]:
+def _threads() -> int:
+    """One per processor; a single one in a worker process, which has its siblings beside it."""
+    return 1 if multiprocessing.parent_process() is not None else os.cpu_count() or 1
+
+
+def _place(arrays: cache.Arrays, pool_size: int, start: int, part: cache.Arrays) -> None:
+    """Copy a chunk to its rows, so that the parts need not all be held beside the whole."""
+    for name, values in part.items():
+        if name not in arrays:
+            arrays[name] = np.empty((pool_size, *values.shape[1:]))
+        arrays[name][start : start + len(values)] = values
+
+
+def _chunk(key: PoolKey, start: int) -> cache.Arrays:
+    """Parameters and, under each size's number, statistics of one chunk of draws."""
     source = simulators.load(key.scenario)
     distance = source.distance(key.bandwidth)
     address = (key.run, start)
     size = min(CHUNK, key.pool_size - start)
     # Always a full chunk of prior draws, so that a larger pool begins with a smaller one.
     theta = source.prior(generator(key.seed, "prior", *address), CHUNK)[:size]
-    statistics: dict[int, Array] = {}
-    done = 0
+    arrays: cache.Arrays = {"theta": theta}
+    statistic, done = np.empty(0), 0
     for layer, n in enumerate(_sizes(source, key.largest_n)):
         points = source.simulate(generator(key.seed, "pool", *address, layer), theta, n - done)
         part = distance.statistic(points)
-        statistics[n] = distance.combine(statistics[done], done, part, n - done) if done else part
+        statistic = distance.combine(statistic, done, part, n - done) if done else part
+        arrays[str(n)] = statistic
         done = n
-    return theta, statistics
+    return arrays
 
 
 def open_pool(key: PoolKey, progress: Progress | None = None) -> Pool:

@@ -62,7 +62,7 @@ def begin(page: PageSetting, known: Iterable[str]) -> None:
     asked = st.query_params.to_dict()
     reading = link.read(asked, {key: knobs.find(key, page.experiment) for key in known})
     st.session_state[NOTICES] = reading.notices
-    for key in reading.query.keys() - {*SHARED, *page.own}:
+    for key in reading.query.keys() - {*SHARED, *page.own, "preset"}:
         # For another page: Streamlit would lose it on the way there.
         st.session_state[key] = knobs.find(key, page.experiment).parameter.parse(
             key, reading.query[key]

@@ -55,6 +55,7 @@ TABLE = (
                 "flip-probability.draws",
                 "flip-probability.script",
                 "flip-guideline.level",
+                "figures.format",
             ),
         ),
     ),
@@ -65,7 +66,7 @@ TABLE = (
         PageSetting(
             "mse-curves",
             ("error-bound",),
-            own=("mse-curves.lines", "mse-curves.metric", "mse-curves.runs"),
+            own=("mse-curves.lines", "mse-curves.metric", "mse-curves.runs", "figures.format"),
         ),
     ),
     Page(
@@ -75,7 +76,7 @@ TABLE = (
         PageSetting(
             "posterior",
             ("many-releases", "change-one-person"),
-            own=("posterior.view",),
+            own=("posterior.view", "figures.format"),
         ),
     ),
 )
@@ -111,7 +112,7 @@ def guard() -> None:
 def known_keys() -> list[str]:
     """Keys that a link may hold, whichever page it opens."""
     own = [key for page in TABLE for key in page.setting.own]
-    return [*knobs.SHARED, "preset", "figures.format", *own]
+    return [*knobs.SHARED, "preset", *dict.fromkeys(own)]
 
 
 def links() -> None:

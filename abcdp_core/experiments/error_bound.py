@@ -180,8 +180,8 @@ def figures(result: Result) -> dict[str, go.Figure]:
             fig.line(x, sizes.trivial.to_numpy(), _TRIVIAL),
         ]
     )
-    figure.update_xaxes(type="log")
-    figure.update_yaxes(type="log")
+    figure.update_xaxes(type="log", tickvals=x)
+    figure.update_yaxes(type="log", dtick=1)
     return {EXPERIMENT: figure}
 
 

@@ -172,6 +172,14 @@ def test_new_noise_counts_on():
     app = opened("posterior")
     app.button(key="new-noise").click().run()
     assert app.number_input(key="noise").value == 1
+    assert not app.warning
+
+
+def test_link_to_one_page_also_sets_the_others():
+    app = opened("posterior", **{"mse-curves.runs": "2", "figures.format": "png"})
+    settled(app.switch_page("pages/privacy_and_accuracy.py").run())
+    assert app.select_slider(key="mse-curves.runs").value == 2
+    assert not app.warning
 
 
 # ------------------------------------------------------------------------------------------ link
