@@ -294,6 +294,7 @@ def _outcome_figure(params: Params, main: pd.DataFrame) -> go.Figure:
             "type": "data",
             "array": (part.frequency_high - part.frequency).to_numpy(),
             "arrayminus": (part.frequency - part.frequency_low).to_numpy(),
+            "color": fig.GREY,
         }
         figure.add_trace(
             go.Bar(

@@ -252,31 +252,33 @@ def agreement(table: pd.DataFrame) -> float:
 def collect(params: Params, rows: Tables) -> Result:
     """The result so far."""
     main = rows["main"]
-    last = main.iloc[-1]
+    least_private = main.loc[main.epsilon_total.idxmax()]
     event = event_of(
-        last.epsilon_total,
-        int(last.n),
-        int(last.c),
+        float(least_private.epsilon_total),
+        int(least_private.n),
+        int(least_private.c),
         resample=params.resample,
         sensitivity=params.sensitivity,
     )
+    several = len(tasks(params, 0)) > 1
     return Result(
         experiment=EXPERIMENT,
         params=params,
         tables=rows,
         summary=_summary(params, main),
-        privacy=_privacy(params, event),
-        event=event,
+        privacy=_privacy(params, event, several=several),
+        event=None if several else event,
     )
 
 
-def _privacy(params: Params, event: SparseVector) -> str:
+def _privacy(params: Params, event: SparseVector, *, several: bool) -> str:
     if params.sensitivity == "script":
         return (
             "Not private at the stated budget: the published script's Δ = 1/N is smaller than "
             "what one point can change, √2/N, so its noise is too small by that ratio."
         )
-    text = statement(event, simulators.load(uniform_mixture.SCENARIO).PROTECTED)
+    text = "Largest budget shown: " if several else ""
+    text += statement(event, simulators.load(uniform_mixture.SCENARIO).PROTECTED)
     if params.distances == "observed":
         text += " This figure itself uses the data, so it may not be published."
     return text
