@@ -252,7 +252,7 @@ def agreement(table: pd.DataFrame) -> float:
 def collect(params: Params, rows: Tables) -> Result:
     """The result so far."""
     main = rows["main"]
-    least_private = main.loc[main.epsilon_total.idxmax()]
+    least_private = main.iloc[int(main.epsilon_total.argmax())]
     event = event_of(
         float(least_private.epsilon_total),
         int(least_private.n),
