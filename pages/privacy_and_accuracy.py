@@ -41,8 +41,7 @@ def theorem_2() -> list[cards.Found]:
 
 def draw(found: cards.Found) -> None:
     metric = controls.error_metric()
-    chart = cards.marked(watch.figures(found)[metric], found, metric)
-    cards.figure(metric, chart, found)
+    cards.errors(watch.figures(found)[metric], found, metric)
     cards.privacy_label(found)
 
 

@@ -17,7 +17,7 @@ from abcdp_core.experiments import mse_curves
 from abcdp_core.parameters import Params
 from abcdp_core.privacy import SparseVector
 from abcdp_core.results import Result
-from ui import charts, controls, knobs, lessons
+from ui import charts, controls, knobs, lessons, words
 
 Found: TypeAlias = Result  # what a page draws
 
@@ -101,12 +101,14 @@ def _table(key: str, name: str, table: pd.DataFrame) -> None:
     )
 
 
-def marked(chart: go.Figure, result: Result, metric: str) -> go.Figure:
-    """The figure of errors with the sidebar's setting marked, unless a preset is shown."""
-    if controls.preset(result.experiment) is not None:
-        return chart
-    here = {name: float(controls.current(name)) for name in knobs.FOUR}
-    return mse_curves.mark(go.Figure(chart), result, metric, **here)
+def errors(chart: go.Figure, result: Result, metric: str) -> None:
+    """The figure of errors with the sidebar's setting marked and its number said."""
+    text = result.summary
+    if controls.preset(result.experiment) is None:
+        here = {name: float(controls.current(name)) for name in knobs.FOUR}
+        chart = mse_curves.mark(go.Figure(chart), result, metric, **here)
+        text = words.error_here(result, metric, here) + text
+    figure(metric, chart, result, text=text)
 
 
 def promise(params: Params) -> None:

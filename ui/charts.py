@@ -58,7 +58,7 @@ def readable(chart: go.Figure, color: str | None) -> go.Figure:
         "y": 1 - 14 / layout.get("height", 450),
         "yanchor": "top",
     }
-    above = len(title) + bool(layout.get("annotations"))
+    above = len(title) + any(note.get("text") for note in layout.get("annotations", ()))
     layout["margin"] = {"t": 30 + LINE_HEIGHT * above}
     layout["legend"] = {"font": _font(14, color), "yref": "container", "y": 0, "yanchor": "bottom"}
     layout["font"] = _font(15, color)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from abcdp_core.experiments import mse_curves
 from abcdp_core.results import Result
 
 
@@ -41,3 +42,22 @@ def ratio(result: Result) -> str:
         f"The largest simulated log ratio is {found}; ε_total = {bound:g} allows {bound:g}. "
         f"Intervals are wide where an outcome is rare."
     )
+
+
+def error_here(result: Result, metric: str, here: dict[str, float]) -> str:
+    """The error at one setting with its interval; empty where it was not simulated.
+
+    Args:
+        result: of the study of errors.
+        metric: its column, ``mae`` or ``mse``.
+        here: n, c, epsilon_abc, epsilon_total.
+    """
+    table = mse_curves.error_statistics(result.tables["main"], metric)
+    for name, value in here.items():
+        table = table[(table[name] - value).abs() <= 1e-9 * value]
+    if table.empty:
+        return ""
+    row = table.iloc[0]
+    known = math.isfinite(row.low)
+    interval = f" (95 % interval {row.low:.3g} to {row.high:.3g})" if known else ""
+    return f"At your setting the {mse_curves.METRICS[metric]} is {row['mean']:.3g}{interval}. "
