@@ -342,6 +342,8 @@ def test_ctrl_c_in_a_terminal_with_two_workers_ends_at_once_and_leaves_a_partial
         "run", "toy", "--plugin", TOY_FILE, "--set", "size=1000", "--set", "pause=0.2",
         "--workers", "2", "--store", str(store), "--out", str(out),
         stdout=subprocess.PIPE, stderr=terminal, start_new_session=True,
+        # Tests started in the background inherit that Ctrl-C is ignored; a terminal's do not.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     os.close(terminal)
     # Read all the time: a terminal that nobody reads fills up and holds the program at a write.
