@@ -39,6 +39,9 @@ AT_ONCE = {"short": 4, "long": 2}
 UNWATCHED = 60.0
 """Seconds after which a job that nobody looks at stops."""
 
+ENOUGH_FOR_A_SPEED = 3
+"""Parts that have to be done before their speed says something."""
+
 KEPT = 48
 """Finished jobs kept in memory."""
 
@@ -112,7 +115,7 @@ class Job:
         if self._first is None:
             self._first = (now, result.done)
         since, already = self._first
-        if result.done > already:
+        if result.done - already >= ENOUGH_FOR_A_SPEED:
             self.speeds[self.request.experiment] = (now - since) / (result.done - already)
         if self.result is None or result.done >= self.result.done:
             self.result = result
