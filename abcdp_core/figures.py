@@ -237,6 +237,36 @@ def stack(
     return go.Figure(layout=layout)
 
 
+def rows(names: Sequence[str], title: str, x: str, row_height: int = 220) -> go.Figure:
+    """An empty figure with one wide panel per name, one above the other, sharing their x axis.
+
+    Args:
+        names: of the y axes, top first.
+        title, x: of the whole and of the lowest axis.
+        row_height: of one row, in pixels.
+    """
+    layout: dict[str, object] = {
+        "template": TEMPLATE,
+        "title": {"text": title},
+        "height": 130 + row_height * len(names),
+    }
+    for index, name in enumerate(names):
+        last = index == len(names) - 1
+        ids = panel(index)
+        layout["xaxis" + ids["xaxis"][1:]] = {
+            "anchor": ids["yaxis"],
+            "matches": "x" if index else None,
+            "showticklabels": last,
+            "title": {"text": x} if last else None,
+        }
+        layout["yaxis" + ids["yaxis"][1:]] = {
+            "anchor": ids["xaxis"],
+            "domain": _span(len(names) - 1 - index, len(names), 0.06),
+            "title": {"text": name},
+        }
+    return go.Figure(layout=layout)
+
+
 def panel(index: int) -> dict[str, str]:
     """The axes of a panel, to be passed to a trace."""
     number = str(index + 1) if index else ""

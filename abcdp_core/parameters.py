@@ -286,7 +286,7 @@ SENSITIVITY = Parameter(
     help="sharp: the smallest true value, √2/N. published: the paper's Lemma 1, 2/N.",
     options=("sharp", "published"),
 )
-NOISE = Parameter(
+NOISE_DRAW = Parameter(
     kind="integer",
     label="Number of the noise draw",
     help="The same number draws the same noise; data and pool stay as they are.",

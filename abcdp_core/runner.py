@@ -20,7 +20,7 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -37,7 +37,7 @@ import numpy as np
 import pandas as pd
 
 from abcdp_core import __version__, cache, registry
-from abcdp_core.experiments import Experiment
+from abcdp_core.experiments import Experiment, Link
 from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.results import Result, Tables
 
@@ -260,13 +260,16 @@ def run(
         plugins: files that were added to this process and that workers need as well.
     """
     tasks = experiment.tasks(params, seed)
-    finished: dict[int, Tables] = {}
-    last = -float("inf")
-    with contextlib.closing(_finish(experiment, tasks, executor, store, plugins)) as done:
-        for index, tables in done:
-            finished[index] = tables
-            if len(finished) == len(tasks) or time.monotonic() - last >= YIELD_EVERY:
-                yield _collect(experiment, params, seed, finished, len(tasks))
+    total = sum(_links(task) for task in tasks)
+    parts: dict[int, list[Tables]] = {}
+    done, last = 0, -float("inf")
+    with contextlib.closing(_finish(experiment, tasks, executor, store, plugins)) as finished:
+        for index, tables, links in finished:
+            parts.setdefault(index, []).append(tables)
+            done += links
+            if done == total or time.monotonic() - last >= YIELD_EVERY:
+                result = _collect(experiment, params, parts)
+                yield dataclasses.replace(result, seed=seed, done=done, total=total)
                 last = time.monotonic()
 
 
@@ -277,20 +280,28 @@ def run_to_end(experiment: Experiment, params: Params, seed: int) -> Result:
 
 
 def _collect(
-    experiment: Experiment, params: Params, seed: int, finished: dict[int, Tables], total: int
+    experiment: Experiment, params: Params, parts: Mapping[int, Sequence[Tables]]
 ) -> Result:
-    ordered = [finished[index] for index in sorted(finished)]
-    rows = {
-        name: pd.concat([tables[name] for tables in ordered], ignore_index=True)
-        for name in ordered[0]
+    return experiment.collect(params, _joined([part for i in sorted(parts) for part in parts[i]]))
+
+
+def _joined(parts: Sequence[Tables]) -> Tables:
+    """One table for each name, rows in the order of the parts."""
+    if len(parts) == 1:
+        return parts[0]
+    return {
+        name: pd.concat([tables[name] for tables in parts], ignore_index=True) for name in parts[0]
     }
-    result = experiment.collect(params, rows)
-    return dataclasses.replace(result, seed=seed, done=len(finished), total=total)
 
 
-Work = Callable[[Any], Tables]
+def _links(task: Any) -> int:
+    """Parts that a task is done in."""
+    return int(getattr(task, "links", 1))
+
+
+Work = Callable[[Any], Tables | Link]
 Missing = list[tuple[int, Any, Path | None]]
-Done = Generator[tuple[int, Path | None, Tables]]
+Done = Generator[tuple[int, Path | None, Link]]
 
 
 def _finish(
@@ -299,8 +310,8 @@ def _finish(
     executor: Executor | None,
     store: Store | None,
     plugins: Sequence[Path],
-) -> Generator[tuple[int, Tables]]:
-    """Index and tables of each task as it is done; those in the store first."""
+) -> Generator[tuple[int, Tables, int]]:
+    """Index, tables and number of links of what is done, part by part; what is stored first."""
     missing: Missing = []
     for index, task in enumerate(tasks):
         path = store.path(experiment.EXPERIMENT, task) if store else None
@@ -308,26 +319,38 @@ def _finish(
         if stored is None:
             missing.append((index, task, path))
         else:
-            yield index, stored
+            yield index, stored, _links(task)
     work: Work = experiment.work
     if executor is not None and plugins:
         work, missing = _taken_along(work, missing, plugins)
     turns = _in_turn(work, missing) if executor is None else _at_once(work, missing, executor)
+    parts: dict[int, list[Tables]] = {}
     with contextlib.closing(turns) as done:
-        for index, path, tables in done:
-            if store is not None and path is not None:
-                store.save(path, tables)
-            yield index, tables
+        for index, path, link in done:
+            parts.setdefault(index, []).append(link.tables)
+            if link.successor is None:
+                whole = _joined(parts.pop(index))
+                if store is not None and path is not None:
+                    store.save(path, whole)
+            yield index, link.tables, 1
+
+
+def _link(outcome: Tables | Link) -> Link:
+    """What is done in one go is the last link of its chain."""
+    return outcome if isinstance(outcome, Link) else Link(outcome, None)
 
 
 def _in_turn(work: Work, missing: Missing) -> Done:
     for index, task, path in missing:
-        yield index, path, work(task)
+        while task is not None:
+            link = _link(work(task))
+            yield index, path, link
+            task = link.successor
 
 
 def _at_once(work: Work, missing: Missing, executor: Executor) -> Done:
     waiting = iter(missing)
-    running: dict[Future[Tables], tuple[int, Path | None]] = {}
+    running: dict[Future[Tables | Link], tuple[int, Path | None]] = {}
     try:
         while True:
             room = IN_FLIGHT_PER_WORKER * _width(executor) - len(running)
@@ -338,7 +361,10 @@ def _at_once(work: Work, missing: Missing, executor: Executor) -> Done:
             ready, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in ready:
                 index, path = running.pop(future)
-                yield index, path, future.result()
+                link = _link(future.result())
+                if link.successor is not None:
+                    running[executor.submit(work, link.successor)] = (index, path)
+                yield index, path, link
     except BrokenExecutor:
         _forget(executor)
         raise
@@ -367,7 +393,7 @@ def _taken_along(work: Work, missing: Missing, files: Sequence[Path]) -> tuple[W
     return functools.partial(_plug_in_and_work, sources), packed
 
 
-def _plug_in_and_work(sources: Sources, packed: bytes) -> Tables:
+def _plug_in_and_work(sources: Sources, packed: bytes) -> Tables | Link:
     """In a worker: add the plug-ins, once, then unpickle what may need them, and do it."""
     with _plugging_in, tempfile.TemporaryDirectory() as folder:
         if sources not in _plugged_in:
@@ -377,5 +403,7 @@ def _plug_in_and_work(sources: Sources, packed: bytes) -> Tables:
                 registry.add_file(file)
             _plugged_in.add(sources)
     work, task = pickle.loads(packed)
-    tables: Tables = work(task)
-    return tables
+    outcome: Tables | Link = work(task)
+    if isinstance(outcome, Link) and outcome.successor is not None:
+        return Link(outcome.tables, pickle.dumps((work, outcome.successor)))
+    return outcome

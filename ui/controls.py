@@ -111,7 +111,7 @@ def sidebar(version: str) -> None:
     with st.sidebar:
         for name in FOUR:
             widget(name, disabled.get(name, ""), caption=knobs.DIRECTIONS[name])
-        _new_noise(disabled.get("noise", ""))
+        _new_noise(disabled.get("noise_draw", ""))
         with st.expander("More"):
             for name in MORE:
                 widget(name, disabled.get(name, ""))
@@ -125,7 +125,7 @@ def _set_by_preset(page: PageSetting) -> dict[str, str]:
     if chosen is None:
         return {}
     values = chosen.to_text()
-    values.pop("noise", None)
+    values.pop("noise_draw", None)
     return {
         name: f"The preset sets {values[name].replace(',', ', ')}."
         for name in SHARED
@@ -143,12 +143,12 @@ def _new_noise(reason: str) -> None:
         width="stretch",
         help="Draws the privacy noise anew. Data, pool and knobs stay as they are.",
     )
-    st.caption(reason or f"Noise draw number {current('noise')}")
+    st.caption(reason or f"Noise draw number {current('noise_draw')}")
 
 
 def _next_noise() -> None:
-    high = int(knobs.find("noise").parameter.high)
-    st.session_state["noise"] = (int(current("noise")) + 1) % (high + 1)
+    high = int(knobs.find("noise_draw").parameter.high)
+    st.session_state["noise_draw"] = (int(current("noise_draw")) + 1) % (high + 1)
 
 
 def _full_link(page: PageSetting) -> None:
@@ -287,7 +287,7 @@ def ask(experiment: str, **fixed: Any) -> tuple[Params, int]:
     }
     chosen = preset(experiment)
     if chosen is not None:
-        values = {name: v for name, v in values.items() if name == "noise"}
+        values = {name: v for name, v in values.items() if name == "noise_draw"}
     try:
         asked = dataclasses.replace(chosen or params(), **(values | fixed))
     except ParameterError as error:

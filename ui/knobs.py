@@ -17,7 +17,7 @@ from abcdp_core import experiments
 from abcdp_core.parameters import Parameter, ParameterError, Scalar
 
 FOUR = ("epsilon_total", "epsilon_abc", "c", "n")
-MORE = ("noise", "resample", "sensitivity", "pool_size", "seed")
+MORE = ("noise_draw", "resample", "sensitivity", "pool_size", "seed")
 SHARED = FOUR + MORE
 
 REFERENCE = "posterior"

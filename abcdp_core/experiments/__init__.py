@@ -1,9 +1,9 @@
 """Experiments: one study per module here, found by scanning.
 
 A module provides what :class:`Experiment` names; its docstring is the theory its page shows.
-``tasks`` are plain data, about half a second of
-work each; ``work`` turns one into tables; ``collect`` turns the tables of all (or, while a run is
-still going, some) tasks into a result; ``figures`` draws a result from nothing but itself.
+``tasks`` are plain data, about half a second of work each; ``work`` turns one into tables, or into
+a :class:`Link` of a chain; ``collect`` turns the tables of all (or, while a run is still going,
+some) tasks into a result; ``figures`` draws a result from nothing but itself.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Experiment(Protocol):
         """The work to be done, as frozen dataclasses of plain values."""
         ...
 
-    def work(self, task: Any) -> Tables:
-        """Do one task."""
+    def work(self, task: Any) -> Tables | Link:
+        """Do one task, or one link of it."""
         ...
 
     def collect(self, params: BaseParams, rows: Tables) -> Result:
@@ -54,6 +54,21 @@ class Experiment(Protocol):
     def figures(self, result: Result) -> dict[str, go.Figure]:
         """Figures of a result, the main one first."""
         ...
+
+
+@dataclass(frozen=True)
+class Link:
+    """A part of a task that is done part after part, so that it can be watched and stopped.
+
+    A task that comes in links says how many by an attribute ``links``.
+
+    Attributes:
+        tables: rows of this part.
+        successor: what ``work`` has to be given to go on; ``None`` after the last part.
+    """
+
+    tables: Tables
+    successor: Any
 
 
 P = TypeVar("P", bound=BaseParams)

@@ -92,7 +92,10 @@ def work(task: experiments.Whole[Params]) -> Tables:
     setting = params.setting(original)
     stops = [
         _stops(
-            comparison, setting, params.noises, generator(task.seed, "outcomes", params.noise, side)
+            comparison,
+            setting,
+            params.noises,
+            generator(task.seed, "outcomes", params.noise_draw, side),
         )
         for side, comparison in enumerate((original, neighbour))
     ]
@@ -226,7 +229,7 @@ def _decisions(
     """Draws accepted from either side under the same noise, the one the posterior page shows."""
     accepted = []
     for comparison in (original, neighbour):
-        rng = generator(task.seed, "noise", 0, task.params.noise)
+        rng = generator(task.seed, "noise", 0, task.params.noise_draw)
         release, _ = sparse_vector.release(comparison, setting, rng)
         accepted.append(release.indices)
     either = np.union1d(*accepted)

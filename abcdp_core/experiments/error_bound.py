@@ -57,7 +57,7 @@ class Params(BaseParams):
     resample: bool = par.RESAMPLE.field(False)
     sensitivity: str = par.SENSITIVITY.field("sharp")
     runs: int = par.RUNS.field(60)
-    noise: int = par.NOISE.field(0)
+    noise_draw: int = par.NOISE_DRAW.field(0)
 
     def check_together(self) -> None:
         """Refuse too much work, or more acceptances than draws."""
@@ -99,7 +99,7 @@ def _at_size(params: Params, comparison: pool.Comparison, seed: int) -> pd.DataF
     )
     largest = error_bound.largest_norm(comparison.theta)
     errors = [
-        _error(comparison, params, scale, generator(seed, "noise", run, params.noise))
+        _error(comparison, params, scale, generator(seed, "noise", run, params.noise_draw))
         for run in range(params.runs)
     ]
     table = pd.DataFrame({"run": np.arange(params.runs), "error": errors}).assign(

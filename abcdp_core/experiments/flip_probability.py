@@ -98,7 +98,7 @@ class Params(BaseParams):
     sensitivity: str = SCRIPT_SENSITIVITY.field("sharp")
     distances: str = DISTANCES.field("public")
     draws: int = DRAWS.field(100)
-    noise: int = par.NOISE.field(0)
+    noise_draw: int = par.NOISE_DRAW.field(0)
 
 
 PRESETS: dict[str, BaseParams] = {
@@ -179,7 +179,7 @@ def work(task: Task) -> Tables:
         resample=params.resample,
         sensitivity=params.sensitivity,
     )
-    rng = generator(task.seed, "noise", 0, params.noise)
+    rng = generator(task.seed, "noise", 0, params.noise_draw)
     fresh = _fresh_flips(rho, params.epsilon_abc, scale, rng)
     in_run, reached = _flips_in_runs(rho, params, task.c, scale, rng)
     fresh_low, fresh_high = summaries.binomial_interval(fresh, SIMULATIONS)

@@ -63,7 +63,7 @@ def work(task: experiments.Whole[Params]) -> Tables:
     setting = params.setting(comparison)
     source = simulators.load(params.scenario)
     samples, errors = [], []
-    for number in range(params.noise, params.noise + params.releases):
+    for number in range(params.noise_draw, params.noise_draw + params.releases):
         rng = generator(task.seed, "noise", 0, number)
         release, _ = sparse_vector.release(comparison, setting, rng)
         chosen = comparison.theta[release.indices]

@@ -74,7 +74,7 @@ class Params(BaseParams):
     sensitivity: str = par.SENSITIVITY.field("sharp")
     runs: int = par.RUNS.field(10)
     bandwidth: float | str = BANDWIDTH.field(uniform_mixture.BANDWIDTH)
-    noise: int = par.NOISE.field(0)
+    noise_draw: int = par.NOISE_DRAW.field(0)
 
     def check_together(self) -> None:
         """Refuse too much work, or more acceptances than draws."""
@@ -107,7 +107,7 @@ class Task:
     resample: tuple[bool, ...]
     sensitivity: str
     bandwidth: float | str
-    noise: int
+    noise_draw: int
     run: int
     seed: int
 
@@ -149,7 +149,7 @@ def work(task: Task) -> Tables:
 def _error(
     comparison: pool.Comparison, setting: sparse_vector.Setting, task: Task
 ) -> tuple[int, float, float]:
-    rng = generator(task.seed, "noise", task.run, task.noise)
+    rng = generator(task.seed, "noise", task.run, task.noise_draw)
     release, _ = sparse_vector.release(comparison, setting, rng)
     estimate = uniform_mixture.PRIOR_MEAN
     if len(release.indices):

@@ -76,7 +76,7 @@ class Params(BaseParams):
     pool_size: int = par.POOL_SIZE.field(10_000)
     resample: bool = par.RESAMPLE.field(False)
     sensitivity: str = par.SENSITIVITY.field("sharp")
-    noise: int = par.NOISE.field(0)
+    noise_draw: int = par.NOISE_DRAW.field(0)
 
     @classmethod
     def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
@@ -129,7 +129,7 @@ def work(task: experiments.Whole[Params]) -> Tables:
     params = task.params
     comparison = comparison_of(params, task.seed)
     setting = params.setting(comparison)
-    rng = generator(task.seed, "noise", 0, params.noise)
+    rng = generator(task.seed, "noise", 0, params.noise_draw)
     private, trace = sparse_vector.release(comparison, setting, rng)
     plain = sparse_vector.Setting(math.inf, params.epsilon_abc, params.c, False, 0.0)
     non_private, _ = sparse_vector.release(comparison, plain, rng)

@@ -5,6 +5,15 @@ the same ones. Calibration solves for the noise, rounds up and recomputes the co
 """
 
 from abcdp_core.privacy.accounting import Cost, cost, statement
-from abcdp_core.privacy.events import Event, NonPrivate, SparseVector
+from abcdp_core.privacy.events import Event, Gaussian, Laplace, NonPrivate, SparseVector
 
-__all__ = ["Cost", "Event", "NonPrivate", "SparseVector", "cost", "statement"]
+__all__ = [
+    "Cost",
+    "Event",
+    "Gaussian",
+    "Laplace",
+    "NonPrivate",
+    "SparseVector",
+    "cost",
+    "statement",
+]

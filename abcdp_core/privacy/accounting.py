@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from functools import singledispatch
 
-from abcdp_core.privacy import sparse_vector
-from abcdp_core.privacy.events import Event, NonPrivate, SparseVector
+from abcdp_core.privacy import local, sparse_vector
+from abcdp_core.privacy.events import Event, Gaussian, Laplace, NonPrivate, SparseVector
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,16 @@ def _(event: NonPrivate, delta: float = 0.0) -> Cost:  # noqa: ARG001 - no guara
 @cost.register
 def _(event: SparseVector, delta: float = 0.0) -> Cost:  # noqa: ARG001 - pure, so delta is 0
     return Cost(sparse_vector.pure_epsilon(event))
+
+
+@cost.register
+def _(event: Laplace, delta: float = 0.0) -> Cost:  # noqa: ARG001 - pure, so delta is 0
+    return Cost(local.laplace_epsilon(event))
+
+
+@cost.register
+def _(event: Gaussian, delta: float = 0.0) -> Cost:
+    return Cost(local.gaussian_epsilon(event, delta), delta)
 
 
 def statement(event: Event, protected: str, delta: float = 0.0) -> str:

@@ -29,4 +29,30 @@ class SparseVector:
     resample: bool
 
 
-Event = NonPrivate | SparseVector
+@dataclass(frozen=True)
+class Laplace:
+    """One number with Laplace noise (MATH A1).
+
+    Attributes:
+        sensitivity: most that one person can change the number.
+        scale: Laplace scale of the noise; its standard deviation is √2 times that.
+    """
+
+    sensitivity: float
+    scale: float
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """One number with Gaussian noise (MATH A12).
+
+    Attributes:
+        sensitivity: most that one person can change the number.
+        scale: standard deviation of the noise.
+    """
+
+    sensitivity: float
+    scale: float
+
+
+Event = NonPrivate | SparseVector | Laplace | Gaussian

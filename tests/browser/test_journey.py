@@ -45,7 +45,7 @@ def new_noise_changes_the_private_side_only(visit: Visit) -> None:
     before = error.inner_text()
     visit.page.get_by_role("button", name="New noise").click()
     expect(visit.page.get_by_text("Noise draw number 1")).to_be_visible()
-    expect(visit.page).to_have_url(re.compile("noise=1"))
+    expect(visit.page).to_have_url(re.compile("noise_draw=1"))
     expect(error).not_to_have_text(before)
     non_private = re.compile(r"non-private \S+ \(\d+ accepted\)")
     assert non_private.findall(before) == non_private.findall(error.inner_text())

@@ -73,7 +73,7 @@ def test_a_pool_that_ends_first_is_said() -> None:
 
 def test_new_noise_leaves_everything_public_unchanged() -> None:
     first, second = (
-        dict(list(run(noise=noise, epsilon_total=5.0).tables["main"].groupby("release")))
+        dict(list(run(noise_draw=noise, epsilon_total=5.0).tables["main"].groupby("release")))
         for noise in (0, 1)
     )
     for release in ("prior", "non-private"):
@@ -107,7 +107,7 @@ def test_sensitivity_as_published_asks_for_more_noise() -> None:
         ({"n": 12}, "one of 10, 30"),
         ({"epsilon_total": float("nan")}, "epsilon_total = nan"),
         ({"scenario": "no-such"}, "scenario = no-such"),
-        ({"noise": -1}, "noise = -1"),
+        ({"noise_draw": -1}, "noise_draw = -1"),
     ],
 )
 def test_what_is_not_allowed_is_one_clear_line(changes: dict[str, object], words: str) -> None:

@@ -97,7 +97,7 @@ EXTREMES = [
     {"epsilon_total": "0.001", "c": "200"},
     {"epsilon_total": "1000", "c": "1", "epsilon_abc": "0.001"},
     {"epsilon_abc": text_of(knobs.find("epsilon_abc").parameter.high), "n": "10"},
-    {"resample": "true", "sensitivity": "published", "noise": "1000000"},
+    {"resample": "true", "sensitivity": "published", "noise_draw": "1000000"},
 ]
 
 
@@ -171,7 +171,7 @@ def test_script_sensitivity_is_labelled_not_private():
 def test_new_noise_counts_on():
     app = opened("posterior")
     app.button(key="new-noise").click().run()
-    assert app.number_input(key="noise").value == 1
+    assert app.number_input(key="noise_draw").value == 1
     assert not app.warning
 
 

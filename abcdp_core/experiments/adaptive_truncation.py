@@ -1,0 +1,263 @@
+r"""Asking people one after the other, each in the interval that tells most.
+
+Every person answers once, clipped to an interval and with noise in proportion to its width, so that
+the answer alone costs $\epsilon_{total}$ (MATH A1):
+
+$$Y_t = \mathrm{clip}(X_t, l_t, r_t) + \mathrm{Lap}\bigl((r_t - l_t)/\epsilon_{total}\bigr),
+\qquad X_t \sim N(\mu, \sigma^2).$$
+
+A narrow interval at the right place tells most (MATH A4), but where that is has to be learnt. So
+before each person $(\mu, \sigma)$ is drawn from what is known by then, and the best interval for
+that draw is used (Thompson sampling, MATH A5). **At the start** the draws are spread over the whole
+prior, most people are asked far from where they are, and each answer tells little more than on
+which side they lie: that is what exploring costs. A fixed interval that is wide enough to be safe
+needs no exploring and pays with noise for ever.
+
+What is known is kept as weighted particles. Ours weights them by the exact density of the response
+(MATH A2, A7) and moves them only when too few carry the weight; the paper's particles carry every
+person's value (MATH A6); the grid is the reference (MATH A8). All three approximate one posterior.
+
+**σ is hardly learnt at a small budget.** The best interval for $\mu$ is then so narrow that an
+answer is a noisy sign, which tells next to nothing about $\sigma$. A score that counts $\sigma$
+buys it back: it asks some way off the middle, where the share of people beyond depends on $\sigma$.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from abcdp_core import experiments
+from abcdp_core import figures as fig
+from abcdp_core import parameters as par
+from abcdp_core.online import noise
+from abcdp_core.online import parameters as online
+from abcdp_core.online.particles import Cloud
+from abcdp_core.online.stream import Asked
+from abcdp_core.parameters import Params as BaseParams
+from abcdp_core.privacy import statement
+from abcdp_core.results import Result, Tables
+
+Array = NDArray[np.float64]
+
+EXPERIMENT = "adaptive-truncation"
+TITLE = "Live intervals: asking each person where it tells most"
+COLUMNS = {
+    "main": Asked._fields,
+    "particles": ("t", "particle", "mu", "sigma", "weight"),
+}
+
+LINKS = 100
+"""Parts a stream is done in, with a picture of the particles after each."""
+
+POINTS_KEPT = 2000
+"""Points of the grid that its picture holds at most; the others carry no visible weight."""
+
+
+@dataclass(frozen=True)
+class Params(online.StreamParams):
+    """One stream of people."""
+
+    epsilon_total: float = par.EPSILON_TOTAL.field(1.0)
+    sampler: str = online.SAMPLER.field("smc")
+    interval: str = online.INTERVAL.field("adaptive")
+
+    def check_together(self) -> None:
+        """Refuse what the sampler cannot do."""
+        self.check_sampler(self.sampler)
+
+
+_PAPER = Params(sampler="smc-latent", start="paper", resampling="multinomial", n=1000)
+PRESETS: dict[str, BaseParams] = {
+    "y23-figure-1": dataclasses.replace(_PAPER, epsilon_total=10.0),
+    "y23-figure-2": _PAPER,
+}
+
+
+@dataclass(frozen=True)
+class Task:
+    """One stream, from its first person on."""
+
+    params: Params
+    seed: int
+
+    @property
+    def links(self) -> int:
+        """Parts it is done in."""
+        return min(LINKS, self.params.n)
+
+
+@dataclass(frozen=True)
+class Onward:
+    """The rest of a stream: the sampler's state after so many parts."""
+
+    task: Task
+    state: Any
+    done: int
+
+
+def tasks(params: Params, seed: int) -> list[Task]:
+    """A single stream."""
+    return [Task(params, seed)]
+
+
+def work(task: Task | Onward) -> experiments.Link:
+    """Ask the next people, and say what is known then."""
+    here = task if isinstance(task, Onward) else Onward(task, None, 0)
+    params, seed = here.task.params, here.task.seed
+    first, last = (part * params.n // here.task.links for part in (here.done, here.done + 1))
+    stream = params.stream(params.epsilon_total, params.sampler, params.interval, seed, run=0)
+    values, noises = params.people(seed, run=0)
+    turns = list(stream.ask(here.state, first, values[first:last], noises[first:last]))
+    state = turns[-1][0]
+    main = pd.DataFrame([asked for _, asked in turns], columns=list(Asked._fields))
+    rest = Onward(here.task, state, here.done + 1)
+    return experiments.Link(
+        {"main": main, "particles": _cloud(state, last)},
+        rest if rest.done < here.task.links else None,
+    )
+
+
+def _cloud(state: Cloud, t: int) -> pd.DataFrame:
+    """The particles after t people; of a grid those points that carry weight."""
+    theta, weights = state.theta, state.weights
+    if len(weights) > POINTS_KEPT:
+        kept = np.sort(np.argpartition(weights, -POINTS_KEPT)[-POINTS_KEPT:])
+        if weights[kept].sum() > 0.999:
+            theta, weights = theta[kept], weights[kept] / weights[kept].sum()
+    numbers = np.arange(len(weights))
+    with np.errstate(over="ignore"):
+        sigma = np.minimum(np.exp(theta[:, 1]), 1e300)
+    columns = {"t": t, "particle": numbers, "mu": theta[:, 0], "sigma": sigma, "weight": weights}
+    return pd.DataFrame(columns)
+
+
+def collect(params: Params, rows: Tables) -> Result:
+    """The result so far."""
+    event = noise.event(params.family(), params.unit_scale(params.epsilon_total))
+    last = rows["main"].iloc[-1]
+    return Result(
+        EXPERIMENT,
+        params,
+        rows,
+        _summary(params, last),
+        statement(event, "each person's answer", params.delta),
+        event,
+    )
+
+
+def _summary(params: Params, last: pd.Series[Any]) -> str:
+    return (
+        f"After {int(last.t):,} of {params.n:,} people, {params.interval} interval, ε_total = "
+        f"{params.epsilon_total:g} each: μ = {last.mean_mu:.4g} ± {last.sd_mu:.2g} (true "
+        f"{params.mu:.4g}), σ = {last.mean_sigma:.3g} ± {last.sd_sigma:.2g} (true "
+        f"{params.sigma:.3g}); the last person was asked in [{last.left:.4g}, {last.right:.4g}]."
+    )
+
+
+# --------------------------------------------------------------------------------------- figures
+
+SHOWN = 600
+"""Points of a line at most."""
+
+MOMENTS = 6
+"""Clouds in the figure of particles."""
+
+_RUN = {
+    "adaptive": fig.Style("adaptive", fig.VERMILLION),
+    "fixed": fig.Style("fixed", fig.BLUE, "dash", "square"),
+}
+_ANSWER = fig.Style("answers", fig.GREY)
+
+
+def figures(result: Result) -> dict[str, go.Figure]:
+    """Where people were asked and what was learnt, over time; the particles at a few times."""
+    return {"stream": _stream_figure(result), "particles": _particles_figure(result)}
+
+
+def _title(params: Params) -> str:
+    return (
+        f"{params.interval.capitalize()} interval, ε_total = {params.epsilon_total:g} per person, "
+        f"N = {params.n:,}, {params.sampler}"
+    )
+
+
+def _stream_figure(result: Result) -> go.Figure:
+    params = cast(Params, result.params)
+    main = _thinned(result.tables["main"])
+    style = _RUN[params.interval]
+    figure = fig.rows(
+        ["μ and answers", "σ"], f"What is learnt: {_title(params)}", "people asked", 280
+    )
+    t = main.t.to_numpy(float)
+    asked = fig.band(t, main.left.to_numpy(), main.right.to_numpy(), _ANSWER)
+    answers = fig.points(t, main.response.to_numpy(), _ANSWER)
+    answers.update(marker={"size": 3, "color": _ANSWER.color, "opacity": 0.5})
+    figure.add_traces([asked.update(name="interval asked in", showlegend=True), answers])
+    for index, (name, truth) in enumerate((("mu", params.mu), ("sigma", params.sigma))):
+        mean, spread = main[f"mean_{name}"].to_numpy(), main[f"sd_{name}"].to_numpy()
+        ends = np.array([1.0, float(params.n)])
+        traces = [
+            fig.band(t, mean - 1.96 * spread, mean + 1.96 * spread, style),
+            fig.line(t, mean, dataclasses.replace(style, name="posterior mean, 95 % interval")),
+            fig.line(ends, np.full(2, truth), fig.TRUTH),
+        ]
+        for trace in traces:
+            trace.update(**fig.panel(index))
+            if index:
+                trace.update(showlegend=False)
+        figure.add_traces(traces)
+    figure.update_xaxes(range=[0, params.n])
+    # Fixed around the truth, so that a knob moves the curves and not the axis.
+    figure.update_layout(
+        yaxis={"range": [params.mu - 8 * params.sigma, params.mu + 8 * params.sigma]},
+        yaxis2={"range": [0, 3 * params.sigma]},
+    )
+    return figure
+
+
+def _thinned(main: pd.DataFrame) -> pd.DataFrame:
+    """Evenly spread rows, the first and the last among them."""
+    rows = np.linspace(0, len(main) - 1, min(len(main), SHOWN)).round().astype(int)
+    return main.iloc[rows]
+
+
+def _particles_figure(result: Result) -> go.Figure:
+    params = cast(Params, result.params)
+    particles = result.tables["particles"]
+    times = particles.t.unique()
+    chosen = times[np.unique(np.geomspace(1, len(times), MOMENTS).round().astype(int)) - 1]
+    figure = fig.panels(
+        [f"{t:,} people" for t in chosen],
+        f"Particles: {_title(params)}",
+        "μ",
+        "σ",
+        rows=2 if len(chosen) > 3 else 1,
+        height=640 if len(chosen) > 3 else 440,
+    )
+    style = dataclasses.replace(_RUN[params.interval], name="particles")
+    for index, t in enumerate(chosen):
+        cloud = particles[particles.t == t]
+        drawn = _equal(cloud.weight.to_numpy())
+        trace = fig.points(cloud.mu.to_numpy()[drawn], cloud.sigma.to_numpy()[drawn], style)
+        trace.update(marker={"size": 4, "opacity": 0.5}, showlegend=index == 0, **fig.panel(index))
+        truth = fig.points(np.array([params.mu]), np.array([params.sigma]), fig.TRUTH)
+        truth.update(marker={"size": 11}, showlegend=index == 0, **fig.panel(index))
+        figure.add_traces([trace, truth])
+    reach = 4 * params.sigma
+    figure.update_xaxes(range=[params.mu - reach, params.mu + reach])
+    figure.update_yaxes(range=[0, 3 * params.sigma])
+    return figure
+
+
+def _equal(weights: Array, size: int = 200) -> NDArray[np.intp]:
+    """Indices of equally weighted particles in proportion to the weights, without randomness."""
+    edges = np.cumsum(weights)
+    points = (np.arange(min(size, len(weights))) + 0.5) / min(size, len(weights))
+    return np.minimum(np.searchsorted(edges, points * edges[-1]), len(weights) - 1)

@@ -1,0 +1,241 @@
+r"""Batch samplers for the same posterior, after all people have answered ([Y23] §6; MATH A9).
+
+``mh`` is random-walk Metropolis-Hastings on the exact likelihood (MATH A2).
+
+``mhaar`` is the paper's baseline, Metropolis-Hastings with averaged acceptance ratios: a person's
+value is $x = \mu + \sigma z$, and of each $z$ there are M candidates, the current one and M − 1
+fresh draws from N(0, 1). A proposal $\theta'$ is accepted by the product over people of
+
+$$\frac{\sum_i p(y \mid \mu' + \sigma' z_i)}{\sum_i p(y \mid \mu + \sigma z_i)}$$
+
+times the ratio of the priors; then each $z$ is drawn from its candidates in proportion to the
+weights under the parameter that was kept, whether it is the new one or the old one. Drawing it with
+equal weights after a rejection would leave another distribution invariant.
+
+A walk is done in pieces of any length. During burn-in its step follows the covariance of what it
+has seen; after that nothing changes any more.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core.online.noise import NoiseFamily
+from abcdp_core.online.prior import Prior
+from abcdp_core.online.response import compiled, log_density_gaussian, log_density_laplace
+
+Array = NDArray[np.float64]
+
+STEP = 2.38 / math.sqrt(2.0)
+"""Random-walk step in standard deviations, best for a normal target in two dimensions."""
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Where a walk stands.
+
+    Attributes:
+        theta: where it has been, ``(k, 2)`` of (μ, log σ), the start first.
+        latent: the current z of each person, ``(n,)``; ``mh`` has none, ``(0,)``.
+        accepted: number of proposals accepted.
+    """
+
+    theta: Array
+    latent: Array
+    accepted: int = 0
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A sampler's settings.
+
+    Attributes:
+        prior: of (μ, σ).
+        noise: family of the responses' noise.
+        iterations: steps in all.
+        burn_in: share of them during which the step adapts, and which estimates leave out.
+        candidates: M of ``mhaar``, at least 2; 0 for ``mh``.
+    """
+
+    prior: Prior
+    noise: NoiseFamily
+    iterations: int = 10_000
+    burn_in: float = 0.2
+    candidates: int = 0
+
+    def start(self, rng: np.random.Generator, responses: Array) -> Walk:
+        """A walk of length 0 from moments of the responses ``(n, 4)``."""
+        y, scale = responses[:, 0], responses[:, 3]
+        of_noise = np.mean(scale**2) * (2.0 if self.noise == "laplace" else 1.0)
+        spread = math.sqrt(max(float(y.var() - of_noise), 0.01 * float(y.var()), 1e-12))
+        log_sigma = math.log(spread if self.prior.sigma is None else self.prior.sigma)
+        latent = rng.standard_normal(len(responses) if self.candidates else 0)
+        return Walk(np.array([[float(y.mean()), log_sigma]]), latent)
+
+    def go_on(
+        self, rng: np.random.Generator, walk: Walk, responses: Array, iterations: int
+    ) -> Walk:
+        """Some iterations more, all with the same step."""
+        root = self._root(walk, len(responses))
+        # All randomness of the proposals first, so that it does not depend on the candidates'.
+        steps = rng.standard_normal((iterations, 2)) @ root.T
+        thresholds = -rng.standard_exponential(iterations)
+        parameters = _prior_parameters(self.prior)
+        theta = np.empty((iterations, 2))
+        gaussian = self.noise == "gaussian"
+        if self.candidates:
+            latent = walk.latent.copy()
+            accepted = _mhaar(
+                *(rng, walk.theta[-1], latent, responses, steps, thresholds, parameters),
+                *(gaussian, self.candidates, theta),
+            )
+        else:
+            latent = walk.latent
+            accepted = _mh(
+                walk.theta[-1], responses, steps, thresholds, parameters, gaussian, theta
+            )
+        return Walk(np.concatenate([walk.theta, theta]), latent, walk.accepted + accepted)
+
+    def _root(self, walk: Walk, n: int) -> Array:
+        """Step: from the later half of the burn-in so far, at first of the size 1/√n."""
+        seen = walk.theta[1 : 1 + self.burned]
+        seen = seen[len(seen) // 2 :]
+        if len(seen) < FEWEST or not (np.ptp(seen[:, 0]) > 0):
+            sigma = math.exp(walk.theta[-1, 1])
+            small = np.diag([sigma, 1.0 if self.prior.sigma is None else 0.0]) / math.sqrt(n)
+            return STEP * small
+        covariance = np.cov(seen.T)
+        if self.prior.sigma is not None:
+            covariance[1, :] = covariance[:, 1] = 0.0
+        values, vectors = np.linalg.eigh(covariance)
+        return STEP * vectors * np.sqrt(np.maximum(values, 0.0))
+
+    @property
+    def burned(self) -> int:
+        """Iterations of the burn-in."""
+        return int(self.burn_in * self.iterations)
+
+    def kept(self, walk: Walk) -> Array:
+        """The part ``(k, 2)`` that estimates are made of: what follows the burn-in."""
+        return walk.theta[1 + self.burned :]
+
+
+FEWEST = 100
+"""Positions from which a covariance is worth following."""
+
+
+def _prior_parameters(prior: Prior) -> Array:
+    """The prior as numbers: mean and variance of μ, shape and rate of σ² (0 where σ is known)."""
+    known = prior.sigma is not None
+    shape, rate = (0.0, 0.0) if known else (prior.shape, prior.rate)
+    return np.array([prior.mean, prior.variance, shape, rate])
+
+
+@compiled
+def _log_prior(mu: float, log_sigma: float, prior: Array) -> float:
+    of_mu = -0.5 * (mu - prior[0]) ** 2 / prior[1]
+    return of_mu - 2.0 * prior[2] * log_sigma - prior[3] * math.exp(-2.0 * log_sigma)
+
+
+@compiled
+def _log_likelihood(mu: float, sigma: float, responses: Array, gaussian: bool) -> float:
+    total = 0.0
+    for j in range(len(responses)):
+        y, left, right, scale = responses[j]
+        if gaussian:
+            total += log_density_gaussian(y, left, right, scale, mu, sigma)
+        else:
+            total += log_density_laplace(y, left, right, scale, mu, sigma)
+    return total
+
+
+@compiled
+def _mh(
+    start: Array,
+    responses: Array,
+    steps: Array,
+    thresholds: Array,
+    prior: Array,
+    gaussian: bool,
+    theta: Array,
+) -> int:
+    """Fill ``theta`` with a walk on the exact posterior; return how often it moved."""
+    mu, log_sigma = start
+    value = _log_prior(mu, log_sigma, prior)
+    value += _log_likelihood(mu, math.exp(log_sigma), responses, gaussian)
+    accepted = 0
+    for i in range(len(steps)):
+        new_mu, new_log_sigma = mu + steps[i, 0], log_sigma + steps[i, 1]
+        new_value = _log_prior(new_mu, new_log_sigma, prior)
+        new_value += _log_likelihood(new_mu, math.exp(new_log_sigma), responses, gaussian)
+        if thresholds[i] < new_value - value:
+            mu, log_sigma, value = new_mu, new_log_sigma, new_value
+            accepted += 1
+        theta[i, 0], theta[i, 1] = mu, log_sigma
+    return accepted
+
+
+@compiled
+def _weight(x: float, response: Array, rate: float, gaussian: bool) -> float:
+    """Density of a response given the person's value, up to a constant."""
+    away = response[0] - min(max(x, response[1]), response[2])
+    return math.exp(-rate * away * away) if gaussian else math.exp(-rate * abs(away))
+
+
+@compiled
+def _mhaar(
+    rng: np.random.Generator,
+    start: Array,
+    latent: Array,
+    responses: Array,
+    steps: Array,
+    thresholds: Array,
+    prior: Array,
+    gaussian: bool,
+    candidates: int,
+    theta: Array,
+) -> int:
+    """Fill ``theta`` with a walk and bring ``latent`` along; return how often it moved."""
+    mu, log_sigma = start
+    n = len(responses)
+    z = np.empty((n, candidates))
+    weights = np.empty((2, n, candidates))
+    rates = 0.5 / responses[:, 3] ** 2 if gaussian else 1.0 / responses[:, 3]
+    accepted = 0
+    for i in range(len(steps)):
+        new_mu, new_log_sigma = mu + steps[i, 0], log_sigma + steps[i, 1]
+        sigma, new_sigma = math.exp(log_sigma), math.exp(new_log_sigma)
+        gain = _log_prior(new_mu, new_log_sigma, prior) - _log_prior(mu, log_sigma, prior)
+        for j in range(n):
+            before, after = 0.0, 0.0
+            for m in range(candidates):
+                z[j, m] = latent[j] if m == 0 else rng.standard_normal()
+                old = _weight(mu + sigma * z[j, m], responses[j], rates[j], gaussian)
+                new = _weight(new_mu + new_sigma * z[j, m], responses[j], rates[j], gaussian)
+                weights[0, j, m], weights[1, j, m] = old, new
+                before += old
+                after += new
+            gain += math.log(after / before)
+        moved = thresholds[i] < gain
+        if moved:
+            mu, log_sigma = new_mu, new_log_sigma
+            accepted += 1
+        for j in range(n):
+            latent[j] = z[j, _drawn(rng.random(), weights[1 if moved else 0, j])]
+        theta[i, 0], theta[i, 1] = mu, log_sigma
+    return accepted
+
+
+@compiled
+def _drawn(point: float, weights: Array) -> int:
+    """Index drawn in proportion to the weights by a number from [0, 1)."""
+    left = point * weights.sum()
+    for m in range(len(weights) - 1):
+        left -= weights[m]
+        if left < 0.0:
+            return m
+    return len(weights) - 1

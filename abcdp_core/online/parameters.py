@@ -1,0 +1,271 @@
+"""What a person can set about a stream of people, and the stream that follows from it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core import parameters as par
+from abcdp_core.online import intervals, noise
+from abcdp_core.online.grid import Grid
+from abcdp_core.online.latent import Latent
+from abcdp_core.online.noise import NoiseFamily
+from abcdp_core.online.prior import Prior
+from abcdp_core.online.smc import Smc
+from abcdp_core.online.stream import Adaptive, Fixed, Sampler, Stream, separate
+from abcdp_core.parameters import Parameter, ParameterError, Params
+from abcdp_core.streams import generator
+
+Array = NDArray[np.float64]
+
+PEOPLE = Parameter(
+    kind="integer",
+    label="N · people",
+    help="Each of them answers once, with a budget of their own.",
+    low=1,
+    high=100_000,
+    steps=(10, 30, 100, 300, 1000, 3000, 5000, 10_000, 20_000),
+)
+MU = Parameter(
+    kind="real",
+    label="True μ",
+    help="Mean of the people's values.",
+    low=-1000.0,
+    high=1000.0,
+    steps=(-200.0, -100.0, -50.0, 0.0, 50.0, 100.0, 200.0),
+)
+SIGMA = Parameter(
+    kind="real",
+    label="True σ",
+    help="Standard deviation of the people's values.",
+    low=0.01,
+    high=1000.0,
+    steps=(0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0),
+)
+PARTICLES = Parameter(
+    kind="integer",
+    label="Particles",
+    help="More particles make a smoother picture of the posterior and take longer.",
+    low=1,
+    high=10_000,
+    steps=(10, 30, 100, 300, 1000, 3000, 10_000),
+)
+SAMPLER = Parameter(
+    kind="choice",
+    label="Sampler",
+    help="smc: ours, on the exact likelihood. smc-latent: the paper's, which carries every "
+    "person's value. grid: the posterior computed on a grid, the reference.",
+    options=("smc", "smc-latent", "grid"),
+)
+INTERVAL = Parameter(
+    kind="choice",
+    label="Interval",
+    help="adaptive: the best one for what is known so far. fixed: the same for everybody.",
+    options=("adaptive", "fixed"),
+)
+FIXED_WIDTH = Parameter(
+    kind="real",
+    label="Half-width of the fixed interval, in σ",
+    help="The fixed interval is the true μ plus and minus this many true σ; the paper takes 10.",
+    low=0.01,
+    high=100.0,
+    steps=(0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0),
+)
+SCORE = Parameter(
+    kind="choice",
+    label="The interval is best for",
+    help="mu or sigma: one of them. trace: the sum of both informations. determinant: both at "
+    "once. weights: a weighted sum.",
+    options=tuple(intervals.SCORES),
+)
+WEIGHT = Parameter(
+    kind="real",
+    label="Weight of σ",
+    help="Used by the score weights: 0 counts μ alone, 1 counts σ alone.",
+    low=0.0,
+    high=1.0,
+    steps=tuple(i / 10 for i in range(11)),
+)
+SYMMETRIC = Parameter(
+    kind="switch",
+    label="Symmetric intervals only",
+    help="Only intervals with μ in their middle; otherwise the best may lie on one side of it.",
+)
+NOISE = Parameter(
+    kind="choice",
+    label="Noise of the answers",
+    help="laplace: pure differential privacy. gaussian: with a small δ.",
+    options=("laplace", "gaussian"),
+)
+DELTA = Parameter(
+    kind="real",
+    label="δ",
+    help="Used with Gaussian noise: probability that the guarantee by ε_total may fail.",
+    low=1e-12,
+    high=0.1,
+    steps=tuple(10.0**e for e in range(-12, 0)),
+)
+START = Parameter(
+    kind="choice",
+    label="Start",
+    help="prior: particles and first interval from the prior. paper: the first person is asked "
+    "near 0 and every particle begins at the first answer.",
+    options=("prior", "paper"),
+)
+REFRESH = Parameter(
+    kind="integer",
+    label="Values refreshed per person",
+    help="For smc-latent: how many earlier values each particle moves at a time; 0 moves all.",
+    low=0,
+    high=100_000,
+)
+RESAMPLING = Parameter(
+    kind="choice",
+    label="Resampling",
+    help="systematic: one random number for all particles. multinomial: one for each.",
+    options=("systematic", "multinomial"),
+)
+KNOWN_SIGMA = Parameter(
+    kind="switch",
+    label="σ is known",
+    help="Only μ is to be learnt; the particles hold the true σ.",
+)
+PRIOR_MEAN = Parameter(
+    kind="real",
+    label="Prior mean of μ",
+    help="The prior of μ is normal.",
+    low=-1e4,
+    high=1e4,
+    steps=(-100.0, 0.0, 50.0, 100.0),
+)
+PRIOR_VARIANCE = Parameter(
+    kind="real",
+    label="Prior variance of μ",
+    help="The paper takes 10 000, which says next to nothing.",
+    low=1e-4,
+    high=1e8,
+    steps=tuple(10.0**e for e in range(-4, 9)),
+)
+PRIOR_SHAPE = Parameter(
+    kind="real",
+    label="Prior shape of σ²",
+    help="The prior of σ² is inverse gamma.",
+    low=0.1,
+    high=1000.0,
+    steps=(0.5, 1.0, 2.0, 5.0, 10.0),
+)
+PRIOR_RATE = Parameter(
+    kind="real",
+    label="Prior rate of σ²",
+    help="The prior of σ² is inverse gamma; its mean is rate / (shape − 1) for a shape above 1.",
+    low=1e-3,
+    high=1e6,
+    steps=(0.1, 1.0, 10.0, 40.0, 100.0),
+)
+
+VALUES_LIMIT = 20_000_000
+"""Largest ``n * particles`` of smc-latent: 160 MB of values, twice for a moment."""
+
+
+@dataclass(frozen=True)
+class StreamParams(Params):
+    """What every study of a stream takes, apart from what it varies."""
+
+    n: int = PEOPLE.field(1000)
+    mu: float = MU.field(50.0)
+    sigma: float = SIGMA.field(math.sqrt(10.0))
+    particles: int = PARTICLES.field(1000)
+    fixed_width: float = FIXED_WIDTH.field(10.0)
+    score: str = SCORE.field("mu")
+    weight: float = WEIGHT.field(0.5)
+    symmetric: bool = SYMMETRIC.field(True)
+    noise: str = NOISE.field("laplace")
+    delta: float = DELTA.field(1e-5)
+    start: str = START.field("prior")
+    refresh: int = REFRESH.field(0)
+    resampling: str = RESAMPLING.field("systematic")
+    known_sigma: bool = KNOWN_SIGMA.field(False)
+    prior_mean: float = PRIOR_MEAN.field(0.0)
+    prior_variance: float = PRIOR_VARIANCE.field(1e4)
+    prior_shape: float = PRIOR_SHAPE.field(1.0)
+    prior_rate: float = PRIOR_RATE.field(1.0)
+    noise_draw: int = par.NOISE_DRAW.field(0)
+
+    def family(self) -> NoiseFamily:
+        """Family of the noise."""
+        return cast(NoiseFamily, self.noise)
+
+    def prior(self) -> Prior:
+        """Prior of (μ, σ)."""
+        return Prior(
+            self.prior_mean,
+            self.prior_variance,
+            self.prior_shape,
+            self.prior_rate,
+            self.sigma if self.known_sigma else None,
+        )
+
+    def check_sampler(self, sampler: str) -> None:
+        """Refuse what the paper's sampler cannot hold, or the grid cannot start from.
+
+        Raises:
+            ParameterError: n * particles is too large, or the start does not fit the sampler.
+        """
+        if sampler == "smc-latent" and self.n * self.particles > VALUES_LIMIT:
+            raise ParameterError(
+                f"n * particles = {self.n * self.particles:,}: must be at most {VALUES_LIMIT:,} "
+                f"for smc-latent, which keeps every person's value in every particle."
+            )
+
+    def people(self, seed: int, run: int) -> tuple[Array, Array]:
+        """Values of the people and noise of scale 1 for each of them, both ``(n,)``."""
+        values = self.mu + self.sigma * generator(seed, "people", run).standard_normal(self.n)
+        rng = generator(seed, "noise", run, self.noise_draw)
+        return values, noise.draw(rng, self.family(), self.n)
+
+    def sampler_of(self, name: str) -> Sampler:
+        """The online sampler of a name."""
+        if name == "grid":
+            return Grid(self.prior(), self.family())
+        if name == "smc-latent":
+            return Latent(
+                self.prior(), self.family(), self.particles, self.refresh, self.resampling
+            )
+        return Smc(self.prior(), self.family(), self.particles, resampling=self.resampling)
+
+    def interval_of(self, name: str, unit_scale: float) -> Fixed | Adaptive:
+        """The rule of a name by which people are asked."""
+        if name == "fixed":
+            half = self.fixed_width * self.sigma
+            return Fixed(*separate(self.mu - half, self.mu + half))
+        best = intervals.best(
+            unit_scale,
+            self.noise,
+            score=self.score,
+            symmetric=self.symmetric,
+            weight=self.weight,
+        )
+        return Adaptive(best.a, best.b)
+
+    def unit_scale(self, epsilon_total: float) -> float:
+        """Scale of the noise per unit of the interval's width."""
+        return noise.unit_scale(self.family(), epsilon_total, self.delta)
+
+    def stream(
+        self, epsilon_total: float, sampler: str, interval: str, seed: int, run: int
+    ) -> Stream:
+        """How people are asked and what is made of it."""
+        unit_scale = self.unit_scale(epsilon_total)
+        return Stream(
+            self.sampler_of(sampler),
+            self.interval_of(interval, unit_scale),
+            self.family(),
+            unit_scale,
+            paper_start=self.start == "paper" and sampler != "grid",
+            seed=seed,
+            run=run,
+        )

@@ -1,0 +1,128 @@
+"""What all online samplers have in common: responses so far, weighted particles, what they say."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core import summaries
+
+Array = NDArray[np.float64]
+
+
+class Response(NamedTuple):
+    """One person's answer: all that is known of the person.
+
+    Attributes:
+        value: the noisy answer y.
+        left, right: the interval it was asked in, ``left < right``.
+        scale: scale of its noise (Laplace scale or Gaussian standard deviation).
+    """
+
+    value: float
+    left: float
+    right: float
+    scale: float
+
+
+@dataclass(frozen=True)
+class History:
+    """The responses so far; adding one takes constant time on average.
+
+    Histories that grew from one another share memory. One that is no longer the longest is copied
+    before it grows, so none ever changes.
+    """
+
+    _rows: Array
+    _filled: list[int]
+    count: int
+
+    @classmethod
+    def empty(cls) -> Self:
+        """No response yet."""
+        return cls(np.empty((16, 4)), [0], 0)
+
+    @property
+    def rows(self) -> Array:
+        """The responses ``(t, 4)`` as (y, l, r, s)."""
+        return self._rows[: self.count]
+
+    def plus(self, response: Response) -> History:
+        """These responses and one more."""
+        rows, filled = self._rows, self._filled
+        if filled[0] != self.count or self.count == len(rows):
+            rows = np.empty((2 * max(self.count, 8), 4))
+            rows[: self.count] = self.rows
+            filled = [self.count]
+        rows[self.count] = response
+        filled[0] += 1
+        return History(rows, filled, self.count + 1)
+
+
+class Cloud(Protocol):
+    """A state seen as weighted particles.
+
+    Attributes:
+        theta: ``(N, 2)`` of (μ, log σ).
+        weights: ``(N,)``, summing to 1.
+    """
+
+    @property
+    def theta(self) -> Array: ...  # noqa: D102
+    @property
+    def weights(self) -> Array: ...  # noqa: D102
+
+
+class Moments(NamedTuple):
+    """What a cloud says about μ and σ."""
+
+    mean_mu: float
+    sd_mu: float
+    mean_sigma: float
+    sd_sigma: float
+
+
+def moments(cloud: Cloud) -> Moments:
+    """Weighted means and standard deviations of μ and σ."""
+    values = cloud.theta.copy()
+    np.exp(values[:, 1], out=values[:, 1])
+    weights = cloud.weights
+    mean = summaries.weighted_mean(values, weights)
+    spread = np.sqrt(summaries.weighted_mean((values - mean) ** 2, weights))
+    return Moments(*map(float, (mean[0], spread[0], mean[1], spread[1])))
+
+
+def pick(rng: np.random.Generator, cloud: Cloud) -> tuple[float, float]:
+    """(μ, σ) of one particle drawn by weight: Thompson sampling (MATH A5)."""
+    edges = np.cumsum(cloud.weights)
+    index = int(np.searchsorted(edges, rng.random() * edges[-1], side="right"))
+    mu, log_sigma = cloud.theta[min(index, len(edges) - 1)]
+    return float(mu), float(np.exp(log_sigma))
+
+
+def normalised(log_weights: Array) -> Array:
+    """Weights ``(N,)`` that sum to 1, from their logarithms up to a constant.
+
+    Raises:
+        FloatingPointError: no particle is possible.
+    """
+    largest = float(np.max(log_weights))
+    if not np.isfinite(largest):
+        raise FloatingPointError("no particle can have given these responses.")
+    weights: Array = np.exp(log_weights - largest)
+    return weights / weights.sum()
+
+
+WORTH_A_THREAD = 20_000
+"""Densities to compute, a few milliseconds, from which threads pay."""
+
+
+def threads(work: int) -> int:
+    """How many to use for so many densities; a single one in a worker process, beside siblings."""
+    alone = work < WORTH_A_THREAD or multiprocessing.parent_process() is not None
+    return 1 if alone else os.cpu_count() or 1

@@ -1,0 +1,154 @@
+r"""Sequential Monte Carlo on the exact likelihood of the responses (ours; MATH A7).
+
+The value of each person is integrated out (MATH A2), so a particle is (μ, log σ) alone and its
+weight is multiplied by $p(y_t \mid \mu, \sigma)$. When the effective sample size falls below a
+share of N, particles are resampled and moved by sweeps of random-walk Metropolis-Hastings on the
+full posterior, with the weighted covariance times 2.38²/2 as the step. The posterior halves in width
+more and more rarely, so the cost per person stays flat on average and memory is O(N + n).
+"""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core import summaries
+from abcdp_core.online.noise import NoiseFamily
+from abcdp_core.online.particles import History, Response, normalised, threads
+from abcdp_core.online.prior import Prior
+from abcdp_core.online.resampling import RESAMPLING
+from abcdp_core.online.response import log_likelihood
+
+Array = NDArray[np.float64]
+
+STEP = 2.38 / math.sqrt(2.0)
+"""Random-walk step in standard deviations, best for a normal target in two dimensions."""
+
+
+@dataclass(frozen=True)
+class State:
+    """What the next step needs.
+
+    Attributes:
+        theta: particles ``(N, 2)`` of (μ, log σ).
+        log_weights: ``(N,)`` up to a constant.
+        log_likelihood: of all responses so far, ``(N,)``.
+        history: the responses so far.
+    """
+
+    theta: Array
+    log_weights: Array
+    log_likelihood: Array
+    history: History
+
+    @property
+    def weights(self) -> Array:
+        """Weights ``(N,)`` that sum to 1."""
+        return normalised(self.log_weights)
+
+
+@dataclass(frozen=True)
+class Info:
+    """What a plot of a step needs.
+
+    Attributes:
+        effective_sample_size: after weighting, before resampling.
+        acceptance: share of moves accepted; NaN where there was no move.
+    """
+
+    effective_sample_size: float
+    acceptance: float = math.nan
+
+
+@dataclass(frozen=True)
+class Smc:
+    """The sampler's settings.
+
+    Attributes:
+        prior: of (μ, σ).
+        noise: family of the responses' noise.
+        particles: N, at least 1.
+        resample_below: share of N below which the effective sample size starts a move.
+        sweeps: Metropolis-Hastings steps per move.
+        resampling: ``systematic`` or ``multinomial``.
+    """
+
+    prior: Prior
+    noise: NoiseFamily
+    particles: int
+    resample_below: float = 0.5
+    sweeps: int = 3
+    resampling: str = "systematic"
+
+    def start(self, rng: np.random.Generator) -> State:
+        """Particles from the prior."""
+        return self.at(self.prior.draw(rng, self.particles))
+
+    def at(self, theta: Array) -> State:
+        """Equally weighted particles ``(N, 2)`` before any response."""
+        zeros = np.zeros(len(theta))
+        return State(theta, zeros, zeros, History.empty())
+
+    def step(
+        self, rng: np.random.Generator, state: State, response: Response
+    ) -> tuple[State, Info]:
+        """Take in one response."""
+        gained = log_likelihood(state.theta, np.array([response]), self.noise)
+        weighted = State(
+            state.theta,
+            state.log_weights + gained,
+            state.log_likelihood + gained,
+            state.history.plus(response),
+        )
+        weights = weighted.weights
+        size = summaries.effective_sample_size(weights)
+        if size >= self.resample_below * self.particles:
+            return weighted, Info(size)
+        return self._move(rng, weighted, weights, size)
+
+    def _move(
+        self, rng: np.random.Generator, state: State, weights: Array, size: float
+    ) -> tuple[State, Info]:
+        """Resample, then Metropolis-Hastings sweeps that leave the posterior as it is."""
+        root = _root_of_covariance(state.theta, weights)
+        ancestors = RESAMPLING[self.resampling](rng, weights)
+        theta, likelihood = state.theta[ancestors], state.log_likelihood[ancestors]
+        prior = self.prior.log_density(theta)
+        accepted = 0
+        for _ in range(self.sweeps):
+            proposed = theta + STEP * rng.standard_normal(theta.shape) @ root.T
+            proposed_prior = self.prior.log_density(proposed)
+            proposed_likelihood = self._likelihood(proposed, state.history.rows)
+            with np.errstate(invalid="ignore"):
+                gain = proposed_prior + proposed_likelihood - prior - likelihood
+            better = -rng.standard_exponential(len(theta)) < gain
+            theta = np.where(better[:, None], proposed, theta)
+            prior = np.where(better, proposed_prior, prior)
+            likelihood = np.where(better, proposed_likelihood, likelihood)
+            accepted += int(better.sum())
+        moved = State(theta, np.zeros(len(theta)), likelihood, state.history)
+        return moved, Info(size, accepted / (self.sweeps * len(theta)))
+
+    def _likelihood(self, theta: Array, rows: Array) -> Array:
+        """Log-likelihood ``(N,)`` of all responses, on several threads where it is much work."""
+        count = threads(len(theta) * len(rows))
+        if count == 1:
+            return log_likelihood(theta, rows, self.noise)
+        with ThreadPoolExecutor(count) as pool:
+            parts = pool.map(
+                lambda part: log_likelihood(part, rows, self.noise), np.array_split(theta, count)
+            )
+            return np.concatenate(list(parts))
+
+
+def _root_of_covariance(theta: Array, weights: Array) -> Array:
+    """Lower triangle L with L Lᵀ the weighted covariance ``(2, 2)``; singular ones too."""
+    apart = theta - summaries.weighted_mean(theta, weights)
+    (first, both), (_, second) = (apart * weights[:, None]).T @ apart
+    upper = math.sqrt(first)
+    across = both / upper if upper > 0 else 0.0
+    return np.array([[upper, 0.0], [across, math.sqrt(max(second - across**2, 0.0))]])

@@ -1,0 +1,169 @@
+"""People answer one after the other, each in an interval chosen from what is known by then.
+
+The choice reads earlier responses only, never the person, so each answer is private on its own and
+everything else is post-processing (MATH A1).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core.online.noise import NoiseFamily
+from abcdp_core.online.particles import Cloud, Response, moments, pick
+from abcdp_core.online.prior import Prior
+from abcdp_core.streams import generator
+
+Array = NDArray[np.float64]
+
+
+class Info(Protocol):
+    """What every sampler says about a step."""
+
+    @property
+    def effective_sample_size(self) -> float: ...  # noqa: D102
+
+
+class Sampler(Protocol):
+    """An online sampler: ``Smc``, ``Latent`` or ``Grid``."""
+
+    @property
+    def prior(self) -> Prior: ...  # noqa: D102
+
+    def start(self, rng: np.random.Generator) -> Any:
+        """The state before any response."""
+        ...
+
+    def step(self, rng: np.random.Generator, state: Any, response: Response) -> tuple[Any, Info]:
+        """Take in one response."""
+        ...
+
+
+class Fixed(NamedTuple):
+    """Everybody is asked in the same interval."""
+
+    left: float
+    right: float
+
+    def choose(self, rng: np.random.Generator, cloud: Cloud) -> tuple[float, float]:
+        """The interval, whatever is known."""
+        return self.left, self.right
+
+
+class Adaptive(NamedTuple):
+    """The best interval for a (μ, σ) drawn from what is known: Thompson sampling (MATH A4, A5).
+
+    Attributes:
+        a, b: ends of the best interval at μ = 0, σ = 1.
+    """
+
+    a: float
+    b: float
+
+    def choose(self, rng: np.random.Generator, cloud: Cloud) -> tuple[float, float]:
+        """[μ + σa, μ + σb] for one particle."""
+        mu, sigma = pick(rng, cloud)
+        return separate(mu + sigma * self.a, mu + sigma * self.b)
+
+
+def separate(left: float, right: float) -> tuple[float, float]:
+    """The interval, widened where its ends are too close to be told apart by a computer."""
+    apart = 1e-9 * max(1.0, abs(left), abs(right))
+    if right - left >= apart:
+        return left, right
+    middle = 0.5 * (left + right)
+    return middle - apart, middle + apart
+
+
+class Asked(NamedTuple):
+    """One person's turn, as a row of a table."""
+
+    t: int
+    left: float
+    right: float
+    response: float
+    mean_mu: float
+    sd_mu: float
+    mean_sigma: float
+    sd_sigma: float
+    effective_sample_size: float
+
+
+@dataclass(frozen=True)
+class Stream:
+    """How people are asked and what is made of it.
+
+    Attributes:
+        sampler: takes the responses in.
+        interval: chooses where the next person is asked.
+        noise: family of the noise.
+        unit_scale: its scale per unit of the interval's width.
+        paper_start: the published start: the first person is asked in [a, b] itself, far from any
+            μ but 0, and every particle begins at the first response. Otherwise everything follows
+            from the prior.
+        seed, run: address of the random numbers.
+    """
+
+    sampler: Sampler
+    interval: Fixed | Adaptive
+    noise: NoiseFamily
+    unit_scale: float
+    paper_start: bool = False
+    seed: int = 0
+    run: int = 0
+
+    def ask(self, state: Any, t: int, values: Array, noises: Array) -> Iterator[tuple[Any, Asked]]:
+        """Ask people one after the other.
+
+        Args:
+            state: of the sampler after ``t`` people; ``None`` for t = 0.
+            t: how many have answered.
+            values: what the next people have, ``(k,)``.
+            noises: noise of scale 1 for each of them, ``(k,)``.
+        """
+        for value, noise in zip(values.tolist(), noises.tolist(), strict=True):
+            t += 1
+            rng = generator(self.seed, "sampler", self.run, t)
+            if state is None and self.paper_start:
+                left, right = self._first_of_the_paper()
+            else:
+                state = self.sampler.start(rng) if state is None else state
+                left, right = self.interval.choose(rng, state)
+            response = answer(value, noise, left, right, self.unit_scale)
+            if state is None:
+                state = self._at_first_response(rng, response)
+            state, info = self.sampler.step(rng, state, response)
+            asked = Asked(
+                t, left, right, response.value, *moments(state), info.effective_sample_size
+            )
+            yield state, asked
+
+    def _first_of_the_paper(self) -> tuple[float, float]:
+        return (self.interval[0], self.interval[1])
+
+    def _at_first_response(self, rng: np.random.Generator, response: Response) -> Any:
+        """All particles' μ at the first response, σ from the prior ([Y23]'s script; MATH A10)."""
+        sampler: Any = self.sampler
+        theta = sampler.prior.draw(rng, sampler.particles)
+        theta[:, 0] = response.value
+        return sampler.at(theta)
+
+
+def answer(value: float, noise: float, left: float, right: float, unit_scale: float) -> Response:
+    """A person's private answer (MATH A1): the value brought into the interval, plus noise.
+
+    Args:
+        value: the person's own.
+        noise: drawn at scale 1.
+        left, right: the interval.
+        unit_scale: scale of the noise per unit of width.
+    """
+    scale = (right - left) * unit_scale
+    if not (0.0 < scale < math.inf):
+        raise FloatingPointError(f"no noise can be scaled to the interval [{left}, {right}].")
+    return Response(min(max(value, left), right) + scale * noise, left, right, scale)

@@ -1,0 +1,100 @@
+r"""Noise of one bounded answer: what it costs, and the scale a budget asks for (MATH A1, A12, W3).
+
+An answer in $[l, r]$ has sensitivity $r - l$. With Laplace noise of scale $s$ it is
+$(r-l)/s$-differentially private. With Gaussian noise of standard deviation $s$ it is
+$(\epsilon, \delta)$-differentially private exactly for
+
+$$\delta \ge \Phi(\mu/2 - \epsilon/\mu) - e^\epsilon\,\Phi(-\mu/2 - \epsilon/\mu), \qquad
+\mu = (r-l)/s. \tag{W3}$$
+
+A Laplace variable of scale $s$ has the standard deviation $\sqrt{2}\,s$; the two are never mixed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+from scipy import special
+
+from abcdp_core.privacy.events import Gaussian, Laplace
+
+ROUNDING = 1e-14
+"""Relative error allowed for in either term of W3."""
+
+
+def laplace_epsilon(event: Laplace) -> float:
+    """ε of an answer with Laplace noise, rounded up; ``inf`` without noise."""
+    if event.scale == 0:
+        return math.inf
+    exact = Fraction(event.sensitivity) / Fraction(event.scale)
+    nearest = float(exact)
+    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
+
+
+def laplace_unit_scale(epsilon_total: float) -> float:
+    """Laplace scale per unit of sensitivity for a budget, rounded to the safe side (MATH A1).
+
+    Raises:
+        ValueError: the budget is not positive and finite.
+    """
+    _check(epsilon_total)
+    scale = 1.0 / epsilon_total
+    while 1 / Fraction(scale) > Fraction(epsilon_total):
+        scale = math.nextafter(scale, math.inf)
+    return scale
+
+
+def gaussian_delta(mu: float, epsilon: float) -> float:
+    """δ of a Gaussian mechanism with μ = sensitivity / standard deviation (MATH W3), rounded up."""
+    first = math.exp(special.log_ndtr(mu / 2 - epsilon / mu))
+    second = math.exp(epsilon + special.log_ndtr(-mu / 2 - epsilon / mu))
+    return first * (1.0 + ROUNDING) - second * (1.0 - ROUNDING)
+
+
+def gaussian_epsilon(event: Gaussian, delta: float) -> float:
+    """ε of an answer with Gaussian noise at a given δ, rounded up; ``inf`` if there is none."""
+    if event.scale == 0 or delta <= 0:
+        return math.inf
+    mu = event.sensitivity / event.scale
+    low, high = 0.0, 1.0
+    while gaussian_delta(mu, high) > delta:
+        low, high = high, 2 * high
+    if gaussian_delta(mu, 0.0) <= delta:
+        return 0.0
+    return _bisect(low, high, lambda epsilon: gaussian_delta(mu, epsilon) <= delta)
+
+
+def gaussian_unit_scale(epsilon_total: float, delta: float) -> float:
+    """Standard deviation per unit of sensitivity for a budget, rounded to the safe side (MATH W3).
+
+    Raises:
+        ValueError: the budget is not positive and finite, or δ does not lie between 0 and 1.
+    """
+    _check(epsilon_total)
+    if not 0.0 < delta < 1.0:
+        raise ValueError(f"delta = {delta}: must lie between 0 and 1.")
+
+    def private(scale: float) -> bool:
+        return gaussian_delta(1.0 / scale, epsilon_total) <= delta
+
+    low = high = 1.0
+    while not private(high):
+        low, high = high, 2 * high
+    while private(low):
+        low, high = low / 2, low
+    return _bisect(low, high, private)
+
+
+def _bisect(low: float, high: float, fits: Callable[[float], bool]) -> float:
+    """The smallest number that fits, between one that does not and one that does."""
+    while high - low > 1e-13 * high:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if fits(middle) else (middle, high)
+    return high
+
+
+def _check(epsilon_total: float) -> None:
+    if not 0.0 < epsilon_total < math.inf:
+        raise ValueError(f"epsilon_total = {epsilon_total}: must be positive and finite.")

@@ -1,0 +1,67 @@
+"""Where to truncate: the reported numbers, the paper's, and what the figures show."""
+
+import numpy as np
+import pytest
+
+from abcdp_core import experiments, runner
+from abcdp_core.experiments import truncation_interval as study
+from abcdp_core.online import intervals
+from abcdp_core.results import Result
+
+EXPERIMENT = experiments.load(study.EXPERIMENT)
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return runner.run_to_end(EXPERIMENT, study.PRESETS["y23-intervals"], seed=1)
+
+
+def test_the_preset_finds_the_corrected_widths(result: Result) -> None:
+    main = result.tables["main"]
+    np.testing.assert_allclose(main.b, [0.0706, 0.2234, 0.7281, 1.2244], atol=5e-5)
+    np.testing.assert_allclose(main.a, -main.b)
+    np.testing.assert_allclose(main.paper_b, [0.06, 0.12, 0.54, 0.96])
+    assert (main.paper_information < main.information).all()
+    assert "1.1 %" in result.summary
+
+
+def test_no_interval_of_the_surface_beats_the_best(result: Result) -> None:
+    largest = result.tables["surface"].groupby("epsilon_total").information.max().to_numpy()
+    assert (largest <= result.tables["main"].information.to_numpy()).all()
+    assert (result.tables["surface"].a < result.tables["surface"].b).all()
+
+
+def test_the_paper_is_compared_with_only_where_it_reports() -> None:
+    params = study.Params(epsilon_total=(1.0, 3.0))
+    main = runner.run_to_end(EXPERIMENT, params, seed=1).tables["main"]
+    assert main.paper_b.isna().tolist() == [False, True]
+    other = study.Params(epsilon_total=(1.0,), family="logistic")
+    assert runner.run_to_end(EXPERIMENT, other, seed=1).tables["main"].paper_b.isna().all()
+
+
+def test_the_papers_search_walks_in_its_steps() -> None:
+    params = study.Params(epsilon_total=(5.0,), integration="monte-carlo", draws=50)
+    main = runner.run_to_end(EXPERIMENT, params, seed=1).tables["main"]
+    steps = main.b.iloc[0] / study.PAPER_STEP
+    assert steps == pytest.approx(round(steps))
+    assert 1 <= round(steps) <= study.PAPER_COUNT
+
+
+@pytest.mark.parametrize("score", intervals.SCORES)
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_every_score_can_be_drawn(score: str, symmetric: bool) -> None:
+    params = study.Params(epsilon_total=(2.0,), score=score, symmetric=symmetric)
+    result = runner.run_to_end(EXPERIMENT, params, seed=1)
+    assert set(study.figures(result)) == {"surface", "width"}
+    surface = result.tables["surface"]
+    assert surface.b.max() >= result.tables["main"].b.iloc[0]
+
+
+def test_figures_show_a_share_and_where_it_is_largest(result: Result) -> None:
+    figures = study.figures(result)
+    heat = [trace for trace in figures["surface"].data if trace.type == "heatmap"]
+    assert len(heat) == 4
+    assert all(0.9 < np.nanmax(trace.z) <= 1.0 for trace in heat)
+    best = next(t for t in figures["width"].data if t.name == "best, ε_total = 5")
+    curve = next(t for t in figures["width"].data if t.name == "ε_total = 5")
+    assert best.y[0] >= curve.y.max()
