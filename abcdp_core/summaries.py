@@ -26,6 +26,24 @@ def effective_sample_size(weights: Array) -> float:
     return float(weights.sum() ** 2 / np.sum(weights**2))
 
 
+def autocorrelation_time(chain: Array) -> float:
+    """Integrated autocorrelation time of a chain ``(k,)``: steps per independent one.
+
+    1 + 2 Σ ρ_j up to the first window that is five times as long as the time found in it (Sokal);
+    k for a chain that never moves.
+    """
+    apart = chain - chain.mean()
+    if not apart.any():
+        return float(len(chain))
+    size = 2 ** (2 * len(chain) - 1).bit_length()
+    spectrum = np.abs(np.fft.rfft(apart, size)) ** 2
+    covariance = np.fft.irfft(spectrum, size)[: len(chain)]
+    times = 2.0 * np.cumsum(covariance / covariance[0]) - 1.0
+    enough = np.arange(len(chain)) >= 5.0 * times
+    found = times[np.argmax(enough)] if enough.any() else times[-1]
+    return float(np.clip(found, 1.0, len(chain)))
+
+
 def errors(estimate: Array, truth: Array) -> tuple[float, float]:
     """Mean squared and mean absolute difference over the ``d`` parameters."""
     difference = estimate - truth

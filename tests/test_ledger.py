@@ -367,6 +367,35 @@ def test_at_most_of_an_estimate_needs_its_whole_interval(
     assert outcome(rule, table) == expected
 
 
+# ----------------------------------------------------------------------------------- near
+
+
+def ends(shift: float) -> pd.DataFrame:
+    """Intervals [4, 6] around 5, the last one moved."""
+    table = pd.DataFrame({"t": [8, 9, 10], "left": 4.0, "right": 6.0})
+    table.loc[2, ["left", "right"]] += shift
+    return table
+
+
+NEAR = rules.Near(each=("left", "right"), value=5.0, distance=2.0)
+
+
+@pytest.mark.parametrize(
+    ("shift", "expected"),
+    [(0.0, "holds"), (1.0, "holds"), (-1.5, "fails"), (1.5, "fails"), (math.nan, "fails")],
+)
+def test_near(shift: float, expected: str) -> None:
+    assert outcome(NEAR, ends(shift)) == expected
+
+
+def test_near_reports_the_farthest_and_looks_at_the_rows_asked_for() -> None:
+    verdict = ledger.judge(claim_with(NEAR), {"main": ends(1.5)})
+    assert verdict.values == {"estimate": 2.5, "low": 2.5, "high": 2.5, "limit": 2.0}
+    assert "Of 6 values of left and right 5 lie within 2 of 5" in verdict.statement
+    assert outcome(dataclasses.replace(NEAR, where={"t": [8, 9]}), ends(1.5)) == "holds"
+    assert outcome(dataclasses.replace(NEAR, where={"t": 11}), ends(0.0)) == "not testable here"
+
+
 # ------------------------------------------------------------------------------ power_law
 
 

@@ -17,10 +17,11 @@ from abcdp_core import cache, experiments, registry, runner
 from abcdp_core.experiments import Experiment, mse_curves
 from abcdp_core.parameters import ParameterError
 from abcdp_core.results import Result, Tables
-from tests import toy_experiment
+from tests import toy_chain, toy_experiment
 from tests.toy_experiment import Params, Task
 
 TOY = cast(Experiment, toy_experiment)
+CHAIN = cast(Experiment, toy_chain)
 
 
 def toy_with(**changes: Any) -> Experiment:
@@ -31,6 +32,11 @@ def toy_with(**changes: Any) -> Experiment:
 def last(results: Iterator[Result]) -> Result:
     *_, result = results
     return result
+
+
+def chain_with(work: Callable[[Any], Any]) -> Experiment:
+    """The toy chains with other work."""
+    return cast(Experiment, SimpleNamespace(**vars(toy_chain) | {"work": work}))
 
 
 def assert_same(first: Result, second: Result) -> None:
@@ -45,16 +51,26 @@ def every_result(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "YIELD_EVERY", 0.0)
 
 
-@pytest.fixture
-def plug_in() -> Iterator[Path]:
-    """The toy experiment as a plug-in of this process."""
+def plugged_in(file: Path) -> Iterator[Path]:
+    """A file as a plug-in of this process, for a while."""
     before = list(registry._added)
-    file = Path(toy_experiment.__file__)
     registry.add_file(file)
     yield file
     registry._added[:] = before
-    sys.modules.pop("abcdp_plugin_toy_experiment", None)
+    sys.modules.pop(f"abcdp_plugin_{file.stem}", None)
     registry.scan.cache_clear()
+
+
+@pytest.fixture
+def plug_in() -> Iterator[Path]:
+    """The toy experiment as a plug-in."""
+    yield from plugged_in(Path(toy_experiment.__file__))
+
+
+@pytest.fixture
+def chain_plug_in() -> Iterator[Path]:
+    """The toy chains as a plug-in."""
+    yield from plugged_in(Path(toy_chain.__file__))
 
 
 # ------------------------------------------------------------ partial results
@@ -264,6 +280,134 @@ def test_only_a_store_in_a_cache_makes_room(
     last(runner.run(TOY, Params(size=3), 1, store=runner.Store(tmp_path, keep_all)))
     assert len(list(tmp_path.iterdir())) == left
     assert (tmp_path / "mine.npz").exists() is keep_all
+
+
+# --------------------------------------------------------------------- chains
+
+
+def recording(begun: list[tuple[int, int]]) -> Experiment:
+    """The toy chains; (chain, link) of what was begun goes to a list."""
+
+    def work(task: Any) -> experiments.Link:
+        onward = isinstance(task, toy_chain.Onward)
+        begun.append((task.task.chain, task.done) if onward else (task.chain, 0))
+        return toy_chain.work(task)
+
+    return chain_with(work)
+
+
+@pytest.mark.usefixtures("every_result")
+@pytest.mark.parametrize("workers", [0, 3])
+def test_links_are_counted_and_their_rows_come_as_they_are_done(workers: int) -> None:
+    executor = ThreadPoolExecutor(workers) if workers else None
+    # Three chains of 2, 3 and 4 links.
+    results = list(runner.run(CHAIN, toy_chain.Params(length=2), 7, executor))
+    assert [result.done for result in results] == list(range(1, 10))
+    assert {result.total for result in results} == {9}
+    assert [len(result.tables["main"]) for result in results] == list(range(1, 10))
+    assert [result.is_partial for result in results] == [True] * 8 + [False]
+    ends = [len(result.tables["ends"]) for result in results]
+    assert ends == sorted(ends)
+    assert ends[0] == 0
+    assert ends[-1] == 3
+    for result in results:
+        for _, chain in result.tables["main"].groupby("chain"):
+            assert list(chain.link) == list(range(1, len(chain) + 1))
+
+
+@pytest.fixture(scope="module")
+def chains_alone() -> Result:
+    return runner.run_to_end(CHAIN, toy_chain.Params(), 1)
+
+
+def test_chains_come_to_the_right_sums(chains_alone: Result) -> None:
+    assert list(chains_alone.tables["ends"].total) == [1 + 10, 1 + 15, 1 + 21]
+    assert list(chains_alone.tables["main"].chain) == [0] * 4 + [1] * 5 + [2] * 6
+
+
+@pytest.mark.usefixtures("every_result")
+def test_chains_give_the_same_in_threads_and_in_processes(
+    chains_alone: Result, chain_plug_in: Path
+) -> None:
+    with ThreadPoolExecutor(3) as threads:
+        assert_same(last(runner.run(CHAIN, toy_chain.Params(), 1, threads)), chains_alone)
+    with runner.hired(2) as executor:
+        assert_same(last(runner.run(CHAIN, toy_chain.Params(), 1, executor)), chains_alone)
+        plugin = experiments.load("toy-chain")
+        results = list(runner.run(plugin, plugin.Params(), 1, executor, plugins=[chain_plug_in]))
+    assert [result.done for result in results] == list(range(1, 16))
+    assert_same(results[-1], chains_alone)
+
+
+@pytest.mark.usefixtures("every_result")
+def test_rows_of_chains_are_in_the_order_of_tasks_whatever_finishes_first(
+    chains_alone: Result,
+) -> None:
+    others_are_done = threading.Event()
+
+    def work(task: Any) -> experiments.Link:
+        # The first chain waits after its first link.
+        if isinstance(task, toy_chain.Onward) and task.task.chain == 0:
+            assert others_are_done.wait(60)
+        return toy_chain.work(task)
+
+    results = []
+    with ThreadPoolExecutor(3) as threads:
+        for result in runner.run(chain_with(work), toy_chain.Params(), 1, threads):
+            results.append(result)
+            if set(result.tables["ends"].chain) == {1, 2}:
+                others_are_done.set()
+            assert result.tables["main"].chain.is_monotonic_increasing
+    assert others_are_done.is_set()
+    assert_same(results[-1], chains_alone)
+
+
+@pytest.mark.usefixtures("every_result")
+def test_closing_stops_between_two_links() -> None:
+    begun: list[tuple[int, int]] = []
+    results = runner.run(recording(begun), toy_chain.Params(length=100), 1)
+    next(results)
+    next(results)
+    results.close()
+    assert begun == [(0, 0), (0, 1)]
+
+
+@pytest.mark.usefixtures("every_result")
+def test_closing_stops_chains_in_threads() -> None:
+    begun: list[tuple[int, int]] = []
+    with ThreadPoolExecutor(2) as threads:
+        params = toy_chain.Params(size=2, length=100, pause=0.02)
+        results = runner.run(recording(begun), params, 1, threads)
+        assert next(results).done == 1
+        results.close()
+    assert len(begun) <= 1 + runner.IN_FLIGHT_PER_WORKER * 2
+
+
+@pytest.mark.usefixtures("every_result")
+@pytest.mark.parametrize("keep_all", [False, True])
+def test_a_stopped_chain_starts_again_and_a_finished_one_is_kept(
+    keep_all: bool, tmp_path: Path, chains_alone: Result
+) -> None:
+    store = runner.Store(tmp_path / "store", keep_all)
+    begun: list[tuple[int, int]] = []
+    results = runner.run(recording(begun), toy_chain.Params(), 1, store=store)
+    # The first chain has 4 links; two more are of the second.
+    assert [next(results).done for _ in range(6)] == [1, 2, 3, 4, 5, 6]
+    results.close()
+    assert len(list(store.folder.glob("task-*.npz"))) == 1
+
+    begun.clear()
+    resumed = list(runner.run(recording(begun), toy_chain.Params(), 1, store=store))
+    assert begun == [(1, link) for link in range(5)] + [(2, link) for link in range(6)]
+    assert [result.done for result in resumed] == list(range(4, 16))
+    assert_same(resumed[-1], chains_alone)
+
+    begun.clear()
+    with ThreadPoolExecutor(2) as threads:
+        again = last(runner.run(recording(begun), toy_chain.Params(), 1, threads, store))
+    assert begun == []
+    assert again.done == again.total == 15
+    assert_same(again, chains_alone)
 
 
 # ------------------------------------------------------------------ executors

@@ -10,6 +10,7 @@ from tests.statistics import (
     assert_distribution,
     assert_frequencies,
     assert_mean,
+    assert_mean_of_repeats,
     assert_same_distribution,
     miss_probability,
     rejects,
@@ -76,3 +77,24 @@ def test_means_are_told_apart_where_they_should_be() -> None:
     assert rejects(assert_mean, sample, 0.54, 0.0, 1.0)
     with pytest.raises(ValueError, match="not in the stated range"):
         assert_mean(sample, 0.5, 0.2, 1.0)
+
+
+def test_means_of_repeats_are_told_apart_where_they_should_be() -> None:
+    expected, bias = np.array([1.0, -2.0]), np.array([0.05, 0.0])
+    values = expected + np.random.default_rng(1).standard_normal((24, 2))
+    assert_mean_of_repeats(values, expected, bias)
+    for wrong in ([3.0, 0.0], [0.0, 3.0]):
+        assert rejects(assert_mean_of_repeats, values + wrong, expected, bias)
+        assert_mean_of_repeats(values + wrong, expected, np.array([5.0, 5.0]))
+
+
+def test_means_of_repeats_fail_no_more_often_than_asked() -> None:
+    # A false alarm that can be seen: 5 %, for normal estimates that have nothing to do with another.
+    rng, zeros = np.random.default_rng(3), np.zeros(3)
+    fails = sum(
+        rejects(assert_mean_of_repeats, rng.standard_normal((5, 3)), zeros, zeros, 0.05)
+        for _ in range(500)
+    )
+    # Three independent checks at a third each: 1 − (1 − 0.05/3)³.
+    share = 1.0 - (1.0 - 0.05 / 3.0) ** 3
+    assert_frequencies(np.array([fails, 500 - fails]), np.array([share, 1.0 - share]))

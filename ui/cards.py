@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from abcdp_core import experiments, ledger, privacy
 from abcdp_core.experiments import mse_curves
 from abcdp_core.parameters import Params
-from abcdp_core.privacy import SparseVector
+from abcdp_core.privacy import Gaussian, Laplace, SparseVector
 from abcdp_core.results import Result
 from ui import charts, controls, knobs, lessons, words
 
@@ -48,6 +50,18 @@ def heading(text: str, lead: str = "") -> None:
     st.header(text)
     if lead:
         st.markdown(lead)
+
+
+def row() -> DeltaGenerator:
+    """What stands in it stands side by side where there is room."""
+    return st.container(horizontal=True, gap="large", vertical_alignment="top")
+
+
+@contextlib.contextmanager
+def folded(label: str, key: str) -> Iterator[bool]:
+    """A part that few need; says whether it is unfolded, so that it costs nothing until then."""
+    with st.expander(label, key=key, on_change="rerun") as part:
+        yield bool(part.open)
 
 
 def note(text: str) -> None:
@@ -135,6 +149,8 @@ def privacy_label(result: Result) -> None:
         st.markdown(f"**Privacy label.** {result.privacy}")
         if isinstance(result.event, SparseVector) and not _is_script(result):
             st.markdown(_facts(result, result.event))
+        if isinstance(result.event, Laplace | Gaussian):
+            st.markdown(_facts_of_answers(result, result.event))
         st.markdown(STAMP)
 
 
@@ -156,13 +172,37 @@ def _facts(result: Result, event: SparseVector) -> str:
     )
 
 
+def _facts_of_answers(result: Result, event: Laplace | Gaussian) -> str:
+    delta = float(getattr(result.params, "delta", 0.0))
+    cost = privacy.cost(event, delta)
+    kind = "pure, δ = 0" if cost.delta == 0 else f"approximate, δ = {cost.delta:g}"
+    noise = "Laplace, scale" if isinstance(event, Laplace) else "Gaussian, standard deviation"
+    return (
+        f"- Guarantee: ε_total = {cost.epsilon:.4g} per person and per answer, {kind}. Neighbours: "
+        f"one person's value replaced by any other.\n"
+        f"- Noise: {noise} {event.scale:.3g} times the width of the interval that the person is "
+        f"asked in.\n"
+        f"- Public: prior, family of the values, the rule that chooses intervals, all answers. An "
+        f"interval follows from earlier answers only. Who answers twice spends ε_total twice."
+    )
+
+
 # --------------------------------------------------------------------------------------- presets
 
 
 def presets(experiment: str) -> None:
-    """The chooser of a paper's settings, with what the paper claims."""
-    with st.container(width=420):
+    """The chooser of a paper's settings."""
+    with st.container(width=PRESETS_WIDTH):
         controls.widget("preset")
+    preset_note(experiment)
+
+
+PRESETS_WIDTH = 420
+"""Pixels."""
+
+
+def preset_note(experiment: str) -> None:
+    """That a preset is in force, where one is."""
     if controls.preset(experiment) is not None:
         st.info(
             "The knobs that the preset sets are disabled. "

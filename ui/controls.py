@@ -7,7 +7,7 @@ keeps the two the same and carries the values from page to page. This module onl
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import streamlit as st
@@ -38,9 +38,14 @@ class PageSetting:
     own: tuple[str, ...] = ()
     reasons: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
+    @property
+    def every(self) -> tuple[str, ...]:
+        """All its experiments, the main one first."""
+        return (self.experiment, *self.experiments)
+
     def unused(self) -> dict[str, str]:
         """Shared knob -> why it is disabled."""
-        used = knobs.used_by((self.experiment, *self.experiments))
+        used = knobs.used_by(self.every)
         return {
             name: self.reasons.get(name, "Not used on this page.")
             for name in SHARED
@@ -60,13 +65,11 @@ def begin(page: PageSetting, known: Iterable[str]) -> None:
         return
     st.session_state[LINK_READ] = True
     asked = st.query_params.to_dict()
-    reading = link.read(asked, {key: knobs.find(key, page.experiment) for key in known})
+    reading = link.read(asked, {key: knobs.find(key, page.every) for key in known})
     st.session_state[NOTICES] = reading.notices
     for key in reading.query.keys() - {*SHARED, *page.own, "preset"}:
         # For another page: Streamlit would lose it on the way there.
-        st.session_state[key] = knobs.find(key, page.experiment).parameter.parse(
-            key, reading.query[key]
-        )
+        st.session_state[key] = knobs.find(key, page.every).parameter.parse(key, reading.query[key])
     if reading.query != asked:
         st.query_params.from_dict(reading.query)
         st.rerun()
@@ -85,7 +88,7 @@ def notices() -> None:
 
 def current(key: str) -> Scalar:
     """The value in force: the widget's, else the link's, else the default."""
-    knob = knobs.find(key, _page().experiment)
+    knob = knobs.find(key, _page().every)
     value = st.session_state.get(key)
     if value is None and key in st.query_params:
         try:
@@ -121,10 +124,10 @@ def sidebar(version: str) -> None:
 
 def _set_by_preset(page: PageSetting) -> dict[str, str]:
     """Shared knob -> the values that the preset gives it instead."""
-    chosen = preset(page.experiment)
-    if chosen is None:
+    chosen = [params for name in page.every if (params := preset(name)) is not None]
+    if not chosen:
         return {}
-    values = chosen.to_text()
+    values = chosen[0].to_text()
     values.pop("noise_draw", None)
     return {
         name: f"The preset sets {values[name].replace(',', ', ')}."
@@ -157,7 +160,7 @@ def _full_link(page: PageSetting) -> None:
     with st.popover(label, width="stretch", key="full-link", on_change="rerun") as popover:
         if not popover.open:
             return
-        keys = [*SHARED, *page.own, *(["preset"] if _has_presets(page.experiment) else [])]
+        keys = [*SHARED, *page.own, *(["preset"] if _has_presets(page) else [])]
         values = {key: current(key) for key in keys}
         st.write("Every value, the seed and the page. The icon at the right copies it.")
         st.code(link.address(st.context.url or "", values), language=None, wrap_lines=True)
@@ -166,21 +169,28 @@ def _full_link(page: PageSetting) -> None:
 # --------------------------------------------------------------------------------------- widgets
 
 
-def widget(key: str, reason: str = "", caption: str = "") -> None:
+def widget(
+    key: str,
+    reason: str = "",
+    caption: str = "",
+    on_change: Callable[[], None] | None = None,
+) -> None:
     """One knob as the widget that fits its kind.
 
     Args:
         key: its name in the link.
         reason: why it cannot be moved here; it can if this is empty.
         caption: a few words under it.
+        on_change: called when a person has changed it.
     """
-    knob = knobs.find(key, _page().experiment)
+    knob = knobs.find(key, _page().every)
     shared: dict[str, Any] = {
         "label": knob.parameter.label,
         "key": key,
         "help": knob.parameter.help or None,
         "disabled": bool(reason),
         "bind": "query-params",
+        "on_change": on_change,
     }
     if knob.parameter.kind == "switch":
         st.toggle(value=bool(knob.default), **shared)
@@ -208,9 +218,34 @@ def own(*keys: str) -> None:
     """The page's own knobs, side by side where there is room."""
     with st.container(horizontal=True, gap="large", vertical_alignment="top"):
         for key in keys:
-            slider = knobs.find(key, _page().experiment).parameter.kind in ("real", "integer")
+            slider = knobs.find(key, _page().every).parameter.kind in ("real", "integer")
             with st.container(width=SLIDER_WIDTH if slider else "content", gap=None):
                 widget(key)
+
+
+def more(*keys: str) -> None:
+    """The page's own knobs that few need, folded."""
+    with st.expander("More settings"):
+        own(*keys)
+
+
+def view(key: str, experiment_of: Mapping[str, str]) -> str:
+    """The chooser of what a page shows; a preset brings its own view with it.
+
+    Args:
+        key: of the chooser.
+        experiment_of: view -> the experiment whose presets belong to it.
+    """
+    owners = [view for view, name in experiment_of.items() if preset(name) is not None]
+    if owners and owners[0] != current(key):
+        st.session_state[key] = owners[0]
+    with st.container(width="content"):
+        widget(key, on_change=_own_settings)
+    return str(current(key))
+
+
+def _own_settings() -> None:
+    st.session_state["preset"] = knobs.NO_PRESET
 
 
 SLIDER_WIDTH = 270
@@ -228,7 +263,7 @@ def preset(experiment: str) -> Params | None:
 
 def has_preset() -> bool:
     """Whether a preset is in force on this page."""
-    return preset(_page().experiment) is not None
+    return any(preset(name) is not None for name in _page().every)
 
 
 def script_sensitivity() -> dict[str, Any]:
@@ -246,13 +281,18 @@ LINES: dict[str, tuple[float, ...]] = {
 def error_lines() -> dict[str, Any]:
     """Lists for the study of errors: the lines' values and budgets, each with the sidebar's."""
     chosen = "c" if current("mse-curves.lines") == "c" else "epsilon_abc"
-    budgets = experiments.load("mse-curves").Params().epsilon_total  # type: ignore[attr-defined]
     pool_size = int(current("pool_size"))
     fitting = [value for value in LINES[chosen] if chosen != "c" or value <= pool_size]
     return {
         chosen: tuple(sorted({*fitting, current(chosen)})),
-        "epsilon_total": tuple(sorted({*budgets, current("epsilon_total")})),
+        "epsilon_total": budgets("mse-curves"),
     }
+
+
+def budgets(experiment: str) -> tuple[float, ...]:
+    """A study's own privacy budgets and the sidebar's."""
+    own = experiments.load(experiment).Params().epsilon_total  # type: ignore[attr-defined]
+    return tuple(sorted({*own, float(current("epsilon_total"))}))
 
 
 def sizes() -> tuple[int, ...]:
@@ -266,8 +306,8 @@ def error_metric() -> str:
     return "mae" if current("mse-curves.metric") == "absolute" else "mse"
 
 
-def _has_presets(experiment: str) -> bool:
-    return bool(experiments.load(experiment).PRESETS)
+def _has_presets(page: PageSetting) -> bool:
+    return any(experiments.load(name).PRESETS for name in page.every)
 
 
 def ask(experiment: str, **fixed: Any) -> tuple[Params, int]:

@@ -62,6 +62,15 @@ SCREEN = {
         ),
         "one release",
     ),
+    "adaptive-truncation.view": Knob(
+        Parameter(
+            kind="choice",
+            label="Show",
+            help="One stream of people, where the best interval comes from, or many repeats.",
+            options=("live", "best interval", "repeats"),
+        ),
+        "live",
+    ),
     "mse-curves.lines": Knob(
         Parameter(
             kind="choice",
@@ -101,12 +110,12 @@ SCREEN = {
 }
 
 
-def find(key: str, experiment: str = REFERENCE) -> Knob:
+def find(key: str, page: tuple[str, ...] = (REFERENCE,)) -> Knob:
     """The knob of a link key.
 
     Args:
         key: e.g. ``epsilon_total`` or ``mse-curves.runs``.
-        experiment: the page's own, whose presets ``preset`` chooses from.
+        page: the page's experiments, whose presets ``preset`` chooses from.
 
     Raises:
         KeyError: there is none.
@@ -114,18 +123,19 @@ def find(key: str, experiment: str = REFERENCE) -> Knob:
     if key in SCREEN:
         return SCREEN[key]
     if key == "preset":
-        return Knob(_presets(experiment), NO_PRESET)
+        return Knob(_presets(page), NO_PRESET)
     owner, _, name = key.rpartition(".")
     return _of_experiment(owner or REFERENCE, name)
 
 
 @functools.cache
-def _presets(experiment: str) -> Parameter:
+def _presets(names: tuple[str, ...]) -> Parameter:
+    known = [preset for name in names for preset in experiments.load(name).PRESETS]
     return Parameter(
         kind="choice",
         label="Settings",
         help="A preset sets the exact values of a figure in a paper.",
-        options=(NO_PRESET, *experiments.load(experiment).PRESETS),
+        options=(NO_PRESET, *known),
     )
 
 

@@ -79,6 +79,29 @@ TABLE = (
             own=("posterior.view", "figures.format"),
         ),
     ),
+    Page(
+        "adaptive_truncation",
+        "Adaptive truncation",
+        "People asked one after the other, each where the answer tells most.",
+        PageSetting(
+            "adaptive-truncation",
+            ("truncation-interval", "estimation-accuracy"),
+            own=(
+                "adaptive-truncation.view",
+                "adaptive-truncation.sampler",
+                "adaptive-truncation.particles",
+                "adaptive-truncation.score",
+                "adaptive-truncation.weight",
+                "adaptive-truncation.symmetric",
+                "adaptive-truncation.fixed_width",
+                "truncation-interval.family",
+                "truncation-interval.score",
+                "truncation-interval.symmetric",
+                "estimation-accuracy.runs",
+                "figures.format",
+            ),
+        ),
+    ),
 )
 
 

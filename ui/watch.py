@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -47,7 +47,7 @@ _drawing = threading.Lock()
 
 def result(experiment: str, params: Params, seed: int) -> Result:
     """The complete result of a quick study; the page ends here with a progress bar until then."""
-    job = _job_of(Request(experiment, params, seed))
+    job = _job_of(Request(experiment, params, seed), experiment)
     job.ended.wait(PATIENCE)
     if job.state != "done" or job.result is None:
         _wait_for(job)
@@ -87,31 +87,53 @@ def growing(experiment: str, params: Params, seed: int, draw: Callable[[Result],
         seed: root seed.
         draw: shows a result; called again whenever there may be a larger one.
     """
-    job = _job_of(Request(experiment, params, seed), long=True)
-    polling = job.active and not _declined(job.request)
+    requests = {experiment: Request(experiment, params, seed)}
+    jobs_of = growing_together(requests, lambda found, _: draw(found[experiment]))
+    return jobs_of[experiment]
+
+
+Draw = Callable[[Mapping[str, Result], bool], None]
+
+
+def growing_together(requests: Mapping[str, Request], draw: Draw) -> dict[str, Job]:
+    """Several studies that grow side by side, with one line of progress and one Cancel.
+
+    Args:
+        requests: name -> what is asked for; a name's former request is let go.
+        draw: shows the results there are, by name, and is told whether more is to come; called
+            again whenever there may be larger ones.
+    """
+    together = {name: _job_of(request, name, long=True) for name, request in requests.items()}
+    group = list(together.values())
+    polling = _any_going(group)
 
     @st.fragment(run_every=POLL if polling else None)
     def panel() -> None:
-        going = job.active and not _declined(job.request)
+        going = _any_going(group)
         if going:
-            job.watch(jobs.who())
+            for job in group:
+                job.watch(jobs.who())
         elif polling:
             st.rerun()
-        _status(job, going)
-        _draw(job, draw)
+        _status(group, going)
+        _draw(together, going, draw)
 
     panel()
-    return job
+    return together
 
 
-def _job_of(request: Request, *, long: bool = False) -> Job:
-    """This session's job for a request; a former one of the same study is let go."""
+def _any_going(group: Sequence[Job]) -> bool:
+    return any(job.active and not _declined(job.request) for job in group)
+
+
+def _job_of(request: Request, name: str, *, long: bool = False) -> Job:
+    """This session's job for a request; the former one of the same name is let go."""
     service, who = jobs.service(), jobs.who()
     former: dict[str, Request] = st.session_state.setdefault("_watched", {})
-    before = former.get(request.experiment)
-    if before is not None and before != request and (job := service.find(before)):
+    before = former.get(name)
+    former[name] = request
+    if before is not None and before not in former.values() and (job := service.find(before)):
         job.leave(who)
-    former[request.experiment] = request
     if _declined(request) and (job := service.find(request)):
         return job
     return service.submit(request, who, long=long)
@@ -121,43 +143,46 @@ def _declined(request: Request) -> bool:
     return request in st.session_state.get(DECLINED, set())
 
 
-def _cancel(job: Job) -> None:
-    st.session_state.setdefault(DECLINED, set()).add(job.request)
-    job.leave(jobs.who())
+def _cancel(group: Sequence[Job]) -> None:
+    for job in group:
+        st.session_state.setdefault(DECLINED, set()).add(job.request)
+        job.leave(jobs.who())
 
 
-def _resume(job: Job) -> None:
-    st.session_state[DECLINED].discard(job.request)
+def _resume(group: Sequence[Job]) -> None:
+    for job in group:
+        st.session_state[DECLINED].discard(job.request)
 
 
-def _status(job: Job, going: bool) -> None:
+def _status(group: Sequence[Job], going: bool) -> None:
     """One line: how far it is, how long it takes, and the button that stops or continues it."""
-    if job.state == "failed":
-        st.error(job.error)
+    if errors := [job.error for job in group if job.state == "failed"]:
+        st.error(errors[0])
         return
-    found = job.result
-    if not going and (found is None or not found.is_partial):
+    found = [job.result for job in group]
+    if not going and not any(result is None or result.is_partial for result in found):
         return
-    share = found.done / found.total if found else 0.0
+    shares = [result.done / result.total if result else 0.0 for result in found]
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.progress(share, _words(job, going))
+        st.progress(sum(shares) / len(shares), _words(group, going))
         if going and st.button("Cancel", key="cancel"):
-            _cancel(job)
+            _cancel(group)
             st.rerun()
         if not going and st.button("Continue", key="continue"):
-            _resume(job)
+            _resume(group)
             st.rerun()
 
 
-def _words(job: Job, going: bool) -> str:
-    found = job.result
-    done = f"{found.done} of {found.total} parts done" if found else "starting"
+def _words(group: Sequence[Job], going: bool) -> str:
+    found = [job.result for job in group if job.result]
+    counts = sum(result.done for result in found), sum(result.total for result in found)
+    done = f"{counts[0]} of {counts[1]} parts done" if found else "starting"
     if not going:
         return f"Stopped: {done}. What is done is shown below."
-    if job.state == "waiting":
+    if all(job.state == "waiting" for job in group):
         return "Waiting in line behind other work"
-    left = job.seconds_left()
-    return f"{done}, {_duration(left)} left" if left is not None else done
+    left = [seconds for job in group if (seconds := job.seconds_left()) is not None]
+    return f"{done}, {_duration(max(left))} left" if left else done
 
 
 def _duration(seconds: float) -> str:
@@ -166,14 +191,15 @@ def _duration(seconds: float) -> str:
     return f"about {seconds / 60:.0f} min"
 
 
-def _draw(job: Job, draw: Callable[[Result], None]) -> None:
-    """The job's result; until there is one, the former of the same study, marked stale."""
+def _draw(together: Mapping[str, Job], going: bool, draw: Draw) -> None:
+    """The jobs' results; until there are any, the former of the same names, marked stale."""
     shown: dict[str, Result] = st.session_state.setdefault(SHOWN, {})
-    if job.result is not None:
-        shown[job.request.experiment] = job.result
-        draw(job.result)
-    elif (former := shown.get(job.request.experiment)) is not None:
+    found = {name: job.result for name, job in together.items() if job.result is not None}
+    if found:
+        shown.update(found)
+        draw(found, going)
+    elif former := {name: shown[name] for name in together if name in shown}:
         st.warning("Stale: this is for the former settings. The new ones are being computed.")
-        draw(former)
+        draw(former, False)
     else:
         st.skeleton(height=440)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from abcdp_core.experiments import mse_curves
+from abcdp_core.experiments import estimation_accuracy, mse_curves
 from abcdp_core.results import Result
 
 
@@ -18,6 +18,37 @@ def flips(result: Result) -> str:
         f"{int((non_private & ~private).sum()):,} only by the non-private one, "
         f"{int((~private & ~non_private).sum()):,} by neither."
     )
+
+
+def ways(result: Result) -> str:
+    """What an answer tells about σ, by the way of asking, at the smallest budget shown."""
+    table = result.tables["ways"]
+    budget = table.epsilon_total.min()
+    part = table[table.epsilon_total == budget]
+    each = "; ".join(
+        f"{row.way} {row.information_mu:.2g} and {row.information_sigma:.2g}"
+        for row in part.itertuples()
+    )
+    return f"Information per person about μ and about log σ at ε_total = {budget:g}: {each}."
+
+
+def repeats(result: Result, name: str) -> str:
+    """Mean error of ``mu`` or ``sigma`` of each method at the smallest and the largest budget."""
+    main = result.tables["main"]
+    if main.empty:
+        return result.summary
+    table = estimation_accuracy.error_statistics(main, name)
+    ends = sorted({table.epsilon_total.min(), table.epsilon_total.max()})
+    parts = []
+    for budget in ends:
+        each = "; ".join(
+            f"{row.sampler} {row.interval} {row.mean:.2g}"
+            + (f" ({row.low:.2g} to {row.high:.2g})" if math.isfinite(row.low) else "")
+            for row in table[table.epsilon_total == budget].itertuples()
+        )
+        parts.append(f"at ε_total = {budget:g}: {each}")
+    symbol = {"mu": "μ", "sigma": "σ"}[name]
+    return f"Mean absolute error of {symbol} (95 % interval) {', '.join(parts)}."
 
 
 def outcomes(result: Result) -> str:

@@ -183,7 +183,7 @@ def figures(result: Result) -> dict[str, go.Figure]:
 
 def _title(params: Params) -> str:
     return (
-        f"{params.interval.capitalize()} interval, ε_total = {params.epsilon_total:g} per person, "
+        f"{params.interval} interval, ε_total = {params.epsilon_total:g} per person, "
         f"N = {params.n:,}, {params.sampler}"
     )
 
@@ -193,7 +193,7 @@ def _stream_figure(result: Result) -> go.Figure:
     main = _thinned(result.tables["main"])
     style = _RUN[params.interval]
     figure = fig.rows(
-        ["μ and answers", "σ"], f"What is learnt: {_title(params)}", "people asked", 280
+        ["μ and answers", "σ"], f"What is learnt, {_title(params)}", "people asked", 280
     )
     t = main.t.to_numpy(float)
     asked = fig.band(t, main.left.to_numpy(), main.right.to_numpy(), _ANSWER)
@@ -216,7 +216,7 @@ def _stream_figure(result: Result) -> go.Figure:
     figure.update_xaxes(range=[0, params.n])
     # Fixed around the truth, so that a knob moves the curves and not the axis.
     figure.update_layout(
-        yaxis={"range": [params.mu - 8 * params.sigma, params.mu + 8 * params.sigma]},
+        yaxis={"range": [params.mu - 5 * params.sigma, params.mu + 5 * params.sigma]},
         yaxis2={"range": [0, 3 * params.sigma]},
     )
     return figure
@@ -235,7 +235,7 @@ def _particles_figure(result: Result) -> go.Figure:
     chosen = times[np.unique(np.geomspace(1, len(times), MOMENTS).round().astype(int)) - 1]
     figure = fig.panels(
         [f"{t:,} people" for t in chosen],
-        f"Particles: {_title(params)}",
+        f"Particles, {_title(params)}",
         "μ",
         "σ",
         rows=2 if len(chosen) > 3 else 1,
@@ -250,7 +250,7 @@ def _particles_figure(result: Result) -> go.Figure:
         truth = fig.points(np.array([params.mu]), np.array([params.sigma]), fig.TRUTH)
         truth.update(marker={"size": 11}, showlegend=index == 0, **fig.panel(index))
         figure.add_traces([trace, truth])
-    reach = 4 * params.sigma
+    reach = 2.5 * params.sigma
     figure.update_xaxes(range=[params.mu - reach, params.mu + reach])
     figure.update_yaxes(range=[0, 3 * params.sigma])
     return figure

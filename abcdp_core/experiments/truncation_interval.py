@@ -59,6 +59,7 @@ COLUMNS = {
         "paper_a", "paper_b", "paper_information",
     ),
     "surface": ("epsilon_total", "a", "b", "information"),
+    "ways": ("epsilon_total", "way", "a", "b", "information_mu", "information_sigma"),
 }  # fmt: skip
 
 FAMILY = Parameter(
@@ -81,6 +82,9 @@ DRAWS = Parameter(
     high=1000,
     steps=(10, 20, 50, 100, 200, 500, 1000),
 )
+
+FIXED_HALF_WIDTH = 10.0
+"""Of the fixed interval that the paper compares with, in σ."""
 
 PAPER_STEP, PAPER_COUNT = 0.06, 51
 """The half-widths that the paper's script searches: multiples of 0.06."""
@@ -125,7 +129,8 @@ def work(task: experiments.Whole[Params]) -> Tables:
         a, b, value = _searched(params, epsilon_total, task.seed)
     row = (epsilon_total, params.family, params.score, a, b, value)
     main = pd.DataFrame([(*row, *_paper(params, epsilon_total))], columns=list(COLUMNS["main"]))
-    return {"main": main, "surface": _surface(params, epsilon_total, max(-a, b))}
+    surface = _surface(params, epsilon_total, max(-a, b))
+    return {"main": main, "surface": surface, "ways": _ways(params, epsilon_total)}
 
 
 def unit_scale(params: Params, epsilon_total: float) -> float:
@@ -194,6 +199,27 @@ def _surface(params: Params, epsilon_total: float, farthest: float) -> pd.DataFr
     return table[list(COLUMNS["surface"])]
 
 
+def _ways(params: Params, epsilon_total: float) -> pd.DataFrame:
+    """What one answer tells about μ and about log σ, by the way of asking."""
+    scale = unit_scale(params, epsilon_total)
+    found = {
+        f"best for {score}": intervals.best(
+            scale, params.noise, params.family, score, symmetric=score == "mu"
+        )
+        for score in ("mu", "trace", "sigma")
+    }
+    half = FIXED_HALF_WIDTH
+    fixed = information.NOISES[params.noise].information(
+        FAMILIES[params.family], np.array(-half), np.array(half), scale
+    )
+    rows = [
+        (epsilon_total, way, best.a, best.b, best.information[0, 0], best.information[1, 1])
+        for way, best in found.items()
+    ]
+    rows.append((epsilon_total, "fixed, μ ± 10σ", -half, half, fixed[0, 0], fixed[1, 1]))
+    return pd.DataFrame(rows, columns=list(COLUMNS["ways"]))
+
+
 def collect(params: Params, rows: Tables) -> Result:
     """The result so far."""
     main = rows["main"]
@@ -228,8 +254,12 @@ def _cost(params: Params, main: pd.DataFrame) -> str:
 
 
 def figures(result: Result) -> dict[str, go.Figure]:
-    """The score of all intervals, and of symmetric ones against their half-width."""
-    return {"surface": _surface_figure(result), "width": _width_figure(result)}
+    """The score of all intervals, of symmetric ones by half-width, and what each way tells."""
+    return {
+        "surface": _surface_figure(result),
+        "width": _width_figure(result),
+        "ways": _ways_figure(result),
+    }
 
 
 _BEST = fig.Style("best", fig.VERMILLION, marker="diamond")
@@ -252,7 +282,7 @@ def _surface_figure(result: Result) -> go.Figure:
         "a, in units of σ",
         "b, in units of σ",
         rows,
-        height=440 if rows == 1 else 720,
+        height=520 if rows == 1 else 760,
     )
     surfaces = dict(list(result.tables["surface"].groupby("epsilon_total")))
     for index, row in enumerate(main.to_dict("records")):
@@ -328,3 +358,32 @@ def _width_figure(result: Result) -> go.Figure:
     )
     figure.update_xaxes(**fig.logarithmic(low, high))
     return figure
+
+
+def _ways_figure(result: Result) -> go.Figure:
+    params, ways = cast(Params, result.params), result.tables["ways"]
+    budgets = [f"ε_total = {value:g}" for value in ways.epsilon_total.unique()[:4]]
+    figure = fig.panels(
+        budgets,
+        f"What one answer tells about μ and about log σ: {params.family} values, "
+        f"{params.noise} noise",
+        "",
+        "information per person",
+    )
+    styles = fig.Style("about μ", fig.BLUE), fig.Style("about log σ", fig.VERMILLION)
+    groups = list(ways.groupby("epsilon_total", sort=False))[:4]
+    for index, (_, part) in enumerate(groups):
+        for style, name in zip(styles, ("mu", "sigma"), strict=True):
+            bar = go.Bar(
+                x=part.way.to_numpy(),
+                y=part[f"information_{name}"].to_numpy(),
+                name=style.name,
+                showlegend=index == 0,
+                marker={"color": style.color, "pattern": {"shape": "/" if name == "sigma" else ""}},
+                hovertemplate="%{x}: %{y:.3g}<extra>" + style.name + "</extra>",
+                **fig.panel(index),
+            )
+            figure.add_trace(bar)
+    lowest = float(ways[["information_mu", "information_sigma"]].min().min())
+    figure.update_yaxes(type="log", range=[np.floor(np.log10(max(lowest, 1e-9))), 0.5], dtick=1)
+    return figure.update_layout(barmode="group")

@@ -502,6 +502,35 @@ class AtMost(Rule):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Near(Rule):
+    """In every row some columns lie within a distance of a value.
+
+    For what a single run shows, where there is no interval. A missing value is far away.
+
+    Attributes:
+        each: the columns.
+        value: what they are to be near.
+        distance: how far away is still near, in the columns' unit.
+    """
+
+    each: Columns
+    value: float
+    distance: float
+
+    def judge(self, table: pd.DataFrame) -> Finding:
+        """Near in every row."""
+        rows = _select(table, self.where)[list(self.each)].to_numpy(float)
+        away = np.where(np.isnan(rows), np.inf, np.abs(rows - self.value))
+        near, farthest = int((away <= self.distance).sum()), float(away.max())
+        statement = (
+            f"Of {away.size:,} values of {' and '.join(self.each)} {near:,} lie within "
+            f"{self.distance:.4g} of {self.value:g}; the farthest is {farthest:.4g} away."
+        )
+        outcome: Outcome = "holds" if near == away.size else "fails"
+        return Finding(outcome, statement, farthest, farthest, farthest, self.distance)
+
+
+@dataclass(frozen=True, kw_only=True)
 class PowerLaw(Rule):
     """In every row a column is a factor times powers of other columns, up to rounding.
 
@@ -624,6 +653,7 @@ RULES: dict[str, type[Rule]] = {
     "decreases_everywhere": DecreasesEverywhere,
     "increases_everywhere": IncreasesEverywhere,
     "at_most": AtMost,
+    "near": Near,
     "power_law": PowerLaw,
     "agrees": Agrees,
     "differs": Differs,

@@ -22,8 +22,8 @@ $[l_t, r_t]$, which may therefore depend on all earlier responses. The data that
     parameters   what a person can set about a stream
 
 A step is a pure function ``(rng, state, response) -> (state, info)``. Particles are ``(N, 2)``
-arrays of $(\mu, \log\sigma)$ with weights ``(N,)`` that sum to 1. Scales are Laplace scales $s$ (standard
-deviation $\sqrt{2}\,s$) or Gaussian standard deviations, never one for the other: the published
-script passes a scale to a generator that takes a standard deviation, so its runs cost $\sqrt{2}$
-times the budget they state (A11).
+arrays of $(\mu, \log\sigma)$ with weights ``(N,)`` that sum to 1. Scales are Laplace scales $s$
+(standard deviation $\sqrt{2}\,s$) or Gaussian standard deviations, never one for the other: the
+published script passes a scale to a generator that takes a standard deviation, so its runs cost
+$\sqrt{2}$ times the budget they state (A11).
 """

@@ -9,6 +9,7 @@ and every response is evaluated again there, so early coarseness leaves no trace
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -55,12 +56,12 @@ class State:
     log_posterior: Array
     history: History
 
-    @property
+    @functools.cached_property
     def theta(self) -> Array:
         """The grid's points ``(M * K, 2)``."""
         return _points(self.mu, self.log_sigma)
 
-    @property
+    @functools.cached_property
     def weights(self) -> Array:
         """Weights ``(M * K,)`` that sum to 1."""
         return normalised(self.log_posterior)

@@ -10,6 +10,7 @@ are moved for each person (MATH A13), which makes it O(N n).
 
 from __future__ import annotations
 
+import functools
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -47,7 +48,7 @@ class State:
     values: Array
     history: History
 
-    @property
+    @functools.cached_property
     def weights(self) -> Array:
         """Weights ``(N,)`` that sum to 1."""
         return normalised(self.log_weights)

@@ -112,8 +112,8 @@ DELTA = Parameter(
 START = Parameter(
     kind="choice",
     label="Start",
-    help="prior: particles and first interval from the prior. paper: the first person is asked "
-    "near 0 and every particle begins at the first answer.",
+    help="prior: particles and first interval from the prior. paper, for smc-latent: the first "
+    "person is asked near 0 and every particle begins at the first answer.",
     options=("prior", "paper"),
 )
 REFRESH = Parameter(
@@ -210,15 +210,15 @@ class StreamParams(Params):
         )
 
     def check_sampler(self, sampler: str) -> None:
-        """Refuse what the paper's sampler cannot hold, or the grid cannot start from.
+        """Refuse what the paper's sampler cannot hold.
 
         Raises:
-            ParameterError: n * particles is too large, or the start does not fit the sampler.
+            ParameterError: n * particles is too large.
         """
         if sampler == "smc-latent" and self.n * self.particles > VALUES_LIMIT:
             raise ParameterError(
                 f"n * particles = {self.n * self.particles:,}: must be at most {VALUES_LIMIT:,} "
-                f"for smc-latent, which keeps every person's value in every particle."
+                "for smc-latent, which keeps every person's value in every particle."
             )
 
     def people(self, seed: int, run: int) -> tuple[Array, Array]:
@@ -265,7 +265,7 @@ class StreamParams(Params):
             self.interval_of(interval, unit_scale),
             self.family(),
             unit_scale,
-            paper_start=self.start == "paper" and sampler != "grid",
+            paper_start=self.start == "paper" and sampler == "smc-latent",
             seed=seed,
             run=run,
         )

@@ -26,35 +26,55 @@ import math
 import numba
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from abcdp_core.online.noise import NoiseFamily
 
 Array = NDArray[np.float64]
 
 
-_ROOT_2 = math.sqrt(2.0)
-_ROOT_PI = math.sqrt(math.pi)
-_ROOT_HALF_PI = math.sqrt(math.pi / 2.0)
 _PER_ROOT_2_PI = 1.0 / math.sqrt(2.0 * math.pi)
 _LOG_ROOT_2_PI = 0.5 * math.log(2.0 * math.pi)
 
-_ASYMPTOTIC = 10.0
-"""From here on the series of erfcx has an error below 1e-13 with the terms used."""
+_PANELS, _DEGREE, _HALFWAY = 32, 6, 4.0
 
 compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 
+def _mills_table() -> Array:
+    """Coefficients ``(panels, degree + 1)`` of (1 + t) times the Mills ratio, by w = 4 / (4 + t).
+
+    The function is smooth and bounded on [0, 1], so that on each of 32 panels a polynomial meets it
+    to 4e-15.
+    """
+
+    def bounded(w: Array) -> Array:
+        t = _HALFWAY / np.maximum(w, 1e-9) - _HALFWAY
+        mills = math.sqrt(math.pi / 2.0) * special.erfcx(t / math.sqrt(2.0))
+        return (1.0 + t) * mills
+
+    rows = []
+    for panel in range(_PANELS):
+        nodes = np.polynomial.chebyshev.chebpts1(_DEGREE + 1)
+        values = bounded((panel + 0.5 * (nodes + 1.0)) / _PANELS)
+        rows.append(np.polynomial.Polynomial.fit(nodes, values, _DEGREE, domain=[-1, 1]).coef)
+    return np.array(rows)
+
+
+_TABLE = _mills_table()
+
+
 @compiled
 def _mills(t: float) -> float:
-    """Mills ratio (1 − Φ(t)) / φ(t) for t >= 0."""
-    x = t / _ROOT_2
-    if x < _ASYMPTOTIC:
-        return _ROOT_HALF_PI * math.exp(x * x) * math.erfc(x)
-    q = 0.5 / (x * x)
-    series = 1.0 - 15.0 * q * (1.0 - 17.0 * q)
-    for odd in (13.0, 11.0, 9.0, 7.0, 5.0, 3.0, 1.0):
-        series = 1.0 - odd * q * series
-    return series / (x * _ROOT_2)
+    """Mills ratio (1 − Φ(t)) / φ(t) for t >= 0; four times as fast as from exp and erfc."""
+    place = _PANELS * _HALFWAY / (_HALFWAY + t)
+    panel = min(int(place), _PANELS - 1)
+    x = 2.0 * (place - panel) - 1.0
+    row = _TABLE[panel]
+    value = row[_DEGREE]
+    for power in range(_DEGREE - 1, -1, -1):
+        value = value * x + row[power]
+    return value / (1.0 + t)
 
 
 @compiled
@@ -63,23 +83,60 @@ def _normal_density(z: float) -> float:
 
 
 @compiled
-def _normal_cdf(z: float) -> float:
-    return 0.5 * math.erfc(-z / _ROOT_2)
+def _cdf_with(z: float, density: float) -> float:
+    """Φ(z), where φ(z) is known already."""
+    return density * _mills(-z) if z < 0.0 else 1.0 - density * _mills(z)
 
 
 @compiled
-def _smoothed(start: float, end: float, k: float) -> float:
-    """J(start, end): the normal density over an interval, damped by the distance to its end."""
+def _smoothed(
+    start: float, end: float, k: float, damping: float, at_start: float, at_end: float
+) -> float:
+    """J(start, end): the normal density over an interval, damped by the distance to its end.
+
+    Args:
+        start, end: the interval; 0 if it is empty.
+        k: above 0.
+        damping: exp(−k (end − start)).
+        at_start, at_end: the normal density there.
+    """
     if not start < end:
         return 0.0
     u, v = start - k, end - k
     if v <= 0.0:
-        damped = _normal_density(start) * math.exp((start - end) * k)
-        return _normal_density(end) * _mills(-v) - damped * _mills(-u)
+        return at_end * _mills(-v) - at_start * damping * _mills(-u)
     if u >= 0.0:
-        damped = _normal_density(start) * math.exp((start - end) * k)
-        return damped * _mills(u) - _normal_density(end) * _mills(v)
-    return 0.5 * math.exp(k * (0.5 * k - end)) * (math.erf(v / _ROOT_2) - math.erf(u / _ROOT_2))
+        return at_start * damping * _mills(u) - at_end * _mills(v)
+    whole = math.exp(k * (0.5 * k - end))
+    return whole - at_end * _mills(v) - at_start * damping * _mills(-u)
+
+
+@compiled
+def _parts(
+    y: float, left: float, right: float, scale: float, mu: float, sigma: float
+) -> tuple[float, float, float, float, float, float]:
+    """What density and score are made of (MATH A2).
+
+    Returns:
+        g, the distance to the interval in scales, and of either side of the response the smoothed
+        density J and what its mean of z is made of, φ(α) e^(−(η−α)k) − φ(η) and
+        φ(η) − φ(β) e^(−(β−η)k).
+    """
+    inside = min(max(y, left), right)
+    alpha, beta, eta = (left - mu) / sigma, (right - mu) / sigma, (inside - mu) / sigma
+    k = sigma / scale
+    from_left = math.exp((left - inside) / scale)
+    from_right = math.exp((inside - right) / scale)
+    at_left, at_right = _normal_density(alpha), _normal_density(beta)
+    at_eta = at_left if inside == left else at_right
+    if left < inside < right:
+        at_eta = _normal_density(eta)
+    below = _smoothed(alpha, eta, k, from_left, at_left, at_eta)
+    above = _smoothed(-beta, -eta, k, from_right, at_right, at_eta)
+    g = _cdf_with(alpha, at_left) * from_left + _cdf_with(-beta, at_right) * from_right
+    edge_below = at_left * from_left - at_eta
+    edge_above = at_eta - at_right * from_right
+    return g + below + above, abs(y - inside) / scale, below, above, edge_below, edge_above
 
 
 @compiled
@@ -94,16 +151,11 @@ def log_density_laplace(
         scale: Laplace scale of the noise, above 0.
         mu, sigma: mean and standard deviation of the person's value.
     """
-    inside = min(max(y, left), right)
-    alpha, beta, eta = (left - mu) / sigma, (right - mu) / sigma, (inside - mu) / sigma
-    k = sigma / scale
-    g = (
-        _normal_cdf(alpha) * math.exp((left - inside) / scale)
-        + _normal_cdf(-beta) * math.exp((inside - right) / scale)
-        + _smoothed(alpha, eta, k)
-        + _smoothed(-beta, -eta, k)
-    )
-    return math.log(g / (2.0 * scale)) - abs(y - inside) / scale
+    g, away, _, _, _, _ = _parts(y, left, right, scale, mu, sigma)
+    if g < 1e-307:
+        # Takes a width of more than 700 scales; what g is at least stands for it.
+        return (left - right) / scale - math.log(2.0 * scale) - away
+    return math.log(g / (2.0 * scale)) - away
 
 
 @compiled
@@ -111,22 +163,17 @@ def score_laplace(
     y: float, left: float, right: float, scale: float, mu: float, sigma: float
 ) -> tuple[float, float]:
     """Derivatives of :func:`log_density_laplace` by μ and by log σ (MATH A2)."""
-    inside = min(max(y, left), right)
-    alpha, beta, eta = (left - mu) / sigma, (right - mu) / sigma, (inside - mu) / sigma
+    g, _, below, above, edge_below, edge_above = _parts(y, left, right, scale, mu, sigma)
     k = sigma / scale
-    from_left, from_right = math.exp((left - inside) / scale), math.exp((inside - right) / scale)
-    below, above = _smoothed(alpha, eta, k), _smoothed(-beta, -eta, k)
-    g = _normal_cdf(alpha) * from_left + _normal_cdf(-beta) * from_right + below + above
     # By parts: the mean of z over either side of the response.
-    below_z = k * below - _normal_density(eta) + _normal_density(alpha) * from_left
-    above_z = -k * above + _normal_density(eta) - _normal_density(beta) * from_right
+    below_z, above_z = k * below + edge_below, -k * above + edge_above
     return (below - above) / (scale * g), k * (below_z - above_z) / g
 
 
 @compiled
 def _log_normal_cdf(z: float) -> float:
     if z > 0.0:
-        return math.log(_normal_cdf(z))
+        return math.log1p(-_normal_density(z) * _mills(z))
     return math.log(_mills(-z)) - 0.5 * z * z - _LOG_ROOT_2_PI
 
 
@@ -136,7 +183,8 @@ def _log_normal_mass(start: float, end: float) -> float:
     if start > 0.0:
         start, end = -end, -start
     if end > 0.0:
-        return math.log(0.5 * (math.erf(end / _ROOT_2) - math.erf(start / _ROOT_2)))
+        outside = _normal_density(start) * _mills(-start) + _normal_density(end) * _mills(end)
+        return math.log1p(-outside)
     rest = math.exp(0.5 * (end - start) * (end + start)) * _mills(-start)
     return math.log(max(_mills(-end) - rest, 5e-324)) - 0.5 * end * end - _LOG_ROOT_2_PI
 

@@ -3,12 +3,13 @@ r"""Sequential Monte Carlo on the exact likelihood of the responses (ours; MATH 
 The value of each person is integrated out (MATH A2), so a particle is (μ, log σ) alone and its
 weight is multiplied by $p(y_t \mid \mu, \sigma)$. When the effective sample size falls below a
 share of N, particles are resampled and moved by sweeps of random-walk Metropolis-Hastings on the
-full posterior, with the weighted covariance times 2.38²/2 as the step. The posterior halves in width
-more and more rarely, so the cost per person stays flat on average and memory is O(N + n).
+full posterior, with the weighted covariance times 2.38²/2 as the step. The posterior halves in
+width more and more rarely, so the cost per person stays flat on average and memory is O(N + n).
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -45,7 +46,7 @@ class State:
     log_likelihood: Array
     history: History
 
-    @property
+    @functools.cached_property
     def weights(self) -> Array:
         """Weights ``(N,)`` that sum to 1."""
         return normalised(self.log_weights)

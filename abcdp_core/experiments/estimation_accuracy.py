@@ -1,0 +1,404 @@
+r"""How accurate is what is learnt from truncated answers, by each way of asking and of inferring?
+
+Each run has people and noise of its own, the same for all methods. A method is a way of asking,
+in an adaptive or in a fixed interval (MATH A5, A9), and a way of inferring: online by particles,
+the paper's (``smc-latent``, MATH A6), ours (``smc``, A7) or the grid (A8); or afterwards by a batch
+sampler, the paper's ``mhaar`` or plain ``mh`` on the exact likelihood (A9). A batch sampler can
+only follow a fixed interval, which does not wait for anybody. What is reported is the posterior
+mean of $\mu$ and of $\sigma$ and its distance from the truth.
+
+All ways of inferring approximate one posterior, so between them only the Monte Carlo error and the
+time differ. Between ways of asking the information differs, and Fisher information $F$ says by how
+much (MATH A3, A4). The dotted lines are the mean absolute error of an estimate that uses all of it,
+$\sqrt{2/\pi}\;\sigma/\sqrt{N F}$: for the best interval at the true parameters, and for the
+fixed one. They leave out the prior and the cost of exploring, and mean nothing where they are
+wider than the prior.
+
+[Y23] draws box plots of 30 runs. Its published script adds noise too small by the factor
+$\sqrt{2}$ (MATH A11), so its runs cost more than they state; ours do not.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from abcdp_core import experiments, summaries
+from abcdp_core import figures as fig
+from abcdp_core import parameters as par
+from abcdp_core.online import information, noise
+from abcdp_core.online import parameters as online
+from abcdp_core.online.batch import Batch
+from abcdp_core.online.families import FAMILIES
+from abcdp_core.online.particles import moments
+from abcdp_core.online.stream import answer
+from abcdp_core.parameters import Parameter, ParameterError
+from abcdp_core.parameters import Params as BaseParams
+from abcdp_core.privacy import statement
+from abcdp_core.results import Result, Tables
+from abcdp_core.streams import generator
+
+Array = NDArray[np.float64]
+
+EXPERIMENT = "estimation-accuracy"
+TITLE = "What each way of asking and of inferring gets right"
+COLUMNS = {
+    "main": (
+        "epsilon_total", "sampler", "interval", "run",
+        "mean_mu", "mean_sigma", "error_mu", "error_sigma", "seconds",
+    ),
+    "chains": (
+        "epsilon_total", "sampler", "interval", "run",
+        "acceptance", "autocorrelation_mu", "autocorrelation_sigma",
+    ),
+}  # fmt: skip
+
+BATCH = ("mhaar", "mh")
+SAMPLER = Parameter(
+    kind="choice",
+    label="Samplers",
+    help="smc, smc-latent and grid follow people online; mhaar and mh come after the last one.",
+    options=(*online.SAMPLER.options, *BATCH),
+)
+ITERATIONS = Parameter(
+    kind="integer",
+    label="Iterations of a batch sampler",
+    help="Steps of its chain; the paper takes 100 000.",
+    low=100,
+    high=1_000_000,
+    steps=(1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000),
+)
+BURN_IN = Parameter(
+    kind="real",
+    label="Burn-in",
+    help="Share of a chain that estimates leave out; its step adapts meanwhile.",
+    low=0.0,
+    high=0.95,
+    steps=(0.1, 0.2, 0.5, 0.8),
+)
+CANDIDATES = Parameter(
+    kind="integer",
+    label="Candidates of mhaar",
+    help="Candidate values per person and iteration; the paper takes 20.",
+    low=2,
+    high=1000,
+    steps=(2, 5, 10, 20, 50, 100),
+)
+
+LINKS = 20
+"""Parts that a run of one method is done in, so that it can be stopped."""
+
+
+@dataclass(frozen=True)
+class Params(online.StreamParams):
+    """Every budget with every method, on the same people within a run."""
+
+    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((1.0, 2.0, 5.0, 10.0), many=True)
+    sampler: tuple[str, ...] = SAMPLER.field("smc", many=True)
+    interval: tuple[str, ...] = online.INTERVAL.field(("adaptive", "fixed"), many=True)
+    runs: int = par.RUNS.field(10)
+    iterations: int = ITERATIONS.field(10_000)
+    burn_in: float = BURN_IN.field(0.2)
+    candidates: int = CANDIDATES.field(20)
+
+    def check_together(self) -> None:
+        """Refuse a study without a method, or what a sampler cannot do."""
+        for sampler in self.sampler:
+            self.check_sampler(sampler)
+        if not self.methods():
+            raise ParameterError(
+                f"sampler = {', '.join(self.sampler)}: a batch sampler needs interval = fixed."
+            )
+
+    def methods(self) -> list[tuple[str, str]]:
+        """Ways of inferring and asking: (sampler, interval)."""
+        every = itertools.product(self.sampler, self.interval)
+        return [(s, i) for s, i in every if s not in BATCH or i == "fixed"]
+
+
+PRESETS: dict[str, BaseParams] = {
+    "y23-figure-3": Params(
+        sampler=("smc-latent", "mhaar", "smc"),
+        start="paper",
+        resampling="multinomial",
+        runs=30,
+        iterations=100_000,
+        burn_in=0.8,
+    )
+}
+
+
+@dataclass(frozen=True)
+class Task:
+    """One method on the people of one run; ``params`` hold one budget, sampler and interval."""
+
+    params: Params
+    run: int
+    seed: int
+
+    @property
+    def links(self) -> int:
+        """Parts it is done in."""
+        of_people = self.params.sampler[0] not in BATCH
+        return min(LINKS, self.params.n if of_people else self.params.iterations)
+
+    def part(self, number: int, whole: int) -> slice:
+        """The ``number``-th of the parts of a whole."""
+        return slice(number * whole // self.links, (number + 1) * whole // self.links)
+
+    def row(self) -> tuple[float, str, str, int]:
+        """What its rows begin with."""
+        params = self.params
+        return params.epsilon_total[0], params.sampler[0], params.interval[0], self.run
+
+
+@dataclass(frozen=True)
+class Onward:
+    """The rest of a task: the sampler's state after so many parts, and the seconds they took."""
+
+    task: Task
+    state: Any
+    done: int
+    seconds: float
+
+
+def tasks(params: Params, seed: int) -> list[Task]:
+    """All methods of a run, then the next run: the study can be stopped at any time."""
+    return [
+        Task(_single(params, epsilon_total, method), run, seed)
+        for run in range(params.runs)
+        for epsilon_total in params.epsilon_total
+        for method in params.methods()
+    ]
+
+
+def _single(params: Params, epsilon_total: float, method: tuple[str, str]) -> Params:
+    sampler, interval = method
+    # Without the number of runs, so that more runs repeat none.
+    return dataclasses.replace(
+        params, epsilon_total=(epsilon_total,), sampler=(sampler,), interval=(interval,), runs=1
+    )
+
+
+def work(task: Task | Onward) -> experiments.Link:
+    """Do the next part of one method's run."""
+    here = task if isinstance(task, Onward) else Onward(task, None, 0, 0.0)
+    start = time.perf_counter()
+    advance = _batch if here.task.params.sampler[0] in BATCH else _online
+    state, estimate, chain = advance(here.task, here.state, here.done)
+    seconds = here.seconds + time.perf_counter() - start
+    if here.done + 1 < here.task.links:
+        rest = Onward(here.task, state, here.done + 1, seconds)
+        return experiments.Link({"main": _empty("main"), "chains": _empty("chains")}, rest)
+    truth = (here.task.params.mu, here.task.params.sigma)
+    errors = [abs(mean - true) for mean, true in zip(estimate, truth, strict=True)]
+    rows = [(*here.task.row(), *estimate, *errors, seconds)]
+    main = pd.DataFrame(rows, columns=list(COLUMNS["main"]))
+    chains = _empty("chains")
+    if chain:
+        chains = pd.DataFrame([(*here.task.row(), *chain)], columns=list(COLUMNS["chains"]))
+    return experiments.Link({"main": main, "chains": chains}, None)
+
+
+_TEXTS = {"sampler": str, "interval": str, "run": int}
+
+
+def _empty(table: str) -> pd.DataFrame:
+    """No row, but columns of the right kind."""
+    return pd.DataFrame({name: pd.Series(dtype=_TEXTS.get(name, float)) for name in COLUMNS[table]})
+
+
+Advance = tuple[Any, tuple[float, float], tuple[float, ...]]
+
+
+def _online(task: Task, state: Any, done: int) -> Advance:
+    """Ask the next people; what is known then, and nothing about a chain."""
+    params = task.params
+    stream = params.stream(
+        params.epsilon_total[0], params.sampler[0], params.interval[0], task.seed, task.run
+    )
+    part = task.part(done, params.n)
+    values, noises = params.people(task.seed, task.run)
+    *_, (state, _) = stream.ask(state, part.start, values[part], noises[part])
+    known = moments(state)
+    return state, (known.mean_mu, known.mean_sigma), ()
+
+
+def _batch(task: Task, state: Any, done: int) -> Advance:
+    """The next iterations of a chain; its means and how well it moves."""
+    params = task.params
+    candidates = params.candidates if params.sampler[0] == "mhaar" else 0
+    sampler = Batch(params.prior(), params.family(), params.iterations, params.burn_in, candidates)
+    responses = _responses(task)
+    rng = generator(task.seed, "chain", task.run, done)
+    walk = sampler.start(rng, responses) if state is None else state
+    part = task.part(done, params.iterations)
+    walk = sampler.go_on(rng, walk, responses, part.stop - part.start)
+    if done + 1 < task.links:
+        return walk, (0.0, 0.0), ()
+    kept = sampler.kept(walk)
+    times = [summaries.autocorrelation_time(column) for column in kept.T]
+    means = float(kept[:, 0].mean()), float(np.exp(kept[:, 1]).mean())
+    return walk, means, (walk.accepted / params.iterations, *times)
+
+
+def _responses(task: Task) -> Array:
+    """Everybody's answer in the fixed interval, ``(n, 4)``."""
+    params = task.params
+    unit_scale = params.unit_scale(params.epsilon_total[0])
+    left, right = params.interval_of("fixed", unit_scale)
+    turns: Iterator[tuple[float, float]] = zip(*params.people(task.seed, task.run), strict=True)
+    return np.array([answer(value, scaled, left, right, unit_scale) for value, scaled in turns])
+
+
+def collect(params: Params, rows: Tables) -> Result:
+    """The result so far."""
+    largest = max(params.epsilon_total)
+    event = noise.event(params.family(), params.unit_scale(largest))
+    privacy = statement(event, "each person's answer", params.delta)
+    return Result(
+        EXPERIMENT, params, rows, _summary(params, rows["main"]), f"Largest budget shown: {privacy}"
+    )
+
+
+def _summary(params: Params, main: pd.DataFrame) -> str:
+    if main.empty:
+        return f"No run is finished yet; {params.runs} are to be done, each with N = {params.n:,}."
+    statistics = error_statistics(main, "mu")
+    first = statistics[statistics.epsilon_total == statistics.epsilon_total.min()]
+    each = "; ".join(
+        f"{row.sampler} {row.interval} {row.mean:.3g}"
+        + (f" ({row.low:.3g} to {row.high:.3g})" if np.isfinite(row.low) else "")
+        for row in first.itertuples()
+    )
+    runs = main.run.nunique()
+    return (
+        f"Over {runs} {'run' if runs == 1 else 'runs'} with N = {params.n:,}, mean absolute error "
+        f"of μ (95 % interval) at ε_total = {statistics.epsilon_total.min():g}: {each}."
+    )
+
+
+def efficient_errors(params: Params, name: str, interval: str) -> tuple[Array, Array]:
+    """Budgets, and the mean absolute error of ``mu`` or ``sigma`` if all information were used.
+
+    For the best interval at the true parameters, or for the fixed one (MATH A3, A4).
+    """
+    index, errors = ("mu", "sigma").index(name), []
+    for epsilon_total in params.epsilon_total:
+        unit_scale = params.unit_scale(epsilon_total)
+        a, b = params.interval_of(interval, unit_scale)
+        if interval == "fixed":
+            a, b = -params.fixed_width, params.fixed_width
+        found = information.NOISES[params.noise].information(
+            FAMILIES["normal"], np.array(a), np.array(b), unit_scale
+        )
+        errors.append(np.sqrt(2.0 / np.pi / (params.n * max(found[index, index], 1e-300))))
+    return np.array(params.epsilon_total), params.sigma * np.array(errors)
+
+
+def error_statistics(main: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Mean error of ``mu`` or ``sigma`` over runs with its 95 % bootstrap interval.
+
+    Columns: ``epsilon_total, sampler, interval, mean, low, high``; a run counts for a method and a
+    budget as soon as it is done.
+    """
+    rows = []
+    for key, part in main.groupby(["epsilon_total", "sampler", "interval"], sort=False):
+        errors = part[f"error_{name}"].to_numpy()
+        low, high = summaries.mean_interval(errors, generator(0, "bootstrap"))
+        rows.append((*key, errors.mean(), float(low), float(high)))
+    columns = ["epsilon_total", "sampler", "interval", "mean", "low", "high"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+# --------------------------------------------------------------------------------------- figures
+
+_SYMBOL = {"mu": "μ", "sigma": "σ"}
+
+
+def figures(result: Result) -> dict[str, go.Figure]:
+    """Box plots of the posterior means of all runs, and mean errors against the budget."""
+    return {
+        "means-mu": _boxes(result, "mu"),
+        "means-sigma": _boxes(result, "sigma"),
+        "error-mu": _errors(result, "mu"),
+        "error-sigma": _errors(result, "sigma"),
+    }
+
+
+def _styles(params: Params) -> dict[tuple[str, str], fig.Style]:
+    methods = params.methods()
+    names = [f"{sampler}, {interval}" for sampler, interval in methods]
+    return dict(zip(methods, fig.styles(names), strict=True))
+
+
+def _title(params: Params, main: pd.DataFrame) -> str:
+    runs = main.run.nunique()
+    return f"{runs} {'run' if runs == 1 else 'runs'}, N = {params.n:,}"
+
+
+def _boxes(result: Result, name: str) -> go.Figure:
+    params, main = cast(Params, result.params), result.tables["main"]
+    figure = fig.figure(
+        f"Posterior mean of {_SYMBOL[name]}: {_title(params, main)}",
+        "privacy budget of each person, ε_total",
+        f"posterior mean of {_SYMBOL[name]}",
+    )
+    for method, style in _styles(params).items():
+        part = main[(main.sampler == method[0]) & (main.interval == method[1])]
+        figure.add_trace(
+            go.Box(
+                x=part.epsilon_total.map("{:g}".format).to_numpy(),
+                y=part[f"mean_{name}"].to_numpy(),
+                name=style.name,
+                boxpoints="all",
+                pointpos=0,
+                jitter=0.4,
+                line={"color": style.color, "width": 1.5},
+                marker={"color": style.color, "symbol": style.marker, "size": 5, "opacity": 0.6},
+            )
+        )
+    truth = getattr(params, name)
+    figure.add_hline(y=truth, line={"color": fig.TRUTH.color, "dash": fig.TRUTH.dash, "width": 2.5})
+    # Fixed by the truth, so that boxes move and not the axis.
+    reach = 1.5 * params.sigma
+    low = truth - reach if name == "mu" else 0.0
+    figure.update_yaxes(range=[low, truth + reach])
+    budgets = [f"{value:g}" for value in params.epsilon_total]
+    figure.update_xaxes(type="category", categoryorder="array", categoryarray=budgets)
+    return figure.update_layout(boxmode="group")
+
+
+def _errors(result: Result, name: str) -> go.Figure:
+    params, main = cast(Params, result.params), result.tables["main"]
+    figure = fig.figure(
+        f"Mean absolute error of {_SYMBOL[name]}: {_title(params, main)}",
+        "privacy budget of each person, ε_total",
+        f"mean |posterior mean − true {_SYMBOL[name]}|",
+    )
+    statistics = error_statistics(main, name)
+    for interval, dash in (("adaptive", "dot"), ("fixed", "longdashdot")):
+        if interval in params.interval:
+            x, y = efficient_errors(params, name, interval)
+            figure.add_trace(fig.line(x, y, fig.Style(f"efficient, {interval}", fig.GREY, dash)))
+    for method, style in _styles(params).items():
+        part = statistics[(statistics.sampler == method[0]) & (statistics.interval == method[1])]
+        part = part.sort_values("epsilon_total")
+        x, y = part.epsilon_total.to_numpy(float), part["mean"].to_numpy(float)
+        low, high = part.low.to_numpy(float), part.high.to_numpy(float)
+        if len(x) and np.isfinite(low).all():
+            figure.add_trace(fig.band(x, low, high, style).update(legendgroup=style.name))
+        trace = fig.line(x, y, style).update(mode="lines+markers", legendgroup=style.name)
+        figure.add_trace(trace.update(marker={"symbol": style.marker, "size": 8}))
+    figure.update_xaxes(**fig.logarithmic(min(params.epsilon_total), max(params.epsilon_total)))
+    span = [np.log10(params.sigma / 300), np.log10(2.0 * params.sigma)]
+    return figure.update_yaxes(type="log", range=span, dtick=1)

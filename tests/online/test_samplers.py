@@ -1,0 +1,435 @@
+"""Every sampler against the posterior on a grid, and broken twins that the same test rejects.
+
+All take in the same fixed list of responses, asked around the truth as a stream would ask them. The
+reference is a fine grid over a wide box, by the closed-form density alone. Estimates are the mean
+and the standard deviation of μ and log σ; particles and chains are repeated with other seeds, and
+the mean over the repeats is tested (Student's t at 1e-6, see tests.statistics).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from abcdp_core import summaries
+from abcdp_core.online import latent, noise, smc
+from abcdp_core.online.batch import Batch
+from abcdp_core.online.grid import Grid
+from abcdp_core.online.intervals import best
+from abcdp_core.online.latent import Latent
+from abcdp_core.online.noise import NoiseFamily
+from abcdp_core.online.particles import Response
+from abcdp_core.online.prior import Prior
+from abcdp_core.online.response import log_likelihood
+from abcdp_core.online.smc import Smc
+from abcdp_core.online.stream import Adaptive, Sampler, Stream, answer
+from abcdp_core.streams import generator
+from tests.statistics import assert_mean_of_repeats, rejects
+
+Array = NDArray[np.float64]
+
+PRIOR = Prior(50.0, 25.0, 5.0, 40.0)
+KNOWN = Prior(50.0, 25.0, sigma=3.0)
+PEOPLE = 80
+REPEATS = 24
+FAMILIES: tuple[NoiseFamily, ...] = ("laplace", "gaussian")
+EITHER = pytest.mark.parametrize("family", FAMILIES)
+
+
+@functools.cache
+def responses(family: NoiseFamily) -> list[Response]:
+    """People with μ = 53 and σ = 3, asked at ε = 5 around μ and σ as uncertain as in a stream."""
+    rng = generator(1, "responses")
+    unit_scale = noise.unit_scale(family, 5.0, 1e-5)
+    found = []
+    for t, value in enumerate((53.0 + 3.0 * rng.standard_normal(PEOPLE)).tolist()):
+        middle = 53.0 + 3.0 * rng.standard_normal() / math.sqrt(1.0 + t / 4.0)
+        half = (0.7 if t % 2 else 2.0) * 3.0 * math.exp(0.2 * rng.standard_normal())
+        drawn = float(noise.draw(rng, family, 1)[0])
+        found.append(answer(value, drawn, middle - half, middle + half, unit_scale))
+    return found
+
+
+def estimates(theta: Array, weights: Array) -> Array:
+    """Mean and standard deviation of μ and log σ, ``(4,)``."""
+    mean = summaries.weighted_mean(theta, weights)
+    spread = np.sqrt(summaries.weighted_mean((theta - mean) ** 2, weights))
+    return np.concatenate([mean, spread])
+
+
+@functools.cache
+def reference(family: NoiseFamily, count: int = PEOPLE, prior: Prior = PRIOR) -> Array:
+    """The estimates by brute force: 201 × 201 points on a box of 20 standard deviations or so."""
+    spread = 5.0 / math.sqrt(1.0 + count / 8.0)
+    mu = np.linspace(53.0 - 6.0 * spread, 53.0 + 6.0 * spread, 201)
+    log_sigma = np.linspace(-0.9, 3.3, 201) if prior.sigma is None else [math.log(prior.sigma)]
+    theta = np.stack(np.meshgrid(mu, log_sigma, indexing="ij"), axis=-1).reshape(-1, 2)
+    log_posterior = prior.log_density(theta)
+    log_posterior += log_likelihood(theta, np.array(responses(family)[:count]), family)
+    weights = np.exp(log_posterior - log_posterior.max())
+    on_edge = (theta[:, 0] == mu[0]) | (theta[:, 0] == mu[-1])
+    if prior.sigma is None:
+        on_edge |= (theta[:, 1] == log_sigma[0]) | (theta[:, 1] == log_sigma[-1])
+    assert weights[on_edge].max() < 1e-9
+    return estimates(theta, weights / weights.sum())
+
+
+def final(sampler: Sampler, rng: np.random.Generator, family: NoiseFamily, count: int) -> Any:
+    state = sampler.start(rng)
+    for response in responses(family)[:count]:
+        state, _ = sampler.step(rng, state, response)
+    return state
+
+
+def repeats(
+    sampler: Sampler, family: NoiseFamily, count: int = PEOPLE, number: int = REPEATS
+) -> Array:
+    """Estimates ``(R, 4)`` of independent runs."""
+    found = []
+    for run in range(number):
+        state = final(sampler, generator(2, "repeats", run), family, count)
+        found.append(estimates(state.theta, state.weights))
+    return np.array(found)
+
+
+BIAS = np.array([0.02, 0.02, 0.04, 0.04])
+"""Allowed for the 1/N bias of a few hundred particles, in posterior standard deviations: of the two
+means and the two standard deviations."""
+
+
+def agree(values: Array, expected: Array) -> None:
+    """Repeats ``(R, 4)`` have the posterior's estimates as their mean.
+
+    With the particles used here one repeat has a spread of 0.05 to 0.15 posterior standard
+    deviations, so what is seen is an error of 0.1 to 0.3 of them.
+    """
+    spread = np.tile(expected[2:], 2)
+    varied = spread > 0.0
+    assert_mean_of_repeats(values[:, varied], expected[varied], (BIAS * spread)[varied])
+    np.testing.assert_allclose(values[:, ~varied], np.broadcast_to(
+        expected[~varied], values[:, ~varied].shape), atol=1e-12)  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------------- grid
+
+
+@EITHER
+@pytest.mark.parametrize("prior", [PRIOR, KNOWN], ids=["unknown", "known"])
+@pytest.mark.parametrize("count", [1, 10, PEOPLE])
+def test_the_grid_is_the_posterior(family: NoiseFamily, prior: Prior, count: int) -> None:
+    state = final(Grid(prior, family), generator(0, "unused"), family, count)
+    found, expected = estimates(state.theta, state.weights), reference(family, count, prior)
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-6)
+
+
+def test_a_coarser_grid_says_the_same() -> None:
+    # Grids are laid anew as the posterior shrinks, at other times for another size.
+    states = [
+        final(Grid(PRIOR, "laplace", size), generator(0, "unused"), "laplace", PEOPLE)
+        for size in (48, 120)
+    ]
+    first, second = (estimates(state.theta, state.weights) for state in states)
+    np.testing.assert_allclose(first, second, atol=1e-6)
+
+
+# ------------------------------------------------------------------------------- particles and chains
+
+
+SAMPLERS: dict[str, Callable[[NoiseFamily], Sampler]] = {
+    "smc": lambda family: Smc(PRIOR, family, 500),
+    "smc-multinomial": lambda family: Smc(PRIOR, family, 500, resampling="multinomial"),
+    "smc-always-moves": lambda family: Smc(PRIOR, family, 300, resample_below=1.01, sweeps=1),
+    "latent": lambda family: Latent(PRIOR, family, 500),
+    "latent-multinomial": lambda family: Latent(PRIOR, family, 500, resampling="multinomial"),
+    "latent-refresh": lambda family: Latent(PRIOR, family, 1500, refresh=25),
+}
+
+
+@EITHER
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_particles_agree_with_the_grid(name: str, family: NoiseFamily) -> None:
+    agree(repeats(SAMPLERS[name](family), family), reference(family))
+
+
+@EITHER
+@pytest.mark.parametrize("sampler", [Smc, Latent])
+def test_particles_agree_with_the_grid_for_a_known_sigma(
+    sampler: Callable[..., Sampler], family: NoiseFamily
+) -> None:
+    agree(repeats(sampler(KNOWN, family, 300), family), reference(family, PEOPLE, KNOWN))
+
+
+def chain(batch: Batch, run: int) -> Array:
+    """Estimates ``(4,)`` of one chain, which adapts piece by piece during its burn-in."""
+    rng = generator(3, "chain", run)
+    rows = np.array(responses(batch.noise))
+    walk = batch.start(rng, rows)
+    for _ in range(batch.iterations // 250):
+        walk = batch.go_on(rng, walk, rows, 250)
+    kept = batch.kept(walk)
+    return estimates(kept, np.full(len(kept), 1.0 / len(kept)))
+
+
+@EITHER
+@pytest.mark.parametrize("prior", [PRIOR, KNOWN], ids=["unknown", "known"])
+@pytest.mark.parametrize(("candidates", "iterations"), [(0, 5000), (20, 3000)])
+def test_chains_agree_with_the_grid(
+    candidates: int, iterations: int, prior: Prior, family: NoiseFamily
+) -> None:
+    if candidates and prior is KNOWN:
+        iterations = 1500
+    batch = Batch(prior, family, iterations, 0.25, candidates)
+    values = np.array([chain(batch, run) for run in range(REPEATS)])
+    agree(values, reference(family, PEOPLE, prior))
+
+
+# ------------------------------------------------------------------------------- negative controls
+
+
+class Flat(Prior):
+    """A prior that is drawn from but forgotten in moves."""
+
+    def log_density(self, theta: Array) -> Array:
+        return np.zeros(len(theta))
+
+
+class Counting(Smc):
+    """Counts the likelihood twice: weights are not reset after resampling."""
+
+    def _move(self, *arguments: Any) -> Any:
+        state, info = super()._move(*arguments)
+        return dataclasses.replace(state, log_weights=state.log_likelihood), info
+
+
+class Unmoved(Smc):
+    """Resamples, but believes that its particles are as likely as their neighbours."""
+
+    def _likelihood(self, theta: Array, rows: Array) -> Array:
+        return super()._likelihood(theta, rows[:-8])
+
+
+BROKEN: dict[str, Sampler] = {
+    "the prior is skipped in moves": Smc(Flat(50.0, 25.0, 5.0, 40.0), "laplace", 500),
+    "weights are not reset": Counting(PRIOR, "laplace", 500),
+    "moves leave the last responses out": Unmoved(PRIOR, "laplace", 500),
+    "another noise is believed": Smc(PRIOR, "gaussian", 500),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_particles_are_rejected(name: str) -> None:
+    values = repeats(BROKEN[name], "laplace")
+    assert rejects(agree, values, reference("laplace"))
+
+
+def published(family: NoiseFamily) -> list[Response]:
+    """The same responses as a model sees them that believes in noise smaller by √2."""
+    return [r._replace(scale=r.scale / math.sqrt(2.0)) for r in responses(family)]
+
+
+def test_another_noise_scale_is_seen_in_the_posterior(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = reference("laplace")
+    wrong = published("laplace")
+    monkeypatch.setattr(f"{__name__}.responses", lambda family: wrong)
+    assert rejects(agree, repeats(SAMPLERS["smc"]("laplace"), "laplace"), expected)
+
+
+Redraw = Callable[[Array, NDArray[np.bool_]], Array]
+"""From weights ``(R, n, M)`` under what was kept, and what moved ``(R,)``: those to redraw by."""
+
+RULES: dict[str, Redraw] = {
+    "by weight": lambda weights, moved: weights,
+    "uniformly after a rejection": lambda weights, moved: np.where(
+        moved[:, None, None], weights, np.ones_like(weights)
+    ),
+    "kept after a rejection": lambda weights, moved: np.where(
+        moved[:, None, None], weights, np.arange(weights.shape[2]) == 0
+    ),
+}
+FEW, CANDIDATES, STEPS = 24, 4, 3000
+
+
+def mhaar_twin(rule: Redraw) -> Array:
+    """Estimates ``(R, 4)`` of independent chains of averaged acceptance ratios, all at a time."""
+    rng = generator(4, "mhaar")
+    rows = np.array(responses("laplace")[:FEW])
+    y, left, right, scale = (rows[:, i, None] for i in range(4))
+    expected = reference("laplace", FEW)
+    theta = np.tile(expected[:2], (REPEATS, 1))
+    latents = rng.standard_normal((REPEATS, FEW))
+    path = np.empty((STEPS, REPEATS, 2))
+
+    def weigh(theta: Array, z: Array) -> Array:
+        x = theta[:, 0, None, None] + np.exp(theta[:, 1, None, None]) * z
+        return np.exp(-np.abs(y - np.clip(x, left, right)) / scale)
+
+    for step in range(STEPS):
+        proposed = theta + 1.5 * expected[2:] * rng.standard_normal(theta.shape)
+        z = rng.standard_normal((REPEATS, FEW, CANDIDATES))
+        z[:, :, 0] = latents
+        old, new = weigh(theta, z), weigh(proposed, z)
+        gain = PRIOR.log_density(proposed) - PRIOR.log_density(theta)
+        gain += np.log(new.sum(axis=2) / old.sum(axis=2)).sum(axis=1)
+        moved = -rng.standard_exponential(REPEATS) < gain
+        theta = np.where(moved[:, None], proposed, theta)
+        by = rule(np.where(moved[:, None, None], new, old), moved)
+        edges = np.cumsum(by, axis=2)
+        point = rng.random((REPEATS, FEW, 1)) * edges[:, :, -1:]
+        drawn = np.sum(edges <= point, axis=2).clip(max=CANDIDATES - 1)
+        latents = np.take_along_axis(z, drawn[:, :, None], axis=2)[:, :, 0]
+        path[step] = theta
+    equal = np.full(STEPS - 500, 1.0 / (STEPS - 500))
+    return np.array([estimates(path[500:, run], equal) for run in range(REPEATS)])
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_latent_values_must_be_redrawn_by_their_weights(rule: str) -> None:
+    # Keeping them after a rejection is a valid rule too (MATH A9), if slower.
+    is_rejected = rejects(agree, mhaar_twin(RULES[rule]), reference("laplace", FEW))
+    assert is_rejected == (rule == "uniformly after a rejection")
+
+
+# ------------------------------------------------------------------------------------------ purity
+
+
+ONLINE: dict[str, Callable[[NoiseFamily], Sampler]] = {
+    "smc": lambda family: Smc(PRIOR, family, 60),
+    "latent": lambda family: Latent(PRIOR, family, 60),
+    "latent-refresh": lambda family: Latent(PRIOR, family, 60, 3),
+    "grid": lambda family: Grid(PRIOR, family, 32),
+}
+EVERY = pytest.mark.parametrize("name", ONLINE)
+
+
+def copy_of(state: Any) -> dict[str, Any]:
+    """What a state holds, arrays copied."""
+    held = {field.name: getattr(state, field.name) for field in dataclasses.fields(state)}
+    held["history"] = held["history"].rows
+    return {key: np.array(value) for key, value in held.items()}
+
+
+def same(first: dict[str, Any], second: dict[str, Any]) -> bool:
+    return all(np.array_equal(first[key], second[key]) for key in first)
+
+
+@EVERY
+def test_a_step_leaves_its_state_as_it_was(name: str) -> None:
+    sampler, rng = ONLINE[name]("laplace"), generator(5, "purity")
+    state = sampler.start(rng)
+    for response in responses("laplace")[:25]:
+        before = copy_of(state)
+        after, _ = sampler.step(rng, state, response)
+        assert same(copy_of(state), before)
+        assert not same(copy_of(after), before)
+        state = after
+
+
+@EVERY
+def test_a_state_can_be_gone_on_from_twice(name: str) -> None:
+    sampler = ONLINE[name]("laplace")
+    state = final(sampler, generator(6, "purity"), "laplace", 12)
+    one, other = responses("laplace")[12:14]
+    first = sampler.step(generator(7, "purity"), state, one)[0]
+    kept = copy_of(first)
+    sampler.step(generator(8, "purity"), state, other)
+    assert same(copy_of(first), kept)
+    assert same(copy_of(sampler.step(generator(7, "purity"), state, one)[0]), kept)
+
+
+@pytest.mark.parametrize("candidates", [0, 3])
+def test_a_piece_of_a_chain_leaves_the_walk_as_it_was(candidates: int) -> None:
+    batch = Batch(PRIOR, "laplace", 100, 0.2, candidates)
+    rows = np.array(responses("laplace")[:10])
+    walk = batch.go_on(generator(1, "a"), batch.start(generator(0, "a"), rows), rows, 20)
+    theta, values = walk.theta.copy(), walk.latent.copy()
+    first = batch.go_on(generator(2, "a"), walk, rows, 30)
+    again = batch.go_on(generator(2, "a"), walk, rows, 30)
+    assert np.array_equal(walk.theta, theta)
+    assert np.array_equal(walk.latent, values)
+    assert np.array_equal(first.theta, again.theta)
+    assert len(first.theta) == 51
+    assert walk.accepted <= first.accepted == again.accepted
+
+
+@pytest.mark.parametrize("name", ["smc", "latent", "latent-refresh"])
+def test_the_number_of_threads_changes_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for count in (1, 3):
+        for module in (smc, latent):
+            monkeypatch.setattr(module, "threads", lambda work, count=count: count)
+        state = final(ONLINE[name]("laplace"), generator(9, "threads"), "laplace", 30)
+        found.append(copy_of(state))
+    assert same(*found)
+
+
+# -------------------------------------------------------------------------------------- robustness
+
+
+def is_sound(state: Any) -> bool:
+    weights = state.weights
+    return bool(np.isfinite(state.theta).all() and abs(weights.sum() - 1.0) < 1e-9)
+
+
+@EITHER
+@pytest.mark.parametrize("sampler", [Smc, Latent])
+@pytest.mark.parametrize("particles", [1, 2])
+def test_one_or_two_particles_are_enough_to_go_on(
+    sampler: Callable[..., Sampler], particles: int, family: NoiseFamily
+) -> None:
+    state = final(sampler(PRIOR, family, particles), generator(10, "few"), family, 30)
+    assert state.theta.shape == (particles, 2)
+    assert is_sound(state)
+
+
+@EITHER
+@pytest.mark.parametrize("sampler", [Smc, Latent])
+@pytest.mark.parametrize("mu", [-1e6, 1e4])
+def test_particles_far_from_all_responses_still_have_weights(
+    sampler: Callable[..., Any], mu: float, family: NoiseFamily
+) -> None:
+    rng, made = generator(11, "far"), sampler(PRIOR, family, 50)
+    theta = made.prior.draw(rng, 50)
+    theta[:, 0] += mu
+    state = made.at(theta)
+    for response in responses(family)[:20]:
+        state, info = made.step(rng, state, response)
+        assert is_sound(state)
+        assert 0.0 < info.effective_sample_size <= 50.0 * (1.0 + 1e-9)
+
+
+@EVERY
+@EITHER
+@pytest.mark.parametrize("scales", [-5000.0, 5000.0, 1e6])
+def test_a_response_thousands_of_scales_outside_is_taken_in(
+    scales: float, family: NoiseFamily, name: str
+) -> None:
+    sampler, rng = ONLINE[name](family), generator(12, "outside")
+    state = final(sampler, rng, family, 5)
+    for _ in range(3):
+        state, _ = sampler.step(rng, state, Response(52.0 + 0.8 * scales, 50.0, 54.0, 0.8))
+        assert is_sound(state)
+
+
+@EVERY
+@EITHER
+@pytest.mark.parametrize("epsilon_total", [0.001, 1000.0])
+@pytest.mark.parametrize("prior", [PRIOR, Prior(), KNOWN], ids=["narrow", "paper", "known"])
+def test_streams_at_extreme_budgets_are_finite(
+    prior: Prior, epsilon_total: float, family: NoiseFamily, name: str
+) -> None:
+    unit_scale = noise.unit_scale(family, epsilon_total, 1e-5)
+    chosen = best(unit_scale, family)
+    sampler = dataclasses.replace(ONLINE[name](family), prior=prior)  # type: ignore[type-var]
+    stream = Stream(sampler, Adaptive(chosen.a, chosen.b), family, unit_scale)
+    rng = generator(13, "extreme")
+    values = 53.0 + 3.0 * rng.standard_normal(20)
+    for state, row in stream.ask(None, 0, values, noise.draw(rng, family, 20)):
+        assert is_sound(state)
+        assert np.isfinite(row).all()

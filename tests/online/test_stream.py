@@ -1,0 +1,221 @@
+"""Who is asked where, and what can tell whom: intervals depend on earlier responses only."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from abcdp_core.online import noise
+from abcdp_core.online.grid import Grid
+from abcdp_core.online.latent import Latent
+from abcdp_core.online.particles import Response
+from abcdp_core.online.prior import Prior
+from abcdp_core.online.smc import Smc
+from abcdp_core.online.stream import Adaptive, Asked, Fixed, Sampler, Stream, separate
+from abcdp_core.streams import generator
+
+Array = NDArray[np.float64]
+
+PRIOR = Prior(50.0, 25.0, 5.0, 40.0)
+PEOPLE = 25
+SAMPLERS: dict[str, Sampler] = {
+    "smc": Smc(PRIOR, "laplace", 40),
+    "latent": Latent(PRIOR, "laplace", 40, refresh=5),
+    "grid": Grid(PRIOR, "laplace", 32),
+}
+EVERY = pytest.mark.parametrize("sampler", SAMPLERS.values(), ids=SAMPLERS.keys())
+
+
+def people(count: int = PEOPLE) -> tuple[Array, Array]:
+    values = 48.0 + 3.0 * generator(1, "people").standard_normal(count)
+    return values, noise.draw(generator(1, "noise"), "laplace", count)
+
+
+def stream_of(sampler: Sampler, seed: int = 0, run: int = 0) -> Stream:
+    return Stream(sampler, Adaptive(-0.3, 0.4), "laplace", 0.5, seed=seed, run=run)
+
+
+def table(stream: Stream, values: Array, noises: Array) -> list[Asked]:
+    return [asked for _, asked in stream.ask(None, 0, values, noises)]
+
+
+# ------------------------------------------------------------------------------- who is asked where
+
+
+@EVERY
+def test_people_are_asked_around_one_of_the_particles(sampler: Sampler) -> None:
+    values, noises = people()
+    state, stream = sampler.start(generator(9, "start")), stream_of(sampler)
+    for after, asked in stream.ask(state, 0, values, noises):
+        theta, weights = state.theta, state.weights
+        mu, sigma = theta[:, 0], np.exp(theta[:, 1])
+        ends = np.column_stack([mu - 0.3 * sigma, mu + 0.4 * sigma])
+        chosen = np.all(np.isclose(ends, [asked.left, asked.right], rtol=1e-12, atol=0.0), axis=1)
+        assert weights[chosen].sum() > 0.0
+        state = after
+
+
+def test_a_fixed_interval_is_the_same_for_everybody() -> None:
+    values, noises = people()
+    stream = Stream(SAMPLERS["smc"], Fixed(47.0, 52.5), "laplace", 0.5)
+    assert {(row.left, row.right) for row in table(stream, values, noises)} == {(47.0, 52.5)}
+
+
+def test_responses_are_the_clipped_values_plus_noise() -> None:
+    values, noises = people()
+    rows = table(stream_of(SAMPLERS["smc"]), values, noises)
+    for row, value, drawn in zip(rows, values.tolist(), noises.tolist(), strict=True):
+        clipped = min(max(value, row.left), row.right)
+        assert row.response == pytest.approx(clipped + 0.5 * (row.right - row.left) * drawn)
+    assert [row.t for row in rows] == list(range(1, PEOPLE + 1))
+
+
+@EVERY
+def test_rows_say_what_the_state_after_them_says(sampler: Sampler) -> None:
+    values, noises = people(5)
+    for state, row in stream_of(sampler).ask(None, 0, values, noises):
+        mu, sigma = state.theta[:, 0], np.exp(state.theta[:, 1])
+        assert row.mean_mu == pytest.approx(float(np.average(mu, weights=state.weights)))
+        assert row.mean_sigma == pytest.approx(float(np.average(sigma, weights=state.weights)))
+        variance = np.average((mu - row.mean_mu) ** 2, weights=state.weights)
+        assert row.sd_mu == pytest.approx(math.sqrt(float(variance)))
+        assert row.effective_sample_size >= 1.0
+        assert state.history.count == row.t
+
+
+# ---------------------------------------------------------------------------------- what tells whom
+
+
+@EVERY
+def test_whoever_comes_later_changes_nothing_before(sampler: Sampler) -> None:
+    values, noises = people()
+    stream = stream_of(sampler)
+    expected = table(stream, values, noises)
+    assert table(stream, values[:10], noises[:10]) == expected[:10]
+    others = np.concatenate([values[:10], 1000.0 - values[10:]])
+    assert table(stream, others, noises)[:10] == expected[:10]
+    assert table(stream, values, np.concatenate([noises[:10], -noises[10:]]))[:10] == expected[:10]
+
+
+@EVERY
+@pytest.mark.parametrize("person", [0, 11])
+def test_nobodys_interval_reads_that_persons_value(sampler: Sampler, person: int) -> None:
+    values, noises = people()
+    replaced = values.copy()
+    replaced[person] += 40.0
+    stream = stream_of(sampler)
+    before, after = table(stream, values, noises), table(stream, replaced, noises)
+    assert after[:person] == before[:person]
+    assert (after[person].left, after[person].right) == (before[person].left, before[person].right)
+    assert after[person].response > before[person].response
+    assert after[person + 1 :] != before[person + 1 :]
+
+
+@EVERY
+def test_going_on_later_is_the_same_as_going_through(sampler: Sampler) -> None:
+    values, noises = people()
+    stream = stream_of(sampler)
+    expected = table(stream, values, noises)
+    first = list(stream.ask(None, 0, values[:8], noises[:8]))
+    rest = stream.ask(first[-1][0], 8, values[8:], noises[8:])
+    assert [row for _, row in first] + [row for _, row in rest] == expected
+
+
+def test_seed_and_run_are_the_address_of_the_random_numbers() -> None:
+    values, noises = people(6)
+    sampler = SAMPLERS["smc"]
+    tables = [table(stream_of(sampler, *address), values, noises) for address in ((0, 0), (0, 0))]
+    assert tables[0] == tables[1]
+    for address in ((0, 1), (1, 0)):
+        assert table(stream_of(sampler, *address), values, noises) != tables[0]
+
+
+# ------------------------------------------------------------------------------ the published start
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """A sampler that keeps particles as they are and remembers what it was given."""
+
+    prior: Prior
+    particles: int
+    seen: list[Any]
+
+    def start(self, rng: np.random.Generator) -> Any:
+        raise NotImplementedError
+
+    def at(self, theta: Array) -> Any:
+        self.seen.append(theta)
+        return Smc(self.prior, "laplace", self.particles).at(theta)
+
+    def step(self, rng: np.random.Generator, state: Any, response: Response) -> Any:
+        self.seen.append(response)
+        return Smc(self.prior, "laplace", self.particles, resample_below=0.0).step(
+            rng, state, response
+        )
+
+
+def test_the_papers_start_asks_near_0_and_begins_at_the_first_answer() -> None:
+    recorder = Recorder(PRIOR, 50, [])
+    stream = Stream(recorder, Adaptive(-0.3, 0.4), "laplace", 0.5, paper_start=True)
+    rows = table(stream, np.array([51.0, 52.0]), np.array([1.0, -2.0]))
+    assert (rows[0].left, rows[0].right) == (-0.3, 0.4)
+    assert rows[0].response == pytest.approx(0.4 + 0.35)
+    theta, first, second = recorder.seen
+    assert (theta[:, 0] == rows[0].response).all()
+    assert len(np.unique(theta[:, 1])) == 50
+    assert first.value == rows[0].response
+    # From then on as always: around a particle.
+    sigmas = np.exp(theta[:, 1])
+    assert np.isclose(second.left, rows[0].response - 0.3 * sigmas, rtol=1e-12).any()
+
+
+def test_the_papers_start_learns_the_mean_all_the_same() -> None:
+    values, noises = people(200)
+    stream = Stream(
+        Smc(Prior(), "laplace", 300), Adaptive(-0.73, 0.73), "laplace", 0.2, paper_start=True
+    )
+    assert 44.0 < table(stream, values, noises)[-1].mean_mu < 52.0
+
+
+# -------------------------------------------------------------------------------------- separate
+
+
+@given(st.floats(-1e12, 1e12), st.floats(0.0, 1e6))
+def test_ends_are_told_apart_and_wide_intervals_are_kept(left: float, width: float) -> None:
+    right = left + width
+    low, high = separate(left, right)
+    assert low < high
+    assert (low + high) / 2.0 == pytest.approx((left + right) / 2.0, rel=1e-15, abs=1e-15)
+    apart = 1e-9 * max(1.0, abs(left), abs(right))
+    assert high - low >= apart * (1.0 - 1e-6)
+    if right - left >= apart:
+        assert (low, high) == (left, right)
+    else:
+        assert low <= left
+        assert high >= right
+
+
+def test_an_interval_without_ends_gives_no_answer() -> None:
+    for left, right in itertools.product((-math.inf, math.nan), (1.0, math.inf)):
+        low, high = separate(left, right)
+        stream = Stream(SAMPLERS["grid"], Fixed(low, high), "laplace", 0.5)
+        with pytest.raises(FloatingPointError, match="no noise can be scaled"):
+            table(stream, np.ones(1), np.zeros(1))
+
+
+def test_a_spike_of_a_posterior_still_gets_an_answer() -> None:
+    # σ = 1e-12 beside μ = 50: the ends of [μ + σa, μ + σb] are one number.
+    prior = Prior(50.0, 1e-30, sigma=1e-14)
+    stream = stream_of(Smc(prior, "laplace", 5))
+    rows = table(stream, np.full(3, 50.0), np.zeros(3))
+    assert all(row.right > row.left for row in rows)
+    assert all(row.response == pytest.approx(50.0, abs=1e-6) for row in rows)

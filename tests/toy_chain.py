@@ -1,0 +1,85 @@
+"""A toy experiment in chains, also a plug-in file: sums of 1, 2, 3, ..., one row per link."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from abcdp_core.experiments import Link
+from abcdp_core.parameters import Parameter
+from abcdp_core.parameters import Params as BaseParams
+from abcdp_core.results import Result, Tables
+
+EXPERIMENT = "toy-chain"
+TITLE = "Sums of whole numbers, one after the other"
+COLUMNS = {"main": ("chain", "link", "total"), "ends": ("chain", "total")}
+
+
+@dataclass(frozen=True)
+class Params(BaseParams):
+    """How many chains, how long, and how slow."""
+
+    size: int = Parameter("integer", "Chains", low=1, high=1000).field(3)
+    length: int = Parameter("integer", "Links of a chain", low=1, high=1000).field(4)
+    pause: float = Parameter("real", "Seconds per link", low=0.0, high=10.0).field(0.0)
+
+
+PRESETS: dict[str, BaseParams] = {"two": Params(size=2)}
+
+
+@dataclass(frozen=True)
+class Task:
+    """One chain; each is a link longer than the one before it."""
+
+    chain: int
+    length: int
+    pause: float
+    seed: int
+
+    @property
+    def links(self) -> int:
+        """Parts it is done in."""
+        return self.length + self.chain
+
+
+@dataclass(frozen=True)
+class Onward:
+    """The rest of a chain, with the sum so far."""
+
+    task: Task
+    done: int
+    total: int
+
+
+def tasks(params: Params, seed: int) -> list[Task]:
+    """One per chain."""
+    return [Task(chain, params.length, params.pause, seed) for chain in range(params.size)]
+
+
+def work(task: Task | Onward) -> Link:
+    """Add the next number; the last link alone has a row of ``ends``."""
+    here = task if isinstance(task, Onward) else Onward(task, 0, task.seed)
+    whole, done = here.task, here.done + 1
+    time.sleep(whole.pause)
+    total = here.total + done
+    row = {"chain": [whole.chain], "total": [total]}
+    ends = pd.DataFrame(row)
+    main = pd.DataFrame({**row, "link": [done]})[list(COLUMNS["main"])]
+    if done < whole.links:
+        return Link({"main": main, "ends": ends.head(0)}, Onward(whole, done, total))
+    return Link({"main": main, "ends": ends}, None)
+
+
+def collect(params: Params, rows: Tables) -> Result:
+    """The rows as they are."""
+    return Result(EXPERIMENT, params, rows, f"{len(rows['main'])} links.", "Nothing private.")
+
+
+def figures(result: Result) -> dict[str, go.Figure]:
+    """Sums against links."""
+    main = result.tables["main"]
+    trace = go.Scatter(x=main["link"].to_numpy(), y=main["total"].to_numpy(), name="total")
+    return {"sums": go.Figure(trace, {"title": {"text": TITLE}})}
