@@ -289,9 +289,12 @@ def _joined(parts: Sequence[Tables]) -> Tables:
     """One table for each name, rows in the order of the parts."""
     if len(parts) == 1:
         return parts[0]
-    return {
-        name: pd.concat([tables[name] for tables in parts], ignore_index=True) for name in parts[0]
-    }
+    joined = {}
+    for name, first in parts[0].items():
+        # Most links of a chain may have no row; they would cost as much as those that have.
+        filled = [tables[name] for tables in parts if len(tables[name])] or [first]
+        joined[name] = pd.concat(filled, ignore_index=True)
+    return joined
 
 
 def _links(task: Any) -> int:

@@ -10,15 +10,18 @@ import tempfile
 
 from abcdp_core.results import versions
 from abcdp_core.runner import processor_count
-from benchmarks import private_step, public_step, studies
+from benchmarks import adaptive, private_step, public_step, studies
 from benchmarks.measure import HEADER
+
+PARTS = ("public", "private", "adaptive", "studies")
 
 
 def main() -> None:
     """Measure and print, line by line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--repeats", type=int, default=5, help="of each measurement (5)")
-    parser.add_argument("--slow", action="store_true", help="also preset p21-figure-3 (minutes)")
+    parser.add_argument("--slow", action="store_true", help="also the long ones (minutes)")
+    parser.add_argument("--only", choices=PARTS, help="one part alone")
     options = parser.parse_args()
     repeats = max(1, options.repeats)
     print(f"{platform.machine()}, {processor_count()} processors, load {_load()}")
@@ -26,10 +29,14 @@ def main() -> None:
     print(HEADER)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["ABCDP_CACHE_DIR"] = folder
+        parts = {
+            "public": public_step.measure(repeats),
+            "private": private_step.measure(repeats),
+            "adaptive": adaptive.measure(repeats, slow=options.slow),
+            "studies": studies.measure(min(repeats, 3), slow=options.slow),
+        }
         for measurement in itertools.chain(
-            public_step.measure(repeats),
-            private_step.measure(repeats),
-            studies.measure(min(repeats, 3), slow=options.slow),
+            *(part for name, part in parts.items() if options.only in (None, name))
         ):
             print(measurement.row(), flush=True)
     print(f"load at the end {_load()}")

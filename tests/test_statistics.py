@@ -89,7 +89,7 @@ def test_means_of_repeats_are_told_apart_where_they_should_be() -> None:
 
 
 def test_means_of_repeats_fail_no_more_often_than_asked() -> None:
-    # A false alarm that can be seen: 5 %, for normal estimates that have nothing to do with another.
+    # A false alarm that can be seen: 5 %, for independent normal estimates.
     rng, zeros = np.random.default_rng(3), np.zeros(3)
     fails = sum(
         rejects(assert_mean_of_repeats, rng.standard_normal((5, 3)), zeros, zeros, 0.05)

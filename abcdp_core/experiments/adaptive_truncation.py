@@ -56,9 +56,6 @@ COLUMNS = {
 LINKS = 100
 """Parts a stream is done in, with a picture of the particles after each."""
 
-POINTS_KEPT = 2000
-"""Points of the grid that its picture holds at most; the others carry no visible weight."""
-
 
 @dataclass(frozen=True)
 class Params(online.StreamParams):
@@ -119,21 +116,19 @@ def work(task: Task | Onward) -> experiments.Link:
     main = pd.DataFrame([asked for _, asked in turns], columns=list(Asked._fields))
     rest = Onward(here.task, state, here.done + 1)
     return experiments.Link(
-        {"main": main, "particles": _cloud(state, last)},
+        {"main": main, "particles": _cloud(state, last, params.particles)},
         rest if rest.done < here.task.links else None,
     )
 
 
-def _cloud(state: Cloud, t: int) -> pd.DataFrame:
-    """The particles after t people; of a grid those points that carry weight."""
+def _cloud(state: Cloud, t: int, size: int) -> pd.DataFrame:
+    """The particles after t people; of a grid that has more points, as many drawn by weight."""
     theta, weights = state.theta, state.weights
-    if len(weights) > POINTS_KEPT:
-        kept = np.sort(np.argpartition(weights, -POINTS_KEPT)[-POINTS_KEPT:])
-        if weights[kept].sum() > 0.999:
-            theta, weights = theta[kept], weights[kept] / weights[kept].sum()
-    numbers = np.arange(len(weights))
+    if len(weights) > size:
+        theta, weights = theta[_equal(weights, size)], np.full(size, 1.0 / size)
     with np.errstate(over="ignore"):
         sigma = np.minimum(np.exp(theta[:, 1]), 1e300)
+    numbers = np.arange(len(weights))
     columns = {"t": t, "particle": numbers, "mu": theta[:, 0], "sigma": sigma, "weight": weights}
     return pd.DataFrame(columns)
 

@@ -198,23 +198,23 @@ def work(task: Task | Onward) -> experiments.Link:
     seconds = here.seconds + time.perf_counter() - start
     if here.done + 1 < here.task.links:
         rest = Onward(here.task, state, here.done + 1, seconds)
-        return experiments.Link({"main": _empty("main"), "chains": _empty("chains")}, rest)
+        return experiments.Link(_EMPTY, rest)
     truth = (here.task.params.mu, here.task.params.sigma)
     errors = [abs(mean - true) for mean, true in zip(estimate, truth, strict=True)]
     rows = [(*here.task.row(), *estimate, *errors, seconds)]
     main = pd.DataFrame(rows, columns=list(COLUMNS["main"]))
-    chains = _empty("chains")
+    chains = _EMPTY["chains"]
     if chain:
         chains = pd.DataFrame([(*here.task.row(), *chain)], columns=list(COLUMNS["chains"]))
     return experiments.Link({"main": main, "chains": chains}, None)
 
 
-_TEXTS = {"sampler": str, "interval": str, "run": int}
-
-
-def _empty(table: str) -> pd.DataFrame:
-    """No row, but columns of the right kind."""
-    return pd.DataFrame({name: pd.Series(dtype=_TEXTS.get(name, float)) for name in COLUMNS[table]})
+_KINDS = {"sampler": str, "interval": str, "run": int}
+_EMPTY = {
+    table: pd.DataFrame({name: pd.Series(dtype=_KINDS.get(name, float)) for name in names})
+    for table, names in COLUMNS.items()
+}
+"""No row, but columns of the right kind."""
 
 
 Advance = tuple[Any, tuple[float, float], tuple[float, ...]]

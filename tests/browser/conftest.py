@@ -51,7 +51,7 @@ class Visit:
     def open(self, path: str, **query: str) -> None:
         """Open a page by its address and wait until its first figure stands."""
         self.page.goto(f"{self.server}/{path}?{urlencode(SMALL | query)}")
-        self.page.wait_for_selector("svg.main-svg", state="attached")
+        self.page.wait_for_selector("svg.main-svg, canvas", state="attached")
         self.settle()
 
     def settle(self) -> None:

@@ -132,7 +132,7 @@ def test_bad_link_shows_a_notice(visit: Visit) -> None:
 
 @pytest.mark.parametrize("page", [page.file for page in router.TABLE])
 def test_nothing_for_axe_to_find_and_fits_a_telephone(visit: Visit, page: str) -> None:
-    visit.open("" if page == "start" else page, **{"mse-curves.runs": "1"})
+    visit.open("" if page == "start" else page, n="100", **{"mse-curves.runs": "1"})
     for scheme in ("light", "dark"):
         visit.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         visit.settle()
@@ -143,9 +143,37 @@ def test_nothing_for_axe_to_find_and_fits_a_telephone(visit: Visit, page: str) -
     assert width <= 390
 
 
+def test_people_answer_and_the_player_obeys(visit: Visit) -> None:
+    visit.open("adaptive_truncation", n="100", **{"adaptive-truncation.particles": "100"})
+    expect(visit.page.get_by_role("button", name="Cancel")).to_have_count(0)
+    said = visit.page.locator("p.now > b")
+    expect(said).to_have_text("person 100 of 100")
+    visit.page.get_by_role("button", name="Reset").click()
+    expect(said).to_have_text("person 1 of 100")
+    visit.page.get_by_role("button", name="Step forward").click()
+    expect(said).to_have_text("person 2 of 100")
+    visit.page.get_by_role("slider", name="Person").focus()
+    visit.page.keyboard.press("End")
+    expect(said).to_have_text("person 100 of 100")
+    visit.page.get_by_role("button", name="Reset").click()
+    visit.page.get_by_label("Speed").select_option("5")
+    visit.page.get_by_role("button", name="Play").click()
+    expect(visit.page.get_by_role("button", name="Pause")).to_be_visible()
+    expect(said).to_have_text("person 100 of 100")
+
+
+def test_a_preset_brings_its_view_and_another_view_lets_go_of_it(visit: Visit) -> None:
+    visit.open("adaptive_truncation", preset="y23-intervals")
+    shows(visit, "Share of the best")
+    expect(visit.page.get_by_text("The knobs that the preset sets are disabled")).to_be_visible()
+    visit.page.get_by_role("radio", name="live").click()
+    expect(visit.page.get_by_role("button", name="Step forward")).to_be_visible()
+    expect(visit.page.get_by_text("The knobs that the preset sets")).to_have_count(0)
+
+
 def shows(visit: Visit, text: str) -> None:
     """Wait until the first figure's title says so; it breaks no line inside a setting."""
-    expect(visit.page.locator(".gtitle").first).to_contain_text(text.replace(" ", "\u00a0"))
+    expect(visit.page.locator(".gtitle").first).to_contain_text(text.replace(" = ", "\u00a0=\u00a0"))
 
 
 def test_small_settings_are_settings() -> None:

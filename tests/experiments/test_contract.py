@@ -39,7 +39,7 @@ SMALL: dict[str, Any] = {
 }
 # Where one of these can be chosen several times, all that are to be looked at.
 SEVERAL: dict[str, Any] = {
-    "sampler": ("smc", "smc-latent", "mhaar", "mh"),
+    "sampler": ("smc", "mhaar"),
     "interval": ("adaptive", "fixed"),
 }
 MEASURED = ("seconds",)
@@ -80,9 +80,9 @@ def links_of(experiment: Experiment, task: Any) -> Iterator[Tables]:
     """The tables of a task: of each link, where it is a chain."""
     while task is not None:
         outcome = experiment.work(task)
-        chained = isinstance(outcome, Link)
-        yield outcome.tables if chained else outcome
-        task = outcome.successor if chained else None
+        link = outcome if isinstance(outcome, Link) else Link(outcome, None)
+        yield link.tables
+        task = link.successor
 
 
 def drawn(figures: dict[str, go.Figure]) -> dict[str, str]:

@@ -22,7 +22,6 @@ from abcdp_core import summaries
 from abcdp_core.online import latent, noise, smc
 from abcdp_core.online.batch import Batch
 from abcdp_core.online.grid import Grid
-from abcdp_core.online.intervals import best
 from abcdp_core.online.latent import Latent
 from abcdp_core.online.noise import NoiseFamily
 from abcdp_core.online.particles import Response
@@ -37,7 +36,8 @@ Array = NDArray[np.float64]
 
 PRIOR = Prior(50.0, 25.0, 5.0, 40.0)
 KNOWN = Prior(50.0, 25.0, sigma=3.0)
-PEOPLE = 80
+PEOPLE, FEW = 60, 20
+UNIT_SCALE = 0.2
 REPEATS = 24
 FAMILIES: tuple[NoiseFamily, ...] = ("laplace", "gaussian")
 EITHER = pytest.mark.parametrize("family", FAMILIES)
@@ -45,15 +45,14 @@ EITHER = pytest.mark.parametrize("family", FAMILIES)
 
 @functools.cache
 def responses(family: NoiseFamily) -> list[Response]:
-    """People with μ = 53 and σ = 3, asked at ε = 5 around μ and σ as uncertain as in a stream."""
+    """People with μ = 53 and σ = 3, asked around μ and σ as uncertain as in a stream."""
     rng = generator(1, "responses")
-    unit_scale = noise.unit_scale(family, 5.0, 1e-5)
     found = []
     for t, value in enumerate((53.0 + 3.0 * rng.standard_normal(PEOPLE)).tolist()):
         middle = 53.0 + 3.0 * rng.standard_normal() / math.sqrt(1.0 + t / 4.0)
         half = (0.7 if t % 2 else 2.0) * 3.0 * math.exp(0.2 * rng.standard_normal())
         drawn = float(noise.draw(rng, family, 1)[0])
-        found.append(answer(value, drawn, middle - half, middle + half, unit_scale))
+        found.append(answer(value, drawn, middle - half, middle + half, UNIT_SCALE))
     return found
 
 
@@ -66,10 +65,10 @@ def estimates(theta: Array, weights: Array) -> Array:
 
 @functools.cache
 def reference(family: NoiseFamily, count: int = PEOPLE, prior: Prior = PRIOR) -> Array:
-    """The estimates by brute force: 201 × 201 points on a box of 20 standard deviations or so."""
+    """The estimates by brute force: 201 × 201 points on a wide box."""
     spread = 5.0 / math.sqrt(1.0 + count / 8.0)
-    mu = np.linspace(53.0 - 6.0 * spread, 53.0 + 6.0 * spread, 201)
-    log_sigma = np.linspace(-0.9, 3.3, 201) if prior.sigma is None else [math.log(prior.sigma)]
+    mu = np.linspace(53.0 - 11.0 * spread, 53.0 + 11.0 * spread, 201)
+    log_sigma = np.linspace(-0.9, 3.8, 201) if prior.sigma is None else [math.log(prior.sigma)]
     theta = np.stack(np.meshgrid(mu, log_sigma, indexing="ij"), axis=-1).reshape(-1, 2)
     log_posterior = prior.log_density(theta)
     log_posterior += log_likelihood(theta, np.array(responses(family)[:count]), family)
@@ -111,10 +110,9 @@ def agree(values: Array, expected: Array) -> None:
     deviations, so what is seen is an error of 0.1 to 0.3 of them.
     """
     spread = np.tile(expected[2:], 2)
-    varied = spread > 0.0
+    varied = spread > 1e-9
     assert_mean_of_repeats(values[:, varied], expected[varied], (BIAS * spread)[varied])
-    np.testing.assert_allclose(values[:, ~varied], np.broadcast_to(
-        expected[~varied], values[:, ~varied].shape), atol=1e-12)  # fmt: skip
+    assert np.abs(values - expected)[:, ~varied].max(initial=0.0) < 1e-9
 
 
 # ------------------------------------------------------------------------------------------- grid
@@ -122,7 +120,7 @@ def agree(values: Array, expected: Array) -> None:
 
 @EITHER
 @pytest.mark.parametrize("prior", [PRIOR, KNOWN], ids=["unknown", "known"])
-@pytest.mark.parametrize("count", [1, 10, PEOPLE])
+@pytest.mark.parametrize("count", [1, PEOPLE])
 def test_the_grid_is_the_posterior(family: NoiseFamily, prior: Prior, count: int) -> None:
     state = final(Grid(prior, family), generator(0, "unused"), family, count)
     found, expected = estimates(state.theta, state.weights), reference(family, count, prior)
@@ -139,31 +137,28 @@ def test_a_coarser_grid_says_the_same() -> None:
     np.testing.assert_allclose(first, second, atol=1e-6)
 
 
-# ------------------------------------------------------------------------------- particles and chains
+# ---------------------------------------------------------------------------- particles and chains
 
 
-SAMPLERS: dict[str, Callable[[NoiseFamily], Sampler]] = {
-    "smc": lambda family: Smc(PRIOR, family, 500),
-    "smc-multinomial": lambda family: Smc(PRIOR, family, 500, resampling="multinomial"),
-    "smc-always-moves": lambda family: Smc(PRIOR, family, 300, resample_below=1.01, sweeps=1),
-    "latent": lambda family: Latent(PRIOR, family, 500),
-    "latent-multinomial": lambda family: Latent(PRIOR, family, 500, resampling="multinomial"),
-    "latent-refresh": lambda family: Latent(PRIOR, family, 1500, refresh=25),
+SAMPLERS: dict[str, tuple[Sampler, int]] = {
+    "smc": (Smc(PRIOR, "laplace", 400), PEOPLE),
+    "smc-gaussian": (Smc(PRIOR, "gaussian", 400), PEOPLE),
+    "smc-multinomial": (Smc(PRIOR, "laplace", 400, resampling="multinomial"), PEOPLE),
+    "smc-always-moves": (Smc(PRIOR, "laplace", 200, resample_below=1.01, sweeps=1), FEW),
+    "smc-known-sigma": (Smc(KNOWN, "laplace", 200), FEW),
+    "latent": (Latent(PRIOR, "laplace", 200), PEOPLE),
+    "latent-gaussian": (Latent(PRIOR, "gaussian", 300), FEW),
+    "latent-multinomial": (Latent(PRIOR, "laplace", 300, resampling="multinomial"), FEW),
+    "latent-refresh": (Latent(PRIOR, "laplace", 400, refresh=20), PEOPLE),
+    "latent-known-sigma": (Latent(KNOWN, "laplace", 200), FEW),
 }
 
 
-@EITHER
 @pytest.mark.parametrize("name", SAMPLERS)
-def test_particles_agree_with_the_grid(name: str, family: NoiseFamily) -> None:
-    agree(repeats(SAMPLERS[name](family), family), reference(family))
-
-
-@EITHER
-@pytest.mark.parametrize("sampler", [Smc, Latent])
-def test_particles_agree_with_the_grid_for_a_known_sigma(
-    sampler: Callable[..., Sampler], family: NoiseFamily
-) -> None:
-    agree(repeats(sampler(KNOWN, family, 300), family), reference(family, PEOPLE, KNOWN))
+def test_particles_agree_with_the_grid(name: str) -> None:
+    sampler: Any
+    sampler, count = SAMPLERS[name]
+    agree(repeats(sampler, sampler.noise, count), reference(sampler.noise, count, sampler.prior))
 
 
 def chain(batch: Batch, run: int) -> Array:
@@ -177,17 +172,22 @@ def chain(batch: Batch, run: int) -> Array:
     return estimates(kept, np.full(len(kept), 1.0 / len(kept)))
 
 
-@EITHER
-@pytest.mark.parametrize("prior", [PRIOR, KNOWN], ids=["unknown", "known"])
-@pytest.mark.parametrize(("candidates", "iterations"), [(0, 5000), (20, 3000)])
-def test_chains_agree_with_the_grid(
-    candidates: int, iterations: int, prior: Prior, family: NoiseFamily
-) -> None:
-    if candidates and prior is KNOWN:
-        iterations = 1500
-    batch = Batch(prior, family, iterations, 0.25, candidates)
+CHAINS: dict[str, Batch] = {
+    "mh": Batch(PRIOR, "laplace", 4000, 0.25),
+    "mh-gaussian": Batch(PRIOR, "gaussian", 3000, 0.25),
+    "mh-known-sigma": Batch(KNOWN, "laplace", 3000, 0.25),
+    "mhaar": Batch(PRIOR, "laplace", 2000, 0.25, 20),
+    "mhaar-gaussian": Batch(PRIOR, "gaussian", 1500, 0.25, 20),
+    "mhaar-two-candidates": Batch(PRIOR, "laplace", 8000, 0.25, 2),
+    "mhaar-known-sigma": Batch(KNOWN, "laplace", 1000, 0.25, 20),
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_chains_agree_with_the_grid(name: str) -> None:
+    batch = CHAINS[name]
     values = np.array([chain(batch, run) for run in range(REPEATS)])
-    agree(values, reference(family, PEOPLE, prior))
+    agree(values, reference(batch.noise, PEOPLE, batch.prior))
 
 
 # ------------------------------------------------------------------------------- negative controls
@@ -229,31 +229,28 @@ def test_broken_particles_are_rejected(name: str) -> None:
     assert rejects(agree, values, reference("laplace"))
 
 
-def published(family: NoiseFamily) -> list[Response]:
-    """The same responses as a model sees them that believes in noise smaller by √2."""
-    return [r._replace(scale=r.scale / math.sqrt(2.0)) for r in responses(family)]
+def test_another_noise_scale_is_seen_in_the_posterior() -> None:
+    # What a model takes in that believes in noise smaller by √2 than there is.
+    sampler, values = SAMPLERS["smc"][0], []
+    for run in range(REPEATS):
+        rng = generator(2, "repeats", run)
+        state = sampler.start(rng)
+        for response in responses("laplace"):
+            believed = response._replace(scale=response.scale / math.sqrt(2.0))
+            state, _ = sampler.step(rng, state, believed)
+        values.append(estimates(state.theta, state.weights))
+    assert rejects(agree, np.array(values), reference("laplace"))
 
 
-def test_another_noise_scale_is_seen_in_the_posterior(monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = reference("laplace")
-    wrong = published("laplace")
-    monkeypatch.setattr(f"{__name__}.responses", lambda family: wrong)
-    assert rejects(agree, repeats(SAMPLERS["smc"]("laplace"), "laplace"), expected)
-
-
-Redraw = Callable[[Array, NDArray[np.bool_]], Array]
-"""From weights ``(R, n, M)`` under what was kept, and what moved ``(R,)``: those to redraw by."""
+Redraw = Callable[[Array], Array]
+"""From the weights ``(R, n, M)`` after a rejection to those that the values are redrawn by."""
 
 RULES: dict[str, Redraw] = {
-    "by weight": lambda weights, moved: weights,
-    "uniformly after a rejection": lambda weights, moved: np.where(
-        moved[:, None, None], weights, np.ones_like(weights)
-    ),
-    "kept after a rejection": lambda weights, moved: np.where(
-        moved[:, None, None], weights, np.arange(weights.shape[2]) == 0
-    ),
+    "by weight": lambda weights: weights,
+    "uniformly": np.ones_like,
+    "kept": lambda weights: np.broadcast_to(np.arange(weights.shape[2]) == 0, weights.shape) * 1.0,
 }
-FEW, CANDIDATES, STEPS = 24, 4, 3000
+CANDIDATES, STEPS = 3, 2000
 
 
 def mhaar_twin(rule: Redraw) -> Array:
@@ -279,7 +276,7 @@ def mhaar_twin(rule: Redraw) -> Array:
         gain += np.log(new.sum(axis=2) / old.sum(axis=2)).sum(axis=1)
         moved = -rng.standard_exponential(REPEATS) < gain
         theta = np.where(moved[:, None], proposed, theta)
-        by = rule(np.where(moved[:, None, None], new, old), moved)
+        by = np.where(moved[:, None, None], new, rule(old))
         edges = np.cumsum(by, axis=2)
         point = rng.random((REPEATS, FEW, 1)) * edges[:, :, -1:]
         drawn = np.sum(edges <= point, axis=2).clip(max=CANDIDATES - 1)
@@ -293,7 +290,7 @@ def mhaar_twin(rule: Redraw) -> Array:
 def test_latent_values_must_be_redrawn_by_their_weights(rule: str) -> None:
     # Keeping them after a rejection is a valid rule too (MATH A9), if slower.
     is_rejected = rejects(agree, mhaar_twin(RULES[rule]), reference("laplace", FEW))
-    assert is_rejected == (rule == "uniformly after a rejection")
+    assert is_rejected == (rule == "uniformly")
 
 
 # ------------------------------------------------------------------------------------------ purity
@@ -363,7 +360,7 @@ def test_the_number_of_threads_changes_nothing(name: str, monkeypatch: pytest.Mo
     found = []
     for count in (1, 3):
         for module in (smc, latent):
-            monkeypatch.setattr(module, "threads", lambda work, count=count: count)
+            monkeypatch.setattr(module, "threads", lambda _, count=count: count)
         state = final(ONLINE[name]("laplace"), generator(9, "threads"), "laplace", 30)
         found.append(copy_of(state))
     assert same(*found)
@@ -418,16 +415,16 @@ def test_a_response_thousands_of_scales_outside_is_taken_in(
 
 
 @EVERY
-@EITHER
+@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("epsilon_total", [0.001, 1000.0])
-@pytest.mark.parametrize("prior", [PRIOR, Prior(), KNOWN], ids=["narrow", "paper", "known"])
+@pytest.mark.parametrize("prior", [Prior(), KNOWN], ids=["paper", "known"])
 def test_streams_at_extreme_budgets_are_finite(
     prior: Prior, epsilon_total: float, family: NoiseFamily, name: str
 ) -> None:
     unit_scale = noise.unit_scale(family, epsilon_total, 1e-5)
-    chosen = best(unit_scale, family)
+    half = 5e-5 if epsilon_total < 1.0 else 3.0
     sampler = dataclasses.replace(ONLINE[name](family), prior=prior)  # type: ignore[type-var]
-    stream = Stream(sampler, Adaptive(chosen.a, chosen.b), family, unit_scale)
+    stream = Stream(sampler, Adaptive(-half, half), family, unit_scale)
     rng = generator(13, "extreme")
     values = 53.0 + 3.0 * rng.standard_normal(20)
     for state, row in stream.ask(None, 0, values, noise.draw(rng, family, 20)):

@@ -178,12 +178,23 @@ def test_the_papers_start_asks_near_0_and_begins_at_the_first_answer() -> None:
     assert np.isclose(second.left, rows[0].response - 0.3 * sigmas, rtol=1e-12).any()
 
 
-def test_the_papers_start_learns_the_mean_all_the_same() -> None:
-    values, noises = people(200)
-    stream = Stream(
-        Smc(Prior(), "laplace", 300), Adaptive(-0.73, 0.73), "laplace", 0.2, paper_start=True
-    )
-    assert 44.0 < table(stream, values, noises)[-1].mean_mu < 52.0
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        pytest.param(
+            Smc(Prior(), "laplace", 200),
+            marks=pytest.mark.xfail(reason="particles that agree on μ never move it", strict=True),
+        ),
+        Latent(Prior(), "laplace", 200),
+    ],
+)
+def test_the_papers_start_learns_the_mean_all_the_same(sampler: Sampler) -> None:
+    values, noises = people(120)
+    stream = Stream(sampler, Adaptive(-0.73, 0.73), "laplace", 0.2, paper_start=True)
+    last = table(stream, values, noises)[-1]
+    # The truth is 48 and σ = 3: a posterior standard deviation is about 0.4.
+    assert last.sd_mu > 0.1
+    assert 45.0 < last.mean_mu < 51.0
 
 
 # -------------------------------------------------------------------------------------- separate

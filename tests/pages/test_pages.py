@@ -16,7 +16,14 @@ from ui import jobs, knobs, link, router
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
-SMALL = {"n": "100", "pool_size": "200", "mse-curves.runs": "1", "flip-probability.draws": "20"}
+SMALL = {
+    "n": "100",
+    "pool_size": "200",
+    "mse-curves.runs": "1",
+    "flip-probability.draws": "20",
+    "adaptive-truncation.particles": "100",
+    "estimation-accuracy.runs": "1",
+}
 
 
 def opened(page: str, **query: str) -> AppTest:
@@ -35,6 +42,11 @@ def settled(app: AppTest) -> AppTest:
     return app
 
 
+def pictures(app: AppTest) -> list[object]:
+    """Figures, and the player of the adaptive half."""
+    return [*app.get("plotly_chart"), *app.get("bidi_component")]
+
+
 def texts(app: AppTest) -> str:
     return "\n".join(str(element.value) for element in [*app.markdown, *app.caption])
 
@@ -51,7 +63,7 @@ def test_page_runs_twice(page):
         assert not app.warning
         assert not app.error
         assert app.title
-        assert app.get("plotly_chart")
+        assert pictures(app)
         assert "Privacy label" in texts(app)
         app = settled(app.run())
 
@@ -81,7 +93,7 @@ BAD_LINK = {
 def test_bad_link_is_said_and_survived(page):
     app = opened(page, **BAD_LINK)
     assert not app.exception
-    assert app.get("plotly_chart")
+    assert pictures(app)
     (warning,) = app.warning
     for key in BAD_LINK:
         assert f"{key} = " in warning.value
@@ -107,14 +119,30 @@ def test_extreme_settings_give_a_figure(page, query):
     app = opened(page, **query)
     assert not app.exception
     assert not app.warning
-    assert app.get("plotly_chart")
+    assert pictures(app)
 
 
 @pytest.mark.parametrize("view", knobs.find("posterior.view").parameter.options)
 def test_every_view_of_the_posterior(view):
     app = opened("posterior", **{"posterior.view": view})
     assert not app.exception
+    assert pictures(app)
+
+
+@pytest.mark.parametrize("view", knobs.find("adaptive-truncation.view").parameter.options)
+def test_every_view_of_adaptive_truncation(view):
+    app = opened("adaptive_truncation", **{"adaptive-truncation.view": view})
+    assert not app.exception
+    assert not app.error
+    assert pictures(app)
+    assert "Privacy label" in texts(app)
+
+
+def test_a_preset_brings_its_view_with_it():
+    app = opened("adaptive_truncation", preset="y23-intervals")
+    assert not app.exception
     assert app.get("plotly_chart")
+    assert app.sidebar.select_slider(key="epsilon_total").disabled
 
 
 @pytest.mark.parametrize("page", ["posterior", "privacy_and_accuracy", "start"])

@@ -1,0 +1,237 @@
+"""One stream: the same people whatever is asked, what each answer costs, and what is kept."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from pandas.testing import assert_frame_equal
+
+from abcdp_core import experiments, privacy, runner
+from abcdp_core.experiments import adaptive_truncation as study
+from abcdp_core.online import intervals
+from abcdp_core.parameters import ParameterError
+from abcdp_core.results import Result
+from abcdp_core.streams import generator
+
+EXPERIMENT = experiments.load(study.EXPERIMENT)
+SMALL = study.Params(n=25, particles=50, epsilon_total=2.0)
+SAMPLERS = ("smc", "smc-latent", "grid")
+INTERVALS = ("adaptive", "fixed")
+SEED = 3
+
+
+def run(params: study.Params) -> Result:
+    return runner.run_to_end(EXPERIMENT, params, SEED)
+
+
+def people(params: study.Params) -> np.ndarray:
+    """Their values, drawn here as the design says."""
+    draws = generator(SEED, "people", 0).standard_normal(params.n)
+    return params.mu + params.sigma * draws
+
+
+def noise_of(result: Result, params: study.Params) -> np.ndarray:
+    """The answers' noise in units of its scale."""
+    main = result.tables["main"]
+    scale = (main.right - main.left) / params.epsilon_total
+    clipped = np.clip(people(params), main.left, main.right)
+    return ((main.response - clipped) / scale).to_numpy()
+
+
+# ---------------------------------------------------------------------------------- the stream
+
+
+@pytest.mark.parametrize("interval", INTERVALS)
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_all_ways_of_asking_meet_the_same_people_and_the_same_noise(
+    sampler: str, interval: str
+) -> None:
+    params = dataclasses.replace(SMALL, sampler=sampler, interval=interval)
+    drawn = generator(SEED, "noise", 0, 0).laplace(size=params.n)
+    np.testing.assert_allclose(noise_of(run(params), params), drawn, atol=1e-6)
+
+
+def test_the_fixed_interval_is_the_truth_plus_and_minus_its_width() -> None:
+    main = run(dataclasses.replace(SMALL, interval="fixed")).tables["main"]
+    half = SMALL.fixed_width * SMALL.sigma
+    np.testing.assert_allclose(main.left, SMALL.mu - half)
+    np.testing.assert_allclose(main.right, SMALL.mu + half)
+
+
+def test_another_budget_scales_the_same_noise() -> None:
+    fixed = dataclasses.replace(SMALL, interval="fixed")
+    twice = dataclasses.replace(fixed, epsilon_total=2 * fixed.epsilon_total)
+    clipped = np.clip(people(fixed), fixed.mu - 10 * fixed.sigma, fixed.mu + 10 * fixed.sigma)
+    first, second = (run(params).tables["main"].response - clipped for params in (fixed, twice))
+    np.testing.assert_allclose(first, 2 * second, atol=1e-9)
+
+
+def test_another_noise_draw_changes_the_answers_and_not_the_people() -> None:
+    fixed = dataclasses.replace(SMALL, interval="fixed")
+    other = dataclasses.replace(fixed, noise_draw=1)
+    first, second = run(fixed), run(other)
+    assert_frame_equal(
+        first.tables["main"][["t", "left", "right"]], second.tables["main"][["t", "left", "right"]]
+    )
+    assert not np.isclose(first.tables["main"].response, second.tables["main"].response).any()
+    drawn = generator(SEED, "noise", 0, 1).laplace(size=other.n)
+    np.testing.assert_allclose(noise_of(second, other), drawn, atol=1e-6)
+
+
+def test_intervals_have_the_best_shape_and_the_paper_starts_far_off() -> None:
+    params = dataclasses.replace(
+        SMALL, sampler="smc-latent", start="paper", known_sigma=True, resampling="multinomial"
+    )
+    main = run(params).tables["main"]
+    best = intervals.best(1.0 / params.epsilon_total)
+    assert (main.left[0], main.right[0]) == (best.a, best.b)
+    np.testing.assert_allclose((main.right - main.left)[1:], params.sigma * (best.b - best.a))
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_the_number_of_links_changes_nothing(sampler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    params = dataclasses.replace(SMALL, sampler=sampler)
+    parted = run(params)
+    monkeypatch.setattr(study, "LINKS", 1)
+    whole = run(params)
+    assert (parted.total, whole.total) == (params.n, 1)
+    assert_frame_equal(parted.tables["main"], whole.tables["main"], check_exact=True)
+
+
+def test_people_are_asked_one_by_one_and_mu_is_found() -> None:
+    params = dataclasses.replace(SMALL, n=100, particles=100, epsilon_total=10.0)
+    main = run(params).tables["main"]
+    assert list(main.t) == list(range(1, 101))
+    last = main.iloc[-1]
+    assert abs(last.mean_mu - params.mu) < 5 * last.sd_mu
+    assert last.sd_mu < params.sigma / 2
+    assert last.left < params.mu < last.right
+
+
+# ---------------------------------------------------------------------------------- particles
+
+
+@pytest.mark.parametrize(
+    ("sampler", "n", "frames"),
+    [("smc", 7, 7), ("smc", 100, 100), ("smc", 101, 100), ("smc-latent", 101, 100), ("grid", 7, 7)],
+)
+def test_at_most_a_hundred_pictures_each_of_weight_one(sampler: str, n: int, frames: int) -> None:
+    params = dataclasses.replace(SMALL, sampler=sampler, n=n, particles=10)
+    particles = run(params).tables["particles"]
+    weights = particles.groupby("t").weight.sum()
+    assert len(weights) == frames
+    assert weights.index[-1] == n
+    np.testing.assert_allclose(weights, 1.0)
+    assert (particles.weight >= 0).all()
+    assert sampler == "grid" or set(particles.groupby("t").size()) == {10}
+
+
+def test_a_picture_of_the_grid_holds_as_many_points_as_there_would_be_particles() -> None:
+    particles = run(dataclasses.replace(SMALL, sampler="grid", n=3)).tables["particles"]
+    assert particles.groupby("t").size().max() <= SMALL.particles
+
+
+def test_the_particles_have_the_moments_of_the_table() -> None:
+    tables = run(SMALL).tables
+    last = tables["particles"][tables["particles"].t == SMALL.n]
+    row = tables["main"].iloc[-1]
+    assert (last.weight * last.mu).sum() == pytest.approx(row.mean_mu)
+    assert (last.weight * last.sigma).sum() == pytest.approx(row.mean_sigma)
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_a_known_sigma_is_known(sampler: str) -> None:
+    params = dataclasses.replace(SMALL, n=20, sampler=sampler, known_sigma=True)
+    main = run(params).tables["main"]
+    np.testing.assert_allclose(main.mean_sigma, params.sigma)
+    np.testing.assert_allclose(main.sd_sigma, 0.0, atol=1e-9)
+    assert (main.sd_mu > 0).all()
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize("interval", INTERVALS)
+@pytest.mark.parametrize("epsilon_total", [0.001, 1000.0])
+@pytest.mark.parametrize("particles", [1, 20])
+def test_extremes_are_finite(
+    sampler: str, interval: str, epsilon_total: float, particles: int
+) -> None:
+    params = study.Params(
+        n=15, particles=particles, epsilon_total=epsilon_total, sampler=sampler, interval=interval
+    )
+    result = run(params)
+    assert all(np.isfinite(frame.to_numpy(float)).all() for frame in result.tables.values())
+    assert study.figures(result)
+
+
+def test_a_single_person() -> None:
+    result = run(dataclasses.replace(SMALL, n=1))
+    assert len(result.tables["main"]) == 1
+    assert study.figures(result)
+
+
+# ------------------------------------------------------------------------ settings and words
+
+
+def test_the_presets_are_the_papers() -> None:
+    budgets = {"y23-figure-1": 10.0, "y23-figure-2": 1.0}
+    assert study.PRESETS.keys() == budgets.keys()
+    for name, params in study.PRESETS.items():
+        assert isinstance(params, study.Params)
+        assert params.epsilon_total == budgets[name]
+        assert (params.n, params.particles) == (1000, 1000)
+        assert (params.mu, round(params.sigma**2, 12)) == (50.0, 10.0)
+        assert (params.sampler, params.interval) == ("smc-latent", "adaptive")
+        assert (params.start, params.resampling, params.refresh) == ("paper", "multinomial", 0)
+        assert (params.prior_mean, params.prior_variance) == (0.0, 1e4)
+        assert (params.prior_shape, params.prior_rate) == (1.0, 1.0)
+        assert (params.noise, params.score, params.symmetric) == ("laplace", "mu", True)
+
+
+def test_the_papers_sampler_is_refused_what_it_cannot_hold() -> None:
+    study.Params(n=20_000, particles=1000, sampler="smc-latent")
+    study.Params(n=100_000, particles=10_000, sampler="smc")
+    with pytest.raises(
+        ParameterError, match=r"^n \* particles = 20,001,000: .*smc-latent"
+    ) as error:
+        study.Params(n=20_001, particles=1000, sampler="smc-latent")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("epsilon_total", [0.001, 0.1, 1.0, 3.0, 10.0, 1000.0])
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_an_answer_costs_what_was_asked_for(epsilon_total: float, noise: str) -> None:
+    params = dataclasses.replace(
+        SMALL, n=2, particles=5, noise=noise, epsilon_total=epsilon_total, interval="fixed"
+    )
+    result = run(params)
+    assert result.event is not None
+    cost = privacy.cost(result.event, params.delta)
+    # The Gaussian accountant searches to 13 digits and rounds up.
+    above = epsilon_total if noise == "laplace" else epsilon_total * (1 + 1e-12)
+    assert epsilon_total * (1 - 1e-6) < cost.epsilon <= above
+    assert cost.delta == (0.0 if noise == "laplace" else params.delta)
+
+
+def test_gaussian_noise_has_its_scale_and_says_its_delta() -> None:
+    params = dataclasses.replace(SMALL, noise="gaussian", delta=1e-6, interval="fixed")
+    result = run(params)
+    assert "δ = 1e-06" in result.privacy
+    assert isinstance(result.event, privacy.Gaussian)
+    main = result.tables["main"]
+    clipped = np.clip(people(params), main.left, main.right)
+    drawn = generator(SEED, "noise", 0, 0).standard_normal(params.n)
+    scale = (main.right - main.left) * result.event.scale
+    np.testing.assert_allclose((main.response - clipped) / scale, drawn, atol=1e-9)
+    assert "pure" in run(SMALL).privacy
+
+
+def test_the_summary_is_a_sentence_with_the_last_row() -> None:
+    result = run(SMALL)
+    last = result.tables["main"].iloc[-1]
+    assert result.summary.startswith("After 25 of 25 people, adaptive interval, ε_total = 2 each:")
+    assert f"μ = {last.mean_mu:.4g}" in result.summary
+    assert f"true {math.sqrt(10):.3g}" in result.summary
+    assert result.summary.endswith("].")

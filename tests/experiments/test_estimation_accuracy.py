@@ -1,0 +1,237 @@
+"""Accuracy of the methods: the same people for all of them, each as it is when run on its own."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from pandas.testing import assert_frame_equal
+
+from abcdp_core import experiments, runner
+from abcdp_core.experiments import adaptive_truncation
+from abcdp_core.experiments import estimation_accuracy as study
+from abcdp_core.parameters import ParameterError
+from abcdp_core.results import Result
+from abcdp_core.streams import generator
+
+EXPERIMENT = experiments.load(study.EXPERIMENT)
+STREAM = experiments.load(adaptive_truncation.EXPERIMENT)
+ONLINE = ("smc", "smc-latent", "grid")
+EVERY = (*ONLINE, "mhaar", "mh")
+TINY = study.Params(
+    n=20, particles=20, epsilon_total=(2.0,), sampler=EVERY, runs=2, iterations=100, candidates=3
+)
+SEED = 5
+
+
+def run(params: study.Params) -> Result:
+    return runner.run_to_end(EXPERIMENT, params, SEED)
+
+
+def untimed(main: pd.DataFrame) -> pd.DataFrame:
+    """A table without the seconds, which are measured and never the same."""
+    return main.drop(columns="seconds")
+
+
+@pytest.fixture(scope="module")
+def tiny() -> Result:
+    return run(TINY)
+
+
+# ---------------------------------------------------------------------------------- the table
+
+
+def test_all_five_samplers_with_each_interval_they_can_follow(tiny: Result) -> None:
+    main = tiny.tables["main"]
+    found = set(main[["sampler", "interval"]].itertuples(index=False, name=None))
+    assert found == {(s, i) for s in ONLINE for i in ("adaptive", "fixed")} | {
+        ("mhaar", "fixed"),
+        ("mh", "fixed"),
+    }
+    assert len(main) == 2 * len(found)
+    assert np.isfinite(main.select_dtypes("number").to_numpy()).all()
+    assert (main.seconds > 0).all()
+
+
+def test_errors_are_distances_of_the_means_from_the_truth(tiny: Result) -> None:
+    main = tiny.tables["main"]
+    np.testing.assert_array_equal(main.error_mu, (main.mean_mu - TINY.mu).abs())
+    np.testing.assert_array_equal(main.error_sigma, (main.mean_sigma - TINY.sigma).abs())
+
+
+def test_each_batch_run_says_how_its_chain_moved(tiny: Result) -> None:
+    chains = tiny.tables["chains"]
+    assert sorted(chains.sampler) == ["mh", "mh", "mhaar", "mhaar"]
+    assert ((chains.acceptance > 0) & (chains.acceptance < 1)).all()
+    assert (chains[["autocorrelation_mu", "autocorrelation_sigma"]] > 0).all(axis=None)
+
+
+@pytest.mark.parametrize("interval", ["adaptive", "fixed"])
+@pytest.mark.parametrize("sampler", ONLINE)
+def test_the_first_run_is_the_stream_of_the_same_seed(
+    tiny: Result, sampler: str, interval: str
+) -> None:
+    """So both intervals meet the same people with the same noise, as is shown for the stream."""
+    stream = adaptive_truncation.Params(
+        n=20, particles=20, epsilon_total=2.0, sampler=sampler, interval=interval
+    )
+    last = runner.run_to_end(STREAM, stream, SEED).tables["main"].iloc[-1]
+    main = tiny.tables["main"]
+    row = main[(main.sampler == sampler) & (main.interval == interval) & (main.run == 0)].iloc[0]
+    assert (row.mean_mu, row.mean_sigma) == (last.mean_mu, last.mean_sigma)
+
+
+def test_batch_samplers_have_the_answers_of_the_fixed_interval() -> None:
+    for run_number, noise_draw in ((0, 0), (1, 0), (1, 3)):
+        params = dataclasses.replace(TINY, sampler=("mh",), noise_draw=noise_draw)
+        answers = study._responses(study.Task(params, run_number, SEED))
+        values = generator(SEED, "people", run_number).standard_normal(20) * TINY.sigma + TINY.mu
+        noise = generator(SEED, "noise", run_number, noise_draw).laplace(size=20)
+        scale = 20 * TINY.sigma / 2.0
+        np.testing.assert_allclose(answers[:, 3], scale)
+        left, right = TINY.mu - 10 * TINY.sigma, TINY.mu + 10 * TINY.sigma
+        np.testing.assert_allclose(answers[:, 0], np.clip(values, left, right) + scale * noise)
+
+
+def test_the_first_runs_of_many_are_those_of_few() -> None:
+    few, many = (
+        run(dataclasses.replace(TINY, n=10, runs=runs, sampler=("smc", "mh"))) for runs in (3, 10)
+    )
+    for table, frame in many.tables.items():
+        first, expected = frame[frame.run < 3].reset_index(drop=True), few.tables[table]
+        if table == "main":
+            first, expected = untimed(first), untimed(expected)
+        assert_frame_equal(first, expected, check_exact=True)
+
+
+def test_a_method_gives_the_same_in_other_company(tiny: Result) -> None:
+    alone = run(dataclasses.replace(TINY, sampler=("mhaar",), epsilon_total=(5.0, 2.0)))
+    main, expected = (
+        untimed(frame[(frame.sampler == "mhaar") & (frame.epsilon_total == 2)])
+        for frame in (alone.tables["main"], tiny.tables["main"])
+    )
+    assert_frame_equal(main.reset_index(drop=True), expected.reset_index(drop=True))
+
+
+def test_another_noise_draw_changes_the_estimates() -> None:
+    params = dataclasses.replace(TINY, sampler=("grid",), runs=1)
+    first, second = (
+        run(dataclasses.replace(params, noise_draw=draw)).tables["main"] for draw in (0, 1)
+    )
+    assert (first.mean_mu != second.mean_mu).all()
+
+
+# ---------------------------------------------------------------------------------- the methods
+
+
+@pytest.mark.parametrize("sampler", ["mh", "mhaar"])
+def test_a_batch_sampler_agrees_with_the_grid(sampler: str) -> None:
+    params = study.Params(
+        n=100,
+        epsilon_total=(10.0,),
+        sampler=(sampler,),
+        interval=("fixed",),
+        fixed_width=2.0,
+        runs=1,
+        iterations=5000,
+        candidates=10,
+    )
+    grid = adaptive_truncation.Params(
+        n=100, epsilon_total=10.0, sampler="grid", interval="fixed", fixed_width=2.0
+    )
+    exact = runner.run_to_end(STREAM, grid, SEED).tables["main"].iloc[-1]
+    tables = run(params).tables
+    row, chain = tables["main"].iloc[0], tables["chains"].iloc[0]
+    kept = params.iterations * (1 - params.burn_in)
+    for name in ("mu", "sigma"):
+        monte_carlo = exact[f"sd_{name}"] * np.sqrt(chain[f"autocorrelation_{name}"] / kept)
+        assert abs(row[f"mean_{name}"] - exact[f"mean_{name}"]) < 5 * monte_carlo
+        assert 5 * monte_carlo < exact[f"sd_{name}"]
+
+
+def test_a_known_sigma_is_right_for_every_sampler() -> None:
+    main = run(dataclasses.replace(TINY, known_sigma=True)).tables["main"]
+    np.testing.assert_allclose(main.mean_sigma, TINY.sigma)
+    np.testing.assert_allclose(main.error_sigma, 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"epsilon_total": (0.001, 1000.0), "runs": 1},
+        {"particles": 1, "runs": 1},
+        {"n": 1, "runs": 1},
+    ],
+    ids=["budgets", "one particle", "one person"],
+)
+def test_extremes_are_finite(noise: str, changes: dict[str, Any]) -> None:
+    result = run(dataclasses.replace(TINY, noise=noise, **changes))
+    main = result.tables["main"]
+    assert np.isfinite(main.select_dtypes("number").to_numpy()).all()
+    assert study.figures(result)
+
+
+# ------------------------------------------------------------------------ settings and words
+
+
+def test_the_preset_is_the_papers() -> None:
+    params = study.PRESETS["y23-figure-3"]
+    assert isinstance(params, study.Params)
+    assert params.epsilon_total == (1.0, 2.0, 5.0, 10.0)
+    assert set(params.methods()) >= {
+        ("smc-latent", "adaptive"),
+        ("smc-latent", "fixed"),
+        ("mhaar", "fixed"),
+    }
+    assert (params.n, params.particles, params.runs) == (1000, 1000, 30)
+    assert (params.mu, round(params.sigma**2, 12), params.fixed_width) == (50.0, 10.0, 10.0)
+    assert (params.iterations, params.burn_in, params.candidates) == (100_000, 0.8, 20)
+    assert (params.start, params.resampling, params.refresh) == ("paper", "multinomial", 0)
+    assert (params.prior_mean, params.prior_variance) == (0.0, 1e4)
+    assert (params.prior_shape, params.prior_rate) == (1.0, 1.0)
+    assert (params.noise, params.score, params.symmetric) == ("laplace", "mu", True)
+
+
+@pytest.mark.parametrize("samplers", [("mh",), ("mhaar",), ("mh", "mhaar")])
+def test_a_batch_sampler_cannot_follow_an_adaptive_interval(samplers: tuple[str, ...]) -> None:
+    with pytest.raises(ParameterError) as error:
+        study.Params(sampler=samplers, interval=("adaptive",))
+    names = ", ".join(samplers)
+    assert str(error.value) == f"sampler = {names}: a batch sampler needs interval = fixed."
+    both = study.Params(sampler=(*samplers, "smc"), interval=("adaptive",))
+    assert both.methods() == [("smc", "adaptive")]
+
+
+def test_the_papers_sampler_is_refused_what_it_cannot_hold() -> None:
+    study.Params(n=100_000, particles=10_000, sampler=("smc", "mh"))
+    with pytest.raises(ParameterError, match=r"^n \* particles = 1,000,000,000: "):
+        study.Params(n=100_000, particles=10_000, sampler=("smc", "smc-latent"))
+
+
+def test_the_largest_budget_is_what_is_said_about_privacy() -> None:
+    params = dataclasses.replace(TINY, n=2, runs=1, sampler=("smc",), epsilon_total=(10.0, 2.0))
+    result = run(params)
+    assert result.privacy.startswith("Largest budget shown: Protects each person's answer: pure")
+    assert "ε_total = 10 " in result.privacy
+    gaussian = run(dataclasses.replace(params, noise="gaussian"))
+    assert "δ = 1e-05" in gaussian.privacy
+
+
+def test_the_summary_is_a_sentence_with_the_mean_errors(tiny: Result) -> None:
+    assert tiny.summary.startswith("Over 2 runs with N = 20, mean absolute error of μ")
+    main = tiny.tables["main"]
+    for (sampler, interval), part in main.groupby(["sampler", "interval"]):
+        assert re.search(rf"{sampler} {interval} {part.error_mu.mean():.3g}\b", tiny.summary)
+    assert tiny.summary.endswith(".")
+
+
+def test_before_the_first_run_is_finished_there_is_a_sentence_and_empty_figures() -> None:
+    link = study.work(study.tasks(TINY, SEED)[0])
+    partial = study.collect(TINY, link.tables)
+    assert partial.summary == "No run is finished yet; 2 are to be done, each with N = 20."
+    assert set(study.figures(partial)) == {"means-mu", "means-sigma", "error-mu", "error-sigma"}
