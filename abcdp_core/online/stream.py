@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.online.latent import Latent
 from abcdp_core.online.noise import NoiseFamily
 from abcdp_core.online.particles import Cloud, Response, moments, pick
 from abcdp_core.online.prior import Prior
@@ -103,9 +104,9 @@ class Stream:
         interval: chooses where the next person is asked.
         noise: family of the noise.
         unit_scale: its scale per unit of the interval's width.
-        paper_start: the published start: the first person is asked in [a, b] itself, far from any
-            μ but 0, and every particle begins at the first response. Otherwise everything follows
-            from the prior.
+        paper_start: the published start of ``Latent``: the first person is asked in [a, b] itself,
+            far from any μ but 0, and every particle begins at the first response. Otherwise
+            everything follows from the prior.
         seed, run: address of the random numbers.
     """
 
@@ -116,6 +117,15 @@ class Stream:
     paper_start: bool = False
     seed: int = 0
     run: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse a start that a sampler cannot leave.
+
+        Raises:
+            ValueError: particles that all have one μ, in a sampler whose moves follow their spread.
+        """
+        if self.paper_start and not isinstance(self.sampler, Latent):
+            raise ValueError("paper_start: only Latent moves μ away from where all particles are.")
 
     def ask(self, state: Any, t: int, values: Array, noises: Array) -> Iterator[tuple[Any, Asked]]:
         """Ask people one after the other.
@@ -130,7 +140,7 @@ class Stream:
             t += 1
             rng = generator(self.seed, "sampler", self.run, t)
             if state is None and self.paper_start:
-                left, right = self._first_of_the_paper()
+                left, right = self.interval[0], self.interval[1]
             else:
                 state = self.sampler.start(rng) if state is None else state
                 left, right = self.interval.choose(rng, state)
@@ -148,7 +158,7 @@ class Stream:
 
     def _at_first_response(self, rng: np.random.Generator, response: Response) -> Any:
         """All particles' μ at the first response, σ from the prior ([Y23]'s script; MATH A10)."""
-        sampler: Any = self.sampler
+        sampler = cast(Latent, self.sampler)
         theta = sampler.prior.draw(rng, sampler.particles)
         theta[:, 0] = response.value
         return sampler.at(theta)

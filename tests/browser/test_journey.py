@@ -173,7 +173,9 @@ def test_a_preset_brings_its_view_and_another_view_lets_go_of_it(visit: Visit) -
 
 def shows(visit: Visit, text: str) -> None:
     """Wait until the first figure's title says so; it breaks no line inside a setting."""
-    expect(visit.page.locator(".gtitle").first).to_contain_text(text.replace(" = ", "\u00a0=\u00a0"))
+    expect(visit.page.locator(".gtitle").first).to_contain_text(
+        text.replace(" = ", "\u00a0=\u00a0")
+    )
 
 
 def test_small_settings_are_settings() -> None:

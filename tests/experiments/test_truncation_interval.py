@@ -52,9 +52,21 @@ def test_the_papers_search_walks_in_its_steps() -> None:
 def test_every_score_can_be_drawn(score: str, symmetric: bool) -> None:
     params = study.Params(epsilon_total=(2.0,), score=score, symmetric=symmetric)
     result = runner.run_to_end(EXPERIMENT, params, seed=1)
-    assert set(study.figures(result)) == {"surface", "width"}
+    assert set(study.figures(result)) == {"surface", "width", "ways"}
     surface = result.tables["surface"]
     assert surface.b.max() >= result.tables["main"].b.iloc[0]
+
+
+def test_sigma_is_hardly_learnt_at_a_small_budget(result: Result) -> None:
+    """MATH A4: at ε_total = 1 even less than a wide fixed interval tells; at 5 far more."""
+    ways = result.tables["ways"].set_index(["epsilon_total", "way"]).information_sigma
+    assert ways[1.0, "best for mu"] == pytest.approx(5.2e-5, rel=0.01)
+    assert ways[1.0, "fixed, μ ± 10σ"] == pytest.approx(6.8e-5, rel=0.01)
+    assert ways[5.0, "best for mu"] == pytest.approx(0.175, rel=0.01)
+    assert ways[5.0, "fixed, μ ± 10σ"] == pytest.approx(0.0072, rel=0.01)
+    for budget in (1.0, 2.0, 5.0, 10.0):
+        assert ways[budget, "best for sigma"] >= ways[budget, "best for trace"]
+        assert ways[budget, "best for trace"] > ways[budget, "best for mu"]
 
 
 def test_figures_show_a_share_and_where_it_is_largest(result: Result) -> None:

@@ -103,7 +103,7 @@ def mu_given_by_quadrature(prior: Prior, values: Array, sigma: float) -> tuple[f
     middle, reach = float(values.mean()), 12.0 * sigma / math.sqrt(len(values))
     mu = np.linspace(middle - reach, middle + reach, 4001)
     log_density = stats.norm(prior.mean, math.sqrt(prior.variance)).logpdf(mu)
-    log_density += stats.norm.logpdf(values[:, None], mu, sigma).sum(axis=0)
+    log_density += np.sum(stats.norm.logpdf(values[:, None], mu, sigma), axis=0)
     weights = np.exp(log_density - log_density.max())
     weights /= weights.sum()
     mean = float(weights @ mu)
@@ -130,7 +130,7 @@ def test_sigma_given_the_values_has_the_law_of_prior_times_likelihood() -> None:
     squares = float(((VALUES - 51.0) ** 2).sum())
     log_sigma = np.linspace(-2.0, 5.0, 20_001)
     log_density = law_of_log_sigma(TIGHT, log_sigma)
-    log_density += stats.norm.logpdf(VALUES[:, None], 51.0, np.exp(log_sigma)).sum(axis=0)
+    log_density += np.sum(stats.norm.logpdf(VALUES[:, None], 51.0, np.exp(log_sigma)), axis=0)
     cumulative = integrate.cumulative_simpson(
         np.exp(log_density - log_density.max()), x=log_sigma, initial=0.0
     )

@@ -178,23 +178,19 @@ def test_the_papers_start_asks_near_0_and_begins_at_the_first_answer() -> None:
     assert np.isclose(second.left, rows[0].response - 0.3 * sigmas, rtol=1e-12).any()
 
 
-@pytest.mark.parametrize(
-    "sampler",
-    [
-        pytest.param(
-            Smc(Prior(), "laplace", 200),
-            marks=pytest.mark.xfail(reason="particles that agree on μ never move it", strict=True),
-        ),
-        Latent(Prior(), "laplace", 200),
-    ],
-)
-def test_the_papers_start_learns_the_mean_all_the_same(sampler: Sampler) -> None:
+def test_the_papers_start_learns_the_mean_all_the_same() -> None:
     values, noises = people(120)
+    sampler = Latent(Prior(), "laplace", 200)
     stream = Stream(sampler, Adaptive(-0.73, 0.73), "laplace", 0.2, paper_start=True)
     last = table(stream, values, noises)[-1]
     # The truth is 48 and σ = 3: a posterior standard deviation is about 0.4.
     assert last.sd_mu > 0.1
     assert 45.0 < last.mean_mu < 51.0
+
+
+def test_the_papers_start_is_refused_where_it_could_not_be_left() -> None:
+    with pytest.raises(ValueError, match="paper_start"):
+        Stream(Smc(Prior(), "laplace", 200), Adaptive(-1, 1), "laplace", 0.2, paper_start=True)
 
 
 # -------------------------------------------------------------------------------------- separate
