@@ -14,10 +14,12 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.online.grid import Grid
 from abcdp_core.online.latent import Latent
 from abcdp_core.online.noise import NoiseFamily
 from abcdp_core.online.particles import Cloud, Response, moments, pick
 from abcdp_core.online.prior import Prior
+from abcdp_core.online.smc import Smc
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
@@ -124,8 +126,8 @@ class Stream:
         Raises:
             ValueError: particles that all have one μ, in a sampler whose moves follow their spread.
         """
-        if self.paper_start and not isinstance(self.sampler, Latent):
-            raise ValueError("paper_start: only Latent moves μ away from where all particles are.")
+        if self.paper_start and isinstance(self.sampler, Smc | Grid):
+            raise ValueError("paper_start: Smc and Grid cannot leave where all particles are.")
 
     def ask(self, state: Any, t: int, values: Array, noises: Array) -> Iterator[tuple[Any, Asked]]:
         """Ask people one after the other.
