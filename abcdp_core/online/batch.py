@@ -180,13 +180,6 @@ def _mh(
 
 
 @compiled
-def _weight(x: float, response: Array, rate: float, gaussian: bool) -> float:
-    """Density of a response given the person's value, up to a constant."""
-    away = response[0] - min(max(x, response[1]), response[2])
-    return math.exp(-rate * away * away) if gaussian else math.exp(-rate * abs(away))
-
-
-@compiled
 def _mhaar(
     rng: np.random.Generator,
     start: Array,
@@ -202,24 +195,17 @@ def _mhaar(
     """Fill ``theta`` with a walk and bring ``latent`` along; return how often it moved."""
     mu, log_sigma = start
     n = len(responses)
-    z = np.empty((n, candidates))
     weights = np.empty((2, n, candidates))
-    rates = 0.5 / responses[:, 3] ** 2 if gaussian else 1.0 / responses[:, 3]
     accepted = 0
     for i in range(len(steps)):
         new_mu, new_log_sigma = mu + steps[i, 0], log_sigma + steps[i, 1]
-        sigma, new_sigma = math.exp(log_sigma), math.exp(new_log_sigma)
         gain = _log_prior(new_mu, new_log_sigma, prior) - _log_prior(mu, log_sigma, prior)
+        z = rng.standard_normal((n, candidates))
+        z[:, 0] = latent
+        _weigh(z, responses, mu, math.exp(log_sigma), gaussian, weights[0])
+        _weigh(z, responses, new_mu, math.exp(new_log_sigma), gaussian, weights[1])
         for j in range(n):
-            before, after = 0.0, 0.0
-            for m in range(candidates):
-                z[j, m] = latent[j] if m == 0 else rng.standard_normal()
-                old = _weight(mu + sigma * z[j, m], responses[j], rates[j], gaussian)
-                new = _weight(new_mu + new_sigma * z[j, m], responses[j], rates[j], gaussian)
-                weights[0, j, m], weights[1, j, m] = old, new
-                before += old
-                after += new
-            gain += math.log(after / before)
+            gain += math.log(weights[1, j].sum() / weights[0, j].sum())
         moved = thresholds[i] < gain
         if moved:
             mu, log_sigma = new_mu, new_log_sigma
@@ -228,6 +214,23 @@ def _mhaar(
             latent[j] = z[j, _drawn(rng.random(), weights[1 if moved else 0, j])]
         theta[i, 0], theta[i, 1] = mu, log_sigma
     return accepted
+
+
+@compiled
+def _weigh(
+    z: Array, responses: Array, mu: float, sigma: float, gaussian: bool, weights: Array
+) -> None:
+    """Densities ``(n, M)`` of the responses given the candidates, each row up to a constant."""
+    for j in range(len(z)):
+        y, left, right, scale = responses[j]
+        # The same for all candidates of a person, so that not all of them underflow.
+        nearest = abs(y - min(max(y, left), right)) / scale
+        for m in range(z.shape[1]):
+            away = abs(y - min(max(mu + sigma * z[j, m], left), right)) / scale
+            if gaussian:
+                weights[j, m] = math.exp(0.5 * (nearest - away) * (nearest + away))
+            else:
+                weights[j, m] = math.exp(nearest - away)
 
 
 @compiled

@@ -5,7 +5,7 @@ Metropolis-Hastings step on each $x_k$ (proposed from $N(\mu, \sigma^2)$, accept
 the responses' densities) and then Gibbs draws of $\mu$ and $\sigma$ given all $x$; propagate
 $x_t \sim N(\mu, \sigma^2)$; weight by the density of the response given $x_t$. The cost is
 O(N n²), the memory O(N n). With ``refresh`` above 0 only that many of the $x_k$, chosen at random,
-are moved for each person (MATH A13), which makes it O(N n).
+are moved for each person (MATH A13); what remains of O(N n²) is copying them.
 """
 
 from __future__ import annotations
@@ -28,6 +28,10 @@ from abcdp_core.online.response import compiled
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
+BLOCK = 128
+"""Columns by which the room for values grows. Most steps then ask for as much memory as the one
+before gave back, which the system need not clear anew."""
+
 PARTS = 4
 """Groups of particles with a random stream each; results do not depend on the threads."""
 
@@ -39,14 +43,19 @@ class State:
     Attributes:
         theta: ``(N, 2)`` of (μ, log σ).
         log_weights: ``(N,)`` up to a constant.
-        values: the people's values as each particle has them, ``(N, t)``.
+        room: the people's values as each particle has them in its first t columns, ``(N, ≥ t)``.
         history: the responses so far.
     """
 
     theta: Array
     log_weights: Array
-    values: Array
+    room: Array
     history: History
+
+    @property
+    def values(self) -> Array:
+        """The people's values as each particle has them, ``(N, t)``."""
+        return self.room[:, : self.history.count]
 
     @functools.cached_property
     def weights(self) -> Array:
@@ -91,7 +100,7 @@ class Latent:
 
     def at(self, theta: Array) -> State:
         """Equally weighted particles ``(N, 2)`` before any response."""
-        return State(theta, np.zeros(len(theta)), np.empty((len(theta), 0)), History.empty())
+        return State(theta, np.zeros(len(theta)), np.empty((len(theta), BLOCK)), History.empty())
 
     def step(
         self, rng: np.random.Generator, state: State, response: Response
@@ -100,8 +109,7 @@ class Latent:
         ancestors = RESAMPLING[self.resampling](rng, state.weights)
         theta, acceptance = state.theta[ancestors], math.nan
         count = state.history.count
-        # One more column than there are values, for the new person's.
-        grown = np.empty((len(theta), count + 1))
+        grown = np.empty((len(theta), (count // BLOCK + 1) * BLOCK))
         if count:
             acceptance, sums, squares = self._move(rng, state, ancestors, theta, grown)
             theta = self._given_values(rng, theta, sums, squares, count)
@@ -121,11 +129,11 @@ class Latent:
     ) -> tuple[float, Array, Array]:
         """Copy the ancestors' values, moved; return the acceptance and what Gibbs needs of them."""
         count = state.history.count
-        rows = state.history.rows
-        rates = 0.5 / rows[:, 3] ** 2 if self.noise == "gaussian" else 1.0 / rows[:, 3]
-        moves = np.ones(count, dtype=bool)
+        chosen = np.arange(count)
         if 0 < self.refresh < count:
-            moves[rng.choice(count, count - self.refresh, replace=False)] = False
+            chosen = rng.choice(count, self.refresh, replace=False)
+        asked = np.ascontiguousarray(state.history.rows[chosen].T)
+        asked[3] = 1.0 / asked[3]
         streams = [np.random.Generator(np.random.SFC64(seed)) for seed in _seeds(rng)]
         sums, squares = np.empty(len(theta)), np.empty(len(theta))
 
@@ -133,12 +141,12 @@ class Latent:
             here = slice(index * len(theta) // PARTS, (index + 1) * len(theta) // PARTS)
             return _move_values(
                 streams[index],
-                state.values,
+                state.room,
+                count,
                 ancestors[here],
                 theta[here],
-                rows,
-                rates,
-                moves,
+                chosen,
+                asked,
                 self.noise == "gaussian",
                 grown[here],
                 sums[here],
@@ -147,7 +155,7 @@ class Latent:
 
         with ThreadPoolExecutor(threads(len(theta) * count)) as pool:
             accepted = sum(pool.map(part, range(PARTS)))
-        return accepted / (len(theta) * int(moves.sum())), sums, squares
+        return accepted / (len(theta) * len(chosen)), sums, squares
 
     def _given_values(
         self, rng: np.random.Generator, theta: Array, sums: Array, squares: Array, count: int
@@ -173,11 +181,11 @@ def _log_noise(values: Array, response: Response, noise: NoiseFamily) -> Array:
 def _move_values(
     rng: np.random.Generator,
     values: Array,
+    count: int,
     ancestors: Indices,
     theta: Array,
-    responses: Array,
-    rates: Array,
-    moves: NDArray[np.bool_],
+    chosen: Indices,
+    asked: Array,
     gaussian: bool,
     grown: Array,
     sums: Array,
@@ -187,40 +195,47 @@ def _move_values(
 
     Args:
         rng: stream of these particles.
-        values: ``(N, t)`` before resampling.
+        values: before resampling, in the first t columns.
+        count: t.
         ancestors: rows of it, ``(n,)``.
         theta: ``(n, 2)`` of (μ, log σ).
-        responses: ``(t, 4)``.
-        rates: what the loss of a move is multiplied by, ``(t,)``.
-        moves: which values are moved, ``(t,)``.
+        chosen: which values are moved, ``(m,)``.
+        asked: of the people they belong to response, left and right end of the interval, and what
+            the distance to the response is multiplied by, ``(4, m)``.
         gaussian: whether the noise is; Laplace otherwise.
-        grown: ``(n, t + 1)``, all but its last column is written.
+        grown: ``(n, ≥ t)``, its first t columns are written.
         sums, squares: ``(n,)``, written: sums of x − μ and of its square.
 
     Returns:
         The number of moves accepted.
     """
     accepted = 0
+    losses = np.empty(len(chosen))
+    y, left, right, rate = asked
     for i in range(len(ancestors)):
         mu, sigma = theta[i, 0], math.exp(theta[i, 1])
-        row, old = grown[i], values[ancestors[i]]
+        row = grown[i]
+        row[:count] = values[ancestors[i], :count]
+        moving = row[:count] if len(chosen) == count else row[chosen]
+        # In passes, of which the first has no branch and is done several values at a time.
+        proposed = rng.standard_normal(len(chosen))
+        for j in range(len(chosen)):
+            proposed[j] = mu + sigma * proposed[j]
+            before = rate[j] * (y[j] - min(max(moving[j], left[j]), right[j]))
+            after = rate[j] * (y[j] - min(max(proposed[j], left[j]), right[j]))
+            if gaussian:
+                losses[j] = 0.5 * (after * after - before * before)
+            else:
+                losses[j] = abs(after) - abs(before)
+        for j in range(len(chosen)):
+            if losses[j] <= 0.0 or rng.standard_exponential() > losses[j]:
+                moving[j] = proposed[j]
+                accepted += 1
+        if len(chosen) < count:
+            row[chosen] = moving
         total, square = 0.0, 0.0
-        for k in range(len(responses)):
-            x = old[k]
-            if moves[k]:
-                proposed = mu + sigma * rng.standard_normal()
-                y, left, right, rate = responses[k, 0], responses[k, 1], responses[k, 2], rates[k]
-                before = y - min(max(x, left), right)
-                after = y - min(max(proposed, left), right)
-                if gaussian:
-                    loss = rate * (after * after - before * before)
-                else:
-                    loss = rate * (abs(after) - abs(before))
-                if loss <= 0.0 or rng.random() < math.exp(-loss):
-                    x = proposed
-                    accepted += 1
-            row[k] = x
-            apart = x - mu
+        for k in range(count):
+            apart = row[k] - mu
             total += apart
             square += apart * apart
         sums[i], squares[i] = total, square
