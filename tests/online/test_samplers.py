@@ -309,6 +309,9 @@ def copy_of(state: Any) -> dict[str, Any]:
     """What a state holds, arrays copied."""
     held = {field.name: getattr(state, field.name) for field in dataclasses.fields(state)}
     held["history"] = held["history"].rows
+    if "room" in held:
+        # Beyond the values there is room whose content means nothing.
+        held["room"] = state.values
     return {key: np.array(value) for key, value in held.items()}
 
 
