@@ -133,6 +133,9 @@ def processes(workers: int | None = None) -> Executor:
 _shared: dict[int, Executor] = {}
 _sharing = threading.Lock()
 
+NICENESS = 10
+"""By how much workers give way to other processes."""
+
 IDLE_SECONDS = 300
 """Worker processes with nothing to do end after this time; new ones start when there is work."""
 
@@ -141,14 +144,18 @@ def _new_pool(count: int) -> Executor:
     from loky import ProcessPoolExecutor
 
     pool: Executor = ProcessPoolExecutor(
-        max_workers=count, timeout=IDLE_SECONDS, initializer=_ignore_interrupt
+        max_workers=count, timeout=IDLE_SECONDS, initializer=_begin_worker
     )
     return pool
 
 
-def _ignore_interrupt() -> None:
-    """A terminal sends Ctrl-C to workers too; only the process that gave out the work reacts."""
+def _begin_worker() -> None:
+    """What a worker process does first."""
+    # A terminal sends Ctrl-C to workers too; only the process that gave out the work reacts.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(os, "nice"):
+        # Whoever gave out the work stays quick to answer while all processors are busy.
+        os.nice(NICENESS)
 
 
 def _forget(broken: Executor) -> None:

@@ -13,9 +13,10 @@ STREAM, INTERVAL, REPEATS = "adaptive-truncation", "truncation-interval", "estim
 def main() -> None:
     cards.title(
         "Adaptive truncation",
-        "Everybody answers once, with noise in proportion to the interval they are asked in. A "
-        "narrow interval in the right place tells most, but that place has to be learnt: each "
-        "interval is chosen from the answers of those who came before.",
+        "A city wants to know what its people earn, and nobody wants to tell. So everybody answers "
+        "once, cut off at the ends of an interval and with noise in proportion to its width. A "
+        "narrow interval in the right place tells most, but that place has to be learnt: each is "
+        "chosen from the answers of those who came before.",
     )
     views = {"live": STREAM, "best interval": INTERVAL, "repeats": REPEATS}
     with cards.row():
@@ -42,7 +43,8 @@ def live() -> None:
     cards.note(
         "**At the start** the interval jumps about: nothing is known yet, and an answer from far "
         "away tells little more than a side. That is the price of exploring; the fixed interval "
-        "needs none and pays with wide noise for ever. **σ** is hardly learnt at a small ε_total, "
+        "needs none, as it is laid around the true μ, and pays with wide noise for ever. "
+        "**σ** is hardly learnt at a small ε_total, "
         "where the best interval for μ makes every answer a noisy sign; *The interval is best for* "
         "trace or sigma buys it back."
     )

@@ -511,3 +511,9 @@ def test_numbers_of_a_table_do_not_depend_on_the_number_of_tasks_before() -> Non
     assert_frame_equal(
         pd.DataFrame(more[more.run < 5]).reset_index(drop=True), few, check_exact=True
     )
+
+
+@pytest.mark.skipif(not hasattr(os, "nice"), reason="no priorities here")
+def test_workers_give_way_to_the_process_that_asks() -> None:
+    own, found = os.nice(0), runner.processes(1).submit(os.nice, 0).result()
+    assert found == min(own + runner.NICENESS, 19)

@@ -140,7 +140,7 @@ def known_keys() -> list[str]:
 
 def links() -> None:
     """A card for each other page: where to go."""
-    with st.grid(3, min_column_width=260, border=True):
+    with st.grid(2, min_column_width=260, border=True):
         for page in TABLE[1:]:
             with st.container(border=False):
                 st.page_link(ROOT / "pages" / f"{page.file}.py", label=f"**{page.title}**")
