@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import multiprocessing
-import os
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -20,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import cache, simulators
+from abcdp_core import cache, simulators, threads
 from abcdp_core.distances import Distance
 from abcdp_core.distances.kernel import median_bandwidth
 from abcdp_core.parameters import WORK_LIMIT, check_work
@@ -132,23 +130,18 @@ def build(key: PoolKey, progress: Progress | None = None) -> Pool:
         progress: called with the fraction done.
     """
     arrays: cache.Arrays = {}
-    with ThreadPoolExecutor(_threads()) as threads:
+    with ThreadPoolExecutor(threads.available()) as executor:
         starts = range(0, key.pool_size, CHUNK)
-        waiting = {threads.submit(_chunk, key, start): start for start in starts}
+        waiting = {executor.submit(_chunk, key, start): start for start in starts}
         try:
             for future in as_completed(waiting):
                 _place(arrays, key.pool_size, waiting.pop(future), future.result())
                 if progress is not None:
                     progress(1.0 - len(waiting) / len(starts))
         except BaseException:
-            threads.shutdown(cancel_futures=True)
+            executor.shutdown(cancel_futures=True)
             raise
     return _from_arrays(key, arrays)
-
-
-def _threads() -> int:
-    """One per processor; a single one in a worker process, which has its siblings beside it."""
-    return 1 if multiprocessing.parent_process() is not None else os.cpu_count() or 1
 
 
 def _place(arrays: cache.Arrays, pool_size: int, start: int, part: cache.Arrays) -> None:

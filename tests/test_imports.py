@@ -24,14 +24,15 @@ CORE_ARROWS: dict[str, set[str]] = {
     "cache": set(),
     "summaries": set(),
     "figures": set(),
+    "threads": set(),
     # what is public, what is private, what follows from theory
     "distances": {"streams"},
     "simulators": {"distances", "parameters", "registry"},
-    "pool": {"cache", "distances", "parameters", "simulators", "streams"},
+    "pool": {"cache", "distances", "parameters", "simulators", "streams", "threads"},
     "privacy": set(),
     "mechanisms": {"privacy", "registry"},
     "theory": set(),
-    "online": {"parameters", "privacy", "registry", "streams", "summaries"},
+    "online": {"parameters", "privacy", "registry", "streams", "summaries", "threads"},
     # studies, and what runs, keeps and judges them
     "results": {"parameters", "privacy"},
     "experiments": {

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, Self
 
@@ -11,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import summaries
+from abcdp_core.threads import available
 
 Array = NDArray[np.float64]
 
@@ -123,6 +122,5 @@ WORTH_A_THREAD = 20_000
 
 
 def threads(work: int) -> int:
-    """How many to use for so many densities; a single one in a worker process, beside siblings."""
-    alone = work < WORTH_A_THREAD or multiprocessing.parent_process() is not None
-    return 1 if alone else os.cpu_count() or 1
+    """How many to use for so many densities."""
+    return available() if work >= WORTH_A_THREAD else 1

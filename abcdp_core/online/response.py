@@ -11,9 +11,10 @@ $$g(\eta) = \Phi(\alpha)e^{-(\eta-\alpha)k} + \Phi(-\beta)e^{-(\beta-\eta)k}
 + J(\alpha, \eta) + J(-\beta, -\eta), \qquad
 J(\alpha, \eta) = \int_\alpha^\eta \varphi(z)\, e^{-(\eta-z)k}\, dz. \tag{A2}$$
 
-All terms are positive and $g \ge e^{-(r-l)/s}$, so nothing underflows, however far outside the
-response lies. $J$ is a difference of Mills ratios, each brought to the size of the density, so
-nothing overflows, however narrow the interval is. Outside $[l, r]$ the score is constant in $y$.
+All terms are positive and $g \ge e^{-(r-l)/s}$, so nothing underflows up to a width of 700
+scales, however far outside the response lies. $J$ is a difference of Mills ratios, each brought to
+the size of the density, so nothing overflows, however narrow the interval is. Outside $[l, r]$ the
+score is constant in $y$.
 With Gaussian noise (A12) the three terms are normal densities and are added as logarithms.
 
 Particles are rows $(\mu, \log\sigma)$; a response is a row $(y, l, r, s)$.
@@ -164,6 +165,9 @@ def score_laplace(
 ) -> tuple[float, float]:
     """Derivatives of :func:`log_density_laplace` by μ and by log σ (MATH A2)."""
     g, _, below, above, edge_below, edge_above = _parts(y, left, right, scale, mu, sigma)
+    if g < 1e-307:
+        # As flat as what then stands for the density.
+        return 0.0, 0.0
     k = sigma / scale
     # By parts: the mean of z over either side of the response.
     below_z, above_z = k * below + edge_below, -k * above + edge_above
