@@ -14,6 +14,10 @@ $\sqrt{2/\pi}\;\sigma/\sqrt{N F}$: for the best interval at the true parameters,
 fixed one. They leave out the prior and the cost of exploring, and mean nothing where they are
 wider than the prior.
 
+With the paper's start, every particle at the first answer, its sampler can stay far off when the
+fixed interval is wide: an answer then says so little about the person's value that each sweep moves
+$\mu$ by no more than about $\sigma/\sqrt{t}$.
+
 [Y23] draws box plots of 30 runs. Its published script adds noise too small by the factor
 $\sqrt{2}$ (MATH A11), so its runs cost more than they state; ours do not.
 """
