@@ -515,5 +515,7 @@ def test_numbers_of_a_table_do_not_depend_on_the_number_of_tasks_before() -> Non
 
 @pytest.mark.skipif(not hasattr(os, "nice"), reason="no priorities here")
 def test_workers_give_way_to_the_process_that_asks() -> None:
-    own, found = os.nice(0), runner.processes(1).submit(os.nice, 0).result()
-    assert found == min(own + runner.NICENESS, 19)
+    with runner.hired(2) as workers:
+        assert workers is not None
+        found = workers.submit(os.nice, 0).result()
+    assert found == min(os.nice(0) + runner.NICENESS, 19)
