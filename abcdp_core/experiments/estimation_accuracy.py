@@ -378,7 +378,14 @@ def _boxes(result: Result, name: str) -> go.Figure:
     low = truth - reach if name == "mu" else 0.0
     figure.update_yaxes(range=[low, truth + reach])
     budgets = [f"{value:g}" for value in params.epsilon_total]
-    figure.update_xaxes(type="category", categoryorder="array", categoryarray=budgets)
+    figure.update_xaxes(
+        type="category",
+        categoryorder="array",
+        categoryarray=budgets,
+        tickmode="linear",
+        # Room for every budget from the start, so that boxes do not move while runs are done.
+        range=[-0.5, len(budgets) - 0.5],
+    )
     return figure.update_layout(boxmode="group")
 
 
