@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -223,14 +224,32 @@ def _weigh(
     """Densities ``(n, M)`` of the responses given the candidates, each row up to a constant."""
     for j in range(len(z)):
         y, left, right, scale = responses[j]
+        rate = 1.0 / scale
         # The same for all candidates of a person, so that not all of them underflow.
-        nearest = abs(y - min(max(y, left), right)) / scale
+        nearest = rate * abs(y - min(max(y, left), right))
         for m in range(z.shape[1]):
-            away = abs(y - min(max(mu + sigma * z[j, m], left), right)) / scale
+            away = rate * abs(y - min(max(mu + sigma * z[j, m], left), right))
             if gaussian:
-                weights[j, m] = math.exp(0.5 * (nearest - away) * (nearest + away))
+                weights[j, m] = 0.5 * (nearest - away) * (nearest + away)
             else:
-                weights[j, m] = math.exp(nearest - away)
+                weights[j, m] = nearest - away
+    _exponentiate(weights.ravel())
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+def _exponentiate(values: Array) -> None:
+    """Replace numbers up to 0 by their exponentials, to 1e-13 from −50 on.
+
+    Ten squarings of a polynomial, which the compiler turns into vector instructions: a call of the
+    library's exponential for each number takes six times as long, most of the time of ``mhaar``.
+    """
+    for i in range(len(values)):
+        r = max(values[i], -700.0) / 1024.0
+        high = 1 / 120 + r * (1 / 720 + r * (1 / 5040 + r * (1 / 40320 + r / 362880)))
+        value = 1.0 + r * (1.0 + r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * high))))
+        for _ in range(10):
+            value *= value
+        values[i] = value
 
 
 @compiled

@@ -19,7 +19,7 @@ import pytest
 from numpy.typing import NDArray
 
 from abcdp_core import summaries
-from abcdp_core.online import latent, noise, smc
+from abcdp_core.online import batch, latent, noise, smc
 from abcdp_core.online.batch import Batch
 from abcdp_core.online.grid import Grid
 from abcdp_core.online.latent import Latent
@@ -433,3 +433,15 @@ def test_streams_at_extreme_budgets_are_finite(
     for state, row in stream.ask(None, 0, values, noise.draw(rng, family, 20)):
         assert is_sound(state)
         assert np.isfinite(row).all()
+
+
+def test_the_exponential_of_mhaar_is_the_exponential() -> None:
+    usual, far = np.linspace(-50.0, 0.0, 100_001), np.array([-1e9, -700.0, -300.0, -100.0])
+    for values, accuracy in ((usual, 2e-13), (far[2:], 1e-6)):
+        found = values.copy()
+        batch._exponentiate(found)
+        assert found == pytest.approx(np.exp(values), rel=accuracy, abs=0.0)
+    found = far.copy()
+    batch._exponentiate(found)
+    assert (found > 0.0).all()
+    assert (found[:2] < 1e-300).all()
