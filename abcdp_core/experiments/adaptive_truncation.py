@@ -39,6 +39,7 @@ from abcdp_core import parameters as par
 from abcdp_core.online import noise
 from abcdp_core.online import parameters as online
 from abcdp_core.online.particles import Cloud
+from abcdp_core.online.resampling import evenly
 from abcdp_core.online.stream import Asked
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import statement
@@ -125,7 +126,7 @@ def _cloud(state: Cloud, t: int, size: int) -> pd.DataFrame:
     """The particles after t people; of a grid that has more points, as many drawn by weight."""
     theta, weights = state.theta, state.weights
     if len(weights) > size:
-        theta, weights = theta[_equal(weights, size)], np.full(size, 1.0 / size)
+        theta, weights = theta[evenly(weights, size)], np.full(size, 1.0 / size)
     with np.errstate(over="ignore"):
         sigma = np.minimum(np.exp(theta[:, 1]), 1e300)
     numbers = np.arange(len(weights))
@@ -163,6 +164,9 @@ SHOWN = 600
 
 MOMENTS = 6
 """Clouds in the figure of particles."""
+
+DRAWN = 200
+"""Particles of such a cloud at most."""
 
 _RUN = {
     "adaptive": fig.Style("adaptive", fig.VERMILLION),
@@ -239,7 +243,7 @@ def _particles_figure(result: Result) -> go.Figure:
     style = dataclasses.replace(_RUN[params.interval], name="particles")
     for index, t in enumerate(chosen):
         cloud = particles[particles.t == t]
-        drawn = _equal(cloud.weight.to_numpy())
+        drawn = evenly(cloud.weight.to_numpy(), min(DRAWN, len(cloud)))
         trace = fig.points(cloud.mu.to_numpy()[drawn], cloud.sigma.to_numpy()[drawn], style)
         trace.update(marker={"size": 4, "opacity": 0.5}, showlegend=index == 0, **fig.panel(index))
         truth = fig.points(np.array([params.mu]), np.array([params.sigma]), fig.TRUTH)
@@ -249,10 +253,3 @@ def _particles_figure(result: Result) -> go.Figure:
     figure.update_xaxes(range=[params.mu - reach, params.mu + reach])
     figure.update_yaxes(range=[0, 3 * params.sigma])
     return figure
-
-
-def _equal(weights: Array, size: int = 200) -> NDArray[np.intp]:
-    """Indices of equally weighted particles in proportion to the weights, without randomness."""
-    edges = np.cumsum(weights)
-    points = (np.arange(min(size, len(weights))) + 0.5) / min(size, len(weights))
-    return np.minimum(np.searchsorted(edges, points * edges[-1]), len(weights) - 1)

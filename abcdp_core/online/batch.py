@@ -27,12 +27,10 @@ from numpy.typing import NDArray
 
 from abcdp_core.online.noise import NoiseFamily
 from abcdp_core.online.prior import Prior
-from abcdp_core.online.response import compiled, log_density_gaussian, log_density_laplace
+from abcdp_core.online.response import compiled, log_likelihood_at
+from abcdp_core.online.smc import STEP
 
 Array = NDArray[np.float64]
-
-STEP = 2.38 / math.sqrt(2.0)
-"""Random-walk step in standard deviations, best for a normal target in two dimensions."""
 
 
 @dataclass(frozen=True)
@@ -143,18 +141,6 @@ def _log_prior(mu: float, log_sigma: float, prior: Array) -> float:
 
 
 @compiled
-def _log_likelihood(mu: float, sigma: float, responses: Array, gaussian: bool) -> float:
-    total = 0.0
-    for j in range(len(responses)):
-        y, left, right, scale = responses[j]
-        if gaussian:
-            total += log_density_gaussian(y, left, right, scale, mu, sigma)
-        else:
-            total += log_density_laplace(y, left, right, scale, mu, sigma)
-    return total
-
-
-@compiled
 def _mh(
     start: Array,
     responses: Array,
@@ -167,12 +153,12 @@ def _mh(
     """Fill ``theta`` with a walk on the exact posterior; return how often it moved."""
     mu, log_sigma = start
     value = _log_prior(mu, log_sigma, prior)
-    value += _log_likelihood(mu, math.exp(log_sigma), responses, gaussian)
+    value += log_likelihood_at(mu, math.exp(log_sigma), responses, gaussian)
     accepted = 0
     for i in range(len(steps)):
         new_mu, new_log_sigma = mu + steps[i, 0], log_sigma + steps[i, 1]
         new_value = _log_prior(new_mu, new_log_sigma, prior)
-        new_value += _log_likelihood(new_mu, math.exp(new_log_sigma), responses, gaussian)
+        new_value += log_likelihood_at(new_mu, math.exp(new_log_sigma), responses, gaussian)
         if thresholds[i] < new_value - value:
             mu, log_sigma, value = new_mu, new_log_sigma, new_value
             accepted += 1

@@ -29,7 +29,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abcdp_core.online.families import Family, Size
+from abcdp_core.online.families import Family
+from abcdp_core.online.noise import NoiseFamily, draw
 
 Array = NDArray[np.float64]
 
@@ -268,21 +269,19 @@ def _sign(family: Family, point: ArrayLike) -> tuple[Array, Array, Array]:
 
 @dataclass(frozen=True)
 class Noise:
-    """A kind of noise: what it leaves of the information, and how it is drawn.
+    """A kind of noise: what it leaves of the information.
 
     Attributes:
         name: as in :data:`NOISES`.
         information: of intervals, as :func:`laplace`.
         limit: as an interval closes on a point, as :func:`laplace_limit`.
         log_density: of noise of scale 1, up to a constant.
-        draw: independent draws of noise of scale 1.
     """
 
-    name: str
+    name: NoiseFamily
     information: Callable[[Family, ArrayLike, ArrayLike, float], Array]
     limit: Callable[[Family, ArrayLike, float], Array]
     log_density: Callable[[Array], Array]
-    draw: Callable[[np.random.Generator, Size], Array]
 
 
 LAPLACE = Noise(
@@ -290,17 +289,15 @@ LAPLACE = Noise(
     information=laplace,
     limit=laplace_limit,
     log_density=lambda z: -np.abs(z),
-    draw=lambda rng, size: rng.laplace(size=size),
 )
 GAUSSIAN = Noise(
     name="gaussian",
     information=gaussian,
     limit=gaussian_limit,
     log_density=lambda z: -0.5 * z**2,
-    draw=lambda rng, size: rng.standard_normal(size),
 )
 
-NOISES = {noise.name: noise for noise in (LAPLACE, GAUSSIAN)}
+NOISES: dict[str, Noise] = {noise.name: noise for noise in (LAPLACE, GAUSSIAN)}
 """Name -> kind of noise."""
 
 
@@ -349,7 +346,7 @@ def monte_carlo(
     """
     a, b = interval
     s = (b - a) * unit_scale
-    y = np.clip(family.draw(rng, outer), a, b) + s * noise.draw(rng, outer)
+    y = np.clip(family.draw(rng, outer), a, b) + s * draw(rng, noise.name, outer)
     z = family.draw(rng, (outer, 2, inner // 2))
     logarithm = noise.log_density((y[:, None, None] - np.clip(z, a, b)) / s)
     weights = np.exp(logarithm - logarithm.max(axis=(1, 2), keepdims=True))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import summaries
+from abcdp_core.online.resampling import ancestors
 from abcdp_core.threads import available
 
 Array = NDArray[np.float64]
@@ -98,9 +99,8 @@ def moments(cloud: Cloud) -> Moments:
 
 def pick(rng: np.random.Generator, cloud: Cloud) -> tuple[float, float]:
     """(μ, σ) of one particle drawn by weight: Thompson sampling (MATH A5)."""
-    edges = np.cumsum(cloud.weights)
-    index = int(np.searchsorted(edges, rng.random() * edges[-1], side="right"))
-    mu, log_sigma = cloud.theta[min(index, len(edges) - 1)]
+    (index,) = ancestors(cloud.weights, rng.random(1))
+    mu, log_sigma = cloud.theta[index]
     return float(mu), float(np.exp(log_sigma))
 
 

@@ -19,16 +19,21 @@ def systematic(rng: np.random.Generator, weights: Array) -> Indices:
         rng: source of that number.
         weights: ``(N,)``, summing to 1.
     """
-    return _ancestors(weights, (np.arange(len(weights)) + rng.random()) / len(weights))
+    return ancestors(weights, (np.arange(len(weights)) + rng.random()) / len(weights))
 
 
 def multinomial(rng: np.random.Generator, weights: Array) -> Indices:
     """Each child chooses its parent independently of the others."""
-    return _ancestors(weights, np.sort(rng.random(len(weights))))
+    return ancestors(weights, np.sort(rng.random(len(weights))))
 
 
-def _ancestors(weights: Array, points: Array) -> Indices:
-    """Particles whose share of [0, 1) holds each of the ascending points."""
+def evenly(weights: Array, size: int) -> Indices:
+    """As many indices as asked for in proportion to the weights ``(N,)``, without randomness."""
+    return ancestors(weights, (np.arange(size) + 0.5) / size)
+
+
+def ancestors(weights: Array, points: Array) -> Indices:
+    """Particles whose share of [0, 1) holds each of the points ``(k,)``."""
     edges = np.cumsum(weights)
     # The last sum may fall short of 1 by rounding.
     return np.minimum(np.searchsorted(edges, points * edges[-1], side="right"), len(weights) - 1)

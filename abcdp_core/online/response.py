@@ -227,28 +227,24 @@ def log_density_gaussian(
 
 
 @compiled
-def _log_likelihood_laplace(theta: Array, responses: Array) -> Array:
-    total = np.zeros(len(theta))
-    for i in range(len(theta)):
-        mu, sigma = theta[i, 0], math.exp(theta[i, 1])
-        for j in range(len(responses)):
-            y, left, right, scale = responses[j]
-            total[i] += log_density_laplace(y, left, right, scale, mu, sigma)
+def log_likelihood_at(mu: float, sigma: float, responses: Array, gaussian: bool) -> float:
+    """Log-likelihood of one particle given responses ``(t, 4)``, for compiled callers."""
+    total = 0.0
+    for j in range(len(responses)):
+        y, left, right, scale = responses[j]
+        if gaussian:
+            total += log_density_gaussian(y, left, right, scale, mu, sigma)
+        else:
+            total += log_density_laplace(y, left, right, scale, mu, sigma)
     return total
 
 
 @compiled
-def _log_likelihood_gaussian(theta: Array, responses: Array) -> Array:
-    total = np.zeros(len(theta))
+def _log_likelihoods(theta: Array, responses: Array, gaussian: bool) -> Array:
+    total = np.empty(len(theta))
     for i in range(len(theta)):
-        mu, sigma = theta[i, 0], math.exp(theta[i, 1])
-        for j in range(len(responses)):
-            y, left, right, scale = responses[j]
-            total[i] += log_density_gaussian(y, left, right, scale, mu, sigma)
+        total[i] = log_likelihood_at(theta[i, 0], math.exp(theta[i, 1]), responses, gaussian)
     return total
-
-
-_LOG_LIKELIHOOD = {"laplace": _log_likelihood_laplace, "gaussian": _log_likelihood_gaussian}
 
 
 def log_likelihood(theta: Array, responses: Array, noise: NoiseFamily) -> Array:
@@ -256,4 +252,4 @@ def log_likelihood(theta: Array, responses: Array, noise: NoiseFamily) -> Array:
 
     Releases the interpreter's lock, so several threads can each do a part of the particles.
     """
-    return _LOG_LIKELIHOOD[noise](theta, responses)
+    return _log_likelihoods(theta, responses, noise == "gaussian")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from abcdp_core.online.resampling import RESAMPLING, _ancestors, multinomial, systematic
+from abcdp_core.online.resampling import RESAMPLING, ancestors, multinomial, systematic
 from abcdp_core.streams import generator
 from tests.statistics import assert_frequencies, rejects
 
@@ -51,7 +51,7 @@ def test_systematic_is_unbiased_over_its_one_random_number(weights: Array) -> No
     n = len(weights)
     jumps = np.unique(np.concatenate([[0.0, 1.0], np.mod(np.cumsum(weights) * n, 1.0)]))
     middles, lengths = 0.5 * (jumps[1:] + jumps[:-1]), np.diff(jumps)
-    counts = [children(_ancestors(weights, (np.arange(n) + u) / n), n) for u in middles]
+    counts = [children(ancestors(weights, (np.arange(n) + u) / n), n) for u in middles]
     np.testing.assert_allclose(lengths @ np.array(counts), n * weights, atol=1e-12)
 
 
