@@ -177,6 +177,11 @@ class Params:
         return {field.name: field.metadata["parameter"] for field in dataclasses.fields(cls)}
 
     @classmethod
+    def defaults(cls, scenario: str) -> dict[str, Any]:  # noqa: ARG003 - part of the interface
+        """What a scenario starts from where that is not the field's default; overridden so."""
+        return {}
+
+    @classmethod
     def takes_many(cls, name: str) -> bool:
         """Whether the parameter holds a tuple of values."""
         return next(bool(f.metadata["many"]) for f in dataclasses.fields(cls) if f.name == name)
@@ -188,7 +193,8 @@ class Params:
         Raises:
             ParameterError: a key is unknown or a value is not allowed.
         """
-        specification = cls.specification(settings.get("scenario", getattr(base, "scenario", None)))
+        scenario = settings.get("scenario")
+        specification = cls.specification(scenario or getattr(base, "scenario", None))
         values: dict[str, Any] = {}
         for name, text in settings.items():
             if name not in specification:
@@ -202,6 +208,8 @@ class Params:
                 values[name] = tuple(parameter.parse(name, item) for item in items)
             else:
                 values[name] = parameter.parse(name, text)
+        if scenario != getattr(base, "scenario", None) and "scenario" in values:
+            values = cls.defaults(values["scenario"]) | values
         return dataclasses.replace(base, **values) if base is not None else cls(**values)
 
     def to_text(self) -> dict[str, str]:
@@ -259,6 +267,19 @@ EPSILON_TOTAL = Parameter(
     steps=_one_two_five(-3, 3),
 )
 EPSILON_TOTAL_OR_INF = dataclasses.replace(EPSILON_TOTAL, special=(math.inf,))
+EPSILON_ABC_MMD = Parameter(
+    kind="real",
+    label="ε_abc · similarity threshold",
+    help="A draw is accepted if its distance to the data is at most this. A distance, "
+    "not a privacy parameter.",
+    low=0.001,
+    high=math.sqrt(2.0),
+    steps=(
+        *(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25),
+        *(0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0, 1.2, 1.4),
+    ),
+)
+"""For the maximum mean discrepancy, which is at most √2."""
 C = Parameter(
     kind="integer",
     label="c · accepted samples",

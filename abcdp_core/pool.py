@@ -36,14 +36,22 @@ KEPT_SIZE = 5000
 
 @dataclass(frozen=True)
 class PoolKey:
-    """What determines a pool: equal keys, equal numbers."""
+    """What determines a pool: equal keys, equal numbers.
+
+    A size of data sets that is none of the scenario's has a pool for itself alone.
+    """
 
     scenario: str
-    bandwidth: float
+    bandwidth: float | None
     pool_size: int
     largest_n: int
     seed: int
     run: int = 0
+    distance: str | None = None
+
+    def metric(self) -> Distance:
+        """The distance between its data sets."""
+        return simulators.load(self.scenario).distance(self.bandwidth, self.distance)
 
 
 @dataclass(frozen=True)
@@ -87,39 +95,54 @@ def key_for(
     seed: int,
     run: int = 0,
     bandwidth: float | str | None = None,
+    distance: str | None = None,
 ) -> PoolKey:
     """The key of the pool that serves data sets of ``n`` points.
 
     Args:
         bandwidth: of the kernel; ``median`` for the median heuristic on simulated data (MATH M6),
             ``None`` for the scenario's default.
+        distance: name of one of the scenario's; ``None`` for its default.
 
     Raises:
         ParameterError: ``n * pool_size`` is above the limit.
     """
     check_work(n, pool_size)
     source = simulators.load(scenario)
-    sizes = _sizes(source, max(n, KEPT_SIZE))
-    largest = max(size for size in sizes if size == n or size * pool_size <= WORK_LIMIT)
+    within = [int(size) for size in source.N.options if float(size) <= max(n, KEPT_SIZE)]
+    largest = max(size for size in within if size == n or size * pool_size <= WORK_LIMIT)
     if bandwidth == "median":
         bandwidth = _median_bandwidth(scenario, seed)
+    elif bandwidth is None:
+        bandwidth = source.BANDWIDTH
     return PoolKey(
-        scenario, float(bandwidth or source.BANDWIDTH), pool_size, max(n, largest), seed, run
+        scenario,
+        None if bandwidth is None else float(bandwidth),
+        pool_size,
+        largest,
+        seed,
+        run,
+        None if distance == source.DISTANCES[0] else distance,
     )
 
 
 def _sizes(source: simulators.Scenario, largest: int) -> list[int]:
-    """Allowed sizes of a data set up to ``largest``, ascending: the ends of a stream's layers."""
-    return [int(size) for size in source.N.options if float(size) <= largest]
+    """The ends of a stream's layers: allowed sizes up to ``largest``, or that alone if it is none.
+
+    ``largest`` is in all of them.
+    """
+    options = [int(size) for size in source.N.options]
+    return [size for size in options if size <= largest] if largest in options else [largest]
 
 
 @functools.cache
 def _median_bandwidth(scenario: str, seed: int) -> float:
-    """The median heuristic on 2000 points, each from its own prior-predictive data set."""
+    """The median heuristic on 2000 values, each from its own prior-predictive data set."""
     source = simulators.load(scenario)
     rng = generator(seed, "bandwidth")
-    points = source.simulate(rng, source.prior(rng, 2000), 1)
-    return median_bandwidth(points[:, 0])
+    size = int(source.N.options[0])
+    values = source.simulate(rng, source.prior(rng, 2000), size)[..., -1]
+    return median_bandwidth(values[np.arange(2000), rng.integers(size, size=2000), None])
 
 
 def build(key: PoolKey, progress: Progress | None = None) -> Pool:
@@ -155,7 +178,7 @@ def _place(arrays: cache.Arrays, pool_size: int, start: int, part: cache.Arrays)
 def _chunk(key: PoolKey, start: int) -> cache.Arrays:
     """Parameters and, under each size's number, statistics of one chunk of draws."""
     source = simulators.load(key.scenario)
-    distance = source.distance(key.bandwidth)
+    distance = key.metric()
     address = (key.run, start)
     size = min(CHUNK, key.pool_size - start)
     # Always a full chunk of prior draws, so that a larger pool begins with a smaller one.
@@ -202,6 +225,8 @@ def _from_arrays(key: PoolKey, arrays: cache.Arrays) -> Pool:
 
 def is_ready(key: PoolKey) -> bool:
     """Whether the pool's comparison can be had without making the pool."""
+    if hasattr(simulators.load(key.scenario), "shipped"):
+        return True
     return any(cache.path_of(kind, key).exists() for kind in ("comparison", "pool"))
 
 
@@ -212,9 +237,11 @@ def make_ready(key: PoolKey, progress: Progress) -> None:
 
 
 def observed_data(key: PoolKey, n: int) -> Array:
-    """The synthetic private data of a run, ``(n, p)``, drawn at the scenario's true parameters."""
-    truth = simulators.load(key.scenario).TRUTH
-    return _data(key, n, "observed", (key.run,), truth)
+    """The data of a run, ``(n, p)``: the published ones, or drawn at the true parameters."""
+    source = simulators.load(key.scenario)
+    if source.OBSERVED is not None:
+        return source.OBSERVED
+    return _data(key, n, "observed", (key.run,), np.asarray(source.TRUTH))
 
 
 def predictive_data(key: PoolKey, n: int, index: int) -> Array:
@@ -237,7 +264,7 @@ def _data(key: PoolKey, n: int, role: str, address: tuple[int, ...], theta: Arra
 
 def compare(pool: Pool, data: Array, *, synthetic: bool) -> Comparison:
     """Measure a data set ``(n, p)`` against a pool that holds statistics at its size."""
-    distance = simulators.load(pool.key.scenario).distance(pool.key.bandwidth)
+    distance = pool.key.metric()
     statistic = distance.statistic(data)
     rho = distance.compare(pool.statistics[len(data)], statistic)
     return Comparison(pool.theta, rho, statistic, len(data), distance, synthetic)
@@ -245,13 +272,17 @@ def compare(pool: Pool, data: Array, *, synthetic: bool) -> Comparison:
 
 @functools.lru_cache(maxsize=32)
 def observed_comparison(key: PoolKey, n: int) -> Comparison:
-    """The synthetic private data of a run against its pool; kept on disk.
+    """The synthetic or published data of a run against its pool; kept on disk.
 
     The pool of run 0, which pages work on, is kept too. Pools of further runs are compared at every
     size and dropped: a comparison is 25 times smaller.
     """
+    distance = key.metric()
+    shipped = getattr(simulators.load(key.scenario), "shipped", None)
+    if shipped is not None:
+        theta, rho = shipped(key.pool_size, n, key.run)
+        return Comparison(theta, rho, np.empty(0), n, distance, synthetic=True)
     arrays = cache.load_or_make(cache.path_of("comparison", key), lambda: _compare_all(key))
-    distance = simulators.load(key.scenario).distance(key.bandwidth)
     return Comparison(
         arrays["theta"], arrays[f"rho {n}"], arrays[f"statistic {n}"], n, distance, synthetic=True
     )

@@ -6,6 +6,8 @@ would wait for at the first page.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
@@ -44,8 +46,10 @@ def autocorrelation_time(chain: Array) -> float:
     return float(np.clip(found, 1.0, len(chain)))
 
 
-def errors(estimate: Array, truth: Array) -> tuple[float, float]:
-    """Mean squared and mean absolute difference over the ``d`` parameters."""
+def errors(estimate: Array, truth: Array | None) -> tuple[float, float]:
+    """Mean squared and mean absolute difference over the ``d`` parameters; NaN without a truth."""
+    if truth is None:
+        return math.nan, math.nan
     difference = estimate - truth
     return float(np.mean(difference**2)), float(np.mean(np.abs(difference)))
 

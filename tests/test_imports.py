@@ -26,7 +26,7 @@ CORE_ARROWS: dict[str, set[str]] = {
     "figures": set(),
     "threads": set(),
     # what is public, what is private, what follows from theory
-    "distances": {"streams"},
+    "distances": {"streams", "threads"},
     "simulators": {"distances", "parameters", "registry"},
     "pool": {"cache", "distances", "parameters", "simulators", "streams", "threads"},
     "privacy": set(),

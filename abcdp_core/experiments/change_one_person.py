@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from abcdp_core import experiments, pool, simulators, summaries
 from abcdp_core import figures as fig
+from abcdp_core import parameters as par
 from abcdp_core.experiments import posterior
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import Parameter
@@ -71,6 +72,15 @@ class Params(posterior.Params):
 
     noises: int = NOISES.field(1000)
 
+    def check_together(self) -> None:
+        """Refuse also a scenario whose pool is not kept: nothing can be compared with it."""
+        super().check_together()
+        if hasattr(simulators.load(self.scenario), "shipped"):
+            raise par.ParameterError(
+                f"scenario = {self.scenario}: only the distances of its pool are kept, so no "
+                f"point can be replaced; choose another scenario."
+            )
+
 
 PRESETS: dict[str, BaseParams] = {}
 
@@ -111,31 +121,29 @@ def work(task: experiments.Whole[Params]) -> Tables:
 def worst_neighbour(
     comparison: pool.Comparison, statistics: Array, data: Array, params: Params
 ) -> Array:
-    """The data ``(n, p)`` with one point replaced so that distances near ε_abc move most.
+    """The data ``(n, p)`` with one value replaced so that distances near ε_abc move most.
 
     Tried are :data:`POINTS_TRIED` points spread over the data against :data:`VALUES_TRIED` new
     values spread over the domain, on the :data:`DRAWS_TRIED` draws nearest the threshold.
     """
     source = simulators.load(params.scenario)
     near = np.argsort(np.abs(comparison.rho - params.epsilon_abc))[:DRAWS_TRIED]
-    order = np.argsort(data[:, 0])
+    order = np.argsort(data[:, -1])
     tried = order[np.linspace(0, len(order) - 1, min(POINTS_TRIED, len(order))).astype(int)]
     values = np.linspace(*source.DOMAIN, VALUES_TRIED)
-    features = comparison.distance.statistic
-    before, after = features(data[tried][:, None, :]), features(values[:, None, None])
-    moved = [
-        np.abs(
-            comparison.distance.compare(
-                statistics[near], comparison.statistic + (new - old) / len(data)
-            )
-            - comparison.rho[near]
-        ).mean()
-        for old in before
-        for new in after
-    ]
+    distance, size = comparison.distance, len(data)
+    moved = []
+    for point in tried:
+        others = distance.statistic(np.delete(data, point, axis=0))
+        replaced = np.repeat(data[point][None], VALUES_TRIED, axis=0)
+        replaced[:, -1] = values
+        for one in distance.statistic(replaced[:, None]):
+            statistic = distance.combine(others, size - 1, one, 1)
+            rho = distance.compare(statistics[near], statistic)
+            moved.append(np.abs(rho - comparison.rho[near]).mean())
     point, value = divmod(int(np.argmax(moved)), VALUES_TRIED)
     changed = data.copy()
-    changed[tried[point]] = values[value]
+    changed[tried[point], -1] = values[value]
     return changed
 
 

@@ -149,7 +149,7 @@ def distances(which: str, n: int, draws: int, seed: int) -> Array:
     public = pool.build(key)
     if which == "observed":
         return pool.compare(public, pool.observed_data(key, n), synthetic=True).rho
-    distance = uniform_mixture.distance(key.bandwidth)
+    distance = key.metric()
     further = np.stack([pool.predictive_data(key, n, index) for index in range(draws)])
     pairs = zip(public.statistics[n], distance.statistic(further), strict=True)
     return np.array([distance.compare(ours[None], theirs)[0] for ours, theirs in pairs])
@@ -164,7 +164,7 @@ def event_of(
     epsilon_total: float, n: int, c: int, *, resample: bool, sensitivity: str
 ) -> SparseVector:
     """The event of a run; public."""
-    distance = uniform_mixture.distance(uniform_mixture.BANDWIDTH)
+    distance = uniform_mixture.distance()
     return calibrate(epsilon_total, distance.sensitivity(n, sensitivity), c, resample=resample)
 
 

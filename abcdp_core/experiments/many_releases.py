@@ -88,18 +88,26 @@ def work(task: experiments.Whole[Params]) -> Tables:
 def collect(params: Params, rows: Tables) -> Result:
     """The result of the one task."""
     errors = rows["errors"]
-    low, high = np.quantile(errors.mae, [0.05, 0.95])
     single = posterior.privacy_of(params)
     return Result(
         experiment=EXPERIMENT,
         params=params,
         tables=rows,
-        summary=f"Over {len(errors)} releases of the same data the mean absolute error of the "
-        f"posterior mean is {errors.mae.median():.3g} in the median; 90 % lie between {low:.3g} "
-        f"and {high:.3g}. {_accepted(errors.accepted, params.c)}",
+        summary=f"{_spread(errors)} {_accepted(errors.accepted, params.c)}",
         privacy=f"{single} All {len(errors)} together would cost "
         f"{len(errors) * params.epsilon_total:g}.",
         event=posterior.event_of(params),
+    )
+
+
+def _spread(errors: pd.DataFrame) -> str:
+    if errors.mae.isna().all():
+        return f"{len(errors)} releases of the same data, to which no truth is known."
+    low, high = np.quantile(errors.mae, [0.05, 0.95])
+    return (
+        f"Over {len(errors)} releases of the same data the mean absolute error of the posterior "
+        f"mean is {errors.mae.median():.3g} in the median; 90 % lie between {low:.3g} and "
+        f"{high:.3g}."
     )
 
 
@@ -116,12 +124,12 @@ def figures(result: Result) -> dict[str, go.Figure]:
     names = list(source.AXES)
     groups = dict(list(result.tables["main"].groupby("parameter")))
     traces = []
-    for row, (name, truth) in enumerate(zip(names, source.TRUTH, strict=True)):
+    for row, name in enumerate(names):
         part = groups.get(name)
         if part is not None:
             traces.append(_steps(part, row))
-        line = fig.line(np.array([truth, truth]), np.array([0.0, 1.0]), fig.TRUTH)
-        traces.append(line.update(showlegend=row == 0, legendgroup="truth", **fig.panel(row)))
+        if source.TRUTH is not None:
+            traces.append(posterior.truth_line(float(source.TRUTH[row]), row))
     figure = fig.stack(
         names,
         f"{params.releases} releases of the same data: share of samples up to each value "

@@ -163,7 +163,7 @@ def collect(params: Params, rows: Tables) -> Result:
     finite = [value for value in params.epsilon_total if math.isfinite(value)]
     privacy = "Not private: no noise was added."
     if finite:
-        distance = uniform_mixture.distance(uniform_mixture.BANDWIDTH)
+        distance = uniform_mixture.distance()
         event = sparse_vector.Setting(
             max(finite),
             params.epsilon_abc[0],

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -85,7 +85,22 @@ class Params(BaseParams):
         if scenario is None or scenario not in general["scenario"].options:
             return general
         source = simulators.load(scenario)
-        return general | {"n": source.N, "epsilon_abc": source.EPSILON_ABC}
+        return general | {
+            "n": source.N,
+            "epsilon_abc": source.EPSILON_ABC,
+            "pool_size": source.POOL_SIZE,
+        }
+
+    @classmethod
+    def defaults(cls, scenario: str) -> dict[str, Any]:
+        """The scenario's own size, threshold, acceptances and pool."""
+        source = simulators.load(scenario)
+        return {
+            "n": source.N_DEFAULT,
+            "epsilon_abc": source.EPSILON_ABC_DEFAULT,
+            "c": source.C_DEFAULT,
+            "pool_size": source.POOL_SIZE_DEFAULT,
+        }
 
     def check_together(self) -> None:
         """Refuse too much work, or more acceptances than draws."""
@@ -207,8 +222,8 @@ def _errors(
 
 def event_of(params: Params) -> SparseVector:
     """The event of a release with these parameters; it depends on nothing private."""
-    source = simulators.load(params.scenario)
-    sensitivity = source.distance(source.BANDWIDTH).sensitivity(params.n, params.sensitivity)
+    distance = simulators.load(params.scenario).distance()
+    sensitivity = distance.sensitivity(params.n, params.sensitivity)
     setting = sparse_vector.Setting(
         params.epsilon_total, params.epsilon_abc, params.c, params.resample, sensitivity
     )
@@ -245,9 +260,21 @@ def _summary(params: Params, tables: Tables, event: SparseVector) -> str:
         found = f"{accepted} draws were accepted after looking at {len(decisions):,}"
     return (
         f"{found}; {int(decisions.flipped.sum()):,} decisions were flipped by noise of scale "
-        f"b = {event.threshold_scale:.3g}. Mean absolute error of the posterior mean: private "
-        f"{errors.mae['private']:.3g}, non-private {errors.mae['non-private']:.3g} "
-        f"({int(errors.accepted['non-private'])} accepted), prior {errors.mae['prior']:.3g}."
+        f"b = {event.threshold_scale:.3g}. {_error_sentence(errors)}"
+    )
+
+
+def _error_sentence(errors: pd.DataFrame) -> str:
+    accepted = int(errors.accepted["non-private"])
+    if errors.mae.isna().all():
+        return (
+            f"The non-private run accepted {accepted}. The data are real: no truth is known that "
+            f"an error could be measured against."
+        )
+    return (
+        f"Mean absolute error of the posterior mean: private {errors.mae['private']:.3g}, "
+        f"non-private {errors.mae['non-private']:.3g} ({accepted} accepted), prior "
+        f"{errors.mae['prior']:.3g}."
     )
 
 
@@ -261,15 +288,15 @@ def _histograms(params: Params, result: Result) -> go.Figure:
     source = simulators.load(params.scenario)
     groups = dict(list(result.tables["main"].groupby(["release", "parameter"])))
     traces = []
-    for row, (name, truth) in enumerate(zip(source.AXES, source.TRUTH, strict=True)):
+    for row, name in enumerate(source.AXES):
         edges = np.linspace(*source.AXES[name], BINS + 1)
         for style in (fig.PRIVATE, fig.NON_PRIVATE, fig.PRIOR):
             part = groups.get((style.name, name))
             if part is not None:
                 heights, _ = np.histogram(part.value, edges, weights=part.weight)
                 traces.append(_steps(edges, heights, style, row))
-        line = fig.line(np.array([truth, truth]), np.array([0.0, 1.0]), fig.TRUTH)
-        traces.append(line.update(showlegend=row == 0, legendgroup="truth", **fig.panel(row)))
+        if source.TRUTH is not None:
+            traces.append(truth_line(float(source.TRUTH[row]), row))
     figure = fig.stack(
         list(source.AXES),
         f"Posterior, share of samples: c = {params.c}, N = {params.n:,}, "
@@ -278,6 +305,12 @@ def _histograms(params: Params, result: Result) -> go.Figure:
         list(source.AXES.values()),
     )
     return figure.add_traces(traces)
+
+
+def truth_line(value: float, row: int) -> go.Scatter:
+    """The true value of a parameter as an upright line in its row."""
+    line = fig.line(np.full(2, value), np.array([0.0, 1.0]), fig.TRUTH)
+    return line.update(showlegend=row == 0, legendgroup="truth", **fig.panel(row))
 
 
 def _steps(
@@ -322,7 +355,7 @@ def _strip(params: Params, result: Result) -> go.Figure:
         )
     figure.add_vline(x=params.epsilon_abc, line={"dash": "dash", "width": 1.5, "color": fig.GREY})
     figure.update_yaxes(categoryorder="array", categoryarray=[lane[0] for lane in LANES[::-1]])
-    figure.update_xaxes(range=[0, 1.0])
+    figure.update_xaxes(range=[0, simulators.load(params.scenario).DISTANCE_AXIS])
     figure.update_layout(showlegend=False)
     return figure
 

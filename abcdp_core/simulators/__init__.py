@@ -24,29 +24,47 @@ class Scenario(Protocol):
         SCENARIO: its name.
         TITLE: the name in words.
         PROTECTED: what one data point is: whose privacy is protected.
+        COORDINATES: names of the p numbers that a data point is made of.
         AXES: parameter name -> (lowest, highest) value shown on an axis, one per parameter (d).
         UNITS: parameter name -> unit, empty if none.
-        TRUTH: parameters ``(d,)`` of the synthetic data.
+        TRUTH: parameters ``(d,)`` that the observed data come from; ``None`` if nobody knows them.
         PRIOR_MEAN: mean of the prior ``(d,)``.
         DOMAIN: public lowest and highest value of a data point.
+        OBSERVED: published data ``(n, p)``; ``None`` if they are simulated at the truth.
         N: the allowed sizes of a data set, as a parameter with options in ascending order.
-        EPSILON_ABC, EPSILON_ABC_DEFAULT: the similarity threshold for the default distance.
-        BANDWIDTH: default bandwidth of its kernel.
+        EPSILON_ABC, EPSILON_ABC_DEFAULT: the similarity threshold.
+        C_DEFAULT: accepted samples asked for.
+        POOL_SIZE, POOL_SIZE_DEFAULT: prior draws in the pool.
+        DISTANCES: names of its distances, the default one first.
+        BANDWIDTH: default bandwidth of their kernel; ``None`` if they have none.
+        DISTANCE_AXIS: largest distance shown on an axis.
+
+    A scenario that also takes a person's own series has ``OWN_SIZES``, the smallest and the largest
+    one, and ``from_series(values)``: numbers ``(n,)`` in the domain as data points ``(n, p)``. One
+    that takes minutes to simulate has ``shipped(pool_size, n, run)``: parameters ``(T, d)`` of a
+    pool made beforehand and the distances ``(T,)`` of the ``run``-th observed data set to it.
     """
 
     SCENARIO: str
     TITLE: str
     PROTECTED: str
+    COORDINATES: tuple[str, ...]
     AXES: dict[str, tuple[float, float]]
     UNITS: dict[str, str]
-    TRUTH: Array
+    TRUTH: Array | None
     PRIOR_MEAN: Array
     DOMAIN: tuple[float, float]
+    OBSERVED: Array | None
     N: Parameter
     N_DEFAULT: int
     EPSILON_ABC: Parameter
     EPSILON_ABC_DEFAULT: float
-    BANDWIDTH: float
+    C_DEFAULT: int
+    POOL_SIZE: Parameter
+    POOL_SIZE_DEFAULT: int
+    DISTANCES: tuple[str, ...]
+    BANDWIDTH: float | None
+    DISTANCE_AXIS: float
 
     def prior(self, rng: np.random.Generator, size: int) -> Array:
         """Draw parameters ``(size, d)``."""
@@ -56,8 +74,8 @@ class Scenario(Protocol):
         """Draw ``size`` points for each of ``(k, d)`` parameters: ``(k, size, p)``."""
         ...
 
-    def distance(self, bandwidth: float) -> Distance:
-        """The distance between data sets, for a bandwidth."""
+    def distance(self, bandwidth: float | None = None, name: str | None = None) -> Distance:
+        """One of its distances between data sets; the default one with the default bandwidth."""
         ...
 
 

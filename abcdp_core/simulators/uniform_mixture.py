@@ -6,12 +6,11 @@ The observed data are synthetic: drawn from θ* = (0.25, 0.04, 0.33, 0.04, 0.34)
 
 from __future__ import annotations
 
-import math
-
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core import parameters as par
 from abcdp_core.distances import Distance, maximum_mean_discrepancy
 from abcdp_core.parameters import Parameter
 
@@ -20,11 +19,13 @@ Array = NDArray[np.float64]
 SCENARIO = "uniform-mixture"
 TITLE = "Mixture of five uniforms"
 PROTECTED = "one of the N points"
+COORDINATES = ("value",)
 AXES = {f"θ{i}": (0.0, 1.0) for i in range(1, 6)}
 UNITS = dict.fromkeys(AXES, "")
 TRUTH = np.array([0.25, 0.04, 0.33, 0.04, 0.34])
 PRIOR_MEAN = np.full(5, 0.2)
 DOMAIN = (0.0, 5.0)
+OBSERVED = None
 N = Parameter(
     kind="integer",
     label="N · points in the private data",
@@ -34,20 +35,15 @@ N = Parameter(
     options=(10, 30, 100, 300, 1000, 3000, 5000, 10_000, 20_000),
 )
 N_DEFAULT = 5000
-EPSILON_ABC = Parameter(
-    kind="real",
-    label="ε_abc · similarity threshold",
-    help="A draw is accepted if its distance to the data is at most this. A distance, "
-    "not a privacy parameter.",
-    low=0.001,
-    high=math.sqrt(2.0),
-    steps=(
-        *(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25),
-        *(0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0, 1.2, 1.4),
-    ),
-)
+EPSILON_ABC = par.EPSILON_ABC_MMD
 EPSILON_ABC_DEFAULT = 0.1
+C_DEFAULT = 10
+POOL_SIZE = par.POOL_SIZE
+POOL_SIZE_DEFAULT = 10_000
+DISTANCES = ("mmd",)
 BANDWIDTH = 0.6
+DISTANCE_AXIS = 1.0
+OWN_SIZES = (10, 20_000)
 
 
 def prior(rng: np.random.Generator, size: int) -> Array:
@@ -80,6 +76,11 @@ def _invert(points: Array, cumulative: Array, theta: Array) -> None:
             points[k, i] = component + min(max(inside, 0.0), 1.0)
 
 
-def distance(bandwidth: float) -> Distance:
+def distance(bandwidth: float | None = None, name: str | None = None) -> Distance:  # noqa: ARG001
     """The MMD on [0, 5], exact to rounding."""
-    return maximum_mean_discrepancy(*DOMAIN, bandwidth)
+    return maximum_mean_discrepancy(*DOMAIN, BANDWIDTH if bandwidth is None else bandwidth)
+
+
+def from_series(values: Array) -> Array:
+    """Numbers ``(n,)`` in the domain as data points ``(n, 1)``."""
+    return values[:, None]

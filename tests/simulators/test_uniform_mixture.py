@@ -5,7 +5,6 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from abcdp_core import simulators
 from abcdp_core.simulators import uniform_mixture
 from tests.statistics import (
     assert_distribution,
@@ -110,30 +109,6 @@ def test_data_sets_are_independent_of_how_many_are_drawn() -> None:
     many = uniform_mixture.simulate(np.random.default_rng(6), theta, 40)
     assert many.shape == (8, 40, 1)
     assert np.array_equal(many[:3], few)
-
-
-@pytest.mark.parametrize("name", simulators.names())
-def test_what_a_scenario_states_fits_together(name: str) -> None:
-    source = simulators.load(name)
-    rng = np.random.default_rng(7)
-    theta = source.prior(rng, 1000)
-    dimension = len(source.AXES)
-    assert theta.shape == (1000, dimension)
-    assert source.TRUTH.shape == source.PRIOR_MEAN.shape == (dimension,)
-    assert set(source.UNITS) == set(source.AXES)
-    for values, truth, (low, high) in zip(theta.T, source.TRUTH, source.AXES.values(), strict=True):
-        assert low <= values.min() <= values.max() <= high
-        assert low <= truth <= high
-    assert source.N.check("n", source.N_DEFAULT) == source.N_DEFAULT
-    assert list(source.N.options) == sorted(set(source.N.options))
-    default = source.EPSILON_ABC_DEFAULT
-    assert source.EPSILON_ABC.check("epsilon_abc", default) == default
-    points = source.simulate(rng, theta[:4], 30)
-    assert points.shape[:2] == (4, 30)
-    assert source.DOMAIN[0] <= points.min() <= points.max() <= source.DOMAIN[1]
-    distance = source.distance(source.BANDWIDTH)
-    assert distance.statistic(points).shape[0] == 4
-    assert source.EPSILON_ABC.high <= distance.bound * (1 + 1e-12)
 
 
 def test_the_truth_is_the_papers() -> None:

@@ -1,0 +1,126 @@
+"""The COVID study: curves are those of what was accepted, and its warnings are there."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+
+import numpy as np
+import pytest
+
+from abcdp_core import pool, runner
+from abcdp_core.experiments import covid_fit, posterior
+from abcdp_core.parameters import ParameterError
+from abcdp_core.results import Result
+from abcdp_core.simulators import covid
+
+SMALL = covid_fit.Params(pool_size=2000, runs=4)
+
+
+@functools.cache
+def result_of(params: covid_fit.Params = SMALL) -> Result:
+    return runner.run_to_end(covid_fit, params, seed=1)
+
+
+def test_every_kept_curve_is_a_cubic_and_the_mean_is_their_mean() -> None:
+    main = result_of().tables["main"]
+    for (_, _), part in main.groupby(["epsilon_total", "run"]):
+        samples = part[part.kind == "sample"].pivot_table(
+            index="sample", columns="day", values="value"
+        )
+        mean = part[part.kind == "mean"].value.to_numpy()
+        assert samples.mean().to_numpy() == pytest.approx(mean, rel=1e-9, abs=1e-9)
+        # Fourth differences of a cubic are nothing.
+        assert (
+            np.abs(np.diff(samples.to_numpy(), 4)).max() < 1e-7 * np.abs(samples.to_numpy()).max()
+        )
+
+
+def test_the_observed_series_stands_beside_every_budget() -> None:
+    main = result_of().tables["main"]
+    observed = main[main.kind == "observed"]
+    for _, part in observed.groupby("epsilon_total"):
+        assert part.value.to_numpy().tolist() == covid.CASES.tolist()
+    assert observed.epsilon_total.nunique() == len(SMALL.epsilon_total)
+
+
+def test_without_noise_nothing_is_kept_by_noise() -> None:
+    spread = result_of().tables["spread"]
+    assert (spread.flipped[np.isinf(spread.epsilon_total)] == 0).all()
+    assert (spread.flipped <= spread.accepted).all()
+    assert (spread.accepted <= SMALL.c).all()
+
+
+def test_the_spread_grows_as_the_budget_falls() -> None:
+    params = dataclasses.replace(SMALL, pool_size=20_000, runs=60, sensitivity="published")
+    means = result_of(params).tables["spread"].groupby("epsilon_total").spread.mean()
+    assert means[13.0] > means[22.0] > means[44.0] > means[math.inf]
+
+
+def test_the_first_run_is_the_release_that_the_posterior_page_shows() -> None:
+    one = posterior.Params(
+        scenario="covid", epsilon_total=22.0, c=5, n=18, pool_size=2000, epsilon_abc=0.1
+    )
+    main = runner.run_to_end(posterior, one, seed=1).tables["main"]
+    theta = main[main.release == "private"].pivot_table(
+        index="sample", columns="parameter", values="value"
+    )
+    curves = covid.curves(theta.to_numpy(), covid.days(18))
+    here = result_of().tables["main"]
+    here = here[(here.epsilon_total == 22.0) & (here.run == 0) & (here.kind == "sample")]
+    found = here.pivot_table(index="sample", columns="day", values="value").to_numpy()
+    assert np.sort(found[:, -1]) == pytest.approx(np.sort(curves[:, -1]), rel=1e-12)
+
+
+def test_more_runs_leave_the_first_ones_as_they_were() -> None:
+    more = result_of(dataclasses.replace(SMALL, runs=6)).tables["spread"]
+    few = result_of().tables["spread"]
+    merged = few.merge(more, on=["epsilon_total", "run"], suffixes=("", "_more"))
+    assert len(merged) == len(few)
+    assert (merged.spread == merged.spread_more).all()
+
+
+def test_the_scripts_bandwidth_is_said_to_be_not_private() -> None:
+    script = dataclasses.replace(SMALL, bandwidth="script")
+    assert covid_fit.pool_key(script, 1).bandwidth == 456.0
+    assert "Not private" in result_of(script).privacy
+    assert "Not private" not in result_of().privacy
+    assert "one day" in result_of().privacy
+
+
+def test_public_choices_do_not_read_the_series(monkeypatch: pytest.MonkeyPatch) -> None:
+    def keys() -> list[pool.PoolKey]:
+        pool._median_bandwidth.cache_clear()
+        choices = [covid.BANDWIDTH, "median", 300.0]
+        return [
+            covid_fit.pool_key(dataclasses.replace(SMALL, bandwidth=each), 1) for each in choices
+        ]
+
+    before = keys()
+    monkeypatch.setattr(covid, "CASES", 7.0 * covid.CASES)
+    assert keys() == before
+    script = dataclasses.replace(SMALL, bandwidth="script")
+    assert covid_fit.pool_key(script, 1).bandwidth == 7 * 456.0
+
+
+def test_nothing_accepted_is_counted() -> None:
+    result = result_of(
+        covid_fit.Params(pool_size=100, runs=3, c=1, epsilon_abc=0.001, epsilon_total=1000.0)
+    )
+    assert "3 runs accepted nothing" in result.summary
+    assert covid_fit.figures(result)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"c": 500, "pool_size": 100}, "c = 500"),
+        ({"bandwidth": "best"}, "bandwidth = best"),
+        ({"bandwidth": 1.0}, "bandwidth = 1"),
+        ({"distance": "mmd"}, "distance = mmd"),
+    ],
+)
+def test_what_is_not_allowed_is_one_clear_line(changes: dict[str, object], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        dataclasses.replace(SMALL, **changes)  # type: ignore[arg-type]

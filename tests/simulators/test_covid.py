@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from abcdp_core.distances.quadratic import QuadraticMMD
+from abcdp_core.simulators import covid
+from tests.statistics import assert_distribution, rejects
+
+
+def test_the_series_is_the_published_one() -> None:
+    assert len(covid.CASES) == covid.N_DEFAULT == 18
+    assert (covid.CASES[0], covid.CASES[-1], covid.CASES.sum()) == (1, 1705, 8579)
+    assert np.all(np.diff(covid.CASES) > 0), "cumulative"
+
+
+def test_a_curve_is_the_polynomial() -> None:
+    a0, a1, a2, a3 = 0.3, -2.0, 5.0, 7.0
+    points = covid.simulate(np.random.default_rng(1), np.array([[a0, a1, a2, a3]]), 18)
+    days, counts = points[0].T
+    assert days.tolist() == list(range(18))
+    expected = [a3 + a2 * t + a1 * t**2 + a0 * t**3 for t in range(18)]
+    assert counts == pytest.approx(expected, rel=1e-14)
+
+
+def test_a_series_of_another_length_is_spread_over_the_same_days() -> None:
+    points = covid.from_series(np.arange(35.0))
+    assert points[[0, -1], 0].tolist() == [0.0, 17.0]
+    assert np.diff(points[:, 0]) == pytest.approx(0.5)
+
+
+def test_the_prior_is_standard_normal() -> None:
+    theta = covid.prior(np.random.default_rng(2), 20_000)
+    for values in theta.T:
+        assert_distribution(values, stats.norm.cdf)
+        assert rejects(assert_distribution, 1.1 * values, stats.norm.cdf)
+
+
+def test_only_pairs_know_which_day_a_count_belongs_to() -> None:
+    shuffled = covid.OBSERVED.copy()
+    shuffled[:, 1] = shuffled[::-1, 1]
+    apart = {}
+    for name in covid.DISTANCES:
+        distance = covid.distance(name=name)
+        statistics = distance.statistic(np.stack([covid.OBSERVED, shuffled]))
+        apart[name] = distance.compare(statistics, statistics[0])[1]
+    assert apart["values"] == pytest.approx(0.0, abs=1e-7)
+    assert apart["pairs"] > 0.2
+
+
+def test_values_are_compared_as_the_paper_does() -> None:
+    other = covid.simulate(np.random.default_rng(3), np.array([[0.5, 0.1, -0.2, 1.0]]), 18)
+    for bandwidth in (456.0, 1000.0):
+        distance = covid.distance(bandwidth)
+        found = distance.compare(distance.statistic(other), distance.statistic(covid.OBSERVED))
+        plain = QuadraticMMD(bandwidth).compare(other[..., 1], covid.CASES)
+        assert found == pytest.approx(plain, rel=1e-12)
+
+
+def test_pairs_are_compared_by_the_product_of_two_kernels() -> None:
+    def kernel(x: np.ndarray, y: np.ndarray) -> float:
+        difference = (x[:, None] - y[None]) / np.array([covid.DAY_BANDWIDTH, 800.0])
+        return float(np.exp(-0.5 * (difference**2).sum(axis=-1)).mean())
+
+    rng = np.random.default_rng(4)
+    other = covid.simulate(rng, covid.prior(rng, 1), 18)
+    distance = covid.distance(800.0, "pairs")
+    (found,) = distance.compare(distance.statistic(other), distance.statistic(covid.OBSERVED))
+    x, y = covid.OBSERVED, other[0]
+    assert found**2 == pytest.approx(kernel(x, x) + kernel(y, y) - 2 * kernel(x, y), abs=1e-13)
+
+
+def test_the_bandwidth_is_near_the_median_distance_of_simulated_counts() -> None:
+    rng = np.random.default_rng(5)
+    points = covid.simulate(rng, covid.prior(rng, 20_000), 18)
+    first, second = (
+        points[rows, rng.integers(18, size=10_000), 1] for rows in np.split(np.arange(20_000), 2)
+    )
+    assert np.median(np.abs(first - second)) == pytest.approx(covid.BANDWIDTH, rel=0.1)
+    days = np.abs(np.subtract.outer(np.arange(18), np.arange(18)))[np.triu_indices(18, 1)]
+    assert np.median(days) == covid.DAY_BANDWIDTH

@@ -1,0 +1,73 @@
+"""What every scenario owes, whichever they are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from abcdp_core import simulators
+from abcdp_core.parameters import POOL_SIZE
+
+EVERY = pytest.mark.parametrize("name", simulators.names())
+
+
+@EVERY
+def test_what_it_states_fits_together(name: str) -> None:
+    source = simulators.load(name)
+    theta = source.prior(np.random.default_rng(7), 1000)
+    dimension = len(source.AXES)
+    assert theta.shape == (1000, dimension)
+    assert source.PRIOR_MEAN.shape == (dimension,)
+    assert set(source.UNITS) == set(source.AXES)
+    for values, (low, high) in zip(theta.T, source.AXES.values(), strict=True):
+        assert low <= values.min() <= values.max() <= high
+    if source.TRUTH is not None:
+        assert source.TRUTH.shape == (dimension,)
+        for truth, (low, high) in zip(source.TRUTH, source.AXES.values(), strict=True):
+            assert low <= truth <= high
+
+
+@EVERY
+def test_its_defaults_are_allowed(name: str) -> None:
+    source = simulators.load(name)
+    assert source.N.check("n", source.N_DEFAULT) == source.N_DEFAULT
+    assert list(source.N.options) == sorted(set(source.N.options))
+    for parameter, default in (
+        (source.EPSILON_ABC, source.EPSILON_ABC_DEFAULT),
+        (source.POOL_SIZE, source.POOL_SIZE_DEFAULT),
+    ):
+        assert parameter.check("default", default) == default
+    assert source.POOL_SIZE.high <= POOL_SIZE.high
+    assert 1 <= source.C_DEFAULT <= source.POOL_SIZE_DEFAULT
+
+
+@EVERY
+def test_its_distances_take_what_it_simulates(name: str) -> None:
+    source = simulators.load(name)
+    rng = np.random.default_rng(7)
+    points = source.simulate(rng, source.prior(rng, 4), 18)
+    assert points.shape == (4, 18, len(source.COORDINATES))
+    for each in source.DISTANCES:
+        distance = source.distance(name=each)
+        statistics = distance.statistic(points)
+        rho = distance.compare(statistics, statistics[0])
+        assert rho.shape == (4,)
+        assert rho[0] == pytest.approx(0.0, abs=1e-6)
+        assert rho.max() <= distance.bound * (1 + 1e-12)
+        assert source.EPSILON_ABC.high <= distance.bound * (1 + 1e-12)
+        assert 0 < source.DISTANCE_AXIS <= distance.bound * (1 + 1e-12)
+    assert source.distance() == source.distance(name=source.DISTANCES[0])
+
+
+@EVERY
+def test_it_takes_a_series_or_says_by_lacking_it_that_it_does_not(name: str) -> None:
+    source = simulators.load(name)
+    assert hasattr(source, "OWN_SIZES") == hasattr(source, "from_series")
+    if not hasattr(source, "from_series"):
+        return
+    low, high = source.OWN_SIZES
+    assert 2 <= low < high
+    values = np.linspace(*source.DOMAIN, low)
+    points = source.from_series(values)
+    assert points.shape == (low, len(source.COORDINATES))
+    assert np.array_equal(points[:, -1], values)
