@@ -1,9 +1,10 @@
 """The command line: the batch interface, and how any result is made again.
 
 ``python -m abcdp_core list`` names the experiments, ``list EXPERIMENT`` says what can be set, and
-``run EXPERIMENT --out DIR`` runs one and writes tables, settings and figures. Exit codes: 0 if all
-went well; 2 with one line ``error: ...`` if something asked for is not possible; 130 after Ctrl-C,
-with what was done until then written and marked partial.
+``run EXPERIMENT --out DIR`` runs one and writes tables, settings and figures. ``release SCENARIO``
+makes one private release from somebody's own numbers. Exit codes: 0 if all went well; 2 with one
+line ``error: ...`` if something asked for is not possible; 130 after Ctrl-C, with what was done
+until then written and marked partial, if it was a run.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import NoReturn
 
 from tqdm import tqdm
 
-from abcdp_core import experiments, export, registry, runner
+from abcdp_core import experiments, export, registry, release_command, runner
 from abcdp_core.experiments import Experiment
 from abcdp_core.parameters import Parameter, ParameterError, Params, text_of
 from abcdp_core.results import Result
@@ -41,14 +42,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code.
     """
     try:
-        options = _parser().parse_args(arguments)
+        given = sys.argv[1:] if arguments is None else arguments
+        options = _parser().parse_args(release_command.domain_in_one(given))
         _plug_in(options.plugin)
-        return _list(options.experiment) if options.command == "list" else _run(options)
+        if options.command == "list":
+            return _list(options.experiment)
+        return release_command.run(options) if options.command == "release" else _run(options)
     except (ParameterError, export.ExportError) as error:
         print("error:", " ".join(str(error).split()), file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("Interrupted; nothing is done yet that could be written.", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        left = str(stop) or "nothing is done yet that could be written."
+        print(f"Interrupted; {left}", file=sys.stderr)
         return INTERRUPTED
 
 
@@ -78,7 +83,11 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--out", type=Path, required=True, metavar="DIR", help="where files go")
     run.add_argument("--formats", default="csv,json,html", metavar="LIST",
                      help=f"of {','.join(export.FORMATS)} (csv,json,html)")  # fmt: skip
-    for command in (what, run):
+    own = commands.add_parser("release", help="one private release from your own numbers",
+                              description=release_command.__doc__, allow_abbrev=False,
+                              formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    release_command.add_options(own)
+    for command in (what, run, own):
         command.add_argument("--plugin", action="append", default=[], type=Path, metavar="FILE.py",
                              help="a scenario, mechanism or experiment in a file")  # fmt: skip
     return parser

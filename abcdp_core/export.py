@@ -90,7 +90,7 @@ def settings(result: Result, run_time: float | None = None) -> dict[str, Any]:
         "command": command(result),
         "summary": result.summary,
         "privacy": result.privacy,
-        "event": _event_as_text(result.event),
+        "event": event_as_text(result.event),
         "done": result.done,
         "total": result.total,
         "partial": result.is_partial,
@@ -100,7 +100,7 @@ def settings(result: Result, run_time: float | None = None) -> dict[str, Any]:
     }
 
 
-def _event_as_text(event: Event | None) -> dict[str, str] | None:
+def event_as_text(event: Event | None) -> dict[str, str] | None:
     """Text, because JSON has no infinity; ``repr`` of a float loses nothing."""
     if event is None:
         return None

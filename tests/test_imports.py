@@ -25,6 +25,7 @@ CORE_ARROWS: dict[str, set[str]] = {
     "summaries": set(),
     "figures": set(),
     "threads": set(),
+    "series": set(),
     # what is public, what is private, what follows from theory
     "distances": {"streams", "threads"},
     "simulators": {"distances", "parameters", "registry"},
@@ -42,16 +43,21 @@ CORE_ARROWS: dict[str, set[str]] = {
     "runner": {"cache", "experiments", "parameters", "registry", "results"},
     "export": {"experiments", "parameters", "privacy", "results"},
     "ledger": {"experiments", "parameters", "results", "summaries"},
+    # somebody's own data: never the cache, the runner or the ledger, which keep what they are given
+    "release": {
+        *("export", "mechanisms", "parameters", "pool", "privacy", "results", "simulators"),
+    },
+    "release_command": {"parameters", "pool", "release", "series"},
     "__main__": {
-        *("experiments", "export", "ledger", "parameters", "registry", "results", "runner"),
-        *("streams",),
+        *("experiments", "export", "ledger", "parameters", "registry", "release_command"),
+        *("results", "runner", "streams"),
     },
 }
 """Part of the core -> other parts that it may import."""
 
 UI_MAY_IMPORT = {
     *("cache", "experiments", "export", "figures", "ledger", "parameters", "privacy", "registry"),
-    *("results", "runner", "streams", "summaries"),
+    *("release", "results", "runner", "series", "streams", "summaries"),
 }
 """Parts of the core that what knows Streamlit may import; the rest it reaches by experiments."""
 

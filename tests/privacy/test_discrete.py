@@ -1,0 +1,170 @@
+"""Discrete Laplace noise against its law.
+
+Power: 40 000 draws at a false alarm of 1e-6. A scale that is half of what it should be, or smaller
+by √2, or draws of one parity only, are missed with a probability under 1e-9.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import secrets
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from abcdp_core.privacy.discrete import RandBelow, bernoulli_exp, laplace
+from tests.statistics import (
+    assert_distribution,
+    assert_frequencies,
+    miss_probability,
+    rejects,
+)
+
+Array = NDArray[np.float64]
+
+DRAWS = 40_000
+SCALES = pytest.mark.parametrize("scale", [1, 2, 5])
+
+
+def seeded(seed: int) -> RandBelow:
+    return random.Random(seed).randrange
+
+
+def law(scale: float, reach: int) -> Array:
+    """Probabilities of −reach .. reach, then of everything farther out."""
+    ratio = math.exp(-1.0 / scale)
+    inside = (1.0 - ratio) / (1.0 + ratio) * ratio ** np.abs(np.arange(-reach, reach + 1))
+    return np.append(inside, 2.0 * ratio ** (reach + 1) / (1.0 + ratio))
+
+
+def counts_of(draws: NDArray[np.int64], reach: int) -> NDArray[np.int64]:
+    return np.bincount(np.where(np.abs(draws) > reach, 2 * reach + 1, draws + reach))
+
+
+def draws_of(scale: int, seed: int, count: int = DRAWS) -> NDArray[np.int64]:
+    randbelow = seeded(seed)
+    return np.array([laplace(scale, randbelow) for _ in range(count)])
+
+
+def halved(draws: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.sign(draws) * (np.abs(draws) // 2)
+
+
+def even_only(draws: NDArray[np.int64]) -> NDArray[np.int64]:
+    return draws - draws % 2
+
+
+@SCALES
+def test_every_whole_number_comes_up_as_often_as_it_should(scale: int) -> None:
+    draws, reach = draws_of(scale, seed=1), 4 * scale
+    probabilities = law(scale, reach)
+    assert_frequencies(counts_of(draws, reach), probabilities)
+    for twin in (halved, even_only):
+        assert rejects(assert_frequencies, counts_of(twin(draws), reach), probabilities)
+
+
+@SCALES
+@pytest.mark.parametrize("factor", [0.5, math.sqrt(0.5), math.sqrt(2.0), 2.0])
+def test_another_scale_would_be_seen(scale: int, factor: float) -> None:
+    reach = 4 * scale
+    assert miss_probability(law(scale, reach), law(factor * scale, reach), DRAWS) < 1e-9
+
+
+def test_a_zero_with_two_signs_would_be_seen() -> None:
+    twice = law(5, 20)
+    twice[20] *= 2.0
+    assert miss_probability(law(5, 20), twice / twice.sum(), DRAWS) < 1e-9
+
+
+@pytest.mark.parametrize("scale", [2**22, 10**13])
+def test_a_large_scale_is_the_continuous_law_but_for_rounding(scale: int) -> None:
+    def cdf(x: Array) -> Array:
+        return np.where(x < 0.0, 0.5 * np.exp(x), 1.0 - 0.5 * np.exp(-np.abs(x)))
+
+    sample = draws_of(scale, seed=2) / scale
+    assert_distribution(sample, cdf)
+    assert rejects(assert_distribution, sample / 2.0, cdf)
+    assert rejects(assert_distribution, sample / math.sqrt(2.0), cdf)
+
+
+@pytest.mark.parametrize("scale", [2**22, 10**13])
+def test_a_large_scale_has_no_parity_and_no_preferred_ends(scale: int) -> None:
+    # Noise from floating point has low bits that are always 0 where it is large.
+    ends = draws_of(scale, seed=3) % 8
+    assert_frequencies(np.bincount(ends, minlength=8), np.full(8, 1 / 8))
+    assert rejects(assert_frequencies, np.bincount(ends - ends % 2, minlength=8), np.full(8, 1 / 8))
+
+
+# ------------------------------------------------------------------ the exact coin
+
+
+def every_way(
+    coin: Callable[[RandBelow], bool], depth: int
+) -> Iterator[tuple[bool | None, Fraction]]:
+    """What a coin shows for every sequence of ``depth`` uniform numbers, with its probability.
+
+    ``None`` where it would ask for more of them. Equal prefixes are walked once.
+    """
+    stack: list[tuple[int, ...]] = [()]
+    while stack:
+        given = stack.pop()
+        asked: list[int] = []
+
+        def scripted(m: int, given: tuple[int, ...] = given, asked: list[int] = asked) -> int:
+            asked.append(m)
+            if len(asked) > len(given):
+                raise IndexError
+            return given[len(asked) - 1]
+
+        try:
+            shown = coin(scripted)
+        except IndexError:
+            if len(given) == depth:
+                yield None, Fraction(1, math.prod(asked[:-1]))
+            else:
+                stack += [(*given, number) for number in range(asked[-1])]
+        else:
+            yield shown, Fraction(1, math.prod(asked))
+
+
+@pytest.mark.parametrize("gamma", [(0, 3), (1, 3), (1, 2), (2, 3), (1, 1), (3, 3)])
+def test_the_coin_is_exact(gamma: tuple[int, int]) -> None:
+    # All that can happen in six steps, in rational arithmetic; what is left is at most 1/6!.
+    shown = {True: Fraction(0), False: Fraction(0), None: Fraction(0)}
+    for face, probability in every_way(lambda below: bernoulli_exp(*gamma, below), 6):
+        shown[face] += probability
+    assert sum(shown.values()) == 1
+    assert shown[None] <= Fraction(1, math.factorial(6))
+    expected = math.exp(-gamma[0] / gamma[1])
+    assert float(shown[True]) <= expected <= float(shown[True] + shown[None]) + 1e-15
+
+
+@pytest.mark.parametrize("gamma", [(0, 7), (1, 10**12), (355, 452), (10**15 - 1, 10**15)])
+def test_the_coin_comes_up_as_often_as_it_should(gamma: tuple[int, int]) -> None:
+    randbelow = seeded(4)
+    heads = sum(bernoulli_exp(*gamma, randbelow) for _ in range(DRAWS))
+    p = math.exp(-gamma[0] / gamma[1])
+    assert_frequencies(np.array([heads, DRAWS - heads]), np.array([p, 1.0 - p]))
+
+
+# ---------------------------------------------------------------- where chance comes from
+
+
+def test_without_a_source_the_operating_system_is_asked() -> None:
+    assert laplace.__defaults__ == (secrets.randbelow,)
+    assert len({laplace(10**15) for _ in range(20)}) == 20
+
+
+def test_the_same_source_draws_the_same() -> None:
+    assert np.array_equal(draws_of(9, seed=5, count=100), draws_of(9, seed=5, count=100))
+    assert not np.array_equal(draws_of(9, seed=5, count=100), draws_of(9, seed=6, count=100))
+
+
+@pytest.mark.parametrize("scale", [0, -1, 2.0, math.inf])
+def test_a_scale_is_a_whole_number_from_one_up(scale: float) -> None:
+    with pytest.raises(ValueError, match="must be a whole number, at least 1"):
+        laplace(scale)  # type: ignore[arg-type]

@@ -1,0 +1,322 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+import logging
+import math
+import random
+import secrets
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from abcdp_core import export, pool, release, simulators
+from abcdp_core.mechanisms.exact_sparse_vector import event_of
+from abcdp_core.parameters import ParameterError
+from abcdp_core.privacy import SparseVector, cost
+from abcdp_core.privacy.discrete import RandBelow
+from abcdp_core.release import Document, Request, make, to_domain
+from tests.conftest import forget
+
+Array = NDArray[np.float64]
+
+LOW, HIGH = -20.0, 480.0
+VALUES = np.linspace(-10.0, 400.0, 25) ** 2 % 450.0
+
+
+def request_of(scenario: str = "covid", **given: Any) -> Request:
+    """A request for a small pool; the rest as the scenario has it."""
+    usual = {"low": LOW, "high": HIGH, "epsilon_total": 1.0}
+    return Request(
+        scenario=scenario, **(usual | Request.defaults(scenario) | {"pool_size": 300} | given)
+    )
+
+
+def seeded(seed: int) -> RandBelow:
+    return random.Random(seed).randrange
+
+
+# -------------------------------------------------------------------- what comes out
+
+
+def test_a_document_says_all_that_may_be_said_and_nothing_else() -> None:
+    request = request_of(c=4, epsilon_total=2.0, resample=True, pool_seed=7)
+    document = make(request, VALUES)
+    content = json.loads(document.to_json())
+    assert set(content) == {
+        *("mode", "statement", "remains", "protected", "n", "public", "release", "event", "cost"),
+        "versions",
+    }  # fmt: skip
+    assert content["mode"] == "release"
+    assert content["n"] == 25
+    assert content["public"] == {
+        "scenario": "covid", "low": LOW, "high": HIGH, "epsilon_total": 2.0, "epsilon_abc": 0.1,
+        "c": 4, "pool_size": 300, "distance": "values", "bandwidth": 1000.0, "resample": True,
+        "pool_seed": 7, "scenario_domain": [0.0, 5000.0],
+    }  # fmt: skip
+    assert set(content["release"]) == {"indices", "stopped_at", "parameters", "values"}
+    assert content["release"]["parameters"] == ["a0", "a1", "a2", "a3"]
+    assert content["protected"] == release.PROTECTED
+    assert content["statement"] in document.to_json()
+    assert "ε_total = 2 " in content["statement"]
+    assert export._event_from_text(content["event"]) == document.release.event
+    assert content["cost"] == {"epsilon": cost(document.release.event).epsilon, "delta": 0.0}
+    assert content["cost"]["epsilon"] <= 2.0
+    words = " ".join(content["remains"])
+    for word in ("25", "domain", "further release", "How long", "floating point", "several values"):
+        assert word in words
+
+
+def test_accepted_parameters_are_those_of_the_public_pool() -> None:
+    request = request_of(c=20)
+    document = make(request, VALUES)
+    indices = document.release.indices
+    assert len(indices) > 0
+    public = pool.build(release.pool_key(request, len(VALUES)))
+    assert np.array_equal(document.theta, public.theta[indices])
+    content = document.content()["release"]
+    assert np.array_equal(content["values"], public.theta[indices])
+    assert content["indices"] == indices.tolist()
+    assert f"{len(indices)} of 20 samples" in document.summary
+
+
+@pytest.mark.parametrize("scenario", release.scenarios())
+def test_every_scenario_that_takes_a_series_releases_from_one(scenario: str) -> None:
+    smallest, _ = release.own_sizes(scenario)
+    for distance in simulators.load(scenario).DISTANCES:
+        document = make(request_of(scenario, distance=distance), VALUES[: max(smallest, 17)])
+        assert isinstance(document.release.event, SparseVector)
+        assert document.theta.shape[1] == len(simulators.load(scenario).AXES)
+        json.loads(document.to_json())
+
+
+def test_the_sensitivity_is_the_sharp_one_of_the_distance_and_holds() -> None:
+    request = request_of("uniform-mixture", low=0.0, high=5.0)
+    source = simulators.load("uniform-mixture")
+    rng = np.random.default_rng(1)
+    values = rng.uniform(0.0, 5.0, 37)
+    event = make(request, values).release.event
+    assert isinstance(event, SparseVector)
+    sharp = source.distance().sensitivity(37)
+    assert sharp < event.sensitivity <= sharp * (1.0 + 2.0**-18)
+    public = pool.build(release.pool_key(request, 37))
+    rho = pool.compare(public, values[:, None], synthetic=False).rho
+    for place in (0.0, 2.5, 5.0):
+        moved = np.append(values[:-1], place)
+        other = pool.compare(public, moved[:, None], synthetic=False).rho
+        assert np.abs(rho - other).max() <= event.sensitivity
+
+
+# ------------------------------------------------------------------------- noise
+
+
+def test_the_noise_is_the_operating_system_s_and_never_the_same() -> None:
+    assert make.__defaults__ == (secrets.randbelow, None)
+    request = request_of(c=20, epsilon_abc=0.5)
+    found = {tuple(make(request, VALUES).release.indices.tolist()) for _ in range(4)}
+    assert len(found) == 4
+
+
+def test_with_the_same_noise_all_depends_on_the_decisions_only() -> None:
+    request = request_of(c=5, epsilon_abc=0.4)
+    first = make(request, VALUES, seeded(1)).to_json()
+    assert make(request, VALUES, seeded(1)).to_json() == first
+    assert make(request, VALUES, seeded(2)).to_json() != first
+    # Other data, of which hardly any distance is at all the same, with the same decisions.
+    other = make(request, VALUES + 1e-6, seeded(1)).to_json()
+    assert other == first
+
+
+def test_no_more_is_spent_with_a_larger_pool_or_fewer_acceptances() -> None:
+    for pool_size in (60, 300):
+        for epsilon_abc in (0.001, 1.4):
+            request = request_of(pool_size=pool_size, epsilon_abc=epsilon_abc)
+            assert cost(make(request, VALUES).release.event).epsilon <= 1.0
+
+
+# ----------------------------------------------------------------------- clipping
+
+
+def test_values_beyond_the_domain_count_as_its_bounds_and_nobody_learns_of_it() -> None:
+    request = request_of(c=10)
+    beyond, at = VALUES.copy(), VALUES.copy()
+    beyond[:3], at[:3] = (-1e9, 1e9, math.nextafter(HIGH, math.inf)), (LOW, HIGH, HIGH)
+    documents = [make(request, values, seeded(3)).to_json() for values in (beyond, at)]
+    assert documents[0] == documents[1]
+    assert "clip" not in documents[0]
+
+
+def test_the_domain_becomes_that_of_the_scenario() -> None:
+    carried = to_domain(np.array([-99.0, -20.0, 230.0, 480.0, 1e300]), (LOW, HIGH), (0.0, 5.0))
+    assert carried.tolist() == [0.0, 0.0, 2.5, 5.0, 5.0]
+
+
+bounds = st.floats(-1e300, 1e300)
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1), bounds, bounds)
+def test_carried_values_lie_in_the_domain_in_the_same_order(
+    values: list[float], first: float, second: float
+) -> None:
+    low, high = sorted((first, second))
+    if low == high:
+        return
+    carried = to_domain(np.sort(values), (low, high), (0.0, 5000.0))
+    assert carried.min() >= 0.0
+    assert carried.max() <= 5000.0
+    assert np.all(np.diff(carried) >= 0.0)
+
+
+# ---------------------------------------------------------------- nothing else gets out
+
+CANARIES = (123.4567890123, 48.15162342108, 271.8281828459, 7777.7777777777)
+
+
+def traces_of(values: tuple[float, ...]) -> list[str]:
+    """How values might be written: in full, shortened, and as what is computed of them first."""
+    whole = [f"{value:.{digits}f}" for value in values for digits in (3, 5, 9)]
+    return [*whole, *(repr(value) for value in values), *(value.hex() for value in values)]
+
+
+def test_nothing_of_the_series_is_in_file_log_output_or_cache(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    monkeypatch.setenv("ABCDP_CACHE_DIR", str(folder))
+    monkeypatch.chdir(tmp_path)
+    forget()
+    values = np.concatenate([VALUES, CANARIES])
+    with caplog.at_level(logging.DEBUG):
+        document = make(request_of(epsilon_abc=0.3), values)
+    request = document.request
+    public = pool.build(release.pool_key(request, len(values)))
+    data = simulators.load("covid").from_series(  # type: ignore[attr-defined]
+        to_domain(values, (LOW, HIGH), (0.0, 5000.0))
+    )
+    comparison = pool.compare(public, data, synthetic=False)
+    private = (*CANARIES, *data[-4:, 1].tolist(), *comparison.rho.tolist())
+    printed = "".join(capfd.readouterr())
+    shown = [document.to_json(), repr(document), document.summary, caplog.text, printed]
+    for text in traces_of(private):
+        # A few digits are found by chance among those of the parameters; ten are not.
+        assert len(text) < 10 or not any(text in output for output in shown)
+    assert [file for file in tmp_path.rglob("*") if file != folder] == []
+    assert pool._open == {}
+    assert pool.observed_comparison.cache_info().currsize == 0
+
+
+def test_a_canary_that_got_out_would_be_seen() -> None:
+    text = json.dumps({"statistic": [CANARIES[0]], "mean": round(CANARIES[1], 9)})
+    assert sum(trace in text for trace in traces_of(CANARIES) if len(trace) >= 10) >= 2
+
+
+@pytest.mark.parametrize("spoilt", [math.nan, math.inf, -math.inf])
+def test_values_that_are_no_numbers_are_refused_without_being_shown(spoilt: float) -> None:
+    with pytest.raises(ValueError, match=r"^values: each must be a finite number\.$"):
+        make(request_of(), np.append(VALUES, spoilt))
+
+
+# ------------------------------------------------------------------------- requests
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"low": 5.0, "high": 5.0}, "high = 5: must be above low = 5."),
+        ({"low": 5.0, "high": -5.0}, "high = -5: must be above low = 5."),
+        ({"low": math.nan}, "low = nan: must be a number from -1e+300 to 1e+300."),
+        ({"high": math.inf}, "high = inf: must be a number from -1e+300 to 1e+300."),
+        ({"low": "0"}, "low = 0: must be a number from -1e+300 to 1e+300."),
+        ({"epsilon_total": math.inf}, "epsilon_total = inf: must be a number from 0.001 to 1000."),
+        ({"epsilon_total": 0.0}, "epsilon_total = 0: must be a number from 0.001 to 1000."),
+        ({"epsilon_abc": 2.0}, "epsilon_abc = 2: must be a number from 0.001 to 1.41421."),
+        ({"c": 0}, "c = 0: must be a whole number from 1 to 1000."),
+        ({"c": 301}, "c = 301: must be a whole number from 1 to pool_size = 300."),
+        ({"bandwidth": 0.0}, "bandwidth = 0: must be a number from 100 to 10000."),
+        ({"distance": "l2"}, "distance = l2: must be one of values, pairs."),
+        ({"pool_seed": -1}, "pool_seed = -1: must be a whole number from 0 to 9.0072e+15."),
+        ({"resample": 1}, "resample = 1: must be true or false."),
+    ],
+)
+def test_what_cannot_be_asked_for_is_said_in_a_sentence(
+    given: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(ParameterError) as caught:
+        request_of(**given)
+    assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("scenario", "sentence"),
+    [
+        (
+            "tuberculosis",
+            "scenario = tuberculosis: takes no series of your own; covid and uniform-mixture do.",
+        ),
+        ("moon", "scenario = moon: must be one of covid, uniform-mixture."),
+    ],
+)
+def test_a_scenario_that_takes_no_series_is_refused(scenario: str, sentence: str) -> None:
+    texts = {"scenario": scenario, "low": "0", "high": "1", "epsilon_total": "1"}
+    with pytest.raises(ParameterError) as caught:
+        Request.from_text(texts)
+    assert str(caught.value) == sentence
+    usual = Request.defaults("covid")
+    with pytest.raises(ParameterError):
+        Request(scenario=scenario, low=0.0, high=1.0, epsilon_total=1.0, **usual)
+
+
+def test_a_request_from_text_takes_the_scenario_s_defaults() -> None:
+    texts = {"scenario": "uniform-mixture", "low": "-1", "high": "2.5", "epsilon_total": "0.5"}
+    request = Request.from_text(texts | {"c": "3"})
+    assert dataclasses.asdict(request) == {
+        "scenario": "uniform-mixture", "low": -1.0, "high": 2.5, "epsilon_total": 0.5,
+        "epsilon_abc": 0.1, "c": 3, "pool_size": 10_000, "distance": "mmd", "bandwidth": 0.6,
+        "resample": False, "pool_seed": 1,
+    }  # fmt: skip
+    assert Request.from_text(request.to_text()) == request
+
+
+@pytest.mark.parametrize(
+    ("n", "pool_size", "sentence"),
+    [
+        (9, 300, "number of values = 9: must be a whole number from 10 to 20000."),
+        (20_001, 300, "number of values = 20001: must be a whole number from 10 to 20000."),
+        (20_000, 20_000, "n * pool_size = 400,000,000: must be at most 200,000,000"),
+    ],
+)
+def test_a_series_of_the_wrong_size_is_refused_before_anything_is_made(
+    n: int, pool_size: int, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(pool, "build")
+    with pytest.raises(ParameterError) as caught:
+        make(request_of("uniform-mixture", pool_size=pool_size), np.ones(n))
+    assert str(caught.value).startswith(sentence)
+
+
+def test_what_will_be_spent_is_said_before() -> None:
+    request = request_of(epsilon_total=0.5)
+    question = release.question(request, 25)
+    for words in ("ε_total = 0.5", "25 values", "between -20 and 480", "cannot be undone"):
+        assert words in question
+    event = make(request, VALUES).release.event
+    assert event == event_of(release.setting_of(request, 25)), "known before any data are seen"
+    assert f"b = {event.threshold_scale:.3g}." in question
+    assert release.PROTECTED in question
+
+
+def test_the_progress_of_the_pool_is_told() -> None:
+    told: list[float] = []
+    document = make(request_of(), VALUES, progress=told.append)
+    assert isinstance(document, Document)
+    assert told == sorted(told)
+    assert told[-1] == 1.0

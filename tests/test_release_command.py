@@ -1,0 +1,313 @@
+from __future__ import annotations
+
+import builtins
+import io
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from abcdp_core import pool, release
+from abcdp_core.__main__ import INTERRUPTED, main
+from abcdp_core.release_command import domain_in_one
+
+ROOT = Path(__file__).resolve().parents[1]
+CANARY = "48.151623"
+SERIES = "cases\r\n" + "".join(f"{7 * day % 90}\r\n" for day in range(20)) + f"{CANARY}\r\n"
+SMALL = ["--pool-size", "200", "--epsilon-total", "0.5", "--domain", "0,100"]
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A series in a file, in the folder of the test."""
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "data.csv"
+    file.write_text(SERIES, encoding="utf-8", newline="")
+    return file
+
+
+class Terminal(io.StringIO):
+    """Standard input of a person who types one line."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def typed(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal(answer))
+
+
+def spend(*arguments: str) -> int:
+    return main(["release", "covid", "--data", "data.csv", *SMALL, "--out", "out.json", *arguments])
+
+
+def content(file: Path) -> Any:
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def one_line(capsys: pytest.CaptureFixture[str]) -> str:
+    """What was said on an error: one line, and no value of the data."""
+    printed, said = capsys.readouterr()
+    assert said.startswith("error: ")
+    assert said.count("\n") == 1
+    assert CANARY not in said + printed
+    return said
+
+
+def test_a_release_is_written_and_what_it_cost_is_said(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert spend("--yes") == 0
+    printed, said = capsys.readouterr()
+    made = content(data.with_name("out.json"))
+    assert "This spends ε_total = 0.5" in printed
+    assert "21 values" in printed
+    assert made["statement"] in printed
+    assert "Written to out.json" in printed
+    assert CANARY not in printed + said
+    assert made["n"] == 21
+    assert made["cost"]["epsilon"] <= 0.5
+    assert sorted(file.name for file in data.parent.iterdir()) == ["data.csv", "out.json"]
+
+
+def test_every_option_is_asked_for(data: Path) -> None:
+    assert spend(
+        "--yes", "--epsilon-abc", "0.3", "--c", "2", "--distance", "pairs", "--bandwidth", "500",
+        "--resample", "--pool-seed", "9", "--domain", "-5,99.5",
+    ) == 0  # fmt: skip
+    assert content(data.with_name("out.json"))["public"] == {
+        "scenario": "covid", "low": -5.0, "high": 99.5, "epsilon_total": 0.5, "epsilon_abc": 0.3,
+        "c": 2, "pool_size": 200, "distance": "pairs", "bandwidth": 500.0, "resample": True,
+        "pool_seed": 9, "scenario_domain": [0.0, 5000.0],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("given", [["--domain", "-5,10"], ["--domain=-5,10"]])
+def test_a_domain_may_begin_with_a_minus(given: list[str]) -> None:
+    assert domain_in_one(["a", *given, "--yes"]) == ["a", "--domain=-5,10", "--yes"]
+    assert domain_in_one(["a", "--domain"]) == ["a", "--domain"]
+
+
+# ------------------------------------------------------------------------ being asked
+
+
+@pytest.mark.parametrize("answer", ["y\n", "Y\n", " yes \n"])
+def test_yes_spends_it(answer: str, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    typed(monkeypatch, answer)
+    assert spend() == 0
+    assert data.with_name("out.json").exists()
+
+
+@pytest.mark.parametrize("answer", ["\n", "n\n", "no\n", "spend\n", ""])
+def test_anything_else_spends_nothing(
+    answer: str, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed(monkeypatch, answer)
+    monkeypatch.delattr(release, "make")
+    assert spend() == 2
+    assert "not confirmed; nothing was released" in one_line(capsys)
+    assert not data.with_name("out.json").exists()
+
+
+def test_without_a_terminal_yes_has_to_be_said_on_the_command_line(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    monkeypatch.delattr(release, "make")
+    assert spend() == 2
+    assert "say --yes" in one_line(capsys)
+    assert not data.with_name("out.json").exists()
+
+
+# ------------------------------------------------------------------------- the file
+
+
+def test_a_release_is_never_written_over(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert spend("--yes") == 0
+    paid_for = data.with_name("out.json").read_bytes()
+    capsys.readouterr()
+    assert spend("--yes") == 2
+    assert "out = out.json: is there already" in one_line(capsys)
+    assert data.with_name("out.json").read_bytes() == paid_for
+
+
+def test_the_data_are_never_written_over(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert spend("--yes", "--out", "data.csv") == 2
+    assert "is there already" in one_line(capsys)
+    assert data.read_bytes().decode() == SERIES
+
+
+def test_a_disk_that_is_full_leaves_nothing(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(release.Document, "to_json", full)
+    assert spend("--yes") == 2
+    assert "No space left on device); nothing was released" in one_line(capsys)
+    assert not data.with_name("out.json").exists()
+
+
+# ----------------------------------------------------------------------- bad input
+
+BAD = [
+    ("--domain 5", "domain = 5: must be LOW,HIGH"),
+    ("--domain 1,2,3", "domain = 1,2,3: must be LOW,HIGH"),
+    ("--domain 5,1", "high = 1: must be above low = 5"),
+    ("--domain a,b", "low = a: must be a number"),
+    ("--domain nan,1", "low = nan: must be a number"),
+    ("--domain", "--domain: expected one argument"),
+    ("--epsilon-total inf", "epsilon_total = inf: must be a number from 0.001 to 1000"),
+    ("--epsilon-total lots", "epsilon_total = lots"),
+    ("--c 2.5", "c = 2.5: must be a whole number"),
+    ("--c 500", "c = 500: must be a whole number from 1 to pool_size = 200"),
+    ("--distance none", "distance = none: must be one of values, pairs"),
+    ("--bandwidth -1", "bandwidth = -1: must be a number from 100 to 10000"),
+    ("--pool-size 1", "pool_size = 1"),
+    ("--pool-seed x", "pool_seed = x"),
+    ("--data missing.csv", "data = missing.csv: cannot be read (No such file or directory)"),
+    ("--data .", "data = .: cannot be read (Is a directory)"),
+    ("--out missing/out.json", "out = missing/out.json: cannot be written (No such file"),
+    ("--seed 1", "unrecognized arguments: --seed 1"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), BAD, ids=[bad[0] for bad in BAD])
+def test_what_is_wrong_is_said_in_one_line(
+    arguments: str, sentence: str, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert spend("--yes", *arguments.split()) == 2
+    assert sentence in one_line(capsys)
+    assert [file.name for file in data.parent.iterdir()] == ["data.csv"]
+
+
+@pytest.mark.parametrize(
+    ("scenario", "sentence"),
+    [("tuberculosis", "takes no series of your own"), ("moon", "must be one of covid, uniform")],
+)
+def test_another_scenario_is_an_error(
+    scenario: str, sentence: str, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["release", scenario, "--data", "data.csv", *SMALL, "--out", "o", "--yes"]) == 2
+    assert sentence in one_line(capsys)
+
+
+@pytest.mark.parametrize("missing", ["--domain", "--epsilon-total", "--data", "--out"])
+def test_what_nobody_else_can_choose_has_to_be_given(
+    missing: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = {"--data": "d.csv", "--domain": "0,1", "--epsilon-total": "1", "--out": "o.json"}
+    arguments = [f"{option}={value}" for option, value in given.items() if option != missing]
+    assert main(["release", "covid", *arguments]) == 2
+    assert missing in one_line(capsys)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (f"{CANARY}\n{CANARY}x\n", "data = data.csv: Row 2 is not a number"),
+        (f"{CANARY},{CANARY}\n", "data = data.csv: Row 1 has more than one column"),
+        (f"{CANARY}\n" * 3, "number of values = 3: must be a whole number from 4 to 100"),
+        (f"{CANARY}\n" * 101, "The file has 101 values: at most 100 are allowed"),
+        ("", "The file is empty"),
+    ],
+)
+def test_what_is_wrong_with_the_data_is_said_without_a_value(
+    text: str, sentence: str, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data.write_text(text, encoding="utf-8")
+    assert spend("--yes") == 2
+    assert sentence in one_line(capsys)
+    assert not data.with_name("out.json").exists()
+
+
+# -------------------------------------------------------------------------- Ctrl-C
+
+
+def interrupt(*_: Any, **__: Any) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("where", ["question", "pool", "file"])
+def test_ctrl_c_leaves_nothing_and_says_so(
+    where: str, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed(monkeypatch, "y\n")
+    stopped: dict[str, tuple[Any, str]] = {
+        "question": (builtins, "input"),
+        "pool": (pool, "build"),
+        "file": (release.Document, "to_json"),
+    }
+    monkeypatch.setattr(*stopped[where], interrupt)
+    assert spend() == INTERRUPTED
+    printed, said = capsys.readouterr()
+    assert said == "Interrupted; nothing was released.\n"
+    assert CANARY not in printed
+    assert not data.with_name("out.json").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals and terminals of POSIX")
+def test_in_a_terminal_it_asks_shows_a_bar_and_stops_at_ctrl_c(data: Path) -> None:
+    import fcntl
+    import pty
+    import termios
+
+    # Enough work for many seconds, of which there will be few.
+    data.write_text(f"{CANARY}\n" * 2000, encoding="utf-8")
+    ours, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "abcdp_core", "release", "uniform-mixture", "--data", str(data),
+         "--domain", "0,100", "--epsilon-total", "1", "--pool-size", "100000",
+         "--out", str(data.with_name("out.json"))],
+        cwd=ROOT, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True,
+        env=os.environ | {"PYTHONIOENCODING": "utf-8"},
+        # Tests started in the background inherit that Ctrl-C is ignored; a terminal's do not.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    os.close(terminal)
+    shown = bytearray()
+    reader = threading.Thread(target=_read_to_end, args=(ours, shown))
+    reader.start()
+    _wait_until(lambda: b"[y/N]" in shown, process)
+    os.write(ours, b"y\n")
+    _wait_until(lambda: b"Public pool" in shown, process)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.wait(60) == INTERRUPTED
+    reader.join()
+    os.close(ours)
+    text = shown.decode(errors="replace")
+    assert "nothing was released" in text
+    assert "Traceback" not in text
+    assert CANARY not in text
+    assert not data.with_name("out.json").exists()
+
+
+def _read_to_end(terminal: int, shown: bytearray) -> None:
+    while True:
+        try:
+            part = os.read(terminal, 4096)
+        except OSError:
+            # Linux ends a terminal that nobody writes to any more with an error.
+            return
+        if not part:
+            return
+        shown += part
+
+
+def _wait_until(there: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 120
+    while not there():
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import math
+import traceback
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from abcdp_core import series
+from abcdp_core.series import SeriesError, read
+
+LIMIT = 100
+
+GOOD = {
+    "no header": b"1\n2.5\n-3\n",
+    "no line end at the end": b"1\n2.5\n-3",
+    "header": b"value\n1\n2.5\n-3\n",
+    "header in quotes": b'"count, per day"\n1\n2.5\n-3\n',
+    "header in another script": "θ\n1\n2.5\n-3\n".encode(),
+    "byte order mark": b"\xef\xbb\xbf1\n2.5\n-3\n",
+    "byte order mark and header": b"\xef\xbb\xbfvalue\n1\n2.5\n-3\n",
+    "Windows line ends": b"value\r\n1\r\n2.5\r\n-3\r\n",
+    "old line ends": b"1\r2.5\r-3\r",
+    "line ends of all kinds": b"1\r\n2.5\r-3\n",
+    "blank lines at the end": b"1\n2.5\n-3\n\n \t\r\n\n",
+    "blanks around": b" 1\n2.5 \t\n\t-3\n",
+    "quotes": b'"1"\n"2.5"\n" -3 "\n',
+    "ways to write a number": b"+1.\n.25E+1\n-30e-1\n",
+    "leading zeros": b"01\n2.500\n-003.0\n",
+}
+
+
+@pytest.mark.parametrize("content", GOOD.values(), ids=GOOD)
+def test_a_column_of_numbers_is_read(content: bytes) -> None:
+    found = read(content, LIMIT)
+    assert found.dtype == np.float64
+    assert found.tolist() == [1.0, 2.5, -3.0]
+
+
+def test_long_and_small_numbers_are_read() -> None:
+    digits = "0." + "1" * 98
+    assert read(f"{digits}\n1e-999\n".encode(), LIMIT).tolist() == [float(digits), 0.0]
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=20))
+def test_what_is_written_reads_back_as_the_same(values: list[float]) -> None:
+    assert read("\n".join(map(repr, values)).encode(), LIMIT).tolist() == values
+
+
+NOT_A_NUMBER = "is not a number: write it like 12.5 or 1.25e1"
+MISSING = "is a missing or infinite value: every row needs a number"
+COLUMNS = "has more than one column: give one column only, a decimal point and no comma"
+NOT_TEXT = "The file is not plain text in UTF-8: save it as CSV in UTF-8."
+
+BAD = {
+    "text": (b"1\n2\nseven\n4\n", f"Row 3 {NOT_A_NUMBER}."),
+    "text after a header": (b"value\n1\n2\nseven\n4\n", f"Row 4 {NOT_A_NUMBER}."),
+    "two headers": (b"value\nunit\n1\n2\n", f"Row 2 {NOT_A_NUMBER}."),
+    "not a number": (b"1\nNaN\n3\n", f"Row 2 {MISSING}."),
+    "not available": (b"1\nNA\n3\n", f"Row 2 {MISSING}."),
+    "not a number in front": (b"nan\n1\n3\n", f"Row 1 {MISSING}."),
+    "infinity": (b"1\n-inf\n3\n", f"Row 2 {MISSING}."),
+    "infinity in front": (b"Infinity\n1\n3\n", f"Row 1 {MISSING}."),
+    "too large": (b"1\n1e999\n3\n", "Row 2 is a number too large to compute with."),
+    "empty in the middle": (b"1\n\n3\n", "Row 2 is empty: every row needs a number."),
+    "empty at the start": (b"\n1\n3\n", "Row 1 is empty: every row needs a number."),
+    "empty in quotes": (b'1\n""\n3\n', "Row 2 is empty: every row needs a number."),
+    "empty after a header": (b"value\r\n\r\n3\r\n", "Row 2 is empty: every row needs a number."),
+    "two columns": (b"1,2\n3,4\n", f"Row 1 {COLUMNS}."),
+    "two columns with headers": (b"day,value\n3,4\n", f"Row 1 {COLUMNS}."),
+    "two columns later": (b"value\n1\n2;3\n", f"Row 3 {COLUMNS}."),
+    "two columns by tabs": (b"1\n2\t3\n", f"Row 2 {COLUMNS}."),
+    "decimal comma in quotes": (b'1\n"2,5"\n', f"Row 2 {COLUMNS}."),
+    "two columns by blanks": (b"1 2\n3 4\n", f"Row 1 {NOT_A_NUMBER}."),
+    "underscores": (b"1_000\n2\n", f"Row 1 {NOT_A_NUMBER}."),
+    "hexadecimal": (b"0x1F\n2\n", f"Row 1 {NOT_A_NUMBER}."),
+    "digits of another script": ("1\n\u0663\n".encode(), f"Row 2 {NOT_A_NUMBER}."),
+    "typographic minus": ("1\n\u22125\n".encode(), f"Row 2 {NOT_A_NUMBER}."),
+    "unit": (b"1\n5 kg\n", f"Row 2 {NOT_A_NUMBER}."),
+    "date": (b"2020-03-01\n2\n", f"Row 1 {NOT_A_NUMBER}."),
+    "sign alone": (b"1\n-\n", f"Row 2 {NOT_A_NUMBER}."),
+    "point alone": (b"1\n.\n", f"Row 2 {NOT_A_NUMBER}."),
+    "form feed between": (b"1\n2\x0c3\n", f"Row 2 {NOT_A_NUMBER}."),
+    "longer than a number": (
+        b"1\n" + b"1" * 101 + b"\n",
+        "Row 2 is longer than the 100 characters of a number.",
+    ),
+    "one value": (b"1\n", "The file has 1 value: at least 2 are needed."),
+    "one value with a header": (b"value\n1\n", "The file has 1 value: at least 2 are needed."),
+    "header alone": (b"value\n", "The file has 0 values: at least 2 are needed."),
+    "empty": (b"", "The file is empty."),
+    "blank": (b"\xef\xbb\xbf \r\n\n", "The file is empty."),
+    "UTF-16": ("value\n1\n2\n".encode("utf-16"), NOT_TEXT),
+    "UTF-16 without a mark": ("1\n2\n".encode("utf-16-le"), NOT_TEXT),
+    "UTF-32": ("1\n2\n".encode("utf-32"), NOT_TEXT),
+    "Latin-1": ("Größe\n1\n2\n".encode("latin-1"), NOT_TEXT),
+    "a spreadsheet": (b"PK\x03\x04\x14\x00\x06\x00\x08", NOT_TEXT),
+    "a picture": (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", NOT_TEXT),
+}
+
+
+@pytest.mark.parametrize(("content", "sentence"), BAD.values(), ids=BAD)
+def test_what_is_wrong_is_said_in_one_sentence(content: bytes, sentence: str) -> None:
+    with pytest.raises(SeriesError) as caught:
+        read(content, LIMIT)
+    assert str(caught.value) == sentence
+
+
+def test_as_many_values_as_allowed_and_no_more() -> None:
+    hundred = b"7\n" * LIMIT
+    assert len(read(hundred, LIMIT)) == len(read(b"value\n" + hundred, LIMIT)) == LIMIT
+    for more in (hundred + b"7", b"value\n" + hundred + b"7\n\n\n"):
+        with pytest.raises(SeriesError, match="has 101 values: at most 100 are allowed"):
+            read(more, LIMIT)
+
+
+def test_a_million_values_are_refused_before_they_are_taken_apart() -> None:
+    content = b"123.456\r\n" * 1_000_000
+    tracemalloc.start()
+    with pytest.raises(SeriesError, match="has 1,000,000 values: at most 20,000 are allowed"):
+        read(content, 20_000)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # The text once more or twice; a million rows on their own would be 60 MB and more.
+    assert most < 4 * len(content)
+
+
+def test_a_file_too_large_is_not_even_decoded() -> None:
+    with pytest.raises(SeriesError, match="larger than 50 MB"):
+        read(bytes(series.LARGEST_FILE + 1), LIMIT)
+
+
+CANARY = "48151623.42"
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        *(f"{CANARY}x", f"x{CANARY}", f"{CANARY},1", f"{CANARY}_0", f"{CANARY}\xa0"),
+        *(CANARY * 20, f"{CANARY}e999", f'"{CANARY}', f"{CANARY}\0"),
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-16"])
+def test_no_error_shows_a_value_and_none_carries_one_along(spoilt: str, encoding: str) -> None:
+    content = f"1\n{CANARY}\n{spoilt}\n".encode(encoding)
+    with pytest.raises(SeriesError) as caught:
+        read(content, LIMIT)
+    error = caught.value
+    assert error.__cause__ is error.__context__ is None
+    told = "".join(traceback.format_exception(error)) + repr(error.args)
+    assert "48151623" not in told
+
+
+@given(st.binary(max_size=60) | st.text('0123456789.,;eE+-_"\r\n\t naif\ufeff', max_size=40))
+def test_any_bytes_are_a_series_or_refused_in_one_sentence(content: bytes | str) -> None:
+    data = content if isinstance(content, bytes) else content.encode()
+    try:
+        found = read(data, 10)
+    except SeriesError as error:
+        said = str(error)
+        assert said.endswith(".")
+        assert "\n" not in said
+    else:
+        assert 2 <= len(found) <= 10
+        assert all(map(math.isfinite, found.tolist()))
