@@ -10,10 +10,10 @@ import tempfile
 
 from abcdp_core.results import versions
 from abcdp_core.runner import processor_count
-from benchmarks import adaptive, private_step, public_step, studies
+from benchmarks import adaptive, outbreaks, private_step, public_step, studies
 from benchmarks.measure import HEADER
 
-PARTS = ("public", "private", "adaptive", "studies")
+PARTS = ("public", "outbreaks", "private", "adaptive", "studies")
 
 
 def main() -> None:
@@ -31,6 +31,7 @@ def main() -> None:
         os.environ["ABCDP_CACHE_DIR"] = folder
         parts = {
             "public": public_step.measure(repeats),
+            "outbreaks": outbreaks.measure(repeats),
             "private": private_step.measure(repeats),
             "adaptive": adaptive.measure(repeats, slow=options.slow),
             "studies": studies.measure(min(repeats, 3), slow=options.slow),

@@ -34,6 +34,7 @@ SMALL: dict[str, Any] = {
     "particles": 30,
     "iterations": 200,
     "candidates": 3,
+    "observed_sets": 1,
     # Exact integration gives every seed the same.
     "integration": "monte-carlo",
 }
@@ -42,6 +43,12 @@ SEVERAL: dict[str, Any] = {
     "sampler": ("smc", "mhaar"),
     "interval": ("adaptive", "fixed"),
 }
+SMALLER: dict[str, dict[str, Any]] = {
+    # A hundred outbreaks to each draw.
+    "tuberculosis-distances": {"pool_size": 10},
+}
+"""What single experiments need beyond that."""
+
 MEASURED = ("seconds",)
 """Columns that hold a time measured: different each time, so left out of exact comparisons."""
 
@@ -56,6 +63,7 @@ def small(name: str) -> Params:
     known, usual = experiment.Params.specification(), vars(experiment.Params())
     chosen = {key: value for key, value in SMALL.items() if key in known}
     chosen |= {key: SEVERAL[key] for key in SEVERAL if isinstance(usual.get(key), tuple)}
+    chosen |= SMALLER.get(name, {})
     return experiment.Params(**chosen)
 
 

@@ -1,0 +1,249 @@
+r"""How far are simulated outbreaks from the observed ones?
+
+The public step of the tuberculosis study ([P21] Section 6.3), the part that takes long: for each
+draw $t$ from the prior, $n$ outbreaks are simulated and compared, in pairs, with $n$ observed ones,
+
+$$\rho_t = \frac1n \sum_{j=1}^{n} \min\left(d(Y^*_j, Y_{t,j}),\, C\right), \qquad C = 200
+\qquad \text{(MATH M7, M8)}$$
+
+where $d$ is a weighted distance of eight summaries. One outbreak changes $\rho_t$ by at most $C/n$.
+The observed outbreaks are simulated at the truth, several sets of them, so that a study of the
+private step can show what chance in the data does. A draw is accepted if $\rho_t$ is at most
+$\epsilon_{abc}$, 150 in the paper.
+
+Everything has a generator of its own: each draw, its outbreaks, each observed set. So a larger pool
+begins with a smaller one, and the first 100 of 1000 outbreaks are those of $n = 100$.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from abcdp_core import figures as fig
+from abcdp_core.parameters import Parameter
+from abcdp_core.parameters import Params as BaseParams
+from abcdp_core.results import Result, Tables
+from abcdp_core.simulators import tuberculosis
+from abcdp_core.streams import generator
+
+Array = NDArray[np.float64]
+
+EXPERIMENT = "tuberculosis-distances"
+TITLE = "How far simulated outbreaks are from the observed ones"
+COLUMNS = {
+    "main": ("n", "observed_set", "t", "rho"),
+    "theta": ("t", "parameter", "value"),
+    "outbreaks": ("t", "summary", "value"),
+    "counts": ("what", "count"),
+}
+
+DRAWS_PER_TASK = 5
+"""Some seconds of work at n = 1000."""
+
+BURDENS = {
+    "variance 30": tuberculosis.BURDEN_DEVIATION,
+    "standard deviation 30": tuberculosis.ORIGINAL_BURDEN_DEVIATION,
+}
+"""Spread of the prior of β -> its standard deviation."""
+
+N = Parameter(
+    kind="integer",
+    label="N · outbreaks per data set",
+    help="The smaller set is the beginning of the larger one.",
+    low=100,
+    high=1000,
+    options=(100, 1000),
+)
+OBSERVED_SETS = Parameter(
+    kind="integer",
+    label="Observed sets",
+    help="Data sets simulated at the truth; each is compared with every draw.",
+    low=1,
+    high=10,
+    steps=(1, 2, 5, 10),
+)
+BURDEN = Parameter(
+    kind="choice",
+    label="Prior of β",
+    help="variance 30: as in the papers on privacy. standard deviation 30: as in the original "
+    "model.",
+    options=tuple(BURDENS),
+)
+
+
+@dataclass(frozen=True)
+class Params(BaseParams):
+    """Every draw is compared with every observed set at every n."""
+
+    n: tuple[int, ...] = N.field((100, 1000), many=True)
+    pool_size: int = tuberculosis.POOL_SIZE.field(tuberculosis.POOL_SIZE_DEFAULT)
+    observed_sets: int = OBSERVED_SETS.field(10)
+    burden: str = BURDEN.field("variance 30")
+
+
+PRESETS: dict[str, BaseParams] = {"p21-figure-5": Params()}
+
+
+@dataclass(frozen=True)
+class Task:
+    """Draws ``first`` to ``first + count − 1``, whatever the size of the pool."""
+
+    first: int
+    count: int
+    n: tuple[int, ...]
+    observed_sets: int
+    burden: str
+    seed: int
+
+
+def tasks(params: Params, seed: int) -> list[Task]:
+    """A few draws each."""
+    rest = (params.n, params.observed_sets, params.burden, seed)
+    return [
+        Task(first, min(DRAWS_PER_TASK, params.pool_size - first), *rest)
+        for first in range(0, params.pool_size, DRAWS_PER_TASK)
+    ]
+
+
+@functools.cache
+def observed_set(index: int, n: int, seed: int) -> tuple[Array, int]:
+    """Data set ``(n, 8)`` number ``index`` at the truth, and outbreaks that were drawn again."""
+    return tuberculosis.observed(generator(seed, "tuberculosis-observed", index), n)
+
+
+def work(task: Task) -> Tables:
+    """Simulate some draws and compare them with all observed sets."""
+    draws = range(task.first, task.first + task.count)
+    largest = max(task.n)
+    sets = [observed_set(index, largest, task.seed) for index in range(task.observed_sets)]
+    theta, refused = _theta(draws, task)
+    outbreaks = np.stack([_outbreaks(theta[[i]], t, largest, task) for i, t in enumerate(draws)])
+    rows = [
+        (n, index, t, rho)
+        for n in task.n
+        for index, (data, _) in enumerate(sets)
+        for t, rho in zip(draws, _distances(outbreaks[:, :n], data[:n]), strict=True)
+    ]
+    counts = {
+        **{f"prior: {reason}": number for reason, number in refused.items()},
+        OBSERVED_AGAIN: sum(again for _, again in sets),
+        "outbreaks without any observation": int((outbreaks[..., 0] == 0.0).sum()),
+    }
+    return {
+        "main": pd.DataFrame(rows, columns=list(COLUMNS["main"])),
+        "theta": _long(draws, "parameter", tuple(tuberculosis.AXES), theta),
+        "outbreaks": _long(draws, "summary", tuberculosis.COORDINATES, outbreaks[:, 0]),
+        "counts": pd.DataFrame(list(counts.items()), columns=list(COLUMNS["counts"])),
+    }
+
+
+OBSERVED_AGAIN = "observed outbreaks drawn again"
+
+
+def _theta(draws: range, task: Task) -> tuple[Array, dict[str, int]]:
+    """Parameters ``(k, 4)`` of some draws, and how many tries were refused for which reason."""
+    drawn = [
+        tuberculosis.draw_prior(
+            generator(task.seed, "tuberculosis-prior", t), 1, BURDENS[task.burden]
+        )
+        for t in draws
+    ]
+    refused = np.sum([counts for _, counts in drawn], axis=0)
+    theta = np.concatenate([theta for theta, _ in drawn])
+    return theta, dict(zip(tuberculosis.REFUSALS, refused.tolist(), strict=True))
+
+
+def _outbreaks(theta: Array, t: int, n: int, task: Task) -> Array:
+    """Outbreaks ``(n, 8)`` of draw ``t`` with parameters ``(1, 4)``."""
+    return tuberculosis.simulate(generator(task.seed, "tuberculosis-outbreaks", t), theta, n)[0]
+
+
+def _distances(outbreaks: Array, data: Array) -> list[float]:
+    """Distances of sets of outbreaks ``(k, n, 8)`` to a data set ``(n, 8)``."""
+    distance = tuberculosis.distance()
+    compared = distance.compare(distance.statistic(outbreaks), distance.statistic(data))
+    return [float(rho) for rho in compared]
+
+
+def _long(draws: range, column: str, names: tuple[str, ...], values: Array) -> pd.DataFrame:
+    """One row per draw and name of ``values (k, p)``."""
+    rows = {"t": np.repeat(list(draws), len(names)), column: list(names) * len(draws)}
+    return pd.DataFrame(rows | {"value": values.ravel()})
+
+
+def collect(params: Params, rows: Tables) -> Result:
+    """The result so far."""
+    tables = dict(rows) | {"counts": _total(rows["counts"])}
+    privacy = (
+        "Nothing private is used: the observed outbreaks are simulated too, at parameters that "
+        "everyone knows."
+    )
+    return Result(EXPERIMENT, params, tables, _summary(tables), privacy)
+
+
+def _total(counts: pd.DataFrame) -> pd.DataFrame:
+    """Counts over all tasks; each of them tells the same about the observed sets."""
+    groups = counts.groupby("what", sort=False)["count"]
+    total = groups.sum()
+    total[OBSERVED_AGAIN] = groups.max()[OBSERVED_AGAIN]
+    return total.reset_index()
+
+
+def _summary(tables: Tables) -> str:
+    main = tables["main"]
+    near = main.rho <= tuberculosis.EPSILON_ABC_DEFAULT
+    shares = "; ".join(
+        f"{near[part.index].mean():.1%} at N = {n:,}, where the nearest has {part.rho.min():.3g}"
+        for n, part in main.groupby("n")
+    )
+    sets, draws = main.observed_set.nunique(), main.t.nunique()
+    counts = tables["counts"].set_index("what")["count"]
+    tries = int(counts[counts.index.str.startswith("prior: ")].sum())
+    return (
+        f"Of {draws:,} draws compared with {sets} observed {'set' if sets == 1 else 'sets'}, these "
+        f"are within ε_abc = {tuberculosis.EPSILON_ABC_DEFAULT:g}: {shares}. The prior refused "
+        f"{tries:,} tries; {counts[OBSERVED_AGAIN]} observed outbreaks were drawn again."
+    )
+
+
+def figures(result: Result) -> dict[str, go.Figure]:
+    """Share of draws within each distance, mean and range over the observed sets."""
+    main, params = result.tables["main"], cast(Params, result.params)
+    clip = tuberculosis.distance().bound
+    figure = fig.figure(
+        f"Draws of the prior within a distance of the observed outbreaks (β: {params.burden})",
+        "distance ρ",
+        "share of draws",
+    )
+    grid = np.linspace(0.0, clip, 401)
+    for style, n in zip(fig.styles([f"N = {n:,}" for n in params.n]), params.n, strict=True):
+        shares = _shares(main[main.n == n], grid)
+        name = f"{style.name}, range over sets"
+        band = fig.band(grid, shares.min(axis=0), shares.max(axis=0), style)
+        figure.add_traces([band.update(name=name), fig.line(grid, shares.mean(axis=0), style)])
+    for place, style in ((tuberculosis.EPSILON_ABC_DEFAULT, _THRESHOLD), (clip, _CLIP)):
+        figure.add_trace(fig.line(np.full(2, place), np.array([0.0, 1.0]), style))
+    figure.update_xaxes(range=[0, 1.02 * clip])
+    figure.update_yaxes(range=[0, 1.02], tickformat=".0%")
+    return {"distances": figure}
+
+
+_THRESHOLD = fig.Style("ε_abc = 150, the paper's", fig.PURPLE, "dot")
+_CLIP = fig.Style("clip C = 200", fig.GREY, "dashdot")
+
+
+def _shares(part: pd.DataFrame, grid: Array) -> Array:
+    """Shares ``(sets, points)`` of draws that are within each distance of the grid."""
+    return np.array(
+        [
+            np.searchsorted(np.sort(rho.to_numpy()), grid, side="right") / len(rho)
+            for _, rho in part.groupby("observed_set").rho
+        ]
+    )

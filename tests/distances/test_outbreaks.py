@@ -1,0 +1,140 @@
+"""The distance of outbreaks by its formula, and what one outbreak can change."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from abcdp_core.distances.outbreaks import ClippedOutbreaks
+from abcdp_core.simulators import tuberculosis
+from tests.search import most
+
+Array = NDArray[np.float64]
+
+DISTANCE = ClippedOutbreaks()
+DATA = tuberculosis.simulate(np.random.default_rng(1), tuberculosis.TRUTH[None], 80)[0]
+FIRST, SECOND = DATA[:40], DATA[40:]
+
+
+def between(simulated: Array, observed: Array, distance: ClippedOutbreaks = DISTANCE) -> float:
+    """Distance of two sets ``(n, 8)``."""
+    return float(
+        distance.compare(distance.statistic(simulated)[None], distance.statistic(observed))[0]
+    )
+
+
+def plain(simulated: Array, observed: Array, clip: float = 200.0) -> float:
+    """The formula, number by number."""
+    total = 0.0
+    for ours, theirs in zip(simulated.tolist(), observed.tolist(), strict=True):
+        n, clusters, largest, difference, ones, twos, span, active = zip(ours, theirs, strict=True)
+        squares = [
+            (n[0] - n[1]) ** 2,
+            (clusters[0] - clusters[1]) ** 2,
+            (2.0 * (largest[0] - largest[1])) ** 2,
+            (10.0 * (difference[0] - difference[1])) ** 2,
+            (100.0 * (ones[0] - ones[1]) / ones[1]) ** 2,
+            (100.0 * (twos[0] - twos[1]) / twos[1]) ** 2,
+            (10.0 * (span[0] - span[1])) ** 2,
+            (10.0 * (active[0] - active[1])) ** 2,
+        ]
+        total += min(math.sqrt(sum(squares)), clip)
+    return total / len(simulated)
+
+
+@pytest.mark.parametrize("clip", [60.0, 200.0, 1e9])
+def test_it_is_the_formula(clip: float) -> None:
+    found = between(FIRST, SECOND, ClippedOutbreaks(clip))
+    assert found == pytest.approx(plain(FIRST, SECOND, clip), rel=1e-13)
+    assert found <= clip
+
+
+def test_a_known_pair() -> None:
+    observed = tuberculosis.SAN_FRANCISCO
+    assert between(observed, observed) == 0.0
+    further = observed + np.array([3.0, 4.0, 0, 0, 0, 0, 0, 0])
+    assert between(further, observed) == pytest.approx(5.0)
+    twice = observed * np.array([1, 1, 1, 1, 1, 2, 1, 1])
+    assert between(twice, observed) == pytest.approx(100.0)
+    assert between(observed, twice) == pytest.approx(50.0)
+
+
+def test_each_term_is_clipped_not_their_mean() -> None:
+    far = FIRST.copy()
+    far[0, 0] = 1e6
+    assert between(far, FIRST) == pytest.approx(200.0 / len(FIRST))
+    far[:, 0] = 1e6
+    assert between(far, FIRST) == DISTANCE.bound
+
+
+def test_outbreaks_are_compared_in_pairs() -> None:
+    assert between(FIRST, FIRST) == 0.0
+    assert between(FIRST[::-1], FIRST) > 10.0
+    # The same order in both sets is the same pairs.
+    assert between(FIRST[::-1], SECOND[::-1]) == pytest.approx(between(FIRST, SECOND), rel=1e-13)
+
+
+def test_many_sets_are_compared_at_once() -> None:
+    sets = DATA.reshape(8, 10, 8)
+    found = DISTANCE.compare(DISTANCE.statistic(sets), DISTANCE.statistic(sets[3]))
+    assert found == pytest.approx([plain(one, sets[3]) for one in sets], rel=1e-13)
+
+
+def test_relative_to_nothing_is_as_far_as_can_be() -> None:
+    observed = FIRST.copy()
+    observed[0, 5] = 0.0
+    assert between(FIRST, observed) == pytest.approx(200.0 / len(FIRST))
+    # Nothing to nothing has no relative error, and counts the same.
+    assert between(observed, observed) == pytest.approx(200.0 / len(FIRST))
+
+
+def test_no_replaced_outbreak_that_a_search_finds_changes_it_by_more() -> None:
+    simulated = FIRST[:2]
+
+    def change(places: Array) -> float:
+        observed = np.stack([FIRST[0] + places[:8] / 50.0, SECOND[1]])
+        neighbour = np.stack([places[8:], SECOND[1]])
+        return abs(between(simulated, observed) - between(simulated, neighbour))
+
+    found = most(change, 500.0, 16)
+    limit = DISTANCE.sensitivity(2)
+    assert 0.9 * limit < found <= limit
+
+
+@pytest.mark.parametrize("n", [1, 3, 7, 40])
+def test_the_sensitivity_is_reached_and_no_rounding_exceeds_it(n: int) -> None:
+    limit = DISTANCE.sensitivity(n)
+    assert limit == pytest.approx(200.0 / n, rel=1e-10)
+    far = SECOND[:n].copy()
+    for index in range(n):
+        observed = FIRST[:n].copy()
+        observed[index] = far[index]
+        neighbour = observed.copy()
+        neighbour[index, 0] += 1e6
+        change = between(far, neighbour) - between(far, observed)
+        assert change <= limit
+        assert change == pytest.approx(limit, rel=1e-10)
+
+
+def test_published_and_sharp_sensitivity_are_one_and_there_is_no_other() -> None:
+    assert DISTANCE.sensitivity(100, "published") == DISTANCE.sensitivity(100, "sharp")
+    with pytest.raises(ValueError, match="sensitivity = script: must be one of sharp, published"):
+        DISTANCE.sensitivity(100, "script")
+
+
+def test_the_statistic_is_the_data_so_nothing_bounds_it() -> None:
+    assert math.isinf(DISTANCE.statistic_sensitivity(3))
+    assert DISTANCE.statistic(DATA.reshape(2, 40, 8)).shape == (2, 320)
+
+
+def test_the_statistic_of_a_union_is_put_together_from_its_parts() -> None:
+    parts = DISTANCE.statistic(FIRST), 40, DISTANCE.statistic(SECOND), 40
+    assert np.array_equal(DISTANCE.combine(*parts), DISTANCE.statistic(DATA))
+
+
+def test_its_error_bounds_what_rounding_does() -> None:
+    exact = math.fsum(plain(a[None], b[None]) for a, b in zip(FIRST, SECOND, strict=True)) / 40
+    assert abs(between(FIRST, SECOND) ** 2 - exact**2) <= DISTANCE.error < 1e-6
