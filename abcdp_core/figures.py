@@ -173,7 +173,7 @@ def panels(
     for index, text in enumerate(titles):
         row, column = divmod(index, columns)
         left, right = _span(column, columns, 0.03)
-        bottom, top = _span(rows - 1 - row, rows, 0.12)
+        bottom, top = _span(rows - 1 - row, rows, 0.16)
         ids = panel(index)
         layout["xaxis" + ids["xaxis"][1:]] = {
             "domain": [left, right],
@@ -237,13 +237,16 @@ def stack(
     return go.Figure(layout=layout)
 
 
-def rows(names: Sequence[str], title: str, x: str, row_height: int = 220) -> go.Figure:
-    """An empty figure with one wide panel per name, one above the other, sharing their x axis.
+def rows(
+    names: Sequence[str], title: str, x: str, row_height: int = 220, *, shared: bool = True
+) -> go.Figure:
+    """An empty figure with one wide panel per name, one above the other.
 
     Args:
         names: of the y axes, top first.
         title, x: of the whole and of the lowest axis.
         row_height: of one row, in pixels.
+        shared: whether they have one x axis; else each has its own, called by the row's name.
     """
     layout: dict[str, object] = {
         "template": TEMPLATE,
@@ -255,14 +258,16 @@ def rows(names: Sequence[str], title: str, x: str, row_height: int = 220) -> go.
         ids = panel(index)
         layout["xaxis" + ids["xaxis"][1:]] = {
             "anchor": ids["yaxis"],
-            "matches": "x" if index else None,
-            "showticklabels": last,
-            "title": {"text": x} if last else None,
+            "matches": "x" if index and shared else None,
+            "showticklabels": last or not shared,
+            "title": {"text": (x if last else None) if shared else name},
         }
         layout["yaxis" + ids["yaxis"][1:]] = {
             "anchor": ids["xaxis"],
-            "domain": _span(len(names) - 1 - index, len(names), 0.06),
-            "title": {"text": name},
+            "domain": _span(
+                len(names) - 1 - index, len(names), 0.06 if shared else 0.4 / len(names)
+            ),
+            "title": {"text": name if shared else "share"},
         }
     return go.Figure(layout=layout)
 

@@ -241,6 +241,9 @@ def observed_data(key: PoolKey, n: int) -> Array:
     source = simulators.load(key.scenario)
     if source.OBSERVED is not None:
         return source.OBSERVED
+    if (shipped_data := getattr(source, "shipped_data", None)) is not None:
+        data: Array = shipped_data(n, key.run)
+        return data
     return _data(key, n, "observed", (key.run,), np.asarray(source.TRUTH))
 
 

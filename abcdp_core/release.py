@@ -17,9 +17,12 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
 import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from abcdp_core import export, pool, simulators
+from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import Release
 from abcdp_core.mechanisms.exact_sparse_vector import FINENESS, event_of, release_exactly
@@ -41,6 +44,7 @@ class OwnScenario(simulators.Scenario, Protocol):
     """A scenario that also takes a person's own series."""
 
     OWN_SIZES: tuple[int, int]
+    OWN_MODEL: str
 
     def from_series(self, values: Array) -> Array:
         """Numbers ``(n,)`` in the domain as data points ``(n, p)``."""
@@ -293,9 +297,62 @@ class Document:
         return json.dumps(self.content(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+def model(scenario: str) -> str:
+    """What a scenario takes a series for, in a sentence or two."""
+    return cast(OwnScenario, simulators.load(scenario)).OWN_MODEL
+
+
+def synthetic(document: Document, sets: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Series simulated at accepted parameters, taken in turn: post-processing, costs nothing.
+
+    Args:
+        document: what was released.
+        sets: how many series of the size of the data.
+        rng: source of all chance.
+
+    Returns:
+        Columns ``data_set``, ``point`` and ``value``, in the unit of the data and within their
+        domain; no row if nothing was accepted.
+    """
+    request, source = document.request, _source(document.request)
+    chosen = np.arange(sets if len(document.theta) else 0) % max(len(document.theta), 1)
+    values = np.empty((len(chosen), document.n))
+    if len(chosen):
+        values = source.simulate(rng, document.theta[chosen], document.n)[..., -1]
+    series = to_domain(values, source.DOMAIN, (request.low, request.high))
+    return pd.DataFrame(
+        {
+            "data_set": np.repeat(np.arange(len(chosen)), document.n),
+            "point": np.tile(np.arange(document.n), len(chosen)),
+            "value": series.ravel(),
+        }
+    )
+
+
+def figure(document: Document) -> go.Figure:
+    """The accepted values of every parameter, each a mark, and their means."""
+    axes = _source(document.request).AXES
+    drawn = fig.stack(
+        list(axes),
+        f"What was released: accepted parameters (c = {document.request.c}, "
+        f"N = {document.n:,}, ε_total = {document.request.epsilon_total:g})",
+        "value of the parameter",
+        list(axes.values()),
+        row_height=80,
+    )
+    marks = fig.Style("accepted", fig.VERMILLION, marker="line-ns-open")
+    mean = fig.Style("their mean", fig.BLUE, marker="diamond")
+    for row, values in enumerate(document.theta.T if len(document.theta) else ()):
+        for style, x in ((marks, values), (mean, values.mean(keepdims=True))):
+            trace = fig.points(x, np.full(len(x), 0.5), style)
+            trace.update(marker={"size": 22 if style is marks else 12, "line": {"width": 2}})
+            drawn.add_trace(trace.update(showlegend=row == 0, **fig.panel(row)))
+    return drawn.update_yaxes(tickvals=[])
+
+
 def question(request: Request, n: int) -> str:
     """What a person confirms before anything is spent."""
-    noise = event_of(setting_of(request, n)).threshold_scale
+    noise = noise_scale(request, n)
     return (
         f"This spends ε_total = {request.epsilon_total:.4g} (pure differential privacy) on a "
         f"series of {n:,} values, each taken to lie between {request.low:.6g} and "
@@ -303,6 +360,11 @@ def question(request: Request, n: int) -> str:
         f"release from the same data adds to it. The noise of the threshold ε_abc = "
         f"{request.epsilon_abc:.4g} will have the scale b = {noise:.3g}."
     )
+
+
+def noise_scale(request: Request, n: int) -> float:
+    """Laplace scale of the threshold's noise for a series of ``n`` values."""
+    return event_of(setting_of(request, n)).threshold_scale
 
 
 def remains(n: int) -> list[str]:

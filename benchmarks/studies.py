@@ -22,6 +22,14 @@ def measure(repeats: int, *, slow: bool) -> Iterator[Measurement]:
     for name in ("posterior", "flip-probability"):
         results = fresh(STUDY.format(name=name, arguments=""), repeats, compiled=True)
         yield Measurement(f"command line: {name}", column(results, "seconds"))
+    for name, preset, goal in (
+        ("covid-fit", "p21-figure-4", "10"),
+        ("tuberculosis-posterior", "p21-figure-5", "5"),
+    ):
+        program = STUDY.format(name=name, arguments=f'"--preset", "{preset}",')
+        results = fresh(program, repeats, compiled=True)
+        label = f"command line: {name}, preset {preset}"
+        yield Measurement(label, column(results, "seconds"), goal=goal)
     if slow:
         program = STUDY.format(name="mse-curves", arguments='"--preset", "p21-figure-3",')
         results = fresh(program, 1, compiled=True)

@@ -18,12 +18,12 @@ def main() -> None:
         "narrow interval in the right place tells most, but that place has to be learnt: each is "
         "chosen from the answers of those who came before.",
     )
-    views = {"live": STREAM, "best interval": INTERVAL, "repeats": REPEATS}
+    shown = {"live": live, "best interval": best_interval, "repeats": repeats}
     with cards.row():
-        view = controls.view("adaptive-truncation.view", views)
+        view = controls.view()
         controls.widget("preset")
-    cards.preset_note(views[view])
-    {"live": live, "best interval": best_interval, "repeats": repeats}[view]()
+    cards.preset_note()
+    shown[view]()
 
 
 def live() -> None:

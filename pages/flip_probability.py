@@ -12,7 +12,7 @@ def main() -> None:
         "non-private run rejects, or the other way round. Theory gives its probability; simulation "
         "checks it.",
     )
-    cards.presets("flip-probability")
+    cards.presets()
     if controls.has_preset():
         preset()
     else:

@@ -11,11 +11,12 @@ def main() -> None:
         "Two runs go through the same public pool in the same order: one compares without noise, "
         "one with the noise that ε_total, c and N ask for. Below is what each of them accepts.",
     )
-    controls.own("posterior.view")
+    controls.own("scenario", "posterior.view")
     show = {
         "one release": one_release,
         "many releases": many_releases,
         "change one person": change_one_person,
+        "synthetic data": synthetic_data,
     }
     show[str(controls.current("posterior.view"))]()
 
@@ -65,6 +66,23 @@ def change_one_person() -> None:
     cards.privacy_label(result)
     cards.theory("change-one-person")
     export.block("change-one-person", result)
+
+
+def synthetic_data() -> None:
+    controls.own("synthetic-data.data_sets")
+    result = watch.result("synthetic-data", *controls.ask("synthetic-data"))
+    cards.heading(
+        "Data simulated from what was accepted",
+        "What a run accepts is released, and simulating from it costs no further privacy. So these "
+        "data sets may be published in place of the real ones. The observed data stand beside them "
+        "because they are synthetic or published themselves.",
+    )
+    figure = watch.figures(result)["synthetic-data"]
+    cards.figure("synthetic-data", figure, result, ("compared", "main"))
+    cards.rows_as_csv("Private synthetic data as CSV", result, "main", source="private")
+    cards.privacy_label(result)
+    cards.theory("synthetic-data")
+    export.block("synthetic-data", result)
 
 
 main()

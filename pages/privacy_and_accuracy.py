@@ -13,7 +13,7 @@ def main() -> None:
         "How far the posterior mean is from the truth, against the privacy budget. Every run has "
         "data, pool and noise of its own; bands are 95 % intervals of the mean over runs.",
     )
-    cards.presets(STUDY)
+    cards.presets()
     if controls.has_preset():
         controls.own("mse-curves.metric")
         params, seed = controls.ask(STUDY)

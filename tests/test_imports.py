@@ -28,7 +28,7 @@ CORE_ARROWS: dict[str, set[str]] = {
     "series": set(),
     # what is public, what is private, what follows from theory
     "distances": {"streams", "threads"},
-    "simulators": {"distances", "parameters", "registry"},
+    "simulators": {"distances", "parameters", "registry", "streams"},
     "pool": {"cache", "distances", "parameters", "simulators", "streams", "threads"},
     "privacy": set(),
     "mechanisms": {"privacy", "registry"},
@@ -45,7 +45,8 @@ CORE_ARROWS: dict[str, set[str]] = {
     "ledger": {"experiments", "parameters", "results", "summaries"},
     # somebody's own data: never the cache, the runner or the ledger, which keep what they are given
     "release": {
-        *("export", "mechanisms", "parameters", "pool", "privacy", "results", "simulators"),
+        *("export", "figures", "mechanisms", "parameters", "pool", "privacy", "results"),
+        "simulators",
     },
     "release_command": {"parameters", "pool", "release", "series"},
     "__main__": {

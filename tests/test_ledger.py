@@ -649,7 +649,7 @@ def test_a_file_that_is_not_toml(tmp_path: Path) -> None:
 CLAIMS = ledger.load()
 EXPERIMENTS = sorted({claim.experiment for claim in CLAIMS})
 PLACES = {
-    "Figure 1", "Figure 2", "Figure 3", "Lemma 1", "Lemma 2",
+    "Figure 1", "Figure 2", "Figure 3", "Figure 4", "Figure 5", "Lemma 1", "Lemma 2",
     "Proposition 1", "Theorem 1", "Theorem 2",
 }  # fmt: skip
 

@@ -35,3 +35,13 @@ def test_the_command_lines_are_understood(
     for line in lines:
         arguments = line.replace("results", str(tmp_path)).split()
         assert main([*arguments, "--set", "pool_size=200"]) == 0
+
+
+def test_the_release_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from abcdp_core.__main__ import main
+
+    (line,) = re.findall(r"^    python -m abcdp_core (release .*)$", README, re.MULTILINE)
+    monkeypatch.chdir(tmp_path)
+    Path("incomes.csv").write_text("income\n" + "\n".join(map(str, range(30))))
+    assert main([*line.split(), "--pool-size", "200", "--yes"]) == 0
+    assert '"mode": "release"' in Path("release.json").read_text()

@@ -105,12 +105,32 @@ def _table(key: str, name: str, table: pd.DataFrame) -> None:
     more = f", the first {ROWS_SHOWN} shown" if len(table) > ROWS_SHOWN else ""
     st.caption(f"Table *{name}*: {len(table):,} rows{more}")
     st.dataframe(table.head(ROWS_SHOWN), hide_index=True, alt=f"Table {name}")
+    _csv_button(f"{name} as CSV", table, key, key=f"csv-{key}")
+
+
+def rows_as_csv(label: str, result: Result, name: str, **chosen: str) -> None:
+    """A download of some rows of a table.
+
+    Args:
+        label: of the button, and the file's name.
+        result: whose table.
+        name: of the table.
+        chosen: column -> the value that its rows have.
+    """
+    table = result.tables[name]
+    for column, value in chosen.items():
+        table = table[table[column] == value]
+    file = "-".join([result.experiment, *chosen.values()])
+    _csv_button(label, table, file, key=f"rows-{file}")
+
+
+def _csv_button(label: str, table: pd.DataFrame, file: str, key: str) -> None:
     st.download_button(
-        f"{name} as CSV",
+        label,
         data=lambda: table.to_csv(index=False).encode(),
-        file_name=f"{key}.csv",
+        file_name=f"{file}.csv",
         mime="text/csv",
-        key=f"csv-{key}",
+        key=key,
         on_click="ignore",
     )
 
@@ -143,7 +163,7 @@ def knob_table() -> None:
 # --------------------------------------------------------------------------------------- privacy
 
 
-def privacy_label(result: Result) -> None:
+def privacy_label(result: Result, stamp: str = STAMP) -> None:
     """What is protected, how much, by what noise, and what is public."""
     with st.container(border=True, key="privacy-label"):
         st.markdown(f"**Privacy label.** {result.privacy}")
@@ -151,7 +171,8 @@ def privacy_label(result: Result) -> None:
             st.markdown(_facts(result, result.event))
         if isinstance(result.event, Laplace | Gaussian):
             st.markdown(_facts_of_answers(result, result.event))
-        st.markdown(STAMP)
+        if stamp:
+            st.markdown(stamp)
 
 
 def _is_script(result: Result) -> bool:
@@ -190,20 +211,20 @@ def _facts_of_answers(result: Result, event: Laplace | Gaussian) -> str:
 # --------------------------------------------------------------------------------------- presets
 
 
-def presets(experiment: str) -> None:
+def presets() -> None:
     """The chooser of a paper's settings."""
     with st.container(width=PRESETS_WIDTH):
         controls.widget("preset")
-    preset_note(experiment)
+    preset_note()
 
 
 PRESETS_WIDTH = 420
 """Pixels."""
 
 
-def preset_note(experiment: str) -> None:
+def preset_note() -> None:
     """That a preset is in force, where one is."""
-    if controls.preset(experiment) is not None:
+    if controls.has_preset():
         st.info(
             "The knobs that the preset sets are disabled. "
             f"Choose *{knobs.NO_PRESET}* to move them again."

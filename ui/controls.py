@@ -6,6 +6,7 @@ keeps the two the same and carries the values from page to page. This module onl
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -20,6 +21,8 @@ from ui.knobs import FOUR, MORE, NO_PRESET, SHARED
 LINK_READ = "_link_read"
 NOTICES = "_notices"
 PAGE = "_page"
+SCENARIO = "_scenario"
+KEPT = "_kept_by_scenario"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,22 +33,37 @@ class PageSetting:
         experiment: its main experiment.
         experiments: all it shows; their parameters tell which shared knobs it uses.
         own: keys of the knobs it asks for itself.
+        uses: shared knobs that it takes beside those of its experiments.
         reasons: shared knob -> why it is not used here, where there is more to say than that.
+        view: key of the knob that chooses what is shown, if there is one.
+        views: its value -> the experiment shown then.
+        chooser: key of the knob that tells the scenario, if there is one.
+        scenarios: its value -> the scenario; the value itself where that is not said.
     """
 
     experiment: str
     experiments: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
     reasons: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    view: str = ""
+    views: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    chooser: str = ""
+    scenarios: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def every(self) -> tuple[str, ...]:
         """All its experiments, the main one first."""
         return (self.experiment, *self.experiments)
 
+    def scenario(self, chosen: Scalar) -> str:
+        """The scenario that a value of the chooser stands for."""
+        return self.scenarios.get(str(chosen), str(chosen))
+
     def unused(self) -> dict[str, str]:
         """Shared knob -> why it is disabled."""
-        used = knobs.used_by(self.every)
+        shown = self.views.get(str(current(self.view))) if self.view else None
+        used = knobs.used_by((shown,) if shown else self.every) | {*self.uses}
         return {
             name: self.reasons.get(name, "Not used on this page.")
             for name in SHARED
@@ -62,17 +80,53 @@ def begin(page: PageSetting, known: Iterable[str]) -> None:
     """
     st.session_state[PAGE] = page
     if LINK_READ in st.session_state:
+        _follow_preset(page)
+        _follow_scenario()
         return
     st.session_state[LINK_READ] = True
+    _follow_preset(page)
+    scenario = st.session_state[SCENARIO] = scenario_in_force()
     asked = st.query_params.to_dict()
-    reading = link.read(asked, {key: knobs.find(key, page.every) for key in known})
+    unused = page.unused()
+    found = {
+        # What is not used here is meant for another page, so for the scenario of the others.
+        key: knobs.find(key, page.every, knobs.FIRST_SCENARIO if key in unused else scenario)
+        for key in known
+    }
+    reading = link.read(asked, found)
     st.session_state[NOTICES] = reading.notices
     for key in reading.query.keys() - {*SHARED, *page.own, "preset"}:
         # For another page: Streamlit would lose it on the way there.
-        st.session_state[key] = knobs.find(key, page.every).parameter.parse(key, reading.query[key])
+        st.session_state[key] = found[key].parameter.parse(key, reading.query[key])
     if reading.query != asked:
         st.query_params.from_dict(reading.query)
         st.rerun()
+
+
+def scenario_in_force() -> str:
+    """The scenario that the page shows."""
+    page = _page()
+    return page.scenario(current(page.chooser)) if page.chooser else knobs.FIRST_SCENARIO
+
+
+def _follow_preset(page: PageSetting) -> None:
+    """A preset brings its view with it."""
+    owners = [view for view, name in page.views.items() if preset(name) is not None]
+    if owners and owners[0] != current(page.view):
+        st.session_state[page.view] = owners[0]
+
+
+def _follow_scenario() -> None:
+    """Each scenario keeps the knobs' values that were set for it."""
+    before, now = st.session_state[SCENARIO], scenario_in_force()
+    if before == now:
+        return
+    kept: dict[str, dict[str, Scalar]] = st.session_state.setdefault(KEPT, {})
+    kept[before] = {key: _held(key, before) for key in knobs.BY_SCENARIO}
+    st.session_state[SCENARIO] = now
+    for key in knobs.BY_SCENARIO:
+        start = knobs.find(key, scenario=now).default
+        st.session_state[key] = kept.get(now, {}).get(key, start)
 
 
 def notices() -> None:
@@ -88,16 +142,19 @@ def notices() -> None:
 
 def current(key: str) -> Scalar:
     """The value in force: the widget's, else the link's, else the default."""
-    knob = knobs.find(key, _page().every)
+    return _held(key, knobs.FIRST_SCENARIO if key == _page().chooser else scenario_in_force())
+
+
+def _held(key: str, scenario: str) -> Scalar:
+    """What a knob stands at, if that is allowed in a scenario; else its default there."""
+    knob = knobs.find(key, _page().every, scenario)
     value = st.session_state.get(key)
-    if value is None and key in st.query_params:
-        try:
-            value = knob.parameter.parse(key, st.query_params[key])
-        except ParameterError:
-            value = None
-    if value is None or (knob.parameter.kind == "choice" and value not in knob.parameter.options):
-        return knob.default
-    return value
+    with contextlib.suppress(ParameterError):
+        if value is not None:
+            return knob.parameter.check(key, value)
+        if key in st.query_params:
+            return knob.parameter.parse(key, st.query_params[key])
+    return knob.default
 
 
 def _page() -> PageSetting:
@@ -183,7 +240,7 @@ def widget(
         caption: a few words under it.
         on_change: called when a person has changed it.
     """
-    knob = knobs.find(key, _page().every)
+    knob = knobs.find(key, _page().every, scenario_in_force())
     shared: dict[str, Any] = {
         "label": knob.parameter.label,
         "key": key,
@@ -196,6 +253,12 @@ def widget(
         st.toggle(value=bool(knob.default), **shared)
     elif knob.parameter.kind == "choice":
         _choice(knob, shared)
+    elif len(knob.parameter.options) == 1:
+        # A slider needs two places.
+        st.text_input(
+            knob.parameter.label, text_of(knob.default), disabled=True, help=shared["help"]
+        )
+        reason = reason or "The only value of this scenario."
     elif knob.parameter.options or knob.parameter.steps:
         offered = knobs.choices(knob.parameter, knob.default, current(key))
         st.select_slider(options=offered, value=knob.default, format_func=text_of, **shared)
@@ -229,16 +292,9 @@ def more(*keys: str) -> None:
         own(*keys)
 
 
-def view(key: str, experiment_of: Mapping[str, str]) -> str:
-    """The chooser of what a page shows; a preset brings its own view with it.
-
-    Args:
-        key: of the chooser.
-        experiment_of: view -> the experiment whose presets belong to it.
-    """
-    owners = [view for view, name in experiment_of.items() if preset(name) is not None]
-    if owners and owners[0] != current(key):
-        st.session_state[key] = owners[0]
+def view() -> str:
+    """The chooser of what the page shows; to choose lets go of a preset."""
+    key = _page().view
     with st.container(width="content"):
         widget(key, on_change=_own_settings)
     return str(current(key))
@@ -341,6 +397,8 @@ def _value_for(experiment: str, name: str) -> Scalar | tuple[Scalar, ...]:
     key = f"{experiment}.{name}"
     if key in _page().own:
         return current(key)
+    if name == "scenario":
+        return scenario_in_force()
     if name in SHARED:
         return current(name)
     return getattr(experiments.load(experiment).Params(), name)

@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from abcdp_core import experiments
+from abcdp_core import experiments, release
 from abcdp_core.parameters import Parameter, ParameterError, Scalar
 
 FOUR = ("epsilon_total", "epsilon_abc", "c", "n")
@@ -22,6 +22,12 @@ SHARED = FOUR + MORE
 
 REFERENCE = "posterior"
 """The experiment whose parameters define the shared knobs."""
+
+BY_SCENARIO = ("epsilon_abc", "c", "n", "pool_size")
+"""Shared knobs whose bounds or starting values are the scenario's."""
+
+FIRST_SCENARIO = "uniform-mixture"
+"""The scenario of every page that does not choose one."""
 
 DIRECTIONS = {
     "epsilon_total": "smaller = more private, noisier",
@@ -57,8 +63,9 @@ SCREEN = {
         Parameter(
             kind="choice",
             label="Show",
-            help="One release, many releases of the same data, or one person replaced.",
-            options=("one release", "many releases", "change one person"),
+            help="One release, many releases of the same data, one person replaced, or data "
+            "simulated from what was accepted.",
+            options=("one release", "many releases", "change one person", "synthetic data"),
         ),
         "one release",
     ),
@@ -70,6 +77,24 @@ SCREEN = {
             options=("live", "best interval", "repeats"),
         ),
         "live",
+    ),
+    "case-studies.view": Knob(
+        Parameter(
+            kind="choice",
+            label="Show",
+            help="Cases in the Netherlands in spring 2020, or outbreaks of tuberculosis.",
+            options=("COVID-19", "tuberculosis"),
+        ),
+        "COVID-19",
+    ),
+    "your-data.scenario": Knob(
+        Parameter(
+            kind="choice",
+            label="Model of your series",
+            help="What your series is compared with.",
+            options=tuple(dict.fromkeys((FIRST_SCENARIO, *release.scenarios()))),
+        ),
+        FIRST_SCENARIO,
     ),
     "mse-curves.lines": Knob(
         Parameter(
@@ -110,12 +135,13 @@ SCREEN = {
 }
 
 
-def find(key: str, page: tuple[str, ...] = (REFERENCE,)) -> Knob:
+def find(key: str, page: tuple[str, ...] = (REFERENCE,), scenario: str = FIRST_SCENARIO) -> Knob:
     """The knob of a link key.
 
     Args:
         key: e.g. ``epsilon_total`` or ``mse-curves.runs``.
         page: the page's experiments, whose presets ``preset`` chooses from.
+        scenario: whose bounds and starting values the shared knobs have.
 
     Raises:
         KeyError: there is none.
@@ -125,7 +151,7 @@ def find(key: str, page: tuple[str, ...] = (REFERENCE,)) -> Knob:
     if key == "preset":
         return Knob(_presets(page), NO_PRESET)
     owner, _, name = key.rpartition(".")
-    return _of_experiment(owner or REFERENCE, name)
+    return _of_experiment(owner, name) if owner else _shared(name, scenario)
 
 
 @functools.cache
@@ -149,6 +175,14 @@ def _of_experiment(experiment: str, name: str) -> Knob:
     parameter = params.specification(getattr(default, "scenario", None))[name]
     value = getattr(default, name)
     return Knob(parameter, value[0] if isinstance(value, tuple) else value)
+
+
+@functools.cache
+def _shared(name: str, scenario: str) -> Knob:
+    params = experiments.load(REFERENCE).Params
+    usual = _of_experiment(REFERENCE, name)
+    starts = params.defaults(scenario)
+    return Knob(params.specification(scenario)[name], starts.get(name, usual.default))
 
 
 @functools.cache

@@ -11,9 +11,6 @@ from abcdp_core.parameters import ParameterError, Scalar, text_of
 from ui import knobs
 from ui.knobs import Knob
 
-PASSED_OVER = frozenset({"version", "scenario"})
-"""Keys that a full link holds but that no widget carries."""
-
 
 @dataclass(frozen=True)
 class Reading:
@@ -46,7 +43,7 @@ def _value(key: str, text: str, known: Mapping[str, Knob]) -> tuple[Scalar | Non
         other = f"This link was made with version {text}; this is version {__version__}, so "
         return None, "" if text == __version__ else other + "numbers may differ."
     if key not in known:
-        return None, "" if key in PASSED_OVER else f"{key} = {_short(text)}: unknown, so left out."
+        return None, f"{key} = {_short(text)}: unknown, so left out."
     parameter = known[key].parameter
     try:
         return parameter.parse(key, text), ""

@@ -75,8 +75,32 @@ TABLE = (
         "One private release beside the non-private one, draw by draw.",
         PageSetting(
             "posterior",
-            ("many-releases", "change-one-person"),
-            own=("posterior.view", "figures.format"),
+            ("many-releases", "change-one-person", "synthetic-data"),
+            own=("scenario", "posterior.view", "synthetic-data.data_sets", "figures.format"),
+            chooser="scenario",
+        ),
+    ),
+    Page(
+        "case_studies",
+        "Case studies",
+        "COVID-19 in the Netherlands and the tuberculosis outbreak model.",
+        PageSetting(
+            "covid-fit",
+            ("tuberculosis-posterior",),
+            own=(
+                "case-studies.view",
+                "covid-fit.distance",
+                "covid-fit.runs",
+                "tuberculosis-posterior.order",
+                "tuberculosis-posterior.burden",
+                "tuberculosis-posterior.runs",
+                "figures.format",
+            ),
+            reasons={"n": "Set by the case study."},
+            view="case-studies.view",
+            views={"COVID-19": "covid-fit", "tuberculosis": "tuberculosis-posterior"},
+            chooser="case-studies.view",
+            scenarios={"COVID-19": "covid"},
         ),
     ),
     Page(
@@ -100,6 +124,28 @@ TABLE = (
                 "estimation-accuracy.runs",
                 "figures.format",
             ),
+            view="adaptive-truncation.view",
+            views={
+                "live": "adaptive-truncation",
+                "best interval": "truncation-interval",
+                "repeats": "estimation-accuracy",
+            },
+        ),
+    ),
+    Page(
+        "your_own_data",
+        "Your own data",
+        "One private release from a series of your own.",
+        PageSetting(
+            "data-needed",
+            own=("your-data.scenario", "figures.format"),
+            uses=("pool_size",),
+            reasons={
+                "n": "The number of values in your file.",
+                "noise_draw": "Drawn by the operating system; no number brings it back.",
+                "sensitivity": "Always the sharp one.",
+            },
+            chooser="your-data.scenario",
         ),
     ),
 )

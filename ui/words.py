@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import math
 
-from abcdp_core.experiments import estimation_accuracy, mse_curves
+from abcdp_core.experiments import (
+    covid_fit,
+    estimation_accuracy,
+    mse_curves,
+    tuberculosis_posterior,
+)
 from abcdp_core.results import Result
 
 
@@ -49,6 +54,28 @@ def repeats(result: Result, name: str) -> str:
         parts.append(f"at ε_total = {budget:g}: {each}")
     symbol = {"mu": "μ", "sigma": "σ"}[name]
     return f"Mean absolute error of {symbol} (95 % interval) {', '.join(parts)}."
+
+
+def spread(result: Result) -> str:
+    """Mean spread of accepted curves at each budget."""
+    table = covid_fit.spread_statistics(result)
+    parts = []
+    for budget, mean, low, high in table.to_numpy():
+        what = "non-private" if math.isinf(budget) else f"ε_total = {budget:g}"
+        interval = f" ({low:.0f} to {high:.0f})" if math.isfinite(low) else ""
+        parts.append(f"{what}: {mean:.0f}{interval}")
+    each = "; ".join(parts)
+    return f"Mean spread of the accepted curves in cases (95 % interval over runs). {each}."
+
+
+def accepted(result: Result, resample: bool) -> str:
+    """Means of accepted parameters at each size, beside truth and prior."""
+    means = tuberculosis_posterior.means(result, resample)
+    each = "; ".join(f"{name} {', '.join(parts)}" for name, parts in means.items())
+    unmoved = tuberculosis_posterior.unmoved(result, resample)
+    none = "; ".join(f"{', '.join(names)} (N = {n})" for n, names in unmoved.items() if names)
+    learnt = f" Within a quarter of a prior deviation of the prior, so not learnt: {none}."
+    return f"Mean of the accepted values: {each}.{learnt if none else ''}"
 
 
 def outcomes(result: Result) -> str:

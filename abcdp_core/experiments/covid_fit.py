@@ -264,7 +264,7 @@ def _curve_figure(params: Params, result: Result) -> go.Figure:
         "day",
         "confirmed cases",
         rows=2 if len(params.epsilon_total) > 3 else 1,
-        height=620 if len(params.epsilon_total) > 3 else 440,
+        height=700 if len(params.epsilon_total) > 3 else 440,
     )
     for index, budget in enumerate(params.epsilon_total):
         part = first[first.epsilon_total == budget]

@@ -67,7 +67,7 @@ class Params(BaseParams):
         kind="choice",
         label="Scenario",
         help="Where the data come from.",
-        options=tuple(simulators.names()),
+        options=tuple(dict.fromkeys((uniform_mixture.SCENARIO, *simulators.names()))),
     ).field(uniform_mixture.SCENARIO)
     epsilon_total: float = par.EPSILON_TOTAL.field(1.0)
     epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)

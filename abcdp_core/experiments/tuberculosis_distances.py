@@ -13,11 +13,15 @@ $\epsilon_{abc}$, 150 in the paper.
 
 Everything has a generator of its own: each draw, its outbreaks, each observed set. So a larger pool
 begins with a smaller one, and the first 100 of 1000 outbreaks are those of $n = 100$.
+
+With its own settings and seed 1 this is the pool that comes with the program. To make it again
+takes some minutes, and goes on where it was stopped: ``python -m abcdp_core run
+tuberculosis-distances --store parts --out assets/tuberculosis/variance-30 --formats csv,json``, and
+the same with ``--set 'burden=standard deviation 30'`` and that name for the folder.
 """
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import cast
 
@@ -47,12 +51,6 @@ COLUMNS = {
 DRAWS_PER_TASK = 5
 """Some seconds of work at n = 1000."""
 
-BURDENS = {
-    "variance 30": tuberculosis.BURDEN_DEVIATION,
-    "standard deviation 30": tuberculosis.ORIGINAL_BURDEN_DEVIATION,
-}
-"""Spread of the prior of β -> its standard deviation."""
-
 N = Parameter(
     kind="integer",
     label="N · outbreaks per data set",
@@ -69,13 +67,6 @@ OBSERVED_SETS = Parameter(
     high=10,
     steps=(1, 2, 5, 10),
 )
-BURDEN = Parameter(
-    kind="choice",
-    label="Prior of β",
-    help="variance 30: as in the papers on privacy. standard deviation 30: as in the original "
-    "model.",
-    options=tuple(BURDENS),
-)
 
 
 @dataclass(frozen=True)
@@ -85,10 +76,10 @@ class Params(BaseParams):
     n: tuple[int, ...] = N.field((100, 1000), many=True)
     pool_size: int = tuberculosis.POOL_SIZE.field(tuberculosis.POOL_SIZE_DEFAULT)
     observed_sets: int = OBSERVED_SETS.field(10)
-    burden: str = BURDEN.field("variance 30")
+    burden: str = tuberculosis.BURDEN.field("variance 30")
 
 
-PRESETS: dict[str, BaseParams] = {"p21-figure-5": Params()}
+PRESETS: dict[str, BaseParams] = {}
 
 
 @dataclass(frozen=True)
@@ -112,17 +103,13 @@ def tasks(params: Params, seed: int) -> list[Task]:
     ]
 
 
-@functools.cache
-def observed_set(index: int, n: int, seed: int) -> tuple[Array, int]:
-    """Data set ``(n, 8)`` number ``index`` at the truth, and outbreaks that were drawn again."""
-    return tuberculosis.observed(generator(seed, "tuberculosis-observed", index), n)
-
-
 def work(task: Task) -> Tables:
     """Simulate some draws and compare them with all observed sets."""
     draws = range(task.first, task.first + task.count)
     largest = max(task.n)
-    sets = [observed_set(index, largest, task.seed) for index in range(task.observed_sets)]
+    sets = [
+        tuberculosis.observed_set(index, largest, task.seed) for index in range(task.observed_sets)
+    ]
     theta, refused = _theta(draws, task)
     outbreaks = np.stack([_outbreaks(theta[[i]], t, largest, task) for i, t in enumerate(draws)])
     rows = [
@@ -151,7 +138,9 @@ def _theta(draws: range, task: Task) -> tuple[Array, dict[str, int]]:
     """Parameters ``(k, 4)`` of some draws, and how many tries were refused for which reason."""
     drawn = [
         tuberculosis.draw_prior(
-            generator(task.seed, "tuberculosis-prior", t), 1, BURDENS[task.burden]
+            generator(task.seed, "tuberculosis-prior", t),
+            1,
+            tuberculosis.PRIORS[task.burden].deviation[3],
         )
         for t in draws
     ]

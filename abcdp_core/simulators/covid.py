@@ -69,6 +69,10 @@ DAY_BANDWIDTH = 6.0
 
 DISTANCE_AXIS = 1.0
 OWN_SIZES = (4, 100)
+OWN_MODEL = (
+    "A cubic through your series. Its rows are spread over 18 days and your domain is taken for 0 "
+    "to 5000 cases, so the prior is wide enough for curves that rise through all of it."
+)
 
 
 def prior(rng: np.random.Generator, size: int) -> Array:

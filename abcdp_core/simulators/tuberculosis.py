@@ -17,15 +17,20 @@ behind them, so there the same numbers are a reference.
 
 from __future__ import annotations
 
+import functools
 import math
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from abcdp_core.distances import Distance
 from abcdp_core.distances.outbreaks import ClippedOutbreaks
 from abcdp_core.parameters import Parameter
 from abcdp_core.simulators import outbreak
+from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -46,7 +51,6 @@ COORDINATES = (
 AXES = {"R1": (1.0, 13.0), "t1": (0.0, 30.0), "R2": (0.0, 0.65), "β": (165.0, 235.0)}
 UNITS = {"R1": "", "t1": "per year", "R2": "", "β": "per year"}
 TRUTH = np.array([5.88, 6.74, 0.09, 192.0])
-REFERENCE = "truth"
 PRIOR_MEAN = np.array([5.083, 13.886, 0.1559, 200.0])
 PRIOR_SD = np.array([2.271, 8.420, 0.1101, math.sqrt(30.0)])
 """Mean and deviation of R1, t1 and R2 are from 40 million draws; those of β are exact."""
@@ -86,6 +90,11 @@ DISTANCES = ("clipped-summaries",)
 BANDWIDTH: float | None = None
 DISTANCE_AXIS = 200.0
 
+SHIPPED = Path(__file__).parents[2] / "assets" / "tuberculosis"
+"""Folders, one for each of :data:`PRIORS`, that the experiment ``tuberculosis-distances`` wrote."""
+
+SHIPPED_SEED = 1
+
 CEASING = 5.95
 """d2: rate per year at which compliant hosts cease to be infectious."""
 
@@ -96,6 +105,32 @@ BURDEN_DEVIATION = math.sqrt(30.0)
 
 ORIGINAL_BURDEN_DEVIATION = 30.0
 """The same in Lintusaari et al.: there it is the standard deviation that is 30."""
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Mean and standard deviation of a prior ``(4,)``, from millions of draws."""
+
+    mean: Array
+    deviation: Array
+
+
+PRIORS = {
+    "variance 30": Moments(PRIOR_MEAN, PRIOR_SD),
+    "standard deviation 30": Moments(
+        np.array([5.096, 13.85, 0.1555, 200.0]),
+        np.array([2.377, 8.41, 0.1129, ORIGINAL_BURDEN_DEVIATION]),
+    ),
+}
+"""The two priors of β by their words; the first is the scenario's."""
+
+BURDEN = Parameter(
+    kind="choice",
+    label="Prior of β",
+    help="variance 30: as in the papers on privacy. standard deviation 30: as in the original "
+    "model.",
+    options=tuple(PRIORS),
+)
 
 MOST_OBSERVED = 350.0
 """Parameters with more observations per year on average are refused."""
@@ -218,6 +253,52 @@ def observed(rng: np.random.Generator, size: int) -> tuple[Array, int]:
         drawn += len(further)
         kept = np.concatenate([kept, further[(further[:, 4:6] > 0.0).all(axis=1)]])
     return kept, drawn - size
+
+
+@functools.cache
+def observed_set(index: int, n: int, seed: int) -> tuple[Array, int]:
+    """Data set ``(n, 8)`` number ``index`` at the truth, and outbreaks that were drawn again."""
+    return observed(generator(seed, "tuberculosis-observed", index), n)
+
+
+def shipped(pool_size: int, n: int, run: int, burden: str = "variance 30") -> tuple[Array, Array]:
+    """The first draws ``(T, 4)`` of a pool in ``assets`` and their distances ``(T,)``.
+
+    Args:
+        pool_size: T, up to 1000.
+        n: 100 or 1000 for an observed set that is simulated, 1 for San Francisco.
+        run: number of the observed set, 0 to 9; San Francisco is always the same.
+        burden: one of :data:`PRIORS`.
+    """
+    theta, rho, first = _shipped(burden)
+    if n > 1:
+        return theta[:pool_size], rho[n, run][:pool_size]
+    metric = distance()
+    statistic = metric.statistic(SAN_FRANCISCO)
+    return theta[:pool_size], metric.compare(metric.statistic(first[:pool_size, None]), statistic)
+
+
+def shipped_data(n: int, run: int) -> Array:
+    """The data set ``(n, 8)`` behind :func:`shipped`."""
+    return SAN_FRANCISCO if n == 1 else observed_set(run, n, SHIPPED_SEED)[0]
+
+
+@functools.cache
+def _shipped(burden: str) -> tuple[Array, dict[tuple[int, int], Array], Array]:
+    """Draws ``(T, 4)``, (n, observed set) -> distances ``(T,)``, first outbreaks ``(T, 8)``."""
+    folder = SHIPPED / burden.replace(" ", "-")
+    main, theta, outbreaks = (
+        pd.read_csv(folder / f"tuberculosis-distances{table}.csv")
+        for table in ("", ".theta", ".outbreaks")
+    )
+    rho = {
+        (n, number): main.rho[(main.n == n) & (main.observed_set == number)].to_numpy()
+        for n in main.n.unique().tolist()
+        for number in main.observed_set.unique().tolist()
+    }
+    # Rows stand in the order of draws and, within a draw, of parameters or summaries.
+    draws = theta.value.to_numpy().reshape(-1, len(AXES))
+    return draws, rho, outbreaks.value.to_numpy().reshape(-1, len(COORDINATES))
 
 
 def distance(bandwidth: float | None = None, name: str | None = None) -> Distance:  # noqa: ARG001

@@ -44,6 +44,10 @@ DISTANCES = ("mmd",)
 BANDWIDTH = 0.6
 DISTANCE_AXIS = 1.0
 OWN_SIZES = (10, 20_000)
+OWN_MODEL = (
+    "Your domain is cut into five equal parts. What is learnt is the share of your values in each "
+    "of them, θ1 to θ5; within a part all values are taken for equally likely."
+)
 
 
 def prior(rng: np.random.Generator, size: int) -> Array:

@@ -52,6 +52,9 @@ SMALLER: dict[str, dict[str, Any]] = {
 MEASURED = ("seconds",)
 """Columns that hold a time measured: different each time, so left out of exact comparisons."""
 
+CLOSED_FORM = ("data-needed",)
+"""Experiments that draw no random number."""
+
 MAY_BE_EMPTY = ("chains",)
 """Tables that some methods have no row of."""
 
@@ -172,7 +175,7 @@ def test_the_same_seed_gives_the_same_result(name: str) -> None:
 
 def test_another_seed_gives_another_result(name: str) -> None:
     other = result_of(name, seed=2)
-    assert any(
+    assert name in CLOSED_FORM or any(
         not unmeasured(frame).equals(unmeasured(other.tables[table]))
         for table, frame in result_of(name).tables.items()
     )

@@ -77,8 +77,8 @@ def test_tries_and_outbreaks_are_counted_over_all_tasks(result: Result) -> None:
 def test_each_task_tells_of_the_observed_sets_and_is_not_added(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    known = study.observed_set
-    monkeypatch.setattr(study, "observed_set", lambda *address: (known(*address)[0], 4))
+    known = tuberculosis.observed_set
+    monkeypatch.setattr(tuberculosis, "observed_set", lambda *address: (known(*address)[0], 4))
     counts = runner.run_to_end(EXPERIMENT, PARAMS, SEED).tables["counts"].set_index("what")
     assert counts["count"][study.OBSERVED_AGAIN] == 8
 

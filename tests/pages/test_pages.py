@@ -71,8 +71,12 @@ def test_page_runs_twice(page):
 @pytest.mark.parametrize("page", PAGES)
 def test_four_knobs_come_first_and_in_order(page):
     app = opened(page)
-    keys = [slider.key for slider in app.sidebar.select_slider]
-    assert tuple(keys[:4]) == ("epsilon_total", "epsilon_abc", "c", "n")
+    # One that has a single value in a scenario is a text and not a slider.
+    labels = [
+        element.label for element in app.sidebar if element.type in ("select_slider", "text_input")
+    ]
+    names = [label.split(" ·")[0] for label in labels[:4]]
+    assert names == ["ε_total", "ε_abc", "c", "N"]
 
 
 BAD_LINK = {
@@ -122,11 +126,68 @@ def test_extreme_settings_give_a_figure(page, query):
     assert pictures(app)
 
 
+@pytest.mark.parametrize("scenario", knobs.find("scenario").parameter.options)
 @pytest.mark.parametrize("view", knobs.find("posterior.view").parameter.options)
-def test_every_view_of_the_posterior(view):
-    app = opened("posterior", **{"posterior.view": view})
+def test_every_view_of_the_posterior_with_every_scenario(view, scenario):
+    usual = knobs.find("n", scenario=scenario).default
+    n = {"uniform-mixture": 100, "tuberculosis": 100}.get(scenario, usual)
+    threshold = knobs.find("epsilon_abc", scenario=scenario).default
+    app = opened(
+        "posterior",
+        scenario=scenario,
+        n=text_of(n),
+        epsilon_abc=text_of(threshold),
+        **{"posterior.view": view, "synthetic-data.data_sets": "1"},
+    )
     assert not app.exception
-    assert pictures(app)
+    if (scenario, view) == ("tuberculosis", "change one person"):
+        (warning,) = app.warning
+        assert "only the distances of its pool are kept" in warning.value
+    else:
+        assert not app.warning
+        assert pictures(app)
+        assert "Privacy label" in texts(app)
+
+
+@pytest.mark.parametrize("view", knobs.find("case-studies.view").parameter.options)
+def test_every_case_study(view):
+    app = opened(
+        "case_studies",
+        epsilon_abc="0.1" if view == "COVID-19" else "150",
+        n="18" if view == "COVID-19" else "100",
+        **{"case-studies.view": view, "tuberculosis-posterior.runs": "2"},
+    )
+    assert not app.exception
+    assert not app.warning
+    assert len(pictures(app)) >= 2
+    assert "Privacy label" in texts(app)
+    assert "Protected is" in texts(app)
+
+
+def test_each_scenario_keeps_the_values_of_its_knobs():
+    app = opened("posterior", epsilon_abc="0.2", c="20")
+    chooser = [knob for knob in app.get("button_group") if knob.key == "scenario"]
+    chooser[0].set_value("covid").run()
+    app = settled(app)
+    assert not app.exception
+    assert app.sidebar.select_slider(key="c").value == 5
+    assert app.sidebar.select_slider(key="epsilon_abc").value == 0.1
+    app.sidebar.select_slider(key="c").set_value(10).run()
+    chooser = [knob for knob in app.get("button_group") if knob.key == "scenario"]
+    chooser[0].set_value("uniform-mixture").run()
+    app = settled(app)
+    assert app.sidebar.select_slider(key="c").value == 20
+    assert app.sidebar.select_slider(key="epsilon_abc").value == 0.2
+    # A page that chooses no scenario shows the first, with the values set for it.
+    app = settled(app.switch_page("pages/flip_probability.py").run())
+    assert app.sidebar.select_slider(key="c").value == 20
+
+
+def test_a_link_is_read_by_the_bounds_of_its_scenario():
+    app = opened("posterior", scenario="covid", n="18", epsilon_abc="0.1")
+    assert not app.warning
+    app = opened("posterior", n="18")
+    assert [warning for warning in app.warning if "n = 18" in warning.value]
 
 
 @pytest.mark.parametrize("view", knobs.find("adaptive-truncation.view").parameter.options)

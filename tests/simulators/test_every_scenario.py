@@ -62,7 +62,11 @@ def test_its_distances_take_what_it_simulates(name: str) -> None:
 @EVERY
 def test_it_takes_a_series_or_says_by_lacking_it_that_it_does_not(name: str) -> None:
     source = simulators.load(name)
-    assert hasattr(source, "OWN_SIZES") == hasattr(source, "from_series")
+    assert (
+        hasattr(source, "OWN_SIZES")
+        == hasattr(source, "OWN_MODEL")
+        == hasattr(source, "from_series")
+    )
     if not hasattr(source, "from_series"):
         return
     low, high = source.OWN_SIZES

@@ -1,0 +1,205 @@
+r"""Data sets that nobody's data are in.
+
+The parameters that a private run accepts are released; to simulate data from them costs no further
+privacy, however often it is done (post-processing). The papers name such *synthetic data* as the
+natural by-product of ABCDP: they may be published, shared and analysed like the real ones. How much
+they resemble them is another matter. Each set here is simulated at one accepted draw, private or
+non-private, and stands beside the observed data, which are synthetic or published themselves, so
+the comparison can be shown. With one's own data it could not: to look at it would be a release.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from abcdp_core import experiments, pool, simulators
+from abcdp_core import figures as fig
+from abcdp_core.experiments import posterior
+from abcdp_core.mechanisms import sparse_vector
+from abcdp_core.parameters import Parameter
+from abcdp_core.parameters import Params as BaseParams
+from abcdp_core.results import Result, Tables
+from abcdp_core.streams import generator
+
+Array = NDArray[np.float64]
+
+EXPERIMENT = "synthetic-data"
+TITLE = "Synthetic data from a private posterior"
+COLUMNS = {
+    "main": ("source", "data_set", "sample", "point", "coordinate", "value"),
+    "compared": ("source", "coordinate", "mean", "standard_deviation", "data_sets"),
+}
+
+SOURCES = ("private", "non-private")
+OBSERVED = fig.Style("observed", fig.GREEN, "dashdot", "x")
+
+SETS = Parameter(
+    kind="integer",
+    label="Data sets",
+    help="How many are simulated, each at one of the accepted draws, in their order.",
+    low=1,
+    high=20,
+    steps=(1, 2, 3, 5, 10, 20),
+)
+
+
+@dataclass(frozen=True)
+class Params(posterior.Params):
+    """A release's parameters, and how many data sets are simulated from it."""
+
+    data_sets: int = SETS.field(3)
+
+
+PRESETS: dict[str, BaseParams] = {}
+
+prepare = posterior.prepare
+
+tasks = experiments.whole
+
+
+def simulate(
+    scenario: str, theta: Array, n: int, sets: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], Array]:
+    """Data sets at accepted draws, taken in turn.
+
+    Args:
+        scenario: whose simulator.
+        theta: the draws ``(k, d)``.
+        n: points per data set.
+        sets: how many; none if there is no draw.
+        rng: source of all chance.
+
+    Returns:
+        Which draw each is simulated at ``(sets,)``, and the data ``(sets, n, p)``.
+    """
+    source = simulators.load(scenario)
+    chosen = np.arange(sets if len(theta) else 0) % max(len(theta), 1)
+    if len(chosen) == 0:
+        return chosen, np.empty((0, n, len(source.COORDINATES)))
+    return chosen, source.simulate(rng, theta[chosen], n)
+
+
+def table(scenario: str, data: Array, source: str, samples: NDArray[np.int64]) -> pd.DataFrame:
+    """Data sets ``(s, n, p)`` with one row per number; ``samples (s,)`` are their draws."""
+    names = simulators.load(scenario).COORDINATES
+    sets, n, p = data.shape
+    return pd.DataFrame(
+        {
+            "source": source,
+            "data_set": np.repeat(np.arange(sets), n * p),
+            "sample": np.repeat(samples, n * p),
+            "point": np.tile(np.repeat(np.arange(n), p), sets),
+            "coordinate": np.tile(np.array(names), sets * n),
+            "value": data.ravel(),
+        }
+    )
+
+
+def work(task: experiments.Whole[Params]) -> Tables:
+    """Release, simulate at what was accepted, and put the observed data beside it."""
+    params = task.params
+    comparison = posterior.comparison_of(params, task.seed)
+    plain = sparse_vector.Setting(math.inf, params.epsilon_abc, params.c, False, 0.0)
+    observed = pool.observed_data(posterior.pool_key(params, task.seed), params.n)
+    tables = [table(params.scenario, observed[None], "observed", np.array([-1]))]
+    settings = zip(SOURCES, (params.setting(comparison), plain), strict=True)
+    for number, (source, setting) in enumerate(settings):
+        rng = generator(task.seed, "noise", 0, params.noise_draw)
+        release, _ = sparse_vector.release(comparison, setting, rng)
+        chance = generator(task.seed, "synthetic", params.noise_draw, number)
+        theta = comparison.theta[release.indices]
+        chosen, data = simulate(params.scenario, theta, params.n, params.data_sets, chance)
+        tables.append(table(params.scenario, data, source, release.indices[chosen]))
+    main = pd.concat(tables, ignore_index=True)
+    return {"main": main, "compared": _compared(main)}
+
+
+def _compared(main: pd.DataFrame) -> pd.DataFrame:
+    """Mean and standard deviation of every coordinate, all data sets of a source together."""
+    groups = main.groupby(["source", "coordinate"], sort=False)
+    found = groups.agg(
+        mean=("value", "mean"),
+        standard_deviation=("value", lambda values: values.std(ddof=0)),
+        data_sets=("data_set", "nunique"),
+    )
+    return found.reset_index()
+
+
+def collect(params: Params, rows: Tables) -> Result:
+    """The result of the one task."""
+    compared = rows["compared"]
+    shown = compared[compared.coordinate == simulators.load(params.scenario).COORDINATES[-1]]
+    each = "; ".join(
+        f"{row.source} {row.mean:.3g} ± {row.standard_deviation:.3g}" for row in shown.itertuples()
+    )
+    missing = [source for source in SOURCES if source not in set(compared.source)]
+    none = f" Nothing was accepted by the {' and the '.join(missing)} run." if missing else ""
+    return Result(
+        experiment=EXPERIMENT,
+        params=params,
+        tables=rows,
+        summary=f"{params.data_sets} data sets of {params.n:,} points from each run. "
+        f"{shown.coordinate.iloc[0].capitalize()}, mean ± standard deviation: {each}.{none}",
+        privacy=posterior.privacy_of(params) + " Simulating from it adds nothing to that.",
+        event=posterior.event_of(params),
+    )
+
+
+# --------------------------------------------------------------------------------------- figures
+
+BINS = 40
+
+
+def figures(result: Result) -> dict[str, go.Figure]:
+    """Every coordinate's distribution, or the series where the order of points matters."""
+    params = cast(Params, result.params)
+    main = result.tables["main"]
+    series = simulators.load(params.scenario).COORDINATES[0] == "day"
+    return {EXPERIMENT: _series(params, main) if series else _distributions(params, main)}
+
+
+def _title(params: Params) -> str:
+    return (
+        f"Synthetic data sets beside the observed one (c = {params.c}, N = {params.n:,}, "
+        f"ε_total = {params.epsilon_total:g})"
+    )
+
+
+STYLES = (fig.NON_PRIVATE, fig.PRIVATE, OBSERVED)
+
+
+def _series(params: Params, main: pd.DataFrame) -> go.Figure:
+    figure = fig.figure(_title(params), "day", "value")
+    for style in STYLES:
+        part = main[main.source == style.name]
+        for number, one in part.groupby("data_set"):
+            days, values = (one.value[one.coordinate == name] for name in ("day", "value"))
+            draw = fig.points if style is OBSERVED else fig.line
+            trace = draw(days.to_numpy(), values.to_numpy(), style)
+            figure.add_trace(trace.update(showlegend=number == 0, legendgroup=style.name))
+    return figure
+
+
+def _distributions(params: Params, main: pd.DataFrame) -> go.Figure:
+    """Stepped outlines: one for each data set, a row for each coordinate."""
+    names = simulators.load(params.scenario).COORDINATES
+    values = {name: main[main.coordinate == name] for name in names}
+    ranges = [(float(part.value.min()), float(part.value.max())) for part in values.values()]
+    figure = fig.rows(names, _title(params), "value", 150 if len(names) > 1 else 330, shared=False)
+    for row, (name, (low, high)) in enumerate(zip(names, ranges, strict=True)):
+        edges = np.linspace(low, high if high > low else low + 1.0, BINS + 1)
+        for style in STYLES:
+            part = values[name][values[name].source == style.name]
+            for number, one in part.groupby("data_set"):
+                shares = np.histogram(one.value, edges)[0] / len(one)
+                trace = fig.line(np.repeat(edges, 2)[1:-1], np.repeat(shares, 2), style)
+                trace.update(line={"width": 1.5}, legendgroup=style.name, **fig.panel(row))
+                figure.add_trace(trace.update(showlegend=row == 0 and number == 0))
+    return figure.update_yaxes(rangemode="tozero")

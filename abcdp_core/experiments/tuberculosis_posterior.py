@@ -1,0 +1,424 @@
+r"""What can be learnt privately about the spread of tuberculosis?
+
+[P21] Section 6.3: the data are $n$ outbreaks, all simulated at one truth; differential privacy
+protects *one outbreak*. The distance of a prior draw is the mean over $n$ simulated outbreaks of
+their clipped distance to the observed ones, in pairs,
+
+$$\rho_t = \frac1n \sum_{j=1}^n \min(d(Y_{t,j}, Y^*_j),\, C), \qquad \Delta = \frac{C}{n},
+\quad C = 200 \qquad \text{(MATH M7)}$$
+
+so the noise of ABCDP (MATH S2) falls with $n$: with $c = 10$ and $\epsilon_{total} = 1$ its scale
+is 22 for $n = 100$ and 2.2 for $n = 1000$, where the distances of the prior differ by some 20.
+
+The paper reports the error of one run each. Here ten observed data sets, numbered 0 to 9, go
+through one public pool, each in an order of its own, and each is released again and again. Runs of
+one data set differ in their *noise* alone; what differs between data sets is the *data* and which
+draws of the pool come first. The latter matters more: ten accepted draws are a small sample even
+without noise. With the same order for all, only the data differ.
+
+The error is the mean absolute difference of posterior mean and truth over four parameters in their
+own units, in which $\beta$ and $t_1$ count most; scaled, each is divided by its prior standard
+deviation. The *prior mean* needs no data at all: what is not better than it has learnt nothing. The
+papers on privacy give $\beta$ the prior variance 30 where the original model has the standard
+deviation 30; both pools are here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from abcdp_core import experiments, summaries
+from abcdp_core import figures as fig
+from abcdp_core import parameters as par
+from abcdp_core.experiments import posterior
+from abcdp_core.mechanisms import sparse_vector
+from abcdp_core.parameters import Parameter
+from abcdp_core.parameters import Params as BaseParams
+from abcdp_core.privacy import statement
+from abcdp_core.results import Result, Tables
+from abcdp_core.simulators import tuberculosis
+from abcdp_core.streams import generator
+
+Array = NDArray[np.float64]
+
+EXPERIMENT = "tuberculosis-posterior"
+TITLE = "Parameters of a tuberculosis outbreak, released privately"
+COLUMNS = {
+    "main": ("n", "resample", "observed_set", "run", "release", "sample", "parameter", "value"),
+    "errors": (
+        "n", "resample", "observed_set", "run", "accepted", "mae", "mae_scaled", "prior_mae",
+    ),
+    "non_private": ("n", "observed_set", "accepted", "mae", "mae_scaled"),
+    "prior": ("sample", "parameter", "value"),
+}  # fmt: skip
+
+PAPER = {(100, True): 4.71, (1000, True): 2.20, (100, False): 4.51, (1000, False): 2.10}
+"""(n, resample) -> the error that [P21] Figure 5 reports, of one run."""
+
+OBSERVED_SET = Parameter(
+    kind="integer",
+    label="Observed data sets",
+    help="Numbers of the synthetic data sets, all simulated at the same truth.",
+    low=0,
+    high=9,
+    options=tuple(range(10)),
+)
+ORDER = Parameter(
+    kind="choice",
+    label="Order of the pool",
+    help="own: every data set meets the draws in another order. same: all in the pool's own.",
+    options=("own", "same"),
+)
+SIZES = Parameter(
+    kind="integer",
+    label="N · outbreaks in the private data",
+    help=tuberculosis.N.help,
+    low=100,
+    high=1000,
+    options=(100, 1000),
+)
+
+
+@dataclass(frozen=True)
+class Params(BaseParams):
+    """Every combination of the lists is run on the same noise, scaled."""
+
+    epsilon_total: float = par.EPSILON_TOTAL.field(1.0)
+    epsilon_abc: float = tuberculosis.EPSILON_ABC.field(tuberculosis.EPSILON_ABC_DEFAULT)
+    c: int = par.C.field(tuberculosis.C_DEFAULT)
+    n: tuple[int, ...] = SIZES.field((100, 1000), many=True)
+    pool_size: int = tuberculosis.POOL_SIZE.field(tuberculosis.POOL_SIZE_DEFAULT)
+    resample: tuple[bool, ...] = par.RESAMPLE.field((True, False), many=True)
+    observed_set: tuple[int, ...] = OBSERVED_SET.field(tuple(range(10)), many=True)
+    order: str = ORDER.field("own")
+    burden: str = tuberculosis.BURDEN.field("variance 30")
+    runs: int = par.RUNS.field(30)
+    noise_draw: int = par.NOISE_DRAW.field(0)
+
+    def check_together(self) -> None:
+        """Refuse more acceptances than draws."""
+        par.check_accepted(self.c, self.pool_size)
+
+    def setting(self, n: int, resample: bool) -> sparse_vector.Setting:
+        """What is asked of the mechanism for one size."""
+        sensitivity = tuberculosis.distance().sensitivity(n)
+        return sparse_vector.Setting(
+            self.epsilon_total, self.epsilon_abc, self.c, resample, sensitivity
+        )
+
+
+PRESETS: dict[str, BaseParams] = {"p21-figure-5": Params()}
+
+tasks = experiments.whole
+
+
+def work(task: experiments.Whole[Params]) -> Tables:
+    """Release every data set at every size, again and again with other noise."""
+    params = task.params
+    main, errors, plain = [], [], []
+    theta = np.empty((0, len(tuberculosis.AXES)))
+    prior = tuberculosis.PRIORS[params.burden]
+    prior_mae, _ = _errors(theta, prior)
+    for n in params.n:
+        for observed_set in params.observed_set:
+            order = _order(task, observed_set)
+            theta, rho = tuberculosis.shipped(params.pool_size, n, observed_set, params.burden)
+            distances = _Ordered(rho[order])
+            kept = order[_non_private(distances.rho, params)]
+            main.append((n, False, observed_set, 0, "non-private", kept))
+            plain.append((n, observed_set, len(kept), *_errors(theta[kept], prior)))
+            for resample in params.resample:
+                setting = params.setting(n, resample)
+                for run in range(params.runs):
+                    rng = generator(task.seed, "noise", run, observed_set, params.noise_draw)
+                    release, _ = sparse_vector.release(distances, setting, rng)
+                    kept = order[release.indices]
+                    main.append((n, resample, observed_set, run, "private", kept))
+                    row = (n, resample, observed_set, run, len(kept))
+                    errors.append((*row, *_errors(theta[kept], prior), prior_mae))
+    return {
+        "main": _samples(main, theta),
+        "errors": pd.DataFrame(errors, columns=list(COLUMNS["errors"])),
+        "non_private": pd.DataFrame(plain, columns=list(COLUMNS["non_private"])),
+        "prior": pd.DataFrame(_long(np.arange(len(theta)), theta)),
+    }
+
+
+@dataclass(frozen=True)
+class _Ordered:
+    """Distances ``(T,)`` in the order in which a data set meets them."""
+
+    rho: Array
+
+
+def _order(task: experiments.Whole[Params], observed_set: int) -> NDArray[np.int64]:
+    """The order of the pool's draws; that of the first data set is the pool's own."""
+    size = task.params.pool_size
+    if task.params.order == "same" or observed_set == 0:
+        return np.arange(size)
+    return generator(task.seed, "order", observed_set).permutation(size)
+
+
+def _non_private(rho: Array, params: Params) -> NDArray[np.int64]:
+    """Rejection ABC: the first c draws within the threshold (MATH S5)."""
+    return np.flatnonzero(rho <= params.epsilon_abc)[: params.c]
+
+
+def _errors(kept: Array, prior: tuberculosis.Moments) -> tuple[float, float]:
+    """Mean absolute error of the mean of draws ``(k, 4)``, and scaled; of the prior's for none."""
+    mean = kept.mean(axis=0) if len(kept) else prior.mean
+    difference = np.abs(mean - tuberculosis.TRUTH)
+    return float(difference.mean()), float((difference / prior.deviation).mean())
+
+
+Kept = tuple[int, bool, int, int, str, NDArray[np.int64]]
+
+
+def _samples(releases: list[Kept], theta: Array) -> pd.DataFrame:
+    """One row per accepted draw and parameter."""
+    kept = [release[-1] for release in releases]
+    rows = [len(indices) * theta.shape[1] for indices in kept]
+    columns = {
+        name: np.repeat(np.array([release[place] for release in releases]), rows)
+        for place, name in enumerate(COLUMNS["main"][:5])
+    }
+    samples = np.concatenate(kept)
+    return pd.DataFrame(columns | _long(samples, theta[samples]))
+
+
+def _long(samples: NDArray[np.int64], theta: Array) -> dict[str, NDArray[Any]]:
+    """Columns of draws ``(k,)`` with their parameters ``(k, 4)``."""
+    names = list(tuberculosis.AXES)
+    return {
+        "sample": np.repeat(samples, len(names)),
+        "parameter": np.tile(np.array(names), len(samples)),
+        "value": theta.ravel(),
+    }
+
+
+# --------------------------------------------------------------------------------------- finding
+
+
+def collect(params: Params, rows: Tables) -> Result:
+    """The result of the one task."""
+    case = max(params.n), params.resample[0]
+    event = params.setting(*case).event()
+    privacy = (
+        f"{statement(event, tuberculosis.PROTECTED)} One outbreak is a whole city's two years; "
+        f"who fell ill in it is not protected one by one. Noise stated is that of {_case(*case)}."
+    )
+    return Result(EXPERIMENT, params, rows, _summary(rows), privacy, event)
+
+
+def spreads(errors: pd.DataFrame) -> pd.DataFrame:
+    """Mean error at every size and ``resample``, and where its spread comes from.
+
+    Columns: ``n``, ``resample``, ``mean``; ``low`` and ``high``, the 95 % bootstrap interval over
+    data sets; ``noise``, the standard deviation between runs of one data set; ``data``, that of the
+    data sets' expected errors, of data and order of the pool together: what is left of the variance
+    of their means after the noise.
+    """
+    rows = []
+    for (n, resample), part in errors.groupby(["n", "resample"]):
+        table = part.pivot_table(index="observed_set", columns="run", values="mae").to_numpy()
+        means = table.mean(axis=1)
+        noise = table.var(axis=1, ddof=1).mean() if table.shape[1] > 1 else math.nan
+        data = means.var(ddof=1) - noise / table.shape[1] if len(means) > 1 else math.nan
+        low, high = summaries.mean_interval(means[:, None], generator(0, "bootstrap"))
+        spread = (math.sqrt(noise), math.sqrt(max(data, 0.0)))
+        rows.append((n, resample, means.mean(), low[0], high[0], *spread))
+    columns = ["n", "resample", "mean", "low", "high", "noise", "data"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _summary(rows: Tables) -> str:
+    errors = rows["errors"]
+    each = []
+    for row in spreads(errors).itertuples():
+        known = not math.isnan(float(cast(float, row.noise)))
+        spread = f" ± {row.noise:.2f} by noise ± {row.data:.2f} by data" if known else ""
+        each.append(f"{row.mean:.2f}{spread} ({_case(row.n, row.resample)})")
+    plain = rows["non_private"].groupby("n").mae.mean()
+    non_private = ", ".join(f"{value:.2f} (N = {n})" for n, value in plain.items())
+    empty = int((errors.accepted == 0).sum())
+    return (
+        f"Mean absolute error of the posterior mean: {'; '.join(each)}. Non-private {non_private}; "
+        f"the prior mean alone {errors.prior_mae.iloc[0]:.2f}."
+        + (f" {empty} of {len(errors)} runs accepted nothing." if empty else "")
+    )
+
+
+def _case(n: Any, resample: Any) -> str:
+    return f"N = {n}, threshold {'redrawn' if resample else 'kept'}"
+
+
+def means(result: Result, resample: bool) -> dict[str, list[str]]:
+    """Parameter -> mean of the accepted values at every size, of the prior, and the truth."""
+    params = cast(Params, result.params)
+    main, prior = result.tables["main"], result.tables["prior"]
+    private = main[(main.release == "private") & (main["resample"] == resample)]
+    named = {f"N = {n}": private[private.n == n] for n in params.n} | {"prior": prior}
+    return {
+        name: [
+            *(f"{what} {_values(part, name).mean():.3g}" for what, part in named.items()),
+            f"truth {truth:g}",
+        ]
+        for name, truth in zip(tuberculosis.AXES, tuberculosis.TRUTH, strict=True)
+    }
+
+
+UNMOVED = 0.25
+"""Prior standard deviations; a mean that is closer to the prior's says that nothing was learnt."""
+
+
+def unmoved(result: Result, resample: bool) -> dict[int, list[str]]:
+    """Size -> parameters whose accepted values are on average where the prior is."""
+    params = cast(Params, result.params)
+    prior = tuberculosis.PRIORS[params.burden]
+    main = result.tables["main"]
+    private = main[(main.release == "private") & (main["resample"] == resample)]
+    means = private.groupby(["n", "parameter"]).value.mean()
+    scales = zip(tuberculosis.AXES, prior.mean, prior.deviation, strict=True)
+    places = {name: (mean, UNMOVED * deviation) for name, mean, deviation in scales}
+    return {
+        n: [
+            name
+            for name, (mean, near) in places.items()
+            if (n, name) in means.index and abs(means[n, name] - mean) < near
+        ]
+        for n in params.n
+    }
+
+
+# --------------------------------------------------------------------------------------- figures
+
+
+def figures(result: Result) -> dict[str, go.Figure]:
+    """Errors of all runs, and what is accepted on average with each treatment of the threshold."""
+    params = cast(Params, result.params)
+    drawn = {"error": _error_figure(params, result)}
+    for resample in params.resample:
+        name = "redrawn" if resample else "kept"
+        drawn[f"posterior-{name}"] = _posterior_figure(params, result, resample)
+    return drawn
+
+
+def _error_figure(params: Params, result: Result) -> go.Figure:
+    errors, plain = result.tables["errors"], result.tables["non_private"]
+    figure = fig.figure(
+        f"Error of the posterior mean over {params.runs} noises and {len(params.observed_set)} "
+        f"data sets (c = {params.c}, ε_total = {params.epsilon_total:g}, "
+        f"ε_abc = {params.epsilon_abc:g})",
+        "",
+        "mean absolute error",
+        height=460,
+    )
+    cases = [(n, resample) for n in params.n for resample in params.resample]
+    private = pd.concat([_of(errors, case) for case in cases])
+    words = [
+        _label(n, resample) for n, resample in zip(private.n, private["resample"], strict=True)
+    ]
+    figure.add_trace(_box(np.array(words), private.mae.to_numpy(), fig.PRIVATE))
+    words = [f"N = {n}<br>non-private" for n in plain.n]
+    figure.add_trace(_box(np.array(words), plain.mae.to_numpy(), fig.NON_PRIVATE))
+    reported = [case for case in cases if case in PAPER]
+    paper = fig.Style("[P21], one run", fig.PURPLE, marker="diamond")
+    labels = np.array([_label(*case) for case in reported])
+    points = fig.points(labels, np.array([PAPER[case] for case in reported]), paper)
+    figure.add_trace(points.update(marker={"size": 13}))
+    order = [
+        name
+        for n in params.n
+        for name in (*(_label(n, each) for each in params.resample), f"N = {n}<br>non-private")
+    ]
+    prior = np.full(len(order), float(errors.prior_mae.iloc[0]))
+    figure.add_trace(fig.line(np.array(order), prior, fig.Style("prior mean", fig.GREY, "dot")))
+    figure.update_xaxes(type="category", categoryorder="array", categoryarray=order)
+    return figure.update_yaxes(range=[0.0, 9.0])
+
+
+def _of(errors: pd.DataFrame, case: tuple[int, bool]) -> pd.DataFrame:
+    return errors[(errors.n == case[0]) & (errors["resample"] == case[1])]
+
+
+def _label(n: int, resample: bool) -> str:
+    return f"N = {n}<br>{'redrawn' if resample else 'kept'}"
+
+
+def _box(x: NDArray[Any], y: Array, style: fig.Style) -> go.Box:
+    return go.Box(
+        x=x,
+        y=y,
+        name=style.name,
+        line={"color": style.color, "width": 1.5},
+        marker={"color": style.color, "symbol": style.marker, "size": 4, "opacity": 0.6},
+        boxmean=True,
+    )
+
+
+BINS = 24
+
+SIZE_STYLES = {
+    100: fig.Style("private, N = 100", fig.PURPLE, "dash"),
+    1000: fig.Style("private, N = 1000", fig.VERMILLION),
+}
+
+
+def _posterior_figure(params: Params, result: Result, resample: bool) -> go.Figure:
+    """Shares of accepted values, all runs and data sets together, with their means."""
+    main = result.tables["main"]
+    private = main[(main.release == "private") & (main["resample"] == resample)]
+    figure = fig.stack(
+        list(tuberculosis.AXES),
+        f"Accepted values, average over {params.runs} noises and {len(params.observed_set)} data "
+        f"sets (threshold {'redrawn' if resample else 'kept'}, c = {params.c}, "
+        f"ε_total = {params.epsilon_total:g})",
+        "value of the parameter",
+        _ends(params),
+        row_height=120,
+    )
+    for row, (name, ends) in enumerate(zip(tuberculosis.AXES, _ends(params), strict=True)):
+        samples = {fig.PRIOR: _values(result.tables["prior"], name)}
+        samples |= {SIZE_STYLES[n]: _values(private[private.n == n], name) for n in params.n}
+        for style, values in samples.items():
+            if len(values):
+                figure.add_trace(_histogram(values, ends, style, row))
+                if style is not fig.PRIOR:
+                    figure.add_trace(_mean_mark(float(values.mean()), style, row))
+        figure.add_trace(posterior.truth_line(float(tuberculosis.TRUTH[row]), row))
+    return figure.update_yaxes(range=[0.0, 0.4], tickvals=[0.0, 0.2])
+
+
+def _ends(params: Params) -> list[tuple[float, float]]:
+    """Ends of the parameters' axes; those of the last follow its prior."""
+    *others, (low, high) = tuberculosis.AXES.values()
+    prior = tuberculosis.PRIORS[params.burden]
+    reach = 3.5 * float(prior.deviation[-1])
+    centre = float(prior.mean[-1])
+    return [*others, (min(low, centre - reach), max(high, centre + reach))]
+
+
+def _values(table: pd.DataFrame, name: str) -> Array:
+    return table.value[table.parameter == name].to_numpy()
+
+
+def _histogram(values: Array, ends: tuple[float, float], style: fig.Style, row: int) -> go.Scatter:
+    edges = np.linspace(*ends, BINS + 1)
+    shares = np.histogram(values, edges)[0] / len(values)
+    trace = fig.line(np.repeat(edges, 2)[1:-1], np.repeat(shares, 2), style)
+    return trace.update(showlegend=row == 0, legendgroup=style.name, **fig.panel(row))
+
+
+def _mean_mark(mean: float, style: fig.Style, row: int) -> go.Scatter:
+    """The mean as a triangle above the row."""
+    named = fig.Style(style.name.replace("private", "mean"), style.color, marker="triangle-down")
+    trace = fig.points(np.array([mean]), np.array([0.37]), named)
+    trace.update(marker={"size": 11}, hovertemplate=f"{named.name}: %{{x:.4g}}<extra></extra>")
+    return trace.update(showlegend=row == 0, legendgroup=named.name, **fig.panel(row))

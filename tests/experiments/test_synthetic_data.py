@@ -1,0 +1,80 @@
+"""Synthetic data: simulated at what was accepted, and nothing else."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+
+from abcdp_core import pool, runner, simulators
+from abcdp_core.experiments import posterior, synthetic_data
+from abcdp_core.results import Result
+from abcdp_core.simulators import covid, uniform_mixture
+from tests.statistics import assert_frequencies, rejects
+
+SMALL = synthetic_data.Params(n=1000, pool_size=500, epsilon_total=100.0, c=4, data_sets=6)
+
+
+@functools.cache
+def result_of(params: synthetic_data.Params = SMALL) -> Result:
+    return runner.run_to_end(synthetic_data, params, seed=1)
+
+
+def test_data_sets_take_the_accepted_draws_in_turn() -> None:
+    theta = np.arange(12.0).reshape(3, 4)
+    chosen, data = synthetic_data.simulate("covid", theta, 18, 7, np.random.default_rng(1))
+    assert chosen.tolist() == [0, 1, 2, 0, 1, 2, 0]
+    assert data.shape == (7, 18, 2)
+    assert data[3] == pytest.approx(covid.with_days(covid.curves(theta[:1], covid.days(18)))[0])
+
+
+def test_nothing_accepted_gives_nothing() -> None:
+    chosen, data = synthetic_data.simulate(
+        "uniform-mixture", np.empty((0, 5)), 10, 3, np.random.default_rng(1)
+    )
+    assert len(chosen) == 0
+    assert data.shape == (0, 10, 1)
+    result = result_of(synthetic_data.Params(n=10, pool_size=50, epsilon_abc=0.001, c=1))
+    assert set(result.tables["compared"].source) <= {"observed", "private"}
+    assert "Nothing was accepted by the" in result.summary
+    assert synthetic_data.figures(result)
+
+
+def test_its_draws_are_those_that_the_posterior_page_shows() -> None:
+    fields = {name: getattr(SMALL, name) for name in posterior.Params.__dataclass_fields__}
+    shown = runner.run_to_end(posterior, posterior.Params(**fields), seed=1).tables["main"]
+    main = result_of().tables["main"]
+    for source in synthetic_data.SOURCES:
+        accepted = set(shown["sample"][shown.release == source])
+        assert set(main["sample"][main.source == source]) <= accepted
+
+
+def test_a_private_data_set_follows_the_mixture_of_its_draw() -> None:
+    main = result_of().tables["main"]
+    theta = posterior.comparison_of(SMALL, 1).theta
+    one = main[(main.source == "private") & (main.data_set == 0)]
+    counts = np.bincount(one.value.astype(int), minlength=5)
+    weights = theta[one["sample"].iloc[0]]
+    assert_frequencies(counts, weights)
+    assert rejects(assert_frequencies, counts, np.roll(weights, 1))
+
+
+def test_the_observed_data_are_those_of_the_comparison() -> None:
+    main = result_of().tables["main"]
+    observed = main[main.source == "observed"]
+    data = pool.observed_data(posterior.pool_key(SMALL, 1), SMALL.n)
+    assert observed.value.to_numpy().tolist() == data[:, 0].tolist()
+
+
+@pytest.mark.parametrize("scenario", ["uniform-mixture", "covid"])
+def test_every_source_has_whole_data_sets(scenario: str) -> None:
+    texts = {"scenario": scenario, "pool_size": "500", "epsilon_total": "100", "data_sets": "2"}
+    result = result_of(synthetic_data.Params.from_text(texts))
+    names = simulators.load(scenario).COORDINATES
+    for source, part in result.tables["main"].groupby("source"):
+        sets = 1 if source == "observed" else 2
+        assert len(part) == sets * result.params.n * len(names)
+    if scenario == "uniform-mixture":
+        low, high = uniform_mixture.DOMAIN
+        assert result.tables["main"].value.between(low, high).all()

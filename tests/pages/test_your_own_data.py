@@ -1,0 +1,166 @@
+"""Release mode on its page: what it asks, what it refuses, and that nothing of a file stays."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.test_pages import opened, settled, texts
+from ui import own_data
+
+SECRET = 61.80339887
+VALUES = np.append(np.random.default_rng(1).uniform(0.0, 100.0, 199), SECRET)
+SERIES = "\n".join(["income", *map(repr, VALUES.tolist())]).encode()
+
+
+@pytest.fixture(autouse=True)
+def everything_logged(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    caplog.set_level(logging.DEBUG)
+    yield
+    assert "61.80339" not in caplog.text
+
+
+def page(content: bytes | None = SERIES, low: float = 0.0, high: float = 100.0) -> AppTest:
+    """The page with a domain typed and a file given."""
+    app = opened("your_own_data", epsilon_total="50", c="5", epsilon_abc="0.5")
+    app.number_input(key="own-Low").set_value(low)
+    app.number_input(key="own-Hig").set_value(high)
+    if content is not None:
+        app.file_uploader(key="own-file").set_value(("mine.csv", content, "text/csv"))
+    return settled(app.run())
+
+
+def released(app: AppTest) -> AppTest:
+    (box,) = app.checkbox
+    box.check().run()
+    (button,) = [button for button in app.button if button.label == "Release"]
+    return settled(button.click().run())
+
+
+def documents(app: AppTest) -> list[own_data.Document]:
+    every = app.session_state.get(own_data.RELEASED, {})
+    return [document for some in every.values() for document in some]
+
+
+def test_a_release_needs_domain_file_and_confirmation() -> None:
+    for app in (opened("your_own_data"), page(None)):
+        assert not app.exception
+        assert not app.checkbox
+    app = page()
+    assert "spends ε_total = 50" in texts(app)
+    assert "series of 200 values" in texts(app)
+    (button,) = [button for button in app.button if button.label == "Release"]
+    assert button.disabled
+    assert not documents(app)
+
+
+def test_what_comes_out_is_one_document_and_the_next_needs_a_new_confirmation() -> None:
+    app = released(page())
+    assert not app.exception
+    (document,) = documents(app)
+    assert document.n == 200
+    assert "Privacy label" in texts(app)
+    assert "Demonstration" not in texts(app)
+    assert "non-private" not in document.to_json()
+    (box,) = app.checkbox
+    assert not box.value
+    assert "released once" in texts(app)
+    app = released(app)
+    first, second = documents(app)
+    assert first is not second
+    assert "ε_total = 100" in texts(app)
+
+
+def test_nothing_of_the_file_stays_behind(empty_cache: Path) -> None:
+    before = page(None)
+    kept = {file: file.read_bytes() for file in empty_cache.rglob("*") if file.is_file()}
+    app = released(page())
+    (document,) = documents(app)
+    assert "61.80339" not in document.to_json()
+    after = {file: file.read_bytes() for file in empty_cache.rglob("*") if file.is_file()}
+    assert after == kept
+    # The link tells neither the domain nor the file; another session knows nothing of either.
+    assert not {"own-Low", "own-Hig", "own-file"} & set(app.query_params)
+    assert not documents(opened("your_own_data"))
+    assert not documents(before)
+
+
+def test_another_request_takes_the_confirmation_back() -> None:
+    app = page()
+    (box,) = app.checkbox
+    box.check().run()
+    app.sidebar.select_slider(key="c").set_value(10).run()
+    (box,) = settled(app).checkbox
+    assert not box.value
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "empty"),
+        (b"a\n1\ntwo61.80339\n3\n", "Row 3 is not a number"),
+        (b"1\nnan\n3\n", "Row 2 is a missing or infinite value"),
+        (b"1\n2\ninf\n", "Row 3 is a missing or infinite value"),
+        (b"1\n", "at least 2"),
+        (b"1\n2\n3\n", "3"),
+        (b"1,61.80339\n2,3\n", "Row 1 has more than one column"),
+        ("größe\n1\n2\n".encode("latin-1"), "UTF-8"),
+        ("1\n2\n".encode("utf-16"), "UTF-8"),
+        (b"1\n" * 1_000_000, "1,000,000 values"),
+    ],
+    ids=["empty", "text", "nan", "inf", "one", "few", "columns", "latin", "utf-16", "million"],
+)
+def test_a_file_that_cannot_be_used_is_one_sentence(content: bytes, words: str) -> None:
+    app = page(content)
+    assert not app.exception
+    (error,) = app.error
+    assert words in error.value
+    assert "61.80339" not in error.value
+    assert not app.checkbox
+
+
+@pytest.mark.parametrize(("low", "high"), [(5.0, 5.0), (7.0, -7.0)], ids=["empty", "reversed"])
+def test_a_domain_without_inside_is_one_sentence(low: float, high: float) -> None:
+    app = page(low=low, high=high)
+    assert not app.exception
+    (warning,) = app.warning
+    assert "must be above low" in warning.value
+    assert not app.checkbox
+
+
+def test_too_much_noise_is_said_before() -> None:
+    app = page()
+    app.sidebar.select_slider(key="epsilon_total").set_value(0.05).run()
+    (warning,) = settled(app).warning
+    assert "little more than the prior" in warning.value
+
+
+def test_an_unexpected_failure_tells_its_kind_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError(f"{SECRET}")
+
+    app = page()
+    monkeypatch.setattr(own_data.release, "make", fail)
+    app = released(app)
+    assert not app.exception
+    (error,) = app.error
+    assert "ZeroDivisionError" in error.value
+    assert "61.8" not in error.value
+    assert not documents(app)
+
+
+def test_synthetic_series_lie_in_the_domain() -> None:
+    app = released(page(low=-1000.0, high=1000.0))
+    (document,) = documents(app)
+    rows = own_data._synthetic(document).decode().splitlines()
+    assert rows[0] == "data_set,point,value"
+    assert len(rows) == 1 + own_data.SETS * 200
+    values = np.array([float(row.split(",")[2]) for row in rows[1:]])
+    assert -1000.0 <= values.min() < values.max() <= 1000.0
+    assert json.loads(document.to_json())["n"] == 200
