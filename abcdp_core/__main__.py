@@ -127,6 +127,8 @@ def _list(name: str | None) -> int:
     defaults = experiment.Params()
     for key, parameter in experiment.Params.specification(_scenario(defaults)).items():
         print(_described(key, parameter, defaults))
+    for scenario, starts in _starts(experiment).items():
+        print(_folded(f"With scenario={scenario}: {starts}", 2))
     print("\nPresets (--preset name):" if experiment.PRESETS else "\nPresets: none")
     for key, preset in experiment.PRESETS.items():
         print(f"  {key}: {_differences(preset, defaults)}")
@@ -139,6 +141,20 @@ def _list(name: str | None) -> int:
 
 def _scenario(params: Params) -> str | None:
     return getattr(params, "scenario", None)
+
+
+def _starts(experiment: Experiment) -> dict[str, str]:
+    """Scenario -> what it starts from, for those that are not the default."""
+    choice = experiment.Params.specification().get("scenario")
+    usual = _scenario(experiment.Params())
+    return {
+        str(name): " ".join(
+            f"{key}={text_of(value)}"
+            for key, value in experiment.Params.defaults(str(name)).items()
+        )
+        for name in (choice.options if choice else ())
+        if name != usual
+    }
 
 
 def _described(name: str, parameter: Parameter, defaults: Params) -> str:

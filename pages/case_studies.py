@@ -29,6 +29,11 @@ def covid() -> None:
     )
     if controls.has_preset():
         params, seed = controls.ask(COVID)
+        cards.warning(
+            "The paper's settings are **not private**: the published script takes the bandwidth of "
+            "the kernel from the private series, and nobody accounts for that. *My settings* take "
+            "it from simulated data."
+        )
     else:
         controls.own("covid-fit.distance", "covid-fit.runs")
         params, seed = controls.ask(COVID, epsilon_total=controls.budgets(COVID))
@@ -79,6 +84,7 @@ def tuberculosis() -> None:
     for resample, name in ((True, "redrawn"), (False, "kept")):
         chart, text = charts[f"posterior-{name}"], words.accepted(found, resample)
         cards.figure(f"posterior-{name}", chart, found, ("main", "prior"), text)
+    cards.note(words.counts(found))
     cards.privacy_label(found)
     cards.verdicts(TUBERCULOSIS, found)
     city = san_francisco()

@@ -69,6 +69,11 @@ def note(text: str) -> None:
     st.markdown(text)
 
 
+def warning(text: str) -> None:
+    """What must not be overlooked."""
+    st.warning(text, icon="⚠️")
+
+
 # --------------------------------------------------------------------------------------- figures
 
 

@@ -78,6 +78,15 @@ def accepted(result: Result, resample: bool) -> str:
     return f"Mean of the accepted values: {each}.{learnt if none else ''}"
 
 
+def counts(result: Result) -> str:
+    """What was refused or drawn again while the pool was made."""
+    table = result.tables["counts"]
+    each = "; ".join(
+        f"{what} {count:,}" for what, count in zip(table.what, table["count"], strict=True)
+    )
+    return f"While the pool was made, draws and outbreaks refused or drawn again: {each}."
+
+
 def outcomes(result: Result) -> str:
     """How the two outcome distributions compare."""
     shares = result.tables["main"].pivot_table(

@@ -57,6 +57,7 @@ COLUMNS = {
     ),
     "non_private": ("n", "observed_set", "accepted", "mae", "mae_scaled"),
     "prior": ("sample", "parameter", "value"),
+    "counts": ("what", "count"),
 }  # fmt: skip
 
 PAPER = {(100, True): 4.71, (1000, True): 2.20, (100, False): 4.51, (1000, False): 2.10}
@@ -148,6 +149,7 @@ def work(task: experiments.Whole[Params]) -> Tables:
         "errors": pd.DataFrame(errors, columns=list(COLUMNS["errors"])),
         "non_private": pd.DataFrame(plain, columns=list(COLUMNS["non_private"])),
         "prior": pd.DataFrame(_long(np.arange(len(theta)), theta)),
+        "counts": tuberculosis.shipped_counts(params.burden),
     }
 
 

@@ -283,12 +283,20 @@ def shipped_data(n: int, run: int) -> Array:
     return SAN_FRANCISCO if n == 1 else observed_set(run, n, SHIPPED_SEED)[0]
 
 
+def shipped_counts(burden: str = "variance 30") -> pd.DataFrame:
+    """What was refused or drawn again while a pool of ``assets`` was made: ``what, count``."""
+    return pd.read_csv(_folder(burden) / "tuberculosis-distances.counts.csv")
+
+
+def _folder(burden: str) -> Path:
+    return SHIPPED / burden.replace(" ", "-")
+
+
 @functools.cache
 def _shipped(burden: str) -> tuple[Array, dict[tuple[int, int], Array], Array]:
     """Draws ``(T, 4)``, (n, observed set) -> distances ``(T,)``, first outbreaks ``(T, 8)``."""
-    folder = SHIPPED / burden.replace(" ", "-")
     main, theta, outbreaks = (
-        pd.read_csv(folder / f"tuberculosis-distances{table}.csv")
+        pd.read_csv(_folder(burden) / f"tuberculosis-distances{table}.csv")
         for table in ("", ".theta", ".outbreaks")
     )
     rho = {

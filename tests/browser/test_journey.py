@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import zipfile
 from pathlib import Path
@@ -164,6 +165,54 @@ def test_people_answer_and_the_player_obeys(visit: Visit) -> None:
     visit.page.get_by_role("button", name="Play").click()
     expect(visit.page.get_by_role("button", name="Pause")).to_be_visible()
     expect(said).to_have_text("person 100 of 100")
+
+
+def test_a_release_from_a_file_and_its_document(visit: Visit, tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text("income\n" + "\n".join(f"{value % 97}.61803" for value in range(300)))
+    visit.open("your_own_data", epsilon_total="20")
+    visit.page.get_by_label("Lowest possible value").fill("0")
+    visit.page.get_by_label("Highest possible value").fill("100")
+    visit.page.keyboard.press("Enter")
+    visit.page.locator("input[type=file]").set_input_files(file)
+    expect(visit.page.get_by_text("series of 300 values")).to_be_visible()
+    button = visit.page.get_by_role("button", name="Release", exact=True)
+    expect(button).to_be_disabled()
+    visit.page.get_by_text("I want to spend ε_total = 20").click()
+    expect(button).to_be_enabled()
+    button.click()
+    with visit.page.expect_download() as download:
+        visit.page.get_by_role("button", name="Release 1 as JSON").click()
+    document = json.loads(Path(download.value.path()).read_text())
+    assert (document["mode"], document["n"]) == ("release", 300)
+    assert document["cost"]["epsilon"] <= 20
+    expect(button).to_be_disabled()
+    assert "97" not in visit.page.url
+
+
+def test_each_scenario_has_its_knobs_and_the_link_reproduces_it(visit: Visit) -> None:
+    visit.open("posterior", epsilon_abc="0.2", c="20")
+    visit.page.get_by_role("radio", name="covid").click()
+    shows(visit, "c = 5, N = 18")
+    expect(visit.page).to_have_url(re.compile("scenario=covid"))
+    visit.page.get_by_role("radio", name="tuberculosis").click()
+    shows(visit, "c = 10, N = 1,000")
+    visit.page.get_by_role("button", name="Copy full link").click()
+    address = visit.page.get_by_test_id("stPopoverBody").get_by_test_id("stCode").inner_text()
+    title = visit.title
+    visit.page.goto(address.strip())
+    visit.page.wait_for_selector("svg.main-svg", state="attached")
+    visit.settle()
+    assert visit.title == title
+    assert "ε_abc = 150" in title
+    expect(visit.page.get_by_role("alert")).to_have_count(0)
+
+
+def test_a_case_study_is_judged(visit: Visit) -> None:
+    visit.open("case_studies", preset="p21-figure-5")
+    shows(visit, "Error of the posterior mean")
+    expect(visit.page.get_by_text("[P21] Figure 5: holds.")).to_be_visible()
+    expect(visit.page.get_by_role("heading", name="And San Francisco itself?")).to_be_visible()
 
 
 def test_a_preset_brings_its_view_and_another_view_lets_go_of_it(visit: Visit) -> None:

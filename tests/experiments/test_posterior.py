@@ -55,6 +55,27 @@ def test_private_and_non_private_see_the_same_pool_in_the_same_order() -> None:
     assert samples["private"] == samples["non-private"]
 
 
+def test_a_scenario_brings_its_own_values_unless_others_are_asked_for() -> None:
+    covid = posterior.Params.from_text({"scenario": "covid", "c": "7"})
+    assert (covid.n, covid.pool_size, covid.epsilon_abc, covid.c) == (18, 50_000, 0.1, 7)
+    again = posterior.Params.from_text({"epsilon_total": "9"}, covid)
+    assert (again.scenario, again.n, again.c) == ("covid", 18, 7)
+    back = posterior.Params.from_text({"scenario": "uniform-mixture"}, again)
+    assert (back.n, back.pool_size, back.c) == (5000, 10_000, 10)
+    with pytest.raises(ParameterError, match="n = 5000: must be one of 18"):
+        posterior.Params.from_text({"scenario": "covid", "n": "5000"})
+
+
+def test_where_no_truth_is_known_no_error_is_said() -> None:
+    params = posterior.Params.from_text({"scenario": "covid", "pool_size": "2000"})
+    result = runner.run_to_end(posterior, params, seed=1)
+    assert result.tables["errors"].mae.isna().all()
+    assert "no truth is known" in result.summary
+    assert "nan" not in result.summary
+    names = {trace.name for trace in posterior.figures(result)["posterior"].data}
+    assert names == {"private", "non-private", "prior"}
+
+
 def test_nothing_accepted_is_said_and_the_estimate_is_the_prior_mean() -> None:
     result = run(epsilon_abc=0.001, epsilon_total=1000.0, n=5000, c=1)
     errors = result.tables["errors"].set_index("release")
