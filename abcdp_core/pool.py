@@ -223,6 +223,14 @@ def _from_arrays(key: PoolKey, arrays: cache.Arrays) -> Pool:
     return Pool(key, arrays["theta"], statistics)
 
 
+def order(seed: int, run: int, pool_size: int) -> NDArray[np.int64]:
+    """The order in which a run meets the draws of a pool, if each has its own.
+
+    That of run 0 is the pool's own.
+    """
+    return generator(seed, "order", run).permutation(pool_size) if run else np.arange(pool_size)
+
+
 def is_ready(key: PoolKey) -> bool:
     """Whether the pool's comparison can be had without making the pool."""
     if hasattr(simulators.load(key.scenario), "shipped"):

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from abcdp_core import experiments, pool, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.mechanisms import sparse_vector
+from abcdp_core.mechanisms import Ordered, sparse_vector
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import statement
@@ -132,14 +132,14 @@ def work(task: experiments.Whole[Params]) -> Tables:
     params = task.params
     comparison = pool.observed_comparison(pool_key(params, task.seed), covid.N_DEFAULT)
     curves = covid.curves(comparison.theta, covid.days(covid.N_DEFAULT))
-    orders = [_order(task, run) for run in range(params.runs)]
+    orders = [pool.order(task.seed, run, params.pool_size) for run in range(params.runs)]
     main, spreads = [], []
     for epsilon_total in params.epsilon_total:
         setting = params.setting(epsilon_total)
         main.append(_curves(epsilon_total, 0, "observed", covid.CASES[None]))
         for run, order in enumerate(orders):
             rng = generator(task.seed, "noise", run, params.noise_draw)
-            release, trace = sparse_vector.release(_Ordered(comparison.rho[order]), setting, rng)
+            release, trace = sparse_vector.release(Ordered(comparison.rho[order]), setting, rng)
             kept = curves[order[release.indices]]
             if len(kept) == 0:
                 continue
@@ -152,21 +152,6 @@ def work(task: experiments.Whole[Params]) -> Tables:
         "spread": pd.DataFrame(spreads, columns=list(COLUMNS["spread"])),
         "prior": pd.DataFrame([_spread(curves)], columns=list(COLUMNS["prior"])),
     }
-
-
-@dataclass(frozen=True)
-class _Ordered:
-    """Distances ``(T,)`` in the order in which a run meets them."""
-
-    rho: Array
-
-
-def _order(task: experiments.Whole[Params], run: int) -> NDArray[np.int64]:
-    """The order of a run's pool; that of the first is the pool's own."""
-    size = task.params.pool_size
-    if run == 0:
-        return np.arange(size)
-    return generator(task.seed, "order", run).permutation(size)
 
 
 def _curves(epsilon_total: float, run: int, kind: str, values: Array) -> pd.DataFrame:

@@ -34,11 +34,11 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, summaries
+from abcdp_core import experiments, pool, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.experiments import posterior
-from abcdp_core.mechanisms import sparse_vector
+from abcdp_core.mechanisms import Ordered, sparse_vector
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import statement
@@ -129,9 +129,10 @@ def work(task: experiments.Whole[Params]) -> Tables:
     prior_mae, _ = _errors(theta, prior)
     for n in params.n:
         for observed_set in params.observed_set:
-            order = _order(task, observed_set)
+            own = observed_set if params.order == "own" else 0
+            order = pool.order(task.seed, own, params.pool_size)
             theta, rho = tuberculosis.shipped(params.pool_size, n, observed_set, params.burden)
-            distances = _Ordered(rho[order])
+            distances = Ordered(rho[order])
             kept = order[_non_private(distances.rho, params)]
             main.append((n, False, observed_set, 0, "non-private", kept))
             plain.append((n, observed_set, len(kept), *_errors(theta[kept], prior)))
@@ -151,21 +152,6 @@ def work(task: experiments.Whole[Params]) -> Tables:
         "prior": pd.DataFrame(_long(np.arange(len(theta)), theta)),
         "counts": tuberculosis.shipped_counts(params.burden),
     }
-
-
-@dataclass(frozen=True)
-class _Ordered:
-    """Distances ``(T,)`` in the order in which a data set meets them."""
-
-    rho: Array
-
-
-def _order(task: experiments.Whole[Params], observed_set: int) -> NDArray[np.int64]:
-    """The order of the pool's draws; that of the first data set is the pool's own."""
-    size = task.params.pool_size
-    if task.params.order == "same" or observed_set == 0:
-        return np.arange(size)
-    return generator(task.seed, "order", observed_set).permutation(size)
 
 
 def _non_private(rho: Array, params: Params) -> NDArray[np.int64]:

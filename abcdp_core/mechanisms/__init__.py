@@ -28,6 +28,13 @@ class Distances(Protocol):
 
 
 @dataclass(frozen=True)
+class Ordered:
+    """Distances ``(T,)`` alone, in the order in which a run meets them."""
+
+    rho: Array = field(repr=False)
+
+
+@dataclass(frozen=True)
 class Release:
     """What may be published.
 
