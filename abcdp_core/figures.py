@@ -265,7 +265,7 @@ def rows(
         layout["yaxis" + ids["yaxis"][1:]] = {
             "anchor": ids["xaxis"],
             "domain": _span(
-                len(names) - 1 - index, len(names), 0.06 if shared else 0.4 / len(names)
+                len(names) - 1 - index, len(names), 0.06 if shared else 0.5 / len(names)
             ),
             "title": {"text": name if shared else "share"},
         }

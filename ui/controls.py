@@ -88,10 +88,11 @@ def begin(page: PageSetting, known: Iterable[str]) -> None:
     scenario = st.session_state[SCENARIO] = scenario_in_force()
     asked = st.query_params.to_dict()
     unused = page.unused()
-    found = {
-        # What is not used here is meant for another page, so for the scenario of the others.
-        key: knobs.find(key, page.every, knobs.FIRST_SCENARIO if key in unused else scenario)
-        for key in known
+    found = {key: knobs.find(key, page.every, scenario) for key in known}
+    # What is not used here may be meant for another page, so for the scenario of the others.
+    elsewhere = {key: knobs.find(key, page.every) for key in found.keys() & unused}
+    found |= {
+        key: knob for key, knob in elsewhere.items() if not _allows(found[key], asked.get(key))
     }
     reading = link.read(asked, found)
     st.session_state[NOTICES] = reading.notices
@@ -101,6 +102,12 @@ def begin(page: PageSetting, known: Iterable[str]) -> None:
     if reading.query != asked:
         st.query_params.from_dict(reading.query)
         st.rerun()
+
+
+def _allows(knob: knobs.Knob, text: str | None) -> bool:
+    with contextlib.suppress(ParameterError):
+        return text is None or knob.parameter.parse("knob", text) is not None
+    return False
 
 
 def scenario_in_force() -> str:
