@@ -74,6 +74,8 @@ class Comparison:
         n: its number of points.
         distance: knows sensitivity, bound and error.
         synthetic: whether the data are synthetic or published; only then it may touch a disk.
+        statistics: those of the simulated data sets ``(T, D)``, public; ``None`` where the pool is
+            not at hand any more.
     """
 
     theta: Array = field(repr=False)
@@ -82,6 +84,7 @@ class Comparison:
     n: int
     distance: Distance
     synthetic: bool
+    statistics: Array | None = field(default=None, repr=False)
 
     def sensitivity(self, which: str = "sharp") -> float:
         """Most that one data point can change any of the distances."""
@@ -277,8 +280,9 @@ def compare(pool: Pool, data: Array, *, synthetic: bool) -> Comparison:
     """Measure a data set ``(n, p)`` against a pool that holds statistics at its size."""
     distance = pool.key.metric()
     statistic = distance.statistic(data)
-    rho = distance.compare(pool.statistics[len(data)], statistic)
-    return Comparison(pool.theta, rho, statistic, len(data), distance, synthetic)
+    statistics = pool.statistics[len(data)]
+    rho = distance.compare(statistics, statistic)
+    return Comparison(pool.theta, rho, statistic, len(data), distance, synthetic, statistics)
 
 
 @functools.lru_cache(maxsize=32)

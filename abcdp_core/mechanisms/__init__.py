@@ -44,6 +44,8 @@ class Release:
         stopped_at: number of draws looked at; the run's length.
         event: what was done, for the accountant.
         estimate: a released value ``(d,)`` where the release is one, else ``None``.
+        samples: parameters ``(k, d)`` that stand for the accepted draws where post-processing moved
+            them, else ``None``.
     """
 
     indices: NDArray[np.int64] = field(repr=False)
@@ -51,6 +53,7 @@ class Release:
     stopped_at: int
     event: Event
     estimate: Array | None = None
+    samples: Array | None = field(default=None, repr=False)
 
 
 def names() -> list[str]:

@@ -5,14 +5,28 @@ the same ones. Calibration solves for the noise, rounds up and recomputes the co
 """
 
 from abcdp_core.privacy.accounting import Cost, cost, statement
-from abcdp_core.privacy.events import Event, Gaussian, Laplace, NonPrivate, SparseVector
+from abcdp_core.privacy.events import (
+    Event,
+    Gaussian,
+    GaussianRejection,
+    GaussianSeries,
+    GaussianSparseVector,
+    Laplace,
+    NonPrivate,
+    NormNoise,
+    SparseVector,
+)
 
 __all__ = [
     "Cost",
     "Event",
     "Gaussian",
+    "GaussianRejection",
+    "GaussianSeries",
+    "GaussianSparseVector",
     "Laplace",
     "NonPrivate",
+    "NormNoise",
     "SparseVector",
     "cost",
     "statement",

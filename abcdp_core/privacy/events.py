@@ -44,15 +44,94 @@ class Laplace:
 
 @dataclass(frozen=True)
 class Gaussian:
-    """One number with Gaussian noise (MATH A12).
+    """One number, or several at once, with Gaussian noise (MATH A12, E1).
 
     Attributes:
-        sensitivity: most that one person can change the number.
-        scale: standard deviation of the noise.
+        sensitivity: most that one person can change it; of several numbers in the L2 norm.
+        scale: standard deviation of the noise on each number.
     """
 
     sensitivity: float
     scale: float
 
 
-Event = NonPrivate | SparseVector | Laplace | Gaussian
+@dataclass(frozen=True)
+class GaussianSeries:
+    """Numbers with Gaussian noise, one after the other (MATH W2, W3).
+
+    Attributes:
+        sensitivity: most that one person can change each number.
+        scale: standard deviation of the noise.
+        steps: how many numbers.
+    """
+
+    sensitivity: float
+    scale: float
+    steps: int
+
+
+@dataclass(frozen=True)
+class GaussianRejection:
+    """Decisions about clipped distances with Gaussian noise, all of them released (MATH R1, R2).
+
+    Attributes:
+        sensitivity: most that one person can change a distance.
+        bound: distances are clipped to ``[0, bound]``.
+        epsilon_abc: similarity threshold.
+        scale: standard deviation of the noise.
+        steps: how many decisions.
+    """
+
+    sensitivity: float
+    bound: float
+    epsilon_abc: float
+    scale: float
+    steps: int
+
+
+@dataclass(frozen=True)
+class GaussianSparseVector:
+    """One run of the sparse vector technique with Gaussian noise (MATH S6).
+
+    Attributes:
+        sensitivity: Δ of every query.
+        threshold_scale: standard deviation of the threshold's noise.
+        query_scale: standard deviation of each query's noise.
+        c: acceptances after which the run stops, at least 1.
+        resample: whether the threshold's noise is redrawn after each acceptance.
+        steps: queries that a run may ask, whether it does or not.
+    """
+
+    sensitivity: float
+    threshold_scale: float
+    query_scale: float
+    c: int
+    resample: bool
+    steps: int
+
+
+@dataclass(frozen=True)
+class NormNoise:
+    """A vector with noise of density ∝ exp(−‖z‖₂ / scale) (MATH E1).
+
+    Attributes:
+        sensitivity: most, in the L2 norm, that one person can change the vector.
+        scale: of the noise.
+        dimension: of the vector.
+    """
+
+    sensitivity: float
+    scale: float
+    dimension: int
+
+
+Event = (
+    NonPrivate
+    | SparseVector
+    | Laplace
+    | Gaussian
+    | GaussianSeries
+    | GaussianRejection
+    | GaussianSparseVector
+    | NormNoise
+)
