@@ -258,11 +258,15 @@ def observed_data(key: PoolKey, n: int) -> Array:
     return _data(key, n, "observed", (key.run,), np.asarray(source.TRUTH))
 
 
+def predictive_theta(key: PoolKey, index: int) -> Array:
+    """The ``index``-th prior draw ``(d,)`` beyond the pool."""
+    rng = generator(key.seed, "predictive-prior", key.run, index)
+    return simulators.load(key.scenario).prior(rng, 1)[0]
+
+
 def predictive_data(key: PoolKey, n: int, index: int) -> Array:
     """Public data ``(n, p)`` simulated from the ``index``-th prior draw beyond the pool."""
-    rng = generator(key.seed, "predictive-prior", key.run, index)
-    theta = simulators.load(key.scenario).prior(rng, 1)[0]
-    return _data(key, n, "predictive", (key.run, index), theta)
+    return _data(key, n, "predictive", (key.run, index), predictive_theta(key, index))
 
 
 def _data(key: PoolKey, n: int, role: str, address: tuple[int, ...], theta: Array) -> Array:

@@ -37,8 +37,8 @@ CORE_ARROWS: dict[str, set[str]] = {
     # studies, and what runs, keeps and judges them
     "results": {"parameters", "privacy"},
     "experiments": {
-        *("figures", "mechanisms", "online", "parameters", "pool", "privacy", "registry"),
-        *("results", "simulators", "streams", "summaries", "theory"),
+        *("distances", "figures", "mechanisms", "online", "parameters", "pool", "privacy"),
+        *("registry", "results", "simulators", "streams", "summaries", "theory"),
     },
     "runner": {"cache", "experiments", "parameters", "registry", "results"},
     "export": {"experiments", "parameters", "privacy", "results"},

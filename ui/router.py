@@ -133,6 +133,15 @@ TABLE = (
         ),
     ),
     Page(
+        "distances",
+        "Distances",
+        "Forms of the distance: error, time, bandwidth, and what one point can change.",
+        PageSetting(
+            "distance-forms",
+            own=("distance-forms.bandwidth", "distance-forms.pairs", "figures.format"),
+        ),
+    ),
+    Page(
         "your_own_data",
         "Your own data",
         "One private release from a series of your own.",

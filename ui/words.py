@@ -87,6 +87,29 @@ def counts(result: Result) -> str:
     return f"While the pool was made, draws and outbreaks refused or drawn again: {each}."
 
 
+def sensitivities(result: Result) -> str:
+    """Sensitivity of each form at the size in force."""
+    n = int(getattr(result.params, "n"))  # noqa: B009 - only some have it
+    table = result.tables["sensitivity"]
+    here = table[table.n == n]
+    pairs = zip(here.form, here.sensitivity, strict=True)
+    each = "; ".join(f"{form} {value:.3g}" for form, value in pairs)
+    return f"At N = {n:,} one point changes the distance by at most: {each}."
+
+
+def bandwidths(result: Result) -> str:
+    """Where draws are told apart best, and where the median heuristic is."""
+    table = result.tables["bandwidth"]
+    by_error = table.iloc[int(table.error.to_numpy().argmin())]
+    by_spread = table.iloc[int(table.spread.to_numpy().argmax())]
+    median = table[table.chosen].iloc[0]
+    return (
+        f"Widest spread at bandwidth {by_spread.bandwidth:.2g}; smallest error at "
+        f"{by_error.bandwidth:.2g} ({by_error.error:.3g}). The median heuristic gives "
+        f"{median.bandwidth:.2g}, with error {median.error:.3g}."
+    )
+
+
 def outcomes(result: Result) -> str:
     """How the two outcome distributions compare."""
     shares = result.tables["main"].pivot_table(

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+
+from abcdp_core import runner
+from abcdp_core.distances import linear_time
+from abcdp_core.experiments import distance_forms as study
+from abcdp_core.results import Result
+from abcdp_core.simulators import uniform_mixture
+
+SMALL = study.Params(n=100, pairs=12)
+
+
+@functools.cache
+def result_of(params: study.Params = SMALL) -> Result:
+    return runner.run_to_end(study, params, seed=1)
+
+
+def test_the_exact_form_is_the_definition() -> None:
+    main = result_of().tables["main"]
+    exact = main[main.form == "exact"]
+    assert exact.error.max() < 1e-7
+    assert exact.numbers.unique().tolist() == [47]
+    assert (main[main.form == "definition"].error == 0).all()
+
+
+def test_features_get_better_with_their_number() -> None:
+    main = result_of(study.Params(n=100, pairs=60)).tables["main"]
+    for kind in ("paired", "shifted"):
+        few, many = (
+            main[main.form == f"{kind} features, {count}"].error.mean()
+            for count in (study.FEATURES[0], study.FEATURES[-1])
+        )
+        # Their error falls as the root of their number.
+        ratio = np.sqrt(study.FEATURES[-1] / study.FEATURES[0])
+        assert 0.5 * ratio < few / many < 2.0 * ratio
+
+
+def test_values_are_those_of_the_forms() -> None:
+    main = result_of().tables["main"]
+    pairs = study._pairs(SMALL, 1)
+    (squared, _) = linear_time.linear_time_squared_mmd(*pairs[3], SMALL.bandwidth)
+    found = main[(main.form == "linear-time") & (main.pair == 3)].value.iloc[0]
+    assert found == pytest.approx(np.sqrt(max(squared, 0.0)))
+    assert (np.abs(main.value - main.definition) == main.error).all()
+
+
+def test_sensitivities_fall_as_one_over_n_and_in_their_order() -> None:
+    table = (
+        result_of()
+        .tables["sensitivity"]
+        .pivot_table(index="n", columns="form", values="sensitivity")
+    )
+    for form in table:
+        scaled = table[form] * table.index
+        assert scaled.to_numpy() == pytest.approx(scaled.iloc[0], rel=1e-3)
+    row = table.loc[1000]
+    assert row["exact, as published"] / row["exact, sharp"] == pytest.approx(np.sqrt(2), rel=1e-6)
+    assert row["exact, sharp"] < row["exact, as published"] < row["shifted features"]
+
+
+def test_the_median_heuristic_is_among_the_bandwidths_and_public() -> None:
+    table = result_of().tables["bandwidth"]
+    assert table.chosen.sum() == 1
+    expected = 5.0 * (1.0 - np.sqrt(0.5))
+    assert table.bandwidth[table.chosen].iloc[0] == pytest.approx(expected, abs=0.3)
+    assert set(study.BANDWIDTHS) <= set(table.bandwidth)
+
+
+def test_bad_bandwidths_are_seen() -> None:
+    table = result_of(study.Params(n=1000)).tables["bandwidth"].set_index("bandwidth")
+    assert table.spread[0.6] > 1.5 * table.spread[0.05]
+    assert table.spread[0.6] > 1.5 * table.spread[5.0]
+    prior = np.abs(uniform_mixture.prior(np.random.default_rng(1), 2000) - 0.2).mean()
+    assert table.error[0.6] < 0.5 * prior
