@@ -21,6 +21,22 @@ def weighted_mean(values: Array, weights: Array) -> Array:
     return mean
 
 
+def weighted_quantile(values: Array, weights: Array, probabilities: ArrayLike) -> Array:
+    """Quantiles ``(q, d)`` of values ``(k, d)`` under weights ``(k,)`` that sum to 1.
+
+    Each value stands at the middle of its weight, with straight lines between; values without
+    weight count for nothing. For equal weights that is Hazen's definition.
+    """
+    kept = weights > 0
+    values, weights = values[kept], weights[kept]
+    wanted = np.asarray(probabilities, float)
+    quantiles = np.empty((len(wanted), values.shape[1]))
+    for column, order in enumerate(np.argsort(values, axis=0, kind="stable").T):
+        middles = np.cumsum(weights[order]) - 0.5 * weights[order]
+        quantiles[:, column] = np.interp(wanted, middles, values[order, column])
+    return quantiles
+
+
 def effective_sample_size(weights: Array) -> float:
     """(Σw)² / Σw² of weights ``(k,)``; 0 for none."""
     if len(weights) == 0:

@@ -31,7 +31,7 @@ CORE_ARROWS: dict[str, set[str]] = {
     "simulators": {"distances", "parameters", "registry", "streams"},
     "pool": {"cache", "distances", "parameters", "simulators", "streams", "threads"},
     "privacy": set(),
-    "mechanisms": {"privacy", "registry"},
+    "mechanisms": {"distances", "privacy", "registry", "summaries"},
     "theory": set(),
     "online": {"parameters", "privacy", "registry", "streams", "summaries", "threads"},
     # studies, and what runs, keeps and judges them

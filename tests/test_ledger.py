@@ -670,6 +670,8 @@ def test_every_claim_names_parameters_that_its_experiment_takes(claim: ledger.Cl
 
 def test_all_places_are_covered() -> None:
     assert {claim.place for claim in CLAIMS if claim.source == "[P21]"} == PLACES
+    older = {claim.place for claim in CLAIMS if claim.source == "[P22]"}
+    assert older >= {"Figure 2", "Figure 3", "Figure 4"}
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)

@@ -77,3 +77,32 @@ def test_fewer_than_two_runs_have_no_interval(runs: int) -> None:
 def test_runs_that_agree_have_an_interval_of_no_width() -> None:
     low, high = summaries.mean_interval(np.full((5, 1), 0.3), np.random.default_rng(1))
     assert (low[0], high[0]) == pytest.approx((0.3, 0.3), abs=1e-15)
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 100])
+def test_weighted_quantiles_of_equal_weights_are_hazens(size: int) -> None:
+    values = np.random.default_rng(size).normal(size=(size, 3))
+    wanted = [0.0, 0.05, 0.5, 0.8, 1.0]
+    found = summaries.weighted_quantile(values, np.full(size, 1.0 / size), wanted)
+    assert found.shape == (5, 3)
+    assert found == pytest.approx(np.quantile(values, wanted, axis=0, method="hazen"), abs=1e-12)
+
+
+def test_a_weight_counts_as_often_as_its_value_would() -> None:
+    # Far inside a block of equal values it makes no difference how the block came about.
+    values, times = np.array([[5.0], [1.0], [3.0]]), np.array([300, 100, 200])
+    many = np.repeat(values, times, axis=0)
+    wanted = [1 / 12, 1 / 3, 3 / 4]
+    found = summaries.weighted_quantile(values, times / 600, wanted)
+    assert found[:, 0] == pytest.approx([1.0, 3.0, 5.0], abs=1e-12)
+    assert np.quantile(many, wanted).tolist() == [1.0, 3.0, 5.0]
+
+
+def test_values_without_weight_move_no_quantile() -> None:
+    values = np.array([[1.0], [50.0], [2.0], [4.0]])
+    weights = np.array([0.25, 0.0, 0.25, 0.5])
+    wanted = np.linspace(0.0, 1.0, 9)
+    found = summaries.weighted_quantile(values, weights, wanted)
+    kept = weights > 0
+    assert np.array_equal(found, summaries.weighted_quantile(values[kept], weights[kept], wanted))
+    assert found.max() == 4.0

@@ -78,7 +78,12 @@ def warning(text: str) -> None:
 
 
 def figure(
-    name: str, chart: go.Figure, result: Result, tables: Sequence[str] = ("main",), text: str = ""
+    name: str,
+    chart: go.Figure,
+    result: Result,
+    tables: Sequence[str] = ("main",),
+    text: str = "",
+    clicked: charts.Clicked | None = None,
 ) -> None:
     """A figure with its summary, its numbers and its file.
 
@@ -88,10 +93,11 @@ def figure(
         result: where it comes from.
         tables: names of the tables it was drawn from.
         text: the summary; the result's if empty.
+        clicked: called when a person clicks a point.
     """
     key = f"{result.experiment}-{name}"
     summary = text or result.summary
-    charts.show(key, chart, summary)
+    charts.show(key, chart, summary, clicked)
     st.markdown(summary)
     numbers(key, result, tables)
 

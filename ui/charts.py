@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import textwrap
+from collections.abc import Callable
 from typing import Any
 
 import plotly.graph_objects as go
@@ -20,23 +22,38 @@ TEXT = {"light": "#16181C", "dark": "#E8EAED"}
 """Colour of all text, as in the theme; plotly's own greys are too pale for a projector."""
 
 
-def show(key: str, chart: go.Figure, summary: str) -> None:
+Clicked = Callable[[str, float], None]
+"""What is told of a point that a person clicked: name of its series, and where it is."""
+
+
+def show(key: str, chart: go.Figure, summary: str, clicked: Clicked | None = None) -> None:
     """A chart that keeps its place and zoom while its data change.
 
     Args:
         key: names the chart on the page, and its file.
         chart: the figure.
         summary: what it shows, for those who cannot see it.
+        clicked: called when a person clicks a point.
     """
+    names = [str(trace.name) for trace in chart.data]
     saved = {"format": str(controls.current("figures.format")), "filename": key, "scale": 2}
     st.plotly_chart(
         readable(chart, TEXT.get(str(st.context.theme.type))),
         theme="streamlit",
         width="stretch",
         key=f"chart-{key}",
+        on_select=functools.partial(_tell, f"chart-{key}", names, clicked) if clicked else "ignore",
+        selection_mode="points",
         alt=summary,
         config={"displaylogo": False, "toImageButtonOptions": saved, "responsive": True},
     )
+
+
+def _tell(key: str, names: list[str], clicked: Clicked) -> None:
+    """Pass the clicked point on."""
+    points = st.session_state[key].get("selection", {}).get("points", [])
+    if points:
+        clicked(names[points[0]["curve_number"]], float(points[0]["x"]))
 
 
 def readable(chart: go.Figure, color: str | None) -> go.Figure:

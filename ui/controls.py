@@ -278,10 +278,14 @@ def widget(
 
 def _choice(knob: knobs.Knob, shared: dict[str, Any]) -> None:
     options = list(knob.parameter.options)
-    if shared["key"] == "preset":
+    if shared["key"] == "preset" or len(options) > MOST_SIDE_BY_SIDE:
         st.selectbox(options=options, index=options.index(knob.default), **shared)
     else:
         st.segmented_control(options=options, default=knob.default, required=True, **shared)
+
+
+MOST_SIDE_BY_SIDE = 4
+"""Choices that fit beside each other on a telephone, in two lines."""
 
 
 def own(*keys: str) -> None:
@@ -362,6 +366,28 @@ def sizes() -> tuple[int, ...]:
     """Sizes of the data at which the error's bound is shown: the study's own and the sidebar's."""
     own = experiments.load("error-bound").Params().n  # type: ignore[attr-defined]
     return tuple(sorted({*own, int(current("n"))}))
+
+
+CHOSEN = "_chosen_by_click"
+
+
+def choose_release(mechanism: str, epsilon_total: float) -> None:
+    """A clicked point of the comparison becomes the release that is shown."""
+    if mechanism in knobs.find("mechanism-posterior.mechanism").parameter.options:
+        st.session_state["mechanism-posterior.mechanism"] = mechanism
+        st.session_state["epsilon_total"] = epsilon_total
+        st.session_state[CHOSEN] = True
+
+
+def follow_click() -> None:
+    """Run the whole page again if a click in one of its parts changed a knob."""
+    if st.session_state.pop(CHOSEN, False):
+        st.rerun()
+
+
+def mechanisms() -> tuple[str, ...]:
+    """All mechanisms that can be compared."""
+    return tuple(map(str, knobs.find("mechanism-posterior.mechanism").parameter.options))
 
 
 def error_metric() -> str:

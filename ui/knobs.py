@@ -78,6 +78,15 @@ SCREEN = {
         ),
         "live",
     ),
+    "mechanisms.view": Knob(
+        Parameter(
+            kind="choice",
+            label="Show",
+            help="The error of every mechanism, or how often private intervals hold the truth.",
+            options=("error", "coverage"),
+        ),
+        "error",
+    ),
     "case-studies.view": Knob(
         Parameter(
             kind="choice",

@@ -133,6 +133,25 @@ TABLE = (
         ),
     ),
     Page(
+        "mechanisms",
+        "Mechanisms",
+        "What each mechanism makes of the same privacy budget.",
+        PageSetting(
+            "compare-mechanisms",
+            ("mechanism-posterior", "coverage"),
+            own=(
+                "mechanisms.view",
+                "mse-curves.metric",
+                "compare-mechanisms.runs",
+                "mechanism-posterior.mechanism",
+                "coverage.runs",
+                "figures.format",
+            ),
+            view="mechanisms.view",
+            views={"error": "compare-mechanisms", "coverage": "coverage"},
+        ),
+    ),
+    Page(
         "distances",
         "Distances",
         "Forms of the distance: error, time, bandwidth, and what one point can change.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from abcdp_core.experiments import (
+    compare_mechanisms,
     covid_fit,
     estimation_accuracy,
     mse_curves,
@@ -108,6 +109,11 @@ def bandwidths(result: Result) -> str:
         f"{by_error.bandwidth:.2g} ({by_error.error:.3g}). The median heuristic gives "
         f"{median.bandwidth:.2g}, with error {median.error:.3g}."
     )
+
+
+def compared(result: Result, metric: str) -> str:
+    """Errors of all mechanisms near ε_total = 1."""
+    return compare_mechanisms.summary(result.tables["main"], metric)
 
 
 def outcomes(result: Result) -> str:

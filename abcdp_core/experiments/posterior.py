@@ -285,8 +285,24 @@ def figures(result: Result) -> dict[str, go.Figure]:
 
 
 def _histograms(params: Params, result: Result) -> go.Figure:
-    source = simulators.load(params.scenario)
-    groups = dict(list(result.tables["main"].groupby(["release", "parameter"])))
+    return histograms(
+        params.scenario,
+        result.tables["main"],
+        f"Posterior, share of samples: c = {params.c}, N = {params.n:,}, "
+        f"ε_total = {params.epsilon_total:g}, ε_abc = {params.epsilon_abc:g}",
+    )
+
+
+def histograms(scenario: str, main: pd.DataFrame, title: str) -> go.Figure:
+    """Weighted histograms of every parameter, one row each, with the truth.
+
+    Args:
+        scenario: whose parameters.
+        main: with columns ``release, parameter, value, weight``.
+        title: of the figure.
+    """
+    source = simulators.load(scenario)
+    groups = dict(list(main.groupby(["release", "parameter"])))
     traces = []
     for row, name in enumerate(source.AXES):
         edges = np.linspace(*source.AXES[name], BINS + 1)
@@ -299,8 +315,7 @@ def _histograms(params: Params, result: Result) -> go.Figure:
             traces.append(truth_line(float(source.TRUTH[row]), row))
     figure = fig.stack(
         list(source.AXES),
-        f"Posterior, share of samples: c = {params.c}, N = {params.n:,}, "
-        f"ε_total = {params.epsilon_total:g}, ε_abc = {params.epsilon_abc:g}",
+        title,
         "value of the parameter",
         list(source.AXES.values()),
     )

@@ -6,8 +6,17 @@ import math
 from dataclasses import dataclass
 from functools import singledispatch
 
-from abcdp_core.privacy import local, sparse_vector
-from abcdp_core.privacy.events import Event, Gaussian, Laplace, NonPrivate, SparseVector
+from abcdp_core.privacy import embedding, gaussian_series, local, rejection, sparse_vector
+from abcdp_core.privacy.events import (
+    Event,
+    Gaussian,
+    GaussianRejection,
+    GaussianSeries,
+    Laplace,
+    NonPrivate,
+    NormNoise,
+    SparseVector,
+)
 
 
 @dataclass(frozen=True)
@@ -51,6 +60,21 @@ def _(event: Laplace, delta: float = 0.0) -> Cost:  # noqa: ARG001 - pure, so de
 @cost.register
 def _(event: Gaussian, delta: float = 0.0) -> Cost:
     return Cost(local.gaussian_epsilon(event, delta), delta)
+
+
+@cost.register
+def _(event: GaussianSeries, delta: float = 0.0) -> Cost:
+    return Cost(gaussian_series.epsilon(event, delta), delta)
+
+
+@cost.register
+def _(event: GaussianRejection, delta: float = 0.0) -> Cost:  # noqa: ARG001 - pure, so delta is 0
+    return Cost(rejection.pure_epsilon(event))
+
+
+@cost.register
+def _(event: NormNoise, delta: float = 0.0) -> Cost:  # noqa: ARG001 - pure, so delta is 0
+    return Cost(embedding.norm_noise_epsilon(event))
 
 
 def statement(event: Event, protected: str, delta: float = 0.0) -> str:

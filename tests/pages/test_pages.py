@@ -23,6 +23,8 @@ SMALL = {
     "flip-probability.draws": "20",
     "adaptive-truncation.particles": "100",
     "estimation-accuracy.runs": "1",
+    "compare-mechanisms.runs": "1",
+    "distance-forms.pairs": "6",
 }
 
 
@@ -147,6 +149,13 @@ def test_every_view_of_the_posterior_with_every_scenario(view, scenario):
         assert not app.warning
         assert pictures(app)
         assert "Privacy label" in texts(app)
+
+
+def test_coverage_is_a_view_of_its_own():
+    app = opened("mechanisms", **{"mechanisms.view": "coverage", "coverage.runs": "2"})
+    assert not app.exception
+    assert len(pictures(app)) >= 1
+    assert "Privacy label" in texts(app)
 
 
 @pytest.mark.parametrize("view", knobs.find("case-studies.view").parameter.options)

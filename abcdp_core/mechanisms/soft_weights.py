@@ -1,0 +1,105 @@
+r"""Soft ABCDP: a weight for every draw, from its distance with Gaussian noise (MATH W1-W3).
+
+[P22] Theorems 3.2 and 3.3. Each draw's distance, in units of the threshold, becomes
+
+$$\tilde D_t = \rho_t / \epsilon_{abc} + N(0, \sigma^2) \tag{W1}$$
+
+and its weight is proportional to $\exp(-\max(\tilde D_t, 0))$: as in the published code, negative
+values count as 0. Weights are normalised over all T draws of the pool. One data point moves
+$\rho_t / \epsilon_{abc}$ by at most $\Delta / \epsilon_{abc}$, for every draw: a series of T
+Gaussian releases, of which the weights are post-processing.
+
+Without noise it is K2-ABC, with weights proportional to $\exp(-\rho_t^q / \epsilon_{abc})$, q > 0.
+
+Weights are computed in logarithms from the largest one on, so that they never vanish all together.
+Noise is drawn at scale 1 and then scaled, so that a change of budget or threshold moves the same
+noise.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core.mechanisms import Distances, Release
+from abcdp_core.privacy import Event, GaussianSeries, NonPrivate
+from abcdp_core.privacy.gaussian_series import calibrate
+
+Array = NDArray[np.float64]
+
+MECHANISM = "soft-weights"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is asked of a run; public.
+
+    Attributes:
+        epsilon_total: privacy budget; ``inf`` for no noise.
+        delta: δ, between 0 and 1; of no effect without noise.
+        epsilon_abc: similarity threshold, in the unit of the distance (to the power q).
+        sensitivity: Δ of a distance.
+        accountant: ``exact``, ``rdp`` or ``rdp-classic``; the latter need more noise.
+        power: q of the distance without noise; 1 with it, as Δ is about the distance itself.
+    """
+
+    epsilon_total: float
+    delta: float
+    epsilon_abc: float
+    sensitivity: float
+    accountant: str = "exact"
+    power: float = 1.0
+
+    def event(self, steps: int) -> Event:
+        """The event of a run over ``steps`` draws, which holds its noise scale.
+
+        Raises:
+            ValueError: a setting is out of range.
+        """
+        for name, value in {"epsilon_abc": self.epsilon_abc, "power": self.power}.items():
+            if not 0.0 < value < math.inf:
+                raise ValueError(f"{name} = {value}: must be positive and finite.")
+        if math.isinf(self.epsilon_total):
+            return NonPrivate()
+        if self.power != 1.0:
+            raise ValueError(f"power = {self.power}: must be 1 where there is noise.")
+        scaled = math.nextafter(self.sensitivity / self.epsilon_abc, math.inf)
+        return calibrate(self.epsilon_total, self.delta, steps, scaled, self.accountant)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What happened inside, for teaching; never published. One entry per draw (T,).
+
+    Attributes:
+        noisy_distance: D̃_t, before negative values count as 0.
+        non_private: weights without noise.
+    """
+
+    noisy_distance: Array = field(repr=False)
+    non_private: Array = field(repr=False)
+
+
+def weights_of(distances: Array) -> Array:
+    """Weights ``(T,)`` that sum to 1, proportional to exp(−max(D, 0)) for each distance D."""
+    projected = np.maximum(distances, 0.0)
+    relative = np.exp(projected.min() - projected)
+    weights: Array = relative / relative.sum()
+    return weights
+
+
+def release(
+    comparison: Distances, setting: Setting, rng: np.random.Generator
+) -> tuple[Release, Trace]:
+    """Run the mechanism once over all distances ``(T,)`` of a comparison, T at least 1."""
+    rho = comparison.rho
+    event = setting.event(len(rho))
+    scaled = rho**setting.power / setting.epsilon_abc
+    noisy = scaled
+    if isinstance(event, GaussianSeries):
+        noisy = scaled + event.scale * rng.standard_normal(len(rho))
+    published = Release(np.arange(len(rho)), weights_of(noisy), len(rho), event)
+    return published, Trace(noisy, weights_of(scaled))

@@ -1,0 +1,90 @@
+"""Mechanisms: what each makes of the same privacy budget."""
+
+from ui import cards, controls, export, router, watch, words
+
+router.guard()
+
+COMPARED, POSTERIOR, COVERAGE = "compare-mechanisms", "mechanism-posterior", "coverage"
+
+
+def main() -> None:
+    cards.title(
+        "Mechanisms",
+        "Six ways to answer from the same data with the same privacy budget. The published ones "
+        "pay for every accepted draw, or for every draw they look at; an embedding pays once, for "
+        "one noisy vector, and everything else follows from that without further cost.",
+    )
+    shown = {"error": error, "coverage": coverage}
+    with cards.row():
+        view = controls.view()
+        controls.widget("preset")
+    cards.preset_note()
+    shown[view]()
+
+
+def error() -> None:
+    if controls.has_preset():
+        controls.own("mse-curves.metric")
+        params, seed = controls.ask(COMPARED)
+    else:
+        controls.own("mse-curves.metric", "compare-mechanisms.runs")
+        asked = {
+            "mechanism": controls.mechanisms(),
+            "epsilon_total": controls.budgets(COMPARED),
+        }
+        params, seed = controls.ask(COMPARED, **asked)
+    job = watch.growing(COMPARED, params, seed, draw_error)
+    release = one_release()
+    cards.theory(COMPARED, POSTERIOR)
+    export.block("mechanisms", job, release)
+
+
+def draw_error(found: cards.Found) -> None:
+    controls.follow_click()
+    metric = controls.error_metric()
+    chart, text = watch.figures(found)[metric], words.compared(found, metric)
+    cards.figure(metric, chart, found, ("main", "grid"), text, controls.choose_release)
+    cards.note(
+        "Each mechanism is at its own best ε_abc, chosen on simulated data sets and never on those "
+        "it is scored on. Click a point to see its posterior below. Soft weights promise "
+        "(ε, δ)-differential privacy, which is less than the pure kind of the others."
+    )
+    cards.privacy_label(found)
+
+
+def one_release() -> cards.Found:
+    cards.heading(
+        "One release",
+        "The posterior that a single release stands for, at the sidebar's ε_total, beside prior "
+        "and truth.",
+    )
+    controls.own("mechanism-posterior.mechanism")
+    found = watch.result(POSTERIOR, *controls.ask(POSTERIOR))
+    cards.figure("posterior", watch.figures(found)["posterior"], found, ("errors", "main"))
+    return found
+
+
+def coverage() -> None:
+    cards.note(
+        "A private posterior can be believed if its 90 % intervals hold the truth nine times in "
+        "ten. The *noise-aware* one does, because it knows the noise that was added, and its "
+        "intervals are narrow. Without that knowledge they are far too sure at a small budget. "
+        "The sparse vector's cover because they are nearly the prior's."
+    )
+    if controls.has_preset():
+        params, seed = controls.ask(COVERAGE)
+    else:
+        controls.own("coverage.runs")
+        params, seed = controls.ask(COVERAGE, epsilon_total=controls.budgets(COVERAGE))
+    job = watch.growing(COVERAGE, params, seed, draw_coverage)
+    cards.theory(COVERAGE)
+    export.block("coverage", job)
+
+
+def draw_coverage(found: cards.Found) -> None:
+    for name, chart in watch.figures(found).items():
+        cards.figure(name, chart, found, ("summary", "main"))
+    cards.privacy_label(found)
+
+
+main()

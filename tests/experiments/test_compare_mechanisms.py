@@ -1,0 +1,151 @@
+"""The comparison of mechanisms: equal privacy, equal data, public choices."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from abcdp_core import pool, runner
+from abcdp_core.experiments import compare_mechanisms as study
+from abcdp_core.experiments import mechanism_posterior
+from abcdp_core.mechanisms import Release
+from abcdp_core.privacy import NonPrivate, cost
+from abcdp_core.results import Result
+from abcdp_core.simulators import uniform_mixture
+from abcdp_core.streams import generator
+
+SMALL = study.Params(
+    mechanism=tuple(study.MECHANISMS), epsilon_total=(1.0, 10.0), n=300, pool_size=1000, runs=4
+)
+
+EVERY = pytest.mark.parametrize("name", study.MECHANISMS)
+
+
+@functools.cache
+def result_of(params: study.Params = SMALL, seed: int = 1) -> Result:
+    return runner.run_to_end(study, params, seed)
+
+
+def task_of(name: str, **changes: object) -> study.Task:
+    task = next(task for task in study.tasks(SMALL, 1) if task.mechanism == name)
+    return dataclasses.replace(task, **changes)  # type: ignore[arg-type]
+
+
+def released(task: study.Task, epsilon_abc: float = 0.1, run: int = 0) -> Release:
+    data = study.data_set(study.pool_key(task, task.seed), task.n, run)
+    rng = generator(task.seed, "noise", run, task.noise_draw)
+    return study.MECHANISMS[task.mechanism].release(data, task.asked(epsilon_abc), rng)
+
+
+@EVERY
+@pytest.mark.parametrize("sensitivity", ["sharp", "published"])
+@pytest.mark.parametrize("budget", [0.1, 3.0])
+def test_every_release_costs_the_budget_that_all_are_given(
+    name: str, budget: float, sensitivity: str
+) -> None:
+    task = task_of(name, epsilon_total=budget, sensitivity=sensitivity)
+    event = released(task).event
+    assert not isinstance(event, NonPrivate)
+    delta = task.delta if study.MECHANISMS[name].approximate else 0.0
+    spent = cost(event, delta)
+    assert spent.delta == delta
+    assert 0.99 * budget < spent.epsilon <= budget * (1 + 1e-12)
+
+
+@EVERY
+def test_the_published_sensitivity_is_for_published_mechanisms_only(name: str) -> None:
+    sharp, published = (
+        released(task_of(name, sensitivity=which)).event for which in ("sharp", "published")
+    )
+    if "embedding" in name:
+        assert sharp == published
+    else:
+        ratio = published.sensitivity / sharp.sensitivity  # type: ignore[union-attr]
+        assert ratio == pytest.approx(np.sqrt(2.0), rel=1e-6)
+
+
+def test_thresholds_are_chosen_without_the_data_that_are_scored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def choices() -> list[float]:
+        study._grid.cache_clear()
+        return [study.best_threshold(task_of(name)) for name in study.MECHANISMS]
+
+    before = choices()
+    monkeypatch.setattr(pool, "observed_data", lambda *_: 1 / 0)
+    assert choices() == before
+
+
+def test_the_best_threshold_has_the_lowest_error_of_the_grid_and_is_the_one_scored() -> None:
+    tables = result_of().tables
+    for (name, budget), part in tables["grid"].groupby(["mechanism", "epsilon_total"]):
+        best = part.epsilon_abc[part.mse.idxmin()]
+        main = tables["main"]
+        scored = main[(main.mechanism == name) & (main.epsilon_total == budget)]
+        assert scored.epsilon_abc.unique().tolist() == [best]
+    assert tables["common"].epsilon_abc.unique().tolist() == [SMALL.epsilon_abc]
+
+
+def test_more_runs_leave_the_first_ones_as_they_were() -> None:
+    more = result_of(dataclasses.replace(SMALL, runs=6)).tables["main"]
+    first = more[more.run < 4].reset_index(drop=True)
+    pd.testing.assert_frame_equal(first, result_of().tables["main"])
+
+
+def test_errors_are_those_of_the_means() -> None:
+    task = task_of("sparse-vector")
+    release = released(task, 0.1, run=2)
+    theta = study.data_set(study.pool_key(task, 1), task.n, 2).comparison.theta
+    mean = theta[release.indices].mean(axis=0)
+    row = (
+        result_of()
+        .tables["common"]
+        .query("mechanism == 'sparse-vector' and epsilon_total == 1.0 and run == 2")
+    )
+    assert row.mae.iloc[0] == pytest.approx(np.abs(mean - uniform_mixture.TRUTH).mean())
+
+
+def test_the_mean_of_what_is_no_sample() -> None:
+    theta = np.arange(10.0).reshape(2, 5)
+    event = NonPrivate()
+    none = np.empty(0, dtype=np.int64)
+    estimate = np.full(5, 0.3)
+    assert study.mean_of(Release(none, np.empty(0), 2, event, estimate), theta) is estimate
+    empty = study.mean_of(Release(none, np.empty(0), 2, event), theta)
+    assert np.array_equal(empty, uniform_mixture.PRIOR_MEAN)
+    moved = Release(np.array([0, 1]), np.array([0.25, 0.75]), 2, event, samples=theta + 1.0)
+    assert study.mean_of(moved, theta) == pytest.approx(0.25 * theta[0] + 0.75 * theta[1] + 1.0)
+
+
+def test_at_a_large_pool_what_pays_once_is_ahead() -> None:
+    params = study.Params(epsilon_total=(1.0,), runs=10, mechanism=tuple(study.MECHANISMS))
+    means = result_of(params).tables["main"].groupby("mechanism").mse.mean()
+    assert means["embedding-estimate"] < 0.2 * means["sparse-vector"]
+    assert means["sparse-vector"] < 0.5 * means["soft-weights"]
+    assert means["soft-weights"] < means["gaussian-rejection"]
+
+
+@EVERY
+def test_the_posterior_is_the_release_that_the_comparison_scores(name: str) -> None:
+    params = mechanism_posterior.Params(mechanism=name, n=300, pool_size=1000)
+    errors = runner.run_to_end(mechanism_posterior, params, seed=1).tables["errors"]
+    row = (
+        result_of()
+        .tables["main"]
+        .query(f"mechanism == '{name}' and epsilon_total == 1.0 and run == 0")
+    )
+    private = errors[errors.release == "private"]
+    assert private.mse.iloc[0] == pytest.approx(row.mse.iloc[0], rel=1e-12)
+    assert private.epsilon_abc.iloc[0] == row.epsilon_abc.iloc[0]
+
+
+@EVERY
+def test_shares_of_the_samples_add_up(name: str) -> None:
+    params = mechanism_posterior.Params(mechanism=name, n=300, pool_size=1000, epsilon_total=10.0)
+    main = runner.run_to_end(mechanism_posterior, params, seed=1).tables["main"]
+    for (_, _), part in main.groupby(["release", "parameter"]):
+        assert part.weight.sum() == pytest.approx(1.0)

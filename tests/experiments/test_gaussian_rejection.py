@@ -1,0 +1,134 @@
+"""Clipped distances: the bound is public, its noise follows, and errors are those of the paper."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import cast
+
+import numpy as np
+import pytest
+
+from abcdp_core import pool, runner
+from abcdp_core.experiments import gaussian_rejection as study
+from abcdp_core.parameters import ParameterError
+from abcdp_core.privacy.rejection import calibrate
+from abcdp_core.results import Result
+from abcdp_core.simulators import uniform_mixture
+
+SMALL = study.Params(
+    bound_quantile=(0.05, 1.0), epsilon_abc=(0.05, 0.2), epsilon_total=(1.0, math.inf),
+    n=300, pool_size=300, runs=3,
+)  # fmt: skip
+
+KEY = pool.key_for(uniform_mixture.SCENARIO, 300, 300, 1)
+
+
+def run(**changes: object) -> Result:
+    return runner.run_to_end(
+        study,
+        dataclasses.replace(SMALL, **changes),  # type: ignore[arg-type]
+        seed=1,
+    )
+
+
+def test_the_bound_is_a_quantile_of_simulated_distances() -> None:
+    small, large = (study.bound(KEY, 300, quantile) for quantile in (0.05, 0.2))
+    assert 0.05 < small < large < 0.5
+    distances = study.public_distances(KEY, 300)
+    assert distances.shape == (study.DATA_SETS, 300)
+    assert np.mean(distances <= small) == pytest.approx(0.05, abs=0.001)
+    # As far from each other as any two data sets drawn from the prior.
+    metric = KEY.metric()
+    first = metric.statistic(pool.predictive_data(KEY, 300, 3))
+    assert np.array_equal(distances[3], metric.compare(pool.open_pool(KEY).statistics[300], first))
+
+
+def test_other_private_data_change_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = [study.bound(KEY, 300, quantile) for quantile in (0.05, 0.2, 1.0)]
+    study.public_distances.cache_clear()
+
+    def forbidden(*_: object) -> None:
+        raise AssertionError("the private data were read")
+
+    for name in ("observed_data", "observed_comparison", "compare"):
+        monkeypatch.setattr(pool, name, forbidden)
+    monkeypatch.setattr(uniform_mixture, "TRUTH", np.full(5, 0.2))
+    assert [study.bound(KEY, 300, quantile) for quantile in (0.05, 0.2, 1.0)] == before
+
+
+def test_without_clipping_the_bound_is_the_largest_distance() -> None:
+    assert study.bound(KEY, 300, 1.0) == pytest.approx(math.sqrt(2.0))
+    assert study.bound(KEY, 300, 1.0, "published") == pytest.approx(2.0)
+
+
+def test_noise_is_that_of_both_accounts() -> None:
+    noise = run().tables["noise"]
+    assert len(noise) == 2 * 2 * 2
+    chosen = "bound_quantile == 0.05 and epsilon_abc == 0.05 and epsilon_total == 1"
+    row = noise.query(chosen).iloc[0]
+    sensitivity = uniform_mixture.distance().sensitivity(300)
+    for accountant in ("published", "exact"):
+        event = calibrate(1.0, sensitivity, float(row.bound), 0.05, 300, accountant)
+        assert row[accountant] == event.scale
+    assert (noise.exact[np.isfinite(noise.epsilon_total)] > 0).all()
+    assert (noise.exact[np.isinf(noise.epsilon_total)] == 0).all()
+    assert (noise.exact <= noise.published).all()
+
+
+def test_without_noise_the_bound_changes_nothing() -> None:
+    main = run().tables["main"]
+    plain = main[np.isinf(main.epsilon_total)]
+    clipped, kept = (plain[plain.bound_quantile == each].mae.to_numpy() for each in (0.05, 1.0))
+    assert np.array_equal(clipped, kept)
+    comparison = pool.observed_comparison(KEY, 300)
+    accepted = plain.query("run == 0 and epsilon_abc == 0.2").accepted
+    assert (accepted == (comparison.rho <= 0.2).sum()).all()
+
+
+def test_a_run_that_accepts_nothing_has_the_error_of_the_prior() -> None:
+    main = run(epsilon_abc=(0.001,), epsilon_total=(math.inf,)).tables["main"]
+    assert (main.accepted == 0).all()
+    prior = np.abs(uniform_mixture.PRIOR_MEAN - uniform_mixture.TRUTH).mean()
+    assert main.mae.to_numpy() == pytest.approx(prior)
+
+
+def test_the_first_runs_of_many_are_the_runs_of_few() -> None:
+    few, many = (run(runs=runs).tables for runs in (2, 4))
+    main = many["main"]
+    assert few["main"].equals(main[main.run < 2].reset_index(drop=True))
+    assert few["noise"].equals(many["noise"])
+
+
+def test_the_preset_is_the_papers_figure() -> None:
+    params = cast(study.Params, study.PRESETS["p22-figure-3"])
+    assert params.bound_quantile == (0.05, 0.2, 1.0)
+    assert (params.n, params.runs) == (5000, 10)
+    assert (params.sensitivity, params.accountant) == ("published", "published")
+
+
+def test_figures_have_a_panel_for_each_bound() -> None:
+    result = run()
+    drawn = study.figures(result)
+    assert set(drawn) == {"mae", "mse", "noise"}
+    titles = [note.text for note in drawn["mae"].layout.annotations]
+    assert titles[0].startswith("quantile 0.05: B_ρ = ")
+    assert titles[1].startswith("quantile 1: B_ρ = 1.41")
+    lines = [trace for trace in drawn["mae"].data if trace.name == "ε_total = 1"]
+    assert [line.xaxis for line in lines] == ["x", "x2"]
+    main = result.tables["main"].query("epsilon_total == 1 and bound_quantile == 1")
+    assert lines[1].y == pytest.approx(main.groupby("epsilon_abc").mae.mean().to_numpy())
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"bound_quantile": (0.0,)}, "bound_quantile = 0"),
+        ({"bound_quantile": (1.5,)}, "bound_quantile = 1.5"),
+        ({"accountant": "rdp"}, "accountant = rdp"),
+        ({"n": 20_000, "pool_size": 100_000}, "n . pool_size"),
+    ],
+)
+def test_what_is_not_allowed_is_one_clear_line(changes: dict[str, object], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        run(**changes)

@@ -1,0 +1,116 @@
+"""Soft weights over thresholds and budgets, and what they are compared with."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import cast
+
+import numpy as np
+import pytest
+
+from abcdp_core import pool, runner, summaries
+from abcdp_core.experiments import soft_abc as study
+from abcdp_core.parameters import ParameterError
+from abcdp_core.privacy import cost
+from abcdp_core.results import Result
+from abcdp_core.simulators import uniform_mixture
+
+SMALL = study.Params(
+    epsilon_abc=(0.005, 0.05, 0.5), epsilon_total=(1.0, 100.0, math.inf),
+    n=300, pool_size=300, runs=3,
+)  # fmt: skip
+
+
+def run(**changes: object) -> Result:
+    return runner.run_to_end(
+        study,
+        dataclasses.replace(SMALL, **changes),  # type: ignore[arg-type]
+        seed=1,
+    )
+
+
+def test_without_noise_it_is_k2_abc_by_hand() -> None:
+    main = run(power=2.0).tables["main"]
+    key = pool.key_for(uniform_mixture.SCENARIO, 300, 300, 1, 1)
+    comparison = pool.observed_comparison(key, 300)
+    weights = np.exp(-(comparison.rho**2) / 0.05)
+    estimate = weights @ comparison.theta / weights.sum()
+    row = main.query("run == 1 and epsilon_abc == 0.05 and epsilon_total == inf").iloc[0]
+    assert row.mae == pytest.approx(np.abs(estimate - uniform_mixture.TRUTH).mean(), rel=1e-9)
+    assert row.mse == pytest.approx(((estimate - uniform_mixture.TRUTH) ** 2).mean(), rel=1e-9)
+    assert row.ess == pytest.approx(summaries.effective_sample_size(weights), rel=1e-9)
+
+
+def test_the_power_is_of_the_curve_without_noise_only() -> None:
+    one, two = (run(power=power).tables["main"] for power in (1.0, 2.0))
+    noisy = np.isfinite(one.epsilon_total)
+    assert one[noisy].equals(two[noisy])
+    assert not np.allclose(one[~noisy].mae, two[~noisy].mae)
+
+
+def test_a_large_threshold_weighs_all_alike() -> None:
+    main = run(epsilon_abc=(1.4,), epsilon_total=(1000.0, math.inf)).tables["main"]
+    assert (main.ess > 250).all()
+    assert (abs(main.mae - study.prior_errors()["mae"]) < 0.03).all()
+
+
+def test_the_first_runs_of_many_are_the_runs_of_few() -> None:
+    few, many = (run(runs=runs).tables["main"] for runs in (2, 4))
+    assert few.equals(many[many.run < 2].reset_index(drop=True))
+
+
+def test_a_looser_accountant_only_adds_noise() -> None:
+    events = [
+        study.setting(dataclasses.replace(SMALL, accountant=each), 0.05, 1.0).event(300)
+        for each in ("exact", "rdp-classic")
+    ]
+    costs = [cost(event, 1e-4).epsilon for event in events]
+    assert costs[1] < 0.75 < 0.999 < costs[0] <= 1.0
+    words = run(accountant="rdp-classic").privacy
+    assert "for ε_total = 100 by the accountant rdp-classic" in words
+    assert "accountant" not in run().privacy
+
+
+def test_the_best_threshold_is_the_one_with_the_least_error() -> None:
+    main = run().tables["main"]
+    found = study.best(main)
+    assert found.epsilon_total.tolist() == [1.0, 100.0, math.inf]
+    means = main[np.isinf(main.epsilon_total)].groupby("epsilon_abc").mae.mean()
+    assert found.mae.iloc[-1] == means.min()
+    assert found.epsilon_abc.iloc[-1] == means.idxmin()
+
+
+def test_the_preset_is_the_papers_figure() -> None:
+    params = cast(study.Params, study.PRESETS["p22-figure-2"])
+    assert {0.001, 0.005, 0.01, 0.5} <= set(params.epsilon_abc)
+    assert params.epsilon_total[-1] == math.inf
+    assert (params.n, params.delta, params.runs) == (5000, 1e-4, 10)
+    assert (params.sensitivity, params.accountant) == ("published", "rdp-classic")
+
+
+def test_figures_have_a_line_for_each_budget_and_the_prior() -> None:
+    drawn = study.figures(run())
+    assert set(drawn) == {"mae", "mse", "ess"}
+    names = {trace.name for trace in drawn["mae"].data}
+    assert {"ε_total = 1", "ε_total = 100", "no noise", "prior mean"} <= names
+    (line,) = [t for t in drawn["mae"].data if t.name == "no noise"]
+    main = run().tables["main"]
+    means = main[np.isinf(main.epsilon_total)].groupby("epsilon_abc").mae.mean()
+    assert line.x.tolist() == means.index.tolist()
+    assert line.y == pytest.approx(means.to_numpy())
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"epsilon_abc": (0.0,)}, "epsilon_abc = 0"),
+        ({"delta": 0.5}, "delta = 0.5"),
+        ({"power": 9.0}, "power = 9"),
+        ({"accountant": "linear"}, "accountant = linear"),
+        ({"n": 20_000, "pool_size": 100_000}, "n . pool_size"),
+    ],
+)
+def test_what_is_not_allowed_is_one_clear_line(changes: dict[str, object], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        run(**changes)

@@ -1,0 +1,126 @@
+"""Soft weights for San Francisco: the noise hides everything, and the tables say so."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+
+import numpy as np
+import pytest
+
+from abcdp_core import runner
+from abcdp_core.experiments import tuberculosis_soft as study
+from abcdp_core.parameters import ParameterError
+from abcdp_core.privacy import GaussianSeries
+from abcdp_core.results import Result
+from abcdp_core.simulators import tuberculosis
+
+SMALL = study.Params(runs=20)
+
+
+@functools.cache
+def result_of(params: study.Params = SMALL) -> Result:
+    return runner.run_to_end(study, params, seed=1)
+
+
+def test_without_noise_it_is_k2_abc_by_hand() -> None:
+    theta, rho = tuberculosis.shipped(1000, 1, 0)
+    plain = result_of().tables["non_private"].set_index("epsilon_abc")
+    for epsilon_abc in (20.0, 80.0):
+        weights = np.exp(-rho / epsilon_abc)
+        off = np.abs(weights @ theta / weights.sum() - tuberculosis.TRUTH)
+        assert plain.mae[epsilon_abc] == pytest.approx(off.mean(), rel=1e-9)
+        scaled = (off / tuberculosis.PRIOR_SD).mean()
+        assert plain.mae_scaled[epsilon_abc] == pytest.approx(scaled, rel=1e-9)
+
+
+def test_the_noise_is_thirty_times_the_largest_signal() -> None:
+    for epsilon_abc in (20.0, 80.0):
+        event = SMALL.setting(epsilon_abc).event(1000)
+        assert isinstance(event, GaussianSeries)
+        assert event.scale / (200.0 / epsilon_abc) == pytest.approx(30.3, abs=0.1)
+
+
+def test_private_weights_are_those_of_a_random_half_of_the_pool() -> None:
+    errors = result_of().tables["errors"]
+    assert (abs(errors.ess - 500) < 80).all()
+    assert abs(errors.mae.mean() - errors.pool_mae.iloc[0]) < 0.1
+    assert errors.prior_mae.iloc[0] == pytest.approx(
+        np.abs(tuberculosis.PRIOR_MEAN - tuberculosis.TRUTH).mean()
+    )
+    theta, _ = tuberculosis.shipped(1000, 1, 0)
+    equal = np.abs(theta.mean(axis=0) - tuberculosis.TRUTH).mean()
+    assert errors.pool_mae.to_numpy() == pytest.approx(equal)
+
+
+def test_errors_are_those_of_the_means_shown() -> None:
+    tables = result_of().tables
+    private = tables["main"][tables["main"].release == "private"]
+    means = private.set_index(["epsilon_abc", "run", "parameter"]).value.unstack()
+    off = np.abs(means[list(tuberculosis.AXES)].to_numpy() - tuberculosis.TRUTH).mean(axis=1)
+    assert tables["errors"].mae.to_numpy() == pytest.approx(off, rel=1e-9)
+
+
+def test_shares_are_of_the_whole_weight() -> None:
+    totals = result_of().tables["shares"].groupby(["release", "epsilon_abc", "parameter"]).share
+    assert totals.sum().to_numpy() == pytest.approx(1.0, abs=0.02)
+    assert len(totals) == 3 * 2 * 4
+
+
+def test_more_noises_repeat_none_and_change_nothing_public() -> None:
+    few, more = result_of(), result_of(dataclasses.replace(SMALL, runs=30))
+    errors = more.tables["errors"]
+    assert few.tables["errors"].equals(errors[errors.run < 20].reset_index(drop=True))
+    assert few.tables["non_private"].equals(more.tables["non_private"])
+
+
+def test_a_huge_budget_is_hardly_enough() -> None:
+    # Even ε_total = 1000 leaves noise of the size of the largest distance.
+    tables = result_of(dataclasses.replace(SMALL, epsilon_total=1000.0)).tables
+    assert (tables["errors"].mae < tables["errors"].pool_mae).mean() > 0.5
+
+
+def test_the_papers_numbers_stand_where_they_belong() -> None:
+    tables = result_of().tables
+    assert tables["errors"].drop_duplicates("epsilon_abc").paper_mae.tolist() == [4.12, 4.05]
+    assert tables["non_private"].paper_mae.tolist() == [3.10, 3.10]
+    (paper,) = [t for t in study.figures(result_of())["error"].data if t.name == "[P22], one run"]
+    assert paper.y.tolist() == [4.12, 4.05]
+    other = result_of(dataclasses.replace(SMALL, epsilon_total=1.0)).tables
+    assert other["errors"].paper_mae.isna().all()
+
+
+def test_the_preset_is_the_papers_figure() -> None:
+    (params,) = study.PRESETS.values()
+    assert isinstance(params, study.Params)
+    assert (params.epsilon_abc, params.epsilon_total) == ((20.0, 80.0), 4.0)
+    assert (params.delta, params.accountant) == (1e-4, "rdp-classic")
+
+
+def test_the_statement_says_who_is_protected() -> None:
+    words = result_of().privacy
+    assert "Protects one of the N outbreaks" in words
+    assert "ε_total = 4" in words
+    assert "There is one outbreak" in words
+
+
+@pytest.mark.parametrize("burden", tuberculosis.PRIORS)
+def test_both_priors_have_their_own_baseline(burden: str) -> None:
+    errors = result_of(dataclasses.replace(SMALL, burden=burden)).tables["errors"]
+    prior = np.abs(tuberculosis.PRIORS[burden].mean - tuberculosis.TRUTH).mean()
+    assert errors.prior_mae.iloc[0] == pytest.approx(prior)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"epsilon_abc": (0.5,)}, "epsilon_abc = 0.5"),
+        ({"epsilon_total": math.inf}, "epsilon_total = inf"),
+        ({"pool_size": 2000}, "pool_size = 2000"),
+        ({"accountant": "published"}, "accountant = published"),
+    ],
+)
+def test_what_is_not_allowed_is_one_clear_line(changes: dict[str, object], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        dataclasses.replace(SMALL, **changes)  # type: ignore[arg-type]

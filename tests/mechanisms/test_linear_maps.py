@@ -1,0 +1,270 @@
+"""Maps learnt from the public pool: what they are, and how far one person can move their images."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from abcdp_core.distances import Distance
+from abcdp_core.distances.fourier import FourierMMD
+from abcdp_core.distances.outbreaks import ClippedOutbreaks
+from abcdp_core.distances.quadratic import QuadraticMMD
+from abcdp_core.distances.random_features import RandomFeatures
+from abcdp_core.mechanisms.linear_maps import KINDS, LinearMap, learn, map_sensitivity
+from abcdp_core.pool import Comparison
+from abcdp_core.simulators import uniform_mixture
+
+Array = NDArray[np.float64]
+
+N = 300
+SIZE = 600
+MMD = FourierMMD(0.0, 5.0, 0.6)
+
+EACH = pytest.mark.parametrize("kind", KINDS)
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    rng = np.random.default_rng(0)
+    theta = uniform_mixture.prior(rng, SIZE)
+    statistics = MMD.statistic(uniform_mixture.simulate(rng, theta, N))
+    statistic = MMD.statistic(uniform_mixture.simulate(rng, uniform_mixture.TRUTH[None], N)[0])
+    rho = MMD.compare(statistics, statistic)
+    return Comparison(theta, rho, statistic, N, MMD, True, statistics)
+
+
+def steps(matrix: Array, points: Array) -> Array:
+    """How far replacing one point by another moves the image, for all pairs, times n."""
+    images = MMD.statistic(points[:, None, None]) @ matrix.T
+    return np.linalg.norm(images[:, None] - images[None], axis=-1)
+
+
+def searched(matrix: Array) -> float:
+    """The largest step that a search finds: random pairs, then ever smaller moves of the best."""
+    rng = np.random.default_rng(1)
+    points = np.concatenate([[0.0, 5.0], rng.uniform(0.0, 5.0, 500)])
+    best, width = 0.0, 0.5
+    for _ in range(12):
+        found = steps(matrix, points)
+        first, second = np.unravel_index(np.argmax(found), found.shape)
+        best = max(best, float(found.max()))
+        pair = points[[first, second]]
+        around = pair[:, None] + width * rng.uniform(-1.0, 1.0, (2, 100))
+        points, width = np.clip(np.append(pair, around.ravel()), 0.0, 5.0), width / 3.0
+    return best
+
+
+# ------------------------------------------------------------------------------- sensitivity
+
+
+@EACH
+def test_no_search_finds_more_than_the_sensitivity_and_nearly_all_of_it_is_found(
+    kind: str, comparison: Comparison
+) -> None:
+    learnt = learn(comparison, kind, axes=4)
+    best = searched(learnt.matrix) / N
+    assert 0.95 * learnt.sensitivity <= best <= learnt.sensitivity
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 1000), st.integers(1, 5))
+def test_the_sensitivity_is_a_bound_for_any_matrix(seed: int, rows: int) -> None:
+    # High frequencies with as much weight as low ones: the hardest case for a grid.
+    rng = np.random.default_rng(seed)
+    matrix = rng.normal(size=(rows, 2 * MMD.frequencies + 1)) / np.concatenate(
+        [np.sqrt(MMD.weights), np.sqrt(MMD.weights[1:])]
+    )
+    found = steps(matrix, rng.uniform(0.0, 5.0, 200)).max()
+    assert found <= map_sensitivity(matrix, MMD, 1)
+
+
+@EACH
+@pytest.mark.parametrize("which", ["sharp", "published"])
+def test_replacing_a_point_of_a_data_set_moves_the_image_no_farther(
+    kind: str, which: str, comparison: Comparison
+) -> None:
+    learnt = learn(comparison, kind, axes=4, sensitivity=which)
+    rng = np.random.default_rng(2)
+    data = rng.uniform(0.0, 5.0, (N, 1))
+    image = learnt.matrix @ MMD.statistic(data)
+    for point, value in zip(rng.integers(N, size=50), np.linspace(-1.0, 6.0, 50), strict=True):
+        neighbour = data.copy()
+        neighbour[point] = value
+        moved = learnt.matrix @ MMD.statistic(neighbour) - image
+        assert np.linalg.norm(moved) <= learnt.sensitivity
+
+
+def test_the_worst_neighbours_really_move_so_far(comparison: Comparison) -> None:
+    learnt = learn(comparison, "axes", axes=4)
+    grid = np.linspace(0.0, 5.0, 201)
+    found = steps(learnt.matrix, grid)
+    first, second = np.unravel_index(np.argmax(found), found.shape)
+    data = np.full((N, 1), 2.0)
+    data[0] = grid[first]
+    neighbour = data.copy()
+    neighbour[0] = grid[second]
+    moved = learnt.matrix @ (MMD.statistic(data) - MMD.statistic(neighbour))
+    assert 0.95 * learnt.sensitivity <= np.linalg.norm(moved) <= learnt.sensitivity
+
+
+def wrong_n(learnt: LinearMap, comparison: Comparison) -> float:
+    """A broken twin: the size of the pool for that of the data."""
+    return map_sensitivity(learnt.matrix, comparison.distance, SIZE)
+
+
+def of_the_pool(learnt: LinearMap, comparison: Comparison) -> float:
+    """A broken twin: how far apart the pool's data sets are, over n."""
+    images = learnt.images
+    return float(np.linalg.norm(images[:, None] - images[None], axis=-1).max()) / N
+
+
+def of_the_data(learnt: LinearMap, comparison: Comparison) -> float:
+    """A broken twin: only points that the data happen to have, all near the middle."""
+    points = np.random.default_rng(3).uniform(2.0, 3.0, 200)
+    return float(steps(learnt.matrix, points).max()) / N
+
+
+@pytest.mark.parametrize("kind", ["axes", "regression"])
+@pytest.mark.parametrize("twin", [wrong_n, of_the_pool, of_the_data])
+def test_a_sensitivity_that_is_too_small_is_found_out(
+    kind: str, twin: object, comparison: Comparison
+) -> None:
+    learnt = learn(comparison, kind, axes=4)
+    assert callable(twin)
+    assert searched(learnt.matrix) / N > 1.1 * twin(learnt, comparison)
+
+
+@EACH
+def test_the_sensitivity_falls_with_n_and_the_published_one_is_larger(
+    kind: str, comparison: Comparison
+) -> None:
+    matrix = learn(comparison, kind, axes=4).matrix
+    few, many = (map_sensitivity(matrix, MMD, n) for n in (10, 1000))
+    assert few == pytest.approx(100.0 * many, rel=1e-6)
+    assert map_sensitivity(matrix, MMD, 10, "published") > 1.4 * few
+
+
+def test_all_features_have_the_sensitivity_of_the_distance(comparison: Comparison) -> None:
+    learnt = learn(comparison, "none", axes=4)
+    assert learnt.sensitivity == pytest.approx(MMD.sensitivity(N), rel=1e-8)
+    assert learnt.sensitivity >= MMD.sensitivity(N)
+    published = learn(comparison, "none", axes=4, sensitivity="published").sensitivity
+    assert published == pytest.approx(2.0 / N, rel=1e-8)
+
+
+def test_without_an_interval_the_norm_of_the_matrix_is_the_bound() -> None:
+    features = RandomFeatures(1.0, 2, frequencies=20)
+    matrix = np.random.default_rng(4).normal(size=(3, 40))
+    found = map_sensitivity(matrix, features, 50)
+    assert found == pytest.approx(np.linalg.norm(matrix, 2) * 2.0 / 50, rel=1e-9)
+
+
+def test_an_unknown_sensitivity_is_refused(comparison: Comparison) -> None:
+    with pytest.raises(ValueError, match="sensitivity = script: must be one of sharp, published"):
+        learn(comparison, "axes", axes=4, sensitivity="script")
+
+
+# ------------------------------------------------------------------------------------ the map
+
+
+@EACH
+@pytest.mark.parametrize("value", [math.nan, 0.0, 1e9])
+def test_a_map_does_not_look_at_the_data(kind: str, value: float, comparison: Comparison) -> None:
+    other = dataclasses.replace(
+        comparison,
+        statistic=np.full_like(comparison.statistic, value),
+        rho=np.full_like(comparison.rho, value),
+    )
+    first, second = (learn(each, kind, axes=4) for each in (comparison, other))
+    assert np.array_equal(first.matrix, second.matrix)
+    assert np.array_equal(first.images, second.images)
+    assert first.sensitivity == second.sensitivity
+
+
+def test_a_map_that_looks_at_the_data_would_be_seen(comparison: Comparison) -> None:
+    def with_data(each: Comparison) -> LinearMap:
+        assert each.statistics is not None
+        together = np.vstack([each.statistics, each.statistic])
+        theta = np.vstack([each.theta, each.theta[:1]])
+        return learn(dataclasses.replace(each, statistics=together, theta=theta), "axes", axes=4)
+
+    other = dataclasses.replace(comparison, statistic=comparison.statistic + 0.01)
+    assert not np.array_equal(with_data(comparison).matrix, with_data(other).matrix)
+
+
+def test_all_features_are_all_but_the_constant(comparison: Comparison) -> None:
+    learnt = learn(comparison, "none", axes=4)
+    assert comparison.statistics is not None
+    assert learnt.dimension == 2 * MMD.frequencies
+    assert np.array_equal(learnt.images, comparison.statistics[:, 1:])
+    distance = np.linalg.norm(learnt.images - learnt.matrix @ comparison.statistic, axis=1)
+    assert distance == pytest.approx(comparison.rho, abs=1e-12)
+
+
+def test_axes_are_orthonormal_and_carry_most_of_the_variance(comparison: Comparison) -> None:
+    learnt = learn(comparison, "axes", axes=4)
+    assert comparison.statistics is not None
+    assert learnt.matrix @ learnt.matrix.T == pytest.approx(np.eye(4), abs=1e-12)
+    variance = learnt.images.var(axis=0)
+    assert np.all(np.diff(variance) < 0.0)
+    assert variance.sum() > 0.98 * comparison.statistics.var(axis=0).sum()
+    fewer = learn(comparison, "axes", axes=2)
+    assert fewer.matrix == pytest.approx(learnt.matrix[:2], abs=1e-12)
+
+
+def test_a_regression_predicts_and_needs_no_number_too_many(comparison: Comparison) -> None:
+    learnt = learn(comparison, "regression", axes=4)
+    # Five weights that add up to 1 are four numbers.
+    assert learnt.dimension == 4
+    predictions = np.array([learnt.predict(image) for image in learnt.images])
+    assert predictions.sum(axis=1) == pytest.approx(np.ones(SIZE), abs=1e-9)
+    residual = ((predictions - comparison.theta) ** 2).mean()
+    assert residual < 0.05 * comparison.theta.var(axis=0).mean()
+    found = learnt.predict(learnt.matrix @ comparison.statistic)
+    assert found == pytest.approx(uniform_mixture.TRUTH, abs=0.12)
+
+
+def test_lengths_of_images_are_lengths_of_predictions(comparison: Comparison) -> None:
+    learnt = learn(comparison, "regression", axes=4)
+    predictions = np.array([learnt.predict(image) for image in learnt.images])
+    standard = predictions / comparison.theta.std(axis=0)
+    for left, right in ((0, 1), (5, 17)):
+        length = np.linalg.norm(learnt.images[left] - learnt.images[right])
+        assert length == pytest.approx(np.linalg.norm(standard[left] - standard[right]), rel=1e-9)
+
+
+def test_only_a_regression_predicts(comparison: Comparison) -> None:
+    learnt = learn(comparison, "axes", axes=4)
+    with pytest.raises(ValueError, match="map = axes: only a regression predicts"):
+        learnt.predict(learnt.images[0])
+
+
+# --------------------------------------------------------------------------------- what cannot be
+
+
+@pytest.mark.parametrize("distance", [QuadraticMMD(0.6), ClippedOutbreaks()])
+def test_a_distance_without_mean_features_is_one_clear_error(
+    distance: Distance, comparison: Comparison
+) -> None:
+    name = type(distance).__name__
+    with pytest.raises(ValueError, match=f"needs a distance between mean features; {name} has no"):
+        learn(dataclasses.replace(comparison, distance=distance), "none", axes=4)
+
+
+def test_a_pool_that_was_not_kept_is_one_clear_error(comparison: Comparison) -> None:
+    with pytest.raises(ValueError, match="needs the pool's statistics, which were not kept"):
+        learn(dataclasses.replace(comparison, statistics=None), "axes", axes=4)
+
+
+def test_unknown_maps_and_too_many_axes_are_refused(comparison: Comparison) -> None:
+    with pytest.raises(ValueError, match="map = all: must be one of none, axes, regression"):
+        learn(comparison, "all", axes=4)
+    for axes in (0, 47):
+        with pytest.raises(ValueError, match=f"axes = {axes}: must be a whole number from 1 to 46"):
+            learn(comparison, "axes", axes=axes)

@@ -1,0 +1,438 @@
+"""The private embedding: one noisy vector, and what is taken from the pool by it (MATH E1-E3).
+
+Power of the sampled layer: 4000 releases at a false alarm of 1e-6 see a gap of 0.086 between two
+distribution functions. Noise of half the scale is a gap of 0.2 and more, noise that is Laplace in
+each coordinate one of 0.1 in its length, noise that is drawn once for all one of 0.5.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from abcdp_core.distances.fourier import FourierMMD
+from abcdp_core.mechanisms import Release, linear_maps, names, private_embedding
+from abcdp_core.mechanisms.linear_maps import LinearMap
+from abcdp_core.mechanisms.private_embedding import (
+    ACCEPTED,
+    SELECTIONS,
+    Setting,
+    Trace,
+    learn,
+    release,
+    select,
+)
+from abcdp_core.pool import Comparison
+from abcdp_core.privacy import Gaussian, NonPrivate, NormNoise, cost
+from abcdp_core.privacy.embedding import draw, log_density
+from abcdp_core.simulators import uniform_mixture
+from abcdp_core.summaries import effective_sample_size, weighted_mean
+from tests.statistics import assert_distribution, rejects
+
+Array = NDArray[np.float64]
+
+N = 100
+SIZE = 1000
+MMD = FourierMMD(0.0, 5.0, 0.6)
+RUNS = 4000
+
+EACH = pytest.mark.parametrize("selection", SELECTIONS)
+BOTH = pytest.mark.parametrize("delta", [0.0, 1e-5])
+
+
+def rng_of(seed: int) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def make_pool() -> tuple[Array, Array]:
+    rng = rng_of(0)
+    theta = uniform_mixture.prior(rng, SIZE)
+    return theta, MMD.statistic(uniform_mixture.simulate(rng, theta, N))
+
+
+THETA, STATISTICS = make_pool()
+
+
+def observe(truth: Array, rng: np.random.Generator) -> Comparison:
+    statistic = MMD.statistic(uniform_mixture.simulate(rng, truth[None], N)[0])
+    rho = MMD.compare(STATISTICS, statistic)
+    return Comparison(THETA, rho, statistic, N, MMD, True, STATISTICS)
+
+
+OBSERVED = observe(uniform_mixture.TRUTH, rng_of(1))
+MAPS = {
+    setting.map: learn(OBSERVED, setting)
+    for setting in (Setting(1.0, map=kind) for kind in linear_maps.KINDS)
+}
+
+
+def run(setting: Setting, seed: int = 2, data: Comparison = OBSERVED) -> tuple[Release, Trace]:
+    return release(data, setting, rng_of(seed), MAPS[setting.map])
+
+
+def same(first: Release, second: Release) -> bool:
+    arrays = ("indices", "weights", "estimate", "samples")
+    pairs = [(getattr(first, name), getattr(second, name)) for name in arrays]
+    return (first.stopped_at, first.event) == (second.stopped_at, second.event) and all(
+        (left is None and right is None) or np.array_equal(left, right) for left, right in pairs
+    )
+
+
+# ----------------------------------------------------------------------------- the one release
+
+
+def residuals(
+    setting: Setting, drawn: Callable[[int], np.random.Generator] = rng_of
+) -> tuple[Array, float]:
+    """What many releases add to the data's own image ``(RUNS, k)``, and their scale."""
+    whole = MAPS[setting.map]
+    # A few draws will do: what is looked at here is the vector.
+    learnt = dataclasses.replace(whole, images=whole.images[:10])
+    found = [release(OBSERVED, setting, drawn(seed), learnt)[1] for seed in range(RUNS)]
+    event = setting.event(learnt)
+    assert not isinstance(event, NonPrivate)
+    return np.array([trace.released - trace.image for trace in found]), event.scale
+
+
+def checks_of(noise: Array, delta: float) -> list[tuple[Array, Callable[[Array], Array]]]:
+    """Length, a coordinate, and the direction; of noise ``(m, 4)`` in units of its scale."""
+    length = np.linalg.norm(noise, axis=1)
+    # On the sphere in four dimensions (1 + u)/2 of a coordinate u is Beta(3/2, 3/2).
+    direction = (1.0 + noise[:, 2] / length) / 2.0
+    laws = (stats.gamma(4).cdf, stats.beta(1.5, 1.5).cdf)
+    if delta:
+        laws = (stats.chi(4).cdf, stats.beta(1.5, 1.5).cdf)
+    return list(zip((length, direction), laws, strict=True))
+
+
+@BOTH
+def test_the_vector_is_released_with_noise_of_the_stated_law(delta: float) -> None:
+    setting = Setting(1.0, delta, map="axes", selection="nearest")
+    noise, scale = residuals(setting)
+    for sample, law in checks_of(noise / scale, delta):
+        assert_distribution(sample, law)
+    # Half the noise.
+    assert rejects(assert_distribution, *checks_of(noise / scale / 2.0, delta)[0])
+
+
+def test_noise_of_another_shape_or_drawn_once_is_seen() -> None:
+    laplace = rng_of(3).laplace(size=(RUNS, 4))
+    assert any(rejects(assert_distribution, *check) for check in checks_of(laplace, 0.0))
+    # A generator that starts anew for each data set gives all of them the same noise.
+    shared, scale = residuals(Setting(1.0, map="axes", selection="nearest"), lambda _: rng_of(4))
+    assert all(rejects(assert_distribution, *check) for check in checks_of(shared / scale, 0.0))
+
+
+@BOTH
+@pytest.mark.parametrize("kind", linear_maps.KINDS)
+@pytest.mark.parametrize("epsilon_total", [0.01, 1.0, 100.0])
+def test_a_release_costs_its_budget_once(kind: str, epsilon_total: float, delta: float) -> None:
+    setting = Setting(epsilon_total, delta, map=kind, selection="nearest")
+    published, _ = run(setting)
+    assert isinstance(published.event, Gaussian if delta else NormNoise)
+    found = cost(published.event, delta)
+    assert found.delta == delta
+    assert 0.999999 * epsilon_total <= found.epsilon <= epsilon_total * (1.0 + 1e-12)
+    assert published.event.sensitivity == MAPS[kind].sensitivity
+
+
+def worst_neighbours(learnt: LinearMap) -> tuple[Array, Array]:
+    """Two images of data sets that differ in one point, as far apart as a grid of points finds."""
+    grid = np.linspace(0.0, 5.0, 201)
+    images = MMD.statistic(grid[:, None, None]) @ learnt.matrix.T
+    apart = np.linalg.norm(images[:, None] - images[None], axis=-1)
+    first, second = np.unravel_index(np.argmax(apart), apart.shape)
+    data = uniform_mixture.simulate(rng_of(5), uniform_mixture.TRUTH[None], N)[0]
+    pair = []
+    for point in (grid[first], grid[second]):
+        data[0] = point
+        pair.append(learnt.matrix @ MMD.statistic(data))
+    return pair[0], pair[1]
+
+
+@pytest.mark.parametrize("kind", linear_maps.KINDS)
+def test_the_worst_outcome_of_the_worst_neighbours_has_nearly_the_ratio_allowed(kind: str) -> None:
+    learnt = MAPS[kind]
+    event = Setting(1.0, map=kind, selection="nearest").event(learnt)
+    assert isinstance(event, NormNoise)
+    image, other = worst_neighbours(learnt)
+    # Beyond the one, away from the other; there every outcome has the same ratio.
+    outcome = image + 3.0 * (image - other)
+
+    def loss(event: NormNoise) -> float:
+        lengths = (np.array(np.linalg.norm(outcome - each)) for each in (image, other))
+        near, far = (float(log_density(event, length)) for length in lengths)
+        return near - far
+
+    assert 0.95 <= loss(event) <= 1.0
+    # Noise for another sensitivity: that of the whole pool's size, and half of what it should be.
+    wrong_n = linear_maps.map_sensitivity(learnt.matrix, MMD, SIZE)
+    assert loss(dataclasses.replace(event, scale=wrong_n)) > 1.1
+    assert loss(dataclasses.replace(event, scale=event.scale / 2.0)) > 1.1
+
+
+# ---------------------------------------------------------- what depends on the data, and how
+
+
+@EACH
+@BOTH
+def test_a_release_is_a_function_of_the_noisy_vector_alone(selection: str, delta: float) -> None:
+    setting = Setting(3.0, delta, selection=selection)
+    published, trace = run(setting)
+    learnt = MAPS["regression"]
+    event = setting.event(learnt)
+    assert not isinstance(event, NonPrivate)
+    rng = rng_of(2)
+    # The vector's own noise comes first.
+    draw(rng, event, learnt.dimension)
+    again = select(trace.released, setting, event, learnt, THETA, rng)
+    assert same(published, again)
+
+
+@EACH
+def test_nothing_but_the_statistic_of_the_data_is_looked_at(selection: str) -> None:
+    setting = Setting(3.0, epsilon_abc=1.0, selection=selection)
+    other = dataclasses.replace(OBSERVED, rho=np.full(SIZE, math.nan), synthetic=False)
+    assert same(run(setting)[0], run(setting, data=other)[0])
+    elsewhere = dataclasses.replace(OBSERVED, statistic=STATISTICS[7])
+    assert not same(run(setting)[0], run(setting, data=elsewhere)[0])
+
+
+@EACH
+def test_the_map_need_not_be_at_hand(selection: str) -> None:
+    setting = Setting(3.0, selection=selection)
+    assert same(run(setting)[0], release(OBSERVED, setting, rng_of(2))[0])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"epsilon_total": 7.0}, {"c": 40}, {"epsilon_abc": 0.4}, {"selection": "soft"},
+        {"selection": "estimate"}, {"sensitivity": "published"},
+    ],
+    ids=str,
+)  # fmt: skip
+@BOTH
+def test_another_setting_moves_the_same_noise(change: dict[str, object], delta: float) -> None:
+    def unit_noise(setting: Setting) -> Array:
+        learnt = learn(OBSERVED, setting)
+        event = setting.event(learnt)
+        assert not isinstance(event, NonPrivate)
+        _, trace = release(OBSERVED, setting, rng_of(6), learnt)
+        return (trace.released - trace.image) / event.scale
+
+    before = Setting(1.0, delta)
+    after = dataclasses.replace(before, **change)  # type: ignore[arg-type]
+    assert unit_noise(before) == pytest.approx(unit_noise(after), rel=1e-9)
+
+
+def test_releasing_leaves_pool_and_map_as_they_were() -> None:
+    learnt = MAPS["regression"]
+    before = learnt.images.copy(), STATISTICS.copy(), OBSERVED.statistic.copy()
+    for selection in SELECTIONS:
+        run(Setting(1.0, selection=selection))
+    after = learnt.images, STATISTICS, OBSERVED.statistic
+    assert all(np.array_equal(*pair) for pair in zip(before, after, strict=True))
+
+
+# ------------------------------------------------------------------------------ what is taken
+
+
+@pytest.mark.parametrize("kind", linear_maps.KINDS)
+def test_nearest_takes_the_nearest_in_order_of_the_pool(kind: str) -> None:
+    published, trace = run(Setting(1.0, c=30, map=kind, selection="nearest"))
+    assert len(published.indices) == 30
+    assert np.all(np.diff(published.indices) > 0)
+    assert trace.distance[published.indices].max() <= np.sort(trace.distance)[29]
+    assert published.weights == pytest.approx(np.full(30, 1.0 / 30))
+    assert published.samples is None
+    assert published.stopped_at == SIZE
+
+
+def test_without_noise_and_with_all_features_it_is_the_nearest_data_sets() -> None:
+    rng = rng_of(7)
+    setting = Setting(math.inf, c=30, map="none", selection="nearest")
+    published, _ = release(OBSERVED, setting, rng, MAPS["none"])
+    assert np.array_equal(published.indices, np.sort(np.argsort(OBSERVED.rho)[:30]))
+    assert published.event == NonPrivate()
+    # No noise is drawn that a later release would then not see.
+    assert rng.random() == rng_of(7).random()
+
+
+def test_threshold_takes_what_is_near_enough_and_may_take_nothing() -> None:
+    published, trace = run(Setting(10.0, epsilon_abc=0.5, selection="threshold"))
+    assert np.array_equal(published.indices, np.flatnonzero(trace.distance <= 0.5))
+    assert len(published.indices) > 0
+    assert published.weights.sum() == pytest.approx(1.0)
+    empty, _ = run(Setting(10.0, epsilon_abc=1e-9, selection="threshold"))
+    assert empty.indices.shape == empty.weights.shape == (0,)
+
+
+def test_soft_weights_fall_with_the_distance_and_never_underflow() -> None:
+    published, trace = run(Setting(10.0, epsilon_abc=0.3, selection="soft"))
+    expected = np.exp(-trace.distance / 0.3)
+    assert published.weights == pytest.approx(expected / expected.sum(), rel=1e-9)
+    assert np.array_equal(published.indices, np.arange(SIZE))
+    cold, trace = run(Setting(0.001, epsilon_abc=1e-6, selection="soft"))
+    assert cold.weights.sum() == pytest.approx(1.0)
+    assert np.argmax(cold.weights) == np.argmin(trace.distance)
+
+
+def test_an_estimate_is_the_prediction_from_the_noisy_vector() -> None:
+    published, trace = run(Setting(10.0, selection="estimate"))
+    assert published.estimate is not None
+    assert np.array_equal(published.estimate, MAPS["regression"].predict(trace.released))
+    assert published.estimate.sum() == pytest.approx(1.0)
+    assert len(published.indices) == len(published.weights) == 0
+    quiet, _ = run(Setting(math.inf, selection="estimate"))
+    assert quiet.estimate == pytest.approx(uniform_mixture.TRUTH, abs=0.2)
+
+
+@BOTH
+def test_importance_weights_are_the_noise_s_density(delta: float) -> None:
+    # So much noise that the weights of many draws count.
+    setting = Setting(0.3, delta)
+    published, trace = run(setting)
+    event = published.event
+    assert isinstance(event, Gaussian | NormNoise)
+    scaled = trace.distance / event.scale
+    density = np.exp(-(scaled**2) / 2.0) if delta else np.exp(-scaled)
+    assert published.samples is None
+    assert published.weights == pytest.approx(density / density.sum(), rel=1e-9)
+    assert trace.effective_sample_size == pytest.approx(effective_sample_size(published.weights))
+    assert trace.effective_sample_size >= 100.0
+
+
+def test_where_few_draws_have_weight_the_nearest_are_moved() -> None:
+    published, trace = run(Setting(10.0))
+    assert trace.effective_sample_size < 100.0
+    assert published.samples is not None
+    assert published.samples.shape == (ACCEPTED, 5)
+    assert np.all(np.diff(published.indices) > 0)
+    assert published.weights.sum() == pytest.approx(1.0)
+    assert published.weights.min() == 0.0, "of the farthest"
+    # The regression sees the sum of the weights, which is always 1, and keeps it so.
+    assert published.samples.sum(axis=1) == pytest.approx(np.ones(ACCEPTED), abs=1e-9)
+
+
+def line_map(images: Array) -> LinearMap:
+    return LinearMap("axes", np.ones((1, 1)), images[:, None], 1.0)
+
+
+def test_moving_removes_what_depends_linearly_on_the_distance() -> None:
+    # Where θ is a line of the statistic, all accepted draws end where the data are.
+    images = rng_of(8).normal(size=SIZE)
+    theta = np.column_stack([1.0 + 2.0 * images, -images])
+    setting = Setting(math.inf, selection="noise-aware")
+    place = np.array([0.3])
+    published = select(place, setting, NonPrivate(), line_map(images), theta, rng_of(9))
+    assert published.samples == pytest.approx(np.tile([1.6, -0.3], (ACCEPTED, 1)), abs=1e-12)
+
+
+def test_moved_draws_have_the_mean_and_the_spread_of_the_posterior(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # θ ~ N(0, 1), seen as θ + N(0, 0.1²) and released with N(0, 0.4²): a posterior in closed form.
+    rng = rng_of(10)
+    theta = rng.standard_normal((20_000, 1))
+    learnt = line_map(theta[:, 0] + 0.1 * rng.standard_normal(20_000))
+    event, released = Gaussian(1.0, 0.4), np.array([0.7])
+    variance = 0.17 / 1.17
+    exact = 0.7 / 1.17
+
+    def moments(selection: str) -> tuple[float, float]:
+        setting = Setting(1.0, 1e-5, selection=selection)
+        published = select(released, setting, event, learnt, theta, rng_of(11))
+        samples = theta[published.indices] if published.samples is None else published.samples
+        mean = float(weighted_mean(samples, published.weights)[0])
+        return mean, float(published.weights @ (samples[:, 0] - mean) ** 2)
+
+    # By weights, thousands of them; the mean's standard error is 0.005.
+    assert moments("noise-aware") == pytest.approx((exact, variance), abs=0.02)
+    monkeypatch.setattr(private_embedding, "ENOUGH", math.inf)
+    # By 300 moved draws: 0.02 for the mean, 0.012 for the variance.
+    assert moments("noise-aware") == pytest.approx((exact, variance), abs=0.05)
+    # Noise ignored, the release is taken for the statistic: its noise is left, 0.1²/1.01.
+    assert moments("noise-ignored") == pytest.approx((0.7 / 1.01, 0.01 / 1.01), abs=0.02)
+
+
+# ------------------------------------------------------------------------ what it is good for
+
+
+def ranks(setting: Setting, model: Callable[[Setting], Setting] = lambda s: s) -> Array:
+    """Posterior probability below the truth of θ₁ ``(400,)``, over data sets from the prior.
+
+    Uniform if the posterior is exact. Drawn from a pool of 1000 it is nearly so, far within what
+    400 can see, a gap of 0.14.
+    """
+    found = np.empty(400)
+    learnt = MAPS["regression"]
+    for index in range(len(found)):
+        rng = rng_of(100 + index)
+        truth = uniform_mixture.prior(rng, 1)[0]
+        _, trace = release(observe(truth, rng), setting, rng, learnt)
+        assumed = model(setting)
+        event = assumed.event(learnt)
+        published = select(trace.released, assumed, event, learnt, THETA, rng)
+        samples = THETA[published.indices] if published.samples is None else published.samples
+        found[index] = published.weights @ (samples[:, 0] < truth[0])
+    return found
+
+
+@pytest.mark.parametrize(
+    "setting", [Setting(0.3), Setting(8.0), Setting(8.0, 1e-5)], ids=["much", "little", "gaussian"]
+)
+def test_noise_aware_posteriors_are_calibrated(setting: Setting) -> None:
+    assert_distribution(ranks(setting), stats.uniform.cdf)
+
+
+def test_posteriors_that_ignore_the_noise_are_not() -> None:
+    ignored = ranks(Setting(0.3), lambda s: dataclasses.replace(s, selection="noise-ignored"))
+    assert rejects(assert_distribution, ignored, stats.uniform.cdf)
+    # Nor are those that take the noise for an eighth of what it is.
+    eighth = ranks(Setting(0.3), lambda s: dataclasses.replace(s, epsilon_total=2.4))
+    assert rejects(assert_distribution, eighth, stats.uniform.cdf)
+
+
+# ------------------------------------------------------------------------------ what cannot be
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"selection": "best"}, "selection = best: must be one of nearest, threshold"),
+        ({"selection": "estimate", "map": "axes"}, "map = axes: an estimate needs map = regress"),
+        ({"c": 0}, "c >= 1"),
+        ({"epsilon_abc": 0.0}, "positive finite epsilon_abc"),
+        ({"epsilon_abc": math.nan}, "positive finite epsilon_abc"),
+        ({"map": "all"}, "map = all: must be one of none, axes, regression"),
+        ({"epsilon_total": 0.0}, "positive finite budget"),
+        ({"epsilon_total": math.nan}, "positive finite budget"),
+        ({"delta": 1.0}, "delta = 1.0: must lie between 0 and 1"),
+        ({"delta": -1e-5}, "delta = -1e-05: must lie between 0 and 1"),
+    ],
+)
+def test_what_is_not_allowed_is_one_clear_line(changes: dict[str, object], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        release(OBSERVED, Setting(**({"epsilon_total": 1.0} | changes)), rng_of(0))  # type: ignore[arg-type]
+
+
+def test_a_small_pool_gives_what_it_has() -> None:
+    for size in (1, 2, 20):
+        small = dataclasses.replace(OBSERVED, theta=THETA[:size], statistics=STATISTICS[:size])
+        for selection in ("nearest", "noise-aware", "noise-ignored"):
+            setting = Setting(10.0, c=50, map="none", selection=selection)
+            published, _ = release(small, setting, rng_of(0))
+            assert len(published.indices) == size
+            assert published.weights.sum() == pytest.approx(1.0)
+            assert published.samples is None or np.isfinite(published.samples).all()
+
+
+def test_it_is_found_by_its_name() -> None:
+    assert "private-embedding" in names()

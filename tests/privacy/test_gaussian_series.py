@@ -1,0 +1,191 @@
+"""Three accountants of one series of Gaussian releases, each against a reference of its own."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate
+
+from abcdp_core.privacy import Gaussian, GaussianSeries, cost, statement
+from abcdp_core.privacy.gaussian_series import ACCOUNTANTS, calibrate, epsilon, joint_mu
+
+ALL = pytest.mark.parametrize("accountant", ACCOUNTANTS)
+
+PAPER = GaussianSeries(1.0, 10.0, 1000)
+"""μ = √1000 / 10."""
+
+
+def classic_by_search(mu: float, delta: float) -> float:
+    """Mironov's conversion at the best of many orders."""
+    orders = (1.0 + 10.0 ** (k / 2000.0) for k in range(-8000, 12_001))
+    return min(a * mu**2 / 2.0 + math.log(1.0 / delta) / (a - 1.0) for a in orders)
+
+
+def tight_by_search(mu: float, delta: float) -> float:
+    """The tighter conversion (Balle et al., 2020, Theorem 21) at the best of many orders."""
+    orders = (1.0 + 10.0 ** (k / 2000.0) for k in range(-8000, 12_001))
+    return min(
+        a * mu**2 / 2.0 + math.log1p(-1.0 / a) - math.log(delta * a) / (a - 1.0) for a in orders
+    )
+
+
+def hockey_stick(mu: float, at: float) -> float:
+    """δ at ε = ``at`` by its definition, ∫ (φ(x − μ) − e^ε φ(x))₊ dx."""
+
+    def excess(x: float) -> float:
+        return math.exp(-0.5 * (x - mu) ** 2) - math.exp(at - 0.5 * x**2)
+
+    start = at / mu + mu / 2.0
+    edges = sorted({start, *(e for e in (mu, start + 1.0) if e > start), max(start, mu) + 12.0})
+    parts = (
+        integrate.quad(excess, low, high, epsabs=0.0, epsrel=1e-12)[0]
+        for low, high in itertools.pairwise(edges)
+    )
+    return math.fsum(parts) / math.sqrt(2.0 * math.pi)
+
+
+# --------------------------------------------------------------------------------- check values
+
+
+@pytest.mark.parametrize(
+    ("accountant", "expected"), [("rdp-classic", 18.572), ("rdp", 17.374), ("exact", 16.103)]
+)
+def test_check_values_of_the_cost(accountant: str, expected: float) -> None:
+    # MATH W2, δ = 1e-4.
+    assert epsilon(PAPER, 1e-4, accountant) == pytest.approx(expected, abs=6e-4)
+
+
+@pytest.mark.parametrize(
+    ("accountant", "budget", "mu"),
+    [
+        *(("rdp-classic", 1.0, 0.22699), ("exact", 1.0, 0.31390)),
+        *(("rdp-classic", 4.0, 0.84817), ("exact", 4.0, 1.04306)),
+    ],
+)
+def test_check_values_of_the_noise(accountant: str, budget: float, mu: float) -> None:
+    # MATH W3, δ = 1e-4.
+    event = calibrate(budget, 1e-4, 1000, 0.02, accountant)
+    assert joint_mu(event) == pytest.approx(mu, abs=6e-6)
+
+
+def test_the_papers_conversion_asks_for_a_third_more_noise_and_autodp_for_a_tenth() -> None:
+    scales = {each: calibrate(1.0, 1e-4, 1000, 0.02, each).scale for each in ACCOUNTANTS}
+    assert scales["rdp-classic"] / scales["exact"] == pytest.approx(1.38, rel=0.02)
+    assert scales["rdp"] / scales["exact"] == pytest.approx(1.10, rel=0.02)
+
+
+# ------------------------------------------------------------------------ each by its reference
+
+
+@pytest.mark.parametrize("mu", [0.01, 0.3, 3.0, 30.0])
+@pytest.mark.parametrize("delta", [1e-10, 1e-4, 0.01])
+def test_rdp_conversions_are_the_best_of_all_orders(mu: float, delta: float) -> None:
+    event = GaussianSeries(mu, 1.0, 1)
+    classic = classic_by_search(mu, delta)
+    assert epsilon(event, delta, "rdp-classic") == pytest.approx(classic, rel=1e-5)
+    tight = max(0.0, tight_by_search(mu, delta))
+    assert epsilon(event, delta, "rdp") == pytest.approx(tight, rel=1e-5)
+
+
+@pytest.mark.parametrize("mu", [0.3, 1.0, 3.0])
+def test_the_exact_account_is_the_definition(mu: float) -> None:
+    event = GaussianSeries(mu / 5.0, 1.0, 25)
+    found = epsilon(event, 1e-4)
+    assert hockey_stick(mu, found) == pytest.approx(1e-4, rel=1e-9)
+
+
+def test_autodp_says_the_same_of_all_three() -> None:
+    from autodp import rdp_acct, rdp_bank
+    from autodp.mechanism_zoo import ExactGaussianMechanism, GaussianMechanism
+    from autodp.transformer_zoo import ComposeGaussian, Composition
+
+    accountant = rdp_acct.anaRDPacct()
+    accountant.compose_mechanism(lambda a: rdp_bank.RDP_gaussian({"sigma": 10.0}, a), coeff=1000)
+    composed = Composition()([GaussianMechanism(sigma=10.0)], [1000])
+    exact = ComposeGaussian()([ExactGaussianMechanism(sigma=10.0)], [1000])
+    theirs = {
+        "rdp-classic": accountant.get_eps(1e-4),
+        "rdp": composed.get_approxDP(1e-4),
+        "exact": exact.get_approxDP(1e-4),
+    }
+    for name, expected in theirs.items():
+        assert epsilon(PAPER, 1e-4, name) == pytest.approx(float(expected), rel=1e-4)
+
+
+@given(st.floats(1e-3, 100.0), st.floats(1e-12, 0.01))
+def test_none_claims_less_than_what_it_costs(mu: float, delta: float) -> None:
+    event = GaussianSeries(mu, 1.0, 1)
+    exact, tight, classic = (epsilon(event, delta, each) for each in reversed(ACCOUNTANTS))
+    assert exact <= tight * (1.0 + 1e-12) <= classic * (1.0 + 1e-9)
+
+
+# ---------------------------------------------------------------------------------- one release
+
+
+@given(st.floats(1e-6, 1e3), st.floats(1e-6, 1e3), st.integers(1, 100_000))
+def test_a_series_is_one_release_of_joint_sensitivity_rounded_up(
+    sensitivity: float, scale: float, steps: int
+) -> None:
+    event = GaussianSeries(sensitivity, scale, steps)
+    found = Fraction(joint_mu(event)) ** 2
+    squared = steps * Fraction(sensitivity) ** 2 / Fraction(scale) ** 2
+    assert squared <= found <= squared * (1 + Fraction(1, 2**49))
+
+
+def test_a_series_of_one_is_a_single_release() -> None:
+    single, series = Gaussian(0.3, 1.7), GaussianSeries(0.3, 1.7, 1)
+    assert cost(series, 1e-5).epsilon == pytest.approx(cost(single, 1e-5).epsilon, rel=1e-12)
+    assert cost(series, 1e-5).delta == 1e-5
+
+
+# ---------------------------------------------------------------------------------- calibration
+
+
+@ALL
+@pytest.mark.parametrize("budget", [0.001, 0.1, 1.0, 10.0, 1000.0])
+@pytest.mark.parametrize("delta", [1e-10, 1e-4])
+def test_calibration_costs_at_most_the_budget_and_hardly_less(
+    accountant: str, budget: float, delta: float
+) -> None:
+    for steps, sensitivity in ((1, 3.0), (10_000, 0.07)):
+        event = calibrate(budget, delta, steps, sensitivity, accountant)
+        assert (event.sensitivity, event.steps) == (sensitivity, steps)
+        assert budget * (1.0 - 1e-11) <= epsilon(event, delta, accountant) <= budget
+        assert cost(event, delta).epsilon <= budget
+
+
+@ALL
+@pytest.mark.parametrize("factor", [0.5, 1.0 / math.sqrt(2.0), 0.99])
+def test_less_noise_costs_more(accountant: str, factor: float) -> None:
+    event = calibrate(1.0, 1e-4, 1000, 0.02, accountant)
+    less = GaussianSeries(0.02, factor * event.scale, 1000)
+    assert epsilon(less, 1e-4, accountant) > 1.009
+
+
+@ALL
+def test_without_noise_or_without_delta_there_is_no_guarantee(accountant: str) -> None:
+    assert epsilon(GaussianSeries(1.0, 0.0, 5), 1e-4, accountant) == math.inf
+    assert epsilon(PAPER, 0.0, accountant) == math.inf
+    assert epsilon(PAPER, 1.0, accountant) == 0.0
+    assert statement(PAPER, "one point").startswith("Not private")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        *(({"epsilon_total": value}, "epsilon_total = .* positive") for value in (0.0, math.inf)),
+        *(({"sensitivity": value}, "sensitivity = .* positive") for value in (-1.0, math.nan)),
+        *(({"delta": value}, "delta = .* between 0 and 1") for value in (0.0, 1.0, math.nan)),
+        ({"steps": 0}, "steps = 0: must be at least 1"),
+        ({"accountant": "linear"}, "accountant = linear: must be one of rdp-classic, rdp, exact"),
+    ],
+)
+def test_what_is_out_of_range_is_named(changes: dict[str, float], words: str) -> None:
+    usual = {"epsilon_total": 1.0, "delta": 1e-4, "steps": 10, "sensitivity": 0.1}
+    with pytest.raises(ValueError, match=words):
+        calibrate(**(usual | changes))
