@@ -362,6 +362,20 @@ def budgets(experiment: str) -> tuple[float, ...]:
     return tuple(sorted({*own, float(current("epsilon_total"))}))
 
 
+def ask_lists(experiment: str) -> tuple[Params, int]:
+    """What :func:`ask` gives, with the study's own budgets and thresholds and the sidebar's."""
+    if preset(experiment) is not None:
+        return ask(experiment)
+    params = experiments.load(experiment).Params
+    usual = params()
+    fixed: dict[str, Any] = {
+        name: tuple(sorted({*getattr(usual, name), float(current(name))}))
+        for name in ("epsilon_total", "epsilon_abc")
+        if params.takes_many(name)
+    }
+    return ask(experiment, **fixed)
+
+
 def sizes() -> tuple[int, ...]:
     """Sizes of the data at which the error's bound is shown: the study's own and the sidebar's."""
     own = experiments.load("error-bound").Params().n  # type: ignore[attr-defined]

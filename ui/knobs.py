@@ -87,6 +87,16 @@ SCREEN = {
         ),
         "error",
     ),
+    "gaussian-noise.view": Knob(
+        Parameter(
+            kind="choice",
+            label="Show",
+            help="A weight for every draw, a decision about every draw, or the outbreak in San "
+            "Francisco with weights.",
+            options=("soft weights", "rejection", "San Francisco"),
+        ),
+        "soft weights",
+    ),
     "case-studies.view": Knob(
         Parameter(
             kind="choice",

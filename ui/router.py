@@ -152,6 +152,38 @@ TABLE = (
         ),
     ),
     Page(
+        "gaussian_noise",
+        "Gaussian noise",
+        "The older versions of ABCDP: soft weights, and a decision about every draw.",
+        PageSetting(
+            "soft-abc",
+            ("gaussian-rejection", "tuberculosis-soft"),
+            own=(
+                "gaussian-noise.view",
+                "mse-curves.metric",
+                "soft-abc.accountant",
+                "soft-abc.runs",
+                "gaussian-rejection.accountant",
+                "gaussian-rejection.runs",
+                "tuberculosis-soft.accountant",
+                "tuberculosis-soft.runs",
+                "figures.format",
+            ),
+            view="gaussian-noise.view",
+            views={
+                "soft weights": "soft-abc",
+                "rejection": "gaussian-rejection",
+                "San Francisco": "tuberculosis-soft",
+            },
+            chooser="gaussian-noise.view",
+            scenarios={
+                "soft weights": knobs.FIRST_SCENARIO,
+                "rejection": knobs.FIRST_SCENARIO,
+                "San Francisco": "tuberculosis",
+            },
+        ),
+    ),
+    Page(
         "distances",
         "Distances",
         "Forms of the distance: error, time, bandwidth, and what one point can change.",

@@ -25,6 +25,9 @@ SMALL = {
     "estimation-accuracy.runs": "1",
     "compare-mechanisms.runs": "1",
     "distance-forms.pairs": "6",
+    "soft-abc.runs": "1",
+    "gaussian-rejection.runs": "1",
+    "tuberculosis-soft.runs": "2",
 }
 
 
@@ -151,6 +154,16 @@ def test_every_view_of_the_posterior_with_every_scenario(view, scenario):
         assert "Privacy label" in texts(app)
 
 
+@pytest.mark.parametrize("view", knobs.find("gaussian-noise.view").parameter.options)
+def test_every_view_of_gaussian_noise(view):
+    threshold = "150" if view == "San Francisco" else "0.1"
+    app = opened("gaussian_noise", epsilon_abc=threshold, **{"gaussian-noise.view": view})
+    assert not app.exception
+    assert not app.warning
+    assert len(pictures(app)) >= 2
+    assert "Privacy label" in texts(app)
+
+
 def test_coverage_is_a_view_of_its_own():
     app = opened("mechanisms", **{"mechanisms.view": "coverage", "coverage.runs": "2"})
     assert not app.exception
@@ -244,10 +257,10 @@ def test_unused_knobs_are_disabled_and_say_why():
 
 
 def test_preset_disables_what_it_sets_and_shows_claims():
-    app = opened("flip_probability", preset="p21-figure-1")
+    app = opened("case_studies", preset="p21-figure-4")
     assert not app.exception
     assert app.sidebar.select_slider(key="epsilon_total").disabled
-    assert "[P21] Figure 1" in texts(app)
+    assert "[P21] Figure 4: holds" in texts(app)
 
 
 @pytest.mark.parametrize("page", PAGES)
