@@ -5,6 +5,7 @@ from ui import cards, controls, export, router, watch, words
 router.guard()
 
 COMPARED, POSTERIOR, COVERAGE = "compare-mechanisms", "mechanism-posterior", "coverage"
+ACCOUNTING = "accounting"
 
 
 def main() -> None:
@@ -14,7 +15,7 @@ def main() -> None:
         "pay for every accepted draw, or for every draw they look at; an embedding pays once, for "
         "one noisy vector, and everything else follows from that without further cost.",
     )
-    shown = {"error": error, "coverage": coverage}
+    shown = {"error": error, "what a budget buys": budget, "coverage": coverage}
     with cards.row():
         view = controls.view()
         controls.widget("preset")
@@ -62,6 +63,30 @@ def one_release() -> cards.Found:
     found = watch.result(POSTERIOR, *controls.ask(POSTERIOR))
     cards.figure("posterior", watch.figures(found)["posterior"], found, ("errors", "main"))
     return found
+
+
+def budget() -> None:
+    found = watch.result(ACCOUNTING, *controls.ask_budget_first(ACCOUNTING))
+    charts = watch.figures(found)
+    cards.figure("noise", charts["noise"], found)
+    cards.note(
+        "A line for every way to add up costs. *Exact* asks for the least noise, and what another "
+        "accountant asks for beyond that buys no privacy. The scales of two mechanisms are noise "
+        "on different things: compare lines of one mechanism, not of two."
+    )
+    cards.heading(
+        "What an attacker gets",
+        "An attacker who has to tell two neighbouring data sets apart raises false alarms and "
+        "misses. Each line is the smallest rate of misses possible; nearer to the diagonal is more "
+        "private. Guarantees that share ε can lie far apart, which is why one pair (ε, δ) is not "
+        "enough to compare them. The sparse vector's line is that of the worst pairs of data sets "
+        "found; a worse one may exist, but none below *any pure ε*.",
+    )
+    text = words.attack(found)
+    cards.figure("tradeoff", charts["tradeoff"], found, ("tradeoff",), text)
+    cards.privacy_label(found, stamp="")
+    cards.theory(ACCOUNTING)
+    export.block("budget", found)
 
 
 def coverage() -> None:

@@ -376,6 +376,12 @@ def ask_lists(experiment: str) -> tuple[Params, int]:
     return ask(experiment, **fixed)
 
 
+def ask_budget_first(experiment: str) -> tuple[Params, int]:
+    """What :func:`ask` gives, with the sidebar's budget before the study's own."""
+    here = float(current("epsilon_total"))
+    return ask(experiment, epsilon_total=(here, *budgets(experiment)))
+
+
 def sizes() -> tuple[int, ...]:
     """Sizes of the data at which the error's bound is shown: the study's own and the sidebar's."""
     own = experiments.load("error-bound").Params().n  # type: ignore[attr-defined]

@@ -82,8 +82,9 @@ SCREEN = {
         Parameter(
             kind="choice",
             label="Show",
-            help="The error of every mechanism, or how often private intervals hold the truth.",
-            options=("error", "coverage"),
+            help="The error of every mechanism, the noise it needs and what that hides, or how "
+            "often private intervals hold the truth.",
+            options=("error", "what a budget buys", "coverage"),
         ),
         "error",
     ),

@@ -138,7 +138,7 @@ TABLE = (
         "What each mechanism makes of the same privacy budget.",
         PageSetting(
             "compare-mechanisms",
-            ("mechanism-posterior", "coverage"),
+            ("mechanism-posterior", "accounting", "coverage"),
             own=(
                 "mechanisms.view",
                 "mse-curves.metric",
@@ -148,7 +148,11 @@ TABLE = (
                 "figures.format",
             ),
             view="mechanisms.view",
-            views={"error": "compare-mechanisms", "coverage": "coverage"},
+            views={
+                "error": "compare-mechanisms",
+                "what a budget buys": "accounting",
+                "coverage": "coverage",
+            },
         ),
     ),
     Page(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from abcdp_core.experiments import (
     compare_mechanisms,
     covid_fit,
@@ -114,6 +116,22 @@ def bandwidths(result: Result) -> str:
 def compared(result: Result, metric: str) -> str:
     """Errors of all mechanisms near ε_total = 1."""
     return compare_mechanisms.summary(result.tables["main"], metric)
+
+
+FALSE_ALARMS = 0.1
+
+
+def attack(result: Result) -> str:
+    """How often the best attacker misses, at one rate of false alarms."""
+    table = result.tables["tradeoff"]
+    each = []
+    for mechanism, part in table.groupby("mechanism", sort=False):
+        misses = np.interp(FALSE_ALARMS, part.false_alarm.to_numpy(), part.miss.to_numpy())
+        each.append(f"{mechanism} {100 * misses:.0f} ({part.kind.iloc[0]})")
+    return (
+        f"With {100 * FALSE_ALARMS:.0f} false alarms in 100 the best attacker misses at least so "
+        f"often in 100: {', '.join(each)}; a guess misses {100 * (1 - FALSE_ALARMS):.0f} times."
+    )
 
 
 def outcomes(result: Result) -> str:

@@ -99,15 +99,38 @@ def release(
     else:
         noisy_distance = rho
         noisy_threshold = np.full(setting.c, setting.epsilon_abc)
-    indices, stopped_at = scan(noisy_distance, noisy_threshold, setting.c, setting.resample)
+    return decide(
+        rho, noisy_distance, noisy_threshold, setting.epsilon_abc, setting.resample, event
+    )
+
+
+def decide(
+    rho: Array,
+    noisy_distance: Array,
+    noisy_threshold: Array,
+    epsilon_abc: float,
+    resample: bool,
+    event: Event,
+) -> tuple[Release, Trace]:
+    """What a run with this noise accepts, and what happened in it.
+
+    Args:
+        rho: distances ``(T,)``.
+        noisy_distance: the same with noise ``(T,)``.
+        noisy_threshold: ``(c,)``, as :func:`scan` takes it.
+        epsilon_abc: similarity threshold without noise.
+        resample: whether the threshold changes after each acceptance.
+        event: for the release.
+    """
+    indices, stopped_at = scan(noisy_distance, noisy_threshold, len(noisy_threshold), resample)
     accepted = np.zeros(stopped_at, dtype=bool)
     accepted[indices] = True
-    redraws = np.concatenate([[0], np.cumsum(accepted[:-1])]) if setting.resample else 0
+    redraws = np.concatenate([[0], np.cumsum(accepted[:-1])]) if resample else 0
     trace = Trace(
         noisy_distance=noisy_distance[:stopped_at],
         noisy_threshold=np.broadcast_to(noisy_threshold[redraws], stopped_at),
         accepted=accepted,
-        non_private=rho[:stopped_at] <= setting.epsilon_abc,
+        non_private=rho[:stopped_at] <= epsilon_abc,
     )
     weights = np.full(len(indices), 1.0 / max(len(indices), 1))
     return Release(indices, weights, stopped_at, event), trace

@@ -6,12 +6,20 @@ import math
 from dataclasses import dataclass
 from functools import singledispatch
 
-from abcdp_core.privacy import embedding, gaussian_series, local, rejection, sparse_vector
+from abcdp_core.privacy import (
+    embedding,
+    gaussian_series,
+    gaussian_sparse_vector,
+    local,
+    rejection,
+    sparse_vector,
+)
 from abcdp_core.privacy.events import (
     Event,
     Gaussian,
     GaussianRejection,
     GaussianSeries,
+    GaussianSparseVector,
     Laplace,
     NonPrivate,
     NormNoise,
@@ -70,6 +78,11 @@ def _(event: GaussianSeries, delta: float = 0.0) -> Cost:
 @cost.register
 def _(event: GaussianRejection, delta: float = 0.0) -> Cost:  # noqa: ARG001 - pure, so delta is 0
     return Cost(rejection.pure_epsilon(event))
+
+
+@cost.register
+def _(event: GaussianSparseVector, delta: float = 0.0) -> Cost:
+    return Cost(gaussian_sparse_vector.epsilon(event, delta), delta)
 
 
 @cost.register

@@ -164,6 +164,13 @@ def test_every_view_of_gaussian_noise(view):
     assert "Privacy label" in texts(app)
 
 
+def test_what_a_budget_buys_is_a_view_of_its_own():
+    app = opened("mechanisms", **{"mechanisms.view": "what a budget buys"})
+    assert not app.exception
+    assert len(pictures(app)) == 2
+    assert "a guess misses 90 times" in texts(app)
+
+
 def test_coverage_is_a_view_of_its_own():
     app = opened("mechanisms", **{"mechanisms.view": "coverage", "coverage.runs": "2"})
     assert not app.exception

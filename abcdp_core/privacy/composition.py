@@ -1,0 +1,148 @@
+r"""Several private answers together: what k of them cost, by four accountants.
+
+Each answer is $\epsilon$-differentially private on its own, whatever it depends on. Together:
+
+- ``linear``: $k\epsilon$, a pure guarantee;
+- ``advanced`` ([DR14] Theorem 3.20): with probability $1 - \delta$,
+  $\epsilon\sqrt{2k\ln(1/\delta)} + k\epsilon(e^\epsilon - 1)$;
+- ``rdp``: the Rényi divergences of order $\alpha$ add up, and the best order is converted;
+- ``optimal`` (Kairouz, Oh and Viswanath, 2015, Theorem 3.3): no other rule that knows only
+  $\epsilon$ and $k$ can do better. The worst answers are coins that lie with probability
+  $1/(1+e^\epsilon)$, so
+
+$$\delta = \sum_{l} \binom{k}{l} \frac{\bigl(e^{l\epsilon} - e^{\epsilon'}
+e^{(k-l)\epsilon}\bigr)_+}{(1+e^\epsilon)^k}.$$
+
+A Rényi divergence $R(\alpha)$ is converted as in Canonne, Kamath and Steinke (2020), Proposition
+12, at every order at once:
+
+$$\epsilon' = \min_{\alpha > 1}\; R(\alpha) + \ln(1 - 1/\alpha)
+- \frac{\ln \delta + \ln \alpha}{\alpha - 1}.$$
+
+Each order gives a true bound, so it does no harm that the best one is found on a grid.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from abcdp_core.privacy.calibration import least
+
+Array = NDArray[np.float64]
+
+ACCOUNTANTS = ("linear", "advanced", "rdp", "optimal")
+
+ROUNDING = 1e-10
+"""Relative error allowed for in a binomial tail."""
+
+ORDERS = (1e-4, 1e8)
+"""Rényi orders looked at, less 1."""
+
+
+def epsilon(piece: float, count: int, delta: float, accountant: str) -> float:
+    """ε' of ``count`` answers that each are ``piece``-differentially private.
+
+    Args:
+        piece: ε of one answer, positive.
+        count: k, answers, at least 1.
+        delta: δ of all together; of no effect on ``linear``, which has none.
+        accountant: one of :data:`ACCOUNTANTS`.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    _check(count, delta, accountant)
+    linear = count * piece
+    if accountant == "advanced":
+        slack = math.sqrt(2.0 * count * math.log(1.0 / delta))
+        return slack * piece + linear * (math.expm1(piece) if piece < 700.0 else math.inf)
+    if accountant == "rdp":
+        return min(linear, from_renyi(lambda alpha: count * renyi_pure(piece, alpha), delta))
+    if accountant == "optimal" and optimal_delta(piece, count, 0.0) <= delta:
+        return 0.0
+    if accountant == "optimal" and optimal_delta(piece, count, linear * (1 - 1e-12)) <= delta:
+        return least(lambda total: optimal_delta(piece, count, total) <= delta, linear)
+    return linear
+
+
+def largest_piece(epsilon_total: float, count: int, delta: float, accountant: str) -> float:
+    """The largest ε that each of ``count`` answers may have, from below.
+
+    Args:
+        epsilon_total: budget of all together, positive and finite.
+        count: k, answers, at least 1.
+        delta: δ of all together.
+        accountant: one of :data:`ACCOUNTANTS`.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    if not 0.0 < epsilon_total < math.inf:
+        raise ValueError(f"epsilon_total = {epsilon_total}: must be positive and finite.")
+    _check(count, delta, accountant)
+
+    def fits(inverse: float) -> bool:
+        if accountant == "optimal":
+            return optimal_delta(1.0 / inverse, count, epsilon_total) <= delta
+        return epsilon(1.0 / inverse, count, delta, accountant) <= epsilon_total
+
+    return 1.0 / least(fits, count / epsilon_total)
+
+
+def _check(count: int, delta: float, accountant: str) -> None:
+    if accountant not in ACCOUNTANTS:
+        raise ValueError(f"accountant = {accountant}: must be one of {', '.join(ACCOUNTANTS)}.")
+    if count < 1:
+        raise ValueError(f"count = {count}: must be at least 1.")
+    if accountant != "linear" and not 0.0 < delta < 1.0:
+        raise ValueError(f"delta = {delta}: must lie between 0 and 1.")
+
+
+def optimal_delta(piece: float, count: int, epsilon_total: float) -> float:
+    """δ of ``count`` answers at ε', rounded up; the sum above as two binomial tails."""
+    # Terms are positive from more than this many coins on.
+    first = math.floor((count + epsilon_total / piece) / 2.0) + 1
+    if first > count:
+        return 0.0
+    honest = float(special.expit(piece))
+    gained = special.betainc(first, count - first + 1, honest)
+    paid = math.exp(min(epsilon_total, 700.0)) * special.betainc(
+        first, count - first + 1, special.expit(-piece)
+    )
+    return float(max(gained * (1.0 + ROUNDING) - paid * (1.0 - ROUNDING), 0.0))
+
+
+def renyi_pure(epsilon: float, alpha: Array) -> Array:
+    """Largest Rényi divergence of orders ``alpha (k,)``, above 1, of a pure ε-private answer.
+
+    It is that of a coin which lies with probability 1/(1 + e^ε).
+    """
+    coin = np.logaddexp(alpha * epsilon, (1.0 - alpha) * epsilon) - np.logaddexp(0.0, epsilon)
+    bound: Array = np.minimum(coin / (alpha - 1.0), np.minimum(epsilon, alpha * epsilon**2 / 2.0))
+    return bound
+
+
+def from_renyi(renyi: Callable[[Array], Array], delta: float) -> float:
+    """ε at a given δ of what has these Rényi divergences; any order gives a true bound.
+
+    Args:
+        renyi: orders ``(k,)`` above 1 -> divergences ``(k,)``.
+        delta: δ, between 0 and 1.
+    """
+
+    def converted(low: float, high: float) -> tuple[float, Array, int]:
+        beyond = np.geomspace(low, high, 241)
+        alpha = 1.0 + beyond
+        loss = np.log(beyond / alpha) - (math.log(delta) + np.log(alpha)) / beyond
+        values = renyi(alpha) + loss
+        best = int(np.argmin(values))
+        return float(values[best]), beyond, best
+
+    value, beyond, best = converted(*ORDERS)
+    finer, _, _ = converted(beyond[max(best - 1, 0)], beyond[min(best + 1, len(beyond) - 1)])
+    return max(min(value, finer), 0.0)

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from abcdp_core import runner
+from abcdp_core.experiments import accounting
+from abcdp_core.parameters import ParameterError
+from abcdp_core.privacy import cost
+from abcdp_core.results import Result
+
+
+@functools.cache
+def result() -> Result:
+    params = accounting.Params(epsilon_total=(2.0, 0.5), n=1000, pool_size=500, c=5)
+    return runner.run_to_end(accounting, params, 1)
+
+
+def scales() -> pd.DataFrame:
+    """Noise scales by mechanism and accountant, a column per budget."""
+    main = result().tables["main"]
+    return main.pivot_table(
+        index=["mechanism", "accountant"], columns="epsilon_total", values="noise_scale"
+    )
+
+
+def test_every_mechanism_has_every_accountant_that_knows_it() -> None:
+    main = result().tables["main"]
+    assert len(main) == 2 * len(accounting.WAYS)
+    assert set(main.accountant) == set(accounting.ACCOUNTANTS)
+    assert (main.noise_scale > 0).all()
+    pure = main[main.delta == 0.0]
+    assert set(pure.accountant) == {"linear"}
+    assert set(pure.mechanism) == {"sparse-vector", "gaussian-rejection", "private-embedding"}
+
+
+def test_the_sparse_vector_has_the_noise_of_the_theorem() -> None:
+    # MATH S2: b = (c + 1) Δ / ε_total, Δ = √2/N.
+    expected = 6 * np.sqrt(2.0) / 1000 / 2.0
+    assert scales().loc[("sparse-vector", "linear"), 2.0] == pytest.approx(expected)
+
+
+def test_more_budget_asks_for_less_noise() -> None:
+    assert (scales()[2.0] < scales()[0.5]).all()
+
+
+@pytest.mark.parametrize("mechanism", accounting.MECHANISMS)
+def test_better_accountants_ask_for_less_noise(mechanism: str) -> None:
+    found = scales().loc[mechanism, 2.0]
+    for better, worse in (
+        ("optimal", "advanced"),
+        ("rdp", "rdp-classic"),
+        ("exact", "rdp"),
+        ("direct", "rdp"),
+    ):
+        if better in found and worse in found:
+            assert found[better] < found[worse] * (1.0 + 1e-9), (better, worse)
+
+
+def test_events_cost_what_was_asked() -> None:
+    params = accounting.Params(epsilon_total=(2.0,), n=1000, pool_size=500, c=5)
+    for event in accounting.events(params, 2.0).values():
+        assert cost(event, params.delta).epsilon == pytest.approx(2.0, rel=1e-4)
+
+
+def test_curves_are_drawn_at_the_first_budget() -> None:
+    curves = result().tables["tradeoff"]
+    assert set(curves.mechanism) == {*accounting.MECHANISMS, accounting.ANY_PURE}
+    lines = curves[curves.mechanism == accounting.ANY_PURE].set_index("false_alarm").miss
+    for name in ("sparse-vector", "gaussian-rejection", "private-embedding"):
+        miss = curves[curves.mechanism == name].set_index("false_alarm").miss
+        assert (miss >= lines - 1e-9).all()
+    # α = 0.05: 1 − e² · 0.05.
+    assert lines.loc[0.05] == pytest.approx(1.0 - 0.05 * np.exp(2.0))
+
+
+def test_figures_show_the_tables() -> None:
+    figures = accounting.figures(result())
+    assert list(figures) == ["noise", "tradeoff"]
+    assert len(figures["noise"].data) == len(accounting.WAYS)
+    first = figures["noise"].data[0]
+    assert first.x.tolist() == [0.5, 2.0]
+    assert first.y.tolist() == scales().loc[("sparse-vector", "linear")].tolist()
+    names = [trace.name for trace in figures["tradeoff"].data]
+    assert "sparse-vector, exact" in names
+    assert "gaussian-sparse-vector, bound" in names
+
+
+def test_the_summary_claims_an_attack_only_where_one_was_found() -> None:
+    assert "best attacker found" in result().summary
+    many = accounting.Params(epsilon_total=(2.0,), n=1000, pool_size=500, c=20)
+    assert "at least 63 %" in runner.run_to_end(accounting, many, 1).summary
+
+
+def test_more_acceptances_than_draws_are_refused() -> None:
+    with pytest.raises(ParameterError, match="c = 200"):
+        accounting.Params(c=200, pool_size=100)

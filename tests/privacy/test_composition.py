@@ -1,0 +1,138 @@
+"""Composition of pure answers: four accountants, each against a reference of its own."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from autodp import rdp_bank
+from autodp.mechanism_zoo import PureDP_Mechanism
+from autodp.transformer_zoo import Composition
+from hypothesis import given
+from hypothesis import strategies as st
+
+from abcdp_core.privacy.composition import (
+    ACCOUNTANTS,
+    epsilon,
+    from_renyi,
+    largest_piece,
+    optimal_delta,
+    renyi_pure,
+)
+
+ALL = pytest.mark.parametrize("accountant", ACCOUNTANTS)
+PIECES = pytest.mark.parametrize("piece", [0.01, 0.1, 1.0, 5.0])
+COUNTS = pytest.mark.parametrize("count", [1, 2, 10, 300])
+
+DELTA = 1e-5
+
+
+def coins_delta(piece: float, count: int, total: float) -> float:
+    """δ of ``count`` coins that lie with probability 1/(1 + e^ε), term by term."""
+    honest, lie = 1.0 / (1.0 + math.exp(-piece)), 1.0 / (1.0 + math.exp(piece))
+    return math.fsum(
+        math.comb(count, k)
+        * max(
+            honest**k * lie ** (count - k) - math.exp(total) * lie**k * honest ** (count - k),
+            0.0,
+        )
+        for k in range(count + 1)
+    )
+
+
+@PIECES
+@pytest.mark.parametrize("count", [1, 2, 5, 20])
+@pytest.mark.parametrize("part", [0.0, 0.3, 0.9])
+def test_the_optimal_delta_is_that_of_coins(piece: float, count: int, part: float) -> None:
+    expected = coins_delta(piece, count, part * count * piece)
+    found = optimal_delta(piece, count, part * count * piece)
+    assert expected <= found + 1e-14
+    assert found == pytest.approx(expected, rel=1e-6, abs=1e-12)
+
+
+@PIECES
+@COUNTS
+def test_no_accountant_beats_the_optimal_one(piece: float, count: int) -> None:
+    best = epsilon(piece, count, DELTA, "optimal")
+    for accountant in ACCOUNTANTS:
+        # The optimal one rounds its binomial tails up.
+        assert epsilon(piece, count, DELTA, accountant) >= best * (1.0 - 1e-7)
+    assert optimal_delta(piece, count, best) <= DELTA
+
+
+def test_the_theorem_of_advanced_composition() -> None:
+    # [DR14] Theorem 3.20 with k = 100, ε = 0.1, δ = 1e-5.
+    expected = 0.1 * math.sqrt(200 * math.log(1e5)) + 10.0 * math.expm1(0.1)
+    assert epsilon(0.1, 100, 1e-5, "advanced") == pytest.approx(expected)
+    assert epsilon(0.1, 100, 1e-5, "linear") == pytest.approx(10.0)
+
+
+@PIECES
+def test_renyi_divergences_are_those_of_a_coin_and_autodps(piece: float) -> None:
+    alpha = np.array([1.0 + 1e-3, 1.5, 2.0, 7.0, 50.0])
+    honest = 1.0 / (1.0 + math.exp(-piece))
+    coin = np.log(
+        honest**alpha * (1 - honest) ** (1 - alpha) + (1 - honest) ** alpha * honest ** (1 - alpha)
+    ) / (alpha - 1.0)
+    assert renyi_pure(piece, alpha) == pytest.approx(coin, rel=1e-7)
+    bank = [rdp_bank.RDP_pureDP({"eps": piece}, a) for a in alpha]
+    assert (renyi_pure(piece, alpha) <= np.array(bank) * (1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("count", [10, 300])
+@pytest.mark.parametrize("piece", [0.1, 1.0])
+def test_the_conversion_is_as_good_as_autodps(piece: float, count: int) -> None:
+    composed = Composition()([PureDP_Mechanism(piece)], [count])
+    autodp = min(float(composed.get_approxDP(DELTA)), count * piece)
+    found = epsilon(piece, count, DELTA, "rdp")
+    assert 0.95 * autodp <= found <= autodp * (1.0 + 1e-3)
+
+
+@given(st.floats(1e-3, 20.0), st.floats(1e-12, 0.1))
+def test_a_conversion_of_gaussian_divergences_is_at_the_best_of_all_orders(
+    mu: float, delta: float
+) -> None:
+    def converted(alpha: float) -> float:
+        loss = math.log1p(-1.0 / alpha) - math.log(delta * alpha) / (alpha - 1.0)
+        return alpha * mu**2 / 2.0 + loss
+
+    found = from_renyi(lambda alpha: alpha * mu**2 / 2.0, delta)
+    best = max(min(converted(1.0 + 10.0 ** (k / 500.0)) for k in range(-1500, 3000)), 0.0)
+    assert found == pytest.approx(best, rel=1e-4, abs=1e-9)
+
+
+@ALL
+@COUNTS
+@pytest.mark.parametrize("budget", [0.01, 1.0, 20.0])
+def test_the_largest_piece_fits_and_a_larger_one_does_not(
+    accountant: str, count: int, budget: float
+) -> None:
+    piece = largest_piece(budget, count, DELTA, accountant)
+    assert epsilon(piece, count, DELTA, accountant) <= budget * (1.0 + 1e-12)
+    assert epsilon(1.001 * piece, count, DELTA, accountant) > budget
+
+
+def test_for_many_pieces_a_delta_saves_much() -> None:
+    pieces = [10_000 * largest_piece(1.0, 10_000, DELTA, each) for each in ACCOUNTANTS]
+    # linear, advanced, rdp, optimal
+    assert pieces == sorted(pieces)
+    assert pieces[0] == pytest.approx(1.0)
+    assert pieces[1] > 20.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((1.0, 10, DELTA, "guess"), "accountant = guess"),
+        ((1.0, 0, DELTA, "linear"), "count = 0"),
+        ((1.0, 10, 0.0, "rdp"), "delta = 0.0"),
+        ((0.0, 10, DELTA, "rdp"), "epsilon_total = 0.0"),
+        ((math.inf, 10, DELTA, "linear"), "epsilon_total = inf"),
+    ],
+)
+def test_what_is_out_of_range_is_an_error(
+    arguments: tuple[float, int, float, str], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        largest_piece(*arguments)

@@ -1,0 +1,304 @@
+"""Trade-off curves: closed forms against the best attack on discretised laws."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import integrate, special, stats
+
+from abcdp_core.privacy import (
+    Event,
+    Gaussian,
+    GaussianRejection,
+    GaussianSeries,
+    GaussianSparseVector,
+    Laplace,
+    NonPrivate,
+    NormNoise,
+    SparseVector,
+    cost,
+    embedding,
+    gaussian_series,
+    gaussian_sparse_vector,
+    rejection,
+)
+from abcdp_core.privacy.exact import log_probability
+from abcdp_core.privacy.sparse_vector import calibrate, pure_epsilon
+from abcdp_core.privacy.tradeoff import (
+    Law,
+    Pair,
+    approximate,
+    curve,
+    gaussian,
+    neyman_pearson,
+    norm_noise,
+    pair_law,
+    pairs,
+    worst,
+)
+from tests.statistics import FALSE_ALARM
+
+Array = NDArray[np.float64]
+
+RATES = np.linspace(0.0, 1.0, 201)
+BUDGETS = pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+
+EVENTS: list[Event] = [
+    Gaussian(1.0, 2.0),
+    GaussianSeries(1.0, 30.0, 1000),
+    Laplace(1.0, 0.5),
+    NormNoise(1.0, 0.5, 2),
+    NormNoise(1.0, 1.0, 46),
+    rejection.calibrate(1.0, 0.01, 1.0, 0.1, 100),
+    gaussian_sparse_vector.calibrate(1.0, 1e-4, 0.01, 3, 100, resample=False),
+    calibrate(1.0, 0.01, 1, resample=False),
+    calibrate(4.0, 0.01, 3, resample=False),
+    calibrate(1.0, 0.01, 3, resample=True),
+]
+
+
+def cells(cdf: stats.rv_continuous, shift: float) -> Array:
+    """Probabilities of small cells under a law moved by ``shift``."""
+    edges = np.concatenate([[-np.inf], np.linspace(-12.0, 16.0, 40_001), [np.inf]])
+    return np.diff(cdf.cdf(edges - shift)) + 1e-300
+
+
+def attack(first: Array, second: Array) -> Array:
+    false_alarm, miss = neyman_pearson(Law(np.log(first), np.log(second)))
+    return np.interp(RATES, false_alarm, miss)
+
+
+# --------------------------------------------------------------------------------- closed forms
+
+
+@pytest.mark.parametrize("mu", [0.1, 1.0, 3.0])
+def test_a_gaussian_curve_is_the_best_attack(mu: float) -> None:
+    best = attack(cells(stats.norm, 0.0), cells(stats.norm, mu))
+    assert gaussian(mu, RATES) == pytest.approx(best, abs=1e-5)
+
+
+@BUDGETS
+def test_a_laplace_curve_is_the_best_attack(epsilon: float) -> None:
+    best = attack(cells(stats.laplace, 0.0), cells(stats.laplace, epsilon))
+    assert norm_noise(epsilon, 1, RATES) == pytest.approx(best, abs=1e-4)
+
+
+@BUDGETS
+@pytest.mark.parametrize("dimension", [2, 3, 46])
+def test_a_curve_of_norm_noise_is_the_best_attack(epsilon: float, dimension: int) -> None:
+    # Draws stand for the law: rates of the likelihood-ratio test at several levels, each of which
+    # is off by at most Hoeffding's bound at a false alarm of 1e-6.
+    runs = 40_000
+    noise = embedding.draw_norm_noise(np.random.default_rng(1), dimension, (runs,))
+    move = epsilon * np.eye(dimension)[0]
+    level = np.linspace(-0.8, 0.8, 9)[:, None] * epsilon
+    shifted = np.linalg.norm(noise - move, axis=1)
+    false_alarm = (np.linalg.norm(noise, axis=1) - shifted >= level).mean(axis=1)
+    miss = (np.linalg.norm(noise + move, axis=1) - np.linalg.norm(noise, axis=1) < level).mean(1)
+    allowed = math.sqrt(math.log(4 * 9 / FALSE_ALARM) / (2 * runs))
+    low, high = np.clip(false_alarm - allowed, 0, 1), np.clip(false_alarm + allowed, 0, 1)
+    assert (norm_noise(epsilon, dimension, high) <= miss + allowed).all()
+    assert (norm_noise(epsilon, dimension, low) >= miss - allowed).all()
+    # Half the noise would be seen, where there is something to see.
+    if epsilon >= 1.0:
+        assert (norm_noise(2.0 * epsilon, dimension, low) < miss - allowed).any()
+
+
+@BUDGETS
+def test_norm_noise_in_two_dimensions_against_quadrature(epsilon: float) -> None:
+    def rate(level: float) -> float:
+        """P(‖z‖ − ‖z − v‖ >= level), by the angle's density and the length's."""
+
+        def given(r: float) -> float:
+            cosine = (2.0 * r * level - level**2 + epsilon**2) / (2.0 * r * epsilon)
+            return r * math.exp(-r) * math.acos(min(max(cosine, -1.0), 1.0)) / math.pi
+
+        edges = [max(level, 0.0), abs(level) + epsilon, 10.0, 60.0]
+        return math.fsum(
+            integrate.quad(given, low, high, limit=200)[0]
+            for low, high in itertools.pairwise(sorted(edges))
+            if low >= max(level, 0.0)
+        )
+
+    for level in (-0.5 * epsilon, 0.0, 0.5 * epsilon, 0.9 * epsilon):
+        found = norm_noise(epsilon, 2, np.array([rate(level)]))[0]
+        assert found == pytest.approx(rate(-level), abs=2e-3)
+
+
+def test_many_dimensions_tell_less() -> None:
+    curves = [norm_noise(1.0, dimension, RATES) for dimension in (1, 2, 5, 46, 400)]
+    for fewer, more in itertools.pairwise(curves):
+        assert (more >= fewer - 1e-9).all()
+
+
+# ----------------------------------------------------------------------- what every curve keeps
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=str)
+def test_a_curve_falls_is_convex_and_below_chance_and_symmetric(event: Event) -> None:
+    found = curve(event, RATES)
+    assert found.kind in ("exact", "bound")
+    assert (np.diff(found.miss) <= 1e-12).all()
+    assert (np.diff(found.miss, 2) >= -1e-4).all()
+    assert (found.miss <= 1.0 - RATES + 1e-12).all()
+    assert found.miss[-1] == pytest.approx(0.0, abs=1e-9)
+    # What misses at rate T(α) has a false-alarm rate α when it says the opposite.
+    inside = (found.miss > 1e-3) & (RATES > 0.0)
+    back = curve(event, found.miss[inside]).miss
+    assert back == pytest.approx(RATES[inside], abs=2e-3)
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=str)
+def test_a_curve_lies_above_the_lines_of_its_cost(event: Event) -> None:
+    for delta in (1e-6, 1e-4, 1e-2):
+        spent = cost(event, delta)
+        lines = approximate(spent.epsilon, spent.delta, RATES)
+        assert (curve(event, RATES).miss >= lines - 1e-6).all()
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        Gaussian(1.0, 2.0),
+        GaussianSeries(1.0, 30.0, 1000),
+        Laplace(1.0, 0.5),
+        NormNoise(1.0, 0.5, 2),
+        rejection.calibrate(1.0, 0.01, 1.0, 0.1, 100),
+        GaussianSparseVector(1.0, 10.0, 20.0, 3, False, 100),
+        calibrate(1.0, 0.01, 2, resample=False),
+    ],
+    ids=lambda event: type(event).__name__,
+)
+def test_half_the_noise_lies_below(event: Event) -> None:
+    names = ("scale", "threshold_scale", "query_scale")
+    halves = {name: getattr(event, name) / 2.0 for name in names if hasattr(event, name)}
+    half = type(event)(**(vars(event) | halves))
+    whole, less = curve(event, RATES).miss, curve(half, RATES).miss
+    assert (less <= whole + 1e-9).all()
+    assert (less < whole - 0.005).any()
+
+
+def test_without_noise_nothing_is_missed() -> None:
+    assert not curve(NonPrivate(), RATES).miss.any()
+
+
+def test_an_event_without_a_curve_is_an_error() -> None:
+    with pytest.raises(TypeError, match="no trade-off curve for object"):
+        curve(object(), RATES)  # type: ignore[arg-type]
+
+
+def test_gaussian_rejection_under_pure_epsilon_hardly_leaks() -> None:
+    # Decisions follow from the noisy distances, which are one Gaussian answer.
+    event = rejection.calibrate(1.0, 0.0003, 1.4, 0.1, 10_000)
+    assert (1.0 - RATES - curve(event, RATES).miss).max() < 0.01
+    assert (1.0 - RATES - approximate(1.0, 0.0, RATES)).max() > 0.4
+
+
+def test_gaussian_rejection_is_bounded_by_what_single_decisions_show() -> None:
+    event = GaussianRejection(0.5, 1.0, 0.3, 0.4, 3)
+    outcomes = list(itertools.product([0, 1], repeat=3))
+    bound = curve(event, RATES).miss
+    for rho in itertools.product([0.0, 0.3, 0.5, 1.0], repeat=3):
+        for signs in itertools.product([-1, 1], repeat=3):
+            moved = np.clip(np.array(rho) + 0.5 * np.array(signs), 0.0, 1.0)
+            first, second = (
+                np.array(
+                    [
+                        special.ndtr(np.where(outcome, 0.3 - place, place - 0.3) / 0.4).prod()
+                        for outcome in outcomes
+                    ]
+                )
+                for place in (np.array(rho), moved)
+            )
+            assert (attack(first, second) >= bound - 1e-9).all()
+
+
+# ------------------------------------------------------------------------------- sparse vector
+
+
+@pytest.mark.parametrize("c", [1, 2, 3])
+def test_the_law_of_a_pair_is_that_of_single_outcomes(c: int) -> None:
+    event = calibrate(2.0, 0.1, c, resample=False)
+    signs = (-1, 1, 1, -1, 1)
+    pair = Pair(signs, 0.07, -0.03)
+    moves = np.array(signs)
+    rho = np.where(moves < 0, 0.07, -0.03)
+    law = pair_law(pair, event)
+    assert np.exp(law.first).sum() == pytest.approx(1.0, abs=1e-10)
+    assert np.exp(law.second).sum() == pytest.approx(1.0, abs=1e-10)
+    # Outcomes of equal ratio go together: their sums by ratio are those of all single outcomes.
+    single = []
+    for digits in itertools.product([False, True], repeat=5):
+        pattern = np.array(digits)
+        accepted = np.flatnonzero(pattern)
+        if len(accepted) > c:
+            continue
+        run = pattern[: accepted[-1] + 1] if len(accepted) == c else pattern
+        single.append([log_probability(run, each, 0.0, event) for each in (rho, rho + 0.1 * moves)])
+    every = Law(*np.array(single).T)
+    grouped = np.interp(RATES, *neyman_pearson(law))
+    assert grouped == pytest.approx(np.interp(RATES, *neyman_pearson(every)), abs=1e-9)
+
+
+@BUDGETS
+@pytest.mark.parametrize("c", [1, 2, 5])
+def test_the_sparse_vector_touches_its_lines_at_rare_outcomes_only(epsilon: float, c: int) -> None:
+    event = calibrate(epsilon, 0.02, c, resample=False)
+    claim = pure_epsilon(event)
+    start = np.array([1e-9])
+    steepest = math.log((1.0 - curve(event, start).miss[0]) / 1e-9)
+    assert 0.95 * claim <= steepest <= claim + 1e-4
+    # At moderate rates it is far above.
+    advantage = (1.0 - RATES - curve(event, RATES).miss).max()
+    assert advantage < 0.8 * (1.0 - RATES - approximate(claim, 0.0, RATES)).max()
+
+
+def test_too_many_acceptances_and_redrawn_thresholds_have_the_lines() -> None:
+    for event in (calibrate(1.0, 0.02, 11, resample=False), calibrate(1.0, 0.02, 2, resample=True)):
+        found = curve(event, RATES)
+        assert found.kind == "bound"
+        assert found.miss == pytest.approx(approximate(1.0, 0.0, RATES), abs=1e-9)
+    assert curve(calibrate(1.0, 0.02, 1, resample=True), RATES).kind == "exact"
+
+
+@pytest.mark.parametrize(("c", "epsilon"), [(1, 1.0), (2, 4.0)])
+def test_no_signs_of_a_short_run_are_worse_than_the_pairs_tried(c: int, epsilon: float) -> None:
+    event = calibrate(epsilon, 1.0, c, resample=False)
+    places = [place * event.threshold_scale for place in (-2.0, 0.0, 0.5, 1.0, 2.0)]
+    laws = [
+        pair_law(Pair(signs, falling, growing), event)
+        for signs in itertools.product([-1, 1], repeat=6)
+        for falling, growing in itertools.product(places, places)
+    ]
+    found = curve(event, RATES).miss
+    assert (worst(laws, RATES) >= found - 0.002).all()
+
+
+def test_a_claim_for_less_noise_would_be_seen() -> None:
+    # A run at half the noise is told apart better than ε allows: exact attacks find it.
+    event = calibrate(1.0, 0.02, 1, resample=False)
+    broken = SparseVector(0.02, event.threshold_scale / 2, event.query_scale / 2, 1, False)
+    laws = [pair_law(pair, broken) for pair in pairs(broken)]
+    rates = np.geomspace(1e-9, 1.0, 200)
+    assert (worst(laws, rates) < approximate(1.0, 0.0, rates) - 1e-12).any()
+
+
+# --------------------------------------------------------------- what one pair does not tell
+
+
+def test_equal_cost_is_not_equal_privacy() -> None:
+    series = gaussian_series.calibrate(1.0, 1e-4, 100, 0.01)
+    laplace = Laplace(0.01, 0.01)
+    run = calibrate(1.0, 0.01, 10, resample=False)
+    assert cost(series, 1e-4).epsilon == pytest.approx(1.0, rel=1e-6)
+    advantage = {
+        type(event).__name__: float((1.0 - RATES - curve(event, RATES).miss).max())
+        for event in (series, laplace, run)
+    }
+    assert advantage["SparseVector"] == pytest.approx(0.061, abs=0.002)
+    assert advantage["GaussianSeries"] == pytest.approx(0.125, abs=0.002)
+    assert advantage["Laplace"] == pytest.approx(0.393, abs=0.002)
