@@ -48,7 +48,11 @@ def draw_error(found: cards.Found) -> None:
     cards.note(
         "Each mechanism is at its own best ε_abc, chosen on simulated data sets and never on those "
         "it is scored on. Click a point to see its posterior below. Soft weights promise "
-        "(ε, δ)-differential privacy, which is less than the pure kind of the others."
+        "(ε, δ)-differential privacy, which is less than the pure kind of the others.\n\n"
+        "**Why an embedding's noise does not grow with c.** It asks the data one question, what "
+        "their mean features are, and pays once; draws are then chosen by looking at the answer. "
+        "The sparse vector pays for every *yes*. It is still the right choice where nothing can be "
+        "embedded, as with the clipped distances of outbreaks, or for a single question."
     )
     cards.privacy_label(found)
 

@@ -171,7 +171,7 @@ BAD = [
     ("mse-curves --set c=1,0", "c = 0", "from 1 to 1000"),
     ("mse-curves --set bandwidth=mean", "bandwidth = mean", "or median"),
     ("mse-curves --preset p21-figure-9", "preset = p21-figure-9", "p21-figure-3"),
-    ("nothing", "experiment = nothing", "must be one of adaptive-truncation, change-one-person, "),
+    ("nothing", "experiment = nothing", "must be one of accounting, adaptive-truncation, "),
     ("posterior --seed -1", "seed = -1", "from 0 to 9223372036854775807"),
     ("posterior --seed 1.5", "seed = 1.5", "whole number"),
     ("posterior --seed 9223372036854775808", "seed = 9223372036854775808", "from 0 to"),

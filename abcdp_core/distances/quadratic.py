@@ -21,6 +21,9 @@ from abcdp_core.threads import available
 
 Array = NDArray[np.float64]
 
+FEW = 100
+"""Data sets below which starting threads takes longer than comparing."""
+
 
 @dataclass(frozen=True)
 class QuadraticMMD:
@@ -47,6 +50,8 @@ class QuadraticMMD:
         """Distances ``(T,)`` of ``T`` data sets to one; O(T·N²), shared by the processors."""
         sets = np.ascontiguousarray(statistics).reshape(len(statistics), -1, self.dimension)
         points = np.ascontiguousarray(statistic).reshape(-1, self.dimension)
+        if len(sets) < FEW:
+            return np.sqrt(np.maximum(_squared(sets, points, self.bandwidth), 0.0))
         parts = np.array_split(sets, available())
         with ThreadPoolExecutor(len(parts)) as threads:
             done = [threads.submit(_squared, part, points, self.bandwidth) for part in parts]
