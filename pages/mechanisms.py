@@ -79,6 +79,14 @@ def budget() -> None:
         "on different things: compare lines of one mechanism, not of two."
     )
     cards.heading(
+        "What the budget is spent on",
+        "The cost of one part is the most that one person can move it, in units of its noise: ε "
+        "for Laplace noise, μ for Gaussian noise. The sparse vector pays for the threshold and "
+        "for each accepted sample, rejected draws are free; the embedding pays for its vector, "
+        "and any number of samples from it is free.",
+    )
+    cards.table(found, "price")
+    cards.heading(
         "What an attacker gets",
         "An attacker who has to tell two neighbouring data sets apart raises false alarms and "
         "misses. Each line is the smallest rate of misses possible; nearer to the diagonal is more "

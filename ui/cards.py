@@ -119,6 +119,11 @@ def _table(key: str, name: str, table: pd.DataFrame) -> None:
     _csv_button(f"{name} as CSV", table, key, key=f"csv-{key}")
 
 
+def table(result: Result, name: str) -> None:
+    """A table of a result, unfolded."""
+    _table(f"{result.experiment}-{name}-shown", name, result.tables[name])
+
+
 def rows_as_csv(label: str, result: Result, name: str, **chosen: str) -> None:
     """A download of some rows of a table.
 

@@ -63,6 +63,11 @@ from abcdp_core.experiments.soft_abc import DELTA
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import (
     Event,
+    GaussianRejection,
+    GaussianSeries,
+    GaussianSparseVector,
+    NormNoise,
+    SparseVector,
     composition,
     embedding,
     gaussian_series,
@@ -82,6 +87,7 @@ TITLE = "Noise that a budget asks for, by accountant, and what an attacker gets"
 COLUMNS = {
     "main": ("mechanism", "accountant", "epsilon_total", "delta", "noise_scale"),
     "tradeoff": ("mechanism", "false_alarm", "miss", "kind"),
+    "price": ("mechanism", "part", "count", "noise_scale", "cost", "measure"),
 }
 
 ACCOUNTANTS = ("linear", "advanced", "optimal", "rdp-classic", "rdp", "direct", "exact")
@@ -277,8 +283,50 @@ def events(params: Params, epsilon_total: float) -> dict[str, Event]:
     }
 
 
+Part = tuple[str, int, float, float, str]
+
+
+def prices(params: Params, epsilon_total: float) -> dict[str, tuple[Part, ...]]:
+    """What each mechanism spends its budget on: part, how many, noise scale, cost of one, measure.
+
+    The cost of one part is the most that one person can move it, in units of its noise: ε where
+    that is Laplace or norm noise, μ where it is Gaussian (MATH W3). A decision of Gaussian
+    rejection costs its share of ε. A rejected draw is free: the threshold's noise pays (MATH S2).
+    """
+    done = events(params, epsilon_total)
+    steps, c = params.pool_size, params.c
+
+    def run(event: SparseVector | GaussianSparseVector, measure: str) -> tuple[Part, ...]:
+        change, threshold, query = event.sensitivity, event.threshold_scale, event.query_scale
+        return (
+            ("threshold", 1, threshold, change / threshold, measure),
+            ("accepted sample", c, query, 2.0 * change / query, measure),
+            ("rejected draw", steps - c, query, 0.0, measure),
+        )
+
+    decision = cast(GaussianRejection, done["gaussian-rejection"])
+    weight = cast(GaussianSeries, done["soft-weights"])
+    vector = cast(NormNoise, done["private-embedding"])
+    return {
+        "sparse-vector": run(cast(SparseVector, done["sparse-vector"]), "ε"),
+        "gaussian-rejection": (
+            ("decision about a draw", steps, decision.scale, epsilon_total / steps, "ε"),
+        ),
+        "soft-weights": (
+            ("weight of a draw", steps, weight.scale, weight.sensitivity / weight.scale, "μ"),
+        ),
+        "private-embedding": (
+            ("vector", 1, vector.scale, vector.sensitivity / vector.scale, "ε"),
+            ("any number of samples from it", steps, vector.scale, 0.0, "ε"),
+        ),
+        "gaussian-sparse-vector": run(
+            cast(GaussianSparseVector, done["gaussian-sparse-vector"]), "μ"
+        ),
+    }
+
+
 def work(task: experiments.Whole[Params]) -> Tables:
-    """Noise scales at all budgets, and the curves at the first."""
+    """Noise scales at all budgets; curves, and what the parts cost, at the first."""
     params = task.params
     rows = [
         (
@@ -292,7 +340,10 @@ def work(task: experiments.Whole[Params]) -> Tables:
         for epsilon_total in params.epsilon_total
     ]
     main = pd.DataFrame(rows, columns=list(COLUMNS["main"]))
-    return {"main": main, "tradeoff": _curves(params, params.epsilon_total[0])}
+    first = params.epsilon_total[0]
+    parts = [(name, *part) for name, every in prices(params, first).items() for part in every]
+    price = pd.DataFrame(parts, columns=list(COLUMNS["price"]))
+    return {"main": main, "tradeoff": _curves(params, first), "price": price}
 
 
 def _curves(params: Params, epsilon_total: float) -> pd.DataFrame:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import functools
+import math
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from abcdp_core import runner
 from abcdp_core.experiments import accounting
 from abcdp_core.parameters import ParameterError
 from abcdp_core.privacy import cost
+from abcdp_core.privacy.gaussian_series import joint_mu
 from abcdp_core.results import Result
 
 
@@ -98,3 +100,19 @@ def test_the_summary_claims_an_attack_only_where_one_was_found() -> None:
 def test_more_acceptances_than_draws_are_refused() -> None:
     with pytest.raises(ParameterError, match="c = 200"):
         accounting.Params(c=200, pool_size=100)
+
+
+@pytest.mark.parametrize("budget", [0.1, 3.0])
+def test_the_parts_of_pure_mechanisms_add_up_to_the_budget(budget: float) -> None:
+    params = accounting.Params(epsilon_total=(budget,), c=7, pool_size=500)
+    for name in ("sparse-vector", "gaussian-rejection", "private-embedding"):
+        parts = accounting.prices(params, budget)[name]
+        assert {part[-1] for part in parts} == {"ε"}
+        assert sum(count * cost for _, count, _, cost, _ in parts) == pytest.approx(budget)
+
+
+def test_the_parts_of_soft_weights_add_up_as_squares() -> None:
+    params = accounting.Params(epsilon_total=(1.0,), pool_size=400)
+    event = accounting.events(params, 1.0)["soft-weights"]
+    ((_, count, _, mu, _),) = accounting.prices(params, 1.0)["soft-weights"]
+    assert math.sqrt(count) * mu == pytest.approx(joint_mu(event))  # type: ignore[arg-type]
