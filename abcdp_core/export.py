@@ -344,11 +344,7 @@ def _page(result: Result, name: str, figure: go.Figure) -> str:
         full_html=False,
         include_plotlyjs="directory",
         div_id=name,
-        config={
-            "responsive": True,
-            "displaylogo": False,
-            "toImageButtonOptions": {"format": "svg"},
-        },
+        config=CONFIG,
     )
     return PAGE.format(
         title=html.escape(title),

@@ -315,11 +315,8 @@ def synthetic(document: Document, sets: int, rng: np.random.Generator) -> pd.Dat
         domain; no row if nothing was accepted.
     """
     request, source = document.request, _source(document.request)
-    chosen = np.arange(sets if len(document.theta) else 0) % max(len(document.theta), 1)
-    values = np.empty((len(chosen), document.n))
-    if len(chosen):
-        values = source.simulate(rng, document.theta[chosen], document.n)[..., -1]
-    series = to_domain(values, source.DOMAIN, (request.low, request.high))
+    chosen, data = simulators.simulate_in_turn(source, document.theta, document.n, sets, rng)
+    series = to_domain(data[..., -1], source.DOMAIN, (request.low, request.high))
     return pd.DataFrame(
         {
             "data_set": np.repeat(np.arange(len(chosen)), document.n),

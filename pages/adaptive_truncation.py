@@ -19,11 +19,7 @@ def main() -> None:
         "chosen from the answers of those who came before.",
     )
     shown = {"live": live, "best interval": best_interval, "repeats": repeats}
-    with cards.row():
-        view = controls.view()
-        controls.widget("preset")
-    cards.preset_note()
-    shown[view]()
+    shown[cards.view_and_presets()]()
 
 
 def live() -> None:

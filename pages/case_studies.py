@@ -14,11 +14,8 @@ def main() -> None:
         "of how tuberculosis spreads. Both have few data points, and that is what privacy costs "
         "most.",
     )
-    with cards.row():
-        view = controls.view()
-        controls.widget("preset")
-    cards.preset_note()
-    {"COVID-19": covid, "tuberculosis": tuberculosis}[view]()
+    shown = {"COVID-19": covid, "tuberculosis": tuberculosis}
+    shown[cards.view_and_presets()]()
 
 
 def covid() -> None:

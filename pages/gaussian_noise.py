@@ -15,19 +15,11 @@ def main() -> None:
         "the whole pool, so more draws mean more noise.",
     )
     shown = {"soft weights": soft, "rejection": rejection, "San Francisco": san_francisco}
-    with cards.row():
-        view = controls.view()
-        controls.widget("preset")
-    cards.preset_note()
-    shown[view]()
+    shown[cards.view_and_presets()]()
 
 
 def soft() -> None:
-    own_knobs(SOFT, "mse-curves.metric")
-    job = watch.growing(SOFT, *controls.ask_lists(SOFT), draw_soft)
-    cards.verdicts(SOFT, job.result)
-    cards.theory(SOFT)
-    export.block(SOFT, job)
+    growing(SOFT, draw_soft)
 
 
 def draw_soft(found: cards.Found) -> None:
@@ -44,11 +36,7 @@ def draw_soft(found: cards.Found) -> None:
 
 
 def rejection() -> None:
-    own_knobs(REJECTION, "mse-curves.metric")
-    job = watch.growing(REJECTION, *controls.ask_lists(REJECTION), draw_rejection)
-    cards.verdicts(REJECTION, job.result)
-    cards.theory(REJECTION)
-    export.block(REJECTION, job)
+    growing(REJECTION, draw_rejection)
 
 
 def draw_rejection(found: cards.Found) -> None:
@@ -78,6 +66,14 @@ def san_francisco() -> None:
     cards.verdicts(SAN_FRANCISCO, found)
     cards.theory(SAN_FRANCISCO)
     export.block(SAN_FRANCISCO, found)
+
+
+def growing(experiment: str, draw: watch.DrawOne) -> None:
+    own_knobs(experiment, "mse-curves.metric")
+    job = watch.growing(experiment, *controls.ask_lists(experiment), draw)
+    cards.verdicts(experiment, job.result)
+    cards.theory(experiment)
+    export.block(experiment, job)
 
 
 def own_knobs(experiment: str, *shared: str) -> None:

@@ -16,11 +16,7 @@ def main() -> None:
         "one noisy vector, and everything else follows from that without further cost.",
     )
     shown = {"error": error, "what a budget buys": budget, "coverage": coverage}
-    with cards.row():
-        view = controls.view()
-        controls.widget("preset")
-    cards.preset_note()
-    shown[view]()
+    shown[cards.view_and_presets()]()
 
 
 def error() -> None:

@@ -234,6 +234,15 @@ def presets() -> None:
     preset_note()
 
 
+def view_and_presets() -> str:
+    """The choosers of what a page shows and of a paper's settings; returns the view."""
+    with row():
+        view = controls.view()
+        controls.widget("preset")
+    preset_note()
+    return view
+
+
 PRESETS_WIDTH = 420
 """Pixels."""
 

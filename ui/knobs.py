@@ -47,6 +47,11 @@ class Knob:
     default: Scalar
 
 
+def _choice(label: str, text: str, options: tuple[str, ...]) -> Knob:
+    """One of several words, the first to begin with."""
+    return Knob(Parameter(kind="choice", label=label, help=text, options=options), options[0])
+
+
 SCREEN = {
     "seed": Knob(
         Parameter(
@@ -59,80 +64,48 @@ SCREEN = {
         ),
         1,
     ),
-    "posterior.view": Knob(
-        Parameter(
-            kind="choice",
-            label="Show",
-            help="One release, many releases of the same data, one person replaced, or data "
-            "simulated from what was accepted.",
-            options=("one release", "many releases", "change one person", "synthetic data"),
-        ),
-        "one release",
+    "posterior.view": _choice(
+        "Show",
+        "One release, many releases of the same data, one person replaced, or data "
+        "simulated from what was accepted.",
+        ("one release", "many releases", "change one person", "synthetic data"),
     ),
-    "adaptive-truncation.view": Knob(
-        Parameter(
-            kind="choice",
-            label="Show",
-            help="One stream of people, where the best interval comes from, or many repeats.",
-            options=("live", "best interval", "repeats"),
-        ),
-        "live",
+    "adaptive-truncation.view": _choice(
+        "Show",
+        "One stream of people, where the best interval comes from, or many repeats.",
+        ("live", "best interval", "repeats"),
     ),
-    "mechanisms.view": Knob(
-        Parameter(
-            kind="choice",
-            label="Show",
-            help="The error of every mechanism, the noise it needs and what that hides, or how "
-            "often private intervals hold the truth.",
-            options=("error", "what a budget buys", "coverage"),
-        ),
-        "error",
+    "mechanisms.view": _choice(
+        "Show",
+        "The error of every mechanism, the noise it needs and what that hides, or how "
+        "often private intervals hold the truth.",
+        ("error", "what a budget buys", "coverage"),
     ),
-    "gaussian-noise.view": Knob(
-        Parameter(
-            kind="choice",
-            label="Show",
-            help="A weight for every draw, a decision about every draw, or the outbreak in San "
-            "Francisco with weights.",
-            options=("soft weights", "rejection", "San Francisco"),
-        ),
-        "soft weights",
+    "gaussian-noise.view": _choice(
+        "Show",
+        "A weight for every draw, a decision about every draw, or the outbreak in San "
+        "Francisco with weights.",
+        ("soft weights", "rejection", "San Francisco"),
     ),
-    "case-studies.view": Knob(
-        Parameter(
-            kind="choice",
-            label="Show",
-            help="Cases in the Netherlands in spring 2020, or outbreaks of tuberculosis.",
-            options=("COVID-19", "tuberculosis"),
-        ),
-        "COVID-19",
+    "case-studies.view": _choice(
+        "Show",
+        "Cases in the Netherlands in spring 2020, or outbreaks of tuberculosis.",
+        ("COVID-19", "tuberculosis"),
     ),
-    "your-data.scenario": Knob(
-        Parameter(
-            kind="choice",
-            label="Model of your series",
-            help="What your series is compared with.",
-            options=tuple(dict.fromkeys((FIRST_SCENARIO, *release.scenarios()))),
-        ),
-        FIRST_SCENARIO,
+    "your-data.scenario": _choice(
+        "Model of your series",
+        "What your series is compared with.",
+        tuple(dict.fromkeys((FIRST_SCENARIO, *release.scenarios()))),
     ),
-    "mse-curves.lines": Knob(
-        Parameter(
-            kind="choice",
-            label="One line per",
-            help="What the lines of the figure stand for; the sidebar sets everything else.",
-            options=("c", "ε_abc"),
-        ),
-        "c",
+    "mse-curves.lines": _choice(
+        "One line per",
+        "What the lines of the figure stand for; the sidebar sets everything else.",
+        ("c", "ε_abc"),
     ),
-    "mse-curves.metric": Knob(
-        Parameter(
-            kind="choice",
-            label="Error",
-            help="Mean over the parameters of the absolute or the squared difference.",
-            options=("absolute", "squared"),
-        ),
-        "absolute",
+    "mse-curves.metric": _choice(
+        "Error",
+        "Mean over the parameters of the absolute or the squared difference.",
+        ("absolute", "squared"),
     ),
     "flip-probability.script": Knob(
         Parameter(
@@ -143,14 +116,10 @@ SCREEN = {
         ),
         False,
     ),
-    "figures.format": Knob(
-        Parameter(
-            kind="choice",
-            label="Camera button saves",
-            help="The camera above each figure saves it from the browser in this format.",
-            options=("svg", "png"),
-        ),
-        "svg",
+    "figures.format": _choice(
+        "Camera button saves",
+        "The camera above each figure saves it from the browser in this format.",
+        ("svg", "png"),
     ),
 }
 

@@ -78,7 +78,10 @@ def _preparing(job: Job) -> str:
     return f"Simulating the public pool: {job.fraction:.0%}. It is made once and then kept."
 
 
-def growing(experiment: str, params: Params, seed: int, draw: Callable[[Result], None]) -> Job:
+DrawOne = Callable[[Result], None]
+
+
+def growing(experiment: str, params: Params, seed: int, draw: DrawOne) -> Job:
     """A study that grows while it is watched; returns the job, whose result is the latest.
 
     Args:

@@ -8,6 +8,8 @@ some) tasks into a result; ``figures`` draws a result from nothing but itself.
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, cast
 
@@ -85,6 +87,20 @@ class Whole(Generic[P]):
 def whole(params: P, seed: int) -> list[Whole[P]]:
     """A single task, for experiments that take a moment."""
     return [Whole(params, seed)]
+
+
+T = TypeVar("T")
+
+
+def shared(task: Callable[..., Any], params: object) -> dict[str, Any]:
+    """What a task takes over from the parameters: the values of the fields that both have."""
+    names = (field.name for field in dataclasses.fields(cast(Any, task)))
+    return {name: getattr(params, name) for name in names if hasattr(params, name)}
+
+
+def per_run(task: Callable[..., T], params: Any, seed: int) -> list[T]:
+    """One task per run: ``params`` without the number of runs, so that more runs repeat none."""
+    return [task(**shared(task, params), run=run, seed=seed) for run in range(params.runs)]
 
 
 def names() -> list[str]:

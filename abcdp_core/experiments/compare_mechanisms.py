@@ -43,9 +43,10 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from abcdp_core import experiments, pool, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core import pool, summaries
+from abcdp_core.experiments import mse_curves, soft_abc
 from abcdp_core.mechanisms import (
     Release,
     gaussian_rejection,
@@ -287,14 +288,10 @@ class Task:
 def tasks(params: Params, seed: int) -> list[Task]:
     """One task per mechanism, budget and c."""
     several = ("mechanism", "epsilon_total", "c")
-    shared = {
-        name: getattr(params, name)
-        for name in Task.__dataclass_fields__
-        if hasattr(params, name) and name not in several
-    }
-    combinations = itertools.product(*(getattr(params, name) for name in several))
+    shared = experiments.shared(Task, params)
+    combinations = itertools.product(*(shared[name] for name in several))
     return [
-        Task(**dict(zip(several, each, strict=True)), **shared, seed=seed) for each in combinations
+        Task(**shared | dict(zip(several, each, strict=True)), seed=seed) for each in combinations
     ]
 
 
@@ -341,21 +338,11 @@ def _grid(task: Task) -> list[tuple[str, float, int, float, float]]:
             data = simulated_set(key, task.n, index)
             rng = generator(task.seed, "tuning-noise", index)
             released = MECHANISMS[task.mechanism].release(data, task.asked(epsilon_abc), rng)
-            mean = mean_of(released, data.comparison.theta)
+            mean = released.mean(data.comparison.theta, uniform_mixture.PRIOR_MEAN)
             errors.append(summaries.errors(mean, data.truth)[0])
         score = float(np.mean(errors))
         rows.append((task.mechanism, task.epsilon_total, task.c, epsilon_abc, score))
     return rows
-
-
-def mean_of(released: Release, theta: Array) -> Array:
-    """Posterior mean ``(d,)`` that a release stands for; the prior's if nothing was accepted."""
-    if released.estimate is not None:
-        return released.estimate
-    samples = theta[released.indices] if released.samples is None else released.samples
-    if len(samples) == 0:
-        return uniform_mixture.PRIOR_MEAN
-    return summaries.weighted_mean(samples, released.weights)
 
 
 def _scores(task: Task, epsilon_abc: float) -> pd.DataFrame:
@@ -365,7 +352,8 @@ def _scores(task: Task, epsilon_abc: float) -> pd.DataFrame:
         data = data_set(key, task.n, run)
         rng = generator(task.seed, "noise", run, task.noise_draw)
         released = mechanism.release(data, task.asked(epsilon_abc), rng)
-        error = summaries.errors(mean_of(released, data.comparison.theta), data.truth)
+        mean = released.mean(data.comparison.theta, uniform_mixture.PRIOR_MEAN)
+        error = summaries.errors(mean, data.truth)
         row = (task.mechanism, task.epsilon_total, delta, task.c, epsilon_abc, run)
         rows.append((*row, len(released.indices), *error))
     return pd.DataFrame(rows, columns=list(SCORES))
@@ -408,17 +396,12 @@ def summary(main: pd.DataFrame, metric: str) -> str:
     part = main[(main.epsilon_total == budget) & (main.c == c)]
     means = part.groupby("mechanism")[metric].mean().sort_values()
     each = ", ".join(f"{name} {value:.2g}" for name, value in means.items())
-    prior = _prior_error(metric)
+    prior = soft_abc.prior_errors()[metric]
     return (
-        f"{METRICS[metric].capitalize()} of the posterior mean at ε_total = {budget:g}, c = {c}, "
-        f"each at its best public setting, over {part.run.nunique()} runs: {each}; the prior mean "
-        f"{prior:.2g}."
+        f"{mse_curves.METRICS[metric].capitalize()} of the posterior mean at "
+        f"ε_total = {budget:g}, c = {c}, each at its best public setting, over "
+        f"{part.run.nunique()} runs: {each}; the prior mean {prior:.2g}."
     )
-
-
-def _prior_error(metric: str) -> float:
-    both = summaries.errors(uniform_mixture.PRIOR_MEAN, uniform_mixture.TRUTH)
-    return both[list(METRICS).index(metric)]
 
 
 def error_statistics(table: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -431,7 +414,6 @@ def error_statistics(table: pd.DataFrame, metric: str) -> pd.DataFrame:
     return found.assign(mean=numbers.mean(axis=0), low=low, high=high)
 
 
-METRICS = {"mse": "mean squared error", "mae": "mean absolute error"}
 RANGES = {"mse": (1e-5, 0.04), "mae": (2e-3, 0.3)}
 """Axes are fixed, so that a knob moves the curves and not the axis."""
 
@@ -440,7 +422,7 @@ STYLES = dict(zip(MECHANISMS, fig.styles(list(MECHANISMS)), strict=True))
 
 def figures(result: Result) -> dict[str, go.Figure]:
     """Error against the budget, each mechanism at its best setting, and at the common one."""
-    drawn = {metric: _curves(result, "main", metric) for metric in METRICS}
+    drawn = {metric: _curves(result, "main", metric) for metric in RANGES}
     return drawn | {"common": _curves(result, "common", "mse")}
 
 
@@ -452,10 +434,10 @@ def _curves(result: Result, name: str, metric: str) -> go.Figure:
     )
     figure = fig.panels(
         [f"c = {c}" for c in params.c],
-        f"{METRICS[metric].capitalize()} over {table.run.nunique()} runs, {setting}: "
+        f"{mse_curves.METRICS[metric].capitalize()} over {table.run.nunique()} runs, {setting}: "
         f"N = {params.n:,}, T = {params.pool_size:,}",
         "privacy budget ε_total",
-        METRICS[metric],
+        mse_curves.METRICS[metric],
         height=470,
     )
     statistics = error_statistics(table, metric)
@@ -466,7 +448,7 @@ def _curves(result: Result, name: str, metric: str) -> go.Figure:
             if len(part):
                 figure.add_traces(_line(part.sort_values("epsilon_total"), mechanism, index))
         prior = fig.Style("prior mean", fig.GREY, "dot")
-        line = fig.line(ends, np.full(2, _prior_error(metric)), prior)
+        line = fig.line(ends, np.full(2, soft_abc.prior_errors()[metric]), prior)
         figure.add_trace(line.update(showlegend=index == 0, **fig.panel(index)))
     ticks = [value for value in (0.001, 0.01, 0.1, 1, 10, 100, 1000) if ends[0] < value < ends[1]]
     figure.update_xaxes(

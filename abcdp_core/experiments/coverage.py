@@ -31,9 +31,9 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from abcdp_core import experiments, pool, simulators, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core import pool, simulators, summaries
 from abcdp_core.mechanisms import Release, private_embedding, sparse_vector
 from abcdp_core.mechanisms.linear_maps import LinearMap
 from abcdp_core.parameters import Parameter
@@ -117,9 +117,7 @@ class Task:
 
 def tasks(params: Params, seed: int) -> list[Task]:
     """:data:`CHUNK` data sets each, the last one what is left."""
-    shared = {
-        name: getattr(params, name) for name in Task.__dataclass_fields__ if hasattr(params, name)
-    }
+    shared = experiments.shared(Task, params)
     return [
         Task(**shared, first=first, count=min(CHUNK, params.runs - first), seed=seed)
         for first in range(0, params.runs, CHUNK)
@@ -196,8 +194,7 @@ def interval(release: Release, theta: Array) -> tuple[Array, Array]:
         release: draws with their weights, or what stands for them.
         theta: parameters of the pool ``(T, d)``.
     """
-    samples = theta[release.indices] if release.samples is None else release.samples
-    weights = release.weights
+    samples, weights = release.parameters(theta), release.weights
     if len(samples) == 0:
         samples, weights = theta, np.full(len(theta), 1.0 / len(theta))
     tail = (1.0 - LEVEL) / 2.0

@@ -30,9 +30,9 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from abcdp_core import experiments, pool, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core import pool, summaries
 from abcdp_core.experiments import mse_curves, soft_abc
 from abcdp_core.mechanisms import gaussian_rejection as mechanism
 from abcdp_core.parameters import Parameter
@@ -123,10 +123,7 @@ class Task:
 
 def tasks(params: Params, seed: int) -> list[Task]:
     """One task per run."""
-    shared = {
-        name: getattr(params, name) for name in Task.__dataclass_fields__ if hasattr(params, name)
-    }
-    return [Task(**shared, run=run, seed=seed) for run in range(params.runs)]
+    return experiments.per_run(Task, params, seed)
 
 
 def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
@@ -203,9 +200,7 @@ def _error(
 ) -> tuple[int, float, float]:
     rng = generator(task.seed, "noise", task.run, task.noise_draw)
     release, _ = mechanism.release(comparison, asked, rng)
-    estimate = uniform_mixture.PRIOR_MEAN
-    if len(release.indices):
-        estimate = summaries.weighted_mean(comparison.theta[release.indices], release.weights)
+    estimate = release.mean(comparison.theta, uniform_mixture.PRIOR_MEAN)
     return (len(release.indices), *summaries.errors(estimate, uniform_mixture.TRUTH))
 
 

@@ -68,9 +68,7 @@ def work(task: experiments.Whole[Params]) -> Tables:
         release, _ = sparse_vector.release(comparison, setting, rng)
         chosen = comparison.theta[release.indices]
         samples.append((number, release, chosen))
-        mean = source.PRIOR_MEAN
-        if len(chosen):
-            mean = summaries.weighted_mean(chosen, release.weights)
+        mean = release.mean(comparison.theta, source.PRIOR_MEAN)
         errors.append((number, len(chosen), *summaries.errors(mean, source.TRUTH)))
     names = list(source.AXES)
     main = pd.DataFrame(

@@ -70,11 +70,7 @@ tasks = experiments.whole
 
 def _task(params: Params, seed: int) -> comparison.Task:
     """The same release as a part of the comparison, for its choice of the threshold."""
-    shared = {
-        name: getattr(params, name)
-        for name in comparison.Task.__dataclass_fields__
-        if hasattr(params, name)
-    }
+    shared = experiments.shared(comparison.Task, params)
     common = uniform_mixture.EPSILON_ABC_DEFAULT
     return comparison.Task(**shared, epsilon_abc=common, runs=1, seed=seed)
 
@@ -94,8 +90,8 @@ def work(task: experiments.Whole[Params]) -> Tables:
     rng = generator(seed, "noise", 0, params.noise_draw)
     mechanism = comparison.MECHANISMS[params.mechanism]
     released = mechanism.release(data, asked.asked(epsilon_abc), rng)
-    samples = theta[released.indices] if released.samples is None else released.samples
-    mean = comparison.mean_of(released, theta)
+    samples = released.parameters(theta)
+    mean = released.mean(theta, uniform_mixture.PRIOR_MEAN)
     size = summaries.effective_sample_size(released.weights)
     prior = np.arange(min(len(theta), posterior.PRIOR_SHOWN))
     rows = [

@@ -25,9 +25,9 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from abcdp_core import experiments, pool, simulators, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core import pool, simulators, summaries
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
@@ -114,10 +114,7 @@ class Task:
 
 def tasks(params: Params, seed: int) -> list[Task]:
     """One task per run."""
-    shared = {
-        name: getattr(params, name) for name in Task.__dataclass_fields__ if hasattr(params, name)
-    }
-    return [Task(**shared, run=run, seed=seed) for run in range(params.runs)]
+    return experiments.per_run(Task, params, seed)
 
 
 def work(task: Task) -> Tables:
@@ -151,9 +148,7 @@ def _error(
 ) -> tuple[int, float, float]:
     rng = generator(task.seed, "noise", task.run, task.noise_draw)
     release, _ = sparse_vector.release(comparison, setting, rng)
-    estimate = uniform_mixture.PRIOR_MEAN
-    if len(release.indices):
-        estimate = summaries.weighted_mean(comparison.theta[release.indices], release.weights)
+    estimate = release.mean(comparison.theta, uniform_mixture.PRIOR_MEAN)
     return (len(release.indices), *summaries.errors(estimate, uniform_mixture.TRUTH))
 
 

@@ -30,9 +30,9 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from abcdp_core import experiments, pool, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core import pool, summaries
 from abcdp_core.experiments import mse_curves
 from abcdp_core.mechanisms import soft_weights
 from abcdp_core.parameters import Parameter
@@ -129,10 +129,7 @@ class Task:
 
 def tasks(params: Params, seed: int) -> list[Task]:
     """One task per run."""
-    shared = {
-        name: getattr(params, name) for name in Task.__dataclass_fields__ if hasattr(params, name)
-    }
-    return [Task(**shared, run=run, seed=seed) for run in range(params.runs)]
+    return experiments.per_run(Task, params, seed)
 
 
 def setting(
@@ -161,7 +158,7 @@ def work(task: Task) -> Tables:
         release, _ = soft_weights.release(
             comparison, setting(task, epsilon_abc, epsilon_total), rng
         )
-        estimate = summaries.weighted_mean(comparison.theta, release.weights)
+        estimate = release.mean(comparison.theta, uniform_mixture.PRIOR_MEAN)
         errors = summaries.errors(estimate, uniform_mixture.TRUTH)
         size = summaries.effective_sample_size(release.weights)
         rows.append((epsilon_abc, epsilon_total, task.delta, task.run, *errors, size))

@@ -64,28 +64,6 @@ prepare = posterior.prepare
 tasks = experiments.whole
 
 
-def simulate(
-    scenario: str, theta: Array, n: int, sets: int, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], Array]:
-    """Data sets at accepted draws, taken in turn.
-
-    Args:
-        scenario: whose simulator.
-        theta: the draws ``(k, d)``.
-        n: points per data set.
-        sets: how many; none if there is no draw.
-        rng: source of all chance.
-
-    Returns:
-        Which draw each is simulated at ``(sets,)``, and the data ``(sets, n, p)``.
-    """
-    source = simulators.load(scenario)
-    chosen = np.arange(sets if len(theta) else 0) % max(len(theta), 1)
-    if len(chosen) == 0:
-        return chosen, np.empty((0, n, len(source.COORDINATES)))
-    return chosen, source.simulate(rng, theta[chosen], n)
-
-
 def table(scenario: str, data: Array, source: str, samples: NDArray[np.int64]) -> pd.DataFrame:
     """Data sets ``(s, n, p)`` with one row per number; ``samples (s,)`` are their draws."""
     names = simulators.load(scenario).COORDINATES
@@ -105,6 +83,7 @@ def table(scenario: str, data: Array, source: str, samples: NDArray[np.int64]) -
 def work(task: experiments.Whole[Params]) -> Tables:
     """Release, simulate at what was accepted, and put the observed data beside it."""
     params = task.params
+    scenario = simulators.load(params.scenario)
     comparison = posterior.comparison_of(params, task.seed)
     plain = sparse_vector.Setting(math.inf, params.epsilon_abc, params.c, False, 0.0)
     observed = pool.observed_data(posterior.pool_key(params, task.seed), params.n)
@@ -115,7 +94,9 @@ def work(task: experiments.Whole[Params]) -> Tables:
         release, _ = sparse_vector.release(comparison, setting, rng)
         chance = generator(task.seed, "synthetic", params.noise_draw, number)
         theta = comparison.theta[release.indices]
-        chosen, data = simulate(params.scenario, theta, params.n, params.data_sets, chance)
+        chosen, data = simulators.simulate_in_turn(
+            scenario, theta, params.n, params.data_sets, chance
+        )
         tables.append(table(params.scenario, data, source, release.indices[chosen]))
     main = pd.concat(tables, ignore_index=True)
     return {"main": main, "compared": _compared(main)}

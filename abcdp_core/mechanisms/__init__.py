@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import registry
+from abcdp_core import registry, summaries
 from abcdp_core.privacy import Event
 
 Array = NDArray[np.float64]
@@ -54,6 +54,17 @@ class Release:
     event: Event
     estimate: Array | None = None
     samples: Array | None = field(default=None, repr=False)
+
+    def parameters(self, theta: Array) -> Array:
+        """The weighted sample ``(k, d)``: draws of the pool ``(T, d)``, moved if they were."""
+        return theta[self.indices] if self.samples is None else self.samples
+
+    def mean(self, theta: Array, otherwise: Array) -> Array:
+        """The mean ``(d,)`` that the release stands for, ``otherwise`` if nothing was accepted."""
+        if self.estimate is not None:
+            return self.estimate
+        sample = self.parameters(theta)
+        return summaries.weighted_mean(sample, self.weights) if len(sample) else otherwise
 
 
 def names() -> list[str]:

@@ -155,9 +155,6 @@ class Stream:
             )
             yield state, asked
 
-    def _first_of_the_paper(self) -> tuple[float, float]:
-        return (self.interval[0], self.interval[1])
-
     def _at_first_response(self, rng: np.random.Generator, response: Response) -> Any:
         """All particles' μ at the first response, σ from the prior ([Y23]'s script; MATH A10)."""
         sampler = cast(Latent, self.sampler)

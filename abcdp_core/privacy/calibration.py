@@ -1,12 +1,32 @@
-"""The least noise that fits a budget, where no formula gives it."""
+"""The least noise that fits a budget, and costs rounded to the safe side."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 PRECISION = 1e-13
 """A noise found is at most this much, relatively, above the least one."""
+
+
+def round_up(value: Fraction) -> float:
+    """The smallest number that is not below a value."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def ratio(sensitivity: float, scale: float) -> float:
+    """Sensitivity / scale, rounded up: ε of Laplace or norm noise; ``inf`` without noise."""
+    return math.inf if scale == 0 else round_up(Fraction(sensitivity) / Fraction(scale))
+
+
+def scale_for(epsilon: float, sensitivity: float) -> float:
+    """The noise scale whose :func:`ratio` is at most ε, from the quotient upwards."""
+    scale = sensitivity / epsilon
+    while Fraction(sensitivity) / Fraction(scale) > Fraction(epsilon):
+        scale = math.nextafter(scale, math.inf)
+    return scale
 
 
 def least(fits: Callable[[float], bool], start: float) -> float:

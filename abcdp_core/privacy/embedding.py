@@ -17,11 +17,11 @@ proof is about.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.privacy.calibration import ratio, scale_for
 from abcdp_core.privacy.events import Gaussian, NormNoise
 from abcdp_core.privacy.local import gaussian_delta, gaussian_unit_scale
 
@@ -30,11 +30,7 @@ Array = NDArray[np.float64]
 
 def norm_noise_epsilon(event: NormNoise) -> float:
     """ε of a vector with norm noise, rounded up; ``inf`` without noise."""
-    if event.scale == 0:
-        return math.inf
-    exact = Fraction(event.sensitivity) / Fraction(event.scale)
-    nearest = float(exact)
-    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
+    return ratio(event.sensitivity, event.scale)
 
 
 def calibrate(
@@ -56,10 +52,7 @@ def calibrate(
             "calibration needs a positive finite budget and sensitivity, and dimension >= 1."
         )
     if delta == 0:
-        scale = sensitivity / epsilon_total
-        while Fraction(sensitivity) / Fraction(scale) > Fraction(epsilon_total):
-            scale = math.nextafter(scale, math.inf)
-        return NormNoise(sensitivity, scale, dimension)
+        return NormNoise(sensitivity, scale_for(epsilon_total, sensitivity), dimension)
     scale = sensitivity * gaussian_unit_scale(epsilon_total, delta)
     while not _keeps(Gaussian(sensitivity, scale), epsilon_total, delta):
         scale = math.nextafter(scale, math.inf)

@@ -47,7 +47,7 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, special
+from scipy import special
 
 from abcdp_core.privacy import local
 from abcdp_core.privacy.calibration import least
@@ -216,6 +216,9 @@ def log_probability(
 
 def _log_integral(kinks: Array, signs: Array, event: GaussianSparseVector) -> float:
     """Of density of m times Π Φ(±(m − kink)/σ₂); kinks and signs ``(s,)``."""
+    # Imported here: it takes a while, and no page asks for single patterns.
+    from scipy import optimize
+
     b1, b2 = event.threshold_scale, event.query_scale
 
     def log_factors(m: Array) -> Array:

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from fractions import Fraction
 
 from scipy import special
 
+from abcdp_core.privacy.calibration import ratio, scale_for
 from abcdp_core.privacy.events import Gaussian, Laplace
 
 ROUNDING = 1e-14
@@ -26,11 +26,7 @@ ROUNDING = 1e-14
 
 def laplace_epsilon(event: Laplace) -> float:
     """ε of an answer with Laplace noise, rounded up; ``inf`` without noise."""
-    if event.scale == 0:
-        return math.inf
-    exact = Fraction(event.sensitivity) / Fraction(event.scale)
-    nearest = float(exact)
-    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
+    return ratio(event.sensitivity, event.scale)
 
 
 def laplace_unit_scale(epsilon_total: float) -> float:
@@ -40,10 +36,7 @@ def laplace_unit_scale(epsilon_total: float) -> float:
         ValueError: the budget is not positive and finite.
     """
     _check(epsilon_total)
-    scale = 1.0 / epsilon_total
-    while 1 / Fraction(scale) > Fraction(epsilon_total):
-        scale = math.nextafter(scale, math.inf)
-    return scale
+    return scale_for(epsilon_total, 1.0)
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from abcdp_core.privacy.calibration import round_up
 from abcdp_core.privacy.events import SparseVector
 
 
@@ -20,7 +21,7 @@ def pure_epsilon(event: SparseVector) -> float:
     """ε_total of a run (MATH S3), rounded up; ``inf`` if a noise scale is 0."""
     if event.threshold_scale == 0 or event.query_scale == 0:
         return math.inf
-    return _round_up(_exact_epsilon(event))
+    return round_up(_exact_epsilon(event))
 
 
 def _exact_epsilon(event: SparseVector) -> Fraction:
@@ -29,11 +30,6 @@ def _exact_epsilon(event: SparseVector) -> Fraction:
     threshold = delta / Fraction(event.threshold_scale)
     queries = 2 * event.c * delta / Fraction(event.query_scale)
     return (event.c * threshold if event.resample else threshold) + queries
-
-
-def _round_up(value: Fraction) -> float:
-    nearest = float(value)
-    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
 def calibrate(

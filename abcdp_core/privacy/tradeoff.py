@@ -33,7 +33,7 @@ from functools import singledispatch
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import spatial, special
+from scipy import special
 
 from abcdp_core.privacy import gaussian_sparse_vector, rejection
 from abcdp_core.privacy.embedding import norm_noise_epsilon
@@ -220,6 +220,9 @@ def worst(laws: list[Law], false_alarm: Array) -> Array:
 
     The largest convex curve below all of theirs: what a guarantee for all of them can say.
     """
+    # Imported here: it takes a while, and only one view asks for curves.
+    from scipy import spatial
+
     corners = [neyman_pearson(law) for law in laws]
     one, other = (np.concatenate([corner[i] for corner in corners]) for i in (0, 1))
     points = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])

@@ -81,6 +81,27 @@ class Scenario(Protocol):
         ...
 
 
+def simulate_in_turn(
+    source: Scenario, theta: Array, n: int, sets: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], Array]:
+    """Data sets at some parameters, taken in turn.
+
+    Args:
+        source: whose simulator.
+        theta: the parameters ``(k, d)``.
+        n: points per data set.
+        sets: how many; none if ``theta`` is empty.
+        rng: source of all chance.
+
+    Returns:
+        Which parameters each is simulated at ``(sets,)``, and the data ``(sets, n, p)``.
+    """
+    chosen = np.arange(sets if len(theta) else 0) % max(len(theta), 1)
+    if len(chosen) == 0:
+        return chosen, np.empty((0, n, len(source.COORDINATES)))
+    return chosen, source.simulate(rng, theta[chosen], n)
+
+
 def names() -> list[str]:
     """Names of all scenarios."""
     return list(registry.scan(__name__, "SCENARIO"))

@@ -110,15 +110,15 @@ def test_errors_are_those_of_the_means() -> None:
 
 
 def test_the_mean_of_what_is_no_sample() -> None:
-    theta = np.arange(10.0).reshape(2, 5)
+    theta, prior = np.arange(10.0).reshape(2, 5), uniform_mixture.PRIOR_MEAN
     event = NonPrivate()
     none = np.empty(0, dtype=np.int64)
     estimate = np.full(5, 0.3)
-    assert study.mean_of(Release(none, np.empty(0), 2, event, estimate), theta) is estimate
-    empty = study.mean_of(Release(none, np.empty(0), 2, event), theta)
+    assert Release(none, np.empty(0), 2, event, estimate).mean(theta, prior) is estimate
+    empty = Release(none, np.empty(0), 2, event).mean(theta, prior)
     assert np.array_equal(empty, uniform_mixture.PRIOR_MEAN)
     moved = Release(np.array([0, 1]), np.array([0.25, 0.75]), 2, event, samples=theta + 1.0)
-    assert study.mean_of(moved, theta) == pytest.approx(0.25 * theta[0] + 0.75 * theta[1] + 1.0)
+    assert moved.mean(theta, prior) == pytest.approx(0.25 * theta[0] + 0.75 * theta[1] + 1.0)
 
 
 def test_at_a_large_pool_what_pays_once_is_ahead() -> None:
