@@ -100,6 +100,7 @@ def san_francisco() -> cards.Found:
     fixed = {"scenario": "tuberculosis", "n": 1}
     found = watch.result("posterior", *controls.ask("posterior", **fixed))
     cards.figure("san-francisco", watch.figures(found)["posterior"], found, ("errors", "main"))
+    cards.privacy_label(found)
     return found
 
 

@@ -62,6 +62,7 @@ def one_release() -> cards.Found:
     controls.own("mechanism-posterior.mechanism")
     found = watch.result(POSTERIOR, *controls.ask(POSTERIOR))
     cards.figure("posterior", watch.figures(found)["posterior"], found, ("errors", "main"))
+    cards.privacy_label(found)
     return found
 
 

@@ -181,7 +181,7 @@ def knob_table() -> None:
 
 def privacy_label(result: Result, stamp: str = STAMP) -> None:
     """What is protected, how much, by what noise, and what is public."""
-    with st.container(border=True, key="privacy-label"):
+    with st.container(border=True, key=f"privacy-label-{result.experiment}"):
         st.markdown(f"**Privacy label.** {result.privacy}")
         if isinstance(result.event, SparseVector) and not _is_script(result):
             st.markdown(_facts(result, result.event))
