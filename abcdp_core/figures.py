@@ -136,6 +136,18 @@ def band(x: Array, low: Array, high: Array, style: Style) -> go.Scatter:
     )
 
 
+def hollow(trace: go.Scatter, empty_share: Array) -> go.Scatter:
+    """The same marks, open where some runs accepted nothing, so that their error is the prior's.
+
+    Args:
+        trace: with a marker for each point.
+        empty_share: share of the runs that accepted nothing, one per point ``(k,)``.
+    """
+    symbol = trace.marker.symbol or "circle"
+    symbols = np.where(empty_share > 0, f"{symbol}-open", symbol)
+    return trace.update(marker={"symbol": symbols, "line": {"width": 2}})
+
+
 def _translucent(color: str, alpha: float) -> str:
     red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red},{green},{blue},{alpha})"

@@ -70,6 +70,20 @@ def errors(estimate: Array, truth: Array | None) -> tuple[float, float]:
     return float(np.mean(difference**2)), float(np.mean(np.abs(difference)))
 
 
+def empty_note(accepted: ArrayLike) -> str:
+    """How many runs accepted nothing, as a sentence after a space; empty if none did.
+
+    Args:
+        accepted: number of accepted samples of each run.
+    """
+    counts = np.asarray(accepted)
+    empty = int((counts == 0).sum())
+    if not empty:
+        return ""
+    runs, estimates = ("run", "its estimate is") if empty == 1 else ("runs", "their estimates are")
+    return f" {empty:,} {runs} of {counts.size:,} accepted nothing; {estimates} the prior mean."
+
+
 def binomial_interval(
     successes: ArrayLike, trials: ArrayLike, level: float = 0.05
 ) -> tuple[Array, Array]:

@@ -106,3 +106,13 @@ def test_values_without_weight_move_no_quantile() -> None:
     kept = weights > 0
     assert np.array_equal(found, summaries.weighted_quantile(values[kept], weights[kept], wanted))
     assert found.max() == 4.0
+
+
+def test_runs_that_accepted_nothing_are_counted_in_words() -> None:
+    assert summaries.empty_note([3, 1]) == ""
+    assert summaries.empty_note([0, 1]) == (
+        " 1 run of 2 accepted nothing; its estimate is the prior mean."
+    )
+    assert summaries.empty_note(np.zeros(1200)) == (
+        " 1,200 runs of 1,200 accepted nothing; their estimates are the prior mean."
+    )

@@ -16,6 +16,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from abcdp_core import experiments, ledger, privacy
 from abcdp_core.experiments import mse_curves
+from abcdp_core.ledger import reading
 from abcdp_core.parameters import Params
 from abcdp_core.privacy import Gaussian, Laplace, SparseVector
 from abcdp_core.results import Result
@@ -261,7 +262,7 @@ def verdicts(experiment: str, result: Result | None) -> None:
     chosen = controls.preset(experiment)
     if result is None or chosen is None or result.params != chosen:
         return
-    claims = ledger.for_preset(experiment, str(controls.current("preset")))
+    claims = reading.load().for_preset(experiment, str(controls.current("preset")))
     if claims:
         so_far = f", after {result.done} of {result.total} parts" if result.is_partial else ""
         st.header(f"The paper's claims and what we find{so_far}")
@@ -274,7 +275,7 @@ def _verdict(verdict: ledger.Verdict) -> None:
     with st.container(border=True):
         st.markdown(f"**{claim.source} {claim.place}: {verdict.outcome}.** {claim.claim}")
         st.markdown(f"We find: {verdict.statement}")
-        st.caption(" ".join(known for known in (*claim.differences, claim.scope) if known))
+        st.caption(" ".join(claim.notes()))
 
 
 # ---------------------------------------------------------------------------------------- theory

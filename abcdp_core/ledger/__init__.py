@@ -1,78 +1,167 @@
 """What the papers claim, and the rules that judge each claim against our own tables.
 
-``assets/claims.toml`` has one entry per claim: where the paper makes it, what it says in our words,
-the experiment and the parameters that test it, and a *rule*: a ``kind`` from :data:`RULES` and its
-settings. Rules are fixed before the runs, so a verdict can go against the paper or against us. A
-claim whose rows are missing is *not testable here*, with the reason.
+``assets/claims`` has one file per paper. It lists the ``items`` that the paper states, and answers
+each by *claims*, in our words, or by an *untested* entry that says why no table of ours can judge
+it. A claim has a *standing* (the paper says it, implies it, or it is ours), the *run* whose table
+tests it, and a *rule*: a ``kind`` from :data:`~abcdp_core.ledger.rules.RULES` and its settings. A
+run is an experiment with its parameters, stated once for all claims that it serves. Rules are fixed
+before the runs, so a verdict can go against the paper or against us. A claim whose rows are missing
+is *not testable*, with the reason. What was claimed once and is no more is *retired*, with the
+reason.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import re
-import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Literal, get_args
 
 import pandas as pd
 
-from abcdp_core.ledger.rules import (
-    RULES,
-    Column,
-    Columns,
-    NotTestableError,
-    Outcome,
-    Powers,
-    Rule,
-    Scalar,
-    Selection,
-)
+from abcdp_core.ledger.contrasts import NotTestableError, Outcome
+from abcdp_core.ledger.rules import LEVEL, Rule
 
-CLAIMS_FILE = Path(__file__).parents[2] / "assets" / "claims.toml"
+Standing = Literal["paper", "implied", "ours"]
+STANDINGS: tuple[Standing, ...] = get_args(Standing)
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 
 class LedgerError(ValueError):
-    """An entry of the claims file is wrong; one line says which and why."""
+    """An entry of the claims files is wrong; one line says which and why."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is computed once for all claims that it serves.
+
+    Attributes:
+        name: short and stable, lower-case words joined by hyphens.
+        experiment: name of the experiment.
+        preset: the experiment's preset; empty if the parameters say all.
+        parameters: ``key=value`` texts as on the command line; they win over the preset.
+        quick: further ones, for a reading that takes minutes; they win over both.
+        differences: known differences from the paper's text and its published script.
+    """
+
+    name: str
+    experiment: str
+    preset: str = ""
+    parameters: tuple[str, ...] = ()
+    quick: tuple[str, ...] = ()
+    differences: tuple[str, ...] = ()
+
+    def settings(self, *, quick: bool = False) -> dict[str, str]:
+        """Its parameters as key -> text."""
+        texts = (*self.parameters, *(self.quick if quick else ()))
+        pairs = (text.partition("=") for text in texts)
+        return {key: value.strip() for key, _, value in pairs}
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim of a paper and how we test it.
+    """One claim and how we test it.
 
     Attributes:
         id: short and stable, lower-case words joined by hyphens.
-        source: the paper's tag, e.g. ``[P21]``.
+        item: what the paper states, as the inventory numbers it, e.g. ``P22-F3b``.
+        standing: whether the paper says it, implies it, or it is ours.
         place: figure, lemma or theorem.
         claim: what is claimed, in our words.
-        experiment: name of the experiment that tests it.
+        run: what tests it.
         table: name of the table that the rule reads.
         rule: how it is judged.
-        preset: the experiment's preset; empty if the parameters say all.
-        parameters: ``key=value`` texts as on the command line; they win over the preset.
-        paper_number: the paper's own number, where it gives one.
-        differences: known differences between the paper's text, its published script and us.
+        paper: the paper's own number as it stands there, where it gives one.
+        paper_value: the same on the scale of the rule's estimate.
+        differences: further known differences between the paper's text, its script and us.
         scope: where the claim is meant to hold, as far as we know.
+        discussion: where we disagree: what the text says, what the script does, what is exact, and
+            whether the paper's conclusion changes.
     """
 
     id: str
-    source: str
+    item: str
+    standing: Standing
     place: str
     claim: str
-    experiment: str
+    run: Run
     table: str
     rule: Rule
-    preset: str = ""
-    parameters: tuple[str, ...] = ()
-    paper_number: float | str | None = None
+    paper: str = ""
+    paper_value: float | None = None
     differences: tuple[str, ...] = ()
     scope: str = ""
+    discussion: str = ""
 
-    def settings(self) -> dict[str, str]:
-        """Its parameters as key -> text."""
-        pairs = (text.partition("=") for text in self.parameters)
-        return {key: value.strip() for key, _, value in pairs}
+    @property
+    def source(self) -> str:
+        """The paper's tag, e.g. ``[P21]``."""
+        return source_of(self.item)
+
+    def notes(self) -> tuple[str, ...]:
+        """All known differences, then the scope."""
+        return tuple(
+            text for text in (*self.run.differences, *self.differences, self.scope) if text
+        )
+
+
+@dataclass(frozen=True)
+class Untested:
+    """An item of a paper that no table of ours can judge."""
+
+    item: str
+    place: str
+    claim: str
+    reason: str
+
+    @property
+    def source(self) -> str:
+        """The paper's tag, e.g. ``[P21]``."""
+        return source_of(self.item)
+
+
+@dataclass(frozen=True)
+class Retired:
+    """A claim that is not made any more, by its id, and why."""
+
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """All entries, in the order of the files.
+
+    Attributes:
+        items: what each paper states, in its order.
+        runs: name -> what is computed.
+        claims: what is judged.
+        untested: what is not, and why.
+        retired: what was judged once.
+    """
+
+    items: tuple[str, ...]
+    runs: Mapping[str, Run]
+    claims: tuple[Claim, ...]
+    untested: tuple[Untested, ...]
+    retired: tuple[Retired, ...]
+
+    def for_preset(self, experiment: str, preset: str) -> tuple[Claim, ...]:
+        """The claims that a run of a preset, with nothing changed, can judge."""
+        asked = (experiment, preset, ())
+        return tuple(
+            claim
+            for claim in self.claims
+            if (claim.run.experiment, claim.run.preset, claim.run.parameters) == asked
+        )
+
+    def by_chance(self) -> int:
+        """How many verdicts rest on random numbers."""
+        return sum(claim.rule.chance for claim in self.claims)
+
+
+def source_of(item: str) -> str:
+    """The tag of the paper that an item belongs to."""
+    return f"[{item.partition('-')[0]}]"
 
 
 @dataclass(frozen=True)
@@ -84,186 +173,65 @@ class Verdict:
         outcome: the judgement.
         statement: one sentence with the numbers, or the reason why there are none.
         values: ``estimate, low, high, limit`` for a figure; empty if not testable.
+        without_empty: the judgement without runs that accepted nothing; ``None`` if no run did.
     """
 
     claim: Claim
     outcome: Outcome
     statement: str
     values: Mapping[str, float]
+    without_empty: Outcome | None = None
 
 
-def judge(claim: Claim, tables: Mapping[str, pd.DataFrame]) -> Verdict:
+def judge(claim: Claim, tables: Mapping[str, pd.DataFrame], together: int = 1) -> Verdict:
     """Judge a claim by the tables of its experiment.
+
+    Args:
+        claim: the claim.
+        tables: of its run.
+        together: number of claims whose verdicts are to be right together (Bonferroni).
 
     Raises:
         LedgerError: the rule reads a column that its table does not have.
     """
+    level = LEVEL / together
     try:
         if claim.table not in tables:
             raise NotTestableError(f"there is no table {claim.table}")
         table = tables[claim.table]
-        _check_columns(claim, table.columns)
-        finding = claim.rule.judge(table)
+        check_columns(claim, table.columns)
+        finding = claim.rule.judge(table, level)
     except NotTestableError as reason:
-        return Verdict(claim, "not testable here", f"Not testable here: {reason}.", {})
+        return Verdict(claim, "not testable", f"Not testable: {reason}.", {})
     values = {name: getattr(finding, name) for name in ("estimate", "low", "high", "limit")}
-    return Verdict(claim, finding.outcome, finding.statement, values)
+    without = _without_empty(claim, table, level)
+    statement = finding.statement
+    if without is not None:
+        empty = int((table["accepted"] == 0).sum())
+        rows = "row whose run" if empty == 1 else "rows whose runs"
+        changed = "the same" if without == finding.outcome else without
+        statement += f" Without the {empty} {rows} accepted nothing the verdict is: {changed}."
+    return Verdict(claim, finding.outcome, statement, values, without)
 
 
-def for_preset(experiment: str, preset: str) -> tuple[Claim, ...]:
-    """The claims that a run of a preset, with nothing changed, can judge."""
-    return tuple(
-        claim
-        for claim in load()
-        if (claim.experiment, claim.preset, claim.parameters) == (experiment, preset, ())
-    )
+def _without_empty(claim: Claim, table: pd.DataFrame, level: float) -> Outcome | None:
+    """The judgement without rows of runs that accepted nothing; ``None`` where there are none."""
+    if "accepted" not in table.columns or not (table["accepted"] == 0).any():
+        return None
+    try:
+        return claim.rule.judge(table[table["accepted"] > 0], level).outcome
+    except NotTestableError:
+        return "not testable"
 
 
-# -------------------------------------------------------------------------------------- loading
-
-TableColumns = Mapping[str, Mapping[str, tuple[str, ...]]]
-
-TEXTS = ("id", "source", "place", "claim", "experiment", "table")
-OPTIONAL_TEXTS = ("preset", "scope")
-LISTS = ("parameters", "differences")
-
-
-def load(path: Path | None = None, columns: TableColumns | None = None) -> tuple[Claim, ...]:
-    """Read and check all claims.
-
-    Args:
-        path: the file; the one in ``assets`` if not given.
-        columns: experiment -> table -> its columns; given, every column a rule reads is looked up.
+def check_columns(claim: Claim, known: Iterable[str]) -> None:
+    """Refuse a rule that reads what its table does not have.
 
     Raises:
-        LedgerError: the file is not TOML, or an entry has an unknown or missing key, an unknown
-            kind of rule, a value of the wrong type, an unknown column, or an id used twice.
+        LedgerError: it does.
     """
-    path = path or CLAIMS_FILE
-    try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8")).get("claim", [])
-    except tomllib.TOMLDecodeError as error:
-        raise LedgerError(f"{path.name}: {error}.") from error
-    claims: dict[str, Claim] = {}
-    for number, entry in enumerate(entries, start=1):
-        claim = _claim(entry, str(entry.get("id", f"number {number}")))
-        if claim.id in claims:
-            raise LedgerError(f"claim {claim.id}: there are two of this id.")
-        if columns is not None:
-            _check_columns(claim, _documented(claim, columns))
-        claims[claim.id] = claim
-    return tuple(claims.values())
-
-
-def _documented(claim: Claim, columns: TableColumns) -> tuple[str, ...]:
-    if claim.experiment not in columns:
-        raise LedgerError(f"claim {claim.id}: there is no experiment {claim.experiment}.")
-    if claim.table not in columns[claim.experiment]:
-        raise LedgerError(f"claim {claim.id}: {claim.experiment} has no table {claim.table}.")
-    return columns[claim.experiment][claim.table]
-
-
-def _check_columns(claim: Claim, known: Iterable[str]) -> None:
     if missing := sorted(claim.rule.columns() - set(known)):
         raise LedgerError(
-            f"claim {claim.id}: table {claim.table} of {claim.experiment} has no column "
+            f"claim {claim.id}: table {claim.table} of {claim.run.experiment} has no column "
             f"{', '.join(missing)}."
         )
-
-
-def _claim(entry: Mapping[str, Any], name: str) -> Claim:
-    """A checked claim from its entry in the file."""
-    known = {*TEXTS, *OPTIONAL_TEXTS, *LISTS, "paper_number", "rule"}
-    _check_keys(name, entry, known, {*TEXTS, "rule"})
-    for key in (*TEXTS, *OPTIONAL_TEXTS):
-        _check(name, key, entry.get(key, "-"), str)
-    for key in LISTS:
-        _check(name, key, entry.get(key, []), list)
-    _check(name, "paper_number", entry.get("paper_number", 0), Scalar)
-    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
-        raise LedgerError(f"claim {name}: id must be lower-case words joined by hyphens.")
-    if not entry.get("preset") and not entry.get("parameters"):
-        raise LedgerError(f"claim {name}: needs a preset or parameters.")
-    lists = {key: tuple(entry.get(key, ())) for key in LISTS}
-    for text in lists["parameters"]:
-        if not re.fullmatch(r"\w+=.*\S.*", text):
-            raise LedgerError(f"claim {name}: parameters: {text!r} is not key=value.")
-    return Claim(**{**entry, **lists, "rule": _rule(entry["rule"], name)})
-
-
-def _rule(entry: Any, name: str) -> Rule:
-    """A checked rule from its table in the file."""
-    if not isinstance(entry, dict) or "kind" not in entry:
-        raise LedgerError(f"claim {name}: rule must be a table with a kind.")
-    settings = {key: value for key, value in entry.items() if key != "kind"}
-    if entry["kind"] not in RULES:
-        raise LedgerError(
-            f"claim {name}: rule kind = {entry['kind']}: must be one of {', '.join(RULES)}."
-        )
-    rule = RULES[entry["kind"]]
-    fields = dataclasses.fields(rule)
-    missing = dataclasses.MISSING
-    needed = {f.name for f in fields if f.default is missing and f.default_factory is missing}
-    _check_keys(f"{name}: rule", settings, {f.name for f in fields}, needed)
-    hints = get_type_hints(rule, include_extras=True)
-    for key, value in settings.items():
-        _check(f"{name}: rule", key, value, hints[key])
-        convert = {Columns: tuple, float: float}.get(hints[key])
-        settings[key] = convert(value) if convert else value
-    return rule(**settings)
-
-
-def _check_keys(name: str, entry: Mapping[str, Any], known: set[str], needed: set[str]) -> None:
-    if missing := sorted(needed - set(entry)):
-        raise LedgerError(f"claim {name}: missing {', '.join(missing)}.")
-    if unknown := sorted(set(entry) - known):
-        raise LedgerError(
-            f"claim {name}: unknown {', '.join(unknown)}; known are {', '.join(sorted(known))}."
-        )
-
-
-def _check(name: str, key: str, value: Any, hint: Any) -> None:
-    fits, words = _CHECKS[hint]
-    if not fits(value):
-        raise LedgerError(f"claim {name}: {key} = {value!r}: must be {words}.")
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip())
-
-
-def _is_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_text, value))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, float | int) and not isinstance(value, bool)
-
-
-def _is_scalar(value: Any) -> bool:
-    return isinstance(value, float | int | str)
-
-
-def _is_selection(value: Any) -> bool:
-    return isinstance(value, dict) and all(
-        bool(item) and all(map(_is_scalar, item)) if isinstance(item, list) else _is_scalar(item)
-        for item in value.values()
-    )
-
-
-def _is_powers(value: Any) -> bool:
-    return isinstance(value, dict) and all(map(_is_number, value.values()))
-
-
-_CHECKS: dict[Any, tuple[Callable[[Any], bool], str]] = {
-    Column: (_is_text, "the name of a column"),
-    Column | None: (_is_text, "the name of a column"),
-    Columns: (_is_texts, "a list of columns"),
-    Selection: (_is_selection, "a table: column to value or list of values"),
-    Powers: (_is_powers, "a table: column to number"),
-    Scalar: (_is_scalar, "a number, a text, true or false"),
-    bool: (lambda value: isinstance(value, bool), "true or false"),
-    float: (_is_number, "a number"),
-    str: (_is_text, "a text that is not empty"),
-    list: (_is_texts, "a list of texts"),
-}

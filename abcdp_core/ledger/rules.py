@@ -1,31 +1,42 @@
 """Rules: each looks at a table and says whether what a claim says is so.
 
 Each rule compares an *estimate* with a *limit*. Where chance is involved, the estimate has an
-interval: a claim *holds* or *fails* if the whole interval lies on one side of the limit, and is
-*undecided* if the interval includes it. Means over runs are compared run by run (rows that share a
-run share data, pool and noise) by Student's t interval, 95 % for all comparisons of a rule together
-(Bonferroni). Frequencies are compared with a formula by exact binomial tests, at 1 % for all
-together.
+interval: a claim *agrees* or *does not* if the whole interval lies on one side of the limit, and
+*cannot be told* if the interval includes it. A claim that names a size *agrees in direction* if the
+size is not met but its sign is certain. Means over runs are compared run by run by Student's t
+interval, 95 % for all comparisons of a rule together (Bonferroni). Frequencies are compared with a
+formula by exact binomial tests, at 1 % for all together.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
-import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, ClassVar, get_type_hints
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import special
 
 from abcdp_core import summaries
+from abcdp_core.ledger.contrasts import (
+    Contrast,
+    Finding,
+    NotTestableError,
+    Outcome,
+    Side,
+    alike,
+    combinations,
+    everywhere,
+    matches,
+    pair_by_pair,
+    select,
+    somewhere,
+)
 
 Array = NDArray[np.float64]
-Outcome = Literal["holds", "fails", "undecided", "not testable here"]
 
 # Types of a rule's settings; entries of the file are checked against them.
 Column = Annotated[str, "the name of a column"]
@@ -40,228 +51,6 @@ LEVEL = 0.05
 JOINT_LEVEL = 0.01
 """Level of the joint test of frequencies against a formula."""
 
-ROUNDING = 1e-12
-"""Differences up to this size between values of a formula are rounding."""
-
-
-class NotTestableError(Exception):
-    """The tables at hand cannot decide a claim; the text says why."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What a rule found in a table.
-
-    Attributes:
-        outcome: the judgement.
-        statement: one sentence with the numbers.
-        estimate: what was measured.
-        low, high: its interval; both equal to the estimate where chance plays no part.
-        limit: what the claim compares the estimate with.
-    """
-
-    outcome: Outcome
-    statement: str
-    estimate: float
-    low: float
-    high: float
-    limit: float
-
-
-# ------------------------------------------------------------------- selecting and pairing rows
-
-
-def _matches(values: pd.Series[Any], wanted: Any) -> NDArray[np.bool_]:
-    """Which of the values ``(k,)`` are the wanted one, or one of a list; numbers up to rounding."""
-    if isinstance(wanted, list):
-        return np.any([_matches(values, item) for item in wanted], axis=0)
-    if isinstance(wanted, str | bool | np.bool_):
-        return np.asarray(values == wanted, dtype=bool)
-    if not pd.api.types.is_numeric_dtype(values):
-        return np.zeros(len(values), dtype=bool)
-    return np.isclose(values.to_numpy(float), float(wanted), rtol=1e-9, atol=0.0)
-
-
-def _select(table: pd.DataFrame, selection: Mapping[str, Any]) -> pd.DataFrame:
-    """The rows of a selection.
-
-    Raises:
-        NotTestableError: there are none.
-    """
-    mask = np.ones(len(table), dtype=bool)
-    for name, wanted in selection.items():
-        mask &= _matches(table[name], wanted)
-    if not mask.any():
-        rows = f"rows with {_describe(selection)}" if selection else "rows"
-        raise NotTestableError(f"the table has no {rows}")
-    return table[mask]
-
-
-def _describe(selection: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} = {_show(wanted)}" for name, wanted in selection.items())
-
-
-def _show(value: Any) -> str:
-    if isinstance(value, list):
-        return " or ".join(_show(item) for item in value)
-    if isinstance(value, bool | np.bool_):
-        return str(bool(value)).lower()
-    return value if isinstance(value, str) else f"{float(value):g}"
-
-
-def _combinations(rows: pd.DataFrame, within: Columns) -> Iterator[dict[str, Any]]:
-    """Each combination of the columns' values that occurs, as a selection; one if no column."""
-    if not within:
-        yield {}
-        return
-    for values in sorted(set(rows[list(within)].itertuples(index=False, name=None))):
-        yield dict(zip(within, values, strict=True))
-
-
-@dataclass(frozen=True)
-class _Side:
-    """One side of a comparison: rows, the column whose mean counts, and a name for both."""
-
-    rows: pd.DataFrame = field(repr=False)
-    column: str
-    selection: Mapping[str, Any]
-
-    @property
-    def name(self) -> str:
-        return f"{self.column} ({_describe(self.selection)})" if self.selection else self.column
-
-    def per_pair(self, pair: str) -> pd.Series[float]:
-        """Mean for each value of ``pair``.
-
-        Rows without a finite value are left out, and so is a pair that then has fewer rows than
-        others: its mean would be over other settings.
-        """
-        finite = self.rows[np.isfinite(self.rows[self.column].to_numpy(float))]
-        groups = finite.groupby(pair)[self.column]
-        sizes = groups.size()
-        return groups.mean()[sizes == sizes.max()]
-
-
-@dataclass(frozen=True)
-class _Contrast:
-    """Paired numbers ``(k,)``, the first of which are claimed to be the smaller ones."""
-
-    first_name: str
-    second_name: str
-    first: Array = field(repr=False)
-    second: Array = field(repr=False)
-
-    @classmethod
-    def of(cls, first: _Side, second: _Side, pair: str) -> _Contrast:
-        """Pair two sides; what only one of them has is left out."""
-        means = [first.per_pair(pair), second.per_pair(pair)]
-        both = pd.concat(means, axis=1, join="inner").to_numpy(float)
-        return cls(first.name, second.name, both[:, 0], both[:, 1])
-
-    @property
-    def differences(self) -> Array:
-        return self.first - self.second
-
-
-# ----------------------------------------------------------------------------- judging contrasts
-
-
-@dataclass(frozen=True)
-class _Measured:
-    """A contrast's mean difference with its interval."""
-
-    contrast: _Contrast
-    difference: float
-    low: float
-    high: float
-
-
-def _measure(contrasts: list[_Contrast]) -> list[_Measured]:
-    """Mean differences with t intervals that hold for all of them at once.
-
-    Raises:
-        NotTestableError: there is no contrast, or one has fewer than two pairs.
-    """
-    if not contrasts:
-        raise NotTestableError("there is nothing to compare with")
-    fewest = min(contrasts, key=lambda contrast: len(contrast.first))
-    if len(fewest.first) < 2:
-        raise NotTestableError(
-            f"an interval needs two pairs, and {fewest.first_name} with {fewest.second_name} "
-            f"has {len(fewest.first)}"
-        )
-    return [_interval(contrast, len(contrasts)) for contrast in contrasts]
-
-
-def _interval(contrast: _Contrast, comparisons: int) -> _Measured:
-    k = len(contrast.differences)
-    mean = float(contrast.differences.mean())
-    quantile = float(special.stdtrit(k - 1, 1.0 - LEVEL / (2 * comparisons)))
-    half = quantile * float(contrast.differences.std(ddof=1)) / math.sqrt(k)
-    return _Measured(contrast, mean, mean - half, mean + half)
-
-
-def _everywhere(contrasts: list[_Contrast], margin: float) -> Finding:
-    """Holds if every difference lies below −margin, fails if one lies above."""
-    measured = _measure(contrasts)
-    worst = max(measured, key=lambda each: each.high)
-    outcome: Outcome = "holds" if worst.high < -margin else "undecided"
-    highest = max(measured, key=lambda each: each.low)
-    if highest.low > -margin:
-        outcome, worst = "fails", highest
-    return _on_means(outcome, worst, margin, measured, "least favourable")
-
-
-def _somewhere(contrasts: list[_Contrast], margin: float) -> Finding:
-    """Holds if one difference lies below −margin, fails if every one lies above."""
-    measured = _measure(contrasts)
-    best = min(measured, key=lambda each: each.high)
-    outcome: Outcome = "holds" if best.high < -margin else "undecided"
-    if all(each.low > -margin for each in measured):
-        outcome = "fails"
-    return _on_means(outcome, best, margin, measured, "most favourable")
-
-
-def _on_means(
-    outcome: Outcome, shown: _Measured, margin: float, measured: list[_Measured], extreme: str
-) -> Finding:
-    """The finding, told by the comparison that decides."""
-    contrast, limit = shown.contrast, 0.0 - margin
-    opening, together = "The mean", ""
-    if len(measured) > 1:
-        holding = sum(each.high < limit for each in measured)
-        opening = f"Of {len(measured)} comparisons {holding} hold; in the {extreme} the mean"
-        together = ", for all comparisons together"
-    statement = (
-        f"{opening} of {contrast.first_name} is {contrast.first.mean():.4g} and that of "
-        f"{contrast.second_name} is {contrast.second.mean():.4g}: difference "
-        f"{shown.difference:.3g} (95 % interval {shown.low:.3g} to {shown.high:.3g}{together}, "
-        f"{len(contrast.first)} pairs), claimed to be below {limit:g}."
-    )
-    return Finding(outcome, statement, shown.difference, shown.low, shown.high, limit)
-
-
-def _pair_by_pair(contrasts: list[_Contrast]) -> Finding:
-    """Holds if no first number exceeds its second and every mean is smaller."""
-    if not contrasts or min(len(contrast.first) for contrast in contrasts) == 0:
-        raise NotTestableError("there are no pairs to compare")
-    wrong = [int(np.sum(contrast.differences > ROUNDING)) for contrast in contrasts]
-    flat = sum(bool(contrast.differences.mean() >= 0.0) for contrast in contrasts)
-    total = sum(len(contrast.first) for contrast in contrasts)
-    outcome: Outcome = "fails" if any(wrong) else "undecided" if flat else "holds"
-    shown = contrasts[int(np.argmax(wrong))]
-    note = f"; {flat} steps change nothing in the mean" if flat else ""
-    if any(wrong):
-        note = f", most of them between {shown.second_name} and {shown.first_name}"
-    statement = (
-        f"{sum(wrong):,} of {total:,} pairs in {len(contrasts)} steps go the other way{note}."
-    )
-    share = sum(wrong) / total
-    return Finding(outcome, statement, share, share, share, 0.0)
-
-
-# ---------------------------------------------------------------------------------------- rules
-
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
@@ -269,12 +58,18 @@ class Rule:
 
     Attributes:
         where: the rows that the claim is about; all if not given.
+        chance: whether its verdict rests on random numbers, so that it can be wrong by chance.
     """
 
+    chance: ClassVar[bool] = False
     where: Selection = field(default_factory=dict)
 
-    def judge(self, table: pd.DataFrame) -> Finding:
+    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
         """Judge a table.
+
+        Args:
+            table: the rows.
+            level: probability that the intervals of all comparisons may miss.
 
         Raises:
             NotTestableError: it does not have what the rule needs.
@@ -303,6 +98,7 @@ class Paired(Rule):
         pair: rows of two groups with the same value here belong together.
     """
 
+    chance: ClassVar[bool] = True
     column: Column
     within: Columns = ()
     pair: Column = "run"
@@ -326,20 +122,20 @@ class Less(Paired):
     other: Column | None = None
     margin: float = 0.0
 
-    def judge(self, table: pd.DataFrame) -> Finding:
+    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
         """Below at every combination."""
-        return _everywhere(self.contrasts(table), self.margin)
+        return everywhere(self.contrasts(table), self.margin, level)
 
-    def contrasts(self, table: pd.DataFrame) -> list[_Contrast]:
+    def contrasts(self, table: pd.DataFrame) -> list[Contrast]:
         """One contrast for each combination."""
-        rows = _select(table, self.where)
-        first, second = _select(rows, self.a), _select(rows, self.b)
+        rows = select(table, self.where)
+        first, second = select(rows, self.a), select(rows, self.b)
         contrasts = []
-        for setting in _combinations(first, self.within):
+        for setting in combinations(first, self.within):
             shared = {name: value for name, value in setting.items() if name not in self.b}
-            a = _Side(_select(first, setting), self.column, {**self.a, **setting})
-            b = _Side(_select(second, shared), self.other or self.column, {**self.b, **shared})
-            contrasts.append(_Contrast.of(a, b, self.pair))
+            a = Side(select(first, setting), self.column, {**self.a, **setting})
+            b = Side(select(second, shared), self.other or self.column, {**self.b, **shared})
+            contrasts.append(Contrast.of(a, b, self.pair))
         return contrasts
 
 
@@ -347,9 +143,18 @@ class Less(Paired):
 class LessSomewhere(Less):
     """As :class:`Less`, but at one combination of ``within`` at least."""
 
-    def judge(self, table: pd.DataFrame) -> Finding:
+    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
         """Below at some combination."""
-        return _somewhere(self.contrasts(table), self.margin)
+        return somewhere(self.contrasts(table), self.margin, level)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alike(Less):
+    """The means under two selections differ by at most ``margin``, either way."""
+
+    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
+        """Alike at every combination."""
+        return alike(self.contrasts(table), self.margin, level)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -366,12 +171,43 @@ class LowestAt(Paired):
     value: Scalar
     margin: float = 0.0
 
-    def judge(self, table: pd.DataFrame) -> Finding:
+    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
         """Below every rival at every combination."""
-        rows = _select(table, self.where)
-        rivals = sorted(rows.loc[~_matches(rows[self.along], self.value), self.along].unique())
-        steps = _steps(self, rows, self.along, [(self.value, rival) for rival in rivals])
-        return _everywhere(steps, self.margin)
+        rows = select(table, self.where)
+        return everywhere(self.against_rivals(rows), self.margin, level)
+
+    def against_rivals(self, rows: pd.DataFrame) -> list[Contrast]:
+        """Contrasts of the named value with each other one, at each combination."""
+        rivals = sorted(rows.loc[~matches(rows[self.along], self.value), self.along].unique())
+        return _steps(self, rows, self.along, [(self.value, rival) for rival in rivals])
+
+
+@dataclass(frozen=True, kw_only=True)
+class LowestAtMost(LowestAt):
+    """As :class:`LowestAt`, but at more than half of the combinations of ``within``."""
+
+    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
+        """Below every rival at most combinations."""
+        rows = select(table, self.where)
+        settings = list(combinations(rows, self.within))
+        each = [
+            everywhere(self.against_rivals(select(rows, one)), self.margin, level / len(settings))
+            for one in settings
+        ]
+        agree = sum(finding.outcome == "agrees" for finding in each)
+        differ = sum(finding.outcome == "does not" for finding in each)
+        outcome: Outcome = "cannot be told"
+        if 2 * agree > len(each):
+            outcome = "agrees"
+        elif 2 * differ >= len(each):
+            outcome = "does not"
+        statement = (
+            f"Of {len(each)} settings the lowest {self.column} is at {self.along} = {self.value:g} "
+            f"in {agree}, elsewhere in {differ} and cannot be told in "
+            f"{len(each) - agree - differ}; claimed is more than half."
+        )
+        low, high = agree / len(each), 1.0 - differ / len(each)
+        return Finding(outcome, statement, low, low, high, 0.5)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -386,9 +222,19 @@ class Decreases(Paired):
     along: Column
     margin: float = 0.0
 
-    def judge(self, table: pd.DataFrame) -> Finding:
+    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
         """A fall in every step at every combination."""
-        return _everywhere(_upwards(self, table, self.along), self.margin)
+        return everywhere(_upwards(self, table, self.along), self.margin, level)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Increases(Decreases):
+    """The mean of a column rises from each value of another to the next larger one."""
+
+    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
+        """A rise in every step at every combination."""
+        steps = _upwards(self, table, self.along)
+        return everywhere([step.turned() for step in steps], self.margin, level)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -401,28 +247,27 @@ class DecreasesEverywhere(Paired):
         along: the other column.
     """
 
+    chance: ClassVar[bool] = False
     along: Column
 
-    def judge(self, table: pd.DataFrame) -> Finding:
+    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
         """No rise in any pair of any step."""
-        return _pair_by_pair(_upwards(self, table, self.along))
+        return pair_by_pair(_upwards(self, table, self.along))
 
 
 @dataclass(frozen=True, kw_only=True)
 class IncreasesEverywhere(DecreasesEverywhere):
     """A column never falls in any pair, and rises in the mean, as another grows."""
 
-    def judge(self, table: pd.DataFrame) -> Finding:
+    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
         """No fall in any pair of any step."""
         steps = _upwards(self, table, self.along)
-        return _pair_by_pair(
-            [_Contrast(s.second_name, s.first_name, s.second, s.first) for s in steps]
-        )
+        return pair_by_pair([step.turned() for step in steps])
 
 
-def _upwards(rule: Paired, table: pd.DataFrame, along: str) -> list[_Contrast]:
+def _upwards(rule: Paired, table: pd.DataFrame, along: str) -> list[Contrast]:
     """Contrasts of each value of a column with the one before it."""
-    rows = _select(table, rule.where)
+    rows = select(table, rule.where)
     values = sorted(rows[along].unique())
     return _steps(
         rule, rows, along, [(after, before) for before, after in itertools.pairwise(values)]
@@ -431,15 +276,15 @@ def _upwards(rule: Paired, table: pd.DataFrame, along: str) -> list[_Contrast]:
 
 def _steps(
     rule: Paired, rows: pd.DataFrame, along: str, values: Iterable[tuple[Any, Any]]
-) -> list[_Contrast]:
+) -> list[Contrast]:
     """Contrasts of pairs of values of a column, at each combination of the rule's ``within``."""
     contrasts = []
-    for setting, pair in itertools.product(list(_combinations(rows, rule.within)), values):
+    for setting, pair in itertools.product(list(combinations(rows, rule.within)), values):
         sides = [
-            _Side(_select(rows, here), rule.column, here)
+            Side(select(rows, here), rule.column, here)
             for here in ({along: value, **setting} for value in pair)
         ]
-        contrasts.append(_Contrast.of(sides[0], sides[1], rule.pair))
+        contrasts.append(Contrast.of(sides[0], sides[1], rule.pair))
     return contrasts
 
 
@@ -463,15 +308,17 @@ class AtMost(Rule):
     high: Column | None = None
     tolerance: float = 1e-9
 
-    def judge(self, table: pd.DataFrame) -> Finding:
+    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
         """Bounded in every row that has a value."""
-        rows = _select(table, self.where)
+        rows = select(table, self.where)
         rows = rows[rows[self.column].notna()]
         if rows.empty:
             raise NotTestableError(f"no row has a value of {self.column}")
         size, nearest, furthest = self._shares(rows)
         failing, passing = nearest > 1.0 + self.tolerance, furthest <= 1.0 + self.tolerance
-        outcome: Outcome = "fails" if failing.any() else "holds" if passing.all() else "undecided"
+        outcome: Outcome = (
+            "does not" if failing.any() else "agrees" if passing.all() else "cannot be told"
+        )
         worst = int(np.argmax(nearest if failing.any() else furthest))
         numbers = (float(size[worst]), float(nearest[worst]), float(furthest[worst]))
         interval = f" (interval {numbers[1]:.3g} to {numbers[2]:.3g})" if self.low else ""
@@ -517,16 +364,16 @@ class Near(Rule):
     value: float
     distance: float
 
-    def judge(self, table: pd.DataFrame) -> Finding:
+    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
         """Near in every row."""
-        rows = _select(table, self.where)[list(self.each)].to_numpy(float)
+        rows = select(table, self.where)[list(self.each)].to_numpy(float)
         away = np.where(np.isnan(rows), np.inf, np.abs(rows - self.value))
         near, farthest = int((away <= self.distance).sum()), float(away.max())
         statement = (
             f"Of {away.size:,} values of {' and '.join(self.each)} {near:,} lie within "
             f"{self.distance:.4g} of {self.value:g}; the farthest is {farthest:.4g} away."
         )
-        outcome: Outcome = "holds" if near == away.size else "fails"
+        outcome: Outcome = "agrees" if near == away.size else "does not"
         return Finding(outcome, statement, farthest, farthest, farthest, self.distance)
 
 
@@ -546,9 +393,9 @@ class PowerLaw(Rule):
     powers: Powers
     tolerance: float = 1e-9
 
-    def judge(self, table: pd.DataFrame) -> Finding:
+    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
         """Equal in every row."""
-        rows = _select(table, self.where)
+        rows = select(table, self.where)
         expected = np.full(len(rows), float(self.factor))
         for name, power in self.powers.items():
             expected *= rows[name].to_numpy(float) ** power
@@ -559,7 +406,7 @@ class PowerLaw(Rule):
             f"{' · '.join([f'{self.factor:g}', *powers])} by at most {worst:.2g} of its value; "
             f"up to {self.tolerance:g} is rounding."
         )
-        outcome: Outcome = "holds" if worst <= self.tolerance else "fails"
+        outcome: Outcome = "agrees" if worst <= self.tolerance else "does not"
         return Finding(outcome, statement, worst, worst, worst, self.tolerance)
 
 
@@ -578,15 +425,16 @@ class Agrees(Rule):
         same_trials: every row has as many trials as the row with most.
     """
 
+    chance: ClassVar[bool] = True
     column: Column
     formula: Column
     trials: Column
     margin: float
     same_trials: bool = False
 
-    def judge(self, table: pd.DataFrame) -> Finding:
+    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
         """No frequency too far from its formula, tested together."""
-        rows = _select(table, self.where)
+        rows = select(table, self.where)
         trials = rows[self.trials].to_numpy(float)
         trials = np.full(len(rows), trials.max()) if self.same_trials else trials
         known = (trials > 0) & rows[self.column].notna().to_numpy()
@@ -595,25 +443,30 @@ class Agrees(Rule):
         frequency, expected = (
             rows[name].to_numpy(float)[known] for name in (self.column, self.formula)
         )
-        return self._test(np.rint(frequency * trials[known]), trials[known], expected)
+        joint_level = JOINT_LEVEL * level / LEVEL
+        return self._test(np.rint(frequency * trials[known]), trials[known], expected, joint_level)
 
-    def _test(self, counts: Array, trials: Array, expected: Array) -> Finding:
+    def _test(self, counts: Array, trials: Array, expected: Array, joint_level: float) -> Finding:
         """The joint test of counts ``(k,)`` against probabilities ``(k,)``."""
         p_values = summaries.binomial_p_values(counts, trials, expected)
         worst = int(np.argmin(p_values))
-        p_value = float(min(1.0, len(counts) * p_values[worst]))
-        low, high = summaries.binomial_interval(counts, trials, JOINT_LEVEL / len(counts))
+        smallest = float(p_values[worst])
+        largest = min(1.0, len(counts) * smallest)
+        low, high = summaries.binomial_interval(counts, trials, joint_level / len(counts))
         reach = float(((high - low) / 2.0).max())
-        rejects = p_value < JOINT_LEVEL
+        rejects = largest < joint_level
         differences = np.array([counts[worst] / trials[worst], low[worst], high[worst]])
         statement = (
             f"Of {len(counts):,} frequencies {self.column} the least likely is "
             f"{differences[0]:.4g} against {self.formula} = {expected[worst]:.4g} in "
-            f"{trials[worst]:,.0f} trials; the joint test at 1 % "
-            f"{'rejects' if rejects else 'does not reject'} agreement (p = {p_value:.2g}), with "
-            f"intervals of at most ±{reach:.2g} where ±{self.margin:g} was wanted."
+            f"{trials[worst]:,.0f} trials; the joint test at {100 * joint_level:.3g} % "
+            f"{'rejects' if rejects else 'does not reject'} agreement (p from {smallest:.2g} to "
+            f"{largest:.2g}, Bonferroni), with intervals of at most ±{reach:.2g} where "
+            f"±{self.margin:g} was wanted."
         )
-        outcome: Outcome = "fails" if rejects else "holds" if reach <= self.margin else "undecided"
+        outcome: Outcome = (
+            "does not" if rejects else "agrees" if reach <= self.margin else "cannot be told"
+        )
         estimate, lower, upper = (differences - expected[worst]).tolist()
         return Finding(outcome, statement, estimate, lower, upper, 0.0)
 
@@ -622,34 +475,22 @@ class Agrees(Rule):
 class Differs(Agrees):
     """Frequencies are known *not* to come from a formula: holds where :class:`Agrees` fails."""
 
-    def judge(self, table: pd.DataFrame) -> Finding:
+    def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
         """Some frequency too far from the formula."""
-        finding = super().judge(table)
-        opposite: dict[Outcome, Outcome] = {"holds": "fails", "fails": "holds"}
+        finding = super().judge(table, level)
+        opposite: dict[Outcome, Outcome] = {"agrees": "does not", "does not": "agrees"}
         outcome = opposite.get(finding.outcome, finding.outcome)
         return dataclasses.replace(finding, outcome=outcome)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Untestable(Rule):
-    """Nothing to judge.
-
-    Attributes:
-        reason: why.
-    """
-
-    reason: str
-
-    def judge(self, table: pd.DataFrame) -> Finding:
-        """Never judges."""
-        raise NotTestableError(self.reason)
 
 
 RULES: dict[str, type[Rule]] = {
     "less": Less,
     "less_somewhere": LessSomewhere,
+    "alike": Alike,
     "lowest_at": LowestAt,
+    "lowest_at_most": LowestAtMost,
     "decreases": Decreases,
+    "increases": Increases,
     "decreases_everywhere": DecreasesEverywhere,
     "increases_everywhere": IncreasesEverywhere,
     "at_most": AtMost,
@@ -657,6 +498,5 @@ RULES: dict[str, type[Rule]] = {
     "power_law": PowerLaw,
     "agrees": Agrees,
     "differs": Differs,
-    "untestable": Untestable,
 }
 """Kind of rule -> its class; an entry's other keys are the class's fields."""

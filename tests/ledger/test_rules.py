@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from abcdp_core import experiments, ledger
+from abcdp_core import ledger
 from abcdp_core.ledger import rules
 from tests.statistics import FALSE_ALARM, assert_frequencies
 
@@ -22,13 +21,13 @@ RUNS = 30
 def claim_with(rule: rules.Rule, table: str = "main") -> ledger.Claim:
     return ledger.Claim(
         id="made-up",
-        source="[P21]",
+        item="P21-F0",
+        standing="paper",
         place="Figure 0",
         claim="Made up.",
-        experiment="made-up",
+        run=ledger.Run("made-up", "made-up", "made-up"),
         table=table,
         rule=rule,
-        preset="made-up",
     )
 
 
@@ -68,27 +67,35 @@ KEPT_LESS = rules.Less(column="mae", a={"resample": False}, b={"resample": True}
 
 @pytest.mark.parametrize(
     ("kept", "redrawn", "expected"),
-    [(0.1, 0.2, "holds"), (0.2, 0.1, "fails"), (0.1, 0.1, "undecided")],
+    [(0.1, 0.2, "agrees"), (0.2, 0.1, "does not"), (0.1, 0.1, "cannot be told")],
 )
 def test_less(kept: float, redrawn: float, expected: str) -> None:
     assert outcome(KEPT_LESS, by_resample(kept, redrawn)) == expected
 
 
 @pytest.mark.parametrize(
-    ("margin", "expected"), [(0.05, "holds"), (0.1, "undecided"), (0.2, "fails")]
+    ("margin", "expected"),
+    [(0.05, "agrees"), (0.1, "agrees in direction"), (0.2, "agrees in direction")],
 )
 def test_less_by_a_margin(margin: float, expected: str) -> None:
     rule = dataclasses.replace(KEPT_LESS, margin=margin)
     assert outcome(rule, by_resample(0.1, 0.2)) == expected
 
 
+def test_a_size_that_is_missed_agrees_in_direction_only_where_the_sign_is_certain() -> None:
+    rule = dataclasses.replace(KEPT_LESS, margin=0.2)
+    assert outcome(rule, by_resample(0.1, 0.1)) == "does not"
+    both = pd.concat([by_resample(0.1, 0.2).assign(c=1), by_resample(0.1, 0.1).assign(c=2)])
+    assert outcome(dataclasses.replace(rule, within=("c",)), both) == "does not"
+
+
 def test_less_needs_the_pairing_by_run() -> None:
     table = by_resample(0.1, 0.15)
-    assert outcome(KEPT_LESS, table) == "holds"
+    assert outcome(KEPT_LESS, table) == "agrees"
     shuffled = table.copy()
     kept = ~shuffled["resample"]
     shuffled.loc[kept, "run"] = shuffled.loc[kept, "run"].to_numpy()[::-1]
-    assert outcome(KEPT_LESS, shuffled) == "undecided"
+    assert outcome(KEPT_LESS, shuffled) == "cannot be told"
 
 
 def test_less_has_students_interval() -> None:
@@ -106,8 +113,8 @@ def test_less_has_students_interval() -> None:
 def test_less_between_two_columns() -> None:
     table = by_resample(0.1, 0.1).assign(bound=lambda t: t.mae + 0.5)
     rule = rules.Less(column="mae", other="bound", a={}, b={}, within=("resample",))
-    assert outcome(rule, table) == "holds"
-    assert outcome(rule, table.assign(bound=table.mae - 0.5)) == "fails"
+    assert outcome(rule, table) == "agrees"
+    assert outcome(rule, table.assign(bound=table.mae - 0.5)) == "does not"
 
 
 def test_less_leaves_out_pairs_that_lack_a_value() -> None:
@@ -115,7 +122,7 @@ def test_less_leaves_out_pairs_that_lack_a_value() -> None:
     table.loc[(table.run < 5) & table["resample"], "mae"] = math.nan
     table.loc[(table.run == 7) & table["resample"], "mae"] = math.inf
     verdict = ledger.judge(claim_with(KEPT_LESS), {"main": table})
-    assert verdict.outcome == "holds"
+    assert verdict.outcome == "agrees"
     assert f"{RUNS - 6} pairs" in verdict.statement
 
 
@@ -129,7 +136,7 @@ def test_less_leaves_out_runs_that_lack_a_setting() -> None:
     # A run without its expensive setting would look cheap.
     partial = table[~((table.run == 0) & table["resample"] & (table.c == 2))]
     verdict = ledger.judge(claim_with(KEPT_LESS), {"main": partial})
-    assert verdict.outcome == "holds"
+    assert verdict.outcome == "agrees"
     assert verdict.values["estimate"] == pytest.approx(-1.0, abs=0.05)
 
 
@@ -142,11 +149,11 @@ def test_less_within_is_about_every_combination() -> None:
     rule = dataclasses.replace(KEPT_LESS, within=("c",))
     table = runs_table(means)
     verdict = ledger.judge(claim_with(rule), {"main": table})
-    assert verdict.outcome == "undecided"
+    assert verdict.outcome == "cannot be told"
     assert "Of 3 comparisons 2 hold" in verdict.statement
     assert "c = 100" in verdict.statement
-    assert outcome(rule, table[table.c < 100]) == "holds"
-    assert outcome(dataclasses.replace(rule, where={"c": [1, 10]}), table) == "holds"
+    assert outcome(rule, table[table.c < 100]) == "agrees"
+    assert outcome(dataclasses.replace(rule, where={"c": [1, 10]}), table) == "agrees"
 
 
 def test_intervals_of_several_comparisons_are_wider() -> None:
@@ -163,7 +170,7 @@ def test_undecided_keeps_its_error_rate() -> None:
     # Nothing to find: a table gives a wrong verdict with probability 5 %. Sees one of 20 %.
     tables = 400
     wrong = sum(
-        outcome(KEPT_LESS, by_resample(0.1, 0.1, runs=10, seed=seed)) != "undecided"
+        outcome(KEPT_LESS, by_resample(0.1, 0.1, runs=10, seed=seed)) != "cannot be told"
         for seed in range(tables)
     )
     assert_frequencies(
@@ -197,9 +204,9 @@ def budgets_table(means: tuple[float, ...]) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("means", "expected"),
     [
-        ((0.3, 0.1, 0.2), "holds"),
-        ((0.3, 0.3, 0.2), "fails"),
-        ((0.3, 0.2, 0.2), "undecided"),
+        ((0.3, 0.1, 0.2), "agrees"),
+        ((0.3, 0.3, 0.2), "does not"),
+        ((0.3, 0.2, 0.2), "cannot be told"),
     ],
 )
 def test_less_somewhere(means: tuple[float, ...], expected: str) -> None:
@@ -210,7 +217,7 @@ def test_less_everywhere_is_stricter_than_somewhere() -> None:
     everywhere = rules.Less(
         **{f.name: getattr(PRIVATE_WINS, f.name) for f in dataclasses.fields(PRIVATE_WINS)}
     )
-    assert outcome(everywhere, budgets_table((0.3, 0.1, 0.2))) == "fails"
+    assert outcome(everywhere, budgets_table((0.3, 0.1, 0.2))) == "does not"
 
 
 # ------------------------------------------------------------------ lowest_at and decreases
@@ -222,11 +229,11 @@ LOWEST = rules.LowestAt(column="mae", along="epsilon_abc", value=0.05)
 @pytest.mark.parametrize(
     ("means", "expected"),
     [
-        ({0.05: 0.1, 0.1: 0.2, 0.5: 0.3}, "holds"),
-        ({0.05: 0.2, 0.1: 0.1, 0.5: 0.3}, "fails"),
-        ({0.05: 0.1, 0.1: 0.1, 0.5: 0.3}, "undecided"),
-        ({0.1: 0.2, 0.5: 0.3}, "not testable here"),
-        ({0.05: 0.1}, "not testable here"),
+        ({0.05: 0.1, 0.1: 0.2, 0.5: 0.3}, "agrees"),
+        ({0.05: 0.2, 0.1: 0.1, 0.5: 0.3}, "does not"),
+        ({0.05: 0.1, 0.1: 0.1, 0.5: 0.3}, "cannot be told"),
+        ({0.1: 0.2, 0.5: 0.3}, "not testable"),
+        ({0.05: 0.1}, "not testable"),
     ],
 )
 def test_lowest_at(means: dict[float, float], expected: str) -> None:
@@ -237,8 +244,8 @@ def test_lowest_at_every_combination() -> None:
     rule = dataclasses.replace(LOWEST, within=("c",))
     good = along("epsilon_abc", {0.05: 0.1, 0.1: 0.2}).assign(c=10)
     bad = along("epsilon_abc", {0.05: 0.2, 0.1: 0.1}).assign(c=100)
-    assert outcome(rule, good) == "holds"
-    assert outcome(rule, pd.concat([good, bad])) == "fails"
+    assert outcome(rule, good) == "agrees"
+    assert outcome(rule, pd.concat([good, bad])) == "does not"
 
 
 FALLS = rules.Decreases(column="mae", along="n")
@@ -247,10 +254,10 @@ FALLS = rules.Decreases(column="mae", along="n")
 @pytest.mark.parametrize(
     ("means", "expected"),
     [
-        ({10: 0.3, 100: 0.2, 1000: 0.1}, "holds"),
-        ({10: 0.3, 100: 0.1, 1000: 0.2}, "fails"),
-        ({10: 0.3, 100: 0.1, 1000: 0.1}, "undecided"),
-        ({10: 0.3}, "not testable here"),
+        ({10: 0.3, 100: 0.2, 1000: 0.1}, "agrees"),
+        ({10: 0.3, 100: 0.1, 1000: 0.2}, "does not"),
+        ({10: 0.3, 100: 0.1, 1000: 0.1}, "cannot be told"),
+        ({10: 0.3}, "not testable"),
     ],
 )
 def test_decreases(means: dict[float, float], expected: str) -> None:
@@ -258,7 +265,46 @@ def test_decreases(means: dict[float, float], expected: str) -> None:
 
 
 def test_decreases_orders_numbers_as_numbers() -> None:
-    assert outcome(FALLS, along("n", {1000: 0.1, 9: 0.3})) == "holds"
+    assert outcome(FALLS, along("n", {1000: 0.1, 9: 0.3})) == "agrees"
+
+
+@pytest.mark.parametrize(
+    ("means", "expected"),
+    [
+        ({10: 0.1, 100: 0.2, 1000: 0.3}, "agrees"),
+        ({10: 0.1, 100: 0.3, 1000: 0.2}, "does not"),
+        ({10: 0.1, 100: 0.3, 1000: 0.3}, "cannot be told"),
+    ],
+)
+def test_increases(means: dict[float, float], expected: str) -> None:
+    assert outcome(rules.Increases(column="mae", along="n"), along("n", means)) == expected
+
+
+@pytest.mark.parametrize(
+    ("lowest", "expected"),
+    [
+        ((0.05, 0.05, 0.1), "agrees"),
+        ((0.05, 0.1, 0.1), "does not"),
+        ((0.05, None, 0.1), "cannot be told"),
+    ],
+)
+def test_lowest_at_most_combinations(lowest: tuple[float | None, ...], expected: str) -> None:
+    rule = rules.LowestAtMost(column="mae", along="epsilon_abc", value=0.05, within=("c",))
+    tables = [
+        along("epsilon_abc", {value: 0.1 if value == best else 0.3 for value in (0.05, 0.1)})
+        for best in lowest
+    ]
+    settings = [table.assign(c=c) for c, table in enumerate(tables)]
+    assert outcome(rule, pd.concat(settings)) == expected
+
+
+@pytest.mark.parametrize(
+    ("redrawn", "expected"), [(0.1, "agrees"), (0.15, "cannot be told"), (0.3, "does not")]
+)
+def test_alike(redrawn: float, expected: str) -> None:
+    rule = rules.Alike(column="mae", a={"resample": False}, b={"resample": True}, margin=0.05)
+    assert outcome(rule, by_resample(0.1, redrawn)) == expected
+    assert outcome(rule, by_resample(redrawn, 0.1)) == expected
 
 
 # ----------------------------------------------------------------------------- everywhere
@@ -279,10 +325,10 @@ NEVER_FALLS = rules.IncreasesEverywhere(column="p", along="n", pair="rho")
 @pytest.mark.parametrize(
     ("levels", "down", "up"),
     [
-        ({10: 0.3, 100: 0.2, 1000: 0.1}, "holds", "fails"),
-        ({10: 0.1, 100: 0.2, 1000: 0.3}, "fails", "holds"),
-        ({10: 0.2, 100: 0.2}, "undecided", "undecided"),
-        ({10: 0.3}, "not testable here", "not testable here"),
+        ({10: 0.3, 100: 0.2, 1000: 0.1}, "agrees", "does not"),
+        ({10: 0.1, 100: 0.2, 1000: 0.3}, "does not", "agrees"),
+        ({10: 0.2, 100: 0.2}, "cannot be told", "cannot be told"),
+        ({10: 0.3}, "not testable", "not testable"),
     ],
 )
 def test_formula_falls_or_rises_everywhere(levels: dict[int, float], down: str, up: str) -> None:
@@ -295,7 +341,7 @@ def test_a_single_pair_going_the_other_way_fails() -> None:
     table = formula_table({10: 0.3, 100: 0.2}).reset_index(drop=True)
     table.loc[0, "p"] = 0.0
     verdict = ledger.judge(claim_with(NEVER_RISES), {"main": table})
-    assert verdict.outcome == "fails"
+    assert verdict.outcome == "does not"
     assert "1 of 50 pairs" in verdict.statement
     assert verdict.values["estimate"] == pytest.approx(1 / 50)
 
@@ -303,7 +349,7 @@ def test_a_single_pair_going_the_other_way_fails() -> None:
 def test_everywhere_without_common_pairs_is_not_testable() -> None:
     table = formula_table({10: 0.3, 100: 0.2})
     table.loc[table.n == 10, "rho"] += 0.001
-    assert outcome(NEVER_RISES, table) == "not testable here"
+    assert outcome(NEVER_RISES, table) == "not testable"
 
 
 # -------------------------------------------------------------------------------- at_most
@@ -319,13 +365,13 @@ MOVES = rules.AtMost(column="movement", other="sensitivity")
 @pytest.mark.parametrize(
     ("values", "factor", "expected"),
     [
-        ([0.5, -1.0, 0.0], 1.0, "holds"),
-        ([0.5, -1.1, 0.0], 1.0, "fails"),
-        ([0.5, 1.0 + 1e-12], 1.0, "holds"),
-        ([0.5, 0.9], 0.8, "fails"),
-        ([0.5, math.nan], 1.0, "holds"),
-        ([0.5, math.inf], 1.0, "fails"),
-        ([math.nan, math.nan], 1.0, "not testable here"),
+        ([0.5, -1.0, 0.0], 1.0, "agrees"),
+        ([0.5, -1.1, 0.0], 1.0, "does not"),
+        ([0.5, 1.0 + 1e-12], 1.0, "agrees"),
+        ([0.5, 0.9], 0.8, "does not"),
+        ([0.5, math.nan], 1.0, "agrees"),
+        ([0.5, math.inf], 1.0, "does not"),
+        ([math.nan, math.nan], 1.0, "not testable"),
     ],
 )
 def test_at_most(values: list[float], factor: float, expected: str) -> None:
@@ -339,20 +385,20 @@ def test_at_most_reports_the_worst_row() -> None:
 
 
 def test_at_most_of_a_bound_of_zero() -> None:
-    assert outcome(MOVES, bounded([0.0], 0.0)) == "holds"
-    assert outcome(MOVES, bounded([0.1], 0.0)) == "fails"
+    assert outcome(MOVES, bounded([0.0], 0.0)) == "agrees"
+    assert outcome(MOVES, bounded([0.1], 0.0)) == "does not"
 
 
 @pytest.mark.parametrize(
     ("interval", "expected"),
     [
-        ((-0.2, 0.3), "holds"),
-        ((-1.2, 0.3), "undecided"),
-        ((0.3, 1.2), "undecided"),
-        ((1.1, 2.0), "fails"),
-        ((-2.0, -1.1), "fails"),
-        ((-math.inf, 0.5), "undecided"),
-        ((math.nan, math.nan), "undecided"),
+        ((-0.2, 0.3), "agrees"),
+        ((-1.2, 0.3), "cannot be told"),
+        ((0.3, 1.2), "cannot be told"),
+        ((1.1, 2.0), "does not"),
+        ((-2.0, -1.1), "does not"),
+        ((-math.inf, 0.5), "cannot be told"),
+        ((math.nan, math.nan), "cannot be told"),
     ],
 )
 def test_at_most_of_an_estimate_needs_its_whole_interval(
@@ -382,7 +428,13 @@ NEAR = rules.Near(each=("left", "right"), value=5.0, distance=2.0)
 
 @pytest.mark.parametrize(
     ("shift", "expected"),
-    [(0.0, "holds"), (1.0, "holds"), (-1.5, "fails"), (1.5, "fails"), (math.nan, "fails")],
+    [
+        (0.0, "agrees"),
+        (1.0, "agrees"),
+        (-1.5, "does not"),
+        (1.5, "does not"),
+        (math.nan, "does not"),
+    ],
 )
 def test_near(shift: float, expected: str) -> None:
     assert outcome(NEAR, ends(shift)) == expected
@@ -392,8 +444,8 @@ def test_near_reports_the_farthest_and_looks_at_the_rows_asked_for() -> None:
     verdict = ledger.judge(claim_with(NEAR), {"main": ends(1.5)})
     assert verdict.values == {"estimate": 2.5, "low": 2.5, "high": 2.5, "limit": 2.0}
     assert "Of 6 values of left and right 5 lie within 2 of 5" in verdict.statement
-    assert outcome(dataclasses.replace(NEAR, where={"t": [8, 9]}), ends(1.5)) == "holds"
-    assert outcome(dataclasses.replace(NEAR, where={"t": 11}), ends(0.0)) == "not testable here"
+    assert outcome(dataclasses.replace(NEAR, where={"t": [8, 9]}), ends(1.5)) == "agrees"
+    assert outcome(dataclasses.replace(NEAR, where={"t": 11}), ends(0.0)) == "not testable"
 
 
 # ------------------------------------------------------------------------------ power_law
@@ -411,19 +463,19 @@ LAW = rules.PowerLaw(
 
 @pytest.mark.parametrize(
     ("factor", "expected"),
-    [(4.0, "holds"), (4.0 * (1 + 1e-12), "holds"), (2.0, "fails"), (math.nan, "fails")],
+    [(4.0, "agrees"), (4.0 * (1 + 1e-12), "agrees"), (2.0, "does not"), (math.nan, "does not")],
 )
 def test_power_law(factor: float, expected: str) -> None:
     assert outcome(LAW, scales(factor)) == expected
 
 
 def test_power_law_with_whole_numbers() -> None:
-    assert outcome(dataclasses.replace(LAW, factor=4), scales(4.0)) == "holds"
+    assert outcome(dataclasses.replace(LAW, factor=4), scales(4.0)) == "agrees"
 
 
 def test_power_law_without_rows() -> None:
     rule = dataclasses.replace(LAW, where={"c": 7})
-    assert outcome(rule, scales(4.0)) == "not testable here"
+    assert outcome(rule, scales(4.0)) == "not testable"
 
 
 # ---------------------------------------------------------------------- agrees and differs
@@ -444,10 +496,10 @@ DIFFERS = rules.Differs(column="fresh", formula="formula", trials="reached", mar
 @pytest.mark.parametrize(
     ("trials", "shift", "agrees", "differs"),
     [
-        (2000, 0.0, "holds", "fails"),
-        (2000, 0.1, "fails", "holds"),
-        (50, 0.0, "undecided", "undecided"),
-        (0, 0.0, "not testable here", "not testable here"),
+        (2000, 0.0, "agrees", "does not"),
+        (2000, 0.1, "does not", "agrees"),
+        (50, 0.0, "cannot be told", "cannot be told"),
+        (0, 0.0, "not testable", "not testable"),
     ],
 )
 def test_agrees_and_differs(trials: int, shift: float, agrees: str, differs: str) -> None:
@@ -459,14 +511,14 @@ def test_agrees_and_differs(trials: int, shift: float, agrees: str, differs: str
 def test_an_event_of_probability_zero_that_happened_disagrees() -> None:
     table = frequencies(2000)
     table.loc[0, "fresh"] = 1 / 2000
-    assert outcome(AGREES, table) == "fails"
+    assert outcome(AGREES, table) == "does not"
 
 
 def test_rows_without_trials_are_left_out() -> None:
     table = frequencies(2000)
     table.loc[5, ["fresh", "reached"]] = [math.nan, 0]
     verdict = ledger.judge(claim_with(AGREES), {"main": table})
-    assert verdict.outcome == "holds"
+    assert verdict.outcome == "agrees"
     assert "199 frequencies" in verdict.statement
 
 
@@ -474,7 +526,7 @@ def test_same_trials_takes_the_largest_number() -> None:
     table = frequencies(2000)
     table.loc[1:, "reached"] = 1
     rule = dataclasses.replace(AGREES, same_trials=True)
-    assert outcome(rule, table) == "holds"
+    assert outcome(rule, table) == "agrees"
 
 
 def test_agreement_keeps_its_error_rate() -> None:
@@ -484,7 +536,7 @@ def test_agreement_keeps_its_error_rate() -> None:
     for _ in range(tables):
         table = frequencies(2000)
         table.fresh = rng.binomial(2000, table.formula) / 2000
-        rejected += outcome(AGREES, table) == "fails"
+        rejected += outcome(AGREES, table) == "does not"
     assert rejected <= stats.binom.isf(FALSE_ALARM, tables, rules.JOINT_LEVEL)
 
 
@@ -492,20 +544,10 @@ def test_verdict_and_exact_interval_say_the_same() -> None:
     for shift in np.linspace(0.0, 0.1, 41):
         verdict = ledger.judge(claim_with(AGREES), {"main": frequencies(2000, shift)})
         inside = verdict.values["low"] <= 0.0 <= verdict.values["high"]
-        assert (verdict.outcome == "holds") == inside
+        assert (verdict.outcome == "agrees") == inside
 
 
-# -------------------------------------------------------------------------- not testable here
-
-
-def test_untestable_gives_its_reason() -> None:
-    rule = rules.Untestable(reason="nobody knows")
-    verdict = ledger.judge(claim_with(rule), {"main": scales(4.0)})
-    assert (verdict.outcome, verdict.statement) == (
-        "not testable here",
-        "Not testable here: nobody knows.",
-    )
-    assert verdict.values == {}
+# ------------------------------------------------------------------------------- not testable
 
 
 @pytest.mark.parametrize(
@@ -518,13 +560,13 @@ def test_untestable_gives_its_reason() -> None:
 )
 def test_reasons_why_a_claim_is_not_testable(table: pd.DataFrame, reason: str) -> None:
     verdict = ledger.judge(claim_with(KEPT_LESS), {"main": table})
-    assert verdict.outcome == "not testable here"
+    assert verdict.outcome == "not testable"
     assert reason in verdict.statement
 
 
 def test_a_missing_table_is_a_reason() -> None:
     verdict = ledger.judge(claim_with(KEPT_LESS, "ratio"), {"main": by_resample(0.1, 0.2)})
-    assert verdict.statement == "Not testable here: there is no table ratio."
+    assert verdict.statement == "Not testable: there is no table ratio."
 
 
 def test_a_missing_column_is_an_error() -> None:
@@ -543,153 +585,24 @@ def test_judging_changes_no_table(rule: rules.Rule) -> None:
     pd.testing.assert_frame_equal(table, before)
 
 
-# --------------------------------------------------------------------------------- loading
-
-ENTRY = """
-[[claim]]
-id = "some-claim"
-source = "[P21]"
-place = "Figure 1"
-claim = "Something is less."
-experiment = "made-up"
-preset = "p21-figure-1"
-parameters = ["n=10", "c=1,2"]
-table = "main"
-paper_number = 0.5
-rule = { kind = "less", column = "mae", a = { c = 10 }, b = { c = [1, 2] }, within = ["n"] }
-"""
-
-KNOWN = {"made-up": {"main": ("mae", "c", "n", "run")}}
+# ------------------------------------------------------------- many verdicts, and empty runs
 
 
-def load_text(tmp_path: Path, text: str) -> tuple[ledger.Claim, ...]:
-    path = tmp_path / "claims.toml"
-    path.write_text(text, encoding="utf-8")
-    return ledger.load(path, KNOWN)
+def test_verdicts_that_are_to_be_right_together_are_stricter() -> None:
+    table = by_resample(0.1, 0.112, runs=20)
+    alone = ledger.judge(claim_with(KEPT_LESS), {"main": table})
+    together = ledger.judge(claim_with(KEPT_LESS), {"main": table}, together=100_000)
+    assert (alone.outcome, together.outcome) == ("agrees", "cannot be told")
+    assert "100 % interval" in together.statement
 
 
-def test_an_entry_becomes_a_claim(tmp_path: Path) -> None:
-    (claim,) = load_text(tmp_path, ENTRY)
-    assert claim.rule == rules.Less(column="mae", a={"c": 10}, b={"c": [1, 2]}, within=("n",))
-    assert claim.settings() == {"n": "10", "c": "1,2"}
-    assert claim.differences == ()
-    assert claim.rule.columns() == {"mae", "c", "n", "run"}
-
-
-def test_whole_numbers_become_numbers(tmp_path: Path) -> None:
-    (claim,) = load_text(tmp_path, ENTRY.replace('within = ["n"]', "margin = 1"))
-    assert isinstance(claim.rule, rules.Less)
-    assert isinstance(claim.rule.margin, float)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ('kind = "less"', 'kind = "fewer"', "rule kind = fewer: must be one of less"),
-        ('kind = "less", ', "", "must be a table with a kind"),
-        ('column = "mae", ', "", "missing column"),
-        ('column = "mae"', 'column = "mae", size = 1', "unknown size"),
-        ('column = "mae"', "column = 3", "column = 3: must be the name of a column"),
-        ('within = ["n"]', 'within = "n"', "must be a list of columns"),
-        ('within = ["n"]', 'margin = "big"', "must be a number"),
-        ('within = ["n"]', "margin = true", "must be a number"),
-        ("a = { c = 10 }", "a = { c = [] }", "must be a table"),
-        ('column = "mae"', 'column = "mse"', "has no column mse"),
-        ("a = { c = 10 }", "a = { k = 10 }", "has no column k"),
-        ('within = ["n"]', 'pair = "draw"', "has no column draw"),
-        ('table = "main"', 'table = "ratio"', "has no table ratio"),
-        ('experiment = "made-up"', 'experiment = "other"', "no experiment other"),
-        ('place = "Figure 1"', "", "missing place"),
-        ('place = "Figure 1"', 'place = " "', "must be a text that is not empty"),
-        ('place = "Figure 1"', 'place = "Figure 1"\nnote = "x"', "unknown note"),
-        ('"n=10"', '"n"', "'n' is not key=value"),
-        ('"n=10"', '"n= "', "is not key=value"),
-        ('"n=10"', "10", "must be a list of texts"),
-        ("paper_number = 0.5", "paper_number = [1]", "must be a number, a text"),
-    ],
-)
-def test_a_wrong_entry_is_named(tmp_path: Path, old: str, new: str, words: str) -> None:
-    assert old in ENTRY
-    with pytest.raises(ledger.LedgerError) as error:
-        load_text(tmp_path, ENTRY.replace(old, new))
-    assert str(error.value).startswith("claim some-claim:")
-    assert words in str(error.value)
-    assert "\n" not in str(error.value)
-
-
-def test_neither_preset_nor_parameters(tmp_path: Path) -> None:
-    text = ENTRY.replace('preset = "p21-figure-1"', "").replace('"n=10", "c=1,2"', "")
-    with pytest.raises(ledger.LedgerError, match="needs a preset or parameters"):
-        load_text(tmp_path, text)
-
-
-def test_an_id_must_be_lower_case_words(tmp_path: Path) -> None:
-    with pytest.raises(ledger.LedgerError, match="Some claim: id must be"):
-        load_text(tmp_path, ENTRY.replace("some-claim", "Some claim"))
-
-
-def test_an_id_that_is_missing_is_told_by_its_number(tmp_path: Path) -> None:
-    with pytest.raises(ledger.LedgerError, match="claim number 2: missing id"):
-        load_text(tmp_path, ENTRY + ENTRY.replace('id = "some-claim"', ""))
-
-
-def test_an_id_used_twice(tmp_path: Path) -> None:
-    with pytest.raises(ledger.LedgerError, match="claim some-claim: there are two"):
-        load_text(tmp_path, ENTRY + ENTRY)
-
-
-def test_a_file_that_is_not_toml(tmp_path: Path) -> None:
-    with pytest.raises(ledger.LedgerError, match=r"claims\.toml: "):
-        load_text(tmp_path, "[[claim")
-
-
-# ----------------------------------------------------------------------------- our own file
-
-
-CLAIMS = ledger.load()
-EXPERIMENTS = sorted({claim.experiment for claim in CLAIMS})
-PLACES = {
-    "Figure 1", "Figure 2", "Figure 3", "Figure 4", "Figure 5", "Lemma 1", "Lemma 2",
-    "Proposition 1", "Theorem 1", "Theorem 2",
-}  # fmt: skip
-
-
-def test_every_column_exists() -> None:
-    columns = {name: experiments.load(name).COLUMNS for name in EXPERIMENTS}
-    assert ledger.load(columns=columns) == CLAIMS
-
-
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
-def test_every_claim_names_parameters_that_its_experiment_takes(claim: ledger.Claim) -> None:
-    module = experiments.load(claim.experiment)
-    base = experiments.preset(module, claim.preset) if claim.preset else None
-    params = module.Params.from_text(claim.settings(), base)
-    assert len(claim.settings()) == len(claim.parameters)
-    assert params == module.Params.from_text(params.to_text())
-
-
-def test_all_places_are_covered() -> None:
-    assert {claim.place for claim in CLAIMS if claim.source == "[P21]"} == PLACES
-    older = {claim.place for claim in CLAIMS if claim.source == "[P22]"}
-    assert older >= {"Figure 2", "Figure 3", "Figure 4"}
-
-
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
-def test_every_claim_is_judged_even_by_an_empty_table(claim: ledger.Claim) -> None:
-    table = pd.DataFrame(columns=sorted(claim.rule.columns()), dtype=float)
-    verdict = ledger.judge(claim, {claim.table: table})
-    assert verdict.outcome == "not testable here"
-    assert verdict.statement.startswith("Not testable here: ")
-
-
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
-def test_sentences_end(claim: ledger.Claim) -> None:
-    for text in (claim.claim, *claim.differences, claim.scope or "."):
-        assert text.endswith(".")
-
-
-def test_claims_of_a_preset() -> None:
-    found = ledger.for_preset("mse-curves", "p21-figure-3")
-    assert {claim.place for claim in found} == {"Figure 2", "Figure 3"}
-    assert ledger.for_preset("mse-curves", "p21-figure-1") == ()
-    assert all(not claim.parameters for claim in found)
+def test_a_verdict_says_what_it_would_be_without_runs_that_accepted_nothing() -> None:
+    table = by_resample(0.1, 0.2).assign(accepted=10)
+    assert ledger.judge(claim_with(KEPT_LESS), {"main": table}).without_empty is None
+    empty = ~table["resample"] & (table.run < 2)
+    table.loc[empty, ["mae", "accepted"]] = [50.0, 0]
+    verdict = ledger.judge(claim_with(KEPT_LESS), {"main": table})
+    assert (verdict.outcome, verdict.without_empty) == ("cannot be told", "agrees")
+    assert verdict.statement.endswith(
+        "Without the 2 rows whose runs accepted nothing the verdict is: agrees."
+    )

@@ -1,0 +1,272 @@
+"""Comparing groups of a table's rows: selected, paired, and measured with an interval.
+
+Rows that share a value of the pairing column (a run's number, as a rule) share data, pool and
+noise, so what is measured is the mean of their differences, by Student's t interval. All
+comparisons of a rule hold together at the level asked for (Bonferroni).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import special
+
+Array = NDArray[np.float64]
+Outcome = Literal["agrees", "agrees in direction", "does not", "cannot be told", "not testable"]
+Columns = tuple[str, ...]
+
+ROUNDING = 1e-12
+"""Differences up to this size between values of a formula are rounding."""
+
+
+class NotTestableError(Exception):
+    """The tables at hand cannot decide a claim; the text says why."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a rule found in a table.
+
+    Attributes:
+        outcome: the judgement.
+        statement: one sentence with the numbers.
+        estimate: what was measured.
+        low, high: its interval; both equal to the estimate where chance plays no part.
+        limit: what the claim compares the estimate with.
+    """
+
+    outcome: Outcome
+    statement: str
+    estimate: float
+    low: float
+    high: float
+    limit: float
+
+
+# ------------------------------------------------------------------- selecting and pairing rows
+
+
+def matches(values: pd.Series[Any], wanted: Any) -> NDArray[np.bool_]:
+    """Which of the values ``(k,)`` are the wanted one, or one of a list; numbers up to rounding."""
+    if isinstance(wanted, list):
+        return np.any([matches(values, item) for item in wanted], axis=0)
+    if isinstance(wanted, str | bool | np.bool_):
+        return np.asarray(values == wanted, dtype=bool)
+    if not pd.api.types.is_numeric_dtype(values):
+        return np.zeros(len(values), dtype=bool)
+    return np.isclose(values.to_numpy(float), float(wanted), rtol=1e-9, atol=0.0)
+
+
+def select(table: pd.DataFrame, selection: Mapping[str, Any]) -> pd.DataFrame:
+    """The rows of a selection.
+
+    Raises:
+        NotTestableError: there are none.
+    """
+    mask = np.ones(len(table), dtype=bool)
+    for name, wanted in selection.items():
+        mask &= matches(table[name], wanted)
+    if not mask.any():
+        rows = f"rows with {describe(selection)}" if selection else "rows"
+        raise NotTestableError(f"the table has no {rows}")
+    return table[mask]
+
+
+def describe(selection: Mapping[str, Any]) -> str:
+    """A selection in words."""
+    return ", ".join(f"{name} = {_show(wanted)}" for name, wanted in selection.items())
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, list):
+        return " or ".join(_show(item) for item in value)
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value)).lower()
+    return value if isinstance(value, str) else f"{float(value):g}"
+
+
+def combinations(rows: pd.DataFrame, within: Columns) -> Iterator[dict[str, Any]]:
+    """Each combination of the columns' values that occurs, as a selection; one if no column."""
+    if not within:
+        yield {}
+        return
+    for values in sorted(set(rows[list(within)].itertuples(index=False, name=None))):
+        yield dict(zip(within, values, strict=True))
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison: rows, the column whose mean counts, and a name for both."""
+
+    rows: pd.DataFrame = field(repr=False)
+    column: str
+    selection: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Column and selection in words."""
+        return f"{self.column} ({describe(self.selection)})" if self.selection else self.column
+
+    def per_pair(self, pair: str) -> pd.Series[float]:
+        """Mean for each value of ``pair``.
+
+        Rows without a finite value are left out, and so is a pair that then has fewer rows than
+        others: its mean would be over other settings.
+        """
+        finite = self.rows[np.isfinite(self.rows[self.column].to_numpy(float))]
+        groups = finite.groupby(pair)[self.column]
+        sizes = groups.size()
+        return groups.mean()[sizes == sizes.max()]
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Paired numbers ``(k,)``, the first of which are claimed to be the smaller ones."""
+
+    first_name: str
+    second_name: str
+    first: Array = field(repr=False)
+    second: Array = field(repr=False)
+
+    @classmethod
+    def of(cls, first: Side, second: Side, pair: str) -> Contrast:
+        """Pair two sides; what only one of them has is left out."""
+        means = [first.per_pair(pair), second.per_pair(pair)]
+        both = pd.concat(means, axis=1, join="inner").to_numpy(float)
+        return cls(first.name, second.name, both[:, 0], both[:, 1])
+
+    @property
+    def differences(self) -> Array:
+        """First minus second, ``(k,)``."""
+        return self.first - self.second
+
+    def turned(self) -> Contrast:
+        """The same with the second claimed to be the smaller one."""
+        return Contrast(self.second_name, self.first_name, self.second, self.first)
+
+
+# ----------------------------------------------------------------------------- judging contrasts
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A contrast's mean difference with its interval."""
+
+    contrast: Contrast
+    difference: float
+    low: float
+    high: float
+
+
+def measure(contrasts: list[Contrast], level: float) -> list[Measured]:
+    """Mean differences with t intervals that all hold at once with probability 1 − ``level``.
+
+    Raises:
+        NotTestableError: there is no contrast, or one has fewer than two pairs.
+    """
+    if not contrasts:
+        raise NotTestableError("there is nothing to compare with")
+    fewest = min(contrasts, key=lambda contrast: len(contrast.first))
+    if len(fewest.first) < 2:
+        raise NotTestableError(
+            f"an interval needs two pairs, and {fewest.first_name} with {fewest.second_name} "
+            f"has {len(fewest.first)}"
+        )
+    return [_interval(contrast, level / len(contrasts)) for contrast in contrasts]
+
+
+def _interval(contrast: Contrast, level: float) -> Measured:
+    k = len(contrast.differences)
+    mean = float(contrast.differences.mean())
+    quantile = float(special.stdtrit(k - 1, 1.0 - level / 2.0))
+    half = quantile * float(contrast.differences.std(ddof=1)) / math.sqrt(k)
+    return Measured(contrast, mean, mean - half, mean + half)
+
+
+def everywhere(contrasts: list[Contrast], margin: float, level: float) -> Finding:
+    """Agrees if every difference lies below −margin; in direction if every one lies below 0."""
+    measured = measure(contrasts, level)
+    worst = max(measured, key=lambda each: each.high)
+    outcome: Outcome = "agrees" if worst.high < -margin else "cannot be told"
+    highest = max(measured, key=lambda each: each.low)
+    if highest.low > -margin:
+        outcome, worst = "does not", highest
+    if outcome != "agrees" and margin > 0.0 and all(each.high < 0.0 for each in measured):
+        outcome = "agrees in direction"
+    return _on_means(outcome, worst, -margin, measured, level, "least favourable")
+
+
+def somewhere(contrasts: list[Contrast], margin: float, level: float) -> Finding:
+    """Agrees if one difference lies below −margin; does not if every one lies above."""
+    measured = measure(contrasts, level)
+    best = min(measured, key=lambda each: each.high)
+    outcome: Outcome = "agrees" if best.high < -margin else "cannot be told"
+    if all(each.low > -margin for each in measured):
+        outcome = "does not"
+    return _on_means(outcome, best, -margin, measured, level, "most favourable")
+
+
+def alike(contrasts: list[Contrast], margin: float, level: float) -> Finding:
+    """Agrees if every difference lies within ±margin; does not if one lies outside."""
+    measured = measure(contrasts, level)
+    worst = max(measured, key=lambda each: max(each.high, -each.low))
+    outcome: Outcome = "cannot be told"
+    if max(worst.high, -worst.low) < margin:
+        outcome = "agrees"
+    apart = [each for each in measured if each.low > margin or each.high < -margin]
+    if apart:
+        outcome, worst = "does not", apart[0]
+    return _on_means(outcome, worst, margin, measured, level, "least alike", "within ±")
+
+
+def _on_means(
+    outcome: Outcome,
+    shown: Measured,
+    limit: float,
+    measured: list[Measured],
+    level: float,
+    extreme: str,
+    claimed: str = "below ",
+) -> Finding:
+    """The finding, told by the comparison that decides."""
+    contrast, limit = shown.contrast, limit + 0.0
+    opening, together = "The mean", ""
+    if len(measured) > 1:
+        opening = f"Of {len(measured)} comparisons, in the {extreme} the mean"
+        if claimed == "below ":
+            holding = sum(each.high < limit for each in measured)
+            opening = f"Of {len(measured)} comparisons {holding} hold; in the {extreme} the mean"
+        together = ", for all comparisons together"
+    statement = (
+        f"{opening} of {contrast.first_name} is {contrast.first.mean():.4g} and that of "
+        f"{contrast.second_name} is {contrast.second.mean():.4g}: difference "
+        f"{shown.difference:.3g} ({100 * (1 - level):.4g} % interval {shown.low:.3g} to "
+        f"{shown.high:.3g}{together}, {len(contrast.first)} pairs), claimed to be "
+        f"{claimed}{limit:g}."
+    )
+    return Finding(outcome, statement, shown.difference, shown.low, shown.high, limit)
+
+
+def pair_by_pair(contrasts: list[Contrast]) -> Finding:
+    """Holds if no first number exceeds its second and every mean is smaller."""
+    if not contrasts or min(len(contrast.first) for contrast in contrasts) == 0:
+        raise NotTestableError("there are no pairs to compare")
+    wrong = [int(np.sum(contrast.differences > ROUNDING)) for contrast in contrasts]
+    flat = sum(bool(contrast.differences.mean() >= 0.0) for contrast in contrasts)
+    total = sum(len(contrast.first) for contrast in contrasts)
+    outcome: Outcome = "does not" if any(wrong) else "cannot be told" if flat else "agrees"
+    shown = contrasts[int(np.argmax(wrong))]
+    note = f"; {flat} steps change nothing in the mean" if flat else ""
+    if any(wrong):
+        note = f", most of them between {shown.second_name} and {shown.first_name}"
+    statement = (
+        f"{sum(wrong):,} of {total:,} pairs in {len(contrasts)} steps go the other way{note}."
+    )
+    share = sum(wrong) / total
+    return Finding(outcome, statement, share, share, share, 0.0)
