@@ -59,7 +59,6 @@ from numpy.typing import NDArray
 from abcdp_core import experiments
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.experiments.soft_abc import DELTA
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import (
     Event,
@@ -106,7 +105,7 @@ class Params(BaseParams):
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field(
         (1.0, 0.1, 0.2, 0.5, 2.0, 5.0, 10.0), many=True
     )
-    delta: float = DELTA.field(1e-4)
+    delta: float = par.DELTA.field(1e-4)
     c: int = par.C.field(uniform_mixture.C_DEFAULT)
     n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
     pool_size: int = par.POOL_SIZE.field(uniform_mixture.POOL_SIZE_DEFAULT)

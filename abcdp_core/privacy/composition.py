@@ -3,8 +3,8 @@ r"""Several private answers together: what k of them cost, by four accountants.
 Each answer is $\epsilon$-differentially private on its own, whatever it depends on. Together:
 
 - ``linear``: $k\epsilon$, a pure guarantee;
-- ``advanced`` ([DR14] Theorem 3.20): with probability $1 - \delta$,
-  $\epsilon\sqrt{2k\ln(1/\delta)} + k\epsilon(e^\epsilon - 1)$;
+- ``advanced`` ([DR14] Theorem 3.20): $(\epsilon', \delta)$-differential privacy with
+  $\epsilon' = \epsilon\sqrt{2k\ln(1/\delta)} + k\epsilon(e^\epsilon - 1)$;
 - ``rdp``: the Rényi divergences of order $\alpha$ add up, and the best order is converted;
 - ``optimal`` (Kairouz, Oh and Viswanath, 2015, Theorem 3.3): no other rule that knows only
   $\epsilon$ and $k$ can do better. The worst answers are coins that lie with probability
