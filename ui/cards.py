@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from abcdp_core import experiments, ledger, privacy
+from abcdp_core import experiments, ledger, privacy, simulators
 from abcdp_core.experiments import mse_curves
 from abcdp_core.parameters import Params
 from abcdp_core.privacy import Gaussian, Laplace, SparseVector
@@ -164,9 +164,10 @@ def errors(chart: go.Figure, result: Result, metric: str) -> None:
 def promise(params: Params) -> None:
     """What ε_total means, in words and as a figure."""
     epsilon = float(getattr(params, "epsilon_total"))  # noqa: B009 - only some have it
-    text = lessons.meaning(epsilon)
-    st.markdown(f"ε_total = {epsilon:g} is **{lessons.judgement(epsilon)}**. {text}")
-    charts.show("belief", lessons.belief_figure(epsilon), text)
+    unit = simulators.load(str(getattr(params, "scenario"))).PROTECTED  # noqa: B009 - as above
+    text = f"{lessons.meaning(epsilon)} A record here is {unit}."
+    st.markdown(text)
+    charts.show("belief", lessons.belief_figure(epsilon), text.replace("**", ""))
 
 
 def knob_table() -> None:
