@@ -26,7 +26,10 @@ Found: TypeAlias = Result  # what a page draws
 ROWS_SHOWN = 200
 """Rows of a table on the page; the file has all."""
 
-STAMP = "**Demonstration.** Seed and non-private results are shown, so nothing here is private."
+STAMP = (
+    "**Demonstration.** The seed is shown, so anybody can draw the same noise again: nothing here "
+    "is private."
+)
 
 SOURCES = (
     "[P21] Park, Vinaroz, Jitkrittum: ABCDP, Entropy 23(8):961, 2021. "
@@ -202,11 +205,10 @@ def _facts(result: Result, event: SparseVector) -> str:
     which = getattr(result.params, "sensitivity", "sharp")
     threshold = "drawn anew after each acceptance" if event.resample else "drawn once"
     return (
-        f"- Guarantee: ε_total = {cost.epsilon:.4g}, {kind}. Neighbours: one point replaced, N "
-        f"fixed.\n"
+        f"- Guarantee: ε_total = {cost.epsilon:.4g}, {kind}. N is the same in neighbouring data.\n"
         f"- Noise: Laplace, scale b = {event.threshold_scale:.3g} on the threshold ({threshold}) "
         f"and {event.query_scale:.3g} on each distance; Δ = {event.sensitivity:.3g} ({which}).\n"
-        f"- Public: prior, simulator, pool, kernel and bandwidth, ε_abc, c, N."
+        f"- Public: prior, simulator, pool, distance, ε_abc, c, N."
     )
 
 
