@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from abcdp_core.experiments import (
+    accounting,
     compare_mechanisms,
     covid_fit,
     estimation_accuracy,
@@ -120,18 +122,29 @@ def compared(result: Result, metric: str) -> str:
 
 FALSE_ALARMS = 0.1
 
+KNOWN: dict[str, tuple[str, Callable[[float], int]]] = {
+    "exact": ("", round),
+    "attained": ("at most ", lambda misses: math.ceil(misses - accounting.ROUNDING)),
+    "bound": ("at least ", lambda misses: math.floor(misses + accounting.ROUNDING)),
+}
+"""Kind of a trade-off curve -> how it limits the best attacker's misses, and how to round."""
+
 
 def attack(result: Result) -> str:
-    """How often the best attacker misses, at one rate of false alarms."""
+    """How often the best attacker misses, at one rate of false alarms, as far as that is known."""
     table = result.tables["tradeoff"]
     each = []
     for mechanism, part in table.groupby("mechanism", sort=False):
         misses = np.interp(FALSE_ALARMS, part.false_alarm.to_numpy(), part.miss.to_numpy())
-        each.append(f"{mechanism} {100 * misses:.0f} ({part.kind.iloc[0]})")
-    return (
-        f"With {100 * FALSE_ALARMS:.0f} false alarms in 100 the best attacker misses at least so "
-        f"often in 100: {', '.join(each)}; a guess misses {100 * (1 - FALSE_ALARMS):.0f} times."
+        limit, rounded = KNOWN[part.kind.iloc[0]]
+        each.append(f"{mechanism} {limit}{rounded(100 * float(misses))}")
+    text = (
+        f"With {100 * FALSE_ALARMS:.0f} false alarms in 100 the best attacker misses so often in "
+        f"100: {', '.join(each)}; a guess misses {100 * (1 - FALSE_ALARMS):.0f} times."
     )
+    if "attained" in set(table.kind):
+        text += " *At most*: an attack that misses so often is known; a better one may exist."
+    return text
 
 
 def outcomes(result: Result) -> str:
