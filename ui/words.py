@@ -99,7 +99,7 @@ def sensitivities(result: Result) -> str:
     here = table[table.n == n]
     pairs = zip(here.form, here.sensitivity, strict=True)
     each = "; ".join(f"{form} {value:.3g}" for form, value in pairs)
-    return f"At N = {n:,} one point changes the distance by at most: {each}."
+    return f"At N = {n:,} replacing one point changes the distance by at most: {each}."
 
 
 def bandwidths(result: Result) -> str:
@@ -109,9 +109,9 @@ def bandwidths(result: Result) -> str:
     by_spread = table.iloc[int(table.spread.to_numpy().argmax())]
     median = table[table.chosen].iloc[0]
     return (
-        f"Widest spread at bandwidth {by_spread.bandwidth:.2g}; smallest error at "
-        f"{by_error.bandwidth:.2g} ({by_error.error:.3g}). The median heuristic gives "
-        f"{median.bandwidth:.2g}, with error {median.error:.3g}."
+        f"On these data sets the widest spread is at bandwidth {by_spread.bandwidth:.2g} and the "
+        f"smallest error at {by_error.bandwidth:.2g} ({by_error.error:.2g}). The median heuristic "
+        f"gives {median.bandwidth:.2g}, with error {median.error:.2g}."
     )
 
 

@@ -374,16 +374,18 @@ def collect(params: Params, rows: Tables) -> Result:
     main, curves = rows["main"], rows["tradeoff"]
     budget = params.epsilon_total[0]
     found = main[main.epsilon_total == budget].set_index(["mechanism", "accountant"]).noise_scale
-    classic = found["soft-weights", "rdp-classic"] / found["soft-weights", "exact"] - 1.0
+    classic = found["soft-weights", "rdp-classic"] / found["soft-weights", "exact"]
+    # The standard deviation of Laplace noise is √2 times its scale.
     gaussian = found["gaussian-sparse-vector", "direct"] / found["sparse-vector", "linear"]
+    deviations = gaussian / math.sqrt(2.0)
     return Result(
         experiment=EXPERIMENT,
         params=params,
         tables=rows,
         summary=f"At ε_total = {budget:g} and δ = {params.delta:g} soft weights need "
-        f"{100.0 * classic:.0f} % more noise by the papers' conversion than by the exact account, "
-        f"and the sparse vector run has a threshold scale {gaussian:.2g} times as large with "
-        f"Gaussian noise as with Laplace noise. {_attack(curves)}",
+        f"{classic:.3g} times as much noise by the papers' conversion as by the exact account, and "
+        f"the threshold noise of the sparse vector has a standard deviation {deviations:.2g} times "
+        f"as large if it is Gaussian as if it is Laplace. {_attack(curves)}",
         privacy="No data are read here, so nothing is spent.",
     )
 

@@ -28,6 +28,8 @@ import functools
 import math
 from fractions import Fraction
 
+import numpy as np
+
 from abcdp_core.privacy import local
 from abcdp_core.privacy.calibration import least
 from abcdp_core.privacy.events import Gaussian, GaussianSeries
@@ -87,7 +89,9 @@ def _autodp(mu: float, delta: float) -> float:
     from autodp.transformer_zoo import Composition
 
     composed = Composition()([GaussianMechanism(sigma=1.0 / mu)], [1])
-    return float(composed.get_approxDP(delta))
+    # Its search for the best order may begin with 0/0; any order gives a true bound.
+    with np.errstate(invalid="ignore"):
+        return float(composed.get_approxDP(delta))
 
 
 @functools.lru_cache(maxsize=1024)

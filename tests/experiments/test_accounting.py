@@ -98,6 +98,12 @@ def test_the_summary_claims_an_attack_only_where_one_was_found() -> None:
     assert runner.run_to_end(accounting, many, 1).summary.endswith("at least 63 % by pure ε.")
 
 
+def test_noises_of_two_laws_are_compared_by_their_standard_deviation() -> None:
+    found = scales()[2.0]
+    ratio = found["gaussian-sparse-vector", "direct"] / found["sparse-vector", "linear"]
+    assert f"standard deviation {ratio / math.sqrt(2.0):.2g} times as large" in result().summary
+
+
 def test_more_acceptances_than_draws_are_refused() -> None:
     with pytest.raises(ParameterError, match="c = 200"):
         accounting.Params(c=200, pool_size=100)
