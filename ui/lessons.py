@@ -41,8 +41,8 @@ def belief(prior: Array, epsilon: float) -> tuple[Array, Array]:
 
 def odds(epsilon: float) -> str:
     """The factor e^ε in words."""
-    if epsilon > 13.0:
-        return f"a factor of e^{epsilon:g}, more than 100,000"
+    if epsilon > 14.0:
+        return f"a factor of e^{epsilon:g}, more than a million"
     factor = math.exp(epsilon)
     return f"a factor of {factor:.4g}" if factor < 1000.0 else f"a factor of {factor:,.0f}"
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+import pandas as pd
 
 from abcdp_core.experiments import (
     accounting,
@@ -22,11 +23,12 @@ def flips(result: Result) -> str:
     """How many decisions of each kind there are."""
     decisions = result.tables["decisions"]
     private, non_private = decisions.private, decisions.non_private
+    looked_at = "1 draw" if len(decisions) == 1 else f"{len(decisions):,} draws"
     return (
-        f"Of {len(decisions):,} draws looked at, {int((private & non_private).sum()):,} were kept "
-        f"by both, {int((private & ~non_private).sum()):,} only by the private run, "
-        f"{int((non_private & ~private).sum()):,} only by the non-private one, "
-        f"{int((~private & ~non_private).sum()):,} by neither."
+        f"{looked_at} looked at, kept by both runs: {int((private & non_private).sum()):,}, only "
+        f"by the private one: {int((private & ~non_private).sum()):,}, only by the non-private "
+        f"one: {int((non_private & ~private).sum()):,}, by neither: "
+        f"{int((~private & ~non_private).sum()):,}."
     )
 
 
@@ -58,7 +60,12 @@ def repeats(result: Result, name: str) -> str:
         )
         parts.append(f"at ε_total = {budget:g}: {each}")
     symbol = {"mu": "μ", "sigma": "σ"}[name]
-    return f"Mean absolute error of {symbol} (95 % interval) {', '.join(parts)}."
+    return f"Mean absolute error of {symbol}{_interval(table.low)} {', '.join(parts)}."
+
+
+def _interval(low: pd.Series[float]) -> str:
+    """What stands in brackets behind a mean; nothing does where there is one run only."""
+    return " (95 % interval over runs)" if np.isfinite(low.to_numpy(float)).any() else ""
 
 
 def spread(result: Result) -> str:
@@ -70,7 +77,7 @@ def spread(result: Result) -> str:
         interval = f" ({low:.0f} to {high:.0f})" if math.isfinite(low) else ""
         parts.append(f"{what}: {mean:.0f}{interval}")
     each = "; ".join(parts)
-    return f"Mean spread of the accepted curves in cases (95 % interval over runs). {each}."
+    return f"Mean spread of the accepted curves in cases{_interval(table.low)}. {each}."
 
 
 def accepted(result: Result, resample: bool) -> str:
@@ -79,8 +86,8 @@ def accepted(result: Result, resample: bool) -> str:
     each = "; ".join(f"{name} {', '.join(parts)}" for name, parts in means.items())
     unmoved = tuberculosis_posterior.unmoved(result, resample)
     none = "; ".join(f"{', '.join(names)} (N = {n})" for n, names in unmoved.items() if names)
-    learnt = f" Within a quarter of a prior deviation of the prior, so not learnt: {none}."
-    return f"Mean of the accepted values: {each}.{learnt if none else ''}"
+    near = f" Less than a quarter of a prior standard deviation from the prior mean: {none}."
+    return f"Mean of the accepted values: {each}.{near if none else ''}"
 
 
 def counts(result: Result) -> str:

@@ -107,17 +107,22 @@ FEW = 20
 """Below, quantiles say no more than the ends."""
 
 
+def _releases(count: int) -> str:
+    return "1 release" if count == 1 else f"{count} releases"
+
+
 def _spread(errors: pd.DataFrame) -> str:
-    releases = "1 release" if len(errors) == 1 else f"{len(errors)} releases"
+    releases = _releases(len(errors))
     if errors.mae.isna().all():
         return f"{releases} of the same data, of which no truth is known."
     text = f"Over {releases} of the same data the mean absolute error of the posterior mean is "
     if len(errors) == 1:
         return f"{text}{errors.mae.iloc[0]:.3g}."
-    share = "they" if len(errors) < FEW else "90 %"
+    share = "all" if len(errors) < FEW else "90 %"
     ends = [0.0, 1.0] if len(errors) < FEW else [0.05, 0.95]
     low, high = np.quantile(errors.mae, ends)
-    return f"{text}{errors.mae.median():.3g} in the median; {share} lie in {low:.3g} to {high:.3g}."
+    middle = f"{errors.mae.median():.3g} in the median"
+    return f"{text}{middle}; {share} lie between {low:.3g} and {high:.3g}."
 
 
 def _accepted(accepted: pd.Series[int], c: int) -> str:
@@ -146,8 +151,8 @@ def figures(result: Result) -> dict[str, go.Figure]:
             traces.append(posterior.truth_line(float(source.TRUTH[row]), row))
     figure = fig.stack(
         names,
-        f"The same data released again and again: share of samples up to each value "
-        f"({params.releases} times, c = {params.c}, ε_total = {params.epsilon_total:g})",
+        f"{_releases(params.releases)} of the same data: share of samples up to each value "
+        f"(c = {params.c}, ε_total = {params.epsilon_total:g})",
         "value of the parameter",
         list(source.AXES.values()),
     )

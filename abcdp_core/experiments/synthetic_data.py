@@ -120,9 +120,10 @@ def collect(params: Params, rows: Tables) -> Result:
     """The result of the one task."""
     compared = rows["compared"]
     shown = compared[compared.coordinate == simulators.load(params.scenario).COORDINATES[-1]]
+    columns = (shown[name] for name in ("source", "mean", "standard_deviation"))
     each = "; ".join(
-        f"{row.source} {_number(row.mean)} ± {_number(row.standard_deviation)}"
-        for row in shown.itertuples()
+        f"{source} {_number(mean)} ± {_number(deviation)}"
+        for source, mean, deviation in zip(*columns, strict=True)
     )
     return Result(
         experiment=EXPERIMENT,

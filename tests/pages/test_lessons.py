@@ -49,7 +49,7 @@ def test_a_promise_says_for_whom_it_holds_and_that_neighbours_replace(epsilon: f
         (0.2, "1.221"),
         (1.0, "2.718"),
         (10.0, "22,026"),
-        (1000.0, "e^1000, more than 100,000"),
+        (1000.0, "e^1000, more than a million"),
     ],
 )
 def test_the_factor_is_a_number_a_person_can_read(epsilon: float, factor: str) -> None:
