@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -84,10 +85,13 @@ def _classic(mu: float, delta: float) -> float:
 
 
 def _autodp(mu: float, delta: float) -> float:
-    # Imported here: it takes four seconds, and most sessions never ask for this.
+    # Imported here: it takes four seconds, and most sessions never ask for this. It puts the folder
+    # above this one on the path, whose other folders would then be importable.
+    path = list(sys.path)
     from autodp.mechanism_zoo import GaussianMechanism
     from autodp.transformer_zoo import Composition
 
+    sys.path[:] = path
     composed = Composition()([GaussianMechanism(sigma=1.0 / mu)], [1])
     # Its search for the best order may begin with 0/0; any order gives a true bound.
     with np.errstate(invalid="ignore"):
