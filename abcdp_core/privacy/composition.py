@@ -122,7 +122,12 @@ def renyi_pure(epsilon: float, alpha: Array) -> Array:
 
     It is that of a coin which lies with probability 1/(1 + e^ε).
     """
-    coin = np.logaddexp(alpha * epsilon, (1.0 - alpha) * epsilon) - np.logaddexp(0.0, epsilon)
+    # log((e^{αε} + e^{(1−α)ε}) / (1 + e^ε)), from factors of which none cancels near α = 1.
+    beyond = (alpha - 1.0) * epsilon
+    share = -np.expm1(-alpha * epsilon) / (1.0 + math.exp(-epsilon))
+    near = np.log1p(np.expm1(np.minimum(beyond, 1.0)) * share)
+    far = beyond + np.log(share + (1.0 - share) * np.exp(-beyond))
+    coin = np.where(beyond < 1.0, near, far)
     bound: Array = np.minimum(coin / (alpha - 1.0), np.minimum(epsilon, alpha * epsilon**2 / 2.0))
     return bound
 
