@@ -267,6 +267,16 @@ EPSILON_TOTAL = Parameter(
     steps=_one_two_five(-3, 3),
 )
 EPSILON_TOTAL_OR_INF = dataclasses.replace(EPSILON_TOTAL, special=(math.inf,))
+DELTA = Parameter(
+    kind="real",
+    label="δ · additive part of the guarantee",
+    help="For every set of outcomes: its probability is at most e^ε_total times the one with one "
+    "record replaced, plus δ. Much smaller than 1/N. Smaller = more noise, but slowly.",
+    low=1e-12,
+    high=0.01,
+    steps=(1e-10, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2),
+)
+"""Of approximate differential privacy."""
 EPSILON_ABC_MMD = Parameter(
     kind="real",
     label="ε_abc · similarity threshold",

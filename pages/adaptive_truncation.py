@@ -93,7 +93,7 @@ def best_interval() -> None:
         "where the share of people beyond depends on σ, buys it back and costs some of μ.",
     )
     cards.figure("ways", charts["ways"], found, ("ways",), words.ways(found))
-    cards.privacy_label(found)
+    cards.privacy_label(found, stamp="")
     cards.verdicts(INTERVAL, found)
     cards.theory(INTERVAL)
     export.block("best-interval", found)

@@ -26,8 +26,8 @@ def main() -> None:
     )
     cards.heading(
         "What one point can change",
-        "It falls as 1/N in every form. The sharp bound of the exact form is √2 times smaller than "
-        "the paper's, and so is the noise for the same privacy.",
+        "It falls as 1/N, but in the linear-time form only its square does. The sharp bound of the "
+        "exact form is the paper's divided by √2, and so is the noise for the same privacy.",
     )
     chart, text = charts["sensitivity"], words.sensitivities(found)
     cards.figure("sensitivity", chart, found, ("sensitivity",), text)

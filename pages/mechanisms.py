@@ -86,10 +86,11 @@ def budget() -> None:
     cards.heading(
         "What an attacker gets",
         "An attacker who has to tell two neighbouring data sets apart raises false alarms and "
-        "misses. Each line is the smallest rate of misses possible; nearer to the diagonal is more "
-        "private. Guarantees that share ε can lie far apart, which is why one pair (ε, δ) is not "
-        "enough to compare them. The sparse vector's line is that of the worst pairs of data sets "
-        "found; a worse one may exist, but none below *any pure ε*.",
+        "misses. Each line is what the best one misses; nearer to the diagonal is more private. "
+        "Guarantees that share ε can lie far apart, which is why one pair (ε, δ) is not enough to "
+        "compare them. *Exact* is the truth about the noise; a *bound* lies below it; *attained* "
+        "lies above it or on it, as a better attack than those tried may exist, though none below "
+        "*any pure ε*.",
     )
     text = words.attack(found)
     cards.figure("tradeoff", charts["tradeoff"], found, ("tradeoff",), text)

@@ -73,9 +73,9 @@ def synthetic_data() -> None:
     result = watch.result("synthetic-data", *controls.ask("synthetic-data"))
     cards.heading(
         "Data simulated from what was accepted",
-        "What a run accepts is released, and simulating from it costs no further privacy. So these "
-        "data sets may be published in place of the real ones. The observed data stand beside them "
-        "because they are synthetic or published themselves.",
+        "What a private run accepts is released, and simulating from it costs no further privacy: "
+        "such data sets may be published in place of the real ones. The observed data stand beside "
+        "them because they are synthetic or published themselves.",
     )
     figure = watch.figures(result)["synthetic-data"]
     cards.figure("synthetic-data", figure, result, ("compared", "main"))

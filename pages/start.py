@@ -10,8 +10,8 @@ def main() -> None:
         "ABCDP Explorer",
         "Approximate Bayesian computation (ABC) learns parameters by simulation: draw parameters, "
         "simulate data, keep the draws whose data look like yours. ABCDP keeps them *with noise*, "
-        "so that what is kept says little about any one person. Here you set the privacy and see "
-        "what it does to the answer.",
+        "which limits how much any one person's record can change what is kept. Here you set that "
+        "limit and see what it does to the answer.",
     )
     router.links()
     params, seed = controls.ask("posterior")

@@ -10,7 +10,7 @@ PLAN = "data-needed"
 def main() -> None:
     cards.title(
         "Your own data",
-        "Everything else here is a demonstration. This page makes a release that is private: one "
+        "Everything else here is a demonstration. This page makes a real private release: one "
         "series of numbers goes in, accepted parameters come out, and the budget is spent.",
     )
     cards.note(own_data.STAMP)

@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from abcdp_core import experiments, ledger, privacy
+from abcdp_core import experiments, ledger, privacy, simulators
 from abcdp_core.experiments import mse_curves
 from abcdp_core.ledger import reading
 from abcdp_core.parameters import Params
@@ -27,7 +27,10 @@ Found: TypeAlias = Result  # what a page draws
 ROWS_SHOWN = 200
 """Rows of a table on the page; the file has all."""
 
-STAMP = "**Demonstration.** Seed and non-private results are shown, so nothing here is private."
+STAMP = (
+    "**Demonstration.** The seed is shown, so anybody can draw the same noise again: nothing here "
+    "is private."
+)
 
 SOURCES = (
     "[P21] Park, Vinaroz, Jitkrittum: ABCDP, Entropy 23(8):961, 2021. "
@@ -165,9 +168,10 @@ def errors(chart: go.Figure, result: Result, metric: str) -> None:
 def promise(params: Params) -> None:
     """What ε_total means, in words and as a figure."""
     epsilon = float(getattr(params, "epsilon_total"))  # noqa: B009 - only some have it
-    text = lessons.meaning(epsilon)
-    st.markdown(f"ε_total = {epsilon:g} is **{lessons.judgement(epsilon)}**. {text}")
-    charts.show("belief", lessons.belief_figure(epsilon), text)
+    unit = simulators.load(str(getattr(params, "scenario"))).PROTECTED  # noqa: B009 - as above
+    text = f"{lessons.meaning(epsilon)} A record here is {unit}."
+    st.markdown(text)
+    charts.show("belief", lessons.belief_figure(epsilon), text.replace("**", ""))
 
 
 def knob_table() -> None:
@@ -202,11 +206,10 @@ def _facts(result: Result, event: SparseVector) -> str:
     which = getattr(result.params, "sensitivity", "sharp")
     threshold = "drawn anew after each acceptance" if event.resample else "drawn once"
     return (
-        f"- Guarantee: ε_total = {cost.epsilon:.4g}, {kind}. Neighbours: one point replaced, N "
-        f"fixed.\n"
+        f"- Guarantee: ε_total = {cost.epsilon:.4g}, {kind}. N is the same in neighbouring data.\n"
         f"- Noise: Laplace, scale b = {event.threshold_scale:.3g} on the threshold ({threshold}) "
         f"and {event.query_scale:.3g} on each distance; Δ = {event.sensitivity:.3g} ({which}).\n"
-        f"- Public: prior, simulator, pool, kernel and bandwidth, ε_abc, c, N."
+        f"- Public: prior, simulator, pool, distance, ε_abc, c, N."
     )
 
 

@@ -1,11 +1,15 @@
 r"""What ε means to a person: odds, and what an attacker believes before and after.
 
-A release that is ε-differentially private changes the odds of any statement about one person by at
-most the factor $e^{\epsilon}$. So an attacker who believed it with probability $p$ believes it
-afterwards with a probability between (EXPERIENCE: what explains ε)
+What comes out of an ε-differentially private release is at most $e^{\epsilon}$ times as likely with
+one record as with another in its place. For one who knows all other records, the odds of any
+statement about this one change by no more than that factor: believed with probability $p$ before,
+it is believed afterwards with a probability between
 
 $$\frac{p}{p + (1-p)e^{\epsilon}} \quad\text{and}\quad
 \frac{pe^{\epsilon}}{pe^{\epsilon} + 1 - p}.$$
+
+Where records tell about one another, someone who knows fewer of them may learn more: a release
+about many people teaches about each of them, whether their record is in it or not.
 """
 
 from __future__ import annotations
@@ -25,7 +29,10 @@ LARGEST_EXPONENT = 500.0
 
 
 def belief(prior: Array, epsilon: float) -> tuple[Array, Array]:
-    """Least and largest probability after a release, for probabilities ``(k,)`` before it."""
+    """Least and largest probability after a release, for probabilities ``(k,)`` before it.
+
+    For one who knows all records but the one that the probability is about.
+    """
     weight = math.exp(-min(epsilon, LARGEST_EXPONENT))
     low = prior * weight / (prior * weight + (1.0 - prior))
     high = prior / (prior + (1.0 - prior) * weight)
@@ -34,37 +41,40 @@ def belief(prior: Array, epsilon: float) -> tuple[Array, Array]:
 
 def odds(epsilon: float) -> str:
     """The factor e^ε in words."""
-    if epsilon <= 0.05:
-        return f"{100 * math.expm1(epsilon):.2g} %"
-    factor = math.exp(min(epsilon, LARGEST_EXPONENT))
-    return f"a factor of {factor:,.3g}" if factor < 1e6 else "a factor of more than a million"
+    if epsilon > 14.0:
+        return f"a factor of e^{epsilon:g}, more than a million"
+    factor = math.exp(epsilon)
+    return f"a factor of {factor:.4g}" if factor < 1000.0 else f"a factor of {factor:,.0f}"
+
+
+STRENGTHS = {0.1: "very strong", 1.0: "strong", 5.0: "moderate", math.inf: "weak"}
+"""Largest ε_total -> what it is called."""
 
 
 def meaning(epsilon: float) -> str:
-    """What ε_total promises, in two sentences with numbers."""
-    low, high = (float(value[0]) for value in belief(np.array([0.5]), epsilon))
+    """What ε_total promises, to whom, with numbers."""
+    strength = next(word for limit, word in STRENGTHS.items() if epsilon <= limit)
     return (
-        f"An attacker who thinks it 50 in 100 that your point has a certain value can think it "
-        f"{_in_hundred(low)} to {_in_hundred(high)} in 100 after the release, whatever else they "
-        f"know. No statement about one person changes its odds by more than {odds(epsilon)}."
+        f"ε_total = {epsilon:g} is a **{strength}** guarantee: putting another record in place of "
+        f"yours changes the probability of any result by at most {odds(epsilon)}. Take an attacker "
+        f"who knows everybody else's record and thinks it 50 in 100 that yours has a certain "
+        f"value. After the release they can think it {_in_hundred(epsilon)} in 100. Someone who "
+        f"knows less may learn more about you, as from any study of many people: ε_total bounds "
+        f"only how much the release depends on your record."
     )
 
 
-def _in_hundred(value: float) -> str:
-    if 0.01 <= value <= 0.99:
-        return f"{100 * value:.0f}"
-    return f"{100 * value:.2f}"
+CERTAIN = 5e-4
+"""A belief below is called almost 0."""
 
 
-def judgement(epsilon: float) -> str:
-    """How strong that is, in a few words."""
-    if epsilon <= 0.1:
-        return "very strong: the release would look almost the same without you"
-    if epsilon <= 1.0:
-        return "strong: an attacker learns little about any one person"
-    if epsilon <= 5.0:
-        return "moderate: a determined attacker may learn a good deal"
-    return "weak: the worst case is close to no protection"
+def _in_hundred(epsilon: float) -> str:
+    """Where a belief of 50 in 100 can get, with as many digits as tell it from 50 and from 0."""
+    low, high = (100.0 * float(value[0]) for value in belief(np.array([0.5]), epsilon))
+    if low < 100.0 * CERTAIN:
+        return "anything from almost 0 to almost 100"
+    digits = max(0, 1 - math.floor(math.log10(min(low, 50.0 - low))))
+    return f"about {low:.{digits}f} to {high:.{digits}f}"
 
 
 def belief_figure(epsilon: float) -> go.Figure:
@@ -72,7 +82,7 @@ def belief_figure(epsilon: float) -> go.Figure:
     prior = np.linspace(0.0, 1.0, 201)
     low, high = belief(prior, epsilon)
     figure = fig.figure(
-        f"What an attacker can come to believe, ε_total = {epsilon:g}",
+        f"Belief about your record, for one who knows all others, ε_total = {epsilon:g}",
         "belief before the release",
         "belief after it",
         height=400,

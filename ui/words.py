@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
+import pandas as pd
 
 from abcdp_core.experiments import (
+    accounting,
     compare_mechanisms,
     covid_fit,
     estimation_accuracy,
@@ -20,11 +23,12 @@ def flips(result: Result) -> str:
     """How many decisions of each kind there are."""
     decisions = result.tables["decisions"]
     private, non_private = decisions.private, decisions.non_private
+    looked_at = "1 draw" if len(decisions) == 1 else f"{len(decisions):,} draws"
     return (
-        f"Of {len(decisions):,} draws looked at, {int((private & non_private).sum()):,} were kept "
-        f"by both, {int((private & ~non_private).sum()):,} only by the private run, "
-        f"{int((non_private & ~private).sum()):,} only by the non-private one, "
-        f"{int((~private & ~non_private).sum()):,} by neither."
+        f"{looked_at} looked at, kept by both runs: {int((private & non_private).sum()):,}, only "
+        f"by the private one: {int((private & ~non_private).sum()):,}, only by the non-private "
+        f"one: {int((non_private & ~private).sum()):,}, by neither: "
+        f"{int((~private & ~non_private).sum()):,}."
     )
 
 
@@ -56,7 +60,12 @@ def repeats(result: Result, name: str) -> str:
         )
         parts.append(f"at ε_total = {budget:g}: {each}")
     symbol = {"mu": "μ", "sigma": "σ"}[name]
-    return f"Mean absolute error of {symbol} (95 % interval) {', '.join(parts)}."
+    return f"Mean absolute error of {symbol}{_interval(table.low)} {', '.join(parts)}."
+
+
+def _interval(low: pd.Series[float]) -> str:
+    """What stands in brackets behind a mean; nothing does where there is one run only."""
+    return " (95 % interval over runs)" if np.isfinite(low.to_numpy(float)).any() else ""
 
 
 def spread(result: Result) -> str:
@@ -68,7 +77,7 @@ def spread(result: Result) -> str:
         interval = f" ({low:.0f} to {high:.0f})" if math.isfinite(low) else ""
         parts.append(f"{what}: {mean:.0f}{interval}")
     each = "; ".join(parts)
-    return f"Mean spread of the accepted curves in cases (95 % interval over runs). {each}."
+    return f"Mean spread of the accepted curves in cases{_interval(table.low)}. {each}."
 
 
 def accepted(result: Result, resample: bool) -> str:
@@ -77,8 +86,8 @@ def accepted(result: Result, resample: bool) -> str:
     each = "; ".join(f"{name} {', '.join(parts)}" for name, parts in means.items())
     unmoved = tuberculosis_posterior.unmoved(result, resample)
     none = "; ".join(f"{', '.join(names)} (N = {n})" for n, names in unmoved.items() if names)
-    learnt = f" Within a quarter of a prior deviation of the prior, so not learnt: {none}."
-    return f"Mean of the accepted values: {each}.{learnt if none else ''}"
+    near = f" Less than a quarter of a prior standard deviation from the prior mean: {none}."
+    return f"Mean of the accepted values: {each}.{near if none else ''}"
 
 
 def counts(result: Result) -> str:
@@ -97,7 +106,7 @@ def sensitivities(result: Result) -> str:
     here = table[table.n == n]
     pairs = zip(here.form, here.sensitivity, strict=True)
     each = "; ".join(f"{form} {value:.3g}" for form, value in pairs)
-    return f"At N = {n:,} one point changes the distance by at most: {each}."
+    return f"At N = {n:,} replacing one point changes the distance by at most: {each}."
 
 
 def bandwidths(result: Result) -> str:
@@ -107,9 +116,9 @@ def bandwidths(result: Result) -> str:
     by_spread = table.iloc[int(table.spread.to_numpy().argmax())]
     median = table[table.chosen].iloc[0]
     return (
-        f"Widest spread at bandwidth {by_spread.bandwidth:.2g}; smallest error at "
-        f"{by_error.bandwidth:.2g} ({by_error.error:.3g}). The median heuristic gives "
-        f"{median.bandwidth:.2g}, with error {median.error:.3g}."
+        f"On these data sets the widest spread is at bandwidth {by_spread.bandwidth:.2g} and the "
+        f"smallest error at {by_error.bandwidth:.2g} ({by_error.error:.2g}). The median heuristic "
+        f"gives {median.bandwidth:.2g}, with error {median.error:.2g}."
     )
 
 
@@ -120,18 +129,29 @@ def compared(result: Result, metric: str) -> str:
 
 FALSE_ALARMS = 0.1
 
+KNOWN: dict[str, tuple[str, Callable[[float], int]]] = {
+    "exact": ("", round),
+    "attained": ("at most ", lambda misses: math.ceil(misses - accounting.ROUNDING)),
+    "bound": ("at least ", lambda misses: math.floor(misses + accounting.ROUNDING)),
+}
+"""Kind of a trade-off curve -> how it limits the best attacker's misses, and how to round."""
+
 
 def attack(result: Result) -> str:
-    """How often the best attacker misses, at one rate of false alarms."""
+    """How often the best attacker misses, at one rate of false alarms, as far as that is known."""
     table = result.tables["tradeoff"]
     each = []
     for mechanism, part in table.groupby("mechanism", sort=False):
         misses = np.interp(FALSE_ALARMS, part.false_alarm.to_numpy(), part.miss.to_numpy())
-        each.append(f"{mechanism} {100 * misses:.0f} ({part.kind.iloc[0]})")
-    return (
-        f"With {100 * FALSE_ALARMS:.0f} false alarms in 100 the best attacker misses at least so "
-        f"often in 100: {', '.join(each)}; a guess misses {100 * (1 - FALSE_ALARMS):.0f} times."
+        limit, rounded = KNOWN[part.kind.iloc[0]]
+        each.append(f"{mechanism} {limit}{rounded(100 * float(misses))}")
+    text = (
+        f"With {100 * FALSE_ALARMS:.0f} false alarms in 100 the best attacker misses so often in "
+        f"100: {', '.join(each)}; a guess misses {100 * (1 - FALSE_ALARMS):.0f} times."
     )
+    if "attained" in set(table.kind):
+        text += " *At most*: an attack that misses so often is known; a better one may exist."
+    return text
 
 
 def outcomes(result: Result) -> str:

@@ -212,13 +212,10 @@ def learnt_map(key: pool.PoolKey, n: int, kind: str) -> LinearMap:
 
 # ------------------------------------------------------------------------------------ parameters
 
-DELTA = Parameter(
-    kind="real",
-    label="δ of approximate guarantees",
-    help="Soft weights promise (ε, δ)-differential privacy; the others are pure.",
+DELTA = dataclasses.replace(
+    par.DELTA,
+    help=f"Of the mechanisms that are not pure. {par.DELTA.help}",
     low=1e-10,
-    high=0.01,
-    steps=(1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 0.01),
 )
 MECHANISM = Parameter(
     kind="choice",

@@ -12,10 +12,10 @@ of points is visited; there are cheaper forms.
 * *linear-time*: an unbiased estimate of the square from disjoint pairs (MATH M5). It may be
   negative, which counts as 0 here, and is not a distance.
 
-Noise is calibrated to the most that one point can change. That falls as $1/N$ in all forms, and is
-$\sqrt{2}/N$, $2/N$, $2\sqrt{2}/N$ for the first three; the paper's Lemma 1 has $2/N$ (MATH M2). For
-the linear-time estimate, whose square changes by up to $4/N$, there is no such bound on the root
-but that one's.
+Noise is calibrated to the most that one point can change. That is $\sqrt{2}/N$ for the exact form,
+$2/N$ for paired and $2\sqrt{2}/N$ for shifted features; the paper's Lemma 1 has $2/N$ (MATH M2).
+Replacing a point changes the *square* of the linear-time estimate by up to $4/N$, and so its root
+by up to $2/\sqrt{N}$, which falls more slowly.
 
 The bandwidth must come from public simulations (MATH M6). One point changes the distance by as much
 whatever the bandwidth, so a good one is where the distances of good and of bad draws are far
@@ -235,9 +235,10 @@ def collect(params: Params, rows: Tables) -> Result:
         summary=f"At N = {params.points:,} the exact form is {exact.error:.0e} off the definition, "
         f"from {exact.numbers:.0f} numbers for each data set; 50 random frequencies, as in the "
         f"published code, are {published.error:.2g} off on average, the linear-time estimate "
-        f"{means.error['linear-time']:.2g}. Good and bad draws are farthest apart at the bandwidth "
-        f"{best.bandwidth:.2g}; the median heuristic takes {median.bandwidth:.2g}, where the "
-        f"nearest draws are {median.error / best.error:.2g} times as far from the truth.",
+        f"{means.error['linear-time']:.2g}. On {DATA_SETS} simulated data sets good and bad draws "
+        f"are farthest apart at the bandwidth {best.bandwidth:.2g}, with an error of the nearest "
+        f"draws of {best.error:.2g}; the median heuristic takes {median.bandwidth:.2g}, with "
+        f"{median.error:.2g}.",
         privacy="Uses public simulations only; costs no privacy.",
     )
 

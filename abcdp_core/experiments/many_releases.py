@@ -25,7 +25,7 @@ from abcdp_core.results import Result, Tables
 from abcdp_core.streams import generator
 
 EXPERIMENT = "many-releases"
-TITLE = "Thirty releases of the same data"
+TITLE = "Many releases of the same data"
 COLUMNS = {
     "main": ("release_number", "sample", "parameter", "value", "weight"),
     "errors": ("release_number", "accepted", "mse", "mae"),
@@ -92,27 +92,48 @@ def collect(params: Params, rows: Tables) -> Result:
         params=params,
         tables=rows,
         summary=f"{_spread(errors)} {_accepted(errors.accepted, params.c)}",
-        privacy=f"{single} All {len(errors)} together would cost "
-        f"{len(errors) * params.epsilon_total:g}.",
+        privacy=f"{single}{_together(len(errors), params.epsilon_total)}",
         event=posterior.event_of(params),
     )
 
 
+def _together(releases: int, epsilon_total: float) -> str:
+    if releases == 1:
+        return ""
+    return f" All {releases} together would cost ε_total = {releases * epsilon_total:,.6g}."
+
+
+FEW = 20
+"""Below, quantiles say no more than the ends."""
+
+
+def _releases(count: int) -> str:
+    return "1 release" if count == 1 else f"{count} releases"
+
+
 def _spread(errors: pd.DataFrame) -> str:
+    releases = _releases(len(errors))
     if errors.mae.isna().all():
-        return f"{len(errors)} releases of the same data, to which no truth is known."
-    low, high = np.quantile(errors.mae, [0.05, 0.95])
-    return (
-        f"Over {len(errors)} releases of the same data the mean absolute error of the posterior "
-        f"mean is {errors.mae.median():.3g} in the median; 90 % lie between {low:.3g} and "
-        f"{high:.3g}."
-    )
+        return f"{releases} of the same data, of which no truth is known."
+    text = f"Over {releases} of the same data the mean absolute error of the posterior mean is "
+    if len(errors) == 1:
+        return f"{text}{errors.mae.iloc[0]:.3g}."
+    share = "all" if len(errors) < FEW else "90 %"
+    ends = [0.0, 1.0] if len(errors) < FEW else [0.05, 0.95]
+    low, high = np.quantile(errors.mae, ends)
+    middle = f"{errors.mae.median():.3g} in the median"
+    return f"{text}{middle}; {share} lie between {low:.3g} and {high:.3g}."
 
 
 def _accepted(accepted: pd.Series[int], c: int) -> str:
-    if accepted.min() == c:
-        return f"Each accepted c = {c} draws."
-    return f"They accepted {accepted.min()} to {accepted.max()} draws of the c = {c} allowed."
+    low, high = accepted.min(), accepted.max()
+    if high == 0:
+        return "None accepted a draw, so the estimate is the prior mean."
+    asked = f"c = {c} {'draw' if c == 1 else 'draws'}"
+    if low == high:
+        each = "It" if len(accepted) == 1 else "Each"
+        return f"{each} accepted {asked if low == c else f'{low} of {asked}'}."
+    return f"They accepted {low} to {high} of the {asked} asked for."
 
 
 def figures(result: Result) -> dict[str, go.Figure]:
@@ -130,7 +151,7 @@ def figures(result: Result) -> dict[str, go.Figure]:
             traces.append(posterior.truth_line(float(source.TRUTH[row]), row))
     figure = fig.stack(
         names,
-        f"{params.releases} releases of the same data: share of samples up to each value "
+        f"{_releases(params.releases)} of the same data: share of samples up to each value "
         f"(c = {params.c}, ε_total = {params.epsilon_total:g})",
         "value of the parameter",
         list(source.AXES.values()),

@@ -255,13 +255,19 @@ def _summary(params: Params, tables: Tables, event: SparseVector) -> str:
     if accepted == 0:
         found = f"Nothing was accepted in {len(decisions):,} draws, so the estimate is the prior"
     elif accepted < params.c:
-        found = f"Only {accepted} of {params.c} were accepted before the pool ended"
+        found = f"Only {accepted} of {params.c} {_were(accepted)} accepted before the pool ended"
     else:
-        found = f"{accepted} draws were accepted after looking at {len(decisions):,}"
+        draws = "draw" if accepted == 1 else "draws"
+        found = f"{accepted} {draws} {_were(accepted)} accepted after looking at {len(decisions):,}"
+    flipped = int(decisions.flipped.sum())
     return (
-        f"{found}; {int(decisions.flipped.sum()):,} decisions were flipped by noise of scale "
-        f"b = {event.threshold_scale:.3g}. {_error_sentence(errors)}"
+        f"{found}; {flipped:,} {'decision' if flipped == 1 else 'decisions'} {_were(flipped)} "
+        f"flipped by noise of scale b = {event.threshold_scale:.3g}. {_error_sentence(errors)}"
     )
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
 
 
 def _error_sentence(errors: pd.DataFrame) -> str:

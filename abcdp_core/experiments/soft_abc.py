@@ -48,14 +48,6 @@ COLUMNS = {
     "main": ("epsilon_abc", "epsilon_total", "delta", "run", "mse", "mae", "ess"),
 }
 
-DELTA = Parameter(
-    kind="real",
-    label="δ · chance that the guarantee does not hold",
-    help="Much smaller than one over the number of people. Smaller = more noise, but slowly.",
-    low=1e-12,
-    high=0.01,
-    steps=(1e-10, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2),
-)
 ACCOUNTANT = Parameter(
     kind="choice",
     label="Accountant",
@@ -83,7 +75,7 @@ class Params(BaseParams):
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL_OR_INF.field(
         (0.5, 1.0, 10.0, math.inf), many=True
     )
-    delta: float = DELTA.field(1e-4)
+    delta: float = par.DELTA.field(1e-4)
     power: float = POWER.field(1.0)
     n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
     pool_size: int = par.POOL_SIZE.field(1000)

@@ -2,10 +2,12 @@ r"""Data sets that nobody's data are in.
 
 The parameters that a private run accepts are released; to simulate data from them costs no further
 privacy, however often it is done (post-processing). The papers name such *synthetic data* as the
-natural by-product of ABCDP: they may be published, shared and analysed like the real ones. How much
-they resemble them is another matter. Each set here is simulated at one accepted draw, private or
-non-private, and stands beside the observed data, which are synthetic or published themselves, so
-the comparison can be shown. With one's own data it could not: to look at it would be a release.
+natural by-product of ABCDP: they may be published and shared. They are draws of the model at what
+was accepted, so they show nothing of the real data that the model does not have, and intervals
+computed from them as if they were real leave out the noise. Each set here is simulated at one
+accepted draw, private or non-private, and stands beside the observed data, which are synthetic or
+published themselves, so the comparison can be shown. With one's own data it could not: to look at
+it would be a release.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from abcdp_core.experiments import posterior
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
+from abcdp_core.privacy import UNPROTECTED
 from abcdp_core.results import Result, Tables
 from abcdp_core.streams import generator
 
@@ -117,20 +120,37 @@ def collect(params: Params, rows: Tables) -> Result:
     """The result of the one task."""
     compared = rows["compared"]
     shown = compared[compared.coordinate == simulators.load(params.scenario).COORDINATES[-1]]
+    columns = (shown[name] for name in ("source", "mean", "standard_deviation"))
     each = "; ".join(
-        f"{row.source} {row.mean:.3g} ± {row.standard_deviation:.3g}" for row in shown.itertuples()
+        f"{source} {_number(mean)} ± {_number(deviation)}"
+        for source, mean, deviation in zip(*columns, strict=True)
     )
-    missing = [source for source in SOURCES if source not in set(compared.source)]
-    none = f" Nothing was accepted by the {' and the '.join(missing)} run." if missing else ""
     return Result(
         experiment=EXPERIMENT,
         params=params,
         tables=rows,
-        summary=f"{params.data_sets} data sets of {params.n:,} points from each run. "
-        f"{shown.coordinate.iloc[0].capitalize()}, mean ± standard deviation: {each}.{none}",
-        privacy=posterior.privacy_of(params) + " Simulating from it adds nothing to that.",
+        summary=f"{_simulated(params, set(compared.source))} "
+        f"{shown.coordinate.iloc[0].capitalize()}, mean ± standard deviation: {each}.",
+        privacy=f"{posterior.privacy_of(params)} Simulating from it adds nothing to that. "
+        f"{UNPROTECTED}",
         event=posterior.event_of(params),
     )
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000.0 else f"{value:.3g}"
+
+
+def _simulated(params: Params, sources: set[str]) -> str:
+    """How many data sets, and from which runs."""
+    sets = "1 data set" if params.data_sets == 1 else f"{params.data_sets} data sets"
+    runs = [source for source in SOURCES if source in sources]
+    if not runs:
+        return "Neither run accepted a draw, so there is no synthetic data set."
+    if len(runs) == len(SOURCES):
+        return f"{sets} of N = {params.n:,} from each run."
+    (missing,) = set(SOURCES) - sources
+    return f"{sets} of N = {params.n:,} from the {runs[0]} run; the {missing} one accepted no draw."
 
 
 # --------------------------------------------------------------------------------------- figures

@@ -75,7 +75,7 @@ class Params(BaseParams):
 
     epsilon_abc: tuple[float, ...] = tuberculosis.EPSILON_ABC.field((20.0, 80.0), many=True)
     epsilon_total: float = par.EPSILON_TOTAL.field(4.0)
-    delta: float = soft_abc.DELTA.field(1e-4)
+    delta: float = par.DELTA.field(1e-4)
     accountant: str = soft_abc.ACCOUNTANT.field("exact")
     pool_size: int = tuberculosis.POOL_SIZE.field(tuberculosis.POOL_SIZE_DEFAULT)
     burden: str = tuberculosis.BURDEN.field("variance 30")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from typing import cast
@@ -101,11 +102,9 @@ NOISE = Parameter(
     help="laplace: pure differential privacy. gaussian: with a small δ.",
     options=("laplace", "gaussian"),
 )
-DELTA = Parameter(
-    kind="real",
-    label="δ",
-    help="Used with Gaussian noise: probability that the guarantee by ε_total may fail.",
-    low=1e-12,
+DELTA = dataclasses.replace(
+    par.DELTA,
+    help=f"Used with Gaussian noise. {par.DELTA.help}",
     high=0.1,
     steps=tuple(10.0**e for e in range(-12, 0)),
 )

@@ -4,7 +4,14 @@ An event is data; only :func:`cost` turns it into numbers, so a label, a file an
 the same ones. Calibration solves for the noise, rounds up and recomputes the cost.
 """
 
-from abcdp_core.privacy.accounting import Cost, cost, statement
+from abcdp_core.privacy.accounting import (
+    UNPROTECTED,
+    Cost,
+    cost,
+    guarantee,
+    statement,
+    statement_of_largest,
+)
 from abcdp_core.privacy.events import (
     Event,
     Gaussian,
@@ -18,6 +25,7 @@ from abcdp_core.privacy.events import (
 )
 
 __all__ = [
+    "UNPROTECTED",
     "Cost",
     "Event",
     "Gaussian",
@@ -29,5 +37,7 @@ __all__ = [
     "NormNoise",
     "SparseVector",
     "cost",
+    "guarantee",
     "statement",
+    "statement_of_largest",
 ]

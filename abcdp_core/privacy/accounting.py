@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 
@@ -29,7 +30,9 @@ from abcdp_core.privacy.events import (
 
 @dataclass(frozen=True)
 class Cost:
-    """A differential-privacy guarantee between data sets that differ in one point.
+    """A differential-privacy guarantee for data sets of one size that differ in one unit.
+
+    For every event E, P(E | Y) ≤ e^ε P(E | Y′) + δ, in both orders of Y and Y′.
 
     Attributes:
         epsilon: ε, ``inf`` if there is no guarantee.
@@ -95,18 +98,52 @@ def statement(event: Event, protected: str, delta: float = 0.0) -> str:
 
     Args:
         event: what was done.
-        protected: what one data point is, e.g. "one of the N points".
+        protected: what one unit of the data is, e.g. "one of the N points".
         delta: for events whose guarantee depends on it.
     """
-    guarantee = cost(event, delta)
-    if math.isinf(guarantee.epsilon):
+    return guarantee(cost(event, delta), protected)
+
+
+def guarantee(spent: Cost, protected: str) -> str:
+    """What a cost guarantees, in one or two plain sentences.
+
+    Args:
+        spent: ε and δ.
+        protected: what one unit of the data is, e.g. "one of the N points".
+    """
+    if math.isinf(spent.epsilon):
         return f"Not private: no noise protects {protected}."
     kind = (
         "pure differential privacy"
-        if guarantee.delta == 0
-        else f"(ε, δ)-differential privacy, δ = {guarantee.delta:.3g}"
+        if spent.delta == 0
+        else f"(ε, δ)-differential privacy, δ = {spent.delta:.3g}"
     )
     return (
-        f"Protects {protected}: {kind} with ε_total = {guarantee.epsilon:.4g} between data sets "
-        f"that differ in one point replaced. Every further release from the same data adds to it."
+        f"Protects {protected}: {kind} with ε_total = {spent.epsilon:.4g} when it is replaced by "
+        f"any other and nothing else changes. Every further release from the same data adds to it."
     )
+
+
+def statement_of_largest(
+    budgets: Sequence[float], at: Callable[[float], Event], protected: str, delta: float = 0.0
+) -> str:
+    """What is guaranteed where results of several budgets, or without noise, stand together.
+
+    Args:
+        budgets: ε_total of all that is shown; ``inf`` for what has no noise.
+        at: finite budget -> what was done with it.
+        protected: what one unit of the data is, e.g. "one of the N points".
+        delta: for events whose guarantee depends on it.
+    """
+    finite = [budget for budget in budgets if math.isfinite(budget)]
+    if not finite:
+        return statement(NonPrivate(), protected)
+    text = statement(at(max(finite)), protected, delta)
+    bare = len(finite) < len(budgets)
+    if len(set(finite)) > 1:
+        text += f" This is the largest {'finite ' if bare else ''}budget shown."
+    return f"{text} {UNPROTECTED}" if bare else text
+
+
+UNPROTECTED = "The non-private results beside it are not protected."
+"""Where a private result stands beside one without noise."""

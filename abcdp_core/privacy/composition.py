@@ -3,8 +3,8 @@ r"""Several private answers together: what k of them cost, by four accountants.
 Each answer is $\epsilon$-differentially private on its own, whatever it depends on. Together:
 
 - ``linear``: $k\epsilon$, a pure guarantee;
-- ``advanced`` ([DR14] Theorem 3.20): with probability $1 - \delta$,
-  $\epsilon\sqrt{2k\ln(1/\delta)} + k\epsilon(e^\epsilon - 1)$;
+- ``advanced`` ([DR14] Theorem 3.20): $(\epsilon', \delta)$-differential privacy with
+  $\epsilon' = \epsilon\sqrt{2k\ln(1/\delta)} + k\epsilon(e^\epsilon - 1)$;
 - ``rdp``: the Rényi divergences of order $\alpha$ add up, and the best order is converted;
 - ``optimal`` (Kairouz, Oh and Viswanath, 2015, Theorem 3.3): no other rule that knows only
   $\epsilon$ and $k$ can do better. The worst answers are coins that lie with probability
@@ -122,7 +122,12 @@ def renyi_pure(epsilon: float, alpha: Array) -> Array:
 
     It is that of a coin which lies with probability 1/(1 + e^ε).
     """
-    coin = np.logaddexp(alpha * epsilon, (1.0 - alpha) * epsilon) - np.logaddexp(0.0, epsilon)
+    # log((e^{αε} + e^{(1−α)ε}) / (1 + e^ε)), from factors of which none cancels near α = 1.
+    beyond = (alpha - 1.0) * epsilon
+    share = -np.expm1(-alpha * epsilon) / (1.0 + math.exp(-epsilon))
+    near = np.log1p(np.expm1(np.minimum(beyond, 1.0)) * share)
+    far = beyond + np.log(share + (1.0 - share) * np.exp(-beyond))
+    coin = np.where(beyond < 1.0, near, far)
     bound: Array = np.minimum(coin / (alpha - 1.0), np.minimum(epsilon, alpha * epsilon**2 / 2.0))
     return bound
 

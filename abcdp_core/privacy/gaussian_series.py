@@ -26,7 +26,10 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 from fractions import Fraction
+
+import numpy as np
 
 from abcdp_core.privacy import local
 from abcdp_core.privacy.calibration import least
@@ -82,12 +85,17 @@ def _classic(mu: float, delta: float) -> float:
 
 
 def _autodp(mu: float, delta: float) -> float:
-    # Imported here: it takes four seconds, and most sessions never ask for this.
+    # Imported here: it takes four seconds, and most sessions never ask for this. It puts the folder
+    # above this one on the path, whose other folders would then be importable.
+    path = list(sys.path)
     from autodp.mechanism_zoo import GaussianMechanism
     from autodp.transformer_zoo import Composition
 
+    sys.path[:] = path
     composed = Composition()([GaussianMechanism(sigma=1.0 / mu)], [1])
-    return float(composed.get_approxDP(delta))
+    # Its search for the best order may begin with 0/0; any order gives a true bound.
+    with np.errstate(invalid="ignore"):
+        return float(composed.get_approxDP(delta))
 
 
 @functools.lru_cache(maxsize=1024)

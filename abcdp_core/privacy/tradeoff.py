@@ -11,13 +11,17 @@ $$T(\alpha) = \min \{P(\text{miss}) : P(\text{false alarm}) \le \alpha\},$$
 |---|---|---|
 | Gaussian, a series of them | $\Phi(\Phi^{-1}(1 - \alpha) - \mu)$ | exact |
 | Laplace; a vector with norm noise | from the law of the loss, one integral | exact |
-| sparse vector | from the probabilities of all outcomes, the worst pairs found | exact |
+| sparse vector | from the probabilities of all outcomes, the worst pairs tried | attained |
 | Gaussian rejection | the pure ε, and the Gaussian curve of the noisy distances | bound |
 | Gaussian sparse vector | δ(ε) at every ε | bound |
 
-A bound lies below the curve: no attacker does better. An exact curve is reached by an attacker;
-that of the sparse vector by one who knows the pair of data sets, and whether a pair that was not
-looked at is worse is not known. It lies above the two lines that ε alone draws,
+- *exact*: $T$ itself, where one person moves each noisy number by all of its sensitivity. What is
+  computed from the numbers may tell less.
+- *attained*: an attacker who knows the pair of data sets gets there. It is $T$ of the worst pairs
+  tried; a pair that was not tried may be worse, so the best attacker misses at most that often.
+- *bound*: no attacker gets below it, so the best one misses at least that often.
+
+Of ε and δ alone two lines are known that no curve goes below,
 
 $$T(\alpha) \ge \max\{0,\; 1 - \delta - e^{\epsilon}\alpha,\;
 e^{-\epsilon}(1 - \delta - \alpha)\}.$$
@@ -66,12 +70,13 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 @dataclass(frozen=True)
 class Curve:
-    """The best attacker's smallest miss rate at each false-alarm rate.
+    """The best attacker's miss rate at each false-alarm rate, or how far it is known.
 
     Attributes:
         false_alarm: rates α ``(k,)``.
         miss: rates T(α) ``(k,)``.
-        kind: ``exact``, or ``bound``: no attacker does better.
+        kind: ``exact``; ``attained``: an attacker gets there, a better one may exist; or
+            ``bound``: no attacker does better.
     """
 
     false_alarm: Array = field(repr=False)
@@ -134,11 +139,11 @@ def _(event: GaussianSparseVector, false_alarm: Array) -> Curve:
 
 @curve.register
 def _(event: SparseVector, false_alarm: Array) -> Curve:
-    """Exact up to :data:`ACCEPTANCES`, unless thresholds are redrawn; else the bound by ε."""
+    """Attained up to :data:`ACCEPTANCES`, unless thresholds are redrawn; else the bound by ε."""
     if event.c > ACCEPTANCES or (event.resample and event.c > 1):
         return Curve(false_alarm, approximate(pure_epsilon(event), 0.0, false_alarm), "bound")
     laws = [pair_law(pair, event) for pair in pairs(event)]
-    return Curve(false_alarm, worst(laws, false_alarm), "exact")
+    return Curve(false_alarm, worst(laws, false_alarm), "attained")
 
 
 # ------------------------------------------------------------------------------- closed forms
@@ -218,7 +223,8 @@ def neyman_pearson(law: Law) -> tuple[Array, Array]:
 def worst(laws: list[Law], false_alarm: Array) -> Array:
     """Miss rates ``(k,)`` of the best attacker on the worst of several pairs, in either order.
 
-    The largest convex curve below all of theirs: what a guarantee for all of them can say.
+    The largest convex curve below all of theirs: the most that a guarantee for these pairs can
+    say. Other pairs may be worse.
     """
     # Imported here: it takes a while, and only one view asks for curves.
     from scipy import spatial

@@ -87,14 +87,21 @@ def test_figures_show_the_tables() -> None:
     assert first.x.tolist() == [0.5, 2.0]
     assert first.y.tolist() == scales().loc[("sparse-vector", "linear")].tolist()
     names = [trace.name for trace in figures["tradeoff"].data]
-    assert "sparse-vector, exact" in names
+    assert "sparse-vector, attained" in names
+    assert "soft-weights, exact" in names
     assert "gaussian-sparse-vector, bound" in names
 
 
 def test_the_summary_claims_an_attack_only_where_one_was_found() -> None:
-    assert "best attacker found" in result().summary
+    assert "misses at least 63 % by pure ε, and the best attack found" in result().summary
     many = accounting.Params(epsilon_total=(2.0,), n=1000, pool_size=500, c=20)
-    assert "at least 63 %" in runner.run_to_end(accounting, many, 1).summary
+    assert runner.run_to_end(accounting, many, 1).summary.endswith("at least 63 % by pure ε.")
+
+
+def test_noises_of_two_laws_are_compared_by_their_standard_deviation() -> None:
+    found = scales()[2.0]
+    ratio = found["gaussian-sparse-vector", "direct"] / found["sparse-vector", "linear"]
+    assert f"standard deviation {ratio / math.sqrt(2.0):.2g} times as large" in result().summary
 
 
 def test_more_acceptances_than_draws_are_refused() -> None:

@@ -38,6 +38,17 @@ def test_the_summary_says_from_where_on_it_is_enough() -> None:
     result = runner.run_to_end(data_needed, data_needed.Params(), 1)
     table = result.tables["main"]
     first = table[table.flip_probability <= data_needed.ENOUGH].n.iloc[0]
-    assert f"N = {first:,} values" in result.summary
+    assert f"at most 5 times in 100 from about N = {first:,} values on" in result.summary
     hopeless = dataclasses.replace(data_needed.Params(), epsilon_total=0.001, c=1000)
-    assert "Not even" in runner.run_to_end(data_needed, hopeless, 1).summary
+    words = runner.run_to_end(data_needed, hopeless, 1).summary
+    assert "more than 5 times in 100 even at N = 100,000 values" in words
+    rich = data_needed.Params(epsilon_total=1000.0, c=1)
+    assert "already from N = 2 values on" in runner.run_to_end(data_needed, rich, 1).summary
+
+
+@pytest.mark.parametrize(
+    ("epsilon_abc", "cases"), [(0.1, "0 or 0.2"), (0.7, "0 or 1.4"), (1.0, "0")]
+)
+def test_no_case_lies_beyond_the_largest_distance(epsilon_abc: float, cases: str) -> None:
+    result = runner.run_to_end(data_needed, data_needed.Params(epsilon_abc=epsilon_abc), 1)
+    assert f"(a distance of {cases})" in result.summary

@@ -76,3 +76,10 @@ def test_bad_bandwidths_are_seen() -> None:
     assert table.spread[0.6] > 1.5 * table.spread[5.0]
     prior = np.abs(uniform_mixture.prior(np.random.default_rng(1), 2000) - 0.2).mean()
     assert table.error[0.6] < 0.5 * prior
+
+
+def test_the_summary_has_the_errors_of_the_table() -> None:
+    table = result_of().tables["bandwidth"]
+    best, median = table.iloc[int(table.spread.argmax())], table[table.chosen].iloc[0]
+    assert f"error of the nearest draws of {best.error:.2g}; the" in result_of().summary
+    assert result_of().summary.endswith(f"{median.bandwidth:.2g}, with {median.error:.2g}.")

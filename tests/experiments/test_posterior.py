@@ -92,6 +92,14 @@ def test_a_pool_that_ends_first_is_said() -> None:
     assert f"Only {accepted} of 500" in result.summary
 
 
+def test_one_of_a_kind_is_said_in_the_singular() -> None:
+    result = run(epsilon_abc=0.001, epsilon_total=0.001, n=100, c=1)
+    assert (result.tables["main"].release == "private").any()
+    assert result.summary.startswith("1 draw was accepted after looking at ")
+    flipped = int(result.tables["decisions"].flipped.sum())
+    assert f"{flipped} decision{' was' if flipped == 1 else 's were'} flipped" in result.summary
+
+
 def test_new_noise_leaves_everything_public_unchanged() -> None:
     first, second = (
         dict(list(run(noise_draw=noise, epsilon_total=5.0).tables["main"].groupby("release")))
@@ -164,4 +172,4 @@ def test_the_first_of_many_releases_is_the_one_release() -> None:
     one = run().tables["main"]
     first = result.tables["main"].query("release_number == 0")
     assert first["sample"].tolist() == one[one.release == "private"]["sample"].tolist()
-    assert "All 3 together would cost 150" in result.privacy
+    assert "All 3 together would cost ε_total = 150." in result.privacy

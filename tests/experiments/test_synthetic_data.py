@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from abcdp_core import pool, runner, simulators
 from abcdp_core.experiments import posterior, synthetic_data
+from abcdp_core.privacy import UNPROTECTED
 from abcdp_core.results import Result
 from abcdp_core.simulators import covid, uniform_mixture
 from tests.statistics import assert_frequencies, rejects
@@ -37,8 +39,23 @@ def test_nothing_accepted_gives_nothing() -> None:
     assert data.shape == (0, 10, 1)
     result = result_of(synthetic_data.Params(n=10, pool_size=50, epsilon_abc=0.001, c=1))
     assert set(result.tables["compared"].source) <= {"observed", "private"}
-    assert "Nothing was accepted by the" in result.summary
+    accepted = {*result.tables["compared"].source} - {"observed"}
+    assert ("the non-private one accepted no draw" in result.summary) == (accepted == {"private"})
+    assert ("Neither run accepted a draw" in result.summary) == (not accepted)
+    assert "from each run" not in result.summary
     assert synthetic_data.figures(result)
+
+
+def test_the_summary_counts_data_sets_and_calls_no_day_a_point() -> None:
+    one = dataclasses.replace(SMALL, data_sets=1)
+    assert result_of(one).summary.startswith("1 data set of N = 1,000 from each run.")
+    assert result_of().summary.startswith("6 data sets of N = 1,000 from each run.")
+    assert synthetic_data._number(1130.4) == "1,130"
+    assert synthetic_data._number(2.654) == "2.65"
+
+
+def test_what_stands_beside_the_private_data_is_not_called_protected() -> None:
+    assert result_of().privacy.endswith(UNPROTECTED)
 
 
 def test_its_draws_are_those_that_the_posterior_page_shows() -> None:

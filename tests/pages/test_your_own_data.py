@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 from collections.abc import Iterator
@@ -9,7 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.testing.v1 import AppTest
+from streamlit.typing import UploadedFile
 
 from tests.pages.test_pages import opened, settled, texts
 from ui import own_data
@@ -32,7 +35,7 @@ def page(content: bytes | None = SERIES, low: float = 0.0, high: float = 100.0) 
     app.number_input(key="own-Low").set_value(low)
     app.number_input(key="own-Hig").set_value(high)
     if content is not None:
-        app.file_uploader(key="own-file").set_value(("mine.csv", content, "text/csv"))
+        app.file_uploader[0].set_value(("mine.csv", content, "text/csv"))
     return settled(app.run())
 
 
@@ -86,9 +89,97 @@ def test_nothing_of_the_file_stays_behind(empty_cache: Path) -> None:
     after = {file: file.read_bytes() for file in empty_cache.rglob("*") if file.is_file()}
     assert after == kept
     # The link tells neither the domain nor the file; another session knows nothing of either.
-    assert not {"own-Low", "own-Hig", "own-file"} & set(app.query_params)
+    assert not [key for key in app.query_params if key.startswith("own-")]
     assert not documents(opened("your_own_data"))
     assert not documents(before)
+
+
+# --------------------------------------------------------------------- how long numbers are held
+
+
+def arrays_held() -> int:
+    """How many arrays with the numbers of the series there are in this process."""
+    gc.collect()
+    return sum(
+        isinstance(held, own_data.Upload) and held.values.tolist() == VALUES.tolist()
+        for held in gc.get_objects()
+    )
+
+
+def files_of(app: AppTest) -> list[bytes]:
+    """Contents of all files that the session still has."""
+    uploads = [held for held in gc.get_objects() if isinstance(held, UploadedFile)]
+    kept = [held for held in gc.get_objects() if isinstance(held, MemoryUploadedFileManager)]
+    records = [
+        record for manager in kept for files in manager.file_storage.values() for record in files
+    ]
+    assert not records
+    return [held.getvalue() for held in uploads if not held.closed]
+
+
+def test_a_file_is_taken_from_the_server_once_it_is_read() -> None:
+    app = page()
+    assert "200 values are held" in texts(app)
+    assert not any(files_of(app))
+    assert not app.file_uploader
+
+
+@pytest.mark.parametrize("is_open", [True, False], ids=["open", "closed"])
+def test_numbers_are_dropped_when_the_page_is_not_used(is_open: bool) -> None:
+    app = page()
+    held = app.session_state[own_data.HELD]
+    assert held._timer.interval == 60.0 * own_data.MINUTES
+    assert f"{own_data.MINUTES} minutes" in own_data.STAMP
+    before = arrays_held()
+    assert before >= 1
+    # The timer's own call, without the wait.
+    held._timer.function()
+    assert arrays_held() == before - 1
+    if is_open:
+        app = settled(app.run())
+        assert not app.exception
+        (info,) = app.info
+        assert f"not used for {own_data.MINUTES} minutes" in info.value
+        assert app.file_uploader
+        assert not app.checkbox
+
+
+def test_a_use_of_the_page_begins_the_time_anew() -> None:
+    app = page()
+    held = app.session_state[own_data.HELD]
+    former = held._timer
+    app.run()
+    assert former.finished.is_set()
+    assert held._timer is not former
+    assert held._timer.is_alive()
+    assert held._timer.daemon
+
+
+def test_the_timer_drops_and_numbers_that_are_gone_stay_gone() -> None:
+    held = own_data.Held(own_data.Upload("digest", VALUES), seconds=0.01)
+    held._timer.join(10.0)
+    assert held.use() is None
+    assert not held._timer.is_alive()
+
+
+def test_numbers_are_forgotten_at_once_when_asked() -> None:
+    app = page()
+    held = app.session_state[own_data.HELD]
+    app.button(key="own-forget").click().run()
+    assert held.use() is None
+    assert not app.exception
+    assert not app.info
+    assert app.file_uploader
+
+
+def test_a_refused_file_makes_room_for_another() -> None:
+    app = page(b"1\n2\nx\n")
+    assert app.error
+    assert not any(files_of(app))
+    app.file_uploader[0].set_value(("mine.csv", SERIES, "text/csv"))
+    app = settled(app.run())
+    assert not app.error
+    assert app.checkbox
 
 
 def test_another_request_takes_the_confirmation_back() -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import subprocess
+import sys
+import warnings
 from fractions import Fraction
 
 import pytest
@@ -97,6 +100,22 @@ def test_the_exact_account_is_the_definition(mu: float) -> None:
     event = GaussianSeries(mu / 5.0, 1.0, 25)
     found = epsilon(event, 1e-4)
     assert hockey_stick(mu, found) == pytest.approx(1e-4, rel=1e-9)
+
+
+def test_folders_beside_this_one_stay_off_the_path() -> None:
+    # In a process of its own: whoever imports autodp first is the one whose path it changes.
+    code = (
+        "import sys; from abcdp_core.privacy import GaussianSeries, gaussian_series as g; "
+        "g.epsilon(GaussianSeries(1.0, 5.0, 1), 1e-4, 'rdp'); print('..' in sys.path)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "False"
+
+
+def test_a_search_of_autodp_does_not_warn_who_asks() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        assert epsilon(GaussianSeries(1.0, 100.0, 100), 1e-4, "rdp") > 0.0
 
 
 def test_autodp_says_the_same_of_all_three() -> None:

@@ -1,0 +1,74 @@
+"""What ε means in words: true at every budget, and for whom."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+from scipy import special
+
+from abcdp_core.parameters import EPSILON_TOTAL
+from tests.pages.test_pages import opened, texts
+from ui import lessons
+
+BUDGETS = pytest.mark.parametrize("epsilon", EPSILON_TOTAL.steps)
+
+
+@BUDGETS
+def test_the_range_of_a_belief_is_never_empty_or_certain(epsilon: float) -> None:
+    words = lessons.meaning(epsilon)
+    found = re.search(r"about ([0-9.]+) to ([0-9.]+) in 100", words)
+    exact = 100.0 * float(special.expit(-epsilon))
+    if found is None:
+        assert "anything from almost 0 to almost 100 in 100" in words
+        assert exact < 0.05
+        return
+    low, high = map(float, found.groups())
+    assert 0.0 < low < 50.0 < high < 100.0
+    assert low + high == pytest.approx(100.0)
+    assert low == pytest.approx(exact, abs=0.05 * min(exact, 50.0 - exact))
+
+
+@BUDGETS
+def test_a_promise_says_for_whom_it_holds_and_that_neighbours_replace(epsilon: float) -> None:
+    words = lessons.meaning(epsilon)
+    assert "whatever else they know" not in words
+    assert "without you" not in words
+    assert "putting another record in place of yours" in words
+    assert "an attacker who knows everybody else's record" in words
+    assert "knows less may learn more" in words
+    assert not re.search(r"\de\+|\b0 %|inf", words)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "factor"),
+    [
+        (0.001, "1.001"),
+        (0.2, "1.221"),
+        (1.0, "2.718"),
+        (10.0, "22,026"),
+        (1000.0, "e^1000, more than a million"),
+    ],
+)
+def test_the_factor_is_a_number_a_person_can_read(epsilon: float, factor: str) -> None:
+    assert lessons.odds(epsilon) == f"a factor of {factor}"
+
+
+def test_beliefs_reach_their_bounds_by_bayes() -> None:
+    # Two values of a record, and an answer that is e^ε times as likely under the one.
+    prior, epsilon = np.array([0.01, 0.3, 0.5, 0.9]), 1.3
+    low, high = lessons.belief(prior, epsilon)
+    likely, unlikely = (
+        math.exp(epsilon) / (1.0 + math.exp(epsilon)),
+        1.0 / (1.0 + math.exp(epsilon)),
+    )
+    assert high == pytest.approx(prior * likely / (prior * likely + (1.0 - prior) * unlikely))
+    assert low == pytest.approx(prior * unlikely / (prior * unlikely + (1.0 - prior) * likely))
+
+
+def test_the_start_page_names_the_unit_of_its_scenario() -> None:
+    words = texts(opened("start", epsilon_total="0.001"))
+    assert "A record here is one of the N points." in words
+    assert "**very strong** guarantee" in words

@@ -1,0 +1,56 @@
+"""Privacy labels: the unit of the scenario, and a stamp only where there is a seed to show."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from abcdp_core import simulators
+from tests.pages.test_pages import opened
+from ui import cards
+
+
+def said_on(app: AppTest) -> list[str]:
+    assert not app.exception
+    return [str(element.value) for element in app.markdown]
+
+
+@pytest.mark.parametrize(
+    ("page", "scenario", "query"),
+    [
+        ("posterior", "tuberculosis", {"scenario": "tuberculosis", "n": "100"}),
+        ("posterior", "covid", {"scenario": "covid", "n": "18"}),
+        ("case_studies", "tuberculosis", {"case-studies.view": "tuberculosis"}),
+        ("gaussian_noise", "tuberculosis", {"gaussian-noise.view": "San Francisco"}),
+    ],
+    ids=["outbreaks", "days", "case study", "San Francisco"],
+)
+def test_a_label_has_the_unit_of_its_scenario(page: str, scenario: str, query: dict[str, str]):
+    small = {"tuberculosis-posterior.runs": "2"}
+    threshold = {"tuberculosis": "150", "covid": "0.1"}[scenario]
+    said = said_on(opened(page, epsilon_abc=threshold, **query, **small))
+    label = next(text for text in said if text.startswith("**Privacy label.**"))
+    assert f"Protects {simulators.load(scenario).PROTECTED}" in label
+    assert not [text for text in said if re.search(r"\bone point\b", text)]
+
+
+@pytest.mark.parametrize(
+    ("page", "query"),
+    [
+        ("adaptive_truncation", {"adaptive-truncation.view": "best interval"}),
+        ("mechanisms", {"mechanisms.view": "what a budget buys"}),
+        ("distances", {}),
+        ("your_own_data", {}),
+    ],
+)
+def test_theory_alone_is_not_stamped_with_a_seed(page: str, query: dict[str, str]):
+    said = said_on(opened(page, **query))
+    assert any(text.startswith("**Privacy label.**") for text in said)
+    assert cards.STAMP not in said
+
+
+@pytest.mark.parametrize("page", ["start", "posterior"])
+def test_a_demonstration_is_stamped(page: str):
+    assert cards.STAMP in said_on(opened(page))
