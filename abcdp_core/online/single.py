@@ -95,13 +95,8 @@ def _exponential(word: np.uint32) -> np.float32:
     power = np.int32(np.int32(bits - _ROOT_HALF) >> np.int32(23))
     f = np.int32(bits - np.int32(power << np.int32(23))).view(np.float32) - _ONE
     value = _LOG[7]
-    value = value * f + _LOG[6]
-    value = value * f + _LOG[5]
-    value = value * f + _LOG[4]
-    value = value * f + _LOG[3]
-    value = value * f + _LOG[2]
-    value = value * f + _LOG[1]
-    value = value * f + _LOG[0]
+    for degree in range(6, -1, -1):
+        value = value * f + _LOG[degree]
     return (_BITS - np.float32(power)) * _LN_2 - value * f
 
 
@@ -118,16 +113,10 @@ def normals(stream: Words, out: Single) -> None:
             radius = np.sqrt(_TWO * _exponential(first))
             turn = np.float32(np.int32(second)) * _PER_2_31
             square = turn * turn
-            sine = _SINE[4]
-            sine = sine * square + _SINE[3]
-            sine = sine * square + _SINE[2]
-            sine = sine * square + _SINE[1]
-            sine = sine * square + _SINE[0]
-            cosine = _COSINE[4]
-            cosine = cosine * square + _COSINE[3]
-            cosine = cosine * square + _COSINE[2]
-            cosine = cosine * square + _COSINE[1]
-            cosine = cosine * square + _COSINE[0]
+            sine, cosine = _SINE[4], _COSINE[4]
+            for degree in range(3, -1, -1):
+                sine = sine * square + _SINE[degree]
+                cosine = cosine * square + _COSINE[degree]
             # The turn goes over half a circle; the bit that the radius left unused is the side.
             side = np.int32(np.uint32(first << np.uint32(31)))
             cosine = np.int32(np.float32(cosine).view(np.int32) ^ side).view(np.float32)
@@ -183,11 +172,8 @@ def exp(x: np.float32) -> np.float32:
     shifted = scaled + _ROUND
     f = scaled - (shifted - _ROUND)
     value = _POWER[5]
-    value = value * f + _POWER[4]
-    value = value * f + _POWER[3]
-    value = value * f + _POWER[2]
-    value = value * f + _POWER[1]
-    value = value * f + _POWER[0]
+    for degree in range(4, -1, -1):
+        value = value * f + _POWER[degree]
     # The integer stands in the lowest bits of the sum; what is above them is shifted out.
     power = np.int32(np.float32(shifted).view(np.int32) << np.int32(23))
     return np.int32(np.float32(value).view(np.int32) + power).view(np.float32)
