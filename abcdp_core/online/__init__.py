@@ -16,6 +16,7 @@ $[l_t, r_t]$, which may therefore depend on all earlier responses. The data that
     intervals    the interval [a, b] that tells most (A4)         -> [μ + σa, μ + σb]
     prior        of (μ, log σ)
     resampling   particles in proportion to their weights
+    single       draws and noise densities for the samplers with values, in single precision
     smc, latent, grid      online samplers (A6-A8)                -> states, one per person
     batch        Metropolis-Hastings and MHAAR, after all have answered (A9)
     stream       people, intervals, responses and a sampler, one step per person (A5)

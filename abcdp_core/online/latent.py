@@ -6,6 +6,12 @@ the responses' densities) and then Gibbs draws of $\mu$ and $\sigma$ given all $
 $x_t \sim N(\mu, \sigma^2)$; weight by the density of the response given $x_t$. The cost is
 O(N n²), the memory O(N n). With ``refresh`` above 0 only that many of the $x_k$, chosen at random,
 are moved for each person (MATH A13); what remains of O(N n²) is copying them.
+
+Values are in double precision. What they are moved by is drawn, and the ratio of the densities
+computed, in single precision (see :mod:`~abcdp_core.online.single`). That changes the probability
+that a move is accepted by some 1e-6 times the range that the log density of the noise has over the
+interval, for Laplace noise ε_total; and a move that should be accepted with a probability below
+2.3e-10 never is.
 """
 
 from __future__ import annotations
@@ -24,6 +30,16 @@ from abcdp_core.online.particles import History, Response, normalised, threads
 from abcdp_core.online.prior import Prior
 from abcdp_core.online.resampling import RESAMPLING
 from abcdp_core.online.response import compiled
+from abcdp_core.online.single import (
+    LANES,
+    Single,
+    Words,
+    exponentials,
+    log_noise,
+    normals,
+    relative,
+    streams,
+)
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -132,29 +148,32 @@ class Latent:
         chosen = np.arange(count)
         if 0 < self.refresh < count:
             chosen = rng.choice(count, self.refresh, replace=False)
-        asked = np.ascontiguousarray(state.history.rows[chosen].T)
-        asked[3] = 1.0 / asked[3]
-        streams = [np.random.Generator(np.random.SFC64(seed)) for seed in _seeds(rng)]
+        people = relative(state.history.rows[chosen])
+        random = streams(rng, PARTS)
         sums, squares = np.empty(len(theta)), np.empty(len(theta))
 
         def part(index: int) -> int:
             here = slice(index * len(theta) // PARTS, (index + 1) * len(theta) // PARTS)
             return _move_values(
-                streams[index],
+                random[index],
                 state.room,
                 count,
                 ancestors[here],
                 theta[here],
                 chosen,
-                asked,
+                people,
                 self.noise == "gaussian",
                 grown[here],
                 sums[here],
                 squares[here],
             )
 
-        with ThreadPoolExecutor(threads(len(theta) * count)) as pool:
-            accepted = sum(pool.map(part, range(PARTS)))
+        workers = threads(len(theta) * count)
+        if workers == 1:
+            accepted = sum(map(part, range(PARTS)))
+        else:
+            with ThreadPoolExecutor(workers) as pool:
+                accepted = sum(pool.map(part, range(PARTS)))
         return accepted / (len(theta) * len(chosen)), sums, squares
 
     def _given_values(
@@ -166,10 +185,6 @@ class Latent:
         return np.column_stack([mu, np.log(sigma)])
 
 
-def _seeds(rng: np.random.Generator) -> list[int]:
-    return [int(seed) for seed in rng.integers(2**63, size=PARTS)]
-
-
 def _log_noise(values: Array, response: Response, noise: NoiseFamily) -> Array:
     """Log density ``(N,)`` of a response given the person's value, up to a constant."""
     away = (response.value - np.clip(values, response.left, response.right)) / response.scale
@@ -179,13 +194,13 @@ def _log_noise(values: Array, response: Response, noise: NoiseFamily) -> Array:
 
 @compiled
 def _move_values(
-    rng: np.random.Generator,
+    stream: Words,
     values: Array,
     count: int,
     ancestors: Indices,
     theta: Array,
     chosen: Indices,
-    asked: Array,
+    people: Array,
     gaussian: bool,
     grown: Array,
     sums: Array,
@@ -194,14 +209,13 @@ def _move_values(
     """Fill the rows of ``grown`` with the ancestors' values, the chosen ones moved once.
 
     Args:
-        rng: stream of these particles.
+        stream: of random numbers for these particles.
         values: before resampling, in the first t columns.
         count: t.
         ancestors: rows of it, ``(n,)``.
         theta: ``(n, 2)`` of (μ, log σ).
         chosen: which values are moved, ``(m,)``.
-        asked: of the people they belong to response, left and right end of the interval, and what
-            the distance to the response is multiplied by, ``(4, m)``.
+        people: the responses that belong to them, as :func:`single.relative` has them.
         gaussian: whether the noise is; Laplace otherwise.
         grown: ``(n, ≥ t)``, its first t columns are written.
         sums, squares: ``(n,)``, written: sums of x − μ and of its square.
@@ -209,34 +223,88 @@ def _move_values(
     Returns:
         The number of moves accepted.
     """
-    accepted = 0
-    losses = np.empty(len(chosen))
-    y, left, right, rate = asked
+    asked, blocks = len(chosen), len(people)
+    draws = np.empty((blocks + blocks % 2) * LANES, dtype=np.float32)
+    patience = np.empty(blocks * LANES, dtype=np.float32)
+    some = np.empty(blocks * LANES)
+    nearest, rest = people[:, 0].copy(), people.astype(np.float32)
+    whole = -(-count // LANES) * LANES
+    total, square = np.empty(LANES), np.empty(LANES)
+    accepted = np.zeros(LANES, dtype=np.int64)
     for i in range(len(ancestors)):
         mu, sigma = theta[i, 0], math.exp(theta[i, 1])
-        row = grown[i]
-        row[:count] = values[ancestors[i], :count]
-        moving = row[:count] if len(chosen) == count else row[chosen]
-        # In passes, of which the first has no branch and is done several values at a time.
-        proposed = rng.standard_normal(len(chosen))
-        for j in range(len(chosen)):
-            proposed[j] = mu + sigma * proposed[j]
-            before = rate[j] * (y[j] - min(max(moving[j], left[j]), right[j]))
-            after = rate[j] * (y[j] - min(max(proposed[j], left[j]), right[j]))
-            if gaussian:
-                losses[j] = 0.5 * (after * after - before * before)
-            else:
-                losses[j] = abs(after) - abs(before)
-        for j in range(len(chosen)):
-            if losses[j] <= 0.0 or rng.standard_exponential() > losses[j]:
-                moving[j] = proposed[j]
-                accepted += 1
-        if len(chosen) < count:
-            row[chosen] = moving
-        total, square = 0.0, 0.0
-        for k in range(count):
-            apart = row[k] - mu
-            total += apart
-            square += apart * apart
-        sums[i], squares[i] = total, square
-    return accepted
+        ancestor, row = values[ancestors[i], :whole], grown[i, :whole]
+        normals(stream, draws)
+        exponentials(stream, patience)
+        # In the last lanes, where nobody is, nothing is accepted.
+        patience[asked:] = -1.0
+        if asked == count:
+            _move(ancestor, draws, patience, nearest, rest, mu, sigma, gaussian, row, accepted)
+        else:
+            for k in range(count):
+                row[k] = ancestor[k]
+            for m in range(asked):
+                some[m] = row[chosen[m]]
+            _move(some, draws, patience, nearest, rest, mu, sigma, gaussian, some, accepted)
+            for m in range(asked):
+                row[chosen[m]] = some[m]
+        sums[i], squares[i] = _sums(row, count, mu, total, square)
+    return accepted.sum()
+
+
+@compiled
+def _move(
+    old: Array,
+    draws: Single,
+    patience: Single,
+    nearest: Array,
+    rest: Single,
+    mu: float,
+    sigma: float,
+    gaussian: bool,
+    new: Array,
+    accepted: NDArray[np.int64],
+) -> None:
+    """Move each value once; accept where an exponential draw is not below what is lost by it.
+
+    Args:
+        old: values ``(T * LANES,)``.
+        draws, patience: normal and exponential draws, at least as many.
+        nearest, rest: of the responses, ``(T, LANES)`` and ``(T, 5, LANES)``; see
+            :func:`single.relative`.
+        mu, sigma: of the values.
+        gaussian: whether the noise is; Laplace otherwise.
+        new: written, as ``old``; may be the same.
+        accepted: ``(LANES,)``, number of moves accepted, increased.
+    """
+    for block in range(len(rest)):
+        here = slice(block * LANES, (block + 1) * LANES)
+        x, z, limit, moved = old[here], draws[here], patience[here], new[here]
+        middle, person = nearest[block], rest[block]
+        for j in range(LANES):
+            rate, low, high, beyond = person[1, j], person[2, j], person[3, j], person[4, j]
+            stay, go = x[j], mu + sigma * z[j]
+            before = min(max(np.float32(stay - middle[j]) * rate, low), high)
+            after = min(max(np.float32(go - middle[j]) * rate, low), high)
+            loss = log_noise(before, beyond, gaussian) - log_noise(after, beyond, gaussian)
+            accept = loss <= limit[j]
+            moved[j] = go if accept else stay
+            accepted[j] += accept
+
+
+@compiled
+def _sums(row: Array, count: int, mu: float, total: Array, square: Array) -> tuple[float, float]:
+    """Sums of x − μ and of its square over the first values, with room ``(LANES,)`` for either."""
+    total[:] = 0.0
+    square[:] = 0.0
+    for start in range(0, len(row), LANES):
+        x = row[start : start + LANES]
+        for j in range(LANES):
+            apart = x[j] - mu if start + j < count else 0.0
+            total[j] += apart
+            square[j] += apart * apart
+    first, second = 0.0, 0.0
+    for j in range(LANES):
+        first += total[j]
+        second += square[j]
+    return first, second

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import special
 
 from abcdp_core import summaries
 from abcdp_core.online import batch, latent, noise, smc
@@ -27,10 +28,11 @@ from abcdp_core.online.noise import NoiseFamily
 from abcdp_core.online.particles import Response
 from abcdp_core.online.prior import Prior
 from abcdp_core.online.response import log_likelihood
+from abcdp_core.online.single import LANES, exponentials, normals, relative, streams
 from abcdp_core.online.smc import Smc
 from abcdp_core.online.stream import Adaptive, Sampler, Stream, answer
 from abcdp_core.streams import generator
-from tests.statistics import assert_mean_of_repeats, rejects
+from tests.statistics import assert_frequencies, assert_mean_of_repeats, rejects
 
 Array = NDArray[np.float64]
 
@@ -435,13 +437,137 @@ def test_streams_at_extreme_budgets_are_finite(
         assert np.isfinite(row).all()
 
 
-def test_the_exponential_of_mhaar_is_the_exponential() -> None:
-    usual, far = np.linspace(-50.0, 0.0, 100_001), np.array([-1e9, -700.0, -300.0, -100.0])
-    for values, accuracy in ((usual, 2e-13), (far[2:], 1e-6)):
-        found = values.copy()
-        batch._exponentiate(found)
-        assert found == pytest.approx(np.exp(values), rel=accuracy, abs=0.0)
-    found = far.copy()
-    batch._exponentiate(found)
-    assert (found > 0.0).all()
-    assert (found[:2] < 1e-300).all()
+# ------------------------------------------------------------------------------ single precision
+
+
+def block_by_block(
+    rows: Array, z: Array, first: tuple[float, float], second: tuple[float, float], gaussian: bool
+) -> float:
+    """Sum of logarithms of ratios of averaged weights as ``mhaar`` computes it; z is ``(M, n)``."""
+    people = relative(rows)
+    candidates = np.zeros((len(z), len(people) * LANES), dtype=np.float32)
+    candidates[:, : len(rows)] = z
+    seen = np.empty((2, *people.shape), dtype=np.float32)
+    for side, theta in enumerate((first, second)):
+        batch._see(people, *theta, seen[side])
+    weights = np.empty(len(z) * LANES, dtype=np.float32)
+    largest, total = np.empty((2, 2, LANES), dtype=np.float32)
+    gain = 0.0
+    for block in range(len(people)):
+        part = candidates[:, block * LANES : (block + 1) * LANES].ravel()
+        for side in range(2):
+            batch._weigh(part, seen[side, block], gaussian, weights, largest[side], total[side])
+        gain += batch._log_ratio(largest, total)
+    return gain
+
+
+def exactly(
+    rows: Array, z: Array, first: tuple[float, float], second: tuple[float, float], gaussian: bool
+) -> float:
+    """The same in double precision."""
+    y, left, right, scale = rows.T
+
+    def sums(mu: float, sigma: float) -> Array:
+        away = np.abs(y - np.clip(mu + sigma * z, left, right)) / scale
+        found: Array = special.logsumexp(-0.5 * away**2 if gaussian else -away, axis=0)
+        return found
+
+    return float(np.sum(sums(*second) - sums(*first)))
+
+
+@EITHER
+@pytest.mark.parametrize(
+    ("epsilon_total", "half_width", "allowed"),
+    [(1.0, 10.0, 2e-4), (10.0, 10.0, 2e-4), (5.0, 0.7, 2e-4), (1000.0, 10.0, 2e-3)],
+)
+@pytest.mark.parametrize("people", [1000, 3])
+def test_ratios_of_mhaar_are_those_of_exact_weights(
+    people: int, epsilon_total: float, half_width: float, allowed: float, family: NoiseFamily
+) -> None:
+    rng, sigma = generator(14, "ratios"), math.sqrt(10.0)
+    left, right = 50.0 - half_width * sigma, 50.0 + half_width * sigma
+    unit_scale = noise.unit_scale(family, epsilon_total, 1e-5)
+    values = 50.0 + sigma * rng.standard_normal(people)
+    noises = noise.draw(rng, family, people)
+    rows = np.array(
+        [answer(*turn, left, right, unit_scale) for turn in zip(values, noises, strict=True)]
+    )
+    z = rng.standard_normal((20, people)).astype(np.float32)
+    for second in ((50.1, 1.02 * sigma), (49.0, 0.8 * sigma), (60.0, 3.0 * sigma)):
+        given = rows, z, (50.0, sigma), second, family == "gaussian"
+        assert block_by_block(*given) == pytest.approx(exactly(*given), rel=1e-5, abs=allowed)
+
+
+def test_ratios_of_mhaar_hold_where_all_weights_underflow() -> None:
+    # Candidates hundreds of scales from the response, under either parameter.
+    rows = np.array([(50.0, 0.0, 1e4, 1.0), (52.0, 0.0, 1e4, 0.5)])
+    z = generator(15, "far").standard_normal((5, 2))
+    given = rows, z, (900.0, 3.0), (800.0, 3.0), False
+    assert block_by_block(*given) == pytest.approx(exactly(*given), rel=1e-6)
+    assert exactly(*given) == pytest.approx(300.0, abs=20.0)
+
+
+WEIGHTS = np.array([0.5, 0.0625, 1.0, 0.25, 0.1875])
+
+
+def test_candidates_are_chosen_by_weight() -> None:
+    number = len(WEIGHTS)
+    z, weights = (np.repeat(each, LANES).astype(np.float32) for each in (range(number), WEIGHTS))
+    total = np.full(LANES, WEIGHTS.sum(), dtype=np.float32)
+    edges = np.cumsum(WEIGHTS)
+    counts, chosen = np.zeros(number, dtype=np.int64), np.empty(LANES, dtype=np.float32)
+    points = generator(16, "points").random((500, LANES), dtype=np.float32)
+    points[0, :4] = 0.0, 0.25, np.float32(1.0 - 2.0**-24), 0.28125
+    for point in points:
+        batch._choose(z, weights, total, point, chosen)
+        expected = np.searchsorted(edges, point * edges[-1], side="right")
+        np.testing.assert_array_equal(chosen, expected)
+        counts += np.bincount(chosen.astype(int), minlength=number)
+    assert_frequencies(counts, WEIGHTS / edges[-1])
+    assert rejects(assert_frequencies, counts, np.full(number, 1.0 / number))
+
+
+@EITHER
+@pytest.mark.parametrize("refresh", [0, 30])
+@pytest.mark.parametrize("count", [3, 64, 100])
+def test_a_move_keeps_values_or_draws_them_anew_as_their_densities_say(
+    count: int, refresh: int, family: NoiseFamily
+) -> None:
+    """One call of the compiled step against the same step in double precision."""
+    rng, particles = generator(17, "move"), 9
+    rows = np.array((responses(family) * 2)[:count])
+    theta = np.column_stack([rng.normal(53.0, 1.0, particles), rng.normal(1.0, 0.2, particles)])
+    room = np.full((particles, latent.BLOCK), np.nan)
+    room[:, :count] = 53.0 + 3.0 * rng.standard_normal((particles, count))
+    ancestors = rng.integers(particles, size=particles)
+    asked = refresh if 0 < refresh < count else count
+    chosen = rng.permutation(count)[:asked] if asked < count else np.arange(count)
+    people, stream = relative(rows[chosen]), streams(rng, 1)[0]
+    again, width = stream.copy(), len(people) * LANES
+    grown, sums, squares = np.empty_like(room), np.empty(particles), np.empty(particles)
+    accepted = latent._move_values(
+        *(stream, room, count, ancestors, theta, chosen, people, family == "gaussian"),
+        *(grown, sums, squares),
+    )
+    y, left, right, scale = rows[chosen].T
+    moved = 0
+    for i in range(particles):
+        z, limit = np.empty((2, -(-width // 128) * 128), dtype=np.float32)
+        normals(again, z)
+        exponentials(again, limit[:width])
+        expected = room[ancestors[i], :count].copy()
+        old, new = expected[chosen], theta[i, 0] + math.exp(theta[i, 1]) * z[:asked].astype(float)
+
+        def loss(x: Array) -> Array:
+            away = np.abs(y - np.clip(x, left, right)) / scale
+            return 0.5 * away**2 if family == "gaussian" else away
+
+        accept = loss(new) - loss(old) <= limit[:asked]
+        expected[chosen] = np.where(accept, new, old)
+        moved += int(accept.sum())
+        np.testing.assert_allclose(grown[i, :count], expected, rtol=1e-15)
+        apart = expected - theta[i, 0]
+        assert sums[i] == pytest.approx(apart.sum(), rel=1e-12, abs=1e-12)
+        assert squares[i] == pytest.approx((apart**2).sum(), rel=1e-12)
+    assert accepted == moved
+    assert 0 < moved < particles * asked
