@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from abcdp_core.experiments import (
+    change_one_person,
     compare_mechanisms,
     covid_fit,
     estimation_accuracy,
@@ -136,26 +137,56 @@ def attack(result: Result) -> str:
 
 def outcomes(result: Result) -> str:
     """How the two outcome distributions compare."""
-    shares = result.tables["main"].pivot_table(
-        index="outcome", columns="release_side", values="frequency"
-    )
-    gap = (shares.original - shares.neighbour).abs().max()
+    main = result.tables["main"]
+    bound = float(result.tables["largest"].epsilon_total.iloc[0])
+    # The most that two distributions may differ whose probabilities have ratios up to e^ε.
+    allowed = 100.0 * math.tanh(bound / 2.0)
+    gap = change_one_person.at_most(change_one_person.curve_gap(main), 2)
+    ended = 1.0 - float(main.stopped.iloc[-1])
+    share = f"{100 * ended:.2g} %" if ended < 0.99 else f"{100 * ended:.3g} %"
+    rest = f" In {share} of the runs the pool ends first." if ended >= 0.005 else ""
     return (
-        f"Where the run stops, from the data and from the data with one person replaced: no class "
-        f"of outcomes differs by more than {100 * gap:.2g} percentage points."
+        f"How likely a run has stopped by then, exactly, from the data and from the data with one "
+        f"person replaced: the curves differ by at most {gap} percentage points, where "
+        f"ε_total = {bound:g} allows {allowed:.3g}.{rest}"
+    )
+
+
+def person(result: Result) -> str:
+    """Which point is replaced, and why that one."""
+    return (
+        f"{change_one_person.move_in_words(result)}: of the changes tried, the one that moves the "
+        f"distances near ε_abc most."
+    )
+
+
+def moved(result: Result) -> str:
+    """How far one person moves the distances."""
+    table = result.tables["movement"]
+    sensitivity = float(table.sensitivity.iloc[0])
+    size = table.movement.abs() / sensitivity
+    return (
+        f"Of {len(table):,} distances none moves by more than "
+        f"{change_one_person.at_most(size.max())} Δ; the median movement is {size.median():.2g} Δ. "
+        f"Δ = {sensitivity:.3g}."
     )
 
 
 def ratio(result: Result) -> str:
-    """How close the ratios come to the bound."""
+    """How close the ratios of the classes come to the bound."""
     table = result.tables["ratio"]
-    finite = table.log_ratio[table.log_ratio.abs() < math.inf].abs()
     bound = float(table.epsilon_total.iloc[0])
-    found = f"{finite.max():.2g}" if len(finite) else "not finite"
-    return (
-        f"The largest simulated log ratio is {found}; ε_total = {bound:g} allows {bound:g}. "
-        f"Intervals are wide where an outcome is rare."
-    )
+    one_sided = int(table.log_ratio.isna().sum())
+    if one_sided:
+        rest = "practically never happens" if one_sided == 1 else "practically never happen"
+        return (
+            f"{one_sided} of {len(table)} classes {rest} from one of the two data sets; "
+            f"ε_total = {bound:g} is so large that this is compatible with the bound."
+        )
+    found = change_one_person.against_bound(float(table.log_ratio.abs().max()), bound)
+    if len(table) == 1:
+        return f"There is one class of outcomes, with the exact {found}"
+    return f"The most unequal of {len(table)} classes of outcomes has the exact {found}"
 
 
 def error_here(result: Result, metric: str, here: dict[str, float]) -> str:
