@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import cast
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from abcdp_core.experiments import (
     compare_mechanisms,
     covid_fit,
     estimation_accuracy,
+    flip_guideline,
     mse_curves,
     tuberculosis_posterior,
 )
@@ -187,6 +189,50 @@ def ratio(result: Result) -> str:
     if len(table) == 1:
         return f"There is one class of outcomes, with the exact {found}"
     return f"The most unequal of {len(table)} classes of outcomes has the exact {found}"
+
+
+def base_rates(result: Result) -> str:
+    """Why a small flip probability lets in many false draws."""
+    params = cast(flip_guideline.Params, result.params)
+    row = result.tables["guideline"].iloc[0]
+    far = _count(params.pool_size - row.close)
+    return (
+        f"Bars: draws of the public pool within {flip_guideline.WINDOW} b of ε_abc, average over "
+        f"{params.data_sets} data sets; line: how often noise of the scale b that c = {params.c} "
+        f"asks for flips a decision. {_count(row.close)} of {params.pool_size:,} draws are close "
+        f"enough. Of the {far} others noise would let in {_count(row.let_in)} if it decided about "
+        f"all of them, each with a fresh threshold."
+    )
+
+
+def median_warning(result: Result) -> str:
+    """Why the paper's guideline says nothing of what is false."""
+    params = cast(flip_guideline.Params, result.params)
+    close = result.tables["guideline"].close.iloc[0]
+    far = params.pool_size - close
+    what = (
+        "This is no guide to what is accepted: it says how often noise decides about a *typical* "
+        "draw."
+    )
+    if far <= close:
+        return f"{what} Here {_count(close)} of {params.pool_size:,} draws are close enough anyway."
+    return (
+        f"{what} {_count(far)} of {params.pool_size:,} draws are too far and {_count(close)} close "
+        f"enough; a chance that is small for each of so many can fill the c places with false ones."
+    )
+
+
+def _count(mean: float) -> str:
+    """An average count: whole from ten on."""
+    return f"{mean:,.0f}" if mean >= TEN or mean == round(mean) else f"{mean:.2g}"
+
+
+TEN = 10
+
+
+def median(result: Result) -> str:
+    """The paper's guideline, and what is false there."""
+    return flip_guideline.median_sentence(result)
 
 
 def error_here(result: Result, metric: str, here: dict[str, float]) -> str:
