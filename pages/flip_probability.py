@@ -1,6 +1,6 @@
 """Flip probability: how often the noise changes a decision, and how large c may be."""
 
-from ui import cards, controls, export, router, watch
+from ui import cards, controls, export, router, watch, words
 
 router.guard()
 
@@ -45,15 +45,27 @@ def one_setting() -> None:
         "than the formula says."
     )
     cards.privacy_label(found)
+    guideline(found)
+
+
+def guideline(found: cards.Found) -> None:
     cards.heading(
         "Guideline: how large may c be?",
-        "Choose how often you accept that noise decides. The figure shows the largest c that keeps "
-        "the median flip probability under that level, from public simulations only.",
+        "A draw is *false* if noise alone let it in: it is farther from the data than ε_abc. "
+        "Choose what share of the sample may be false. It is exact over all noise and averaged "
+        "over public simulations, so the guideline costs no privacy.",
     )
-    controls.own("flip-guideline.level")
+    controls.own("flip-guideline.false_level")
     guide = watch.result("flip-guideline", *controls.ask("flip-guideline"))
-    chart = watch.figures(guide)["flip-guideline"]
-    cards.figure("flip-guideline", chart, guide, ("guideline", "main"))
+    figures = watch.figures(guide)
+    cards.figure("flip-guideline", figures["flip-guideline"], guide, ("guideline", "main"))
+    cards.figure(
+        "base-rates", figures["base-rates"], guide, ("base_rates",), words.base_rates(guide)
+    )
+    cards.heading("The paper's guideline: the median flip probability")
+    cards.warning(words.median_warning(guide))
+    controls.own("flip-guideline.level")
+    cards.figure("median", figures["median"], guide, ("main",), words.median(guide))
     cards.theory("flip-probability", "flip-guideline")
     export.block("flip-probability", found, guide)
 

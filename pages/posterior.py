@@ -56,13 +56,16 @@ def change_one_person() -> None:
     figures = watch.figures(result)
     cards.heading(
         "One person's point is replaced by the worst one found",
-        "This is the definition of differential privacy, seen: the distances move by at most Δ, "
-        "and no outcome becomes more than e^ε_total times as likely or as unlikely.",
+        "This is the definition of differential privacy, seen: no outcome becomes more than "
+        "e^ε_total times as likely or as unlikely. All probabilities are exact, over all noises.",
     )
-    cards.figure("movement", figures["movement"], result, ("movement", "decisions"))
-    cards.heading("What comes out, over many noises")
     cards.figure("outcomes", figures["outcomes"], result, ("main",), words.outcomes(result))
-    cards.figure("ratio", figures["ratio"], result, ("ratio",), words.ratio(result))
+    cards.figure("person", figures["person"], result, ("person", "data"), words.person(result))
+    cards.heading("How far one person moves the distances, and the ratios of the outcomes")
+    cards.figure(
+        "movement", figures["movement"], result, ("movement", "decisions"), words.moved(result)
+    )
+    cards.figure("ratio", figures["ratio"], result, ("ratio", "largest"), words.ratio(result))
     cards.privacy_label(result)
     cards.theory("change-one-person")
     export.block("change-one-person", result)

@@ -134,6 +134,10 @@ def _follow_scenario() -> None:
     for key in knobs.BY_SCENARIO:
         start = knobs.find(key, scenario=now).default
         st.session_state[key] = kept.get(now, {}).get(key, start)
+    for key in knobs.LIMITED_BY_SCENARIO:
+        # A widget cannot stand at what it does not offer.
+        if key in st.session_state:
+            st.session_state[key] = _held(key, now)
 
 
 def notices() -> None:

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from abcdp_core import experiments, release
+from abcdp_core.experiments import change_one_person
 from abcdp_core.parameters import Parameter, ParameterError, Scalar
 
 FOUR = ("epsilon_total", "epsilon_abc", "c", "n")
@@ -25,6 +26,9 @@ REFERENCE = "posterior"
 
 BY_SCENARIO = ("epsilon_abc", "c", "n", "pool_size")
 """Shared knobs whose bounds or starting values are the scenario's."""
+
+LIMITED_BY_SCENARIO = ("posterior.view",)
+"""Choices of a page that not every scenario has all of."""
 
 FIRST_SCENARIO = "uniform-mixture"
 """The scenario of every page that does not choose one."""
@@ -136,11 +140,21 @@ def find(key: str, page: tuple[str, ...] = (REFERENCE,), scenario: str = FIRST_S
         KeyError: there is none.
     """
     if key in SCREEN:
-        return SCREEN[key]
+        return _offered(key, scenario)
     if key == "preset":
         return Knob(_presets(page), NO_PRESET)
     owner, _, name = key.rpartition(".")
     return _of_experiment(owner, name) if owner else _shared(name, scenario)
+
+
+@functools.cache
+def _offered(key: str, scenario: str) -> Knob:
+    """A knob of the screen without what a scenario cannot show."""
+    knob = SCREEN[key]
+    if key not in LIMITED_BY_SCENARIO or change_one_person.serves(scenario):
+        return knob
+    options = tuple(view for view in knob.parameter.options if view != "change one person")
+    return Knob(dataclasses.replace(knob.parameter, options=options), knob.default)
 
 
 @functools.cache

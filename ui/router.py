@@ -54,6 +54,7 @@ TABLE = (
                 "flip-probability.distances",
                 "flip-probability.draws",
                 "flip-probability.script",
+                "flip-guideline.false_level",
                 "flip-guideline.level",
                 "figures.format",
             ),

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 import pandas as pd
 
 from abcdp_core.experiments import (
     accounting,
+    change_one_person,
     compare_mechanisms,
     covid_fit,
     estimation_accuracy,
+    flip_guideline,
     mse_curves,
     tuberculosis_posterior,
 )
@@ -156,26 +159,100 @@ def attack(result: Result) -> str:
 
 def outcomes(result: Result) -> str:
     """How the two outcome distributions compare."""
-    shares = result.tables["main"].pivot_table(
-        index="outcome", columns="release_side", values="frequency"
-    )
-    gap = (shares.original - shares.neighbour).abs().max()
+    main = result.tables["main"]
+    bound = float(result.tables["largest"].epsilon_total.iloc[0])
+    # The most that two distributions may differ whose probabilities have ratios up to e^ε.
+    allowed = 100.0 * math.tanh(bound / 2.0)
+    gap = change_one_person.at_most(change_one_person.curve_gap(main), 2)
+    ended = 1.0 - float(main.stopped.iloc[-1])
+    share = f"{100 * ended:.2g} %" if ended < 0.99 else f"{100 * ended:.3g} %"
+    rest = f" In {share} of the runs the pool ends first." if ended >= 0.005 else ""
     return (
-        f"Where the run stops, from the data and from the data with one person replaced: no class "
-        f"of outcomes differs by more than {100 * gap:.2g} percentage points."
+        f"How likely a run has stopped by then, exactly, from the data and from the data with one "
+        f"person replaced: the curves differ by at most {gap} percentage points, where "
+        f"ε_total = {bound:g} allows {allowed:.3g}.{rest}"
+    )
+
+
+def person(result: Result) -> str:
+    """Which point is replaced, and why that one."""
+    return (
+        f"{change_one_person.move_in_words(result)}: of the changes tried, the one that moves the "
+        f"distances near ε_abc most."
+    )
+
+
+def moved(result: Result) -> str:
+    """How far one person moves the distances."""
+    table = result.tables["movement"]
+    sensitivity = float(table.sensitivity.iloc[0])
+    size = table.movement.abs() / sensitivity
+    return (
+        f"Of {len(table):,} distances none moves by more than "
+        f"{change_one_person.at_most(size.max())} Δ; the median movement is {size.median():.2g} Δ. "
+        f"Δ = {sensitivity:.3g}."
     )
 
 
 def ratio(result: Result) -> str:
-    """How close the ratios come to the bound."""
+    """How close the ratios of the classes come to the bound."""
     table = result.tables["ratio"]
-    finite = table.log_ratio[table.log_ratio.abs() < math.inf].abs()
     bound = float(table.epsilon_total.iloc[0])
-    found = f"{finite.max():.2g}" if len(finite) else "not finite"
+    one_sided = int(table.log_ratio.isna().sum())
+    if one_sided:
+        rest = "practically never happens" if one_sided == 1 else "practically never happen"
+        return (
+            f"{one_sided} of {len(table)} classes {rest} from one of the two data sets; "
+            f"ε_total = {bound:g} is so large that this is compatible with the bound."
+        )
+    found = change_one_person.against_bound(float(table.log_ratio.abs().max()), bound)
+    if len(table) == 1:
+        return f"There is one class of outcomes, with the exact {found}"
+    return f"The most unequal of {len(table)} classes of outcomes has the exact {found}"
+
+
+def base_rates(result: Result) -> str:
+    """Why a small flip probability lets in many false draws."""
+    params = cast(flip_guideline.Params, result.params)
+    row = result.tables["guideline"].iloc[0]
+    far = _count(params.pool_size - row.close)
     return (
-        f"The largest simulated log ratio is {found}; ε_total = {bound:g} allows {bound:g}. "
-        f"Intervals are wide where an outcome is rare."
+        f"Bars: draws of the public pool within {flip_guideline.WINDOW} b of ε_abc, average over "
+        f"{params.data_sets} data sets; line: how often noise of the scale b that c = {params.c} "
+        f"asks for flips a decision. {_count(row.close)} of {params.pool_size:,} draws are close "
+        f"enough. Of the {far} others noise would let in {_count(row.let_in)} if it decided about "
+        f"all of them, each with a fresh threshold."
     )
+
+
+def median_warning(result: Result) -> str:
+    """Why the paper's guideline says nothing of what is false."""
+    params = cast(flip_guideline.Params, result.params)
+    close = result.tables["guideline"].close.iloc[0]
+    far = params.pool_size - close
+    what = (
+        "This is no guide to what is accepted: it says how often noise decides about a *typical* "
+        "draw."
+    )
+    if far <= close:
+        return f"{what} Here {_count(close)} of {params.pool_size:,} draws are close enough anyway."
+    return (
+        f"{what} {_count(far)} of {params.pool_size:,} draws are too far and {_count(close)} close "
+        f"enough; a chance that is small for each of so many can fill the c places with false ones."
+    )
+
+
+def _count(mean: float) -> str:
+    """An average count: whole from ten on."""
+    return f"{mean:,.0f}" if mean >= TEN or mean == round(mean) else f"{mean:.2g}"
+
+
+TEN = 10
+
+
+def median(result: Result) -> str:
+    """The paper's guideline, and what is false there."""
+    return flip_guideline.median_sentence(result)
 
 
 def error_here(result: Result, metric: str, here: dict[str, float]) -> str:

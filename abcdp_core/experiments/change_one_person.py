@@ -3,18 +3,23 @@ r"""What does one person change?
 Differential privacy compares two data sets that differ in one point. Here one point of $Y^*$ is
 replaced by the worst one that a search finds, the pair (point, new value) that moves the
 distances near the threshold most. Every distance $\rho_t$ moves by at most the sensitivity
-$\Delta$ (MATH M2); under the *same* noise, few decisions change. And over many noises, no outcome
+$\Delta$ (MATH M2); under the *same* noise, few decisions change. And over all noises, no outcome
 becomes more than $e^{\epsilon_{total}}$ times as likely or as unlikely:
 
 $$e^{-\epsilon_{total}} \le \frac{P(\text{outcome} \mid Y^*)}{P(\text{outcome} \mid Y^{*\prime})}
 \le e^{\epsilon_{total}} \qquad \text{(MATH S2)}$$
 
-The outcome shown is how many draws the run looked at, in ten classes. The bound holds for every
-outcome; one person rarely comes near it, because it is made for the worst of all data sets.
+The outcome shown is how many draws the run looks at until the c-th acceptance, or that the pool
+ends before. Its probabilities are exact from either data set, without any simulated noise: given
+the threshold's noise the decisions are independent, and what is left is an integral (MATH E6). So
+whatever difference is seen here is the person's. The bound holds for every outcome and every pair
+of data sets; one person rarely comes near it, because it is made for the worst of all data sets.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import dataclass
 from typing import cast
 
@@ -23,29 +28,34 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, pool, simulators, summaries
+from abcdp_core import experiments, pool, simulators
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.experiments import posterior
 from abcdp_core.mechanisms import sparse_vector
-from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import SparseVector
 from abcdp_core.results import Result, Tables
 from abcdp_core.streams import generator
+from abcdp_core.theory import sparse_vector_run as theory
 
 Array = NDArray[np.float64]
 
 EXPERIMENT = "change-one-person"
 TITLE = "What one person changes"
 COLUMNS = {
-    "main": (
-        "release_side", "outcome", "low", "high", "count",
-        "frequency", "frequency_low", "frequency_high",
+    "main": ("looked_at", "stopped", "stopped_neighbour", "allowed_low", "allowed_high"),
+    "ratio": (
+        "outcome", "low", "high", "probability", "probability_neighbour", "log_ratio",
+        "epsilon_total",
     ),
-    "ratio": ("outcome", "log_ratio", "log_ratio_low", "log_ratio_high", "epsilon_total"),
+    "largest": (
+        "outcome", "probability", "probability_neighbour", "log_ratio", "at_least", "epsilon_total",
+    ),
     "movement": ("t", "rho", "rho_neighbour", "movement", "sensitivity"),
     "decisions": ("t", "original", "neighbour"),
+    "data": ("place", "amount"),
+    "person": ("place_before", "amount_before", "place_after", "amount_after"),
 }  # fmt: skip
 
 CLASSES = 10
@@ -53,33 +63,40 @@ POINTS_TRIED = 40
 VALUES_TRIED = 41
 DRAWS_TRIED = 400
 
-Z_95 = 1.959964
-"""Quantile of the normal distribution that a two-sided 95 % interval reaches to."""
+CURVE = 400
+"""Steps of probability between two points of a curve."""
 
-NOISES = Parameter(
-    kind="integer",
-    label="Noises",
-    help="Releases simulated from each of the two data sets.",
-    low=100,
-    high=10_000,
-    steps=(100, 200, 500, 1000, 2000, 5000, 10_000),
-)
+BINS = 50
+"""Bars of the histogram of the data."""
+
+MOVEMENT_BINS = 40
+
+RARE = 1e-6
+"""An outcome that is less probable than this from both data sets is no outcome of its own."""
+
+SMALLEST = 1e-12
+"""Probabilities below this are left out in parts, so no ratio is made of them (MATH E6)."""
+
+POOL_ENDED = "pool ended first"
 
 
 @dataclass(frozen=True)
 class Params(posterior.Params):
-    """A release's parameters, and how many noises are tried."""
-
-    noises: int = NOISES.field(1000)
+    """A release's parameters."""
 
     def check_together(self) -> None:
         """Refuse also a scenario whose pool is not kept: nothing can be compared with it."""
         super().check_together()
-        if hasattr(simulators.load(self.scenario), "shipped"):
+        if not serves(self.scenario):
             raise par.ParameterError(
                 f"scenario = {self.scenario}: only the distances of its pool are kept, so no "
                 f"point can be replaced; choose another scenario."
             )
+
+
+def serves(scenario: str) -> bool:
+    """Whether a point of a scenario's data can be replaced: its pool is at hand."""
+    return not hasattr(simulators.load(scenario), "shipped")
 
 
 PRESETS: dict[str, BaseParams] = {}
@@ -100,21 +117,22 @@ def work(task: experiments.Whole[Params]) -> Tables:
     changed = worst_neighbour(original, public.statistics[params.n], data, params)
     neighbour = pool.compare(public, changed, synthetic=True)
     setting = params.setting(original)
-    stops = [
-        _stops(
-            comparison,
-            setting,
-            params.noises,
-            generator(task.seed, "outcomes", params.noise_draw, side),
-        )
-        for side, comparison in enumerate((original, neighbour))
-    ]
-    main = _outcomes(*stops)
+    event = cast(SparseVector, setting.event())
+    run = theory.Run(
+        setting.epsilon_abc,
+        event.threshold_scale,
+        event.query_scale,
+        setting.c,
+        setting.resample,
+    )
+    stops = theory.stopping_time(original.rho, run), theory.stopping_time(neighbour.rho, run)
     return {
-        "main": main,
-        "ratio": _ratios(main, params),
+        "main": _curves(*stops, params.epsilon_total),
+        "ratio": _ratios(*stops, params.epsilon_total),
+        "largest": _largest(*stops, params.epsilon_total),
         "movement": _movement(original, neighbour, setting.sensitivity),
         "decisions": _decisions(original, neighbour, setting, task),
+        **_person(data, changed, simulators.load(params.scenario).DOMAIN),
     }
 
 
@@ -147,71 +165,104 @@ def worst_neighbour(
     return changed
 
 
-def _stops(
-    comparison: pool.Comparison,
-    setting: sparse_vector.Setting,
-    noises: int,
-    rng: np.random.Generator,
-) -> NDArray[np.int64]:
-    """Number of draws looked at, for each of ``noises`` releases; T + 1 if c were not reached."""
-    event = cast(SparseVector, setting.event())
-    steps = len(comparison.rho)
-    stops = []
-    for _ in range(noises):
-        query, threshold = sparse_vector.draw_noise(rng, steps, setting.c)
-        indices, stop = sparse_vector.scan(
-            comparison.rho + event.query_scale * query,
-            setting.epsilon_abc + event.threshold_scale * threshold,
-            setting.c,
-            setting.resample,
-        )
-        stops.append(stop if len(indices) == setting.c else steps + 1)
-    return np.array(stops)
+def _curves(original: Array, neighbour: Array, epsilon_total: float) -> pd.DataFrame:
+    """Probabilities that a run has stopped by then, and what ε_total allows the neighbour's.
+
+    Args:
+        original, neighbour: distributions of the stopping time ``(T + 1,)``.
+        epsilon_total: privacy budget.
+    """
+    # Where either curve has risen by a step, and just before it, so that jumps stay upright.
+    first, second = np.cumsum(original[:-1]), np.cumsum(neighbour[:-1])
+    steps = [np.diff(np.floor(CURVE * curve), prepend=0.0) > 0 for curve in (first, second)]
+    at = np.flatnonzero(steps[0] | steps[1])
+    widest = int(np.argmax(np.abs(first - second)))
+    shown = np.unique(np.concatenate([[0], at - 1, at, [widest, len(first) - 1]]))
+    shown = shown[shown >= 0]
+    first, second = np.minimum(first[shown], 1.0), np.minimum(second[shown], 1.0)
+    factor = math.exp(min(epsilon_total, 700.0))
+    return pd.DataFrame(
+        {
+            "looked_at": shown + 1,
+            "stopped": first,
+            "stopped_neighbour": second,
+            "allowed_low": np.maximum(first / factor, 1.0 - np.minimum(factor * (1.0 - first), 1)),
+            "allowed_high": np.minimum(np.minimum(factor * first, 1), 1.0 - (1.0 - first) / factor),
+        }
+    )
 
 
-def _outcomes(original: NDArray[np.int64], neighbour: NDArray[np.int64]) -> pd.DataFrame:
-    """Counts of both sides in classes that hold about equally many of the two together."""
-    both = np.concatenate([original, neighbour])
-    edges = np.unique(np.quantile(both, np.linspace(0, 1, CLASSES + 1)).astype(int))
-    if len(edges) == 1:
-        edges = np.array([edges[0], edges[0]])
-    lows = np.concatenate([[edges[0]], edges[1:-1] + 1])
-    tables = []
-    for side, stops in (("original", original), ("neighbour", neighbour)):
-        classes = np.searchsorted(edges[1:-1], stops)
-        count = np.bincount(classes, minlength=len(lows))
-        low, high = summaries.binomial_interval(count, len(stops))
-        tables.append(
-            pd.DataFrame(
-                {
-                    "release_side": side,
-                    "outcome": np.arange(len(lows)),
-                    "low": lows,
-                    "high": edges[1:],
-                    "count": count,
-                    "frequency": count / len(stops),
-                    "frequency_low": low,
-                    "frequency_high": high,
-                }
-            )
-        )
-    return pd.concat(tables, ignore_index=True)
+def _ratios(original: Array, neighbour: Array, epsilon_total: float) -> pd.DataFrame:
+    """Probabilities of at most :data:`CLASSES` about equally likely ranges of the stopping time.
+
+    A pool that ended is an outcome of its own, unless that is too rare; then it counts as a run
+    that looked at all draws.
+    """
+    both = (original + neighbour) / 2.0
+    steps = len(both) - 1
+    edges = [-1, *_cuts(both[:-1]), steps - 1]
+    rows = []
+    for before, last in itertools.pairwise(edges):
+        inside = slice(before + 1, last + 1)
+        rows.append((before + 2, last + 1, original[inside].sum(), neighbour[inside].sum()))
+    names = [f"{low:,}" if low == high else f"{low:,} to {high:,}" for low, high, *_ in rows]
+    ended = (steps, steps, float(original[-1]), float(neighbour[-1]))
+    if both[:-1].sum() < RARE:
+        rows, names = [ended], [POOL_ENDED]
+    elif both[-1] >= RARE:
+        rows, names = [*rows, ended], [*names, POOL_ENDED]
+    table = pd.DataFrame(rows, columns=list(COLUMNS["ratio"][1:5]))
+    log_ratio, known = _log_ratios(
+        table.probability.to_numpy(), table.probability_neighbour.to_numpy()
+    )
+    table.insert(0, "outcome", names)
+    return table.assign(log_ratio=np.where(known, log_ratio, np.nan), epsilon_total=epsilon_total)
 
 
-def _ratios(main: pd.DataFrame, params: Params) -> pd.DataFrame:
-    """Logarithm of the ratio of the two frequencies, with its 95 % interval (Katz)."""
-    counts = main.pivot_table(index="outcome", columns="release_side", values="count")
-    original, neighbour = (counts[side].to_numpy(float) for side in ("original", "neighbour"))
-    seen = (original > 0) & (neighbour > 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log_ratio = np.log(original) - np.log(neighbour)
-        half = Z_95 * np.sqrt(1.0 / original + 1.0 / neighbour - 2.0 / params.noises)
-        # An outcome that one side never had says nothing about its ratio.
-        low = np.where(seen, log_ratio - half, -np.inf)
-        high = np.where(seen, log_ratio + half, np.inf)
-    values = (counts.index.to_numpy(), log_ratio, low, high)
-    table = pd.DataFrame(dict(zip(COLUMNS["ratio"], values, strict=False)))
-    return table.assign(epsilon_total=params.epsilon_total)
+def _cuts(stops: Array) -> list[int]:
+    """Last draws, but the very last, of about equally likely ranges of draws.
+
+    A draw that is as likely as a whole range is one by itself, and no range is rare.
+    """
+    stopped = np.cumsum(stops)
+    wanted = stopped[-1] * np.arange(1, CLASSES) / CLASSES
+    at = np.unique(np.minimum(np.searchsorted(stopped, wanted), len(stops) - 1))
+    alone = at[(stops[at] >= stopped[-1] / CLASSES) & (at > 0)] - 1
+    cuts: list[int] = []
+    for cut in np.union1d(at, alone).tolist():
+        before = stopped[cuts[-1]] if cuts else 0.0
+        if min(stopped[cut] - before, stopped[-1] - stopped[cut]) >= RARE:
+            cuts.append(cut)
+    return cuts
+
+
+def _log_ratios(original: Array, neighbour: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """Logarithms of ratios of probabilities, which count as at least :data:`SMALLEST`.
+
+    Returns:
+        The logarithms, and whether both probabilities are that large, so that they are right; else
+        they are too near 0.
+    """
+    known = np.minimum(original, neighbour) >= SMALLEST
+    ratio = np.maximum(original, SMALLEST) / np.maximum(neighbour, SMALLEST)
+    return np.log(ratio), known
+
+
+def _largest(original: Array, neighbour: Array, epsilon_total: float) -> pd.DataFrame:
+    """The outcome whose two probabilities differ by the largest factor, of those not too rare."""
+    log_ratio, known = _log_ratios(original, neighbour)
+    common = np.maximum(original, neighbour) >= RARE
+    worst = int(np.argmax(np.where(common, np.abs(log_ratio), -1.0)))
+    ended = worst == len(original) - 1
+    row = (
+        POOL_ENDED if ended else f"{worst + 1:,}",
+        float(original[worst]),
+        float(neighbour[worst]),
+        float(log_ratio[worst]),
+        not bool(known[worst]),
+        epsilon_total,
+    )
+    return pd.DataFrame([row], columns=list(COLUMNS["largest"]))
 
 
 def _movement(
@@ -250,109 +301,268 @@ def _decisions(
     )
 
 
+def _person(data: Array, changed: Array, domain: tuple[float, float]) -> Tables:
+    """The data to be drawn, and where in them the replaced point is before and after.
+
+    Single numbers are counted in bins, so that the point stands on top of its bar; a series has an
+    amount at each place.
+    """
+    moved = int(np.argmax(np.any(data != changed, axis=1)))
+    before, after = data[moved], changed[moved]
+    if data.shape[1] > 1:
+        place, amount = data[:, 0], data[:, -1]
+        spots = (before[0], before[-1], after[0], after[-1])
+    else:
+        edges = np.linspace(*domain, BINS + 1)
+        place = (edges[:-1] + edges[1:]) / 2.0
+        amount = np.histogram(data[:, 0], edges)[0].astype(float)
+        bins = np.clip(np.searchsorted(edges, [before[0], after[0]], "right") - 1, 0, BINS - 1)
+        spots = (before[0], amount[bins[0]], after[0], amount[bins[1]])
+    return {
+        "data": pd.DataFrame({"place": place, "amount": amount}),
+        "person": pd.DataFrame([[float(spot) for spot in spots]], columns=list(COLUMNS["person"])),
+    }
+
+
 def collect(params: Params, rows: Tables) -> Result:
     """The result of the one task."""
-    movement, decisions, ratio = rows["movement"], rows["decisions"], rows["ratio"]
-    largest = movement.movement.abs().max()
+    movement, decisions = rows["movement"], rows["decisions"]
     differing = int((decisions.original != decisions.neighbour).sum())
-    seen = np.exp(ratio.log_ratio[np.isfinite(ratio.log_ratio)].abs().max())
+    if decisions.empty:
+        same_noise = "under this noise nothing is accepted before or after"
+    elif differing == 0:
+        same_noise = "changes no acceptance under the same noise"
+    else:
+        many = "acceptance" if len(decisions) == 1 else "acceptances"
+        same_noise = f"changes {differing} of {len(decisions):,} {many} under the same noise"
     return Result(
         experiment=EXPERIMENT,
         params=params,
         tables=rows,
         summary=f"Replacing one of {params.n:,} points moves no distance by more than "
-        f"{largest:.3g} (Δ = {movement.sensitivity.iloc[0]:.3g}) and changes {differing} of "
-        f"{len(decisions)} acceptances under the same noise. Over {params.noises:,} noises the "
-        f"most unequal class of outcomes differs by the factor {seen:.3g} as simulated; "
-        f"ε_total = {params.epsilon_total:g} allows {_factor(params.epsilon_total)}.",
+        f"{at_most(movement.movement.abs().max())} (Δ = {movement.sensitivity.iloc[0]:.3g}) and "
+        f"{same_noise}. {_largest_sentence(rows)}",
         privacy=posterior.privacy_of(params),
         event=posterior.event_of(params),
     )
 
 
-def _factor(epsilon_total: float) -> str:
-    return f"{np.exp(epsilon_total):.3g}" if epsilon_total <= 20 else f"e^{epsilon_total:g}"
+def _largest_sentence(tables: Tables) -> str:
+    row = tables["largest"].iloc[0]
+    stop = f"a stop after {row.outcome} draw{'' if row.outcome == '1' else 's'}"
+    outcome = "the end of the pool" if row.outcome == POOL_ENDED else stop
+    if min(row.probability, row.probability_neighbour) >= 1.0 - RARE:
+        return (
+            f"Practically every run has the same outcome from either data set, {outcome}, with the "
+            f"exact {against_bound(0.0, row.epsilon_total)}"
+        )
+    if row.at_least:
+        return (
+            f"One outcome, {outcome}, practically never happens from one of the two data sets, a "
+            f"log-ratio above {abs(row.log_ratio):.3g}, where ε_total = {row.epsilon_total:g} "
+            f"allows {row.epsilon_total:g}: compatible with the bound."
+        )
+    return (
+        f"Of the outcomes likelier than one in a million the most unequal, {outcome}, has the "
+        f"exact {against_bound(row.log_ratio, row.epsilon_total)}"
+    )
+
+
+def against_bound(log_ratio: float, epsilon_total: float) -> str:
+    """A log-ratio beside what ε_total allows, and whether the two are compatible."""
+    size = abs(log_ratio)
+    within = size <= epsilon_total * (1.0 + ROUNDING)
+    shown = "0" if size < EQUAL else f"{size:.{_decimals(size)}f}"
+    return (
+        f"log-ratio {shown}, a factor of {factor(size)}, where ε_total = {epsilon_total:g} "
+        f"allows {epsilon_total:g}, a factor of {factor(epsilon_total)}: "
+        f"{'compatible' if within else 'not compatible'} with the bound."
+    )
+
+
+def factor(log_ratio: float) -> str:
+    """``e`` to a size of a log-ratio, with three digits of what it is above 1."""
+    if log_ratio > LARGE:
+        return f"e^{log_ratio:.4g}"
+    if log_ratio < EQUAL:
+        return "1"
+    return f"{math.exp(log_ratio):,.{_decimals(math.expm1(log_ratio))}f}"
+
+
+def at_most(value: float, digits: int = 3) -> str:
+    """A number that is not exceeded: rounded up, in plain digits, to a millionth at the finest."""
+    if value <= NEGLIGIBLE:
+        return "0"
+    decimals = min(6, _decimals(value, digits))
+    # What is a whole number of units up to rounding stays so.
+    return f"{math.ceil(value * 10**decimals * (1.0 - ROUNDING)) / 10**decimals:.{decimals}f}"
+
+
+def _decimals(value: float, digits: int = 3) -> int:
+    """Decimals that show some digits of a positive number."""
+    return max(0, digits - 1 - math.floor(math.log10(value)))
+
+
+ROUNDING = 1e-6
+"""Relative excess over the bound that counts as rounding."""
+
+EQUAL = 1e-9
+"""A log-ratio below this is none."""
+
+LARGE = 10.0
+"""A factor of more than e to this is written as a power."""
+
+NEGLIGIBLE = 1e-12
+"""A difference of probabilities or distances up to this size is rounding."""
+
+
+def move_in_words(result: Result) -> str:
+    """Which value is replaced by which."""
+    params, person = cast(Params, result.params), result.tables["person"].iloc[0]
+    coordinates = simulators.load(params.scenario).COORDINATES
+    what, values = f"One of {params.n:,} points", (person.place_before, person.place_after)
+    if len(coordinates) > 1:
+        what = f"The {coordinates[-1]} of {coordinates[0]} {person.place_before:g}"
+        values = (person.amount_before, person.amount_after)
+    return f"{what} moves from {values[0]:,.4g} to {values[1]:,.4g}"
+
+
+def curve_gap(main: pd.DataFrame) -> float:
+    """Largest difference between the two curves, in percentage points."""
+    return 100.0 * float((main.stopped - main.stopped_neighbour).abs().max())
 
 
 def figures(result: Result) -> dict[str, go.Figure]:
-    """Outcome distributions, their ratio, and how the distances moved."""
-    params = cast(Params, result.params)
+    """Outcome distributions, their ratio, how the distances moved, and the point that moved."""
+    params, tables = cast(Params, result.params), result.tables
     return {
-        "outcomes": _outcome_figure(params, result.tables["main"]),
-        "ratio": _ratio_figure(params, result.tables),
-        "movement": _movement_figure(params, result.tables["movement"]),
+        "outcomes": _outcome_figure(params, tables["main"]),
+        "ratio": _ratio_figure(params, tables["ratio"]),
+        "movement": _movement_figure(params, tables["movement"]),
+        "person": _person_figure(result),
     }
 
 
-def _class_names(main: pd.DataFrame) -> list[str]:
-    side = main[main.release_side == "original"]
-    return [f"{low:,}-{high:,}" for low, high in zip(side.low, side.high, strict=True)]
+_YOURS = fig.Style("these data", fig.VERMILLION)
+_OTHER = fig.Style("one person replaced", fig.PURPLE, "dash")
 
 
 def _outcome_figure(params: Params, main: pd.DataFrame) -> go.Figure:
     figure = fig.figure(
-        f"Draws looked at, over {params.noises:,} noises (ε_total = {params.epsilon_total:g}, "
-        f"c = {params.c})",
-        "draws looked at until the run stopped",
-        "share of releases",
-        height=360,
+        f"One person moves this curve by at most {at_most(curve_gap(main), 2)} percentage points "
+        f"(ε_total = {params.epsilon_total:g}, c = {params.c})",
+        "draws looked at",
+        "probability that the run has stopped by then",
+        height=400,
     )
-    looks = (("original", fig.BLUE, ""), ("neighbour", fig.VERMILLION, "/"))
-    for side, color, pattern in looks:
-        part = main[main.release_side == side]
-        name = "your data" if side == "original" else "one person replaced"
-        spread = {
-            "type": "data",
-            "array": (part.frequency_high - part.frequency).to_numpy(),
-            "arrayminus": (part.frequency - part.frequency_low).to_numpy(),
-            "color": fig.GREY,
-        }
-        figure.add_trace(
-            go.Bar(
-                x=_class_names(main),
-                y=part.frequency.to_numpy(),
-                name=name,
-                error_y=spread,
-                marker={"color": color, "pattern": {"shape": pattern}},
-            )
-        )
-    return figure.update_yaxes(rangemode="tozero")
+    x = main.looked_at.to_numpy(float)
+    allowed = fig.Style(f"what ε_total = {params.epsilon_total:g} allows", fig.GREEN)
+    band = fig.band(x, main.allowed_low.to_numpy(), main.allowed_high.to_numpy(), allowed)
+    figure.add_traces(
+        [
+            band.update(showlegend=True, name=allowed.name, line={"shape": "hv"}),
+            fig.line(x, main.stopped.to_numpy(), _YOURS),
+            fig.line(x, main.stopped_neighbour.to_numpy(), _OTHER),
+        ]
+    )
+    figure.update_xaxes(**fig.logarithmic(1, max(10.0, x[-1])))
+    return figure.update_yaxes(range=[-0.02, 1.02])
 
 
-def _ratio_figure(params: Params, tables: Tables) -> go.Figure:
-    ratio = tables["ratio"]
+def _ratio_figure(params: Params, ratio: pd.DataFrame) -> go.Figure:
+    bound = params.epsilon_total
+    largest = float(ratio.log_ratio.abs().max())
+    share = "less than 0.01" if largest < 1e-4 * bound else f"{100 * largest / bound:.2g}"
+    title = f"The largest log-ratio of these classes is {share} % of what ε_total allows"
+    if ratio.log_ratio.isna().any():
+        title = "Some of these classes practically never happen from one of the data sets"
     figure = fig.figure(
-        f"Log ratio of the two frequencies, bounded by ±ε_total = ±{params.epsilon_total:g}",
+        f"{title} (ε_total = {bound:g})",
         "draws looked at until the run stopped",
-        "log ratio",
+        "log-ratio of the two probabilities",
         height=340,
     )
-    names = np.array(_class_names(tables["main"]))
-    style = fig.Style("simulated, 95 % interval", fig.BLUE)
-    values = [ratio[column].to_numpy() for column in COLUMNS["ratio"][1:4]]
-    figure.add_trace(fig.points(names, values[0], style, values[1], values[2]))
+    names = ratio.outcome.to_numpy(object)
+    style = fig.Style("exact", fig.VERMILLION)
+    figure.add_trace(fig.points(names, ratio.log_ratio.to_numpy(), style))
     for sign in (-1, 1):
-        bound = fig.Style("bound ±ε_total", fig.GREEN, "dash")
-        line = fig.line(names, np.full(len(names), sign * params.epsilon_total), bound)
-        figure.add_trace(line.update(showlegend=sign > 0))
+        line = fig.line(
+            names, np.full(len(names), sign * bound), fig.Style("bound ±ε_total", fig.GREEN, "dash")
+        )
+        figure.add_trace(line.update(mode="lines+markers", showlegend=sign > 0))
+    figure.update_yaxes(range=[-1.15 * bound, 1.15 * bound])
     return figure.update_xaxes(type="category")
 
 
 def _movement_figure(params: Params, movement: pd.DataFrame) -> go.Figure:
     sensitivity = float(movement.sensitivity.iloc[0])
+    moved = movement.movement.to_numpy() / sensitivity
     figure = fig.figure(
-        f"How far one person moves each distance (N = {params.n:,}, Δ = {sensitivity:.3g})",
-        "distance ρ before",
-        "change of the distance",
+        f"One of {params.n:,} points moves no distance by more than "
+        f"{at_most(np.abs(moved).max())} Δ (Δ = {sensitivity:.3g})",
+        "movement of a distance, in units of Δ",
+        "share of the pool's draws",
         height=340,
     )
-    shown = movement.iloc[np.linspace(0, len(movement) - 1, min(len(movement), 2000)).astype(int)]
-    style = fig.Style("draws of the pool", fig.BLUE)
-    figure.add_trace(fig.points(shown.rho.to_numpy(), shown.movement.to_numpy(), style))
-    figure.update_traces(marker={"size": 4})
+    edges = np.linspace(-1.0, 1.0, MOVEMENT_BINS + 1)
+    shares = np.histogram(np.clip(moved, -1.0, 1.0), edges)[0] / len(moved)
+    figure.add_trace(
+        go.Bar(
+            x=(edges[:-1] + edges[1:]) / 2.0,
+            y=shares,
+            width=np.diff(edges),
+            name="draws of the pool",
+            marker={"color": fig.GREY},
+        )
+    )
     for sign in (-1, 1):
         line = fig.line(
-            np.array([0.0, 1.4]), np.full(2, sign * sensitivity), fig.Style("±Δ", fig.GREEN, "dash")
+            np.full(2, float(sign)),
+            np.array([0.0, shares.max()]),
+            fig.Style("bound ±Δ", fig.GREEN, "dash"),
         )
         figure.add_trace(line.update(showlegend=sign > 0))
-    return figure.update_xaxes(range=[0, 1.0])
+    figure.update_layout(bargap=0)
+    return figure.update_xaxes(range=[-1.1, 1.1])
+
+
+def _person_figure(result: Result) -> go.Figure:
+    params, tables = cast(Params, result.params), result.tables
+    data, person = tables["data"], tables["person"].iloc[0]
+    source = simulators.load(params.scenario)
+    series = len(source.COORDINATES) > 1
+    figure = fig.figure(
+        move_in_words(result),
+        source.COORDINATES[0],
+        source.COORDINATES[-1] if series else "points",
+        height=300,
+    )
+    x, y = data.place.to_numpy(float), data.amount.to_numpy(float)
+    if series:
+        figure.add_trace(fig.points(x, y, fig.Style("the data", fig.GREY)))
+    else:
+        figure.add_trace(go.Bar(x=x, y=y, name="the data", marker={"color": fig.GREY}))
+    for style, where in ((_YOURS, "before"), (_OTHER, "after")):
+        spot = np.array([person[f"place_{where}"]]), np.array([person[f"amount_{where}"]])
+        point = fig.points(*spot, fig.Style(where, style.color, marker=MARKS[where]))
+        figure.add_trace(point.update(marker={"size": 14}))
+    figure.add_annotation(
+        x=person.place_after,
+        y=person.amount_after,
+        ax=person.place_before,
+        ay=person.amount_before,
+        **dict.fromkeys(("xref", "axref"), "x"),
+        **dict.fromkeys(("yref", "ayref"), "y"),
+        showarrow=True,
+        arrowhead=2,
+        arrowwidth=2,
+        arrowcolor=_OTHER.color,
+        standoff=8,
+        startstandoff=8,
+        text="",
+    )
+    figure.update_layout(bargap=0.05)
+    return figure.update_yaxes(rangemode="tozero")
+
+
+MARKS = {"before": "circle", "after": "diamond"}

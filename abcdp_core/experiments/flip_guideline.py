@@ -1,152 +1,594 @@
 r"""How large may c be before the noise decides?
 
-Each accepted sample costs privacy, so at a fixed budget more of them mean more noise and more
-flipped decisions. This study finds the largest $c$ whose *median* flip probability $G_b$
-(MATH F2) stays under a level, for a number of points $N$ and a budget $\epsilon_{total}$. The
-median is over public distances: pairs of data sets that are both simulated from the prior. The
-private data are never looked at, so the guideline costs no privacy.
+Each accepted sample costs privacy, so at a fixed budget more of them mean more noise. What a person
+wants to know is the **share of the accepted that is false**: draws at a distance
+$\rho_t > \epsilon_{abc}$ that only noise let in (MATH F3). Its expectation over all noise is
+exact, without simulated noise (MATH E6). It is averaged over public data sets: each is simulated
+from a prior draw of its own and compared with the public pool in an order of its own. The private
+data are never looked at, so the guideline costs no privacy. It is the largest $c$ that keeps the
+share under a level, as do the smaller ones that are looked at: round values of $c$, and those that
+halve the gap in which the level is crossed.
+
+Part of the share is not the noise's doing: if fewer draws of the pool are within $\epsilon_{abc}$
+than there are places to fill, the other places can be filled by false ones only.
+
+The paper looks at the *median flip probability* $G_b$ (MATH F2) of public distances instead: how
+often noise changes the decision about a typical draw. That is no guide to $c$. Draws that are too
+far outnumber those that are close enough, often by a hundred to one, so a small chance for each of
+them to be let in is enough to fill the $c$ places with false ones first.
 """
 
 from __future__ import annotations
 
+import bisect
+import functools
+import itertools
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from numpy.typing import NDArray
+from scipy import special
 
-from abcdp_core import experiments
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
+from abcdp_core import pool
 from abcdp_core.experiments import flip_probability as study
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
+from abcdp_core.privacy import SparseVector
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.theory import flip
+from abcdp_core.theory import sparse_vector_run as theory
+
+Array = NDArray[np.float64]
 
 EXPERIMENT = "flip-guideline"
 TITLE = "Largest number of accepted samples that the noise allows"
 COLUMNS = {
-    "main": ("c", "noise_scale", "lower_quartile", "median_flip_probability", "upper_quartile"),
+    "main": (
+        "c", "noise_scale", "lower_quartile", "median_flip_probability", "upper_quartile",
+        "false_share", "false_share_low", "false_share_high", "unfillable", "some", "filled",
+        "n", "epsilon_total",
+    ),
     "guideline": (
         "n", "epsilon_total", "epsilon_abc", "resample", "sensitivity", "level", "largest_c",
+        "false_level", "largest_c_false", "largest_c_false_low", "largest_c_false_high",
+        "close", "let_in",
     ),
+    "base_rates": ("n", "epsilon_total", "low", "high", "draws", "flip_probability"),
 }  # fmt: skip
 
 LEVEL = Parameter(
     kind="real",
     label="Accepted level of the median flip probability",
-    help="The guideline is the largest c that stays at or under it.",
+    help="The paper's guideline is the largest c that stays at or under it.",
     low=0.0001,
     high=0.5,
     steps=(0.0001, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5),
 )
+FALSE_LEVEL = Parameter(
+    kind="real",
+    label="Accepted share of false samples",
+    help="The guideline is the largest c that keeps the expected share at or under it.",
+    low=0.01,
+    high=0.99,
+    steps=(0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99),
+)
+DATA_SETS = Parameter(
+    kind="integer",
+    label="Public data sets",
+    help="Data sets simulated from prior draws, over which the share is averaged.",
+    low=2,
+    high=100,
+    steps=(2, 4, 8, 16, 32, 64, 100),
+)
+
+ROUND = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+"""Values of c that are always looked at."""
+
+NODES = 16
+"""Of the integral over the threshold's noise: within 1e-3 of a share, far below its spread."""
+
+NEVER = 1e-9
+"""Nothing is ever accepted if anything is with at most this probability."""
+
+WINDOW = 15
+"""Noise scales b to each side of ε_abc in the picture of the base rates."""
+
+CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
 class Params(BaseParams):
-    """Size of the data, budget and threshold; c is what is asked for."""
+    """Sizes of the data, budgets and threshold; the c in use is marked among all that are tried."""
 
-    epsilon_total: float = par.EPSILON_TOTAL.field(1.0)
+    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field(1.0, many=True)
     epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
-    n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
+    c: int = par.C.field(uniform_mixture.C_DEFAULT)
+    n: tuple[int, ...] = uniform_mixture.N.field(uniform_mixture.N_DEFAULT, many=True)
+    pool_size: int = par.POOL_SIZE.field(uniform_mixture.POOL_SIZE_DEFAULT)
     resample: bool = par.RESAMPLE.field(False)
     sensitivity: str = par.SENSITIVITY.field("sharp")
     level: float = LEVEL.field(0.1)
+    false_level: float = FALSE_LEVEL.field(0.2)
+    data_sets: int = DATA_SETS.field(8)
     draws: int = study.DRAWS.field(500)
+
+    def check_together(self) -> None:
+        """Refuse too much work, or more acceptances than draws."""
+        for n in self.n:
+            par.check_work(n, self.pool_size)
+        par.check_accepted(self.c, self.pool_size)
 
 
 PRESETS: dict[str, BaseParams] = {}
 
 
-tasks = experiments.whole
+@dataclass(frozen=True)
+class Task:
+    """One size of the data and one budget."""
+
+    params: Params
+    n: int
+    epsilon_total: float
+    seed: int
+
+    def event(self, c: int) -> SparseVector:
+        """The event of a run that stops at ``c`` acceptances; public."""
+        return study.event_of(
+            self.epsilon_total,
+            self.n,
+            c,
+            resample=self.params.resample,
+            sensitivity=self.params.sensitivity,
+        )
+
+    def pool_key(self) -> pool.PoolKey:
+        """The public pool that runs go through."""
+        return pool.key_for(uniform_mixture.SCENARIO, self.n, self.params.pool_size, self.seed)
 
 
-def work(task: experiments.Whole[Params]) -> Tables:
-    """Quartiles of the flip probability for every allowed c."""
+def tasks(params: Params, seed: int) -> list[Task]:
+    """One task per size and budget."""
+    return [
+        Task(params, *setting, seed)
+        for setting in itertools.product(params.n, params.epsilon_total)
+    ]
+
+
+def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
+    """Make the public pools that are not there yet, and say how far that is."""
+    keys = list(dict.fromkeys(task.pool_key() for task in tasks(params, seed)))
+    for done, key in enumerate(keys):
+        pool.make_ready(key, functools.partial(_part_done, progress, done, len(keys)))
+
+
+def _part_done(progress: pool.Progress, done: int, parts: int, share: float) -> None:
+    progress((done + share) / parts)
+
+
+def public_distances(task: Task) -> list[Array]:
+    """Distances ``(T,)`` of each public data set to the pool, in an order of its own."""
+    key = task.pool_key()
+    public, distance = pool.open_pool(key), key.metric()
+    found = []
+    for index in range(task.params.data_sets):
+        data = pool.predictive_data(key, task.n, index)
+        rho = distance.compare(public.statistics[task.n], distance.statistic(data))
+        found.append(rho[pool.order(task.seed, index + 1, key.pool_size)])
+    return found
+
+
+def work(task: Task) -> Tables:
+    """False share at several c, the guideline, and the paper's median."""
     params = task.params
-    rho = study.distances("public", params.n, params.draws, task.seed)
-    counts = np.arange(int(par.C.low), int(par.C.high) + 1)
-    scales = np.array([_scale(params, int(c)) for c in counts])
-    quartiles = np.array(
-        [
-            np.quantile(flip.flip_probability(rho, params.epsilon_abc, scale), [0.25, 0.5, 0.75])
-            for scale in scales
-        ]
+    rho = public_distances(task)
+    most = min(int(par.C.high), params.pool_size)
+    largest = _largest_by_median(task, most)
+
+    def share_at(c: int) -> Share:
+        return share_of(rho, task.event(c), params.epsilon_abc)
+
+    also = {params.c, most, *([largest] if largest else [])}
+    shares, largest_false = search(share_at, params.false_level, most, also)
+    row = (task.n, task.epsilon_total, params.epsilon_abc, params.resample, params.sensitivity)
+    ends = [
+        _crossing({c: getattr(share, end) for c, share in shares.items()}, params.false_level)
+        for end in ("high", "low")
+    ]
+    far = np.concatenate([one[one > params.epsilon_abc] for one in rho])
+    close = params.pool_size - len(far) / len(rho)
+    scale = task.event(params.c).threshold_scale
+    let_in = float(flip.flip_probability(far, params.epsilon_abc, scale).sum()) / len(rho)
+    guideline = (
+        *row,
+        params.level,
+        largest,
+        params.false_level,
+        largest_false,
+        *ends,
+        close,
+        let_in,
     )
-    main = pd.DataFrame(
-        np.column_stack([scales, quartiles]), columns=list(COLUMNS["main"][1:])
-    ).assign(c=counts)
-    under = main.c[main.median_flip_probability <= params.level]
-    largest = int(under.max()) if len(under) else 0
-    row = (params.n, params.epsilon_total, params.epsilon_abc, params.resample)
-    guideline = pd.DataFrame(
-        [(*row, params.sensitivity, params.level, largest)], columns=list(COLUMNS["guideline"])
-    )
-    return {"main": main[list(COLUMNS["main"])], "guideline": guideline}
+    return {
+        "main": _main(task, shares),
+        "guideline": pd.DataFrame([guideline], columns=list(COLUMNS["guideline"])),
+        "base_rates": _base_rates(task, rho),
+    }
 
 
-def _scale(params: Params, c: int) -> float:
-    return study.noise_scale(
-        params.epsilon_total, params.n, c, resample=params.resample, sensitivity=params.sensitivity
-    )
+def _largest_by_median(task: Task, most: int) -> int:
+    """The paper's guideline: the largest c whose median flip probability keeps the level.
+
+    Noise grows with c and G_b with the noise, so the c that keep it are 1 up to the guideline.
+    """
+    gaps = _gaps(task)
+
+    def too_often(c: int) -> bool:
+        return bool(_flip_quantiles(gaps, task.event(c).threshold_scale)[1] > task.params.level)
+
+    return bisect.bisect_left(range(1, most + 1), True, key=too_often)
+
+
+def _gaps(task: Task) -> Array:
+    """How far public distances are from ε_abc ``(draws,)``."""
+    rho = study.distances("public", task.n, task.params.draws, task.seed)
+    return np.abs(rho - task.params.epsilon_abc)
+
+
+def _flip_quantiles(gaps: Array, scale: float) -> Array:
+    """Quartiles of the flip probability of draws at these distances from ε_abc."""
+    return np.quantile(flip.tail(gaps, scale), [0.25, 0.5, 0.75])
+
+
+@dataclass(frozen=True)
+class Share:
+    """Expected false share at one c, averaged over public data sets.
+
+    Attributes:
+        share: expected share of the accepted that is false, given that any is accepted; ``nan`` if
+            none ever is.
+        low, high: 95 % interval for the mean over all public data sets.
+        unfillable: share of c places that no draw within ε_abc can fill.
+        some: probability that anything is accepted.
+        filled: probability that c are accepted.
+    """
+
+    share: float
+    low: float
+    high: float
+    unfillable: float
+    some: float
+    filled: float
+
+
+def share_of(rho: Sequence[Array], event: SparseVector, epsilon_abc: float) -> Share:
+    """The expected false share over several sets of distances ``(T,)`` (MATH F3, E6)."""
+    run = theory.Run(epsilon_abc, event.threshold_scale, event.query_scale, event.c, event.resample)
+    each = [theory.false_share(one, run, NODES) for one in rho]
+    some = np.array([float(one.accepted[1:].sum()) for one in each])
+    filled = float(np.mean([one.accepted[-1] for one in each]))
+    close = np.array([np.count_nonzero(one <= epsilon_abc) for one in rho])
+    unfillable = float(np.maximum(0.0, 1.0 - close / event.c).mean())
+    if some.mean() <= NEVER:
+        return Share(math.nan, math.nan, math.nan, unfillable, float(some.mean()), filled)
+    false = np.array([one.share for one in each], dtype=float)
+    false = np.where(some > 0, false * some, 0.0)
+    share = float(false.sum() / some.sum())
+    # The interval of a ratio of means, by its linear part.
+    deviation = float(np.std((false - share * some) / some.mean(), ddof=1))
+    quantile = float(special.stdtrit(len(rho) - 1, (1.0 + CONFIDENCE) / 2.0))
+    half = quantile * deviation / math.sqrt(len(rho))
+    low, high = max(0.0, share - half), min(1.0, share + half)
+    return Share(share, low, high, unfillable, float(some.mean()), filled)
+
+
+def search(
+    share_at: Callable[[int], Share], level: float, most: int, also: set[int]
+) -> tuple[dict[int, Share], int]:
+    """Shares at round and further values of c, and the largest c up to which they keep a level.
+
+    Args:
+        share_at: the share at a c.
+        level: what it has to stay at or under.
+        most: largest c.
+        also: values of c that are to be looked at too.
+    """
+    wanted = sorted({c for c in ROUND if c <= most} | also)
+    shares = {c: share_at(c) for c in wanted}
+    # What is not a number keeps nothing.
+    failing = next((c for c in wanted if not shares[c].share <= level), most + 1)
+    keeps = max((c for c in wanted if c < failing), default=0)
+    while failing - keeps > 1:
+        between = (keeps + failing) // 2
+        shares[between] = share_at(between)
+        if shares[between].share <= level:
+            keeps = between
+        else:
+            failing = between
+    return dict(sorted(shares.items())), keeps
+
+
+def _crossing(values: dict[int, float], level: float) -> int:
+    """The c up to which a curve, straight in log c between its points, keeps a level."""
+    before: tuple[int, float] | None = None
+    for c, value in values.items():
+        if not value <= level:
+            if before is None:
+                return 0
+            if math.isnan(value):
+                return before[0]
+            part = (level - before[1]) / (value - before[1])
+            return math.floor(before[0] * (c / before[0]) ** part)
+        before = c, value
+    return max(values)
+
+
+def _main(task: Task, shares: dict[int, Share]) -> pd.DataFrame:
+    gaps, rows = _gaps(task), []
+    for c, share in shares.items():
+        scale = task.event(c).threshold_scale
+        false = (share.share, share.low, share.high, share.unfillable, share.some, share.filled)
+        rows.append((c, scale, *_flip_quantiles(gaps, scale), *false, task.n, task.epsilon_total))
+    return pd.DataFrame(rows, columns=list(COLUMNS["main"]))
+
+
+def _base_rates(task: Task, rho: Sequence[Array]) -> pd.DataFrame:
+    """Draws per data set at distances from ε_abc in units of b, and how often each is flipped."""
+    scale = task.event(task.params.c).threshold_scale
+    edges = np.arange(-WINDOW, WINDOW + 1)
+    away = (np.concatenate(rho) - task.params.epsilon_abc) / scale
+    # A draw at the threshold is within it.
+    counts = np.histogram(-away, edges)[0][::-1] / len(rho)
+    middle = np.abs(edges[:-1] + edges[1:]) / 2.0
+    table = {"low": edges[:-1], "high": edges[1:], "draws": counts}
+    return pd.DataFrame(table).assign(
+        flip_probability=flip.tail(middle, 1.0), n=task.n, epsilon_total=task.epsilon_total
+    )[list(COLUMNS["base_rates"])]
 
 
 def collect(params: Params, rows: Tables) -> Result:
-    """The result of the one task."""
-    largest = int(rows["guideline"].largest_c.iloc[0])
-    level = f"a median flip probability of at most {params.level:g}"
-    if largest == 0:
-        found = f"Not even c = 1 keeps {level}"
-    elif largest == par.C.high:
-        found = f"Every c up to {largest} keeps {level}"
-    else:
-        found = f"The largest c with {level} is {largest}"
+    """The result so far."""
     return Result(
         experiment=EXPERIMENT,
         params=params,
         tables=rows,
-        summary=f"{found}, for N = {params.n:,}, ε_total = {params.epsilon_total:g} and "
-        f"ε_abc = {params.epsilon_abc:g}, over {params.draws} public distances.",
+        summary=_summary(params, rows),
         privacy="Uses public simulations only; costs no privacy.",
     )
 
 
+def _summary(params: Params, tables: Tables) -> str:
+    guideline = tables["guideline"]
+    level = f"{100 * params.false_level:g} %"
+    what = f"the expected share of false samples, farther than ε_abc = {params.epsilon_abc:g},"
+    if len(guideline) > 1:
+        low, high = guideline.largest_c_false.min(), guideline.largest_c_false.max()
+        return (
+            f"The largest c that keeps {what} at or under {level} ranges from {low or 'none'} to "
+            f"{high or 'none'} over {len(guideline)} settings, each by {params.data_sets} public "
+            f"data sets."
+        )
+    row, main = guideline.iloc[0], tables["main"].set_index("c")
+    first, most, largest = main.index[0], main.index[-1], int(row.largest_c_false)
+    if not math.isfinite(main.false_share[first]):
+        found = f"At c = {first} practically nothing is ever accepted, so no share of it is known"
+    elif largest == 0:
+        found = (
+            f"Not even c = {first} keeps {what} at or under {level}: there it is "
+            f"{percent(main.false_share[first])}"
+        )
+    elif largest == most:
+        found = f"Every c up to {most} keeps {what} at or under {level}"
+    else:
+        found = f"Up to c = {largest} {what} stays at or under {level}{_range(params, row)}"
+    if largest:
+        found += _fewer(_at(main, largest))
+    return f"{found}. {_here(params, main)}{_by_median(params, tables)}"
+
+
+def _range(params: Params, row: pd.Series[float]) -> str:
+    low, high = int(row.largest_c_false_low), int(row.largest_c_false_high)
+    if low == high == int(row.largest_c_false):
+        return ""
+    spread = f"{low} to {high}" if low else f"from none to {high}"
+    return f" ({spread} by the spread over {params.data_sets} public data sets)"
+
+
+def _at(main: pd.DataFrame, c: int) -> pd.Series[float]:
+    """The row of a c."""
+    return cast("pd.Series[float]", main.loc[c])
+
+
+def _here(params: Params, main: pd.DataFrame) -> str:
+    """What happens at the c in use."""
+    here = _at(main, params.c)
+    if not math.isfinite(here.false_share):
+        return ""
+    return f"At c = {params.c} it is {percent(here.false_share)}{_fewer(here)}. "
+
+
+def _fewer(row: pd.Series[float]) -> str:
+    """How often the pool ends before c are accepted, where that is not rare."""
+    fewer = 1.0 - row.filled
+    return f", and in {percent(fewer)} of the runs fewer than c come back" if fewer >= FEWER else ""
+
+
+FEWER = 0.05
+"""Runs that end with the pool are mentioned from this share on."""
+
+
+def median_sentence(result: Result) -> str:
+    """The paper's guideline, and what is false there, for a result of one setting."""
+    return _by_median(cast(Params, result.params), result.tables)
+
+
+def _by_median(params: Params, tables: Tables) -> str:
+    row, main = tables["guideline"].iloc[0], tables["main"].set_index("c")
+    largest, most = int(row.largest_c), main.index[-1]
+    if largest == 0:
+        return f"The paper's median flip probability is above {params.level:g} at every c."
+    there = _at(main, largest)
+    share, unfillable = float(there.false_share), float(there.unfillable)
+    if not math.isfinite(share):
+        false = "practically nothing is accepted"
+    else:
+        false = f"{percent(share)} is false"
+        if FEWER <= unfillable <= share:
+            false += f", {percent(unfillable)} because too few draws are close enough"
+    what = f"The paper's median flip probability stays at or under {params.level:g}"
+    if largest == most:
+        return f"{what} at every c up to {most}, where {false}."
+    return f"{what} up to c = {largest}, where {false}."
+
+
+def percent(share: float) -> str:
+    """A share in words; never rounded to nothing or to all."""
+    if 0.0 < share < 0.005:
+        return "less than 1 %"
+    return "more than 99 %" if 0.995 < share < 1.0 else f"{100 * share:.0f} %"
+
+
 def figures(result: Result) -> dict[str, go.Figure]:
-    """Median and quartiles of the flip probability against c, with the level and the guideline."""
-    params = cast(Params, result.params)
-    main = result.tables["main"]
-    largest = int(result.tables["guideline"].largest_c.iloc[0])
-    median = fig.Style("median over public distances", fig.BLUE)
-    level = fig.Style(f"level {params.level:g}", fig.VERMILLION, "dash")
-    title = f"largest c = {largest}" if largest else "no c is small enough"
+    """False share against c; base rates; the paper's median against c."""
+    return {
+        EXPERIMENT: _share_figure(result),
+        "base-rates": _base_rate_figure(result),
+        "median": _median_figure(result),
+    }
+
+
+def _settings(result: Result) -> list[tuple[str, pd.DataFrame]]:
+    """Name and rows of each setting."""
+    params, main = cast(Params, result.params), result.tables["main"]
+    found = []
+    for (n, epsilon_total), part in main.groupby(["n", "epsilon_total"], sort=False):
+        names = [f"N = {n:,}"] * (len(params.n) > 1)
+        names += [f"ε_total = {epsilon_total:g}"] * (len(params.epsilon_total) > 1)
+        found.append((", ".join(names), part))
+    return found
+
+
+def _share_figure(result: Result) -> go.Figure:
+    params, settings = cast(Params, result.params), _settings(result)
+    guideline = result.tables["guideline"]
+    level = f"{100 * params.false_level:g} %"
+    if len(settings) > 1:
+        largest = ", ".join(map(str, guideline.largest_c_false))
+        title = f"Largest c with at most {level} false: {largest}"
+    elif int(guideline.largest_c_false.iloc[0]) == 0:
+        title = f"No c keeps the share of false samples at or under {level}"
+    else:
+        title = (
+            f"Up to c = {guideline.largest_c_false.iloc[0]} at most {level} of the sample is false"
+        )
     figure = fig.figure(
-        f"Guideline at N = {params.n:,}, ε_total = {params.epsilon_total:g}: {title}",
+        f"{title} (ε_abc = {params.epsilon_abc:g}{_place(params)})",
+        "c, number of accepted samples",
+        "expected share that is false",
+        height=400,
+    )
+    styles = fig.styles([name for name, _ in settings])
+    if len(settings) == 1:
+        styles = [fig.Style("private run, exact", fig.VERMILLION)]
+    for style, (_, part) in zip(styles, settings, strict=True):
+        c = part.c.to_numpy(float)
+        low, high = part.false_share_low.to_numpy(), part.false_share_high.to_numpy()
+        line = fig.line(c, part.false_share.to_numpy(), style)
+        figure.add_traces([fig.band(c, low, high, style), line])
+    if len(settings) == 1:
+        part = settings[0][1]
+        c = part.c.to_numpy(float)
+        unfillable = fig.Style("places no close draw can fill", fig.BLUE, "dash")
+        figure.add_trace(fig.line(c, part.unfillable.to_numpy(), unfillable))
+        here = part[part.c == params.c]
+        name = f"c = {params.c}: {percent(here.false_share.iloc[0])}"
+        if math.isfinite(here.false_share.iloc[0]):
+            mark = fig.Style(name, fig.PURPLE, marker="diamond")
+            point = fig.points(here.c.to_numpy(float), here.false_share.to_numpy(), mark)
+            figure.add_trace(point.update(marker={"size": 13}))
+    ends = np.array([1.0, float(result.tables["main"].c.max())])
+    line = fig.line(
+        ends, np.full(2, params.false_level), fig.Style(f"level {level}", fig.GREY, "dot")
+    )
+    figure.add_trace(line)
+    figure.update_xaxes(**fig.logarithmic(1, max(10.0, ends[1])))
+    return figure.update_yaxes(range=[-0.02, 1.02], tickformat=".0%")
+
+
+def _place(params: Params) -> str:
+    """The settings that hold for the whole figure, after others."""
+    n = f", N = {params.n[0]:,}" if len(params.n) == 1 else ""
+    one = f", ε_total = {params.epsilon_total[0]:g}" if len(params.epsilon_total) == 1 else ""
+    return n + one
+
+
+def _base_rate_figure(result: Result) -> go.Figure:
+    """The first setting's base rates."""
+    params, row = cast(Params, result.params), result.tables["guideline"].iloc[0]
+    rates = result.tables["base_rates"]
+    rates = rates[(rates.n == row.n) & (rates.epsilon_total == row.epsilon_total)]
+    figure = fig.figure(
+        f"{row.close:,.0f} of {params.pool_size:,} draws are close enough; noise would let in "
+        f"{row.let_in:,.0f} of the others (c = {params.c}, N = {row.n:,}, "
+        f"ε_total = {row.epsilon_total:g})",
+        "distance from ε_abc, in noise scales b",
+        "draws of the pool",
+        height=400,
+    )
+    middle = (rates.low.to_numpy() + rates.high.to_numpy()) / 2.0
+    draws = rates.draws.to_numpy()
+    for style, inside in (
+        (fig.Style("close enough", fig.BLUE), middle < 0),
+        (fig.Style("too far", fig.GREY), middle > 0),
+    ):
+        marker = {"color": style.color}
+        figure.add_trace(
+            go.Bar(x=middle[inside], y=draws[inside], width=1.0, name=style.name, marker=marker)
+        )
+    at = np.linspace(-WINDOW, WINDOW, 20 * WINDOW + 1)
+    curve = fig.line(
+        at, flip.tail(np.abs(at), 1.0), fig.Style("flip probability", fig.GREEN, "dash")
+    )
+    figure.add_trace(curve.update(yaxis="y2"))
+    second = {"overlaying": "y", "side": "right", "range": [0, 0.525], "showgrid": False}
+    figure.update_layout(
+        bargap=0.0,
+        yaxis2={**second, "title": {"text": "probability that noise flips"}},
+        yaxis={"rangemode": "tozero"},
+    )
+    return figure.update_xaxes(range=[-WINDOW, WINDOW])
+
+
+def _median_figure(result: Result) -> go.Figure:
+    """Median and quartiles of the flip probability against c, with the level and the guideline."""
+    params, settings = cast(Params, result.params), _settings(result)
+    largest = result.tables["guideline"].largest_c
+    title = f"The paper's median allows c up to {', '.join(map(str, largest))}"
+    if not largest.any():
+        title = "The paper's median allows no c"
+    figure = fig.figure(
+        f"{title} (ε_abc = {params.epsilon_abc:g}{_place(params)})",
         "c, number of accepted samples",
         "flip probability",
         height=380,
     )
-    c = main.c.to_numpy(dtype=float)
-    # A band's outline needs far fewer points than the table has rows.
-    shown = np.unique(np.geomspace(1, len(c), 120).astype(int)) - 1
-    figure.add_traces(
-        [
-            fig.band(
-                c[shown],
-                main.lower_quartile.to_numpy()[shown],
-                main.upper_quartile.to_numpy()[shown],
-                fig.Style("quartiles", fig.BLUE),
-            ),
-            fig.line(c[shown], main.median_flip_probability.to_numpy()[shown], median),
-            fig.line(np.array([1.0, 1000.0]), np.full(2, params.level), level),
-        ]
-    )
-    if largest:
-        chosen = fig.Style(f"c = {largest}", fig.VERMILLION, marker="diamond")
-        value = main.median_flip_probability.to_numpy()[largest - 1 : largest]
-        figure.add_trace(fig.points(np.array([float(largest)]), value, chosen))
-    figure.update_xaxes(**fig.logarithmic(1, 1000))
-    figure.update_yaxes(range=[-0.01, 0.52])
-    return {EXPERIMENT: figure}
+    styles = fig.styles([name for name, _ in settings])
+    if len(settings) == 1:
+        styles = [fig.Style("median over public distances", fig.GREEN)]
+    for style, (_, part) in zip(styles, settings, strict=True):
+        c = part.c.to_numpy(float)
+        low, high = part.lower_quartile.to_numpy(), part.upper_quartile.to_numpy()
+        line = fig.line(c, part.median_flip_probability.to_numpy(), style)
+        figure.add_traces([fig.band(c, low, high, style).update(name="quartiles"), line])
+    ends = np.array([1.0, float(result.tables["main"].c.max())])
+    level = fig.Style(f"level {params.level:g}", fig.GREY, "dot")
+    figure.add_trace(fig.line(ends, np.full(2, params.level), level))
+    figure.update_xaxes(**fig.logarithmic(1, max(10.0, ends[1])))
+    return figure.update_yaxes(range=[-0.01, 0.52])

@@ -1,21 +1,41 @@
-"""One person: distances move by at most the sensitivity, and the outcomes are counted right."""
+"""One person: distances move by at most the sensitivity, and outcome probabilities are exact."""
+
+from __future__ import annotations
 
 import dataclasses
+import functools
+import math
 
 import numpy as np
 import pytest
-from scipy.stats import contingency
+from numpy.typing import NDArray
 
-from abcdp_core import pool, runner
+from abcdp_core import pool, runner, simulators
 from abcdp_core.experiments import change_one_person, posterior
+from abcdp_core.mechanisms import sparse_vector
+from abcdp_core.parameters import ParameterError
+from abcdp_core.privacy import SparseVector
 from abcdp_core.results import Result
+from tests.statistics import assert_frequencies, rejects
 
-SMALL = change_one_person.Params(n=100, pool_size=500, epsilon_total=5.0, c=5, noises=200)
+Array = NDArray[np.float64]
+
+SMALL = change_one_person.Params(n=100, pool_size=500, epsilon_total=5.0, c=5)
+BOTH = pytest.mark.parametrize("resample", [False, True])
+FIGURES = {"outcomes", "ratio", "movement", "person"}
 
 
-@pytest.fixture(scope="module")
+@functools.cache
+def result_of(params: change_one_person.Params) -> Result:
+    return runner.run_to_end(change_one_person, params, seed=1)
+
+
+@pytest.fixture
 def result() -> Result:
-    return runner.run_to_end(change_one_person, SMALL, seed=1)
+    return result_of(SMALL)
+
+
+# ------------------------------------------------------------------------------------ the person
 
 
 def test_no_distance_moves_by_more_than_the_sensitivity_and_one_comes_near(result: Result) -> None:
@@ -24,43 +44,32 @@ def test_no_distance_moves_by_more_than_the_sensitivity_and_one_comes_near(resul
     assert movement.movement.abs().max() > 0.8 * movement.sensitivity.iloc[0]
 
 
-def test_exactly_one_point_differs() -> None:
+def test_exactly_one_point_differs_and_is_the_one_that_is_drawn(result: Result) -> None:
     key = posterior.pool_key(SMALL, 1)
     data = pool.observed_data(key, SMALL.n)
     public = pool.open_pool(key)
     comparison = pool.compare(public, data, synthetic=True)
     statistics = public.statistics[SMALL.n]
     changed = change_one_person.worst_neighbour(comparison, statistics, data, SMALL)
-    assert np.sum(np.any(changed != data, axis=1)) == 1
+    (moved,) = np.flatnonzero(np.any(changed != data, axis=1))
     assert ((changed >= 0) & (changed <= 5)).all()
-
-
-def test_every_noise_is_in_one_class(result: Result) -> None:
-    main = result.tables["main"]
-    assert (main.groupby("release_side")["count"].sum() == SMALL.noises).all()
-    original = main[main.release_side == "original"]
-    assert (original.low <= original.high).all()
-    assert (original.low.to_numpy()[1:] == original.high.to_numpy()[:-1] + 1).all()
-
-
-def test_ratios_have_intervals_around_them(result: Result) -> None:
-    ratio = result.tables["ratio"]
-    finite = ratio[np.isfinite(ratio.log_ratio)]
-    assert (finite.log_ratio_low <= finite.log_ratio).all()
-    assert (finite.log_ratio <= finite.log_ratio_high).all()
-
-
-def test_ratios_are_those_of_a_library(result: Result) -> None:
-    counts = result.tables["main"].pivot_table(
-        index="outcome", columns="release_side", values="count"
+    person = result.tables["person"].iloc[0]
+    assert (person.place_before, person.place_after) == (data[moved, 0], changed[moved, 0])
+    assert result.tables["data"].amount.sum() == SMALL.n
+    assert f"{person.place_before:.4g} to {person.place_after:.4g}" in (
+        change_one_person.move_in_words(result)
     )
-    for row in result.tables["ratio"].itertuples():
-        original, neighbour = counts.loc[row.outcome, ["original", "neighbour"]].astype(int)
-        risk = contingency.relative_risk(original, SMALL.noises, neighbour, SMALL.noises)
-        interval = risk.confidence_interval(0.95)
-        expected = np.log([risk.relative_risk, interval.low, interval.high])
-        found = [row.log_ratio, row.log_ratio_low, row.log_ratio_high]
-        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_in_a_series_the_value_of_one_day_moves() -> None:
+    covid = change_one_person.Params.from_text(
+        {"scenario": "covid", "pool_size": "300", "epsilon_abc": "0.3"}
+    )
+    found = result_of(covid)
+    person, data = found.tables["person"].iloc[0], found.tables["data"]
+    assert person.place_before == person.place_after
+    assert data.amount[data.place == person.place_before].tolist() == [person.amount_before]
+    assert change_one_person.move_in_words(found).startswith("The value of day ")
 
 
 def test_decisions_are_those_of_the_posterior_study(result: Result) -> None:
@@ -71,8 +80,178 @@ def test_decisions_are_those_of_the_posterior_study(result: Result) -> None:
     assert sorted(accepted) == decisions.t[decisions.original].tolist()
 
 
-def test_one_outcome_only_is_no_error() -> None:
-    params = dataclasses.replace(SMALL, c=1, epsilon_abc=1.4, epsilon_total=1000.0, noises=100)
-    found = runner.run_to_end(change_one_person, params, seed=1)
-    assert found.tables["main"]["count"].sum() == 200
-    assert set(change_one_person.figures(found)) == {"outcomes", "ratio", "movement"}
+def test_where_only_distances_are_kept_nothing_can_be_replaced() -> None:
+    assert [name for name in simulators.names() if not change_one_person.serves(name)] == [
+        "tuberculosis"
+    ]
+    with pytest.raises(ParameterError, match="choose another scenario"):
+        change_one_person.Params.from_text({"scenario": "tuberculosis"})
+
+
+# ---------------------------------------------------------------------------------- the outcomes
+
+
+@BOTH
+def test_simulated_runs_fall_into_the_classes_as_often(resample: bool) -> None:
+    params = dataclasses.replace(SMALL, resample=resample)
+    tables = result_of(params).tables
+    ratio = tables["ratio"]
+    for column, distances in (
+        ("probability", tables["movement"].rho),
+        ("probability_neighbour", tables["movement"].rho_neighbour),
+    ):
+        expected = ratio[column].to_numpy()
+        assert expected.sum() == pytest.approx(1.0, abs=1e-9)
+        counts = counted(distances.to_numpy(), params, ratio.high.to_numpy())
+        assert_frequencies(counts, expected / expected.sum())
+        halved = counted(distances.to_numpy(), params, ratio.high.to_numpy(), share=0.5)
+        assert rejects(assert_frequencies, halved, expected / expected.sum())
+
+
+def counted(
+    rho: Array, params: change_one_person.Params, highs: Array, share: float = 1.0
+) -> NDArray[np.int64]:
+    """How many of 3000 runs with a share of their noise fall into each class."""
+    event = posterior.event_of(params)
+    assert isinstance(event, SparseVector)
+    rng = np.random.default_rng(2)
+    counts = np.zeros(len(highs), dtype=np.int64)
+    ended = len(highs) - 1
+    for _ in range(3000):
+        query, threshold = sparse_vector.draw_noise(rng, len(rho), params.c)
+        indices, stop = sparse_vector.scan(
+            rho + share * event.query_scale * query,
+            params.epsilon_abc + share * event.threshold_scale * threshold,
+            params.c,
+            params.resample,
+        )
+        full = len(indices) == params.c
+        counts[int(np.searchsorted(highs[:ended], stop)) if full else ended] += 1
+    return counts
+
+
+@pytest.mark.parametrize("epsilon_total", [0.001, 0.01, 0.1, 1.0, 10.0])
+@pytest.mark.parametrize("c", [1, 20])
+@BOTH
+def test_no_exact_ratio_exceeds_the_bound_and_the_sentence_says_so(
+    epsilon_total: float, c: int, resample: bool
+) -> None:
+    params = dataclasses.replace(
+        SMALL, pool_size=200, epsilon_total=epsilon_total, c=c, resample=resample
+    )
+    found = result_of(params)
+    ratio, largest = found.tables["ratio"], found.tables["largest"].iloc[0]
+    assert (ratio.log_ratio.abs() <= abs(largest.log_ratio) + 1e-9).all()
+    assert abs(largest.log_ratio) <= epsilon_total
+    assert found.summary.endswith(": compatible with the bound.")
+    assert f"ε_total = {epsilon_total:g} allows {epsilon_total:g}, a factor of" in found.summary
+    main = found.tables["main"]
+    assert (main.allowed_low <= main.stopped_neighbour + 1e-12).all()
+    assert (main.stopped_neighbour <= main.allowed_high + 1e-12).all()
+    # Not simulated: nothing but the person makes a difference.
+    assert 0.0 < change_one_person.curve_gap(main) <= 100.0 * math.tanh(epsilon_total / 2.0)
+
+
+def test_one_person_is_a_small_part_of_the_smallest_budget() -> None:
+    # Simulated frequencies of two equal laws differ by far more than the factor 1.001 that is
+    # allowed here; exact probabilities do not.
+    found = result_of(dataclasses.replace(SMALL, epsilon_total=0.001))
+    assert "a factor of 1.00100:" in found.summary
+    assert "a factor of 1," not in found.summary
+
+
+@BOTH
+def test_classes_share_out_the_pool_and_do_not_exceed_it(resample: bool) -> None:
+    ratio = result_of(dataclasses.replace(SMALL, resample=resample)).tables["ratio"]
+    ranges = ratio[ratio.outcome != change_one_person.POOL_ENDED]
+    assert ranges.low.iloc[0] == 1
+    assert ratio.high.max() == SMALL.pool_size
+    assert (ranges.low.to_numpy()[1:] == ranges.high.to_numpy()[:-1] + 1).all()
+    assert len(ratio) > 5
+    assert ratio.outcome.is_unique
+
+
+def distribution(**probabilities: float) -> Array:
+    """Of a pool of 10: ``t3=0.2`` is a stop at the third draw; the rest ends the pool."""
+    stop = np.zeros(11)
+    for name, value in probabilities.items():
+        stop[int(name[1:]) - 1] = value
+    stop[-1] = 1.0 - stop.sum()
+    return stop
+
+
+def test_a_likely_draw_is_a_class_by_itself() -> None:
+    first, second = distribution(t3=0.09, t4=0.91), distribution(t3=0.18, t4=0.82)
+    ratio = change_one_person._ratios(first, second, 1.0)
+    assert ratio.outcome.tolist() == ["1 to 3", "4 to 10"]
+    assert ratio.log_ratio.tolist() == pytest.approx([-math.log(2), math.log(0.91 / 0.82)])
+    largest = change_one_person._largest(first, second, 1.0).iloc[0]
+    assert (largest.outcome, largest.log_ratio) == ("3", pytest.approx(-math.log(2)))
+
+
+def test_what_one_side_never_does_has_no_ratio_but_at_least_one() -> None:
+    first, second = distribution(t3=1.0), distribution(t5=1.0)
+    ratio = change_one_person._ratios(first, second, 1000.0)
+    assert ratio.log_ratio.isna().all()
+    largest = change_one_person._largest(first, second, 1000.0).iloc[0]
+    assert largest.at_least
+    assert abs(largest.log_ratio) == pytest.approx(-math.log(change_one_person.SMALLEST))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"c": 1, "epsilon_abc": 1.4}, "a stop after 1 draw, with the exact log-ratio 0,"),
+        ({"c": 3, "epsilon_abc": 1.4}, "a stop after 3 draws, with the exact log-ratio 0,"),
+        ({"epsilon_abc": 0.001}, "the end of the pool, with the exact log-ratio 0,"),
+    ],
+)
+def test_one_outcome_only_is_said(changes: dict[str, float], words: str) -> None:
+    found = result_of(dataclasses.replace(SMALL, n=3000, epsilon_total=1000.0, **changes))  # type: ignore[arg-type]
+    assert len(found.tables["ratio"]) == 1
+    assert words in found.summary
+    assert "a factor of e^1000: compatible" in found.summary
+    assert set(change_one_person.figures(found)) == FIGURES
+
+
+# ------------------------------------------------------------------------------------- in words
+
+
+@pytest.mark.parametrize(
+    ("log_ratio", "text"),
+    [(0.0, "1"), (0.001, "1.00100"), (0.00042, "1.000420"), (1.0, "2.72"), (5.0, "148"),
+     (10.0, "22,026"), (1000.0, "e^1000")],
+)  # fmt: skip
+def test_factors_are_never_rounded_to_none(log_ratio: float, text: str) -> None:
+    assert change_one_person.factor(log_ratio) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (0.9881, "0.989"), (0.5, "0.500"), (2e-5, "0.000020"), (1e-9, "0.000001"),
+     (97.91, "98.0"), (1234.5, "1235")],
+)  # fmt: skip
+def test_what_is_not_exceeded_is_rounded_up(value: float, text: str) -> None:
+    assert change_one_person.at_most(value) == text
+
+
+def test_a_violation_would_be_said() -> None:
+    assert change_one_person.against_bound(1.01, 1.0).endswith(": not compatible with the bound.")
+
+
+# --------------------------------------------------------------------------------------- figures
+
+
+def test_figures_show_the_tables(result: Result) -> None:
+    figures = change_one_person.figures(result)
+    assert set(figures) == FIGURES
+    band, ours, theirs = figures["outcomes"].data
+    assert np.array_equal(ours.y, result.tables["main"].stopped)
+    assert np.array_equal(theirs.y, result.tables["main"].stopped_neighbour)
+    assert band.name == "what ε_total = 5 allows"
+    bars = figures["movement"].data[0]
+    assert bars.y.sum() == pytest.approx(1.0)
+    assert (np.abs(bars.x) < 1).all()
+    (arrow,) = figures["person"].layout.annotations
+    person = result.tables["person"].iloc[0]
+    assert (arrow.ax, arrow.x) == (person.place_before, person.place_after)

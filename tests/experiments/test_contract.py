@@ -29,7 +29,6 @@ SMALL: dict[str, Any] = {
     "c": 3,
     "runs": 3,
     "draws": 30,
-    "noises": 100,
     "releases": 4,
     "particles": 30,
     "iterations": 200,

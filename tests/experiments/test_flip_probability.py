@@ -4,11 +4,10 @@ import dataclasses
 from typing import cast
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from abcdp_core import pool, runner
-from abcdp_core.experiments import flip_guideline, flip_probability
+from abcdp_core.experiments import flip_probability
 from abcdp_core.results import Result
 from abcdp_core.theory import flip
 
@@ -92,30 +91,3 @@ def test_boxes_for_several_settings_and_points_for_one() -> None:
     assert len(boxes.data) == 4
     one = flip_probability.figures(run())["flip-probability"]
     assert {trace.name for trace in one.data} >= {"formula G_b"}
-
-
-def test_guideline_is_the_largest_c_under_the_level() -> None:
-    params = flip_guideline.Params(n=1000, level=0.05, draws=100)
-    tables = runner.run_to_end(flip_guideline, params, seed=1).tables
-    largest = int(tables["guideline"].largest_c.iloc[0])
-    median = tables["main"].set_index("c").median_flip_probability
-    assert median[largest] <= 0.05 < median[largest + 1]
-    rho = flip_probability.distances("public", 1000, 100, 1)
-    scale = tables["main"].set_index("c").noise_scale[largest]
-    assert median[largest] == pytest.approx(np.median(flip.flip_probability(rho, 0.1, scale)))
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"n": 10, "epsilon_total": 0.001, "level": 0.01}, "Not even c = 1"),
-        ({"n": 20_000, "epsilon_total": 1000.0, "level": 0.5}, "Every c up to 1000"),
-    ],
-)
-def test_guideline_says_when_there_is_none_or_no_limit(
-    changes: dict[str, object], words: str
-) -> None:
-    params = dataclasses.replace(flip_guideline.Params(draws=50), **changes)  # type: ignore[arg-type]
-    result = runner.run_to_end(flip_guideline, params, seed=1)
-    assert words in result.summary
-    assert isinstance(result.tables["main"], pd.DataFrame)

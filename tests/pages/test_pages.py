@@ -150,11 +150,25 @@ def test_every_view_of_the_posterior_with_every_scenario(view, scenario):
     assert not app.exception
     if (scenario, view) == ("tuberculosis", "change one person"):
         (warning,) = app.warning
-        assert "only the distances of its pool are kept" in warning.value
+        assert "posterior.view = change one person: must be one of" in warning.value
+        assert pictures(app)
     else:
         assert not app.warning
         assert pictures(app)
         assert "Privacy label" in texts(app)
+
+
+def test_a_scenario_without_a_pool_does_not_offer_to_change_one_person():
+    app = opened("posterior", **{"posterior.view": "change one person"})
+    assert "compatible with the bound" in texts(app)
+    chooser = next(group for group in app.button_group if group.key == "scenario")
+    app = settled(chooser.set_value("tuberculosis").run())
+    assert not app.exception
+    assert not app.warning
+    views = next(group for group in app.button_group if group.key == "posterior.view")
+    assert "change one person" not in views.options
+    assert views.value == "one release"
+    assert pictures(app)
 
 
 @pytest.mark.parametrize("view", knobs.find("gaussian-noise.view").parameter.options)

@@ -1,0 +1,179 @@
+"""Exact moments of a run: against every pattern of decisions, and against the mechanism itself."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from abcdp_core.mechanisms import sparse_vector
+from abcdp_core.privacy import SparseVector
+from abcdp_core.privacy.exact import log_probability
+from abcdp_core.theory import sparse_vector_run as theory
+from abcdp_core.theory.sparse_vector_run import Run
+from tests.statistics import assert_frequencies, assert_mean, rejects
+
+Array = NDArray[np.float64]
+
+BOTH = pytest.mark.parametrize("resample", [False, True])
+
+FEW = np.array([0.35, 0.1, 0.22, 0.6, 0.05, 0.31])
+VALUES = np.array([[0.1, 1.0], [0.5, -1.0], [0.9, 0.0], [0.2, 2.0], [0.7, 0.3], [0.4, 0.6]])
+TARGET, EMPTY = np.array([0.3, 0.2]), np.array([0.5, 0.5])
+
+
+def run_of(c: int, *, resample: bool, noise: float = 0.1) -> Run:
+    return Run(0.2, noise, 1.7 * noise, c, resample)
+
+
+def patterns(steps: int, c: int) -> list[NDArray[np.bool_]]:
+    """All decisions that a run can end with."""
+    stopped = [
+        np.array(pattern, dtype=bool)
+        for length in range(c, steps + 1)
+        for pattern in itertools.product((False, True), repeat=length)
+        if pattern[-1] and sum(pattern) == c
+    ]
+    exhausted = itertools.product((False, True), repeat=steps)
+    return [*stopped, *(np.array(p, dtype=bool) for p in exhausted if sum(p) < c)]
+
+
+@pytest.mark.parametrize("c", [1, 2, 3])
+@BOTH
+def test_every_pattern_of_decisions_added_up(c: int, resample: bool) -> None:
+    run = run_of(c, resample=resample)
+    event = SparseVector(0.01, run.threshold_scale, run.query_scale, c, resample)
+    stop, accepted = np.zeros(len(FEW) + 1), np.zeros(c + 1)
+    mean, mse, false = np.zeros(2), 0.0, 0.0
+    for pattern in patterns(len(FEW), c):
+        probability = math.exp(log_probability(pattern, FEW, run.epsilon_abc, event))
+        k = int(pattern.sum())
+        stop[len(pattern) - 1 if k == c else -1] += probability
+        accepted[k] += probability
+        estimate = VALUES[: len(pattern)][pattern].mean(axis=0) if k else EMPTY
+        mean += probability * estimate
+        mse += probability * float(np.mean((estimate - TARGET) ** 2))
+        false += probability * float(
+            (FEW[: len(pattern)][pattern] > run.epsilon_abc).mean() if k else 0
+        )
+    assert stop.sum() == pytest.approx(1.0, abs=1e-9)
+
+    found = theory.released_average(FEW, run, VALUES, TARGET, EMPTY, nodes=1024)
+    assert theory.stopping_time(FEW, run, nodes=1024) == pytest.approx(stop, abs=1e-7)
+    assert found.accepted == pytest.approx(accepted, abs=1e-7)
+    assert found.mean == pytest.approx(mean, abs=1e-7)
+    assert found.mse == pytest.approx(mse, abs=1e-7)
+    share = theory.false_share(FEW, run, nodes=1024).share
+    assert share == pytest.approx(false / (1.0 - accepted[0]), abs=1e-7)
+
+
+# ------------------------------------------------------------------------- against the mechanism
+
+RUNS = 4000
+RHO = np.random.default_rng(3).uniform(0.0, 1.0, 300)
+THETA = np.random.default_rng(4).uniform(0.0, 1.0, (300, 1))
+CLASSES = (0, 8, 15, 25, 40, 70, 299, 301)
+"""Edges of classes of the index of the draw that ends a run; the last is an ended pool."""
+
+
+@functools.cache
+def simulated(resample: bool, share: float = 1.0) -> tuple[NDArray[np.int64], Array, Array]:
+    """Counts in the classes, averages of θ, false shares of runs with a share of their noise."""
+    run = run_of(6, resample=resample, noise=0.15)
+    rng = np.random.default_rng(5)
+    stops, averages, false = [], [], []
+    for _ in range(RUNS):
+        query, threshold = sparse_vector.draw_noise(rng, len(RHO), run.c)
+        indices, stop = sparse_vector.scan(
+            RHO + share * run.query_scale * query,
+            run.epsilon_abc + share * run.threshold_scale * threshold,
+            run.c,
+            resample,
+        )
+        stops.append(stop - 1 if len(indices) == run.c else len(RHO))
+        if len(indices):
+            averages.append(THETA[indices].mean())
+            false.append((RHO[indices] > run.epsilon_abc).mean())
+    return np.histogram(stops, CLASSES)[0].astype(np.int64), np.array(averages), np.array(false)
+
+
+def classes(resample: bool) -> Array:
+    stop = theory.stopping_time(RHO, run_of(6, resample=resample, noise=0.15))
+    return np.add.reduceat(stop, CLASSES[:-1])
+
+
+@BOTH
+def test_runs_of_the_mechanism_stop_as_often(resample: bool) -> None:
+    assert_frequencies(simulated(resample)[0], classes(resample))
+    assert rejects(assert_frequencies, simulated(resample, 0.5)[0], classes(resample))
+
+
+@BOTH
+def test_runs_of_the_mechanism_release_the_same_on_average(resample: bool) -> None:
+    run = run_of(6, resample=resample, noise=0.15)
+    zero = np.zeros(1)
+    found = theory.released_average(RHO, run, THETA, zero, zero)
+    some = 1.0 - found.accepted[0]
+    _, averages, false = simulated(resample)
+    assert_mean(averages, float(found.mean[0]) / some, 0.0, 1.0)
+    assert_mean(averages**2, found.mse / some, 0.0, 1.0)
+    share = theory.false_share(RHO, run).share
+    assert_mean(false, share, 0.0, 1.0)
+    assert rejects(assert_mean, simulated(resample, 0.5)[2], share, 0.0, 1.0)
+
+
+# --------------------------------------------------------------------------------------- limits
+
+
+def test_without_noise_it_is_rejection_abc() -> None:
+    run = Run(0.2, 0.0, 0.0, 10, False)
+    first = np.flatnonzero(RHO <= 0.2)[:10]
+    stop = theory.stopping_time(RHO, run)
+    assert np.flatnonzero(stop).tolist() == [first[-1]]
+    found = theory.released_average(RHO, run, THETA, np.zeros(1), np.zeros(1))
+    assert found.mean == pytest.approx(THETA[first].mean(axis=0))
+    assert found.mse == pytest.approx(THETA[first].mean() ** 2)
+    assert theory.false_share(RHO, run).share == 0.0
+    # At the threshold is within it.
+    assert theory.stopping_time(np.array([0.2]), dataclasses.replace(run, c=1))[0] == 1.0
+
+
+@BOTH
+def test_where_nothing_is_accepted_the_prior_mean_stands_in(resample: bool) -> None:
+    run = Run(0.2, 0.001, 0.002, 5, resample)
+    far = np.full(50, 9.0)
+    found = theory.released_average(far, run, np.ones((50, 2)), TARGET, EMPTY)
+    assert found.mean == pytest.approx(EMPTY)
+    assert found.mse == pytest.approx(np.mean((EMPTY - TARGET) ** 2))
+    assert found.accepted[0] == pytest.approx(1.0)
+    assert theory.stopping_time(far, run)[-1] == pytest.approx(1.0)
+    assert math.isnan(theory.false_share(far, Run(0.2, 0.0, 0.0, 5, resample)).share)
+
+
+def test_fewer_than_c_are_averaged_over_their_number() -> None:
+    # All five are accepted or none is, as the threshold falls; two of them are false.
+    rho = np.array([0.1, 0.1, 0.1, 0.2001, 0.2001])
+    found = theory.false_share(rho, Run(0.2, 1e9, 1e-9, 10, False))
+    assert found.accepted[[0, 5]] == pytest.approx([0.5, 0.5])
+    assert found.share == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("c", [1, 10, 100, 1000])
+@BOTH
+def test_more_nodes_change_nothing_that_is_shown(c: int, resample: bool) -> None:
+    rho = np.random.default_rng(6).beta(4.0, 8.0, 1500)
+    run = Run(0.1, 0.0003 * c, 0.0006 * c, c, resample)
+    usual, fine = (
+        (theory.false_share(rho, run, nodes).share, theory.stopping_time(rho, run, many))
+        for nodes, many in (
+            (theory.COARSE, None),
+            (4 * theory.COARSE, 2 * theory.usual_nodes(run, len(rho))),
+        )
+    )
+    assert usual[0] == pytest.approx(fine[0], rel=1e-4)
+    assert np.cumsum(usual[1]) == pytest.approx(np.cumsum(fine[1]), abs=1e-4)
