@@ -271,4 +271,7 @@ def error_here(result: Result, metric: str, here: dict[str, float]) -> str:
     row = table.iloc[0]
     known = math.isfinite(row.low)
     interval = f" (95 % interval {row.low:.3g} to {row.high:.3g})" if known else ""
-    return f"At your setting the {mse_curves.METRICS[metric]} is {row['mean']:.3g}{interval}. "
+    empty = ""
+    if row.empty_share > 0:
+        empty = f"; {100 * row.empty_share:.0f} % of the runs there accepted nothing"
+    return f"At your setting the {mse_curves.METRICS[metric]} is {row['mean']:.3g}{interval}{empty}. "

@@ -16,6 +16,12 @@ threshold last longer; so, given that a run got as far as a draw, false acceptan
 false rejections more frequent than the formula says (points called *in a run*). After the stop
 there is no decision.
 
+**What agreement means.** All fresh frequencies are tested together at 1 %. Of the p-value of that
+test only a range is known: it is at least the smallest of the single ones, and at most that times
+their number (Bonferroni). A test that rejects nothing says only as much as it could have seen, so
+the nearest noise scales are named that it would have rejected at least every second time. Where
+every probability is near 0 or one half at any scale it can tell nothing.
+
 The paper draws the distances from Uniform(0, 1) and its script sets $\Delta = 1/N$, half of the
 $2/N$ of its own Lemma 1: half the noise, and not private at the stated budget.
 """
@@ -24,6 +30,8 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -54,14 +62,20 @@ COLUMNS = {
         "n", "c", "epsilon_total", "epsilon_abc", "resample", "sensitivity", "noise_scale", "rho",
         "flip_probability", "fresh", "fresh_low", "fresh_high",
         "in_run", "in_run_low", "in_run_high", "reached",
-    )
+    ),
+    "needed": ("n", "c", "resample", "sensitivity", "level", "epsilon_needed"),
 }  # fmt: skip
+"""In *needed*, the smallest ε_total at which at least half of the draws flip with a probability of at
+most ``level``."""
 
 SIMULATIONS = 2000
 """Noises simulated per draw."""
 
 JOINT_LEVEL = 0.01
 """Level of the joint test behind the sentence "simulation agrees"."""
+
+RARE = 0.05
+"""Flip probability of the table *needed*."""
 
 SCRIPT_SENSITIVITY = Parameter(
     kind="choice",
@@ -241,12 +255,126 @@ def _flips_in_runs(
     return flips, reached
 
 
-def agreement(table: pd.DataFrame) -> float:
-    """p-value of the joint test that every fresh frequency comes from its formula."""
-    counts = np.rint(table.fresh.to_numpy() * SIMULATIONS)
+@dataclass(frozen=True)
+class Agreement:
+    """What the joint test says of all fresh frequencies against their formula.
+
+    Attributes:
+        least: smallest of the single p-values; that of the joint test is no smaller.
+        most: that times their number, at most 1; it is no larger (Bonferroni).
+        lower: factor of the noise scale below 1, nearest to it, that the test would have rejected
+            with probability one half or more; 0 if there is none in reach.
+        upper: the same above 1; infinite if there is none.
+    """
+
+    least: float
+    most: float
+    lower: float
+    upper: float
+
+    @property
+    def rejects(self) -> bool:
+        """Whether the frequencies do not come from the formula."""
+        return self.most < JOINT_LEVEL
+
+    def sentence(self) -> str:
+        """What was found, and what could have been."""
+        if not self.rejects and self.lower == 0.0 and math.isinf(self.upper):
+            return (
+                "Whether simulation agrees with the formula cannot be told here: hardly any "
+                "probability depends on the size of the noise."
+            )
+        found = "does not agree" if self.rejects else "agrees"
+        return (
+            f"Simulation with a fresh threshold {found} with the formula (joint test at 1 %, "
+            f"{self._p_value()}).{'' if self.rejects else self._reach()}"
+        )
+
+    def _p_value(self) -> str:
+        if f"{self.least:.2g}" == f"{self.most:.2g}":
+            return f"p = {self.least:.2g}"
+        return f"p from {self.least:.2g} to {self.most:.2g}, Bonferroni"
+
+    def _reach(self) -> str:
+        """The nearest noise scales that the test tells from the one at hand."""
+        ends = []
+        if self.lower > 0.0:
+            ends.append(f"at most {_rounded(self.lower, math.floor)}")
+        if math.isfinite(self.upper):
+            ends.append(f"at least {_rounded(self.upper, math.ceil)}")
+        missed = "less" if self.lower == 0.0 else "more"
+        other = "" if len(ends) == 2 else f"; much {missed} would mostly go unnoticed"
+        return (
+            f" It would reject noise {' or '.join(ends)} times as large at least every second "
+            f"time{other}."
+        )
+
+
+def _rounded(factor: float, towards: Callable[[float], int]) -> str:
+    """Three figures, away from 1."""
+    digits = 2 - math.floor(math.log10(factor))
+    return f"{towards(factor * 10.0**digits) / 10.0**digits:.3g}"
+
+
+def agreement(table: pd.DataFrame) -> Agreement:
+    """Test of a table's fresh frequencies against their formula."""
     expected = table.flip_probability.to_numpy()
+    counts = np.rint(table.fresh.to_numpy() * SIMULATIONS)
     p_values = summaries.binomial_p_values(counts, SIMULATIONS, expected)
-    return float(min(1.0, len(table) * p_values.min()))
+    least = float(p_values.min())
+    most = min(1.0, len(table) * least)
+    return Agreement(least, most, _told_from(table, below=True), _told_from(table, below=False))
+
+
+LARGEST_FACTOR = 100.0
+"""A test that misses so much more or less noise counts as telling nothing."""
+
+
+
+def _told_from(table: pd.DataFrame, *, below: bool) -> float:
+    """The factor of the noise scale nearest 1 that the joint test rejects every second time.
+
+    With it some draw's count would lie, in half of all simulations, at its median or beyond. So the
+    test rejects at least that often if it rejects the median, rounded towards what is expected.
+    """
+    expected = table.flip_probability.to_numpy()
+    away = np.abs(table.rho - table.epsilon_abc).to_numpy()
+    scale, usual = table.noise_scale.to_numpy(), SIMULATIONS * expected
+
+    def rejects(log_factor: float) -> bool:
+        factor = math.exp(-log_factor if below else log_factor)
+        medians = SIMULATIONS * flip.tail(away / (factor * scale), 1.0)
+        counts = np.ceil(medians) if below else np.floor(medians)
+        beyond = (counts < usual) if below else (counts > usual)
+        p_values = summaries.binomial_p_values(counts[beyond], SIMULATIONS, expected[beyond])
+        return bool(len(table) * p_values.min(initial=1.0) < JOINT_LEVEL)
+
+    low, high = 0.0, math.log(LARGEST_FACTOR)
+    if not rejects(high):
+        return 0.0 if below else math.inf
+    while high - low > 1e-3:
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if rejects(middle) else (middle, high)
+    return math.exp(-high if below else high)
+
+
+def needed(main: pd.DataFrame) -> pd.DataFrame:
+    """The table *needed*: of each n and c, from the distances of one of its budgets.
+
+    For the tail G_b(a) = level, x = exp(−a/2b) solves 4x − x² = 6 level (MATH F1), and ε_total is
+    in inverse proportion to b (MATH S2).
+    """
+    rows = []
+    for (n, c), part in main.groupby(["n", "c"]):
+        one = part[part.epsilon_total == part.epsilon_total.iloc[0]]
+        away = np.sort(np.abs(one.rho - one.epsilon_abc).to_numpy())
+        # At least half of the draws are as far from the threshold as this one.
+        middle = away[len(away) // 2]
+        scale = -middle / (2.0 * math.log(2.0 - math.sqrt(4.0 - 6.0 * RARE)))
+        first = one.iloc[0]
+        budget = first.epsilon_total * first.noise_scale / scale if scale > 0 else math.inf
+        rows.append((n, c, first["resample"], first.sensitivity, RARE, budget))
+    return pd.DataFrame(rows, columns=list(COLUMNS["needed"]))
 
 
 def collect(params: Params, rows: Tables) -> Result:
@@ -264,7 +392,7 @@ def collect(params: Params, rows: Tables) -> Result:
     return Result(
         experiment=EXPERIMENT,
         params=params,
-        tables=rows,
+        tables={"main": main, "needed": needed(main)},
         summary=_summary(params, main),
         privacy=_privacy(params, event, several=several),
         event=None if several else event,
@@ -284,21 +412,26 @@ def _privacy(params: Params, event: SparseVector, *, several: bool) -> str:
     return text
 
 
+SEEN = 5e-4
+"""One flip in all the noises of a draw; a smaller gap is none."""
+
+
 def _summary(params: Params, main: pd.DataFrame) -> str:
     median = main.groupby(["n", "c", "epsilon_total"]).flip_probability.median()
-    p_value = agreement(main)
-    agrees = "agrees" if p_value >= JOINT_LEVEL else "does not agree"
-    spread = (
-        f"is {_small(median.iloc[0])}"
-        if len(median) == 1
-        else f"ranges from {_small(median.min())} to {_small(median.max())} over "
-        f"{len(median)} settings"
-    )
+    low, high = _small(median.min()), _small(median.max())
+    over = f" at each of {len(median)} settings" if len(median) > 1 else ""
+    spread = f"is {low}{over}"
+    if low != high:
+        spread = f"ranges from {low} to {high} over {len(median)} settings"
     gap = (main.in_run - main.flip_probability)[main.reached >= SIMULATIONS / 10].abs().max()
-    inside = f"; inside a run the gap is up to {gap:.2g}" if np.isfinite(gap) else ""
+    inside = (
+        f" Inside a run frequencies are up to {gap:.2g} away from it, chance included."
+        if gap >= SEEN
+        else ""
+    )
     return (
-        f"The median flip probability over {params.draws} draws {spread}. Simulation with a fresh "
-        f"threshold {agrees} with the formula (joint test at 1 %, p = {p_value:.2g}){inside}."
+        f"The median flip probability over {params.draws} draws {spread}. "
+        f"{agreement(main).sentence()}{inside}"
     )
 
 

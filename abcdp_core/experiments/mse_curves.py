@@ -10,7 +10,8 @@ data. A smaller one leaves less room between accept and reject, so the noise of 
 decides instead of the data, and more so the smaller $\epsilon_{total}$ and $N$ and the larger $c$.
 
 [P21] Figure 3 is labelled mean-squared error; its published script plots the mean absolute error.
-Both are here, named for what they are. If a run accepts nothing, its estimate *is* the prior mean.
+Both are here, named for what they are. If a run accepts nothing, its estimate *is* the prior mean:
+marks are open where that happened, because there the error says little about the data.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from abcdp_core import parameters as par
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import statement
+from abcdp_core.privacy import SparseVector, statement
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
@@ -42,8 +43,8 @@ EXPERIMENT = "mse-curves"
 TITLE = "Error of the private posterior against the privacy budget"
 COLUMNS = {
     "main": (
-        "n", "pool_size", "sensitivity", "c", "epsilon_abc", "epsilon_total", "resample", "run",
-        "accepted", "mse", "mae", "prior_mse", "prior_mae",
+        "n", "pool_size", "sensitivity", "c", "epsilon_abc", "epsilon_total", "resample",
+        "noise_scale", "run", "accepted", "mse", "mae", "prior_mse", "prior_mae",
     )
 }  # fmt: skip
 
@@ -85,7 +86,7 @@ class Params(BaseParams):
 PRESETS: dict[str, BaseParams] = {
     "p21-figure-3": Params(
         epsilon_total=(0.5, 1.0, 10.0, math.inf),
-        epsilon_abc=(0.05, 0.1, 0.2, 0.5),
+        epsilon_abc=(0.01, 0.05, 0.1, 0.2, 0.5),
         c=(10, 100, 1000),
         n=(5000,),
         resample=(True, False),
@@ -137,9 +138,10 @@ def work(task: Task) -> Tables:
             setting = sparse_vector.Setting(
                 epsilon_total, epsilon_abc, c, resample, comparison.sensitivity(task.sensitivity)
             )
-            accepted, mse, mae = _error(comparison, setting, task)
+            event = setting.event()
+            scale = event.threshold_scale if isinstance(event, SparseVector) else 0.0
             row = (n, task.pool_size, task.sensitivity, c, epsilon_abc, epsilon_total, resample)
-            rows.append((*row, task.run, accepted, mse, mae, *prior))
+            rows.append((*row, scale, task.run, *_error(comparison, setting, task), *prior))
     return {"main": pd.DataFrame(rows, columns=list(COLUMNS["main"]))}
 
 
@@ -173,21 +175,32 @@ def collect(params: Params, rows: Tables) -> Result:
 
 def _summary(main: pd.DataFrame) -> str:
     runs = main.run.nunique()
-    groups = main.groupby(["n", "c", "epsilon_abc", "epsilon_total", "resample"])
-    means = groups.mae.mean()
-    empty = int((main.accepted == 0).sum())
-    note = f" {empty} of {len(main)} runs accepted nothing; their estimate is the prior mean."
+    means = main.groupby(["n", "c", "epsilon_abc", "epsilon_total", "resample"]).mae.mean()
+    low, high = f"{means.min():.3g}", f"{means.max():.3g}"
+    several = main["resample"].nunique() > 1
+    found = f"is {low} ({_setting(means.idxmin(), several)})"
+    if len(means) > 1:
+        found = f"is {low} at all of them"
+    if low != high:
+        found = (
+            f"goes from {low} ({_setting(means.idxmin(), several)}) to {high} "
+            f"({_setting(means.idxmax(), several)})"
+        )
     return (
-        f"Over {runs} {'run' if runs == 1 else 'runs'} the mean absolute error of the posterior "
-        f"mean goes from {means.min():.3g} ({_setting(means.idxmin())}) to {means.max():.3g} "
-        f"({_setting(means.idxmax())}); the prior mean alone has {main.prior_mae.iloc[0]:.3g}."
-        + (note if empty else "")
+        f"Over {runs} {'run' if runs == 1 else 'runs'}"
+        f"{f' at each of {len(means)} settings' if len(means) > 1 else ''} the mean absolute error "
+        f"of the posterior mean {found}; the prior mean alone has {main.prior_mae.iloc[0]:.3g}."
+        f"{summaries.empty_note(main.accepted)}"
     )
 
 
-def _setting(key: Any) -> str:
-    n, c, epsilon_abc, epsilon_total, _ = key
-    return f"ε_total = {_budget(epsilon_total)}, ε_abc = {epsilon_abc:g}, c = {c}, N = {n:,}"
+def _setting(key: Any, several: bool) -> str:
+    n, c, epsilon_abc, epsilon_total, resample = key
+    threshold = f", threshold {'redrawn' if resample else 'kept'}" if several else ""
+    return (
+        f"ε_total = {_budget(epsilon_total)}, ε_abc = {epsilon_abc:g}, c = {c}, "
+        f"N = {n:,}{threshold}"
+    )
 
 
 def _budget(epsilon_total: float) -> str:
@@ -267,15 +280,17 @@ def error_statistics(main: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Mean and 95 % bootstrap interval over runs of every setting, with its place on the axis.
 
     Columns: the settings, ``position`` (ε_total, or a place beyond the largest for ``inf``),
-    ``mean``, ``low``, ``high``.
+    ``mean``, ``low``, ``high``, ``empty_share`` of the runs that accepted nothing.
     """
     settings = ["n", "c", "epsilon_abc", "resample", "epsilon_total"]
     table = main.pivot_table(index="run", columns=settings, values=metric)
+    empty = (main.accepted == 0).groupby([main[name] for name in settings]).mean()
     values = table.to_numpy()
     low, high = summaries.mean_interval(values, generator(0, "bootstrap"))
     statistics = table.columns.to_frame(index=False)
     statistics["position"] = [_position(main, value) for value in statistics.epsilon_total]
-    return statistics.assign(mean=values.mean(axis=0), low=low, high=high)
+    shares = empty.reindex(table.columns).to_numpy()
+    return statistics.assign(mean=values.mean(axis=0), low=low, high=high, empty_share=shares)
 
 
 def _position(main: pd.DataFrame, epsilon_total: float) -> float:
@@ -295,11 +310,13 @@ def _line(part: pd.DataFrame, style: fig.Style, index: int) -> list[go.Scatter]:
     marks.update(
         mode="lines+markers",
         marker={"color": style.color, "symbol": style.marker, "size": 8},
-        customdata=np.column_stack([low, high]),
+        customdata=np.column_stack([low, high, 100.0 * part.empty_share]),
         hovertemplate="ε_total = %{x}: %{y:.4f}, 95 % interval %{customdata[0]:.4f} to "
-        "%{customdata[1]:.4f}<extra>" + style.name + "</extra>",
+        "%{customdata[1]:.4f}; %{customdata[2]:.0f} % of the runs accepted nothing<extra>"
+        + style.name
+        + "</extra>",
     )
-    return [*traces, marks]
+    return [*traces, fig.hollow(marks, part.empty_share.to_numpy())]
 
 
 def _prior_line(params: Params, prior: float, index: int) -> go.Scatter:

@@ -146,6 +146,13 @@ class Contrast:
         """First minus second, ``(k,)``."""
         return self.first - self.second
 
+    def scaled(self, factor: float) -> Contrast:
+        """The same with a multiple of the second numbers."""
+        if factor == 1.0:
+            return self
+        name = f"{factor:g} × {self.second_name}"
+        return Contrast(self.first_name, name, self.first, factor * self.second)
+
     def turned(self) -> Contrast:
         """The same with the second claimed to be the smaller one."""
         return Contrast(self.second_name, self.first_name, self.second, self.first)

@@ -115,16 +115,24 @@ class Less(Paired):
             compared with its choice.
         other: the column taken under ``b``; the same one if not given.
         margin: how much smaller at least, in the column's unit.
+        factor: of the second one, at most 1; 0.5 asks for less than half.
     """
 
     a: Selection
     b: Selection
     other: Column | None = None
     margin: float = 0.0
+    factor: float = 1.0
 
     def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
         """Below at every combination."""
-        return everywhere(self.contrasts(table), self.margin, level)
+        contrasts = self.contrasts(table)
+        scaled = [contrast.scaled(self.factor) for contrast in contrasts]
+        finding = everywhere(scaled, self.margin, level)
+        named = self.factor < 1.0 and finding.outcome != "agrees"
+        if named and everywhere(contrasts, 0.0, level).outcome == "agrees":
+            return dataclasses.replace(finding, outcome="agrees in direction")
+        return finding
 
     def contrasts(self, table: pd.DataFrame) -> list[Contrast]:
         """One contrast for each combination."""

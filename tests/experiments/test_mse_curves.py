@@ -59,12 +59,50 @@ def test_a_run_that_accepts_nothing_has_the_error_of_the_prior() -> None:
     main = result.tables["main"]
     assert (main.accepted == 0).all()
     assert (main.mae == main.prior_mae).all()
-    assert "accepted nothing" in result.summary
+    runs = len(main)
+    assert f" {runs} runs of {runs} accepted nothing; their estimates are the prior mean." in (
+        result.summary
+    )
+
+
+def test_a_tie_is_said_once() -> None:
+    empty = run(epsilon_abc=(0.001,), epsilon_total=(math.inf,)).summary
+    assert empty.startswith("Over 3 runs at each of 4 settings the mean absolute error")
+    assert "mean is 0.128 at all of them; the prior mean alone has 0.128." in empty
+    one = run(c=(5,), n=(300,), epsilon_total=(1.0,), runs=1).summary
+    assert one.startswith("Over 1 run the mean absolute error of the posterior mean is 0.")
+    assert "(ε_total = 1, ε_abc = 0.2, c = 5, N = 300)" in one
+    both = run(resample=(True, False)).summary
+    assert "threshold kept)" in both or "threshold redrawn)" in both
+
+
+def test_marks_are_open_where_runs_accepted_nothing() -> None:
+    result = run(epsilon_abc=(0.05,), c=(5,), n=(300,))
+    statistics = mse_curves.error_statistics(result.tables["main"], "mae")
+    empty = (result.tables["main"].accepted == 0).groupby(result.tables["main"].epsilon_total)
+    assert statistics.sort_values("epsilon_total").empty_share.tolist() == empty.mean().tolist()
+    assert 0 < statistics.empty_share.max()
+    assert statistics.empty_share.min() == 0
+    (line,) = [t for t in mse_curves.figures(result)["mae"].data if t.name == "c = 5"]
+    shown = dict(zip(line.x, line.marker.symbol, strict=True))
+    for row in statistics.itertuples():
+        assert shown[row.position].endswith("-open") == (row.empty_share > 0)
+
+
+def test_the_noise_scale_is_the_theorems() -> None:
+    main = run(resample=(True, False), sensitivity="published").tables["main"]
+    finite = main[np.isfinite(main.epsilon_total)]
+    pieces = np.where(finite["resample"], 2 * finite.c, finite.c + 1)
+    assert finite.noise_scale.to_numpy() == pytest.approx(
+        pieces * 2 / finite.n / finite.epsilon_total, rel=1e-9
+    )
+    assert (main.noise_scale[np.isinf(main.epsilon_total)] == 0).all()
 
 
 def test_the_preset_is_the_papers_figure() -> None:
     params = cast(mse_curves.Params, mse_curves.PRESETS["p21-figure-3"])
     assert params.runs == 60
+    assert params.epsilon_abc == (0.01, 0.05, 0.1, 0.2, 0.5)
     assert params.c == (10, 100, 1000)
     assert params.epsilon_total[-1] == math.inf
     assert params.sensitivity == "published"

@@ -89,6 +89,24 @@ def test_a_size_that_is_missed_agrees_in_direction_only_where_the_sign_is_certai
     assert outcome(dataclasses.replace(rule, within=("c",)), both) == "does not"
 
 
+@pytest.mark.parametrize(
+    ("kept", "redrawn", "expected"),
+    [(1.0, 3.0, "agrees"), (2.0, 3.0, "agrees in direction"), (3.0, 2.0, "does not")],
+)
+def test_less_than_half(kept: float, redrawn: float, expected: str) -> None:
+    rng = np.random.default_rng(1)
+    sides = [
+        pd.DataFrame({"run": range(RUNS), "resample": redraws, "mae": mean + noise})
+        for (redraws, mean) in ((False, kept), (True, redrawn))
+        for noise in [0.1 * rng.standard_normal(RUNS)]
+    ]
+    rule = dataclasses.replace(KEPT_LESS, factor=0.5)
+    verdict = ledger.judge(claim_with(rule), {"main": pd.concat(sides)})
+    assert verdict.outcome == expected
+    assert verdict.values["estimate"] == pytest.approx(kept - redrawn / 2, abs=0.1)
+    assert "0.5 × mae" in verdict.statement
+
+
 def test_less_needs_the_pairing_by_run() -> None:
     table = by_resample(0.1, 0.15)
     assert outcome(KEPT_LESS, table) == "agrees"
