@@ -52,7 +52,7 @@ SMALLER: dict[str, dict[str, Any]] = {
 MEASURED = ("seconds",)
 """Columns that hold a time measured: different each time, so left out of exact comparisons."""
 
-CLOSED_FORM = ("accounting", "data-needed")
+CLOSED_FORM = ("accounting", "data-needed", "gaussian-loss")
 """Experiments that draw no random number."""
 
 MAY_BE_EMPTY = ("chains",)
