@@ -5,6 +5,7 @@ from ui import cards, controls, export, router, watch
 router.guard()
 
 SOFT, REJECTION, SAN_FRANCISCO = "soft-abc", "gaussian-rejection", "tuberculosis-soft"
+LOSS = "gaussian-loss"
 
 
 def main() -> None:
@@ -14,7 +15,12 @@ def main() -> None:
         "draw of the pool: to weight all of them softly, or to decide about each. Both pay for "
         "the whole pool, so more draws mean more noise.",
     )
-    shown = {"soft weights": soft, "rejection": rejection, "San Francisco": san_francisco}
+    shown = {
+        "soft weights": soft,
+        "rejection": rejection,
+        "what it costs": loss,
+        "San Francisco": san_francisco,
+    }
     shown[cards.view_and_presets()]()
 
 
@@ -43,12 +49,27 @@ def draw_rejection(found: cards.Found) -> None:
     charts, metric = watch.figures(found), controls.error_metric()
     cards.figure(metric, charts[metric], found)
     cards.note(
-        "Every draw of the pool gets a decision, and every decision has to be paid for. The noise "
-        "which that asks for is larger than the distances it is added to, unless the budget is "
-        "huge."
+        "Every draw of the pool gets a decision, and every decision has to be paid for: compare "
+        "the noise below with the thresholds. Where some runs accept nothing the mark is open; "
+        "their estimate is the prior mean."
     )
     cards.figure("noise", charts["noise"], found, ("noise",))
     cards.privacy_label(found)
+
+
+def loss() -> None:
+    cards.note(
+        "**Is a larger ε_abc more private?** At the same σ it is for soft weights, where σ is in "
+        "units of the threshold. For decisions it is only up to half the clipping bound: beyond "
+        "that a rejection becomes the rare decision that tells most."
+    )
+    found = watch.result(LOSS, *controls.ask(LOSS, epsilon_abc=controls.thresholds(LOSS)))
+    charts = watch.figures(found)
+    cards.figure("loss", charts["loss"], found)
+    cards.figure("noise", charts["noise"], found, ("noise",))
+    cards.privacy_label(found, stamp="")
+    cards.theory(LOSS)
+    export.block(LOSS, found)
 
 
 def san_francisco() -> None:
