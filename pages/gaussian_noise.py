@@ -1,11 +1,11 @@
 """Gaussian noise: the older versions of ABCDP, and the figures of their paper."""
 
-from ui import cards, controls, export, router, watch
+from ui import cards, controls, export, router, watch, words
 
 router.guard()
 
 SOFT, REJECTION, SAN_FRANCISCO = "soft-abc", "gaussian-rejection", "tuberculosis-soft"
-LOSS = "gaussian-loss"
+LOSS, METRIC = "gaussian-loss", "mse-curves.metric"
 
 
 def main() -> None:
@@ -25,7 +25,7 @@ def main() -> None:
 
 
 def soft() -> None:
-    growing(SOFT, draw_soft)
+    growing(SOFT, draw_soft, METRIC)
 
 
 def draw_soft(found: cards.Found) -> None:
@@ -42,7 +42,7 @@ def draw_soft(found: cards.Found) -> None:
 
 
 def rejection() -> None:
-    growing(REJECTION, draw_rejection)
+    growing(REJECTION, draw_rejection, METRIC)
 
 
 def draw_rejection(found: cards.Found) -> None:
@@ -78,19 +78,18 @@ def san_francisco() -> None:
         "that is known of it, and one outbreak can change it by all of that. So the weights are "
         "nearly those of noise alone."
     )
-    own_knobs(SAN_FRANCISCO)
-    found = watch.result(SAN_FRANCISCO, *controls.ask_lists(SAN_FRANCISCO))
-    for name, chart in watch.figures(found).items():
-        tables = ("errors", "non_private") if name == "error" else ("shares",)
-        cards.figure(name, chart, found, tables)
+    growing(SAN_FRANCISCO, draw_san_francisco)
+
+
+def draw_san_francisco(found: cards.Found) -> None:
+    charts = watch.figures(found)
+    cards.figure("error", charts["error"], found, ("errors", "non_private"))
+    cards.figure("posterior", charts["posterior"], found, ("shares",), words.spreads(found))
     cards.privacy_label(found)
-    cards.verdicts(SAN_FRANCISCO, found)
-    cards.theory(SAN_FRANCISCO)
-    export.block(SAN_FRANCISCO, found)
 
 
-def growing(experiment: str, draw: watch.DrawOne) -> None:
-    own_knobs(experiment, "mse-curves.metric")
+def growing(experiment: str, draw: watch.DrawOne, *knobs: str) -> None:
+    own_knobs(experiment, *knobs)
     job = watch.growing(experiment, *controls.ask_lists(experiment), draw)
     cards.verdicts(experiment, job.result)
     cards.theory(experiment)

@@ -12,6 +12,7 @@ from abcdp_core.experiments import (
     estimation_accuracy,
     mse_curves,
     tuberculosis_posterior,
+    tuberculosis_soft,
 )
 from abcdp_core.results import Result
 
@@ -79,6 +80,11 @@ def accepted(result: Result, resample: bool) -> str:
     none = "; ".join(f"{', '.join(names)} (N = {n})" for n, names in unmoved.items() if names)
     learnt = f" Within a quarter of a prior deviation of the prior, so not learnt: {none}."
     return f"Mean of the accepted values: {each}.{learnt if none else ''}"
+
+
+def spreads(result: Result) -> str:
+    """How wide the posteriors of San Francisco are."""
+    return tuberculosis_soft.spreads(result)
 
 
 def counts(result: Result) -> str:

@@ -166,8 +166,8 @@ def _summary(params: Params, rows: Tables) -> str:
     least = first.loc[first.exact.idxmin()]
     row = noise[(noise.n == params.n[0]) & (noise.bound == params.bound[0])].iloc[0]
     return (
-        f"At N = {params.n[0]:,}, with noise of σ = {params.sigma[0]:g} and distances clipped at B_ρ = "
-        f"{params.bound[0]:g}, a decision loses least, ε = {least.exact:.2g}, at ε_abc = "
+        f"At N = {params.n[0]:,}, with noise of σ = {params.sigma[0]:g} and distances clipped at "
+        f"B_ρ = {params.bound[0]:g}, a decision loses least, ε = {least.exact:.2g}, at ε_abc = "
         f"{least.epsilon_abc:g} of the thresholds shown; half the bound is "
         f"{params.bound[0] / 2:g}. For ε_total = {row.epsilon_total:g}, T = {params.pool_size:,} "
         f"and ε_abc = {row.epsilon_abc:g} the noise on a distance is {row.exact:.2g} for rejection "
