@@ -163,7 +163,7 @@ def _summary(params: Params, rows: Tables) -> str:
     first = main[
         (main.n == params.n[0]) & (main.bound == params.bound[0]) & (main.sigma == params.sigma[0])
     ]
-    least = first.loc[first.exact.idxmin()]
+    least = first.iloc[int(np.argmin(first.exact.to_numpy()))]
     row = noise[(noise.n == params.n[0]) & (noise.bound == params.bound[0])].iloc[0]
     return (
         f"At N = {params.n[0]:,}, with noise of σ = {params.sigma[0]:g} and distances clipped at "

@@ -352,9 +352,10 @@ def _panels(result: Result) -> dict[str, pd.DataFrame]:
     """Title -> rows: those without noise, which no bound matters for, then each bound's."""
     main = result.tables["main"]
     noisy = np.isfinite(main.epsilon_total)
-    panels = {}
+    panels: dict[str, pd.DataFrame] = {}
     if not noisy.all():
-        panels["no noise"] = _distinct(main)[lambda rows: np.isinf(rows.epsilon_total)]
+        distinct = _distinct(main)
+        panels["no noise"] = distinct[np.isinf(distinct.epsilon_total)]
     for quantile, title in _bounds(result).items() if noisy.any() else ():
         panels[title] = main[noisy & (main.bound_quantile == quantile)]
     return panels

@@ -269,8 +269,8 @@ def _ends(burden: str) -> dict[str, tuple[float, float]]:
 def collect(params: Params, rows: Tables) -> Result:
     """The result so far; histograms are averages over runs."""
     named = ["release", "epsilon_abc", "parameter", "left", "right"]
-    shares = rows["shares"].groupby(named, sort=False, as_index=False).share.mean()
-    tables = {**rows, "shares": shares}
+    shares = rows["shares"].groupby(named, sort=False).share.mean()
+    tables = {**rows, "shares": shares.reset_index()}
     event = setting(params, params.epsilon_abc[0]).event(params.pool_size)
     privacy = (
         f"{statement(event, tuberculosis.PROTECTED, params.delta)} There is one outbreak, a whole "
