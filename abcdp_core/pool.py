@@ -13,7 +13,7 @@ import itertools
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -280,38 +280,70 @@ def _data(key: PoolKey, n: int, role: str, address: tuple[int, ...], theta: Arra
     return np.concatenate(layers)
 
 
-def compare(pool: Pool, data: Array, *, synthetic: bool) -> Comparison:
-    """Measure a data set ``(n, p)`` against a pool that holds statistics at its size."""
+def compare(pool: Pool, data: Array, *, synthetic: bool, pseudo_n: int | None = None) -> Comparison:
+    """Measure a data set ``(n, p)`` against a pool.
+
+    Args:
+        pool: holds statistics at the size asked for.
+        data: the data set.
+        synthetic: whether it is synthetic or published.
+        pseudo_n: points of each simulated data set; as many as the data have if not given.
+    """
     distance = pool.key.metric()
     statistic = distance.statistic(data)
-    statistics = pool.statistics[len(data)]
+    statistics = pool.statistics[pseudo_n or len(data)]
     rho = distance.compare(statistics, statistic)
     return Comparison(pool.theta, rho, statistic, len(data), distance, synthetic, statistics)
 
 
 @functools.lru_cache(maxsize=32)
-def observed_comparison(key: PoolKey, n: int) -> Comparison:
+def observed_comparison(key: PoolKey, n: int, pseudo_n: int | None = None) -> Comparison:
     """The synthetic or published data of a run against its pool; kept on disk.
 
     The pool of run 0, which pages work on, is kept too. Pools of further runs are compared at every
     size and dropped: a comparison is 25 times smaller.
+
+    Args:
+        key: of the pool.
+        n: points of the data.
+        pseudo_n: points of each simulated data set; as many as the data have if not given.
     """
     distance = key.metric()
     shipped = getattr(simulators.load(key.scenario), "shipped", None)
     if shipped is not None:
         theta, rho = shipped(key.pool_size, n, key.run)
         return Comparison(theta, rho, np.empty(0), n, distance, synthetic=True)
-    arrays = cache.load_or_make(cache.path_of("comparison", key), lambda: _compare_all(key))
+    if pseudo_n in (None, n):
+        arrays = cache.load_or_make(cache.path_of("comparison", key), lambda: _compare_all(key))
+    else:
+        address = {**asdict(key), "n": n, "pseudo_n": pseudo_n}
+        path = cache.path_of("comparison", address)
+        arrays = cache.load_or_make(path, lambda: _compare_sizes(key, n, pseudo_n))
     return Comparison(
         arrays["theta"], arrays[f"rho {n}"], arrays[f"statistic {n}"], n, distance, synthetic=True
     )
 
 
 def _compare_all(key: PoolKey) -> cache.Arrays:
-    pool = open_pool(key) if key.run == 0 else build(key)
+    """At every size of the pool, with data of the same size."""
+    pool = _pool_of_run(key)
     arrays = {"theta": pool.theta}
     for n in pool.statistics:
-        comparison = compare(pool, observed_data(key, n), synthetic=True)
-        arrays[f"rho {n}"] = comparison.rho
-        arrays[f"statistic {n}"] = comparison.statistic
+        arrays |= _compared(pool, n)
     return arrays
+
+
+def _compare_sizes(key: PoolKey, n: int, pseudo_n: int | None) -> cache.Arrays:
+    """At one size of the pool, with data of another."""
+    pool = _pool_of_run(key)
+    return {"theta": pool.theta} | _compared(pool, n, pseudo_n)
+
+
+def _pool_of_run(key: PoolKey) -> Pool:
+    return open_pool(key) if key.run == 0 else build(key)
+
+
+def _compared(pool: Pool, n: int, pseudo_n: int | None = None) -> cache.Arrays:
+    data = observed_data(pool.key, n)
+    comparison = compare(pool, data, synthetic=True, pseudo_n=pseudo_n)
+    return {f"rho {n}": comparison.rho, f"statistic {n}": comparison.statistic}

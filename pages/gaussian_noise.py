@@ -1,10 +1,11 @@
 """Gaussian noise: the older versions of ABCDP, and the figures of their paper."""
 
-from ui import cards, controls, export, router, watch
+from ui import cards, controls, export, router, watch, words
 
 router.guard()
 
 SOFT, REJECTION, SAN_FRANCISCO = "soft-abc", "gaussian-rejection", "tuberculosis-soft"
+LOSS, METRIC = "gaussian-loss", "mse-curves.metric"
 
 
 def main() -> None:
@@ -14,12 +15,17 @@ def main() -> None:
         "draw of the pool: to weight all of them softly, or to decide about each. Both pay for "
         "the whole pool, so more draws mean more noise.",
     )
-    shown = {"soft weights": soft, "rejection": rejection, "San Francisco": san_francisco}
+    shown = {
+        "soft weights": soft,
+        "rejection": rejection,
+        "what it costs": loss,
+        "San Francisco": san_francisco,
+    }
     shown[cards.view_and_presets()]()
 
 
 def soft() -> None:
-    growing(SOFT, draw_soft)
+    growing(SOFT, draw_soft, METRIC)
 
 
 def draw_soft(found: cards.Found) -> None:
@@ -36,19 +42,34 @@ def draw_soft(found: cards.Found) -> None:
 
 
 def rejection() -> None:
-    growing(REJECTION, draw_rejection)
+    growing(REJECTION, draw_rejection, METRIC)
 
 
 def draw_rejection(found: cards.Found) -> None:
     charts, metric = watch.figures(found), controls.error_metric()
     cards.figure(metric, charts[metric], found)
     cards.note(
-        "Every draw of the pool gets a decision, and every decision has to be paid for. The noise "
-        "which that asks for is larger than the distances it is added to, unless the budget is "
-        "huge."
+        "Every draw of the pool gets a decision, and every decision has to be paid for: compare "
+        "the noise below with the thresholds. Where some runs accept nothing the mark is open; "
+        "their estimate is the prior mean."
     )
     cards.figure("noise", charts["noise"], found, ("noise",))
     cards.privacy_label(found)
+
+
+def loss() -> None:
+    cards.note(
+        "**Is a larger ε_abc more private?** At the same σ it is for soft weights, where σ is in "
+        "units of the threshold. For decisions it is only up to half the clipping bound: beyond "
+        "that a rejection becomes the rare decision that tells most."
+    )
+    found = watch.result(LOSS, *controls.ask(LOSS, epsilon_abc=controls.thresholds(LOSS)))
+    charts = watch.figures(found)
+    cards.figure("loss", charts["loss"], found)
+    cards.figure("noise", charts["noise"], found, ("noise",))
+    cards.privacy_label(found, stamp="")
+    cards.theory(LOSS)
+    export.block(LOSS, found)
 
 
 def san_francisco() -> None:
@@ -57,19 +78,18 @@ def san_francisco() -> None:
         "that is known of it, and one outbreak can change it by all of that. So the weights are "
         "nearly those of noise alone."
     )
-    own_knobs(SAN_FRANCISCO)
-    found = watch.result(SAN_FRANCISCO, *controls.ask_lists(SAN_FRANCISCO))
-    for name, chart in watch.figures(found).items():
-        tables = ("errors", "non_private") if name == "error" else ("shares",)
-        cards.figure(name, chart, found, tables)
+    growing(SAN_FRANCISCO, draw_san_francisco)
+
+
+def draw_san_francisco(found: cards.Found) -> None:
+    charts = watch.figures(found)
+    cards.figure("error", charts["error"], found, ("errors", "non_private"))
+    cards.figure("posterior", charts["posterior"], found, ("shares",), words.spreads(found))
     cards.privacy_label(found)
-    cards.verdicts(SAN_FRANCISCO, found)
-    cards.theory(SAN_FRANCISCO)
-    export.block(SAN_FRANCISCO, found)
 
 
-def growing(experiment: str, draw: watch.DrawOne) -> None:
-    own_knobs(experiment, "mse-curves.metric")
+def growing(experiment: str, draw: watch.DrawOne, *knobs: str) -> None:
+    own_knobs(experiment, *knobs)
     job = watch.growing(experiment, *controls.ask_lists(experiment), draw)
     cards.verdicts(experiment, job.result)
     cards.theory(experiment)

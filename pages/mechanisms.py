@@ -40,10 +40,11 @@ def draw_error(found: cards.Found) -> None:
     controls.follow_click()
     metric = controls.error_metric()
     chart, text = watch.figures(found)[metric], words.compared(found, metric)
-    cards.figure(metric, chart, found, ("main", "grid"), text, controls.choose_release)
+    cards.figure(metric, chart, found, ("summary", "grid", "main"), text, controls.choose_release)
     cards.note(
         "Each mechanism is at its own best ε_abc, chosen on simulated data sets and never on those "
-        "it is scored on. Click a point to see its posterior below. Soft weights promise "
+        "it is scored on. Click a point to see its posterior below. A mark is open where some runs "
+        "accepted nothing; their estimate is the prior mean. Soft weights promise "
         "(ε, δ)-differential privacy, which is less than the pure kind of the others.\n\n"
         "**Why an embedding's noise does not grow with c.** It asks the data one question, what "
         "their mean features are, and pays once; draws are then chosen by looking at the answer. "

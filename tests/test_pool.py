@@ -145,6 +145,21 @@ def test_the_kept_comparison_is_the_comparison_of_pool_and_data(
     assert kinds == ({"pool", "comparison"} if run == 0 else {"comparison"})
 
 
+def test_data_can_be_compared_with_simulated_sets_of_another_size(empty_cache: Path) -> None:
+    for run in (0, 1):
+        key = dataclasses.replace(KEY, run=run)
+        kept = pool.observed_comparison(key, 300, 100)
+        statistic = key.metric().statistic(pool.observed_data(key, 300))
+        statistics = pool.build(key).statistics[100]
+        assert np.array_equal(kept.rho, key.metric().compare(statistics, statistic))
+        # What one person can change follows the data.
+        assert kept.sensitivity() == key.metric().sensitivity(300)
+        other = pool.observed_comparison(key, 300)
+        assert not np.array_equal(kept.rho, other.rho)
+        pool.observed_comparison.cache_clear()
+        assert np.array_equal(pool.observed_comparison(key, 300, 100).rho, kept.rho)
+
+
 def test_private_data_never_reach_the_disk(empty_cache: Path) -> None:
     made = pool.open_pool(KEY)
     before = {file: file.read_bytes() for file in empty_cache.iterdir()}

@@ -366,6 +366,12 @@ def budgets(experiment: str) -> tuple[float, ...]:
     return tuple(sorted({*own, float(current("epsilon_total"))}))
 
 
+def thresholds(experiment: str) -> tuple[float, ...]:
+    """A study's own thresholds and the sidebar's."""
+    own = experiments.load(experiment).Params().epsilon_abc  # type: ignore[attr-defined]
+    return tuple(sorted({*own, float(current("epsilon_abc"))}))
+
+
 def ask_lists(experiment: str) -> tuple[Params, int]:
     """What :func:`ask` gives, with the study's own budgets and thresholds and the sidebar's."""
     if preset(experiment) is not None:

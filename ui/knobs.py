@@ -87,9 +87,9 @@ SCREEN = {
     ),
     "gaussian-noise.view": _choice(
         "Show",
-        "A weight for every draw, a decision about every draw, or the outbreak in San "
-        "Francisco with weights.",
-        ("soft weights", "rejection", "San Francisco"),
+        "A weight for every draw, a decision about every draw, what their noise costs, or the "
+        "outbreak in San Francisco with weights.",
+        ("soft weights", "rejection", "what it costs", "San Francisco"),
     ),
     "case-studies.view": _choice(
         "Show",

@@ -162,7 +162,7 @@ TABLE = (
         "The older versions of ABCDP: soft weights, and a decision about every draw.",
         PageSetting(
             "soft-abc",
-            ("gaussian-rejection", "tuberculosis-soft"),
+            ("gaussian-rejection", "gaussian-loss", "tuberculosis-soft"),
             own=(
                 "gaussian-noise.view",
                 "mse-curves.metric",
@@ -178,12 +178,14 @@ TABLE = (
             views={
                 "soft weights": "soft-abc",
                 "rejection": "gaussian-rejection",
+                "what it costs": "gaussian-loss",
                 "San Francisco": "tuberculosis-soft",
             },
             chooser="gaussian-noise.view",
             scenarios={
                 "soft weights": knobs.FIRST_SCENARIO,
                 "rejection": knobs.FIRST_SCENARIO,
+                "what it costs": knobs.FIRST_SCENARIO,
                 "San Francisco": "tuberculosis",
             },
         ),

@@ -18,6 +18,7 @@ from abcdp_core.experiments import (
     flip_guideline,
     mse_curves,
     tuberculosis_posterior,
+    tuberculosis_soft,
 )
 from abcdp_core.results import Result
 
@@ -91,6 +92,11 @@ def accepted(result: Result, resample: bool) -> str:
     none = "; ".join(f"{', '.join(names)} (N = {n})" for n, names in unmoved.items() if names)
     near = f" Less than a quarter of a prior standard deviation from the prior mean: {none}."
     return f"Mean of the accepted values: {each}.{near if none else ''}"
+
+
+def spreads(result: Result) -> str:
+    """How wide the posteriors of San Francisco are."""
+    return tuberculosis_soft.spreads(result)
 
 
 def counts(result: Result) -> str:

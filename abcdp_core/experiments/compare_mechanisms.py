@@ -24,6 +24,10 @@ for a single yes-or-no question it is as good.
 It is chosen on a grid, as the one with the lowest mean error over simulated data sets, whose truth
 is known; the data it is scored on are not looked at. The table *common* has all at the same one.
 
+Where a run accepts nothing its estimate is the prior mean; how often that is stands in the summary
+table, and the mark is open. A released estimate accepts nothing and rejects nothing, so there is no
+such number for it.
+
 Pure and (ε, δ) guarantees are not comparable by ε alone: a mechanism with δ > 0 promises less. The
 trade-off curves show by how much.
 """
@@ -72,7 +76,11 @@ COLUMNS = {
     "main": SCORES,
     "common": SCORES,
     "grid": ("mechanism", "epsilon_total", "c", "epsilon_abc", "mse"),
-}
+    "summary": (
+        "mechanism", "c", "epsilon_total", "epsilon_abc", "mse", "mse_low", "mse_high",
+        "mae", "mae_low", "mae_high", "empty_share",
+    ),
+}  # fmt: skip
 
 TUNING_SETS = 20
 """Simulated data sets that a threshold is chosen on."""
@@ -352,7 +360,8 @@ def _scores(task: Task, epsilon_abc: float) -> pd.DataFrame:
         mean = released.mean(data.comparison.theta, uniform_mixture.PRIOR_MEAN)
         error = summaries.errors(mean, data.truth)
         row = (task.mechanism, task.epsilon_total, delta, task.c, epsilon_abc, run)
-        rows.append((*row, len(released.indices), *error))
+        accepted = math.nan if released.estimate is not None else len(released.indices)
+        rows.append((*row, accepted, *error))
     return pd.DataFrame(rows, columns=list(SCORES))
 
 
@@ -377,7 +386,7 @@ def collect(params: Params, rows: Tables) -> Result:
     return Result(
         EXPERIMENT,
         params,
-        rows,
+        {**rows, "summary": summary_table(rows["main"])},
         summary(rows["main"], "mse"),
         "Protects one of the N points. Sparse vector, Gaussian rejection and embedding: pure "
         "differential privacy with the ε_total shown; soft weights: (ε_total, δ) with "
@@ -397,18 +406,28 @@ def summary(main: pd.DataFrame, metric: str) -> str:
     return (
         f"{mse_curves.METRICS[metric].capitalize()} of the posterior mean at "
         f"ε_total = {budget:g}, c = {c}, each at its best public setting, over "
-        f"{part.run.nunique()} runs: {each}; the prior mean {prior:.2g}."
+        f"{soft_abc.runs_in_words(part)}: {each}; the prior mean {prior:.2g}."
+        f"{summaries.empty_note(part.accepted.dropna())}"
     )
 
 
+SETTING = ("mechanism", "c", "epsilon_total")
+
+
+def summary_table(main: pd.DataFrame) -> pd.DataFrame:
+    """Errors over runs at each mechanism's best setting, and the share that accepted nothing."""
+    found = main[[*SETTING, "epsilon_abc"]].drop_duplicates(ignore_index=True)
+    for metric in mse_curves.METRICS:
+        names = {"mean": metric, "low": f"{metric}_low", "high": f"{metric}_high"}
+        statistics = error_statistics(main, metric).rename(columns=names)
+        repeated = ["empty_share"] if "empty_share" in found else []
+        found = found.merge(statistics.drop(columns=repeated), on=list(SETTING))
+    return found[list(COLUMNS["summary"])]
+
+
 def error_statistics(table: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Mean and 95 % bootstrap interval over runs: mechanism, epsilon_total, c, mean, low, high."""
-    keys = ["mechanism", "c", "epsilon_total"]
-    values = table.pivot_table(index="run", columns=keys, values=metric)
-    numbers = values.to_numpy()
-    low, high = summaries.mean_interval(numbers, generator(0, "bootstrap"))
-    found = values.columns.to_frame(index=False)
-    return found.assign(mean=numbers.mean(axis=0), low=low, high=high)
+    """Of each mechanism at each c and budget, as :func:`soft_abc.over_runs` has it."""
+    return soft_abc.over_runs(table, metric, SETTING)
 
 
 RANGES = {"mse": (1e-5, 0.04), "mae": (2e-3, 0.3)}
@@ -431,7 +450,8 @@ def _curves(result: Result, name: str, metric: str) -> go.Figure:
     )
     figure = fig.panels(
         [f"c = {c}" for c in params.c],
-        f"{mse_curves.METRICS[metric].capitalize()} over {table.run.nunique()} runs, {setting}: "
+        f"{mse_curves.METRICS[metric].capitalize()} over {soft_abc.runs_in_words(table)}, "
+        f"{setting}: "
         f"N = {params.n:,}, T = {params.pool_size:,}",
         "privacy budget ε_total",
         mse_curves.METRICS[metric],
@@ -470,4 +490,4 @@ def _line(part: pd.DataFrame, mechanism: str, index: int) -> list[go.Scatter]:
         hovertemplate="ε_total = %{x}: %{y:.2g} (%{customdata[0]:.2g} to "
         "%{customdata[1]:.2g})<extra>" + mechanism + "</extra>",
     )
-    return [*traces, marks]
+    return [*traces, fig.hollow(marks, part.empty_share.to_numpy())]

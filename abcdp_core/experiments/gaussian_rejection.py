@@ -12,6 +12,9 @@ The bound is a quantile of the distances between *simulated* data sets (MATH R3)
 prior-predictive data sets to the pool of the first run; it never reads the private data. At
 quantile 1 it is the largest distance there is, and nothing is clipped.
 
+Simulated data sets may have another size than the data ([P22] Figure 3: 1000 points against 5000).
+What one person can change, hence the noise, depends on the size of the data alone.
+
 There is no stop: all $T$ decisions are paid for, each with $\epsilon_{total} / T$, so the noise
 grows in proportion to the pool. The sparse vector technique pays for its acceptances alone. If a
 run accepts nothing, its estimate *is* the prior mean. Each run has its own data, pool and noise.
@@ -76,12 +79,13 @@ class Params(BaseParams):
 
     bound_quantile: tuple[float, ...] = BOUND_QUANTILE.field((0.05, 0.2, 1.0), many=True)
     epsilon_abc: tuple[float, ...] = uniform_mixture.EPSILON_ABC.field(
-        (0.02, 0.05, 0.1, 0.2, 0.5), many=True
+        (0.05, 0.1, 0.2, 0.5), many=True
     )
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL_OR_INF.field(
-        (1.0, 10.0, 100.0, math.inf), many=True
+        (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, math.inf), many=True
     )
     n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
+    pseudo_n: int | str = soft_abc.PSEUDO_N.field("same")
     pool_size: int = par.POOL_SIZE.field(1000)
     sensitivity: str = par.SENSITIVITY.field("sharp")
     accountant: str = ACCOUNTANT.field("exact")
@@ -91,13 +95,17 @@ class Params(BaseParams):
 
     def check_together(self) -> None:
         """Refuse too much work."""
-        par.check_work(self.n, self.pool_size)
+        par.check_work(soft_abc.simulated_points(self.n, self.pseudo_n), self.pool_size)
 
 
 PRESETS: dict[str, BaseParams] = {
-    # Budgets as in the preset of soft-abc, for the same reason.
+    # Thresholds, budgets and the number of draws are not stated. The thresholds are those of [P21]
+    # Figure 3 but for 0.05, which hardly any of 1000 draws is within.
     "p22-figure-3": Params(
-        epsilon_total=(1.0, 2.0, 4.0, 8.0, math.inf),
+        bound_quantile=(0.05, 0.2),
+        epsilon_abc=(0.1, 0.2, 0.5),
+        epsilon_total=(1.0, 2.0, 4.0, 8.0, 16.0, 32.0, math.inf),
+        pseudo_n=1000,
         sensitivity="published",
         accountant="published",
     )
@@ -112,6 +120,7 @@ class Task:
     epsilon_abc: tuple[float, ...]
     epsilon_total: tuple[float, ...]
     n: int
+    pseudo_n: int | str
     pool_size: int
     sensitivity: str
     accountant: str
@@ -119,6 +128,22 @@ class Task:
     noise_draw: int
     run: int
     seed: int
+
+    @property
+    def points(self) -> int:
+        """Points in each simulated data set."""
+        return soft_abc.simulated_points(self.n, self.pseudo_n)
+
+    def key(self, run: int) -> pool.PoolKey:
+        """The pool of a run."""
+        return pool.key_for(
+            uniform_mixture.SCENARIO,
+            self.points,
+            self.pool_size,
+            self.seed,
+            run,
+            self.bandwidth,
+        )
 
 
 def tasks(params: Params, seed: int) -> list[Task]:
@@ -128,18 +153,14 @@ def tasks(params: Params, seed: int) -> list[Task]:
 
 def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
     """Make the public pool of the first run, which the bounds are taken from."""
-    key = pool.key_for(
-        uniform_mixture.SCENARIO, params.n, params.pool_size, seed, bandwidth=params.bandwidth
-    )
-    pool.make_ready(key, progress)
+    pool.make_ready(tasks(params, seed)[0].key(0), progress)
 
 
 def work(task: Task) -> Tables:
     """All combinations on the data, the pool and the noise of one run."""
-    key = _key(task, task.run)
-    comparison = pool.observed_comparison(key, task.n)
+    comparison = pool.observed_comparison(task.key(task.run), task.n, task.points)
     bounds = {
-        quantile: bound(_key(task, 0), task.n, quantile, task.sensitivity)
+        quantile: bound(task.key(0), task.n, quantile, task.sensitivity, task.points)
         for quantile in task.bound_quantile
     }
     combinations = list(itertools.product(bounds, task.epsilon_abc, task.epsilon_total))
@@ -161,32 +182,39 @@ def work(task: Task) -> Tables:
     }
 
 
-def _key(task: Task, run: int) -> pool.PoolKey:
-    return pool.key_for(
-        uniform_mixture.SCENARIO, task.n, task.pool_size, task.seed, run, task.bandwidth
-    )
-
-
-def bound(key: pool.PoolKey, n: int, quantile: float, sensitivity: str = "sharp") -> float:
+def bound(
+    key: pool.PoolKey,
+    n: int,
+    quantile: float,
+    sensitivity: str = "sharp",
+    pseudo_n: int | None = None,
+) -> float:
     """B_ρ, from public simulations (MATH R3).
 
     Args:
         key: of the pool that they are taken from.
-        n: points per data set.
+        n: points of the data.
         quantile: of simulated distances; 1 for the largest distance there is.
         sensitivity: by which account of it.
+        pseudo_n: points of each simulated data set; as many as the data have if not given.
     """
     if quantile == 1.0:
         # The only point of a data set can take it from any distance to any other.
         return key.metric().sensitivity(1, sensitivity)
-    return mechanism.bound_quantile(public_distances(key, n), quantile)
+    return mechanism.bound_quantile(public_distances(key, n, pseudo_n or n), quantile)
 
 
 @functools.lru_cache(maxsize=8)
-def public_distances(key: pool.PoolKey, n: int) -> Array:
-    """Distances ``(20, T)`` of prior-predictive data sets to a pool; nothing private is read."""
+def public_distances(key: pool.PoolKey, n: int, pseudo_n: int) -> Array:
+    """Distances ``(20, T)`` of prior-predictive data sets to a pool; nothing private is read.
+
+    Args:
+        key: of the pool.
+        n: points of each data set that stands for the data.
+        pseudo_n: points of each data set of the pool.
+    """
     metric = key.metric()
-    statistics = pool.open_pool(key).statistics[n]
+    statistics = pool.open_pool(key).statistics[pseudo_n]
     return np.stack(
         [
             metric.compare(statistics, metric.statistic(pool.predictive_data(key, n, index)))
@@ -241,7 +269,6 @@ def collect(params: Params, rows: Tables) -> Result:
 
 def _summary(tables: Tables) -> str:
     main, noise = tables["main"], tables["noise"]
-    runs = main.run.nunique()
     budget = main.epsilon_total[np.isfinite(main.epsilon_total)].max()
     parts = [
         f"{_least(main, quantile, budget)} (quantile {quantile:g}, bound "
@@ -251,10 +278,16 @@ def _summary(tables: Tables) -> str:
     plain = main[np.isinf(main.epsilon_total)]
     without = f" Without noise it is {_lowest(plain)}." if len(plain) else ""
     return (
-        f"Over {runs} {'run' if runs == 1 else 'runs'} the least mean absolute error of the "
-        f"posterior mean over the thresholds shown is {'; '.join(parts)}.{without} The prior mean "
-        f"alone has {soft_abc.prior_errors()['mae']:.3g}."
+        f"Over {soft_abc.runs_in_words(main)} the least mean absolute error of the posterior mean "
+        f"over the thresholds shown is {'; '.join(parts)}.{without} The prior mean alone has "
+        f"{soft_abc.prior_errors()['mae']:.3g}.{summaries.empty_note(_distinct(main).accepted)}"
     )
+
+
+def _distinct(main: pd.DataFrame) -> pd.DataFrame:
+    """Without noise nothing is clipped: those rows are the same for every quantile."""
+    plain = np.isinf(main.epsilon_total)
+    return main[~plain | (main.bound_quantile == main.bound_quantile.iloc[0])]
 
 
 def _ends(values: list[float]) -> list[float]:
@@ -277,36 +310,66 @@ def _lowest(part: pd.DataFrame) -> str:
 
 
 def figures(result: Result) -> dict[str, go.Figure]:
-    """Errors against the threshold, a panel for each bound; and the noise."""
+    """Errors against the budget, a line for each threshold, a panel for each bound; the noise."""
     drawn = {metric: _curves(result, metric) for metric in mse_curves.METRICS}
     return drawn | {"noise": _noise_figure(result)}
 
 
-def _panels(result: Result, title: str, y: str) -> tuple[list[float], go.Figure]:
-    noise = result.tables["noise"]
-    bounds = noise.drop_duplicates("bound_quantile").set_index("bound_quantile").bound
-    quantiles = sorted(bounds.index.tolist())
-    titles = [f"quantile {each:g}: B_ρ = {bounds[each]:.3g}" for each in quantiles]
-    figure = fig.panels(titles, title, "threshold ε_abc", y)
-    # Smaller thresholds tell little here, and panels are narrow.
-    left = min(0.01, float(noise.epsilon_abc.min()))
-    return quantiles, figure.update_xaxes(fig.logarithmic(left, math.sqrt(2.0)))
+def _bounds(result: Result) -> dict[float, str]:
+    """Quantile -> title of its panel."""
+    noise = result.tables["noise"].drop_duplicates("bound_quantile").set_index("bound_quantile")
+    return {
+        quantile: f"quantile {quantile:g}: B_ρ = {noise.bound[quantile]:.3g}"
+        for quantile in sorted(noise.index.tolist())
+    }
 
 
 def _curves(result: Result, metric: str) -> go.Figure:
     params, main = cast(Params, result.params), result.tables["main"]
-    runs = main.run.nunique()
     words = mse_curves.METRICS[metric]
-    quantiles, figure = _panels(
-        result,
-        f"{words.capitalize()} of the posterior mean over {runs} "
-        f"{'run' if runs == 1 else 'runs'}: N = {params.n:,}, T = {params.pool_size:,}",
+    panels = _panels(result)
+    sizes = soft_abc.sizes_in_words(params.n, params.pseudo_n, params.pool_size)
+    figure = fig.panels(
+        list(panels),
+        f"{words.capitalize()} of the posterior mean over {soft_abc.runs_in_words(main)}: {sizes}",
+        "privacy budget ε_total",
         words,
     )
-    for index, quantile in enumerate(quantiles):
-        part = main[main.bound_quantile == quantile]
-        figure.add_traces(soft_abc.budget_lines(part, metric, index))
-    return soft_abc.prior_axes(figure, main, metric, len(quantiles))
+    ends = _budget_ends(main)
+    for index, part in enumerate(panels.values()):
+        statistics = soft_abc.over_runs(part, metric)
+        plain = np.isinf(statistics.epsilon_total).all()
+        if plain:
+            # The same at every budget.
+            statistics = pd.concat([statistics.assign(epsilon_total=end) for end in ends])
+        columns = ("epsilon_abc", "epsilon_total")
+        figure.add_traces(soft_abc.lines(statistics, columns, _threshold_name, index))
+    figure.update_xaxes(fig.logarithmic(*ends))
+    return soft_abc.prior_axes(figure, metric, ends, len(panels))
+
+
+def _panels(result: Result) -> dict[str, pd.DataFrame]:
+    """Title -> rows: those without noise, which no bound matters for, then each bound's."""
+    main = result.tables["main"]
+    noisy = np.isfinite(main.epsilon_total)
+    panels: dict[str, pd.DataFrame] = {}
+    if not noisy.all():
+        distinct = _distinct(main)
+        panels["no noise"] = distinct[np.isinf(distinct.epsilon_total)]
+    for quantile, title in _bounds(result).items() if noisy.any() else ():
+        panels[title] = main[noisy & (main.bound_quantile == quantile)]
+    return panels
+
+
+def _threshold_name(epsilon_abc: float) -> str:
+    return f"ε_abc = {epsilon_abc:g}"
+
+
+def _budget_ends(main: pd.DataFrame) -> tuple[float, float]:
+    """Ends of the axis of budgets; some range where there is none or one."""
+    finite = main.epsilon_total[np.isfinite(main.epsilon_total)]
+    low, high = (finite.min(), finite.max()) if len(finite) else (1.0, 1.0)
+    return (float(low), float(high)) if high > low else (low / 2.0, high * 2.0)
 
 
 def _noise_figure(result: Result) -> go.Figure:
@@ -314,16 +377,21 @@ def _noise_figure(result: Result) -> go.Figure:
     noise = result.tables["noise"]
     finite = noise[np.isfinite(noise.epsilon_total)]
     budget = finite.epsilon_total.min() if len(finite) else math.inf
-    quantiles, figure = _panels(
-        result,
+    bounds = _bounds(result)
+    figure = fig.panels(
+        list(bounds.values()),
         f"Noise on every distance, {soft_abc.budget_name(budget)}",
+        "threshold ε_abc",
         "standard deviation of the noise",
     )
+    # Smaller thresholds tell little here, and panels are narrow.
+    left = min(0.01, float(noise.epsilon_abc.min()))
+    figure.update_xaxes(fig.logarithmic(left, math.sqrt(2.0)))
     styles = {
         "published": fig.Style("published bound", fig.BLUE, "dash", "square"),
         "exact": fig.Style("exact", fig.VERMILLION, "solid", "circle"),
     }
-    for index, quantile in enumerate(quantiles):
+    for index, quantile in enumerate(bounds):
         part = noise[(noise.bound_quantile == quantile) & (noise.epsilon_total == budget)]
         x = part.epsilon_abc.to_numpy()
         for column, style in styles.items():

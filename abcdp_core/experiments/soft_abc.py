@@ -21,8 +21,10 @@ $(\sum w)^2 / \sum w^2$, tells how many draws count. Each run has its own data, 
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -64,6 +66,13 @@ POWER = Parameter(
     steps=(0.25, 0.5, 1.0, 2.0, 3.0, 4.0),
 )
 
+PSEUDO_N = dataclasses.replace(
+    uniform_mixture.N,
+    label="Points in each simulated data set",
+    help="same: as many as the data have. Noise follows the size of the data, whatever this is.",
+    special=("same",),
+)
+
 
 @dataclass(frozen=True)
 class Params(BaseParams):
@@ -78,6 +87,7 @@ class Params(BaseParams):
     delta: float = par.DELTA.field(1e-4)
     power: float = POWER.field(1.0)
     n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
+    pseudo_n: int | str = PSEUDO_N.field("same")
     pool_size: int = par.POOL_SIZE.field(1000)
     sensitivity: str = par.SENSITIVITY.field("sharp")
     accountant: str = ACCOUNTANT.field("exact")
@@ -87,7 +97,12 @@ class Params(BaseParams):
 
     def check_together(self) -> None:
         """Refuse too much work."""
-        par.check_work(self.n, self.pool_size)
+        par.check_work(simulated_points(self.n, self.pseudo_n), self.pool_size)
+
+
+def simulated_points(n: int, pseudo_n: int | str) -> int:
+    """Points in each simulated data set, for data of ``n`` points."""
+    return n if pseudo_n == "same" else int(pseudo_n)
 
 
 PRESETS: dict[str, BaseParams] = {
@@ -110,6 +125,7 @@ class Task:
     delta: float
     power: float
     n: int
+    pseudo_n: int | str
     pool_size: int
     sensitivity: str
     accountant: str
@@ -140,10 +156,11 @@ def setting(
 
 def work(task: Task) -> Tables:
     """All combinations on the data, the pool and the noise of one run."""
+    points = simulated_points(task.n, task.pseudo_n)
     key = pool.key_for(
-        uniform_mixture.SCENARIO, task.n, task.pool_size, task.seed, task.run, task.bandwidth
+        uniform_mixture.SCENARIO, points, task.pool_size, task.seed, task.run, task.bandwidth
     )
-    comparison = pool.observed_comparison(key, task.n)
+    comparison = pool.observed_comparison(key, task.n, points)
     rows = []
     for epsilon_abc, epsilon_total in itertools.product(task.epsilon_abc, task.epsilon_total):
         rng = generator(task.seed, "noise", task.run, task.noise_draw)
@@ -197,7 +214,6 @@ def best(main: pd.DataFrame) -> pd.DataFrame:
 
 
 def _summary(main: pd.DataFrame) -> str:
-    runs = main.run.nunique()
     table = best(main)
     # The smallest and largest budget and none at all say enough.
     ends = {0, max(0, int(np.isfinite(table.epsilon_total).sum()) - 1), len(table) - 1}
@@ -207,9 +223,8 @@ def _summary(main: pd.DataFrame) -> str:
         for row in table.iloc[sorted(ends)].itertuples()
     ]
     return (
-        f"Over {runs} {'run' if runs == 1 else 'runs'} the least mean absolute error of the "
-        f"posterior mean is {'; '.join(parts)}. The prior mean alone has "
-        f"{prior_errors()['mae']:.3g}."
+        f"Over {runs_in_words(main)} the least mean absolute error of the posterior mean "
+        f"is {'; '.join(parts)}. The prior mean alone has {prior_errors()['mae']:.3g}."
     )
 
 
@@ -225,17 +240,30 @@ def figures(result: Result) -> dict[str, go.Figure]:
     """Errors and effective sample size against the threshold, a line for each budget."""
     params = cast(Params, result.params)
     main = result.tables["main"]
-    runs = main.run.nunique()
-    over = f"{runs} {'run' if runs == 1 else 'runs'}, N = {params.n:,}, T = {params.pool_size:,}"
+    over = f"{runs_in_words(main)}, {sizes_in_words(params.n, params.pseudo_n, params.pool_size)}"
     drawn = {}
     for metric, words in mse_curves.METRICS.items():
         figure = _empty(f"{words.capitalize()} of the posterior mean over {over}", words)
-        figure.add_traces(budget_lines(main, metric))
-        drawn[metric] = prior_axes(figure, main, metric)
+        figure.add_traces(_budget_lines(main, metric))
+        ends = (float(main.epsilon_abc.min()), float(main.epsilon_abc.max()))
+        drawn[metric] = prior_axes(figure, metric, ends)
     figure = _empty(f"Effective sample size over {over}", "effective sample size")
-    figure.add_traces(budget_lines(main, "ess"))
+    figure.add_traces(_budget_lines(main, "ess"))
     drawn["ess"] = figure.update_yaxes(fig.logarithmic(1.0, params.pool_size))
     return drawn
+
+
+def runs_in_words(main: pd.DataFrame) -> str:
+    """How many runs a table has, in words."""
+    runs = main.run.nunique()
+    return f"{runs} {'run' if runs == 1 else 'runs'}"
+
+
+def sizes_in_words(n: int, pseudo_n: int | str, pool_size: int) -> str:
+    """How large the data, the simulated data sets and the pool are."""
+    points = simulated_points(n, pseudo_n)
+    against = f" against {points:,} simulated points" if points != n else ""
+    return f"N = {n:,}{against}, T = {pool_size:,}"
 
 
 def _empty(title: str, y: str) -> go.Figure:
@@ -243,15 +271,30 @@ def _empty(title: str, y: str) -> go.Figure:
     return figure.update_xaxes(fig.logarithmic(0.001, math.sqrt(2.0)))
 
 
-def budget_lines(main: pd.DataFrame, column: str, panel: int = 0) -> list[go.Scatter]:
-    """A line over ``epsilon_abc`` for each budget: mean over runs with its 95 % band."""
-    statistics = over_runs(main, column)
-    budgets = sorted(statistics.epsilon_total.unique().tolist())
-    styles = fig.styles([budget_name(budget) for budget in budgets])
+def _budget_lines(main: pd.DataFrame, column: str) -> list[go.Scatter]:
+    return lines(over_runs(main, column), ("epsilon_total", "epsilon_abc"), budget_name)
+
+
+def lines(
+    statistics: pd.DataFrame,
+    names: tuple[str, str],
+    called: Callable[[float], str],
+    panel: int = 0,
+) -> list[go.Scatter]:
+    """Lines of means over runs with their 95 % bands; marks are open where runs accepted nothing.
+
+    Args:
+        statistics: of :func:`over_runs`.
+        names: the column that has a line for each value, and the one along the axis.
+        called: what a line is called.
+        panel: where it is drawn; the first one has the legend.
+    """
+    each, along = names
+    values = sorted(statistics[each].unique().tolist())
     traces: list[go.Scatter] = []
-    for style, budget in zip(styles, budgets, strict=True):
-        part = statistics[statistics.epsilon_total == budget].sort_values("epsilon_abc")
-        x, y = part.epsilon_abc.to_numpy(), part["mean"].to_numpy()
+    for style, value in zip(fig.styles([called(value) for value in values]), values, strict=True):
+        part = statistics[statistics[each] == value].sort_values(along)
+        x, y = part[along].to_numpy(), part["mean"].to_numpy()
         low, high = part.low.to_numpy(), part.high.to_numpy()
         shown = {"legendgroup": style.name, **fig.panel(panel)}
         if np.isfinite(low).all():
@@ -261,31 +304,43 @@ def budget_lines(main: pd.DataFrame, column: str, panel: int = 0) -> list[go.Sca
             mode="lines+markers",
             marker={"color": style.color, "symbol": style.marker, "size": 8},
             customdata=np.column_stack([low, high]),
-            hovertemplate="ε_abc = %{x}: %{y:.4g}, 95 % interval %{customdata[0]:.4g} to "
-            "%{customdata[1]:.4g}<extra>" + style.name + "</extra>",
+            hovertemplate=f"{_LABELS[along]} = %{{x}}: %{{y:.4g}}, 95 % interval "
+            f"%{{customdata[0]:.4g}} to %{{customdata[1]:.4g}}<extra>{style.name}</extra>",
         )
-        traces.append(line)
+        traces.append(fig.hollow(line, part.empty_share.to_numpy()))
     return traces
 
 
-def over_runs(main: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Mean and 95 % bootstrap interval over runs at every budget and threshold.
+_LABELS = {"epsilon_abc": "ε_abc", "epsilon_total": "ε_total"}
 
-    Columns: ``epsilon_total``, ``epsilon_abc``, ``mean``, ``low``, ``high``.
+SETTINGS = ("epsilon_total", "epsilon_abc")
+
+
+def over_runs(main: pd.DataFrame, column: str, by: Sequence[str] = SETTINGS) -> pd.DataFrame:
+    """Mean and 95 % bootstrap interval over runs at every combination of some columns.
+
+    Columns: those, ``mean``, ``low``, ``high``, and ``empty_share``: the share of the runs that
+    accepted nothing, 0 where nothing is accepted or rejected.
     """
-    table = main.pivot_table(index="run", columns=["epsilon_total", "epsilon_abc"], values=column)
+    table = main.pivot_table(index="run", columns=list(by), values=column)
     values = table.to_numpy()
     low, high = summaries.mean_interval(values, generator(0, "bootstrap"))
     statistics = table.columns.to_frame(index=False)
-    return statistics.assign(mean=values.mean(axis=0), low=low, high=high)
+    statistics = statistics.assign(mean=values.mean(axis=0), low=low, high=high, empty_share=0.0)
+    if "accepted" in main:
+        empty = main.assign(empty=main.accepted == 0).groupby(list(by)).empty.mean()
+        statistics["empty_share"] = empty.to_numpy()
+    return statistics
 
 
-def prior_axes(figure: go.Figure, main: pd.DataFrame, metric: str, panels: int = 1) -> go.Figure:
+def prior_axes(
+    figure: go.Figure, metric: str, ends: tuple[float, float], panels: int = 1
+) -> go.Figure:
     """Draw the prior's error in every panel, and let it fix the range of the errors."""
     prior = prior_errors()[metric]
-    ends = np.array([main.epsilon_abc.min(), main.epsilon_abc.max()])
     for panel in range(panels):
-        line = fig.line(ends, np.full(2, prior), fig.Style("prior mean", fig.GREY, "dot"))
+        style = fig.Style("prior mean", fig.GREY, "dot")
+        line = fig.line(np.array(ends), np.full(2, prior), style)
         line.update(mode="lines+markers", marker={"color": fig.GREY, "size": 4})
         figure.add_trace(
             line.update(showlegend=panel == 0, legendgroup="prior mean", **fig.panel(panel))

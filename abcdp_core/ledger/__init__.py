@@ -146,12 +146,12 @@ class Ledger:
     retired: tuple[Retired, ...]
 
     def for_preset(self, experiment: str, preset: str) -> tuple[Claim, ...]:
-        """The claims that a run of a preset, with nothing changed, can judge."""
-        asked = (experiment, preset, ())
+        """The claims that a run of a preset can judge, if with fewer or more runs than theirs."""
         return tuple(
             claim
             for claim in self.claims
-            if (claim.run.experiment, claim.run.preset, claim.run.parameters) == asked
+            if (claim.run.experiment, claim.run.preset) == (experiment, preset)
+            and set(claim.run.settings()) <= {"runs"}
         )
 
     def by_chance(self) -> int:
@@ -219,7 +219,8 @@ def _without_empty(claim: Claim, table: pd.DataFrame, level: float) -> Outcome |
     if "accepted" not in table.columns or not (table["accepted"] == 0).any():
         return None
     try:
-        return claim.rule.judge(table[table["accepted"] > 0], level).outcome
+        # Where nothing is accepted or rejected, there is no number.
+        return claim.rule.judge(table[table["accepted"] != 0], level).outcome
     except NotTestableError:
         return "not testable"
 

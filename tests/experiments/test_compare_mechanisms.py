@@ -149,3 +149,50 @@ def test_shares_of_the_samples_add_up(name: str) -> None:
     main = runner.run_to_end(mechanism_posterior, params, seed=1).tables["main"]
     for (_, _), part in main.groupby(["release", "parameter"]):
         assert part.weight.sum() == pytest.approx(1.0)
+
+
+EMPTY = study.Params(
+    mechanism=("sparse-vector", "gaussian-rejection", "embedding-estimate"),
+    epsilon_total=(1000.0,), epsilon_abc=0.001, n=300, pool_size=20, c=1, runs=3,
+)  # fmt: skip
+
+
+def test_runs_that_accepted_nothing_are_counted_and_their_marks_are_open() -> None:
+    result = result_of(EMPTY)
+    common = result.tables["common"]
+    empty = common.groupby("mechanism").accepted.apply(lambda accepted: (accepted == 0).mean())
+    assert empty["sparse-vector"] == empty["gaussian-rejection"] == 1.0
+    drawn = {trace.name: trace for trace in study.figures(result)["common"].data}
+    assert drawn["sparse-vector"].marker.symbol[0].endswith("-open")
+    assert not drawn["embedding-estimate"].marker.symbol[0].endswith("-open")
+    main = result.tables["main"].assign(accepted=lambda rows: rows.accepted * 0)
+    counted = study.summary(main, "mse")
+    assert "6 runs of 6 accepted nothing" in counted
+    shares = study.summary_table(main).set_index("mechanism").empty_share
+    assert shares.to_dict() == {
+        "sparse-vector": 1.0,
+        "gaussian-rejection": 1.0,
+        "embedding-estimate": 0.0,
+    }
+
+
+def test_a_released_estimate_has_no_number_of_accepted_draws() -> None:
+    main = result_of().tables["main"]
+    missing = main.accepted.isna()
+    assert set(main.mechanism[missing]) == {"embedding-estimate"}
+    assert not missing[main.mechanism != "embedding-estimate"].any()
+
+
+def test_the_summary_table_is_what_the_figure_shows() -> None:
+    result = result_of()
+    table = result.tables["summary"].query("mechanism == 'sparse-vector'")
+    (line,) = [t for t in study.figures(result)["mse"].data if t.name == "sparse-vector"]
+    assert line.y.tolist() == table.sort_values("epsilon_total").mse.tolist()
+    main = result.tables["main"].query("mechanism == 'sparse-vector'")
+    assert table.mae.tolist() == pytest.approx(main.groupby("epsilon_total").mae.mean().tolist())
+
+
+def test_one_run_is_said_in_the_singular() -> None:
+    result = result_of(dataclasses.replace(SMALL, mechanism=("sparse-vector",), runs=1))
+    assert "over 1 run:" in result.summary
+    assert "over 1 run," in study.figures(result)["mse"].layout.title.text.lower()

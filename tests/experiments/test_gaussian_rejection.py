@@ -35,7 +35,7 @@ def run(**changes: object) -> Result:
 def test_the_bound_is_a_quantile_of_simulated_distances() -> None:
     small, large = (study.bound(KEY, 300, quantile) for quantile in (0.05, 0.2))
     assert 0.05 < small < large < 0.5
-    distances = study.public_distances(KEY, 300)
+    distances = study.public_distances(KEY, 300, 300)
     assert distances.shape == (study.DATA_SETS, 300)
     assert np.mean(distances <= small) == pytest.approx(0.05, abs=0.001)
     # As far from each other as any two data sets drawn from the prior.
@@ -102,22 +102,81 @@ def test_the_first_runs_of_many_are_the_runs_of_few() -> None:
 
 def test_the_preset_is_the_papers_figure() -> None:
     params = cast(study.Params, study.PRESETS["p22-figure-3"])
-    assert params.bound_quantile == (0.05, 0.2, 1.0)
-    assert (params.n, params.runs) == (5000, 10)
+    assert params.bound_quantile == (0.05, 0.2)
+    assert (params.n, params.pseudo_n, params.runs) == (5000, 1000, 10)
     assert (params.sensitivity, params.accountant) == ("published", "published")
 
 
-def test_figures_have_a_panel_for_each_bound() -> None:
-    result = run()
+def test_noise_follows_the_data_and_not_the_size_of_the_simulated_sets() -> None:
+    same, smaller = run(runs=1), run(runs=1, pseudo_n=100)
+    noise = smaller.tables["noise"]
+    chosen = "bound_quantile == 0.05 and epsilon_abc == 0.2 and epsilon_total == 1"
+    row = noise.query(chosen).iloc[0]
+    sensitivity = uniform_mixture.distance().sensitivity(300)
+    assert row.exact == calibrate(1.0, sensitivity, float(row.bound), 0.2, 300).scale
+    # With fewer points chance alone keeps data sets apart, so distances and their quantile grow.
+    assert row.bound > same.tables["noise"].bound.min()
+    assert same.privacy == smaller.privacy
+    explicit = run(runs=1, pseudo_n=300)
+    assert explicit.tables["main"].equals(same.tables["main"])
+
+
+def test_the_quantile_is_of_distances_between_the_two_sizes() -> None:
+    metric = KEY.metric()
+    first = metric.statistic(pool.predictive_data(KEY, 300, 3))
+    expected = metric.compare(pool.open_pool(KEY).statistics[100], first)
+    assert np.array_equal(study.public_distances(KEY, 300, 100)[3], expected)
+
+
+def test_figures_have_budgets_on_the_axis_and_a_panel_for_each_bound() -> None:
+    result = run(epsilon_total=(1.0, 100.0, math.inf))
     drawn = study.figures(result)
     assert set(drawn) == {"mae", "mse", "noise"}
     titles = [note.text for note in drawn["mae"].layout.annotations]
-    assert titles[0].startswith("quantile 0.05: B_ρ = ")
-    assert titles[1].startswith("quantile 1: B_ρ = 1.41")
-    lines = [trace for trace in drawn["mae"].data if trace.name == "ε_total = 1"]
-    assert [line.xaxis for line in lines] == ["x", "x2"]
-    main = result.tables["main"].query("epsilon_total == 1 and bound_quantile == 1")
-    assert lines[1].y == pytest.approx(main.groupby("epsilon_abc").mae.mean().to_numpy())
+    assert titles[0] == "no noise"
+    assert titles[1].startswith("quantile 0.05: B_ρ = ")
+    assert titles[2].startswith("quantile 1: B_ρ = 1.41")
+    lines = [trace for trace in drawn["mae"].data if trace.name == "ε_abc = 0.2"]
+    assert [line.xaxis for line in lines] == ["x", "x2", "x3"]
+    assert all(line.x.tolist() == [1.0, 100.0] for line in lines)
+    main = result.tables["main"].query("epsilon_abc == 0.2 and bound_quantile == 1")
+    means = main.groupby("epsilon_total").mae.mean()
+    assert lines[0].y == pytest.approx(np.full(2, means[math.inf]))
+    assert lines[2].y == pytest.approx(means.to_numpy()[:2])
+
+
+def test_the_noise_has_a_panel_for_each_bound_against_the_threshold() -> None:
+    figure = study.figures(run())["noise"]
+    assert len(figure.layout.annotations) == 2
+    lines = [trace for trace in figure.data if trace.name == "exact"]
+    assert [line.x.tolist() for line in lines] == [[0.05, 0.2], [0.05, 0.2]]
+
+
+@pytest.mark.parametrize(("budgets", "panels"), [((math.inf,), 1), ((1.0,), 2)])
+def test_few_budgets_have_an_axis_too(budgets: tuple[float, ...], panels: int) -> None:
+    result = run(epsilon_total=budgets, runs=1)
+    figure = study.figures(result)["mse"]
+    low, high = figure.layout.xaxis.range
+    assert low < high
+    assert len(figure.layout.annotations) == panels
+    assert "nan" not in result.summary
+
+
+def test_runs_that_accept_nothing_are_counted_and_their_marks_are_open() -> None:
+    result = run(epsilon_abc=(0.001, 0.2), epsilon_total=(1000.0, math.inf), bound_quantile=(0.05,))
+    main = result.tables["main"]
+    empty = int((main.accepted == 0).sum())
+    assert empty >= 3
+    assert f"{empty} runs of {len(main)} accepted nothing" in result.summary
+    drawn = study.figures(result)["mse"].data
+    small, large = ([t for t in drawn if t.name == f"ε_abc = {each}"] for each in ("0.001", "0.2"))
+    assert all(symbol.endswith("-open") for symbol in small[0].marker.symbol)
+    assert not any(symbol.endswith("-open") for symbol in large[0].marker.symbol)
+
+
+def test_runs_without_noise_count_once_however_many_bounds() -> None:
+    result = run(epsilon_abc=(0.001,), epsilon_total=(math.inf,))
+    assert "3 runs of 3 accepted nothing" in result.summary
 
 
 @pytest.mark.parametrize(
@@ -127,6 +186,8 @@ def test_figures_have_a_panel_for_each_bound() -> None:
         ({"bound_quantile": (1.5,)}, "bound_quantile = 1.5"),
         ({"accountant": "rdp"}, "accountant = rdp"),
         ({"n": 20_000, "pool_size": 100_000}, "n . pool_size"),
+        ({"pseudo_n": 20_000, "pool_size": 100_000}, "n . pool_size"),
+        ({"pseudo_n": 17}, "pseudo_n = 17"),
     ],
 )
 def test_what_is_not_allowed_is_one_clear_line(changes: dict[str, object], words: str) -> None:

@@ -42,6 +42,22 @@ def test_without_noise_it_is_k2_abc_by_hand() -> None:
     assert row.ess == pytest.approx(summaries.effective_sample_size(weights), rel=1e-9)
 
 
+def test_noise_follows_the_data_and_not_the_size_of_the_simulated_sets() -> None:
+    params = dataclasses.replace(SMALL, pseudo_n=100)
+    assert study.setting(params, 0.05, 1.0) == study.setting(SMALL, 0.05, 1.0)
+    key = pool.key_for(uniform_mixture.SCENARIO, 100, 300, 1, 1)
+    comparison = pool.observed_comparison(key, 300, 100)
+    weights = np.exp(-comparison.rho / 0.05)
+    estimate = weights @ comparison.theta / weights.sum()
+    result = run(pseudo_n=100)
+    row = result.tables["main"].query("run == 1 and epsilon_abc == 0.05 and epsilon_total == inf")
+    expected = np.abs(estimate - uniform_mixture.TRUTH).mean()
+    assert row.mae.iloc[0] == pytest.approx(expected, rel=1e-9)
+    title = study.figures(result)["mse"].layout.title.text
+    assert title.endswith("N = 300 against 100 simulated points, T = 300")
+    assert run(pseudo_n=300).tables["main"].equals(run().tables["main"])
+
+
 def test_the_power_is_of_the_curve_without_noise_only() -> None:
     one, two = (run(power=power).tables["main"] for power in (1.0, 2.0))
     noisy = np.isfinite(one.epsilon_total)

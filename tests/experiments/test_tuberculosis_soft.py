@@ -37,7 +37,7 @@ def test_without_noise_it_is_k2_abc_by_hand() -> None:
 
 def test_the_noise_is_thirty_times_the_largest_signal() -> None:
     for epsilon_abc in (20.0, 80.0):
-        event = SMALL.setting(epsilon_abc).event(1000)
+        event = study.setting(SMALL, epsilon_abc).event(1000)
         assert isinstance(event, GaussianSeries)
         assert event.scale / (200.0 / epsilon_abc) == pytest.approx(30.3, abs=0.1)
 
@@ -84,11 +84,63 @@ def test_a_huge_budget_is_hardly_enough() -> None:
 def test_the_papers_numbers_stand_where_they_belong() -> None:
     tables = result_of().tables
     assert tables["errors"].drop_duplicates("epsilon_abc").paper_mae.tolist() == [4.12, 4.05]
-    assert tables["non_private"].paper_mae.tolist() == [3.10, 3.10]
-    (paper,) = [t for t in study.figures(result_of())["error"].data if t.name == "[P22], one run"]
-    assert paper.y.tolist() == [4.12, 4.05]
+    plain = tables["non_private"].set_index("epsilon_abc").paper_mae
+    assert plain[20.0] == 3.10
+    assert math.isnan(plain[80.0])
+    drawn = {trace.name: trace for trace in study.figures(result_of())["error"].data}
+    assert drawn["[P22], 10 runs"].y.tolist() == [4.12, 4.05]
+    assert drawn["[P22], no noise"].x.tolist() == ["ε_abc = 20"]
     other = result_of(dataclasses.replace(SMALL, epsilon_total=1.0)).tables
     assert other["errors"].paper_mae.isna().all()
+
+
+def test_the_spread_is_that_of_the_weights_in_prior_deviations() -> None:
+    theta, rho = tuberculosis.shipped(1000, 1, 0)
+    tables = result_of().tables
+    weights = np.exp(-rho / 20.0) / np.exp(-rho / 20.0).sum()
+    deviations = np.sqrt(np.cov(theta.T, aweights=weights, ddof=0).diagonal())
+    expected = (deviations / tuberculosis.PRIOR_SD).mean()
+    assert tables["non_private"].spread.iloc[0] == pytest.approx(expected, rel=1e-9)
+    assert (tables["errors"].non_private_spread.iloc[0]) == pytest.approx(expected, rel=1e-9)
+    assert f"without noise at ε_abc = 20: {expected:.2f}" in study.spreads(result_of())
+
+
+OWN = study.Params(runs=3, pool_size=60, independent=True)
+
+
+def test_runs_with_draws_of_their_own_are_independent() -> None:
+    tables = result_of(OWN).tables
+    assert len(study.tasks(OWN, 1)) == 3
+    at_20 = tables["errors"][tables["errors"].epsilon_abc == 20.0]
+    assert at_20.run.tolist() == [0, 1, 2]
+    for column in ("mae", "non_private_mae", "pool_mae"):
+        assert at_20[column].nunique() == 3
+    assert tables["non_private"].run.nunique() == 3
+    # The histograms are of one whole each, although there are several pools.
+    totals = tables["shares"].groupby(["release", "epsilon_abc", "parameter"]).share
+    assert totals.sum().to_numpy() == pytest.approx(1.0, abs=0.05)
+    assert totals.count().eq(study.BINS).all()
+    more = result_of(dataclasses.replace(OWN, runs=4)).tables["errors"]
+    assert more[more.run < 3].mae.tolist() == pytest.approx(
+        tables["errors"].sort_values(["run", "epsilon_abc"]).mae.tolist()
+    )
+    assert "over 3 runs with prior draws of their own" in result_of(OWN).summary
+
+
+def test_the_figure_has_the_papers_rows_and_columns() -> None:
+    figure = study.figures(result_of())["posterior"]
+    titles = [note.text for note in figure.layout.annotations]
+    assert titles == [
+        *tuberculosis.AXES,
+        "prior",
+        "non-private, ε_abc = 20",
+        "private, ε_abc = 20",
+        "private, ε_abc = 80",
+    ]
+    bars = [trace for trace in figure.data if trace.type == "bar"]
+    shares = result_of().tables["shares"]
+    part = shares.query("release == 'private' and epsilon_abc == 80 and parameter == 't1'")
+    assert bars[13].y.tolist() == part.share.tolist()
 
 
 def test_the_preset_is_the_papers_figure() -> None:
@@ -96,6 +148,7 @@ def test_the_preset_is_the_papers_figure() -> None:
     assert isinstance(params, study.Params)
     assert (params.epsilon_abc, params.epsilon_total) == ((20.0, 80.0), 4.0)
     assert (params.delta, params.accountant) == (1e-4, "rdp-classic")
+    assert (params.independent, params.runs) == (True, 10)
 
 
 def test_the_statement_says_who_is_protected() -> None:

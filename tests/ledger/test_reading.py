@@ -203,3 +203,9 @@ def test_claims_of_a_preset() -> None:
     found = LEDGER.for_preset("mse-curves", "p21-figure-3")
     assert {claim.item[:6] for claim in found} == {"P21-F3"}
     assert LEDGER.for_preset("mse-curves", "p21-figure-1") == ()
+
+
+def test_a_preset_judges_claims_of_more_runs_but_of_no_other_change() -> None:
+    found = LEDGER.for_preset("soft-abc", "p22-figure-2")
+    assert {claim.run.name for claim in found} == {"p22-figure-2"}
+    assert set(found[0].run.settings()) == {"runs"}

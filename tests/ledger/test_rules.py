@@ -624,3 +624,12 @@ def test_a_verdict_says_what_it_would_be_without_runs_that_accepted_nothing() ->
     assert verdict.statement.endswith(
         "Without the 2 rows whose runs accepted nothing the verdict is: agrees."
     )
+
+
+def test_rows_that_have_no_number_of_accepted_draws_are_not_left_out() -> None:
+    table = by_resample(0.1, 0.2).assign(accepted=10.0)
+    table.loc[table["resample"], "accepted"] = np.nan
+    empty = ~table["resample"] & (table.run < 2)
+    table.loc[empty, ["mae", "accepted"]] = [50.0, 0]
+    verdict = ledger.judge(claim_with(KEPT_LESS), {"main": table})
+    assert verdict.without_empty == "agrees"
