@@ -4,6 +4,7 @@ import dataclasses
 from typing import cast
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
