@@ -39,7 +39,6 @@ import plotly.graph_objects as go
 from abcdp_core import experiments
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.experiments.soft_abc import DELTA
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import GaussianRejection, GaussianSeries, gaussian_series, rejection
@@ -87,7 +86,7 @@ class Params(BaseParams):
     bound: tuple[float, ...] = BOUND.field((0.2, 0.5), many=True)
     sigma: tuple[float, ...] = SIGMA.field(0.1, many=True)
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field(1.0, many=True)
-    delta: float = DELTA.field(1e-4)
+    delta: float = par.DELTA.field(1e-4)
     n: tuple[int, ...] = uniform_mixture.N.field(uniform_mixture.N_DEFAULT, many=True)
     pool_size: int = par.POOL_SIZE.field(1000)
     sensitivity: str = par.SENSITIVITY.field("sharp")
