@@ -26,10 +26,10 @@ def covid() -> None:
     )
     if controls.has_preset():
         params, seed = controls.ask(COVID)
-        cards.warning(
-            "The paper's settings are **not private**: the published script takes the bandwidth of "
-            "the kernel from the private series, and nobody accounts for that. *My settings* take "
-            "it from simulated data."
+        cards.note(
+            "The paper does not say where the bandwidth of the kernel comes from; here simulated "
+            "data give it. The published script takes it from the private series, which is **not "
+            "private**: nobody accounts for that."
         )
     else:
         controls.own("covid-fit.distance", "covid-fit.runs")
@@ -42,11 +42,11 @@ def covid() -> None:
         "It costs no further privacy. The table *main* holds them all."
     )
     cards.heading(
-        "The smaller the budget, the wider they spread",
+        "How far they spread at each budget",
         "Every run has other noise and meets the pool in another order. The spread at ∞ is what "
         "ABC itself leaves open; what is above it is the price of privacy.",
     )
-    cards.figure("spread", charts["spread"], found, ("spread", "prior"), words.spread(found))
+    cards.figure("spread", charts["spread"], found, ("spread",), words.spread(found))
     cards.privacy_label(found)
     cards.verdicts(COVID, found)
     cards.theory(COVID)
@@ -70,7 +70,8 @@ def tuberculosis() -> None:
         "*By noise*: runs of the same data with other noise. *By data*: what is left between ten "
         "observed data sets, each with its own order of the pool, once the noise is averaged out. "
         "With the *same* order for all it nearly vanishes: which ten draws come first matters more "
-        "than the data. A single run, as in the paper, can lie anywhere in a box. Where a box "
+        "than the data. A single run can lie anywhere in a box; the paper does not say how many runs "
+        "its numbers rest on. Where a box "
         "reaches the dotted line, a release may say no more than the prior does."
     )
     cards.heading(

@@ -75,11 +75,14 @@ def _interval(low: pd.Series[float]) -> str:
 def spread(result: Result) -> str:
     """Mean spread of accepted curves at each budget."""
     table = covid_fit.spread_statistics(result)
+    several = table.c.nunique() > 1
     parts = []
-    for budget, mean, low, high in table.to_numpy():
-        what = "non-private" if math.isinf(budget) else f"ε_total = {budget:g}"
-        interval = f" ({low:.0f} to {high:.0f})" if math.isfinite(low) else ""
-        parts.append(f"{what}: {mean:.0f}{interval}")
+    for row in table.itertuples():
+        what = "non-private" if math.isinf(row.epsilon_total) else f"ε_total = {row.epsilon_total:g}"
+        what += f", c = {row.c}" if several else ""
+        mean = "fewer than two accepted" if math.isnan(row.mean) else f"{row.mean:.0f}"
+        interval = f" ({row.low:.0f} to {row.high:.0f})" if math.isfinite(row.low) else ""
+        parts.append(f"{what}: {mean}{interval}")
     each = "; ".join(parts)
     return f"Mean spread of the accepted curves in cases{_interval(table.low)}. {each}."
 

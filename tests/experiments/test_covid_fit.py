@@ -14,6 +14,7 @@ from abcdp_core.experiments import covid_fit, posterior
 from abcdp_core.parameters import ParameterError
 from abcdp_core.results import Result
 from abcdp_core.simulators import covid
+from ui import words
 
 SMALL = covid_fit.Params(pool_size=2000, runs=4)
 
@@ -49,11 +50,12 @@ def test_without_noise_nothing_is_kept_by_noise() -> None:
     spread = result_of().tables["spread"]
     assert (spread.flipped[np.isinf(spread.epsilon_total)] == 0).all()
     assert (spread.flipped <= spread.accepted).all()
-    assert (spread.accepted <= SMALL.c).all()
+    assert (spread.accepted <= SMALL.c[0]).all()
 
 
 def test_the_spread_grows_as_the_budget_falls() -> None:
-    params = dataclasses.replace(SMALL, pool_size=20_000, runs=60, sensitivity="published")
+    preset = covid_fit.PRESETS["p21-figure-4"]
+    params = dataclasses.replace(preset, pool_size=20_000)  # type: ignore[call-arg]
     means = result_of(params).tables["spread"].groupby("epsilon_total").spread.mean()
     assert means[13.0] > means[22.0] > means[44.0] > means[math.inf]
 
@@ -104,12 +106,57 @@ def test_public_choices_do_not_read_the_series(monkeypatch: pytest.MonkeyPatch) 
     assert covid_fit.pool_key(script, 1).bandwidth == 7 * 456.0
 
 
-def test_nothing_accepted_is_counted() -> None:
+def test_a_budget_at_which_nothing_was_accepted_is_said() -> None:
     result = result_of(
         covid_fit.Params(pool_size=100, runs=3, c=1, epsilon_abc=0.001, epsilon_total=1000.0)
     )
-    assert "3 runs accepted nothing" in result.summary
+    spread = result.tables["spread"]
+    assert spread.accepted.tolist() == [0, 0, 0]
+    assert spread.spread.isna().all()
+    assert (spread.misfit == spread.prior_misfit).all()
+    assert "ε_total = 1000: nothing accepted." in result.summary
+    assert "3 runs of 3 accepted nothing; their estimates are the prior mean." in result.summary
+    drawn = covid_fit.figures(result)
+    assert drawn["curves"].layout.annotations[0].text == "ε_total = 1000: nothing accepted"
+    assert "ε_total = 1000: fewer than two accepted" in words.spread(result)
+    assert drawn["spread"].data[1].marker.symbol[0].endswith("-open")
+
+
+def test_a_single_curve_has_no_spread() -> None:
+    params = dataclasses.replace(SMALL, c=1, epsilon_total=(22.0,), runs=1)
+    result = result_of(params)
+    assert result.tables["spread"].accepted.tolist() == [1]
+    assert result.tables["spread"].spread.isna().all()
+    assert "cases, in one run, and how many" in result.summary
+    assert "ε_total = 22: no spread, " in result.summary
+    assert "1 run accepted a single curve, which has no spread." in result.summary
+    assert "nan" not in result.summary + words.spread(result)
     assert covid_fit.figures(result)
+
+
+def test_spread_and_misfit_are_those_of_the_curves() -> None:
+    tables = result_of().tables
+    row = tables["spread"].query("epsilon_total == 13 and run == 1").iloc[0]
+    main = tables["main"].query("epsilon_total == 13 and run == 1 and kind == 'sample'")
+    curves = main.pivot_table(index="sample", columns="day", values="value").to_numpy()
+    assert row.spread == pytest.approx(curves.std(axis=0, ddof=1).mean())
+    misfit = np.sqrt(np.mean((curves.mean(axis=0) - covid.CASES) ** 2))
+    assert row.misfit == pytest.approx(misfit)
+
+
+def test_every_c_is_run_with_every_budget_on_the_same_noise() -> None:
+    params = dataclasses.replace(SMALL, c=(2, 5, 9), epsilon_total=(22.0, math.inf))
+    result = result_of(params)
+    spread = result.tables["spread"]
+    assert len(spread) == 3 * 2 * SMALL.runs
+    alone = result_of().tables["spread"].query("epsilon_total == 22")
+    here = covid_fit.at(spread, 5, 22.0)
+    assert here.spread.tolist() == alone.spread.tolist()
+    assert "ε_total = 22, c = 2" in result.summary
+    assert "c = 5" not in result.summary
+    drawn = covid_fit.figures(result)
+    assert len(drawn["curves"].layout.annotations) == 6
+    assert {trace.name for trace in drawn["spread"].data} >= {"mean, 95 % interval, c = 9"}
 
 
 @pytest.mark.parametrize(

@@ -207,8 +207,27 @@ def test_nothing_accepted_is_counted_and_stands_for_the_prior_mean() -> None:
     result = result_of(dataclasses.replace(SMALL, epsilon_abc=1.0, epsilon_total=1000.0, c=1))
     assert (result.tables["errors"].accepted == 0).all()
     assert (result.tables["errors"].mae == result.tables["errors"].prior_mae).all()
-    assert "24 of 24 runs accepted nothing" in result.summary
+    assert "24 runs of 24 accepted nothing; their estimates are the prior mean." in result.summary
     assert study.figures(result)
+
+
+def test_no_spread_is_said_where_there_is_none() -> None:
+    for changes in ({"runs": 1}, {"observed_set": (3,)}, {"runs": 1, "observed_set": (3,)}):
+        small = dataclasses.replace(SMALL, **changes)  # type: ignore[arg-type]
+        result = result_of(small)
+        assert "nan" not in result.summary
+        assert ("by noise" in result.summary) == (small.runs > 1)
+        assert ("by data" in result.summary) == (small.runs > 1 and len(small.observed_set) > 1)
+
+
+def test_a_distance_clipped_as_a_whole_has_the_sensitivity_of_its_bound() -> None:
+    mean, term = (
+        dataclasses.replace(SMALL, sensitivity_of=each).setting(100, False).sensitivity
+        for each in ("mean", "term")
+    )
+    assert mean == pytest.approx(2.0, rel=1e-9)
+    assert term == pytest.approx(200.0, rel=1e-9)
+    assert term >= tuberculosis.distance().bound
 
 
 def test_the_figure_has_the_papers_numbers_only_where_there_are_any() -> None:
