@@ -17,11 +17,29 @@ number of samples, thresholds and weights costs nothing more.
 All but the noise-aware one take $\tilde e$ for the data's own vector: at small budgets they are
 sure of what is noise. Noise-aware, the weight of draw t is the density of the noise at
 $\tilde e - A e_t$: self-normalised importance sampling from the exact posterior given the release,
-without a threshold (Gong 2022). Where noise is small few draws carry all weight. Then each draw's
-vector gets noise of its own, of the same law, before the nearest are taken; and as these are not
-quite near, their parameters are moved along a local-linear regression to where $\tilde e$ is, with
-Epanechnikov weights (Beaumont, Zhang & Balding, Genetics 162, 2002). Moved parameters may leave the
-prior's support; they are released as they are.
+without a threshold (Gong 2022). Where noise is small few draws carry all weight, and their
+effective sample size says so. Then each draw's vector gets noise of its own, of the same law,
+before the nearest are taken; and as these are not quite near, their parameters are moved along a
+local-linear regression to where $\tilde e$ is, with Epanechnikov weights (Beaumont, Zhang &
+Balding, Genetics 162, 2002). They are moved on the scale of the prior's support
+(:mod:`abcdp_core.supports`), bent within half a standard deviation of what the regression leaves
+open, so that none ends outside.
+
+**How many draws that needs.** Moving trusts a plane through the accepted draws, and a map that was
+learnt from the pool is closer to the pool's draws than to the data. Both go wrong, and intervals
+too narrow, where there are few. Coverage of 90 % intervals on the mixture of five uniforms, by the
+regression's map, 10 pools with 60 data sets each, standard error 0.006 (draws moved; in brackets
+left where they are):
+
+| T | $\epsilon_{total}$ = 0.01 | 0.1 | 1 | 10 |
+|---|---|---|---|---|
+STUDY
+So draws are moved from :func:`minimum_pool` on. Below it they stay where they are: intervals nearly
+as wide as the prior's, which say little, and hold the truth. Importance weights would not do there:
+with 20 draws at $\epsilon_{total} = 1$ they are worth one draw and cover 0.23, with 100 draws 0.14.
+The table is made by `for s in 1 2 3 4 5 6 7 8 9 10; do python -m abcdp_core run coverage --seed $s
+--set pool_size=300 --set c=1 --set runs=60 --set epsilon_total=0.01,0.1,1,10 --out seed-$s; done`
+for each T.
 
 Noise is drawn at scale 1 and first of all, so another budget, c or selection moves the same noise.
 """
@@ -35,10 +53,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.mechanisms import Release, linear_maps
+from abcdp_core.mechanisms import Made, Release, linear_maps
 from abcdp_core.mechanisms.linear_maps import LinearMap
 from abcdp_core.privacy import Gaussian, NonPrivate, NormNoise, embedding
 from abcdp_core.summaries import effective_sample_size
+from abcdp_core.supports import ALL_REALS, Support
 
 Array = NDArray[np.float64]
 Done = NonPrivate | NormNoise | Gaussian
@@ -50,8 +69,48 @@ SELECTIONS = ("nearest", "threshold", "soft", "estimate", "noise-aware", "noise-
 ENOUGH = 100.0
 """Effective sample size of the importance weights below which draws are accepted and moved."""
 
-ACCEPTED = 300
-"""Draws accepted then. On the toy problem 300, 500 and 1000 of 10 000 give the same intervals."""
+FEWEST = 300
+"""Fewest draws accepted then. On the toy problem 500 and 1000 of 10 000 give the same intervals."""
+
+PER_NUMBER = 20
+"""Fewest draws accepted for each coefficient of the regression.
+
+With 300 draws for the 47 of all features 90 % intervals cover 0.75 to 0.84, with 940 they cover
+0.88 to 0.90.
+"""
+
+BEND = 0.5
+"""Where the support's scale is bent, in standard deviations of what the regression leaves open.
+
+Of truths within 0.02 of an edge, at ε_total = 0.01, intervals by importance weights hold 0.71; by
+draws moved with a half 0.73, with a whole 0.66, with log-ratios 0.61 and in a straight line, where
+they may end below 0, 0.83.
+"""
+
+SMALLEST_BEND = 1e-9
+"""For a regression that leaves nothing open."""
+
+
+def minimum_pool(numbers: int) -> int:
+    """Fewest draws of a pool that are moved, for a released vector of so many numbers."""
+    return max(FEWEST, PER_NUMBER * (numbers + 1))
+
+
+def caution(pool_size: int, numbers: int) -> str:
+    """What to say of intervals from a pool that is too small to move its draws, or nearly so."""
+    fewest = minimum_pool(numbers)
+    if pool_size < fewest:
+        return (
+            f"A pool of {pool_size:,} is too small for the regression that moves draws "
+            f"({fewest:,}): they stay where they are, and intervals from "
+            f"them are wide."
+        )
+    if pool_size < 2 * fewest:
+        return (
+            f"A pool of {pool_size:,} is little more than the {fewest:,} draws that moving them by "
+            f"a regression takes; a larger one is safer."
+        )
+    return ""
 
 
 @dataclass(frozen=True)
@@ -68,6 +127,7 @@ class Setting:
         axes: principal axes of ``axes``.
         selection: one of :data:`SELECTIONS`.
         sensitivity: ``sharp`` or ``published``.
+        support: the prior's, which moved draws are kept in.
 
     Raises:
         ValueError: a value is none of what it may be.
@@ -81,6 +141,7 @@ class Setting:
     axes: int = 4
     selection: str = "noise-aware"
     sensitivity: str = "sharp"
+    support: Support = field(default=ALL_REALS, repr=False)
 
     def __post_init__(self) -> None:
         """Check what no later step would."""
@@ -195,11 +256,15 @@ def select(
         return Release(none.astype(np.int64), none, len(theta), event, prediction)
     if setting.selection == "noise-aware":
         weights = importance_weights(distance, event)
-        if effective_sample_size(weights) >= ENOUGH:
-            return Release(np.arange(len(theta)), weights, len(theta), event)
-        return _moved(released, event, event, learnt, theta, rng)
+        size = effective_sample_size(weights)
+        if size >= ENOUGH:
+            made = Made("weighted", size, 0.0)
+            return Release(np.arange(len(theta)), weights, len(theta), event, made=made)
+        near = _near(released, event, learnt, rng)
+        return _posterior(near, event, setting.support, theta, size)
     if setting.selection == "noise-ignored":
-        return _moved(released, event, NonPrivate(), learnt, theta, rng)
+        near = _near(released, NonPrivate(), learnt, rng)
+        return _posterior(near, event, setting.support, theta, 0.0)
     if setting.selection == "soft":
         weights = _normalised(-distance / setting.epsilon_abc)
         return Release(np.arange(len(theta)), weights, len(theta), event)
@@ -231,24 +296,57 @@ def _nearest(distance: Array, count: int) -> NDArray[np.int64]:
     return np.sort(np.argsort(distance, kind="stable")[:count])
 
 
-def _moved(
-    released: Array,
-    event: Done,
-    model: Done,
-    learnt: LinearMap,
-    theta: Array,
-    rng: np.random.Generator,
-) -> Release:
-    """Nearest draws, each with noise as the model says, moved along a local-linear regression."""
-    images, size = learnt.images, len(theta)
+@dataclass(frozen=True)
+class _Near:
+    """Draws near a released vector.
+
+    Attributes:
+        indices: which ``(m,)``.
+        away: their vectors less the released one ``(m, k)``.
+        weights: ``(m,)``, adding up to 1.
+    """
+
+    indices: NDArray[np.int64]
+    away: Array
+    weights: Array
+
+
+def _near(released: Array, model: Done, learnt: LinearMap, rng: np.random.Generator) -> _Near:
+    """Nearest draws, each with noise as the model says."""
+    images = learnt.images
     if not isinstance(model, NonPrivate):
-        images = images + embedding.draw(rng, model, learnt.dimension, (size,))
+        images = images + embedding.draw(rng, model, learnt.dimension, (len(images),))
     away = images - released
     distance = np.linalg.norm(away, axis=1)
-    indices = _nearest(distance, ACCEPTED)
-    weights = _epanechnikov(distance[indices])
-    samples = theta[indices] - away[indices] @ _slopes(away[indices], theta[indices], weights)
-    return Release(indices, weights, size, event, samples=samples)
+    indices = _nearest(distance, minimum_pool(learnt.dimension))
+    return _Near(indices, away[indices], _epanechnikov(distance[indices]))
+
+
+def _posterior(
+    near: _Near, event: Done, support: Support, theta: Array, importance_size: float
+) -> Release:
+    """The draws near a released vector, moved to it where there are enough for that."""
+    place, size = theta[near.indices], len(theta)
+    enough = size >= minimum_pool(near.away.shape[1])
+    samples = _moved(place, near, support) if enough else None
+    inside = support.contains(place if samples is None else samples)
+    outside = float(near.weights[~inside].sum())
+    made = Made("moved" if enough else "kept", importance_size, outside)
+    return Release(near.indices, near.weights, size, event, samples=samples, made=made)
+
+
+def _moved(place: Array, near: _Near, support: Support) -> Array:
+    """Parameters ``(m, d)`` moved along a local-linear regression, on the support's scale."""
+    straight = _less_slope(place, near)
+    apart = straight - near.weights @ straight
+    bend = np.maximum(BEND * np.sqrt(near.weights @ apart**2), SMALLEST_BEND)
+    moved = _less_slope(support.to_unconstrained(place, bend), near)
+    return support.from_unconstrained(moved, bend)
+
+
+def _less_slope(values: Array, near: _Near) -> Array:
+    """Values ``(m, d)`` less what the distance to the released vector explains of them."""
+    return values - near.away @ _slopes(near.away, values, near.weights)
 
 
 def _epanechnikov(distance: Array) -> Array:

@@ -20,7 +20,7 @@ from abcdp_core.distances.fourier import FourierMMD
 from abcdp_core.mechanisms import Release, linear_maps, names, private_embedding
 from abcdp_core.mechanisms.linear_maps import LinearMap
 from abcdp_core.mechanisms.private_embedding import (
-    ACCEPTED,
+    FEWEST,
     SELECTIONS,
     Setting,
     Trace,
@@ -313,12 +313,12 @@ def test_where_few_draws_have_weight_the_nearest_are_moved() -> None:
     published, trace = run(Setting(10.0))
     assert trace.effective_sample_size < 100.0
     assert published.samples is not None
-    assert published.samples.shape == (ACCEPTED, 5)
+    assert published.samples.shape == (FEWEST, 5)
     assert np.all(np.diff(published.indices) > 0)
     assert published.weights.sum() == pytest.approx(1.0)
     assert published.weights.min() == 0.0, "of the farthest"
     # The regression sees the sum of the weights, which is always 1, and keeps it so.
-    assert published.samples.sum(axis=1) == pytest.approx(np.ones(ACCEPTED), abs=1e-9)
+    assert published.samples.sum(axis=1) == pytest.approx(np.ones(FEWEST), abs=1e-9)
 
 
 def line_map(images: Array) -> LinearMap:
@@ -332,7 +332,7 @@ def test_moving_removes_what_depends_linearly_on_the_distance() -> None:
     setting = Setting(math.inf, selection="noise-aware")
     place = np.array([0.3])
     published = select(place, setting, NonPrivate(), line_map(images), theta, rng_of(9))
-    assert published.samples == pytest.approx(np.tile([1.6, -0.3], (ACCEPTED, 1)), abs=1e-12)
+    assert published.samples == pytest.approx(np.tile([1.6, -0.3], (FEWEST, 1)), abs=1e-12)
 
 
 def test_moved_draws_have_the_mean_and_the_spread_of_the_posterior(
