@@ -5,8 +5,8 @@ Moved on another scale and brought back they cannot. For weights that add up to 
 is the log-ratio; additive, centred or isometric is one and the same here, as a linear regression
 is the same in all linear coordinates. But a plane through the parameters is a curve through their
 logarithms: where draws are accepted from afar, as they have to be in several dimensions, a
-log-ratio regression leaves intervals 2.6 times as wide as they could be (the mixture of five
-uniforms, :math:`\epsilon_{total} = 1`: 0.045 instead of 0.017). So the scale here is a log-ratio
+log-ratio regression leaves intervals 2.5 times as wide as they could be (the mixture of five
+uniforms, $\epsilon_{total} = 1$: 0.045 instead of 0.018). So the scale here is a log-ratio
 near an edge and straight away from it. With a distance $s_i$,
 
 $$x_i = s_i \log(e^{\theta_i / s_i} - 1), \qquad

@@ -145,6 +145,7 @@ TABLE = (
                 "compare-mechanisms.runs",
                 "mechanism-posterior.mechanism",
                 "coverage.runs",
+                "coverage.truths",
                 "figures.format",
             ),
             view="mechanisms.view",
