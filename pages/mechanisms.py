@@ -102,10 +102,10 @@ def coverage() -> None:
     cards.note(
         "A private posterior can be believed if its 90 % intervals hold the truth nine times in "
         "ten, over truths from the prior. The *noise-aware* one is made for that, as it takes the "
-        "noise that was added into account. The *noise-ignored* one does not, and is too sure "
-        "where noise is larger than what the data leave open. Where noise decides what the sparse "
-        "vector accepts, its draws are a sample of the prior: enough of them hold the truth as "
-        "often, and say nothing."
+        "noise that was added into account. The *noise-ignored* one does not, and can be far too "
+        "sure where noise is larger than what the data leave open. Where noise decides what the "
+        "sparse vector accepts, its draws are a sample of the prior: enough of them hold the truth "
+        "as often, and say nothing."
     )
     if controls.has_preset():
         params, seed = controls.ask(COVERAGE)

@@ -383,11 +383,11 @@ def cautions(result: Result) -> list[str]:
         found.append(private_embedding.caution(params.pool_size, numbers))
     few = releases[releases.draws < DRAWS_NEEDED]
     if len(few):
-        most = most_coverage(int(few.draws.max()))
+        most = int(few.draws.max())
         found.append(
-            f"Fewer than {DRAWS_NEEDED} draws of even an exact posterior hold less than "
-            f"{100 * LEVEL:.0f} %, c of them (c − 1)/(c + 1) at most. So few, hence at most "
-            f"{100 * most:.0f} %: {_counts(few, releases)} releases."
+            f"Even c draws of an exact posterior hold the truth in (c − 1)/(c + 1) of data sets at "
+            f"most ({most}: {100 * most_coverage(most):.0f} %), so {100 * LEVEL:.0f} % takes "
+            f"{DRAWS_NEEDED}; fewer here: {_counts(few, releases)} releases."
         )
     if len(none := releases[releases.accepted == 0]):
         found.append(
