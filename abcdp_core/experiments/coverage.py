@@ -387,12 +387,12 @@ def cautions(result: Result) -> list[str]:
         found.append(
             f"Even c draws of an exact posterior hold the truth in (c − 1)/(c + 1) of data sets at "
             f"most ({most}: {100 * most_coverage(most):.0f} %), so {100 * LEVEL:.0f} % takes "
-            f"{DRAWS_NEEDED}; fewer here: {_counts(few, releases)} releases."
+            f"{DRAWS_NEEDED}; fewer here, in releases: {_counts(few, releases)}."
         )
     if len(none := releases[releases.accepted == 0]):
         found.append(
-            f"Where nothing was accepted the interval is the prior's: {_counts(none, releases)} "
-            f"releases."
+            f"Releases that accepted nothing, where the interval is the prior's: "
+            f"{_counts(none, releases)}."
         )
     return [each for each in found if each]
 

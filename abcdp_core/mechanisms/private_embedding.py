@@ -111,9 +111,8 @@ def caution(pool_size: int, numbers: int) -> str:
     fewest = minimum_pool(numbers)
     if pool_size < fewest:
         return (
-            f"A pool of {pool_size:,} is too small for the regression that moves draws "
-            f"({fewest:,}): they stay where they are, and intervals from "
-            f"them are wide."
+            f"A pool of {pool_size:,} is too small to move draws by a regression ({fewest:,}): "
+            f"they stay, and intervals from them are wide."
         )
     if pool_size < 2 * fewest:
         return (

@@ -175,17 +175,17 @@ def test_nine_in_ten_takes_nineteen() -> None:
 @pytest.mark.parametrize(
     ("changes", "expected", "absent"),
     [
-        ({}, [], ["fewer here", "pool of", "nothing was accepted", "An exact"]),
+        ({}, [], ["fewer here", "pool of", "accepted nothing", "An exact"]),
         (
             {"c": 10},
-            ["(10: 82 %), so", "here: non-private 12 of 12, sparse-vector"],
+            ["(10: 82 %), so", "in releases: non-private 12 of 12, sparse-vector"],
             ["pool of"],
         ),
         ({"c": 18}, ["(18: 89 %)"], []),
-        ({"c": 19}, [], ["here: non-private"]),
+        ({"c": 19}, [], ["in releases: non-private"]),
         ({"pool_size": 200}, ["A pool of 200 is too small"], []),
         ({"pool_size": 500}, ["A pool of 500 is less than twice the 300"], []),
-        ({"pool_size": 10, "c": 1}, ["(10: 82 %)", "here: noise-aware 24 of 24"], []),
+        ({"pool_size": 10, "c": 1}, ["(10: 82 %)", "in releases: noise-aware 24 of 24"], []),
         ({"epsilon_abc": 0.001, "c": 1, "epsilon_total": (1000.0,)}, ["the prior's: sparse"], []),
         ({"truths": "edge"}, ["hold a weight of at most 0.02", "not along an edge"], []),
     ],

@@ -393,7 +393,7 @@ def test_the_smallest_pool_grows_with_the_regression() -> None:
 @pytest.mark.parametrize(
     ("pool_size", "words"),
     [
-        (10, "too small for the regression that moves draws (300)"),
+        (10, "too small to move draws by a regression (300)"),
         (299, "too small"),
         (300, "less than twice the 300 draws"),
         (599, "less than twice"),
