@@ -103,14 +103,16 @@ def budget() -> None:
 def coverage() -> None:
     cards.note(
         "A private posterior can be believed if its 90 % intervals hold the truth nine times in "
-        "ten. The *noise-aware* one does, because it knows the noise that was added, and its "
-        "intervals are narrow. Without that knowledge they are far too sure at a small budget. "
-        "The sparse vector's cover because they are nearly the prior's."
+        "ten, over truths from the prior. The *noise-aware* one is made for that, as it takes the "
+        "noise that was added into account. The *noise-ignored* one does not, and can be far too "
+        "sure where noise is larger than what the data leave open. Where noise decides what the "
+        "sparse vector accepts, its draws are a sample of the prior: enough of them hold the truth "
+        "as often, and say nothing."
     )
     if controls.has_preset():
         params, seed = controls.ask(COVERAGE)
     else:
-        controls.own("coverage.runs")
+        controls.own("coverage.truths", "coverage.runs")
         params, seed = controls.ask(COVERAGE, epsilon_total=controls.budgets(COVERAGE))
     job = watch.growing(COVERAGE, params, seed, draw_coverage)
     cards.theory(COVERAGE)
@@ -118,8 +120,12 @@ def coverage() -> None:
 
 
 def draw_coverage(found: cards.Found) -> None:
-    for name, chart in watch.figures(found).items():
-        cards.figure(name, chart, found, ("summary", "main"))
+    charts = watch.figures(found)
+    text, width, caution = words.coverage(found)
+    cards.figure("coverage", charts["coverage"], found, ("summary", "main"), text)
+    if caution:
+        cards.warning(caution)
+    cards.figure("width", charts["width"], found, ("summary", "releases"), width)
     cards.privacy_label(found)
 
 

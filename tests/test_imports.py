@@ -26,12 +26,13 @@ CORE_ARROWS: dict[str, set[str]] = {
     "figures": set(),
     "threads": set(),
     "series": set(),
+    "supports": set(),
     # what is public, what is private, what follows from theory
     "distances": {"streams", "threads"},
-    "simulators": {"distances", "parameters", "registry", "streams"},
+    "simulators": {"distances", "parameters", "registry", "streams", "supports"},
     "pool": {"cache", "distances", "parameters", "simulators", "streams", "threads"},
     "privacy": set(),
-    "mechanisms": {"distances", "privacy", "registry", "summaries"},
+    "mechanisms": {"distances", "privacy", "registry", "summaries", "supports"},
     "theory": set(),
     "online": {"parameters", "privacy", "registry", "streams", "summaries", "threads"},
     # studies, and what runs, keeps and judges them

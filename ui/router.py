@@ -146,6 +146,7 @@ TABLE = (
                 "compare-mechanisms.runs",
                 "mechanism-posterior.mechanism",
                 "coverage.runs",
+                "coverage.truths",
                 "figures.format",
             ),
             view="mechanisms.view",

@@ -20,6 +20,7 @@ from abcdp_core.experiments import (
     tuberculosis_posterior,
     tuberculosis_soft,
 )
+from abcdp_core.experiments import coverage as intervals
 from abcdp_core.results import Result
 
 
@@ -137,6 +138,12 @@ def bandwidths(result: Result) -> str:
 def compared(result: Result, metric: str) -> str:
     """Errors of all mechanisms near ε_total = 1."""
     return compare_mechanisms.summary(result.tables["main"], metric)
+
+
+def coverage(result: Result) -> tuple[str, str, str]:
+    """Coverage, width, and what keeps intervals from being what they should be, if anything."""
+    cautions = " ".join(intervals.cautions(result))
+    return intervals.finding(result), intervals.width_finding(result), cautions
 
 
 FALSE_ALARMS = 0.1

@@ -158,7 +158,11 @@ def _soft_weights(data: DataSet, asked: Asked, rng: np.random.Generator) -> Rele
 def _embedding(kind: str, selection: str) -> Released:
     def release(data: DataSet, asked: Asked, rng: np.random.Generator) -> Release:
         setting = private_embedding.Setting(
-            asked.epsilon_total, c=asked.c, map=kind, selection=selection
+            asked.epsilon_total,
+            c=asked.c,
+            map=kind,
+            selection=selection,
+            support=uniform_mixture.SUPPORT,
         )
         learnt = learnt_map(data.key, data.comparison.n, kind)
         return private_embedding.release(data.comparison, setting, rng, learnt)[0]

@@ -10,9 +10,28 @@ the 95 % quantile of what it releases.
   noise, the second takes it for the data's own: right while sampling makes the larger error, far
   too sure where noise does.
 * *sparse-vector*: the accepted draws of ABCDP (MATH S1-S3). Where noise decides, they are a sample
-  of the prior, and its intervals cover as well: they are honest and say nothing. If nothing was
-  accepted, the interval is the prior's.
+  of the prior: enough of them cover as well, and say nothing. If nothing was accepted, the interval
+  is the prior's.
 * *non-private*: the $c$ draws nearest to the data without noise, at every budget the same.
+
+**How many draws an interval takes.** Quantiles are Hazen's: the $p$ quantile of $c$ equal draws is
+the $(pc + \frac12)$-th smallest, with straight lines between and nothing beyond the ends. So the
+interval lies between the $k$-th smallest and the $k$-th largest, $k$ the whole part of
+$0.05\,c + \frac12$ and at least 1, and holds a further draw of the same law with probability at
+most
+
+$$\frac{c + 1 - 2k}{c + 1} \le \frac{c - 1}{c + 1}.$$
+
+That is 0 from one draw and 0.82 from 10; 0.9 takes 19. (Where the law is even between neighbouring
+draws it is $0.9\,c/(c+1)$ from 10 draws on: 0.89 from 100.) More can be held only by draws that are
+spread wider than the posterior.
+
+**Along an edge.** No posterior promises 90 % at a single truth, only on average over the prior.
+With *edge*, one weight in turn is drawn from the prior given that it is at most 0.02, the others
+follow from the prior, and that weight alone is counted. An interval with as much below it as above
+ends above 0, so even an exact posterior misses the weights nearest to 0 where noise is large: at
+$\epsilon_{total} = 0.01$ importance weights, which leave no other error, hold 0.65 of them
+(1000 data sets).
 
 An interval that covers can be useless, so look at its width too. Coverage is a mean over data sets
 and parameters. The parameters of one data set depend on each other, so its own 95 % interval
@@ -22,7 +41,9 @@ at all: longer than needed if they are not.
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
@@ -51,11 +72,24 @@ COLUMNS = {
     "main": ("mechanism", "epsilon_total", "dataset", "parameter", "low", "high", "truth"),
     "summary": (
         "mechanism", "epsilon_total", "coverage", "coverage_low", "coverage_high", "mean_width",
+        "empty_share", "outside_share",
+    ),
+    "releases": (
+        "mechanism", "epsilon_total", "dataset", "accepted", "draws", "way",
+        "importance_effective_sample_size", "outside_share",
     ),
 }  # fmt: skip
+"""In *releases*, ``draws`` are those that the interval is made of: the prior's if none is accepted.
+``way`` is how they came to be, :class:`~abcdp_core.mechanisms.Made` or ``accepted``."""
 
 LEVEL = 0.9
 """Probability that an interval should hold the truth."""
+
+DRAWS_NEEDED = math.ceil((1.0 + LEVEL) / (1.0 - LEVEL) - 1e-9)
+"""Draws between whose smallest and largest a further one lies with that probability."""
+
+EDGE = 0.02
+"""Largest weight that counts as one along an edge."""
 
 CHUNK = 5
 """Data sets of a task."""
@@ -75,6 +109,13 @@ DATA_SETS = Parameter(
     high=1000,
     steps=(1, 2, 5, 10, 20, 50, 100, 200, 500, 1000),
 )
+TRUTHS = Parameter(
+    kind="choice",
+    label="Truths",
+    help="prior: drawn from the prior, over which intervals should hold 90 %. edge: one weight "
+    "near 0, and only that one is counted.",
+    options=("prior", "edge"),
+)
 
 
 @dataclass(frozen=True)
@@ -87,6 +128,7 @@ class Params(BaseParams):
     n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
     pool_size: int = par.POOL_SIZE.field(uniform_mixture.POOL_SIZE_DEFAULT)
     sensitivity: str = par.SENSITIVITY.field("sharp")
+    truths: str = TRUTHS.field("prior")
     runs: int = DATA_SETS.field(50)
     noise_draw: int = par.NOISE_DRAW.field(0)
 
@@ -109,6 +151,7 @@ class Task:
     n: int
     pool_size: int
     sensitivity: str
+    truths: str
     noise_draw: int
     first: int
     count: int
@@ -137,28 +180,67 @@ def work(task: Task) -> Tables:
     """Intervals of every mechanism for some data sets."""
     public = pool.open_pool(_key(task, task.seed))
     rows: list[tuple[object, ...]] = []
+    releases: list[tuple[object, ...]] = []
     learnt: LinearMap | None = None
     for dataset in range(task.first, task.first + task.count):
         truth, comparison = _observe(public, task, dataset)
         if learnt is None:
             learnt = private_embedding.learn(comparison, _embedding(task, 1.0, "noise-aware"))
-        for mechanism, epsilon_total, release in _releases(task, dataset, comparison, learnt):
+        for *of, release in _releases(task, dataset, comparison, learnt):
             ends = zip(uniform_mixture.AXES, *interval(release, public.theta), truth, strict=True)
-            rows += [(mechanism, epsilon_total, dataset, *each) for each in ends]
-    return {"main": pd.DataFrame(rows, columns=list(COLUMNS["main"]))}
+            rows += [(*of, dataset, *each) for each in ends]
+            releases.append((*of, dataset, *_described(release, len(public.theta))))
+    return {
+        "main": pd.DataFrame(rows, columns=list(COLUMNS["main"])),
+        "releases": pd.DataFrame(releases, columns=list(COLUMNS["releases"])),
+    }
+
+
+def _described(release: Release, pool_size: int) -> tuple[int, int, str, float, float]:
+    """Draws accepted and draws of the interval, and how they came to be."""
+    accepted, made = len(release.indices), release.made
+    draws = int(np.count_nonzero(release.weights)) if accepted else pool_size
+    if made is None:
+        return accepted, draws, "accepted", 0.0, 0.0
+    return accepted, draws, made.way, made.importance_size, made.outside
 
 
 def _observe(public: pool.Pool, task: Task, dataset: int) -> tuple[Array, pool.Comparison]:
-    """A truth ``(d,)`` from the prior, and data simulated at it against the pool."""
-    truth = uniform_mixture.prior(generator(task.seed, "coverage-prior", dataset), 1)
+    """A truth ``(d,)``, and data simulated at it against the pool."""
+    rng = generator(task.seed, "coverage-prior", dataset)
+    truth = (
+        uniform_mixture.prior(rng, 1)[0]
+        if task.truths == "prior"
+        else edge_truth(rng, _on_edge(np.array(dataset)))
+    )
     chance = generator(task.seed, "coverage-data", dataset)
-    data = uniform_mixture.simulate(chance, truth, task.n)[0]
-    return truth[0], pool.compare(public, data, synthetic=True)
+    data = uniform_mixture.simulate(chance, truth[None], task.n)[0]
+    return truth, pool.compare(public, data, synthetic=True)
+
+
+def _on_edge(dataset: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Which weight is the one near 0."""
+    return dataset % len(uniform_mixture.AXES)
+
+
+def edge_truth(rng: np.random.Generator, which: NDArray[np.int64]) -> Array:
+    """Weights ``(5,)`` from the prior given that one of them is at most :data:`EDGE`.
+
+    A weight of the flat Dirichlet distribution has the distribution function 1 − (1 − x)⁴, and the
+    others are a flat Dirichlet draw of what is left.
+    """
+    others = len(uniform_mixture.AXES) - 1
+    below = rng.random() * (1.0 - (1.0 - EDGE) ** others)
+    weight = 1.0 - (1.0 - below) ** (1.0 / others)
+    return np.insert((1.0 - weight) * rng.dirichlet(np.ones(others)), which, weight)
 
 
 def _embedding(task: Task, epsilon_total: float, selection: str) -> private_embedding.Setting:
     return private_embedding.Setting(
-        epsilon_total, selection=selection, sensitivity=task.sensitivity
+        epsilon_total,
+        selection=selection,
+        sensitivity=task.sensitivity,
+        support=uniform_mixture.SUPPORT,
     )
 
 
@@ -202,53 +284,126 @@ def interval(release: Release, theta: Array) -> tuple[Array, Array]:
     return low, high
 
 
+def most_coverage(draws: int) -> float:
+    """Most often that the interval of so many equal draws holds a further one of the same law."""
+    inwards = max(1, math.floor((1.0 - LEVEL) / 2.0 * draws + 0.5))
+    return (draws + 1 - 2 * inwards) / (draws + 1)
+
+
 # --------------------------------------------------------------------------------------- finding
 
 
 def collect(params: Params, rows: Tables) -> Result:
     """The result so far."""
-    summary = summarise(rows["main"])
+    summary = summarise(counted(params, rows["main"]), rows["releases"])
     sensitivity = uniform_mixture.distance().sensitivity(params.n, params.sensitivity)
     event = embedding.calibrate(max(params.epsilon_total), 0.0, sensitivity, 1)
     protected = simulators.load(uniform_mixture.SCENARIO).PROTECTED
     privacy = "Each release, at the largest budget shown: " + statement(event, protected)
-    tables = {"main": rows["main"], "summary": summary}
-    return Result(EXPERIMENT, params, tables, _summary(summary, rows["main"]), privacy)
+    tables = {"main": rows["main"], "summary": summary, "releases": rows["releases"]}
+    result = Result(EXPERIMENT, params, tables, "", privacy)
+    words = " ".join([finding(result), *cautions(result)])
+    return dataclasses.replace(result, summary=words)
 
 
-def summarise(main: pd.DataFrame) -> pd.DataFrame:
-    """Coverage with its 95 % interval, and mean width, of every mechanism and budget."""
+def counted(params: Params, main: pd.DataFrame) -> pd.DataFrame:
+    """The intervals whose coverage is measured: all, or those of the weights along the edge."""
+    if params.truths == "prior":
+        return main
+    near = np.array(list(uniform_mixture.AXES))[_on_edge(main.dataset.to_numpy())]
+    return main[main.parameter == near]
+
+
+def summarise(main: pd.DataFrame, releases: pd.DataFrame) -> pd.DataFrame:
+    """Coverage with its 95 % interval, mean width and more, of every mechanism and budget."""
+    each = ["mechanism", "epsilon_total"]
+    made = dict(list(releases.groupby(each)))
     rows = []
-    for (mechanism, epsilon_total), part in main.groupby(["mechanism", "epsilon_total"]):
+    for of, part in main.groupby(each):
         covered = ((part.low <= part.truth) & (part.truth <= part.high)).mean()
         sets = part.dataset.nunique()
         low, high = summaries.binomial_interval(covered * sets, sets)
         width = (part.high - part.low).mean()
-        rows.append((mechanism, epsilon_total, covered, float(low), float(high), width))
+        empty, outside = (made[of].accepted == 0).mean(), made[of].outside_share.mean()
+        rows.append((*of, covered, float(low), float(high), width, empty, outside))
     return pd.DataFrame(rows, columns=list(COLUMNS["summary"]))
 
 
-def _summary(summary: pd.DataFrame, main: pd.DataFrame) -> str:
-    each = [
-        f"ε_total = {epsilon_total:g}: " + ", ".join(_words(part))
-        for epsilon_total, part in summary[np.isfinite(summary.epsilon_total)].groupby(
-            "epsilon_total"
-        )
-    ]
-    shown = "; ".join(each[:2] if len(each) < 3 else [each[0], each[-1]])
+def finding(result: Result) -> str:
+    """Coverage and width of every mechanism at the smallest and the largest budget."""
+    params = cast(Params, result.params)
+    what = "the truth" if params.truths == "prior" else f"a weight of at most {EDGE:g}"
     return (
-        f"Share of {main.dataset.nunique()} data sets whose {100 * LEVEL:.0f} % intervals hold the "
-        f"truth, and mean width: {shown}."
+        f"Share of {100 * LEVEL:.0f} % intervals that hold {what} (their mean width), "
+        f"{_over(result)}: {_each(result, _both)}."
     )
 
 
-def _words(part: pd.DataFrame) -> list[str]:
-    return [
-        f"{name} {coverage:.2f} ({width:.2g})"
-        for name, coverage, width in zip(
-            part.mechanism, part.coverage, part.mean_width, strict=True
+def width_finding(result: Result) -> str:
+    """Mean width of every mechanism's intervals at the smallest and the largest budget."""
+    return f"Mean width of the intervals, {_over(result)}: {_each(result, _width_alone)}."
+
+
+def _over(result: Result) -> str:
+    sets = result.tables["main"].dataset.nunique()
+    return f"{sets:,} data {'set' if sets == 1 else 'sets'}"
+
+
+def _each(result: Result, words: Callable[[pd.Series], str]) -> str:
+    """Words on every mechanism at the smallest and the largest budget."""
+    summary = result.tables["summary"]
+    budgets = summary.epsilon_total[np.isfinite(summary.epsilon_total)]
+    parts = []
+    for budget in sorted({budgets.min(), budgets.max()}):
+        here = summary[summary.epsilon_total == budget]
+        parts.append(f"ε_total = {budget:g}, " + ", ".join(here.apply(words, axis=1)))
+    parts += summary[np.isinf(summary.epsilon_total)].apply(words, axis=1).tolist()
+    return "; ".join(parts)
+
+
+def _both(row: pd.Series) -> str:
+    return f"{row.mechanism} {row.coverage:.2f} ({row.mean_width:.2g})"
+
+
+def _width_alone(row: pd.Series) -> str:
+    return f"{row.mechanism} {row.mean_width:.2g}"
+
+
+def cautions(result: Result) -> list[str]:
+    """What keeps intervals from being what they should be at these settings; a sentence each."""
+    params, releases = cast(Params, result.params), result.tables["releases"]
+    found = []
+    if params.truths == "edge":
+        found.append(
+            f"An exact posterior's intervals hold {100 * LEVEL:.0f} % on average over the prior, "
+            f"not along an edge: with as much below as above, they end above 0."
         )
-    ]
+    if releases.way.isin(["moved", "kept"]).any():
+        numbers = len(uniform_mixture.AXES)
+        found.append(private_embedding.caution(params.pool_size, numbers))
+    few = releases[releases.draws < DRAWS_NEEDED]
+    if len(few):
+        most = int(few.draws.max())
+        found.append(
+            f"Even c draws of an exact posterior hold the truth in (c − 1)/(c + 1) of data sets at "
+            f"most ({most}: {100 * most_coverage(most):.0f} %), so {100 * LEVEL:.0f} % takes "
+            f"{DRAWS_NEEDED}; fewer here, in releases: {_counts(few, releases)}."
+        )
+    if len(none := releases[releases.accepted == 0]):
+        found.append(
+            f"Releases that accepted nothing, where the interval is the prior's: "
+            f"{_counts(none, releases)}."
+        )
+    return [each for each in found if each]
+
+
+def _counts(chosen: pd.DataFrame, releases: pd.DataFrame) -> str:
+    """How many releases of each mechanism are chosen, those that have any."""
+    of = releases.groupby("mechanism").size()
+    return ", ".join(
+        f"{name} {count} of {of[str(name)]}"
+        for name, count in chosen.groupby("mechanism").size().items()
+    )
 
 
 # --------------------------------------------------------------------------------------- figures
@@ -257,15 +412,16 @@ def _words(part: pd.DataFrame) -> list[str]:
 def figures(result: Result) -> dict[str, go.Figure]:
     """Coverage, and mean width, against the budget."""
     params = cast(Params, result.params)
-    sets = result.tables["main"].dataset.nunique()
-    over = f"{sets} data {'set' if sets == 1 else 'sets'}, N = {params.n:,}"
+    over = f"{_over(result)}, N = {params.n:,}"
     return {"coverage": _coverage(result, over), "width": _width(result, over)}
 
 
 def _coverage(result: Result, over: str) -> go.Figure:
     """Coverage with its interval, beside what it should be."""
     params = cast(Params, result.params)
-    title = f"How often {100 * LEVEL:.0f} % intervals hold the truth ({over})"
+    prior = params.truths == "prior"
+    what = "the truth" if prior else f"a weight of at most {EDGE:g}"
+    title = f"How often {100 * LEVEL:.0f} % intervals hold {what} ({over})"
     figure = fig.figure(title, "privacy budget ε_total", "coverage")
     for style, part in _parts(result):
         x, y = _ends(params), np.repeat(part.coverage.to_numpy(), 2)
@@ -275,7 +431,8 @@ def _coverage(result: Result, over: str) -> go.Figure:
             marks = fig.points(x, y, style, low, high)
             figure.add_trace(marks.update(showlegend=False, marker={"size": 10}))
         figure.add_trace(fig.line(x, y, style))
-    nominal = fig.Style("as it should be", fig.GREY, "dot")
+    name = "as it should be" if prior else "as it should be over the prior"
+    nominal = fig.Style(name, fig.GREY, "dot")
     figure.add_trace(fig.line(_ends(params), np.full(2, LEVEL), nominal))
     _budget_axis(figure, params)
     return figure.update_yaxes(range=[0.0, 1.02])
@@ -294,7 +451,7 @@ def _width(result: Result, over: str) -> go.Figure:
             figure.add_trace(marks.update(showlegend=False, marker={"size": 10}))
         figure.add_trace(fig.line(x, y, style))
     _budget_axis(figure, params)
-    return figure.update_yaxes(**fig.logarithmic(0.01, 1.0))
+    return figure.update_yaxes(**fig.logarithmic(0.001, 1.0))
 
 
 def _parts(result: Result) -> list[tuple[fig.Style, pd.DataFrame]]:

@@ -1,9 +1,16 @@
 r"""The posterior that one release by one mechanism stands for.
 
-Accepted draws have equal weights; soft weights and importance weights do not, and a noise-aware
-posterior moves its draws. All are weighted samples, of which the histograms show shares, and the
-effective sample size $(\sum w)^2 / \sum w^2$ says how many equal ones they are worth. A released
-estimate is a value and no sample: it has a mean only.
+Accepted draws have equal weights; soft weights and importance weights do not. All are weighted
+samples, of which the histograms show shares, and the effective sample size
+$(\sum w)^2 / \sum w^2$ says how many equal ones they are worth. A released estimate is a value and
+no sample: it has a mean only.
+
+A noise-aware posterior is made in one of three ways (MATH E3). If its importance weights are worth
+enough draws, it has them. If not, that size is all that is to be said of the weights: draws are
+then accepted after noise of their own and moved along a regression, or, from a pool too small for
+that, left where they are. Such draws carry weights too, but those tell how near a draw was and not
+how many it is worth; so the table gives the importance weights' effective sample size in all three
+cases.
 
 The threshold or temperature is the best public one of the mechanism, chosen on simulated data sets
 as in the comparison of all mechanisms.
@@ -23,7 +30,7 @@ from abcdp_core import experiments, pool, summaries
 from abcdp_core import parameters as par
 from abcdp_core.experiments import compare_mechanisms as comparison
 from abcdp_core.experiments import posterior
-from abcdp_core.mechanisms import Release
+from abcdp_core.mechanisms import Made, Release, private_embedding
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
@@ -36,12 +43,15 @@ TITLE = "Posterior from one release by a chosen mechanism"
 COLUMNS = {
     "main": ("release", "mechanism", "sample", "parameter", "value", "weight"),
     "errors": (
-        "release", "mechanism", "epsilon_abc", "accepted", "effective_sample_size", "mse", "mae",
+        "release", "mechanism", "way", "epsilon_abc", "accepted", "effective_sample_size",
+        "outside_share", "mse", "mae",
     ),
 }  # fmt: skip
 
-WEIGHTED_SHOWN = 2000
-"""Most samples of a release in the table: those with the largest weights."""
+SHOWN = 2000
+"""Most samples of a release in the table."""
+
+PRIOR_MEAN = uniform_mixture.PRIOR_MEAN
 
 
 @dataclass(frozen=True)
@@ -91,19 +101,20 @@ def work(task: experiments.Whole[Params]) -> Tables:
     mechanism = comparison.MECHANISMS[params.mechanism]
     released = mechanism.release(data, asked.asked(epsilon_abc), rng)
     samples = released.parameters(theta)
-    mean = released.mean(theta, uniform_mixture.PRIOR_MEAN)
-    size = summaries.effective_sample_size(released.weights)
+    mean = released.mean(theta, PRIOR_MEAN)
+    made = _made(released)
     prior = np.arange(min(len(theta), posterior.PRIOR_SHOWN))
-    rows = [
-        ("private", params.mechanism, epsilon_abc, len(samples), size, mean),
-        ("prior", "prior", 0.0, len(prior), float(len(prior)), uniform_mixture.PRIOR_MEAN),
-    ]
-    largest = np.sort(np.argsort(-released.weights, kind="stable")[:WEIGHTED_SHOWN])
     even = np.full(len(prior), 1.0 / len(prior))
+    of_private = (made.way, epsilon_abc, len(samples), made.importance_size, made.outside)
+    rows = [
+        ("private", params.mechanism, *of_private, mean),
+        ("prior", "prior", "prior", 0.0, len(prior), float(len(prior)), 0.0, PRIOR_MEAN),
+    ]
+    shown, shares = thinned(released.weights)
     return {
         "main": pd.concat(
             [
-                _rows("private", params.mechanism, samples[largest], _shares(released, largest)),
+                _rows("private", params.mechanism, samples[shown], shares),
                 _rows("prior", "prior", theta[prior], even),
             ],
             ignore_index=True,
@@ -115,11 +126,29 @@ def work(task: experiments.Whole[Params]) -> Tables:
     }
 
 
-def _shares(released: Release, shown: NDArray[np.intp]) -> Array:
-    """Weights of the samples shown, which add up to 1."""
-    weights = released.weights[shown]
-    shares: Array = weights / weights.sum() if len(weights) else weights
-    return shares
+def _made(released: Release) -> Made:
+    """How a release came to be; the effective sample size is that of its weights, if they tell."""
+    if released.made is not None:
+        return released.made
+    way = "accepted" if released.estimate is None else "estimate"
+    if len(released.weights) and np.ptp(released.weights) > 0.0:
+        way = "weighted"
+    return Made(way, summaries.effective_sample_size(released.weights), 0.0)
+
+
+def thinned(weights: Array) -> tuple[NDArray[np.int64], Array]:
+    """Samples that stand for all in a table and a histogram, and their shares.
+
+    All of up to :data:`SHOWN`. Of more, those in whose part of the summed weights one of so many
+    evenly spaced points falls, with the number of points for a weight: every histogram is nearly
+    that of the whole sample, which it would not be of the largest weights alone.
+    """
+    if len(weights) <= SHOWN:
+        return np.arange(len(weights)), weights
+    points = (np.arange(SHOWN) + 0.5) / SHOWN
+    found = np.searchsorted(np.cumsum(weights) / weights.sum(), points)
+    chosen, counts = np.unique(found, return_counts=True)
+    return chosen, counts / SHOWN
 
 
 def _rows(release: str, mechanism: str, samples: Array, weights: Array) -> pd.DataFrame:
@@ -139,22 +168,46 @@ def _rows(release: str, mechanism: str, samples: Array, weights: Array) -> pd.Da
 def collect(params: Params, rows: Tables) -> Result:
     """The result of the one task."""
     errors = rows["errors"].set_index("release")
-    private = errors.loc["private"]
-    worth = (
-        f"{private.accepted:,} samples, worth {private.effective_sample_size:.3g} equal ones"
-        if private.accepted
-        else "A value and no sample"
-        if params.mechanism == "embedding-estimate"
-        else "Nothing was accepted, so the estimate is the prior mean"
-    )
+    caution = _caution(params, str(errors.way["private"]))
+    what = "estimate" if errors.way["private"] == "estimate" else "posterior mean"
     return Result(
         experiment=EXPERIMENT,
         params=params,
         tables=rows,
-        summary=f"{params.mechanism} at ε_total = {params.epsilon_total:g}: {worth}. Mean absolute "
-        f"error of the posterior mean {private.mae:.3g}, prior {errors.mae['prior']:.3g}.",
+        summary=f"{params.mechanism} at ε_total = {params.epsilon_total:g}: "
+        f"{_in_words(errors)}. Mean absolute error of the {what} "
+        f"{errors.mae['private']:.3g}, prior mean {errors.mae['prior']:.3g}.{caution}",
         privacy=comparison.guarantee(params.mechanism, params.epsilon_total, params.delta),
     )
+
+
+def _in_words(errors: pd.DataFrame) -> str:
+    """What the release is made of; rows go by release."""
+    private = errors.loc["private"]
+    size = private.effective_sample_size
+    size = f"{size:.3g}" if size < 100.0 else f"{size:,.0f}"
+    draws = f"{private.accepted:,} {'draw' if private.accepted == 1 else 'draws'}"
+    if private.way == "estimate":
+        return "a value and no sample"
+    if private.accepted == 0:
+        return "nothing was accepted, so the estimate is the prior mean"
+    if private.way == "accepted":
+        return draws if private.accepted == 1 else f"{draws} of equal weight"
+    if private.way == "weighted":
+        return f"{draws} with weights, effective sample size {size}"
+    moved = " and moved by a regression" if private.way == "moved" else ""
+    return (
+        f"the importance weights' effective sample size is only {size}, so {draws} were accepted "
+        f"after noise of their own{moved}"
+    )
+
+
+def _caution(params: Params, way: str) -> str:
+    """What a small pool does to the posterior, after a space; empty where it does nothing."""
+    if way not in ("moved", "kept"):
+        return ""
+    said = private_embedding.caution(params.pool_size, len(uniform_mixture.AXES))
+    return f" {said}" if said else ""
 
 
 def figures(result: Result) -> dict[str, go.Figure]:

@@ -35,6 +35,22 @@ class Ordered:
 
 
 @dataclass(frozen=True)
+class Made:
+    """How a posterior was made from a released vector; it follows from that, so it is public too.
+
+    Attributes:
+        way: ``weighted``, draws with importance weights; ``moved``, nearest draws moved along a
+            regression; ``kept``, nearest draws left where they are.
+        importance_size: effective sample size of the importance weights; 0 where there are none.
+        outside: share of the sample, by weight, outside the prior's support.
+    """
+
+    way: str
+    importance_size: float
+    outside: float
+
+
+@dataclass(frozen=True)
 class Release:
     """What may be published.
 
@@ -46,6 +62,7 @@ class Release:
         estimate: a released value ``(d,)`` where the release is one, else ``None``.
         samples: parameters ``(k, d)`` that stand for the accepted draws where post-processing moved
             them, else ``None``.
+        made: how, of a posterior made from a released vector, else ``None``.
     """
 
     indices: NDArray[np.int64] = field(repr=False)
@@ -54,6 +71,7 @@ class Release:
     event: Event
     estimate: Array | None = None
     samples: Array | None = field(default=None, repr=False)
+    made: Made | None = None
 
     def parameters(self, theta: Array) -> Array:
         """The weighted sample ``(k, d)``: draws of the pool ``(T, d)``, moved if they were."""

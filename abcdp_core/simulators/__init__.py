@@ -39,8 +39,11 @@ class Scenario(Protocol):
         BANDWIDTH: default bandwidth of their kernel; ``None`` if they have none.
         DISTANCE_AXIS: largest distance shown on an axis.
 
-    A scenario that also takes a person's own series has ``OWN_SIZES``, the smallest and the largest
-    one, ``OWN_MODEL``, a sentence on what it takes it for, and ``from_series(values)``: numbers
+    A scenario may have ``SUPPORT``, a :class:`~abcdp_core.supports.Support`: where its prior's
+    draws can lie, and how they are moved without leaving it.
+
+    One that also takes a person's own series has ``OWN_SIZES``, the smallest and the largest one,
+    ``OWN_MODEL``, a sentence on what it takes it for, and ``from_series(values)``: numbers
     ``(n,)`` in the domain as data points ``(n, p)``. One that takes minutes to simulate has
     ``shipped(pool_size, n, run)``: parameters ``(T, d)`` of a pool made beforehand and the
     distances ``(T,)`` of the ``run``-th observed data set to it; and ``shipped_data(n, run)``, that

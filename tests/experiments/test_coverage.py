@@ -9,6 +9,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from abcdp_core import pool, runner, summaries
 from abcdp_core.experiments import coverage
@@ -16,7 +17,7 @@ from abcdp_core.mechanisms import Release
 from abcdp_core.parameters import ParameterError
 from abcdp_core.privacy import NonPrivate
 from abcdp_core.results import Result
-from tests.statistics import assert_mean, rejects
+from tests.statistics import assert_distribution, assert_mean, rejects
 
 SMALL = coverage.Params(
     epsilon_total=(0.3, 3.0), epsilon_abc=0.2, c=20, n=100, pool_size=1000, runs=12
@@ -106,6 +107,134 @@ def test_the_summary_counts_what_the_intervals_hold() -> None:
         assert 0.0 <= row.coverage_low <= row.coverage <= row.coverage_high <= 1.0
 
 
+def test_the_summary_counts_releases_that_accepted_nothing() -> None:
+    # A threshold so low that the sparse vector accepts only where noise helps.
+    tables = run(epsilon_abc=0.001, epsilon_total=(1.0, 1000.0), c=2).tables
+    releases, summary = tables["releases"], tables["summary"]
+    assert len(releases) == 12 * (3 * 2 + 1)
+    for row in summary.itertuples():
+        part = releases[
+            (releases.mechanism == row.mechanism) & (releases.epsilon_total == row.epsilon_total)
+        ]
+        assert row.empty_share == (part.accepted == 0).mean()
+        assert row.outside_share == 0.0
+    empty = summary[summary.mechanism == "sparse-vector"].empty_share
+    assert empty.max() == 1.0
+    assert (releases.draws[releases.accepted == 0] == 1000).all()
+    assert (summary.empty_share[summary.mechanism != "sparse-vector"] == 0.0).all()
+
+
+def test_what_is_released_says_how_it_came_to_be() -> None:
+    releases = run(epsilon_total=(0.01, 100.0)).tables["releases"]
+    ways = releases.groupby(["mechanism", "epsilon_total"]).way.unique().map(list).to_dict()
+    assert ways[("noise-aware", 0.01)] == ["weighted"]
+    assert ways[("noise-aware", 100.0)] == ["moved"]
+    assert ways[("noise-ignored", 0.01)] == ["moved"]
+    assert ways[("sparse-vector", 0.01)] == ["accepted"]
+    aware = releases[releases.mechanism == "noise-aware"]
+    sizes = aware.groupby("epsilon_total").importance_effective_sample_size
+    assert sizes.min()[0.01] >= 100.0
+    assert sizes.max()[100.0] < 100.0
+    small = run(pool_size=200, epsilon_total=(100.0,)).tables["releases"]
+    assert set(small.way[small.mechanism == "noise-aware"]) == {"kept"}
+
+
+# -------------------------------------------------------------------- how many draws it takes
+
+
+def expected_coverage(c: int) -> float:
+    """Probability that the interval of c uniform draws holds a further one, without chance.
+
+    Quantiles are linear in the ordered draws, whose means are i/(c + 1).
+    """
+    means = (np.arange(1, c + 1) / (c + 1))[:, None]
+    low, high = summaries.weighted_quantile(means, np.full(c, 1 / c), [0.05, 0.95])
+    return float((high - low)[0])
+
+
+@pytest.mark.parametrize("c", [1, 2, 5, 9, 10, 11, 18, 19, 29, 30, 100, 1000])
+def test_so_many_draws_hold_so_much_at_most(c: int) -> None:
+    most = coverage.most_coverage(c)
+    assert expected_coverage(c) == pytest.approx(min(c - 1.0, 0.9 * c) / (c + 1))
+    assert expected_coverage(c) <= most + 1e-12
+    assert most <= (c - 1) / (c + 1)
+    # Between these two draws, counted from either end, lies the interval of any sample.
+    inwards = round((c + 1) * (1.0 - most) / 2.0)
+    sample = np.sort(np.random.default_rng(c).standard_cauchy(c))
+    low, high = summaries.weighted_quantile(sample[:, None], np.full(c, 1 / c), [0.05, 0.95])
+    assert sample[inwards - 1] <= low[0] <= high[0] <= sample[-inwards]
+
+
+def test_nine_in_ten_takes_nineteen() -> None:
+    assert coverage.DRAWS_NEEDED == 19
+    assert coverage.most_coverage(18) < 0.9
+    assert coverage.most_coverage(19) == pytest.approx(0.9)
+    assert [coverage.most_coverage(c) for c in (1, 10)] == pytest.approx([0.0, 9 / 11])
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected", "absent"),
+    [
+        ({}, [], ["fewer here", "pool of", "accepted nothing", "An exact"]),
+        (
+            {"c": 10},
+            ["(10: 82 %), so", "in releases: non-private 12 of 12, sparse-vector"],
+            ["pool of"],
+        ),
+        ({"c": 18}, ["(18: 89 %)"], []),
+        ({"c": 19}, [], ["in releases: non-private"]),
+        ({"pool_size": 200}, ["A pool of 200 is too small"], []),
+        ({"pool_size": 500}, ["A pool of 500 is less than twice the 300"], []),
+        ({"pool_size": 10, "c": 1}, ["(10: 82 %)", "in releases: noise-aware 24 of 24"], []),
+        ({"epsilon_abc": 0.001, "c": 1, "epsilon_total": (1000.0,)}, ["the prior's: sparse"], []),
+        ({"truths": "edge"}, ["hold a weight of at most 0.02", "not along an edge"], []),
+    ],
+    ids=str,
+)
+def test_what_spoils_intervals_is_said(
+    changes: dict[str, object], expected: list[str], absent: list[str]
+) -> None:
+    said = run(**changes).summary
+    assert all(words in said for words in expected)
+    assert not any(words in said for words in absent)
+
+
+# -------------------------------------------------------------------------------- along an edge
+
+
+def edge_weights(count: int) -> np.ndarray:
+    rng = np.random.default_rng(4)
+    return np.array([coverage.edge_truth(rng, np.array(index % 5)) for index in range(count)])
+
+
+def test_along_an_edge_one_weight_in_turn_is_small() -> None:
+    truths = edge_weights(4000)
+    assert truths.sum(axis=1) == pytest.approx(np.ones(4000))
+    assert truths.min() >= 0.0
+    near = truths[np.arange(4000), np.arange(4000) % 5]
+    assert near.max() <= coverage.EDGE
+    # The prior given that: a weight of the flat Dirichlet distribution is Beta(1, 4).
+    beta = stats.beta(1, 4)
+    assert_distribution(near, lambda x: beta.cdf(x) / beta.cdf(coverage.EDGE))
+    assert rejects(assert_distribution, near, stats.uniform(0.0, 2 * coverage.EDGE).cdf)
+    others = truths[np.arange(4000), (np.arange(4000) + 1) % 5] / (1.0 - near)
+    assert_distribution(others, stats.beta(1, 3).cdf)
+
+
+def test_along_an_edge_that_weight_alone_is_counted() -> None:
+    result = run(truths="edge")
+    main = result.tables["main"]
+    part = coverage.counted(result.params, main)  # type: ignore[arg-type]
+    assert len(part) == len(main) / 5
+    assert part.truth.max() <= coverage.EDGE
+    assert part.parameter.unique().tolist() == [f"θ{i}" for i in range(1, 6)]
+    held = (part.low <= part.truth) & (part.truth <= part.high)
+    for row in result.tables["summary"].itertuples():
+        chosen = (part.mechanism == row.mechanism) & (part.epsilon_total == row.epsilon_total)
+        assert row.coverage == held[chosen].mean()
+    assert coverage.counted(SMALL, main) is main
+
+
 def test_noise_aware_intervals_hold_the_truth_and_others_need_not() -> None:
     # 150 data sets at a false alarm of 1e-6 see a share that is 0.22 off. At this budget noise
     # is larger than what 100 points leave open, so intervals that ignore it hold far too little.
@@ -141,6 +270,9 @@ def test_figures_show_the_table() -> None:
         assert lines["noise-aware"].y.tolist() == aware[column].tolist()
         assert len(set(lines["non-private"].y)) == 1
     assert math.isclose(float(lines_of(figures["coverage"], "as it should be")[0]), 0.9)
+    edge = coverage.figures(run(truths="edge"))["coverage"]
+    assert "a weight of at most 0.02" in edge.layout.title.text
+    assert lines_of(edge, "as it should be over the prior")[0] == 0.9
 
 
 def lines_of(figure: object, name: str) -> list[float]:

@@ -17,14 +17,16 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from abcdp_core.distances.fourier import FourierMMD
-from abcdp_core.mechanisms import Release, linear_maps, names, private_embedding
+from abcdp_core.mechanisms import Made, Release, linear_maps, names, private_embedding
 from abcdp_core.mechanisms.linear_maps import LinearMap
 from abcdp_core.mechanisms.private_embedding import (
-    ACCEPTED,
+    FEWEST,
     SELECTIONS,
     Setting,
     Trace,
+    caution,
     learn,
+    minimum_pool,
     release,
     select,
 )
@@ -33,6 +35,7 @@ from abcdp_core.privacy import Gaussian, NonPrivate, NormNoise, cost
 from abcdp_core.privacy.embedding import draw, log_density
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.summaries import effective_sample_size, weighted_mean
+from abcdp_core.supports import SIMPLEX, Support, unchanged
 from tests.statistics import assert_distribution, rejects
 
 Array = NDArray[np.float64]
@@ -307,18 +310,113 @@ def test_importance_weights_are_the_noise_s_density(delta: float) -> None:
     assert published.weights == pytest.approx(density / density.sum(), rel=1e-9)
     assert trace.effective_sample_size == pytest.approx(effective_sample_size(published.weights))
     assert trace.effective_sample_size >= 100.0
+    assert published.made == Made("weighted", trace.effective_sample_size, 0.0)
+
+
+def test_in_a_small_pool_importance_weights_of_half_the_draws_are_enough() -> None:
+    small = dataclasses.replace(OBSERVED, theta=THETA[:20], statistics=STATISTICS[:20])
+    for budget, way in ((0.001, "weighted"), (10.0, "kept")):
+        published, trace = release(small, Setting(budget, map="none"), rng_of(0))
+        assert published.made == Made(way, trace.effective_sample_size, 0.0)
+        assert (trace.effective_sample_size >= 10.0) == (way == "weighted")
 
 
 def test_where_few_draws_have_weight_the_nearest_are_moved() -> None:
     published, trace = run(Setting(10.0))
     assert trace.effective_sample_size < 100.0
     assert published.samples is not None
-    assert published.samples.shape == (ACCEPTED, 5)
+    assert published.samples.shape == (FEWEST, 5)
     assert np.all(np.diff(published.indices) > 0)
     assert published.weights.sum() == pytest.approx(1.0)
     assert published.weights.min() == 0.0, "of the farthest"
     # The regression sees the sum of the weights, which is always 1, and keeps it so.
-    assert published.samples.sum(axis=1) == pytest.approx(np.ones(ACCEPTED), abs=1e-9)
+    assert published.samples.sum(axis=1) == pytest.approx(np.ones(FEWEST), abs=1e-9)
+    assert published.made == Made("moved", trace.effective_sample_size, 0.0)
+
+
+BOUNDED = Support(SIMPLEX.contains, unchanged, unchanged)
+"""Weights that are moved in a straight line, out of the simplex too."""
+
+
+@pytest.mark.parametrize("epsilon_total", [1.0, 10.0, 1000.0])
+@pytest.mark.parametrize("selection", ["noise-aware", "noise-ignored"])
+def test_draws_are_moved_within_the_support(selection: str, epsilon_total: float) -> None:
+    # Two of the five weights are 0: half of what is left open lies outside.
+    corner = observe(np.array([0.5, 0.0, 0.3, 0.0, 0.2]), rng_of(14))
+
+    def moved(support: Support) -> tuple[Release, Made]:
+        published, _ = run(
+            Setting(epsilon_total, selection=selection, support=support), data=corner
+        )
+        assert published.samples is not None
+        assert published.made is not None
+        return published, published.made
+
+    kept, made = moved(SIMPLEX)
+    assert SIMPLEX.contains(kept.parameters(THETA)).all()
+    assert made.outside == 0.0
+    straight, made = moved(BOUNDED)
+    out = ~SIMPLEX.contains(straight.parameters(THETA))
+    assert made.outside == pytest.approx(straight.weights[out].sum())
+    assert made.outside > 0.3
+
+
+def test_draws_on_an_edge_are_moved_as_their_neighbours_are() -> None:
+    theta, learnt = THETA.copy(), MAPS["regression"]
+    setting = Setting(100.0, support=SIMPLEX)
+    event = setting.event(learnt)
+    image = learnt.matrix @ OBSERVED.statistic
+
+    def mean() -> Array:
+        published = select(image, setting, event, learnt, theta, rng_of(15))
+        assert np.isfinite(published.parameters(theta)).all()
+        return published.mean(theta, theta[0])
+
+    before = mean()
+    theta[np.arange(0, SIZE, 20), np.arange(50) % 5] = 0.0
+    theta /= theta.sum(axis=1, keepdims=True)
+    # A twentieth of the draws have lost a fifth of themselves on average.
+    assert mean() == pytest.approx(before, abs=0.05)
+
+
+def test_away_from_edges_the_support_s_scale_changes_little() -> None:
+    middle = observe(np.full(5, 0.2), rng_of(16))
+    within, _ = run(Setting(1000.0, support=SIMPLEX), data=middle)
+    straight, _ = run(Setting(1000.0), data=middle)
+    assert within.mean(THETA, THETA[0]) == pytest.approx(straight.mean(THETA, THETA[0]), abs=0.004)
+
+
+def test_the_smallest_pool_grows_with_the_regression() -> None:
+    assert [minimum_pool(numbers) for numbers in (1, 4, 14, 15, 46)] == [300, 300, 300, 320, 940]
+
+
+@pytest.mark.parametrize(
+    ("pool_size", "words"),
+    [
+        (10, "too small to move draws by a regression (300)"),
+        (299, "too small"),
+        (300, "less than twice the 300 draws"),
+        (599, "less than twice"),
+        (600, ""),
+        (10_000, ""),
+    ],
+)
+def test_a_small_pool_is_said(pool_size: int, words: str) -> None:
+    said = caution(pool_size, 4)
+    assert words in said
+    assert bool(words) == bool(said)
+
+
+@pytest.mark.parametrize("selection", ["noise-aware", "noise-ignored"])
+def test_from_a_pool_that_is_too_small_no_draw_is_moved(selection: str) -> None:
+    for size in (299, 300):
+        part = dataclasses.replace(OBSERVED, theta=THETA[:size], statistics=STATISTICS[:size])
+        published, _ = release(part, Setting(10.0, selection=selection), rng_of(0))
+        assert published.made is not None
+        assert published.made.way == ("kept" if size < 300 else "moved")
+        assert (published.samples is None) == (size < 300)
+        assert len(published.indices) == size
+        assert published.made.outside == 0.0
 
 
 def line_map(images: Array) -> LinearMap:
@@ -332,7 +430,7 @@ def test_moving_removes_what_depends_linearly_on_the_distance() -> None:
     setting = Setting(math.inf, selection="noise-aware")
     place = np.array([0.3])
     published = select(place, setting, NonPrivate(), line_map(images), theta, rng_of(9))
-    assert published.samples == pytest.approx(np.tile([1.6, -0.3], (ACCEPTED, 1)), abs=1e-12)
+    assert published.samples == pytest.approx(np.tile([1.6, -0.3], (FEWEST, 1)), abs=1e-12)
 
 
 def test_moved_draws_have_the_mean_and_the_spread_of_the_posterior(
@@ -386,7 +484,13 @@ def ranks(setting: Setting, model: Callable[[Setting], Setting] = lambda s: s) -
 
 
 @pytest.mark.parametrize(
-    "setting", [Setting(0.3), Setting(8.0), Setting(8.0, 1e-5)], ids=["much", "little", "gaussian"]
+    "setting",
+    [
+        Setting(0.3, support=SIMPLEX),
+        Setting(8.0, support=SIMPLEX),
+        Setting(8.0, 1e-5),
+    ],
+    ids=["much", "little", "gaussian"],
 )
 def test_noise_aware_posteriors_are_calibrated(setting: Setting) -> None:
     assert_distribution(ranks(setting), stats.uniform.cdf)

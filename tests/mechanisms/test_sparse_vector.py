@@ -247,9 +247,10 @@ def test_little_noise_hardly_differs_from_none() -> None:
 
 def test_a_release_holds_what_may_be_published_and_nothing_else() -> None:
     names = {field.name for field in dataclasses.fields(Release)}
-    assert names == {"indices", "weights", "stopped_at", "event", "estimate", "samples"}
+    assert names == {"indices", "weights", "stopped_at", "event", "estimate", "samples", "made"}
     published, _ = release(uniform_pool(), SETTING, rng_of(13))
     assert published.estimate is None
+    assert published.made is None
     assert published.event == calibrate(1.0, 0.01, 10, resample=False)
 
 

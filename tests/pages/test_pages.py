@@ -191,8 +191,20 @@ def test_what_a_budget_buys_is_a_view_of_its_own():
 def test_coverage_is_a_view_of_its_own():
     app = opened("mechanisms", **{"mechanisms.view": "coverage", "coverage.runs": "2"})
     assert not app.exception
-    assert len(pictures(app)) >= 1
+    assert len(pictures(app)) == 2
     assert "Privacy label" in texts(app)
+    assert "that hold the truth (their mean width), 2 data sets" in texts(app)
+    assert "Mean width of the intervals, 2 data sets" in texts(app)
+
+
+def test_coverage_along_an_edge_from_a_small_pool_says_so():
+    settings = {"mechanisms.view": "coverage", "coverage.runs": "2", "coverage.truths": "edge"}
+    app = opened("mechanisms", pool_size="100", **settings)
+    assert not app.exception
+    assert "that hold a weight of at most 0.02" in texts(app)
+    (said,) = (warning.value for warning in app.warning)
+    assert "not along an edge" in said
+    assert "A pool of 100 is too small" in said
 
 
 @pytest.mark.parametrize("view", knobs.find("case-studies.view").parameter.options)
