@@ -113,7 +113,7 @@ def _write(plan: Plan, done: list[Computed], folder: Path) -> None:
             (folder / name).write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise commands.not_writable("out", folder, error) from error
-    print(report.total_words(found))
+    print(report.total_words(found.table))
     print("Files:")
     for file in (*written, *(folder / name for name in texts)):
         print(f"  {file}")

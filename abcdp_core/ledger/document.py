@@ -20,7 +20,6 @@ from abcdp_core.ledger.report import (
     WHOSE,
     Report,
     chance_words,
-    count_words,
     in_words,
     measured,
     total_words,
@@ -92,7 +91,7 @@ def blocks(report: Report, entries: Ledger) -> Iterator[Block]:
     """
     details = report.details
     yield Heading(1, "What the papers claim, and what we find")
-    yield Paragraph(total_words(report))
+    yield Paragraph(total_words(report.table))
     yield Paragraph(
         f"Computed on {details['date']} with seed {details['seed']} and the {details['profile']} "
         f"profile in {_duration(details['seconds'])} on {details['processors']} processors, by "
@@ -137,9 +136,7 @@ def _totals(report: Report) -> Iterator[Block]:
 
 def _paper(source: str, rows: pd.DataFrame) -> Iterator[Block]:
     yield Heading(2, f"[{source}] {PAPERS.get(source, '')}".rstrip())
-    claims = rows[rows["id"] != ""]
-    if len(claims):
-        yield Paragraph(f"Of its claims {count_words(claims)}.")
+    yield Paragraph(total_words(rows))
     header = ("item", "claim", "paper", "ours", "verdict", "family-wise")
     yield Grid(
         header,
@@ -240,7 +237,7 @@ def _in_markdown(block: Block) -> str:
 
 def escaped(text: str) -> str:
     """A text as Markdown that shows it as it stands; ``*words*`` of ours stay emphasised."""
-    plain = re.sub(r"([\\`_|<>~$\[\]#])", r"\\\1", text)
+    plain = re.sub(r"([\\`|<>~$]|(?<!\w)_|_(?!\w)|\](?=\())", r"\\\1", text)
     return re.sub(r"(?<!\w)\*(\w[\w ]*)\*|\*", lambda m: m[0] if m[1] else r"\*", plain)
 
 

@@ -267,23 +267,20 @@ WHOSE = {
 """Standing -> what one claim and what several of it are called."""
 
 
-def total_words(report: Report) -> str:
+def total_words(table: pd.DataFrame) -> str:
     """How many claims agree, those of the papers first and apart."""
     sentences = []
     for standing in STANDINGS:
-        rows = report.claims[report.claims["standing"] == standing]
-        if len(rows):
-            one, several = WHOSE[standing]
-            many = len(rows) > 1
-            sentences.append(
-                f"Of {len(rows)} {several} {count_words(rows)}."
-                if many
-                else f"The one {one} {VERBS[rows['verdict'].iloc[0]][0]}."
-            )
-    if rest := len(report.without_claim):
+        rows = table[(table["id"] != "") & (table["standing"] == standing)]
+        one, several = WHOSE[standing]
+        if len(rows) == 1:
+            sentences.append(f"The one {one} {VERBS[rows['verdict'].iloc[0]][0]}.")
+        elif len(rows):
+            sentences.append(f"Of {len(rows)} {several} {count_words(rows)}.")
+    if rest := int((table["id"] == "").sum()):
         what = _number(rest, "more statement", "more statements")
-        has = "has its reason" if rest == 1 else "each has its reason"
-        sentences.append(f"No table of ours can judge {what}; {has}.")
+        reasons = "The reason is given." if rest == 1 else "Each has its reason."
+        sentences.append(f"No table of ours can judge {what}. {reasons}")
     return " ".join(sentences)
 
 
@@ -324,13 +321,14 @@ def measured(row: pd.Series[Any]) -> str:
     """What we measured with its interval; empty where there is nothing."""
     if np.isnan(row["ours"]):
         return ""
-    ours = _figures(row["ours"])
-    if row["low"] == row["high"]:
-        return ours
-    return f"{ours} ({_figures(row['low'])} to {_figures(row['high'])})"
+    interval = ""
+    if row["low"] != row["high"]:
+        interval = f" ({rounded(row['low'])} to {rounded(row['high'])})"
+    return f"{row['measure']} {rounded(row['ours'])}{interval}"
 
 
-def _figures(number: float) -> str:
+def rounded(number: float) -> str:
+    """A number with three digits."""
     if math.isinf(number):
         return "∞" if number > 0 else "−∞"
     return f"{number:.3g}".replace("-", "−")

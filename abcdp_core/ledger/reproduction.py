@@ -115,7 +115,11 @@ def _check_known(entries: Ledger, text: str) -> None:
     papers = [item.partition("-")[0] for item in items]
     known = list(dict.fromkeys([*papers, *items, *ids]))
     alike = difflib.get_close_matches(text, known, n=5, cutoff=0.5)
-    near = f"near are {', '.join(alike)}" if alike else f"papers are {', '.join(set(papers))}"
+    near = (
+        f"near are {', '.join(alike)}"
+        if alike
+        else f"papers are {', '.join(dict.fromkeys(papers))}"
+    )
     raise ParameterError(f"claim = {text}: must be the id of a claim, an item or a paper; {near}.")
 
 
