@@ -235,6 +235,12 @@ def _in_markdown(block: Block) -> str:
             return ""
 
 
+def claim_text(row: pd.Series[Any], entries: Ledger) -> str:
+    """What there is to say of one claim in Markdown, without its heading."""
+    said = [block for block in claim(row, entries) if not isinstance(block, Heading)]
+    return "\n\n".join(map(_in_markdown, said))
+
+
 def escaped(text: str) -> str:
     """A text as Markdown that shows it as it stands; ``*words*`` of ours stay emphasised."""
     plain = re.sub(r"([\\`|<>~$]|(?<!\w)_|_(?!\w)|\](?=\())", r"\\\1", text)

@@ -62,9 +62,18 @@ class Plan:
         Raises:
             ParameterError: its experiment has no such ones.
         """
-        experiment = experiments.load(run.experiment)
-        base = experiments.preset(experiment, run.preset) if run.preset else None
-        return experiment.Params.from_text(run.settings(quick=self.profile == "quick"), base)
+        return params_of(run, self.profile)
+
+
+def params_of(run: Run, profile: Profile) -> Params:
+    """The parameters of a run.
+
+    Raises:
+        ParameterError: its experiment has no such ones.
+    """
+    experiment = experiments.load(run.experiment)
+    base = experiments.preset(experiment, run.preset) if run.preset else None
+    return experiment.Params.from_text(run.settings(quick=profile == "quick"), base)
 
 
 def plan(entries: Ledger, chosen: Sequence[str], profile: Profile, seed: int) -> Plan:
