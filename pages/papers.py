@@ -13,15 +13,15 @@ def main() -> None:
     cards.note(
         "✓ agrees · ◐ the size is missed, its sign is certain · ✗ does not agree · "
         "? the interval includes what it is compared with · – no run of ours can judge it. "
-        "*Family-wise* is the verdict if all are to hold together. Select a row to read it."
+        "*Family-wise* is the verdict if all are to hold together. Select a row to read it below."
     )
     cards.heading("One claim")
     experiment = papers.claim()
     cards.heading(
         "The papers' numbers beside ours",
         "Each row has its own unit, so ours is drawn as a multiple of the paper's number: 1 is the "
-        "same number, 0 is no effect, and below 0 it goes the other way. Not each needs the same "
-        "number to agree: what a rule asks for is said with the claim.",
+        "same number, 0 is no effect, and below 0 it goes the other way. A claim can agree "
+        "without the same number; what is asked for is said with the claim.",
     )
     papers.numbers(rows)
     cards.heading("How many of these verdicts are false?", papers.by_chance())

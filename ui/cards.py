@@ -283,6 +283,8 @@ def _verdict(verdict: ledger.Verdict) -> None:
             f"**{claim.source} {claim.place}: {report.in_words(verdict.outcome)}.** {claim.claim}"
         )
         st.markdown(f"We find: {verdict.statement}")
+        if claim.discussion and verdict.outcome in ("does not", "agrees in direction"):
+            st.markdown(claim.discussion)
         st.caption(" ".join(claim.notes()))
 
 

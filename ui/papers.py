@@ -10,10 +10,8 @@ from urllib.parse import quote, urlencode
 import pandas as pd
 import streamlit as st
 
-from abcdp_core import experiments
 from abcdp_core.ledger import Run, document, pictures, reading, report, reproduction
 from abcdp_core.ledger.report import Report, in_words
-from abcdp_core.parameters import Params
 from ui import charts, controls, knobs, router
 from ui.router import Page
 
@@ -64,10 +62,14 @@ def table(rows: pd.DataFrame) -> None:
         {
             "verdict": rows["verdict"].map(in_words),
             "item": rows["item"],
+            "page": [_link(row) for _, row in rows.iterrows()],
             "claim": rows["claim"],
             "the paper's number": rows["paper"],
             "ours": [report.measured(row) for _, row in rows.iterrows()],
-            "family-wise": rows["family_wise"].map(in_words),
+            "family-wise": rows["family_wise"]
+            .map(in_words)
+            .where(rows["family_wise"] != rows["verdict"], "the same"),
+            "measured as": rows["measure"],
         }
     )
     names = knobs.claim_names(rows)
@@ -80,12 +82,30 @@ def table(rows: pd.DataFrame) -> None:
         on_select=functools.partial(_choose, names),
         selection_mode="single-row",
         column_config={
-            "verdict": st.column_config.TextColumn(width="small"),
-            "item": st.column_config.TextColumn(width=80),
-            "claim": st.column_config.TextColumn(width="large"),
-            "ours": st.column_config.TextColumn(width="medium"),
+            **{name: st.column_config.TextColumn(width=px) for name, px in WIDTHS.items()},
+            "page": st.column_config.LinkColumn(
+                width=60, display_text="open", help="The page that shows it, set as the run is."
+            ),
         },
     )
+
+
+WIDTHS = {
+    "verdict": 165,
+    "item": 80,
+    "claim": 330,
+    "the paper's number": 140,
+    "ours": 140,
+    "family-wise": 100,
+}
+"""Column -> pixels; together what fits beside the sidebar of a laptop."""
+
+
+def _link(row: pd.Series[Any]) -> str | None:
+    """What opens the page that shows a claim's run."""
+    run = reading.load().runs.get(str(row["run"]))
+    found = run and address(run, stored().details["seed"])
+    return found.link if found else None
 
 
 def _choose(names: list[str]) -> None:
@@ -106,27 +126,27 @@ def claim() -> str:
     row = table.iloc[names.index(str(controls.current("papers.claim")))]
     st.subheader(f"{row['item']}, {row['place']}: {in_words(row['verdict'])}")
     if not row["id"]:
-        st.markdown(f"{document.escaped(row['claim'])}\n\n{document.escaped(row['reason'])}")
+        for _, each in table[(table["item"] == row["item"]) & (table["id"] == "")].iterrows():
+            st.markdown(document.escaped(f"{each['claim']} {each['reason']}"))
         return ""
-    with st.container(horizontal=True, gap="large", vertical_alignment="top"):
-        with st.container(width=560):
-            st.markdown(document.claim_text(row, reading.load()))
-        with st.container(width=520):
-            if pd.notna(row["ours"]):
-                charts.show("claim", pictures.one(row), row["reason"])
-            _again(reading.load().runs[row["run"]])
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.markdown(document.claim_text(row, reading.load()))
+    with right:
+        if pd.notna(row["ours"]):
+            charts.show("claim", pictures.one(row), row["reason"])
+        _again(reading.load().runs[row["run"]])
     return str(row["experiment"])
 
 
 def _again(run: Run) -> None:
     """Where the run can be seen, and what makes it again."""
     details = stored().details
-    found = address(run, details["seed"])
-    if found is not None:
-        page, link = found
-        st.markdown(f"[**Open {page.title} with the very settings**]({link})")
-    else:
-        st.markdown("No page shows this run with its very settings; this line computes it:")
+    if (found := address(run, details["seed"])) is not None:
+        what = f"the preset {run.preset}" if is_preset(run) else "these settings"
+        but = f", all but {', '.join(found.left)}" if found.left else ""
+        st.link_button(f"Open {found.page.title} with {what}{but}", found.link)
+    st.markdown(f"The {details['profile']} profile's run in a terminal:")
     st.code(details["runs"][run.name]["command"], language="bash", wrap_lines=True)
 
 
@@ -138,48 +158,56 @@ VIEWS = {
 """Experiment -> the view of the page *Posterior* that shows it."""
 
 
-def address(run: Run, seed: int) -> tuple[Page, str] | None:
-    """The page that shows a run and the link that sets it so; ``None`` if none can."""
+@dataclasses.dataclass(frozen=True)
+class Address:
+    """Where a run can be seen.
+
+    Attributes:
+        page: the page that shows its experiment.
+        link: opens it, relative to any other page.
+        left: parameters of the run that the page has no knob for and sets otherwise.
+    """
+
+    page: Page
+    link: str
+    left: tuple[str, ...] = ()
+
+
+@functools.cache
+def address(run: Run, seed: int) -> Address | None:
+    """The page that shows a run's experiment, set as the run is; ``None`` if none shows it."""
     pages = [page for page in router.TABLE if run.experiment in page.setting.every]
-    for page in reversed(pages):
-        query = _query(page, run)
-        if query is not None:
-            query = {**query, "seed": str(seed)}
-            return page, f"{page.file}?{urlencode(query, quote_via=quote)}"
-    return None
-
-
-def _query(page: Page, run: Run) -> dict[str, str] | None:
-    """Knob -> text, if the page's knobs can set all that the run sets."""
-    if run.preset and not run.parameters:
-        return {"preset": run.preset}
-    experiment = experiments.load(run.experiment)
-    params = reproduction.params_of(run, "full")
-    texts, query = params.to_text(), {}
-    for field in dataclasses.fields(params):
-        key = _key(page, run.experiment, field.name)
-        if key:
-            query[key] = texts[field.name]
-        elif getattr(params, field.name) != getattr(experiment.Params(), field.name):
-            return None
-    if _lists(params):
+    if not pages:
         return None
-    view = VIEWS.get(run.experiment)
-    return query | ({"posterior.view": view} if view else {})
+    page = pages[-1]
+    query, left = ({"preset": run.preset}, []) if is_preset(run) else _settings(page, run)
+    link = urlencode(query | {"seed": str(seed)}, quote_via=quote)
+    return Address(page, f"{page.file}?{link}", tuple(left))
 
 
-def _key(page: Page, experiment: str, name: str) -> str:
-    """The knob of a parameter on a page; empty if there is none."""
-    if f"{experiment}.{name}" in page.setting.own:
-        return f"{experiment}.{name}"
-    if name in knobs.SHARED or (name == "scenario" and page.setting.chooser == name):
-        return name
-    return ""
+def is_preset(run: Run) -> bool:
+    """Whether a run is a preset with nothing changed, which brings its view with it."""
+    return bool(run.preset) and not run.parameters
 
 
-def _lists(params: Params) -> bool:
-    """Whether a parameter has a list, which a page makes from its knobs in its own way."""
-    return any(params.takes_many(field.name) for field in dataclasses.fields(params))
+def _settings(page: Page, run: Run) -> tuple[dict[str, str], list[str]]:
+    """Knob -> text, and the parameters that have no knob and another value than the page's."""
+    params = reproduction.params_of(run, "full")
+    usual, texts = type(params)().to_text(), params.to_text()
+    views = {shown: (page.setting.view, value) for value, shown in page.setting.views.items()}
+    views |= {shown: ("posterior.view", value) for shown, value in VIEWS.items()}
+    query: dict[str, str] = dict([views[run.experiment]]) if run.experiment in views else {}
+    left: list[str] = []
+    for name, text in texts.items():
+        own = f"{run.experiment}.{name}"
+        several = params.takes_many(name) and "," in text
+        if own in page.setting.own and not several:
+            query[own] = text
+        elif (name in knobs.SHARED or name == page.setting.chooser) and not several:
+            query[name] = text
+        elif several or text != usual[name]:
+            left.append(name)
+    return query, left
 
 
 # ------------------------------------------------------------------------------------------- rest

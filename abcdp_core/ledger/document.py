@@ -137,7 +137,7 @@ def _totals(report: Report) -> Iterator[Block]:
 def _paper(source: str, rows: pd.DataFrame) -> Iterator[Block]:
     yield Heading(2, f"[{source}] {PAPERS.get(source, '')}".rstrip())
     yield Paragraph(total_words(rows))
-    header = ("item", "claim", "paper", "ours", "verdict", "family-wise")
+    header = ("item", "claim", "paper", "ours", "measured as", "verdict", "family-wise")
     yield Grid(
         header,
         tuple(
@@ -146,6 +146,7 @@ def _paper(source: str, rows: pd.DataFrame) -> Iterator[Block]:
                 row["claim"],
                 row["paper"],
                 measured(row),
+                row["measure"] if measured(row) else "",
                 in_words(row["verdict"]),
                 in_words(row["family_wise"]),
             )
@@ -181,6 +182,8 @@ def claim(row: pd.Series[Any], entries: Ledger) -> Iterator[Block]:
     yield Paragraph(row["claim"], WHOSE[row["standing"]][0].capitalize())
     if row["paper"]:
         yield Paragraph(row["paper"], "The paper's number")
+    if measured(row):
+        yield Paragraph(measured(row), f"Ours, {row['measure']}")
     yield Paragraph(row["reason"], "We find")
     if row["family_wise"] != row["verdict"]:
         yield Paragraph(in_words(row["family_wise"]), "Family-wise")

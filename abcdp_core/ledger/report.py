@@ -296,16 +296,16 @@ def chance_words(report: Report) -> str:
     level = f"{100 * chance['level']:g} %"
     if not chance["verdicts"]:
         return "None of these verdicts rests on random numbers, so none is false by chance."
-    rest = _number(chance["verdicts"], "verdict rests", "verdicts rest")
     changed = chance["changed_family_wise"]
     became = sorted(set(changed.values()))
+    decided, expected = chance["decided"], chance["expected_false_at_most"]
     words = (
-        f"{rest} on random numbers, and {chance['decided']} of them decided something. Each of "
-        f"these is false with a probability of at most {level}, reached only by a claim that lies "
-        f"exactly on its border: of {chance['decided']} at most "
-        f"{chance['expected_false_at_most']:.2g} are expected to be false. *Cannot be told* is "
-        f"never false. Family-wise, with intervals so wide that all {chance['together']} verdicts "
-        f"by chance of the whole ledger are right together with a probability of at least 95 %, "
+        f"{_number(chance['verdicts'], 'verdict rests', 'verdicts rest')} on random numbers; "
+        f"decided among these: {decided}. Each decided one is false with a probability of at most "
+        f"{level}, reached only by a claim that lies exactly on its border: of {decided} at most "
+        f"{expected:.2g} are expected to be false. *Cannot be told* is never false. Family-wise, "
+        f"with intervals so wide that all {chance['together']} verdicts by chance of the whole "
+        "ledger are right together with a probability of at least 95 %, "
     )
     if not changed:
         return words + "no verdict changes."
@@ -321,10 +321,8 @@ def measured(row: pd.Series[Any]) -> str:
     """What we measured with its interval; empty where there is nothing."""
     if np.isnan(row["ours"]):
         return ""
-    interval = ""
-    if row["low"] != row["high"]:
-        interval = f" ({rounded(row['low'])} to {rounded(row['high'])})"
-    return f"{row['measure']} {rounded(row['ours'])}{interval}"
+    interval = f" ({rounded(row['low'])} to {rounded(row['high'])})"
+    return rounded(row["ours"]) + (interval if row["low"] != row["high"] else "")
 
 
 def rounded(number: float) -> str:

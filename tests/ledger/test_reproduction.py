@@ -316,7 +316,7 @@ def test_false_verdicts_are_counted_among_the_decided(folder: Path) -> None:
     assert (chance["verdicts"], chance["decided"], chance["together"]) == (1, 1, 1)
     assert chance["expected_false_at_most"] == 0.05
     words = report.chance_words(found)
-    assert words.startswith("1 verdict rests on random numbers, and 1 of them decided something.")
+    assert words.startswith("1 verdict rests on random numbers; decided among these: 1.")
     assert words.endswith("no verdict changes.")
 
 
@@ -332,7 +332,7 @@ def test_a_verdict_that_many_together_do_not_bear_is_named() -> None:
 def test_the_markdown_tells_everything(folder: Path) -> None:
     text = (folder / "reproduce.md").read_text(encoding="utf-8")
     for words in (
-        r"| P99-F1a | No number is larger than its \<square\>. | 1 | share of the bound 1 |",
+        r"| P99-F1a | No number is larger than its \<square\>. | 1 | 1 | share of the bound |",
         "#### P99-F10, Figure 10: ✗ does not agree",
         "**Discussion:** They are not.",
         r"- Ours are \| whole numbers.",
