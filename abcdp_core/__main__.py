@@ -2,9 +2,10 @@
 
 ``python -m abcdp_core list`` names the experiments, ``list EXPERIMENT`` says what can be set, and
 ``run EXPERIMENT --out DIR`` runs one and writes tables, settings and figures. ``release SCENARIO``
-makes one private release from somebody's own numbers. Exit codes: 0 if all went well; 2 with one
-line ``error: ...`` if something asked for is not possible; 130 after Ctrl-C, with what was done
-until then written and marked partial, if it was a run.
+makes one private release from somebody's own numbers. ``reproduce --out DIR`` judges what the
+papers claim. Exit codes: 0 if all went well; 2 with one line ``error: ...`` if something asked for
+is not possible; 130 after Ctrl-C, with what was done until then written and marked partial, if it
+was a run or a reproduction.
 """
 
 from __future__ import annotations
@@ -13,23 +14,19 @@ import argparse
 import contextlib
 import io
 import sys
-import tempfile
 import textwrap
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from tqdm import tqdm
-
-from abcdp_core import experiments, export, registry, release_command, runner
+from abcdp_core import commands, experiments, export, registry, release_command, runner
+from abcdp_core.commands import reproduce
 from abcdp_core.experiments import Experiment
 from abcdp_core.parameters import Parameter, ParameterError, Params, text_of
 from abcdp_core.results import Result
-from abcdp_core.streams import SEED_LIMIT
 
 INTERRUPTED = 130
-WORKERS = Parameter("integer", "Workers", low=1, high=1024)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,6 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         given = sys.argv[1:] if arguments is None else arguments
         options = _parser().parse_args(release_command.domain_in_one(given))
+        if options.command == "reproduce":
+            return reproduce.run(options)
         _plug_in(options.plugin)
         if options.command == "list":
             return _list(options.experiment)
@@ -66,27 +65,29 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="python -m abcdp_core", description=__doc__, allow_abbrev=False,
                      formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    what = commands.add_parser("list", help="experiments, or what one can be asked")
+    parts = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    what = parts.add_parser("list", help="experiments, or what one can be asked")
     what.add_argument("experiment", nargs="?", metavar="EXPERIMENT")
-    run = commands.add_parser("run", help="run an experiment", allow_abbrev=False)
+    run = parts.add_parser("run", help="run an experiment", allow_abbrev=False)
     run.add_argument("experiment", metavar="EXPERIMENT")
     run.add_argument("--preset", metavar="NAME", help="settings to start from")
     run.add_argument("--set", action="append", default=[], dest="settings", metavar="KEY=VALUE",
                      help="a parameter; lists as KEY=1,2,5; wins over the preset")  # fmt: skip
-    run.add_argument("--seed", default="1", metavar="S", help="root seed of all random numbers (1)")
-    place = run.add_mutually_exclusive_group()
-    place.add_argument("--workers", metavar="W", help="processes on this machine (one per core)")
-    place.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster to use instead")
+    commands.add_seed(run)
+    commands.add_place(run)
     run.add_argument("--store", type=Path, metavar="DIR",
                      help="keep finished tasks here; do none that is here already")  # fmt: skip
     run.add_argument("--out", type=Path, required=True, metavar="DIR", help="where files go")
     run.add_argument("--formats", default="csv,json,html", metavar="LIST",
                      help=f"of {','.join(export.FORMATS)} (csv,json,html)")  # fmt: skip
-    own = commands.add_parser("release", help="one private release from your own numbers",
+    own = parts.add_parser("release", help="one private release from your own numbers",
                               description=release_command.__doc__, allow_abbrev=False,
                               formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     release_command.add_options(own)
+    again = parts.add_parser("reproduce", help="judge what the papers claim",
+                             description=reproduce.__doc__, allow_abbrev=False,
+                             formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    reproduce.add_options(again)
     for command in (what, run, own):
         command.add_argument("--plugin", action="append", default=[], type=Path, metavar="FILE.py",
                              help="a scenario, mechanism or experiment in a file")  # fmt: skip
@@ -188,15 +189,15 @@ def _run(options: argparse.Namespace) -> int:
     """Check everything first, so that no error comes after a long computation."""
     experiment = experiments.load(options.experiment)
     params = _params(experiment, options.preset, options.settings)
-    seed = _seed(options.seed)
-    workers = _workers(options.workers, len(experiment.tasks(params, seed)))
+    seed = commands.seed(options.seed)
+    workers = commands.workers(options.workers, len(experiment.tasks(params, seed)))
     formats = export.chosen_formats(options.formats)
     obstacle = export.static_obstacle() if set(formats) & set(export.STATIC) else None
     if obstacle is not None:
         raise export.ExportError(obstacle)
-    _check_writable("out", options.out)
+    commands.check_writable("out", options.out)
     if options.store is not None:
-        _check_writable("store", options.store)
+        commands.check_writable("store", options.store)
 
     started = time.monotonic()
     result, interrupted = _compute(experiment, params, seed, workers, options)
@@ -206,7 +207,7 @@ def _run(options: argparse.Namespace) -> int:
     try:
         written = export.write(result, experiment.figures(result), options.out, formats, taken)
     except OSError as error:
-        raise _not_writable("out", options.out, error) from error
+        raise commands.not_writable("out", options.out, error) from error
     _report(result, written, taken)
     return INTERRUPTED if interrupted else 0
 
@@ -220,32 +221,6 @@ def _params(experiment: Experiment, preset: str | None, settings: Sequence[str])
             raise ParameterError(f"set = {item}: must be key=value.")
         texts[key.strip()] = text
     return experiment.Params.from_text(texts, base)
-
-
-def _seed(text: str) -> int:
-    if not text.isdecimal() or len(text) > 19 or int(text) >= SEED_LIMIT:
-        raise ParameterError(f"seed = {text}: must be a whole number from 0 to {SEED_LIMIT - 1}.")
-    return int(text)
-
-
-def _workers(text: str | None, tasks: int) -> int:
-    """As many as asked for, else one per processor; never more than there is work for."""
-    asked = runner.processor_count() if text is None else int(WORKERS.parse("workers", text))
-    return min(asked, tasks)
-
-
-def _check_writable(name: str, folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise _not_writable(name, folder, error) from error
-
-
-def _not_writable(name: str, folder: Path, error: OSError) -> ParameterError:
-    reason = error.strerror or type(error).__name__
-    return ParameterError(f"{name} = {folder}: must be a folder that can be written ({reason}).")
 
 
 def _compute(
@@ -264,18 +239,13 @@ def _compute(
             contextlib.closing(
                 runner.run(experiment, params, seed, executor, store, options.plugin)
             ) as results,
-            _bar(len(experiment.tasks(params, seed))) as bar,
+            commands.bar(len(experiment.tasks(params, seed))) as bar,
         ):
             for result in results:
                 bar.update(result.done - bar.n)
     except KeyboardInterrupt:
         return result, True
     return result, False
-
-
-def _bar(total: int) -> tqdm[NoReturn]:
-    """A progress bar with the time left; nothing where no person is watching."""
-    return tqdm(total=total, unit="task", disable=not sys.stderr.isatty(), dynamic_ncols=True)
 
 
 def _report(result: Result, written: Sequence[Path], taken: float) -> None:

@@ -21,7 +21,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -30,7 +30,7 @@ import plotly.io
 import plotly.offline
 
 from abcdp_core import experiments
-from abcdp_core.parameters import ParameterError
+from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.privacy import Event
 from abcdp_core.results import Result, versions
 
@@ -68,11 +68,15 @@ def chosen_formats(text: str) -> tuple[str, ...]:
 
 def command(result: Result) -> str:
     """The line that computes the result again."""
-    settings = (f"--set {shlex.quote(f'{k}={v}')}" for k, v in result.params.to_text().items())
-    name = shlex.quote(result.experiment)
+    return command_of(result.experiment, result.params, result.seed)
+
+
+def command_of(experiment: str, params: Params, seed: int) -> str:
+    """The line that runs an experiment with these parameters."""
+    settings = (f"--set {shlex.quote(f'{k}={v}')}" for k, v in params.to_text().items())
     return (
-        f"python -m abcdp_core run {name} {' '.join(settings)} "
-        f"--seed {result.seed} --out {shlex.quote(f'results/{result.experiment}')}"
+        f"python -m abcdp_core run {shlex.quote(experiment)} {' '.join(settings)} "
+        f"--seed {seed} --out {shlex.quote(f'results/{experiment}')}"
     )
 
 
@@ -339,13 +343,7 @@ h1 {{ font-size: 1.25rem; }}
 def _page(result: Result, name: str, figure: go.Figure) -> str:
     """A page that holds one figure, its summary and its privacy statement."""
     title = _title(result, figure) or name
-    content = plotly.io.to_html(
-        on_paper(figure, ""),
-        full_html=False,
-        include_plotlyjs="directory",
-        div_id=name,
-        config=CONFIG,
-    )
+    content = part_of_page(figure, name, "directory")
     return PAGE.format(
         title=html.escape(title),
         figure=content,
@@ -353,6 +351,26 @@ def _page(result: Result, name: str, figure: go.Figure) -> str:
         privacy=html.escape(result.privacy),
         font=FONT,
         ink=INK,
+    )
+
+
+def part_of_page(
+    figure: go.Figure, name: str, plotlyjs: bool | Literal["directory"], title: str = ""
+) -> str:
+    """A figure as a part of a page in HTML.
+
+    Args:
+        figure: left as it is.
+        name: of the part, unique on its page.
+        plotlyjs: whether it brings the script that draws it; once on a page is enough.
+        title: above it; empty for none.
+    """
+    return plotly.io.to_html(
+        on_paper(figure, title),
+        full_html=False,
+        include_plotlyjs=plotlyjs,
+        div_id=name,
+        config=CONFIG,
     )
 
 

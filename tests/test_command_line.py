@@ -19,8 +19,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abcdp_core import experiments, export, registry, runner
-from abcdp_core.__main__ import INTERRUPTED, _params, _parser, _seed, main
+from abcdp_core import commands, experiments, export, registry, runner
+from abcdp_core.__main__ import INTERRUPTED, _params, _parser, main
 from abcdp_core.parameters import Parameter, ParameterError, Params
 from abcdp_core.results import Result
 from tests import toy_experiment
@@ -424,4 +424,4 @@ def test_every_result_s_command_asks_for_its_parameters(
     options = _parser().parse_args(shlex.split(command)[3:])
     assert options.experiment == name
     assert _params(experiment, options.preset, options.settings) == params
-    assert _seed(options.seed) == seed
+    assert commands.seed(options.seed) == seed

@@ -43,16 +43,19 @@ CORE_ARROWS: dict[str, set[str]] = {
     },
     "runner": {"cache", "experiments", "parameters", "registry", "results"},
     "export": {"experiments", "parameters", "privacy", "results"},
-    "ledger": {"experiments", "parameters", "results", "summaries"},
+    "ledger": {
+        *("experiments", "export", "figures", "parameters", "results", "runner", "summaries"),
+    },
     # somebody's own data: never the cache, the runner or the ledger, which keep what they are given
     "release": {
         *("export", "figures", "mechanisms", "parameters", "pool", "privacy", "results"),
         "simulators",
     },
     "release_command": {"parameters", "pool", "release", "series"},
+    "commands": {"experiments", "ledger", "parameters", "runner", "streams"},
     "__main__": {
-        *("experiments", "export", "ledger", "parameters", "registry", "release_command"),
-        *("results", "runner", "streams"),
+        *("commands", "experiments", "export", "parameters", "registry", "release_command"),
+        *("results", "runner"),
     },
 }
 """Part of the core -> other parts that it may import."""

@@ -16,7 +16,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from abcdp_core import experiments, ledger, privacy, simulators
 from abcdp_core.experiments import mse_curves
-from abcdp_core.ledger import reading
+from abcdp_core.ledger import reading, report
 from abcdp_core.parameters import Params
 from abcdp_core.privacy import Gaussian, Laplace, SparseVector
 from abcdp_core.results import Result
@@ -184,6 +184,12 @@ def knob_table() -> None:
 # --------------------------------------------------------------------------------------- privacy
 
 
+def label(text: str) -> None:
+    """The privacy label of what is no result."""
+    with st.container(border=True, key="privacy-label"):
+        st.markdown(f"**Privacy label.** {text}")
+
+
 def privacy_label(result: Result, stamp: str = STAMP) -> None:
     """What is protected, how much, by what noise, and what is public."""
     with st.container(border=True, key=f"privacy-label-{result.experiment}"):
@@ -276,8 +282,12 @@ def verdicts(experiment: str, result: Result | None) -> None:
 def _verdict(verdict: ledger.Verdict) -> None:
     claim = verdict.claim
     with st.container(border=True):
-        st.markdown(f"**{claim.source} {claim.place}: {verdict.outcome}.** {claim.claim}")
+        st.markdown(
+            f"**{claim.source} {claim.place}: {report.in_words(verdict.outcome)}.** {claim.claim}"
+        )
         st.markdown(f"We find: {verdict.statement}")
+        if claim.discussion and verdict.outcome in ("does not", "agrees in direction"):
+            st.markdown(claim.discussion)
         st.caption(" ".join(claim.notes()))
 
 

@@ -30,7 +30,7 @@ class PageSetting:
     """What the page on screen takes.
 
     Attributes:
-        experiment: its main experiment.
+        experiment: its main experiment; empty if it runs none.
         experiments: all it shows; their parameters tell which shared knobs it uses.
         own: keys of the knobs it asks for itself.
         uses: shared knobs that it takes beside those of its experiments.
@@ -54,7 +54,7 @@ class PageSetting:
     @property
     def every(self) -> tuple[str, ...]:
         """All its experiments, the main one first."""
-        return (self.experiment, *self.experiments)
+        return tuple(name for name in (self.experiment, *self.experiments) if name)
 
     def scenario(self, chosen: Scalar) -> str:
         """The scenario that a value of the chooser stands for."""

@@ -13,8 +13,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import pandas as pd
+
 from abcdp_core import experiments, release
 from abcdp_core.experiments import change_one_person
+from abcdp_core.ledger import OUTCOMES, STANDINGS, document, report
 from abcdp_core.parameters import Parameter, ParameterError, Scalar
 
 FOUR = ("epsilon_total", "epsilon_abc", "c", "n")
@@ -120,6 +123,15 @@ SCREEN = {
         ),
         False,
     ),
+    "papers.paper": _choice("Paper", "Whose claims.", ("all papers", *document.PAPERS)),
+    "papers.verdict": _choice(
+        "Verdict", "Claims with this verdict only.", ("all verdicts", *OUTCOMES)
+    ),
+    "papers.standing": _choice(
+        "Standing",
+        "Whether a paper says it, it follows from what a paper says, or it is our own.",
+        ("all standings", *STANDINGS),
+    ),
     "figures.format": _choice(
         "Camera button saves",
         "The camera above each figure saves it from the browser in this format.",
@@ -141,6 +153,8 @@ def find(key: str, page: tuple[str, ...] = (REFERENCE,), scenario: str = FIRST_S
     """
     if key in SCREEN:
         return _offered(key, scenario)
+    if key == "papers.claim":
+        return _claims()
     if key == "preset":
         return Knob(_presets(page), NO_PRESET)
     owner, _, name = key.rpartition(".")
@@ -166,6 +180,23 @@ def _presets(names: tuple[str, ...]) -> Parameter:
         help="A preset sets the exact values of a figure in a paper.",
         options=(NO_PRESET, *known),
     )
+
+
+@functools.cache
+def _claims() -> Knob:
+    """The claims of the stored result; one that does not simply agree to begin with."""
+    table = report.read().table
+    measured = table[table["ours"].notna()]
+    telling = measured[measured["verdict"] != "agrees"]
+    first = claim_names(telling if len(telling) else measured)[0]
+    options = tuple(dict.fromkeys(claim_names(table)))
+    text = "The claim that is shown in full; to select a row of the table does the same."
+    return Knob(Parameter(kind="choice", label="Claim", help=text, options=options), first)
+
+
+def claim_names(rows: pd.DataFrame) -> list[str]:
+    """What claims go by in a link: their id, or the item where there is no claim."""
+    return [str(row["id"] or row["item"]) for _, row in rows.iterrows()]
 
 
 @functools.cache

@@ -158,6 +158,22 @@ TABLE = (
         ),
     ),
     Page(
+        "papers",
+        "Papers",
+        "What the papers claim, and what we find.",
+        PageSetting(
+            "",
+            own=(
+                "papers.paper",
+                "papers.verdict",
+                "papers.standing",
+                "papers.claim",
+                "figures.format",
+            ),
+            reasons={"seed": "Known when the table was computed."},
+        ),
+    ),
+    Page(
         "gaussian_noise",
         "Gaussian noise",
         "The older versions of ABCDP: soft weights, and a decision about every draw.",

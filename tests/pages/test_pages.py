@@ -296,7 +296,7 @@ def test_preset_disables_what_it_sets_and_shows_claims():
     app = opened("case_studies", preset="p21-figure-4")
     assert not app.exception
     assert app.sidebar.select_slider(key="epsilon_total").disabled
-    assert "[P21] Figure 4: agrees" in texts(app)
+    assert "[P21] Figure 4: ✓ agrees" in texts(app)
 
 
 def test_script_sensitivity_is_labelled_not_private():

@@ -1,0 +1,131 @@
+"""Judge the papers' claims again: compute what they need, each run once, and write a report.
+
+A CLAIM is the id of a claim, an item of a paper or its beginning (P22-F3), or a paper (P21);
+without one, all are judged. On two cores the quick profile takes up to ten minutes, the full one up
+to ninety. It goes on where it was stopped, as long as DIR is the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+import plotly.graph_objects as go
+from tqdm import tqdm
+
+from abcdp_core import commands, experiments, runner
+from abcdp_core.ledger import Run, document, reading, report, reproduction
+from abcdp_core.ledger.reproduction import Computed, Hired, Plan
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("claims", nargs="*", metavar="CLAIM",
+                        help="a claim's id, an item or its beginning, or a paper")  # fmt: skip
+    parser.add_argument("--profile", choices=reproduction.PROFILES, default="quick",
+                        help="how many repeats: quick or full (quick)")  # fmt: skip
+    commands.add_seed(parser)
+    commands.add_place(parser)
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where files go")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check, compute, judge, write; what was not computed is said in the report.
+
+    Raises:
+        ParameterError: something asked for is not possible.
+        KeyboardInterrupt: before the end, with what was done written.
+    """
+    seed = commands.seed(options.seed)
+    plan = reproduction.plan(reading.load(), options.claims, options.profile, seed)
+    tasks = [experiments.load(run.experiment).tasks(plan.params(run), seed) for run in plan.runs]
+    workers = commands.workers(options.workers, max(map(len, tasks), default=1))
+    commands.check_writable("out", options.out)
+    hire = functools.partial(runner.hired, workers, options.scheduler)
+    done: list[Computed] = []
+    try:
+        _compute(plan, hire, runner.Store(options.out / "store", keep_all=True), done)
+    except KeyboardInterrupt:
+        if done:
+            _write(plan, done, options.out)
+        raise KeyboardInterrupt("finished tasks are kept; the same command goes on.") from None
+    _write(plan, done, options.out)
+    return 0
+
+
+def _compute(
+    plan: Plan, hire: Callable[[], Hired], store: runner.Store, done: list[Computed]
+) -> None:
+    """Fill ``done`` run by run, and say how far it is."""
+    count = len(plan.runs)
+    print(
+        f"{plan.profile.capitalize()} profile, seed {plan.seed}: {_number(count, 'run')} for "
+        f"{_number(len(plan.claims), 'claim')}; nothing can be run for "
+        f"{_number(len(plan.untested), 'other item')}."
+    )
+    with contextlib.closing(_Progress()) as progress:
+        for computed in reproduction.carry_out(plan, hire, store, progress.watch):
+            progress.close()
+            done.append(computed)
+            said = f"{computed.seconds:.1f} s" + (f", {computed.reason}" if computed.reason else "")
+            print(f"[{len(done)}/{count}] {computed.run.name}: {said}", flush=True)
+
+
+class _Progress:
+    """A bar for the run that is going on."""
+
+    def __init__(self) -> None:
+        self.bar: tqdm[NoReturn] | None = None
+
+    def watch(self, run: Run, done: int, total: int) -> None:
+        """Show how much of a run is done."""
+        if self.bar is None:
+            self.bar = commands.bar(total, run.name, leave=False)
+        self.bar.total = total
+        self.bar.update(done - self.bar.n)
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self.bar is not None:
+            self.bar.close()
+        self.bar = None
+
+
+def _number(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def _write(plan: Plan, done: list[Computed], folder: Path) -> None:
+    """Judge what is done and write the report in all its forms."""
+    complete = reproduction.unfinished(plan, done)
+    found = report.make(plan, reproduction.judge(plan, complete), complete)
+    texts = {
+        "reproduce.md": document.markdown(found, plan.ledger),
+        "reproduce.html": document.page(found, plan.ledger, _figures(complete)),
+    }
+    try:
+        written = report.write(found, folder)
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise commands.not_writable("out", folder, error) from error
+    print(report.total_words(found.table))
+    print("Files:")
+    for file in (*written, *(folder / name for name in texts)):
+        print(f"  {file}")
+
+
+def _figures(done: list[Computed]) -> dict[str, go.Figure]:
+    """Run -> its main figure, for those that can be drawn."""
+    figures: dict[str, go.Figure] = {}
+    for computed in done:
+        # A figure that fails must not cost the verdicts; the report says that it is missing.
+        with contextlib.suppress(Exception):
+            if computed.result is not None:
+                drawn = experiments.load(computed.run.experiment).figures(computed.result)
+                figures[computed.run.name] = next(iter(drawn.values()))
+    return figures

@@ -1,0 +1,126 @@
+"""Figures of verdicts: what we measured beside the paper's number and what the claim needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from abcdp_core import figures
+from abcdp_core.figures import Style
+from abcdp_core.ledger.report import MARKS, in_words, measured, rounded
+
+Array = NDArray[np.float64]
+
+OURS = Style("ours", figures.PURPLE, marker="circle")
+PAPER = Style("the paper's number", figures.GREY, marker="diamond-open")
+LIMIT = Style("what it is compared with", figures.GREY, "dash")
+
+ROW = 26
+"""Pixels of a claim among others."""
+
+FARTHEST = 4.0
+"""Multiples of the paper's number beyond which a row is drawn at the edge, as an arrow."""
+
+
+def one(row: pd.Series[Any]) -> go.Figure:
+    """A claim on the scale of its own estimate.
+
+    Args:
+        row: of a report's table, with an estimate.
+    """
+    places = row[["ours", "low", "high", "limit", "paper_value"]].to_numpy(float)
+    finite = places[np.isfinite(places)]
+    # Room for the words at a mark that stands at the edge.
+    room = 0.3 * (float(np.ptp(finite)) or abs(float(finite[0])) or 1.0)
+    ends = (float(finite.min()) - room, float(finite.max()) + room)
+    ours, low, high, limit, paper = np.clip(places, *ends)
+    chart = figures.figure(_title(row), row["measure"], "", height=260)
+    chart.add_trace(figures.line(np.array([limit, limit]), np.array([0.0, 1.0]), LIMIT))
+    chart.add_trace(_words(limit, 1.0, f"compared with {rounded(row['limit'])}"))
+    if np.isfinite(paper):
+        chart.add_trace(_mark(np.array([paper]), np.array([0.6]), PAPER))
+        chart.add_trace(_words(paper, 0.65, f"the paper {rounded(row['paper_value'])}"))
+    bounds = (np.array([low]), np.array([high]))
+    chart.add_trace(_mark(np.array([ours]), np.array([0.2]), OURS, *bounds))
+    chart.add_trace(_words(ours, 0.25, f"ours {measured(row)}"))
+    chart.update_xaxes(range=ends)
+    chart.update_yaxes(range=[0, 1.2], visible=False, fixedrange=True)
+    chart.update_layout(showlegend=False)
+    return chart
+
+
+def _title(row: pd.Series[Any]) -> str:
+    return f"{row['item']} {in_words(row['verdict'])}"
+
+
+def comparable(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows whose estimate can be given as a multiple of the paper's number."""
+    return rows[np.isfinite(rows["ours"]) & np.isfinite(rows["paper_value"] / rows["paper_value"])]
+
+
+def against_papers(rows: pd.DataFrame) -> go.Figure:
+    """Ours as a multiple of the paper's number, a row for each claim.
+
+    Units differ from claim to claim; the multiple has none.
+
+    Args:
+        rows: of a report's table, from :func:`comparable`.
+    """
+    paper = rows["paper_value"].to_numpy(float)
+    ours = rows["ours"].to_numpy(float) / paper
+    ends = np.sort([rows["low"].to_numpy(float) / paper, rows["high"].to_numpy(float) / paper], 0)
+    shown = np.clip(np.array([ours, *ends]), -FARTHEST, FARTHEST)
+    within = int(((ends[0] <= 1.0) & (ends[1] >= 1.0)).sum())
+    title = f"In {within} of {len(rows)} claims our interval includes the paper's number"
+    axis = "ours as a multiple of the paper's number"
+    chart = figures.figure(title, axis, "", height=190 + ROW * len(rows))
+    places = np.arange(len(rows), dtype=float)
+    one_line = Style(PAPER.name, PAPER.color, "dash")
+    chart.add_trace(figures.line(np.ones(2), np.array([-0.5, len(rows) - 0.5]), one_line))
+    marks = _mark(shown[0], places, OURS, shown[1], shown[2])
+    beyond = [ours > FARTHEST, ours < -FARTHEST]
+    marks.marker.symbol = np.select(beyond, ["triangle-right", "triangle-left"], OURS.marker)
+    chart.add_trace(marks)
+    chart.update_yaxes(
+        tickvals=places,
+        ticktext=[f"{row['item']} {MARKS[row['verdict']]}" for _, row in rows.iterrows()],
+        range=[len(rows) - 0.5, -0.5],
+    )
+    chart.update_xaxes(range=[min(0.0, shown.min()) - 0.1, max(1.0, shown.max()) + 0.1])
+    return chart
+
+
+def _mark(
+    x: Array, y: Array, style: Style, low: Array | None = None, high: Array | None = None
+) -> go.Scatter:
+    """Marks with intervals along the horizontal axis."""
+    bars = None
+    if low is not None and high is not None:
+        bars = {"type": "data", "array": high - x, "arrayminus": x - low, "thickness": 3}
+    return go.Scatter(
+        x=x,
+        y=y,
+        mode="markers",
+        name=style.name,
+        error_x=bars,
+        marker={"color": style.color, "symbol": style.marker, "size": 13, "line": {"width": 2}},
+        hoverinfo="x+name",
+    )
+
+
+def _words(x: float, y: float, text: str) -> go.Scatter:
+    """Words above a place."""
+    return go.Scatter(
+        x=np.array([x]),
+        y=np.array([y]),
+        text=[text],
+        mode="text",
+        textposition="top center",
+        cliponaxis=False,
+        hoverinfo="skip",
+        name=text,
+    )

@@ -1,0 +1,363 @@
+"""Verdicts as a table, what is known about their making, and sentences about both.
+
+``reproduce.csv`` has a row for each claim, and for each item that no table can judge;
+``reproduce.json`` says when and how they were made. :func:`read` gives both back.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from abcdp_core import export, runner
+from abcdp_core.ledger import OUTCOMES, STANDINGS, Claim, Ledger, Untested
+from abcdp_core.ledger.contrasts import Outcome
+from abcdp_core.ledger.reproduction import Computed, Judged, Plan
+from abcdp_core.ledger.rules import LEVEL, RULES, Rule
+from abcdp_core.results import versions
+
+FOLDER = Path(__file__).parents[2] / "assets" / "reproduction"
+"""The result that comes with the program."""
+
+COLUMNS = {
+    **dict.fromkeys(("item", "source", "place", "standing", "claim", "paper"), "text"),
+    **dict.fromkeys(("ours", "low", "high"), "number"),
+    **dict.fromkeys(("verdict", "reason"), "text"),
+    "id": "text",
+    **dict.fromkeys(("limit", "paper_value"), "number"),
+    **dict.fromkeys(("family_wise", "without_empty"), "text"),
+    "by_chance": "switch",
+    **dict.fromkeys(("measure", "rule", "run", "experiment", "preset"), "text"),
+}
+"""Column -> what it holds. ``ours, low, high, limit`` are of the rule's estimate, which is what
+``measure`` says; ``reason`` is the verdict's statement. An item without a claim has no ``id``."""
+
+MARKS: dict[Outcome, str] = {
+    "agrees": "✓",
+    "agrees in direction": "◐",
+    "does not": "✗",
+    "cannot be told": "?",
+    "not testable": "–",
+}
+"""Verdict -> a mark that does without colour."""
+
+VERBS: dict[Outcome, tuple[str, str]] = {
+    "agrees": ("agrees", "agree"),
+    "agrees in direction": ("agrees in direction", "agree in direction"),
+    "does not": ("does not agree", "do not agree"),
+    "cannot be told": ("cannot be told", "cannot be told"),
+    "not testable": ("is not testable", "are not testable"),
+}
+"""Verdict -> what one claim and what several do."""
+
+DECIDED: tuple[Outcome, ...] = ("agrees", "agrees in direction", "does not")
+
+MEASURES = {
+    "lowest_at_most": "share of settings",
+    "decreases_everywhere": "share of pairs that go the other way",
+    "increases_everywhere": "share of pairs that go the other way",
+    "at_most": "share of the bound",
+    "near": "distance from the value claimed",
+    "power_law": "deviation as a share of the value",
+    "agrees": "frequency minus formula",
+    "differs": "frequency minus formula",
+}
+"""Kind of rule -> what its estimate is; for the others a difference of means."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """A reproduction, complete enough to be told without it.
+
+    Attributes:
+        table: a row for each claim and each item without one, in the order of the papers.
+        details: date, seed, profile, versions, runs, totals, and what chance can have done.
+    """
+
+    table: pd.DataFrame
+    details: Mapping[str, Any]
+
+    @property
+    def claims(self) -> pd.DataFrame:
+        """The rows that are claims."""
+        return self.table[self.table["id"] != ""]
+
+    @property
+    def without_claim(self) -> pd.DataFrame:
+        """The rows of items that no table can judge."""
+        return self.table[self.table["id"] == ""]
+
+
+def in_words(outcome: Outcome) -> str:
+    """A verdict with its mark."""
+    return f"{MARKS[outcome]} {VERBS[outcome][0].removeprefix('is ')}"
+
+
+# ----------------------------------------------------------------------------------------- making
+
+
+def make(plan: Plan, judged: Sequence[Judged], done: Sequence[Computed]) -> Report:
+    """The report of a plan that was carried out."""
+    rows = [*map(_claim_row, judged), *map(_untested_row, plan.untested)]
+    place = {item: number for number, item in enumerate(plan.ledger.items)}
+    rows.sort(key=lambda row: min(n for item, n in place.items() if item.startswith(row["item"])))
+    empty = {"text": "", "number": math.nan, "switch": False}
+    filled = [{name: row.get(name, empty[kind]) for name, kind in COLUMNS.items()} for row in rows]
+    table = pd.DataFrame(filled, columns=list(COLUMNS))
+    return Report(table, _details(plan, table, done))
+
+
+def _claim_row(judged: Judged) -> dict[str, Any]:
+    verdict, claim = judged.verdict, judged.verdict.claim
+    names = {"ours": "estimate", "low": "low", "high": "high", "limit": "limit"}
+    numbers = {column: verdict.values.get(name, math.nan) for column, name in names.items()}
+    value = math.nan if claim.paper_value is None else claim.paper_value
+    return {
+        **stated(claim),
+        **numbers,
+        "paper_value": value,
+        "verdict": verdict.outcome,
+        "reason": verdict.statement,
+        "family_wise": judged.family_wise,
+        "without_empty": verdict.without_empty or "",
+    }
+
+
+def stated(entry: Claim | Untested) -> dict[str, Any]:
+    """The columns that repeat an entry, so that a table can be compared with the ledger."""
+    shared = {
+        "item": entry.item,
+        "source": entry.source.strip("[]"),
+        "place": entry.place,
+        "claim": entry.claim,
+    }
+    if isinstance(entry, Untested):
+        return shared | {"standing": "paper"}
+    kind = kind_of(entry.rule)
+    return shared | {
+        "standing": entry.standing,
+        "paper": entry.paper,
+        "id": entry.id,
+        "by_chance": entry.rule.chance,
+        "measure": MEASURES.get(kind, "difference of means"),
+        "rule": rule_text(entry.rule),
+        "run": entry.run.name,
+        "experiment": entry.run.experiment,
+        "preset": entry.run.preset,
+    }
+
+
+def _untested_row(entry: Untested) -> dict[str, Any]:
+    outcome: Outcome = "not testable"
+    return {
+        **stated(entry),
+        "verdict": outcome,
+        "reason": f"Not testable: {entry.reason}.",
+        "family_wise": outcome,
+    }
+
+
+def kind_of(rule: Rule) -> str:
+    """The name that a kind of rule has in the files."""
+    return next(name for name, kind in RULES.items() if kind is type(rule))
+
+
+def rule_text(rule: Rule) -> str:
+    """A rule as its entry writes it, without what is left at its default."""
+    settings = ((field.name, getattr(rule, field.name), field) for field in fields(rule))
+    given = [
+        f"{name} = {_plain(value)}"
+        for name, value, field in settings
+        if value != field.default and value not in ({}, ())
+    ]
+    return ", ".join([f"kind = {kind_of(rule)}", *sorted(given)])
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{name} = {_plain(item)}' for name, item in value.items())}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_plain, value))}]"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _details(plan: Plan, table: pd.DataFrame, done: Sequence[Computed]) -> dict[str, Any]:
+    asked = " ".join(["reproduce", *map(shlex.quote, plan.chosen)])
+    return {
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "seed": plan.seed,
+        "profile": plan.profile,
+        "chosen": list(plan.chosen),
+        "command": f"python -m abcdp_core {asked} --profile {plan.profile} --seed {plan.seed} "
+        "--out results/reproduction",
+        "versions": versions(),
+        "processors": runner.processor_count(),
+        "seconds": round(sum(computed.seconds for computed in done), 1),
+        "totals": totals(table),
+        "chance": _chance(table, plan.ledger),
+        "runs": {computed.run.name: _run(computed, plan.seed) for computed in done},
+    }
+
+
+def _run(computed: Computed, seed: int) -> dict[str, Any]:
+    """What is known of a run; seconds are of this start, which takes over what was kept."""
+    return {
+        "experiment": computed.run.experiment,
+        "preset": computed.run.preset,
+        "parameters": computed.params.to_text(),
+        "command": export.command_of(computed.run.experiment, computed.params, seed),
+        "summary": computed.result.summary if computed.result else "",
+        "not_computed": computed.reason,
+        "seconds": round(computed.seconds, 1),
+        "tasks": computed.tasks,
+        "tasks_kept_from_before": computed.kept,
+    }
+
+
+def totals(table: pd.DataFrame) -> dict[str, dict[str, dict[str, int]]]:
+    """Paper -> standing -> verdict -> number of claims; items without a claim apart."""
+    found: dict[str, dict[str, dict[str, int]]] = {}
+    for source in table["source"].unique():
+        rows = table[table["source"] == source]
+        claims = rows[rows["id"] != ""]
+        found[str(source)] = {
+            **{each: counts(claims[claims["standing"] == each]) for each in STANDINGS},
+            "without a claim": {"not testable": int((rows["id"] == "").sum())},
+        }
+    return found
+
+
+def counts(rows: pd.DataFrame) -> dict[str, int]:
+    """Verdict -> number of rows, for those that occur."""
+    found = {outcome: int((rows["verdict"] == outcome).sum()) for outcome in OUTCOMES}
+    return {outcome: count for outcome, count in found.items() if count}
+
+
+def _chance(table: pd.DataFrame, entries: Ledger) -> dict[str, Any]:
+    """How many verdicts chance can have made wrong, and which one would give up for certainty."""
+    random = table[table["by_chance"]]
+    decided = random[random["verdict"].isin(DECIDED)]
+    changed = random[random["verdict"] != random["family_wise"]]
+    return {
+        "verdicts": len(random),
+        "decided": len(decided),
+        "level": LEVEL,
+        "expected_false_at_most": round(LEVEL * len(decided), 3),
+        "together": entries.by_chance(),
+        "changed_family_wise": dict(zip(changed["id"], changed["family_wise"], strict=True)),
+    }
+
+
+# ------------------------------------------------------------------------------------ sentences
+
+WHOSE = {
+    "paper": ("claim of the papers", "claims of the papers"),
+    "implied": ("claim that they imply", "claims that they imply"),
+    "ours": ("refinement of our own", "refinements of our own"),
+}
+"""Standing -> what one claim and what several of it are called."""
+
+
+def total_words(table: pd.DataFrame) -> str:
+    """How many claims agree, those of the papers first and apart."""
+    sentences = []
+    for standing in STANDINGS:
+        rows = table[(table["id"] != "") & (table["standing"] == standing)]
+        one, several = WHOSE[standing]
+        if len(rows) == 1:
+            sentences.append(f"The one {one} {VERBS[rows['verdict'].iloc[0]][0]}.")
+        elif len(rows):
+            sentences.append(f"Of {len(rows)} {several} {count_words(rows)}.")
+    if rest := int((table["id"] == "").sum()):
+        what = _number(rest, "more statement", "more statements")
+        reasons = "The reason is given." if rest == 1 else "Each has its reason."
+        sentences.append(f"No table of ours can judge {what}. {reasons}")
+    return " ".join(sentences)
+
+
+def count_words(rows: pd.DataFrame) -> str:
+    """How many rows have each verdict."""
+    each = [f"{count} {VERBS[name][count > 1]}" for name, count in counts(rows).items()]  # type: ignore[index]
+    return " and ".join([", ".join(each[:-1]), each[-1]]) if len(each) > 1 else each[0]
+
+
+def chance_words(report: Report) -> str:
+    """How many verdicts are to be expected to be false, and the family-wise reading."""
+    chance = report.details["chance"]
+    level = f"{100 * chance['level']:g} %"
+    if not chance["verdicts"]:
+        return "None of these verdicts rests on random numbers, so none is false by chance."
+    changed = chance["changed_family_wise"]
+    became = sorted(set(changed.values()))
+    decided, expected = chance["decided"], chance["expected_false_at_most"]
+    words = (
+        f"{_number(chance['verdicts'], 'verdict rests', 'verdicts rest')} on random numbers; "
+        f"decided among these: {decided}. Each decided one is false with a probability of at most "
+        f"{level}, reached only by a claim that lies exactly on its border: of {decided} at most "
+        f"{expected:.2g} are expected to be false. *Cannot be told* is never false. Family-wise, "
+        f"with intervals so wide that all {chance['together']} verdicts by chance of the whole "
+        "ledger are right together with a probability of at least 95 %, "
+    )
+    if not changed:
+        return words + "no verdict changes."
+    change = _number(len(changed), "verdict changes", "verdicts change")
+    return words + f"{change}, to {' or '.join(f'*{each}*' for each in became)}."
+
+
+def _number(count: int, one: str, several: str) -> str:
+    return f"{count} {one if count == 1 else several}"
+
+
+def measured(row: pd.Series[Any]) -> str:
+    """What we measured with its interval; empty where there is nothing."""
+    if np.isnan(row["ours"]):
+        return ""
+    interval = f" ({rounded(row['low'])} to {rounded(row['high'])})"
+    return rounded(row["ours"]) + (interval if row["low"] != row["high"] else "")
+
+
+def rounded(number: float) -> str:
+    """A number with three digits."""
+    if math.isinf(number):
+        return "∞" if number > 0 else "−∞"
+    return f"{number:.3g}".replace("-", "−")
+
+
+# ------------------------------------------------------------------------------------------ files
+
+
+def write(report: Report, folder: Path) -> list[Path]:
+    """Write table and details; returns the files."""
+    table, details = folder / "reproduce.csv", folder / "reproduce.json"
+    report.table.to_csv(table, index=False, lineterminator="\n", na_rep="nan", encoding="utf-8")
+    text = json.dumps(report.details, indent=1, ensure_ascii=False, allow_nan=False)
+    details.write_text(text + "\n", encoding="utf-8", newline="\n")
+    return [table, details]
+
+
+def read(folder: Path = FOLDER) -> Report:
+    """What :func:`write` wrote.
+
+    Raises:
+        FileNotFoundError: it is not there.
+    """
+    texts = pd.read_csv(
+        folder / "reproduce.csv", dtype=str, keep_default_na=False, encoding="utf-8"
+    )
+    typed: dict[str, Any] = {
+        "text": lambda column: column,
+        # Python's own parser gives back the very number that was written.
+        "number": lambda column: np.array([float(text) for text in column]),
+        "switch": lambda column: column.to_numpy() == "True",
+    }
+    table = pd.DataFrame({name: typed[kind](texts[name]) for name, kind in COLUMNS.items()})
+    return Report(table, json.loads((folder / "reproduce.json").read_text(encoding="utf-8")))

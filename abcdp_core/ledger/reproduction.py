@@ -1,0 +1,252 @@
+"""Computing what claims need, each run once, and judging them.
+
+A run that fails costs its own claims their verdict and no others; so does one that was not
+finished. Finished tasks are kept, so that what was stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from abcdp_core import experiments, ledger, runner
+from abcdp_core.experiments import Experiment
+from abcdp_core.ledger import Claim, Ledger, Run, Untested, Verdict
+from abcdp_core.ledger.contrasts import Outcome
+from abcdp_core.parameters import ParameterError, Params
+from abcdp_core.results import Result
+
+NOT_FINISHED = "its run was not finished"
+
+Profile = Literal["quick", "full"]
+PROFILES: tuple[Profile, ...] = get_args(Profile)
+"""How many repeats: few, in minutes, or as many as the ledger asks for."""
+
+Hired = contextlib.AbstractContextManager[Executor | None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which entries are judged, and with what.
+
+    Attributes:
+        ledger: all entries.
+        chosen: what was asked for; all if empty.
+        claims: those chosen.
+        untested: chosen items that no table can judge.
+        profile: how many repeats.
+        seed: root seed of all runs.
+    """
+
+    ledger: Ledger = field(repr=False)
+    chosen: tuple[str, ...]
+    claims: tuple[Claim, ...]
+    untested: tuple[Untested, ...]
+    profile: Profile
+    seed: int
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """What has to be computed, in the order of the claims."""
+        return tuple({claim.run.name: claim.run for claim in self.claims}.values())
+
+    def params(self, run: Run) -> Params:
+        """The parameters of a run.
+
+        Raises:
+            ParameterError: its experiment has no such ones.
+        """
+        return params_of(run, self.profile)
+
+
+def params_of(run: Run, profile: Profile) -> Params:
+    """The parameters of a run.
+
+    Raises:
+        ParameterError: its experiment has no such ones.
+    """
+    experiment = experiments.load(run.experiment)
+    base = experiments.preset(experiment, run.preset) if run.preset else None
+    return experiment.Params.from_text(run.settings(quick=profile == "quick"), base)
+
+
+def plan(entries: Ledger, chosen: Sequence[str], profile: Profile, seed: int) -> Plan:
+    """What is to be done.
+
+    Args:
+        entries: all of them.
+        chosen: ids of claims, items or their beginnings (``P22-F3``), papers (``P21``); none: all.
+        profile: how many repeats.
+        seed: root seed.
+
+    Raises:
+        ParameterError: something chosen is none of these.
+    """
+    for text in chosen:
+        _check_known(entries, text)
+    return Plan(
+        ledger=entries,
+        chosen=tuple(chosen),
+        claims=tuple(
+            claim
+            for claim in entries.claims
+            if not chosen or any(claim.id == text or _covers(text, claim.item) for text in chosen)
+        ),
+        untested=tuple(
+            entry
+            for entry in entries.untested
+            if not chosen or any(_covers(text, entry.item) for text in chosen)
+        ),
+        profile=profile,
+        seed=seed,
+    )
+
+
+def _covers(text: str, item: str) -> bool:
+    """Whether an item is the one named or a part of it: ``P22-F3`` covers ``F3a``, not ``F30``."""
+    return re.match(rf"{re.escape(text)}(?![0-9])", item, re.IGNORECASE) is not None
+
+
+def _check_known(entries: Ledger, text: str) -> None:
+    ids = [claim.id for claim in entries.claims]
+    items = [claim.item for claim in entries.claims] + [entry.item for entry in entries.untested]
+    if text in ids or any(_covers(text, item) for item in items):
+        return
+    for entry in entries.retired:
+        if entry.id == text:
+            raise ParameterError(f"claim = {text}: is retired. {entry.reason}")
+    papers = [item.partition("-")[0] for item in items]
+    known = list(dict.fromkeys([*papers, *items, *ids]))
+    alike = difflib.get_close_matches(text, known, n=5, cutoff=0.5)
+    near = (
+        f"near are {', '.join(alike)}"
+        if alike
+        else f"papers are {', '.join(dict.fromkeys(papers))}"
+    )
+    raise ParameterError(f"claim = {text}: must be the id of a claim, an item or a paper; {near}.")
+
+
+# --------------------------------------------------------------------------------------- running
+
+
+@dataclass(frozen=True)
+class Computed:
+    """What came of a run.
+
+    Attributes:
+        run: which.
+        params: its parameters.
+        result: complete, or ``None``.
+        reason: why there is none, without full stop.
+        seconds: that it took.
+        tasks: how many there are.
+        kept: how many of these were finished before.
+    """
+
+    run: Run
+    params: Params
+    result: Result | None
+    reason: str = ""
+    seconds: float = 0.0
+    tasks: int = 0
+    kept: int = 0
+
+
+Watch = Callable[[Run, int, int], None]
+
+
+def carry_out(
+    asked: Plan, hire: Callable[[], Hired], store: runner.Store, watch: Watch
+) -> Iterator[Computed]:
+    """Compute the runs of a plan, one after the other.
+
+    Args:
+        asked: the plan.
+        hire: gives the workers that all runs share; asked again where they broke down.
+        store: finished tasks are taken from and kept in it.
+        watch: is told how much of a run is done, and of how much, first that nothing is.
+    """
+    with contextlib.ExitStack() as stack:
+        executor = stack.enter_context(hire())
+        for run in asked.runs:
+            started = time.monotonic()
+            experiment, params = experiments.load(run.experiment), asked.params(run)
+            result, reason, tasks, kept = None, "", 0, 0
+            try:
+                tasks, kept = _counts(experiment, params, asked.seed, store)
+                watch(run, 0, tasks)
+                with contextlib.closing(
+                    runner.run(experiment, params, asked.seed, executor, store)
+                ) as results:
+                    for result in results:
+                        watch(run, result.done, result.total)
+            except BrokenExecutor as error:
+                result, reason = None, _failed(error)
+                executor = stack.enter_context(hire())
+            except Exception as error:  # noqa: BLE001 - told in the report; other runs go on
+                result, reason = None, _failed(error)
+            if result is not None and result.is_partial:
+                result, reason = None, NOT_FINISHED
+            taken = time.monotonic() - started
+            yield Computed(run, params, result, reason, taken, tasks, kept)
+
+
+def _counts(
+    experiment: Experiment, params: Params, seed: int, store: runner.Store
+) -> tuple[int, int]:
+    """Number of tasks, and of those that are in the store."""
+    tasks = experiment.tasks(params, seed)
+    kept = sum(store.path(experiment.EXPERIMENT, task).is_file() for task in tasks)
+    return len(tasks), kept
+
+
+def _failed(error: Exception) -> str:
+    text = " ".join(str(error).split()).rstrip(".")
+    return f"its run failed ({type(error).__name__}{': ' if text else ''}{text})"
+
+
+def unfinished(asked: Plan, done: Sequence[Computed]) -> list[Computed]:
+    """Those done, and for each other run of the plan that it was not finished."""
+    names = {computed.run.name for computed in done}
+    rest = [run for run in asked.runs if run.name not in names]
+    return [*done, *(Computed(run, asked.params(run), None, NOT_FINISHED) for run in rest)]
+
+
+# --------------------------------------------------------------------------------------- judging
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim's verdict by itself, and at the level at which all of the ledger hold together."""
+
+    verdict: Verdict
+    family_wise: Outcome
+
+
+def judge(asked: Plan, done: Sequence[Computed]) -> list[Judged]:
+    """Verdicts of all claims of a plan, in its order."""
+    by_run = {computed.run.name: computed for computed in done}
+    together = max(1, asked.ledger.by_chance())
+    return [
+        Judged(
+            _verdict(claim, by_run[claim.run.name], 1),
+            _verdict(claim, by_run[claim.run.name], together).outcome,
+        )
+        for claim in asked.claims
+    ]
+
+
+def _verdict(claim: Claim, computed: Computed, together: int) -> Verdict:
+    reason = computed.reason
+    if computed.result is not None:
+        try:
+            return ledger.judge(claim, computed.result.tables, together)
+        except Exception as error:  # noqa: BLE001 - told in the report; other claims are judged
+            reason = f"the rule failed ({type(error).__name__}: {' '.join(str(error).split())})"
+    return Verdict(claim, "not testable", f"Not testable: {reason}.", {})

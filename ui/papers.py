@@ -1,0 +1,258 @@
+"""The table of verdicts that came with the program, and the claim that is chosen in it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import pandas as pd
+import streamlit as st
+
+from abcdp_core.ledger import Run, document, pictures, reading, report, reproduction
+from abcdp_core.ledger.report import Report, in_words
+from ui import charts, controls, knobs, router
+from ui.router import Page
+
+
+@functools.cache
+def stored() -> Report:
+    """The result that comes with the program."""
+    return report.read()
+
+
+def totals() -> str:
+    """How many claims agree, and what that was computed with."""
+    found = stored()
+    when = (
+        f"Computed on {found.details['date']}, {found.details['profile']} profile, "
+        f"seed {found.details['seed']}; rules and margins were fixed before."
+    )
+    return f"**{report.total_words(found.table)}** {when}"
+
+
+def by_chance() -> str:
+    """What chance can have done to the verdicts."""
+    return report.chance_words(stored())
+
+
+# ------------------------------------------------------------------------------------------ table
+
+FILTERS = {"papers.paper": "source", "papers.verdict": "verdict", "papers.standing": "standing"}
+"""Knob -> the column that it filters by."""
+
+
+def chosen_rows() -> pd.DataFrame:
+    """The rows that the filters leave."""
+    table = stored().table
+    for key, column in FILTERS.items():
+        wanted = str(controls.current(key))
+        if wanted != knobs.find(key).default:
+            table = table[table[column] == wanted]
+    return table
+
+
+def table(rows: pd.DataFrame) -> None:
+    """The rows; to select one shows it below."""
+    if rows.empty:
+        st.info("No claim fits these filters.")
+        return
+    shown = pd.DataFrame(
+        {
+            "verdict": rows["verdict"].map(in_words),
+            "item": rows["item"],
+            "page": [_link(row) for _, row in rows.iterrows()],
+            "claim": rows["claim"],
+            "the paper's number": rows["paper"],
+            "ours": [report.measured(row) for _, row in rows.iterrows()],
+            "family-wise": rows["family_wise"]
+            .map(in_words)
+            .where(rows["family_wise"] != rows["verdict"], "the same"),
+            "measured as": rows["measure"],
+        }
+    )
+    names = knobs.claim_names(rows)
+    st.dataframe(
+        shown,
+        key="papers-table",
+        hide_index=True,
+        height=330,
+        alt=f"{len(rows)} claims with verdicts",
+        on_select=functools.partial(_choose, names),
+        selection_mode="single-row",
+        column_config={
+            **{name: st.column_config.TextColumn(width=px) for name, px in WIDTHS.items()},
+            "page": st.column_config.LinkColumn(
+                width=60, display_text="open", help="The page that shows it, set as the run is."
+            ),
+        },
+    )
+
+
+WIDTHS = {
+    "verdict": 165,
+    "item": 80,
+    "claim": 330,
+    "the paper's number": 140,
+    "ours": 140,
+    "family-wise": 100,
+}
+"""Column -> pixels; together what fits beside the sidebar of a laptop."""
+
+
+def _link(row: pd.Series[Any]) -> str | None:
+    """What opens the page that shows a claim's run."""
+    run = reading.load().runs.get(str(row["run"]))
+    found = run and address(run, stored().details["seed"])
+    return found.link if found else None
+
+
+def _choose(names: list[str]) -> None:
+    """The selected row becomes the claim that is shown."""
+    selected = st.session_state["papers-table"]["selection"]["rows"]
+    if selected:
+        st.session_state["papers.claim"] = names[selected[0]]
+
+
+# ------------------------------------------------------------------------------------------ claim
+
+
+def claim() -> str:
+    """The chosen claim in full; returns the experiment that judges it, empty if there is none."""
+    controls.widget("papers.claim")
+    table = stored().table
+    names = knobs.claim_names(table)
+    row = table.iloc[names.index(str(controls.current("papers.claim")))]
+    st.subheader(f"{row['item']}, {row['place']}: {in_words(row['verdict'])}")
+    if not row["id"]:
+        for _, each in table[(table["item"] == row["item"]) & (table["id"] == "")].iterrows():
+            st.markdown(document.escaped(f"{each['claim']} {each['reason']}"))
+        return ""
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.markdown(document.claim_text(row, reading.load()))
+    with right:
+        if pd.notna(row["ours"]):
+            charts.show("claim", pictures.one(row), row["reason"])
+        _again(reading.load().runs[row["run"]])
+    return str(row["experiment"])
+
+
+def _again(run: Run) -> None:
+    """Where the run can be seen, and what makes it again."""
+    details = stored().details
+    if (found := address(run, details["seed"])) is not None:
+        what = f"the preset {run.preset}" if is_preset(run) else "these settings"
+        but = f", all but {', '.join(found.left)}" if found.left else ""
+        st.link_button(f"Open {found.page.title} with {what}{but}", found.link)
+    st.markdown(f"The {details['profile']} profile's run in a terminal:")
+    st.code(details["runs"][run.name]["command"], language="bash", wrap_lines=True)
+
+
+VIEWS = {
+    "many-releases": "many releases",
+    "change-one-person": "change one person",
+    "synthetic-data": "synthetic data",
+}
+"""Experiment -> the view of the page *Posterior* that shows it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Address:
+    """Where a run can be seen.
+
+    Attributes:
+        page: the page that shows its experiment.
+        link: opens it, relative to any other page.
+        left: parameters of the run that the page has no knob for and sets otherwise.
+    """
+
+    page: Page
+    link: str
+    left: tuple[str, ...] = ()
+
+
+@functools.cache
+def address(run: Run, seed: int) -> Address | None:
+    """The page that shows a run's experiment, set as the run is; ``None`` if none shows it."""
+    pages = [page for page in router.TABLE if run.experiment in page.setting.every]
+    if not pages:
+        return None
+    page = pages[-1]
+    query, left = ({"preset": run.preset}, []) if is_preset(run) else _settings(page, run)
+    link = urlencode(query | {"seed": str(seed)}, quote_via=quote)
+    return Address(page, f"{page.file}?{link}", tuple(left))
+
+
+def is_preset(run: Run) -> bool:
+    """Whether a run is a preset with nothing changed, which brings its view with it."""
+    return bool(run.preset) and not run.parameters
+
+
+def _settings(page: Page, run: Run) -> tuple[dict[str, str], list[str]]:
+    """Knob -> text, and the parameters that have no knob and another value than the page's."""
+    params = reproduction.params_of(run, "full")
+    usual, texts = type(params)().to_text(), params.to_text()
+    views = {shown: (page.setting.view, value) for value, shown in page.setting.views.items()}
+    views |= {shown: ("posterior.view", value) for shown, value in VIEWS.items()}
+    query: dict[str, str] = dict([views[run.experiment]]) if run.experiment in views else {}
+    left: list[str] = []
+    for name, text in texts.items():
+        own = f"{run.experiment}.{name}"
+        several = params.takes_many(name) and "," in text
+        if own in page.setting.own and not several:
+            query[own] = text
+        elif (name in knobs.SHARED or name == page.setting.chooser) and not several:
+            query[name] = text
+        elif several or text != usual[name]:
+            left.append(name)
+    return query, left
+
+
+# ------------------------------------------------------------------------------------------- rest
+
+
+def numbers(rows: pd.DataFrame) -> None:
+    """Ours as a multiple of the paper's number, for the claims where there is one."""
+    comparable = pictures.comparable(rows)
+    if comparable.empty:
+        st.markdown("None of the claims chosen above has a number of the paper to set ours beside.")
+        return
+    chart = pictures.against_papers(comparable)
+    text = "; ".join(
+        f"{row['item']}: {report.measured(row)}, the paper {report.rounded(row['paper_value'])}"
+        for _, row in comparable.iterrows()
+    )
+    charts.show("numbers", chart, f"{chart.layout.title.text}. {text}.")
+
+
+def retired() -> None:
+    """Claims that were judged once."""
+    with st.expander("Claims that are not made any more"):
+        for entry in reading.load().retired:
+            st.markdown(f"`{entry.id}`: {document.escaped(entry.reason)}")
+
+
+def downloads() -> None:
+    """The table, the report, and the line that makes both again."""
+    st.header("Download")
+    with st.container(horizontal=True, gap="large"):
+        for label, name, kind in FILES:
+            st.download_button(
+                label,
+                data=(report.FOLDER / name).read_bytes,
+                file_name=name,
+                mime=kind,
+                key=f"papers-{name}",
+                on_click="ignore",
+            )
+    st.markdown("Computed again, on two cores in about ten minutes (quick) or ninety (full), by")
+    st.code(stored().details["command"], language="bash", wrap_lines=True)
+
+
+FILES: tuple[tuple[str, str, Any], ...] = (
+    ("The table as CSV", "reproduce.csv", "text/csv"),
+    ("Date, settings and totals as JSON", "reproduce.json", "application/json"),
+    ("The report as Markdown", "reproduce.md", "text/markdown"),
+)
