@@ -332,16 +332,26 @@ def summarise(main: pd.DataFrame, releases: pd.DataFrame) -> pd.DataFrame:
 def finding(result: Result) -> str:
     """Coverage and width of every mechanism at the smallest and the largest budget."""
     params = cast(Params, result.params)
-    what = "the truth" if params.truths == "prior" else f"a weight of at most {EDGE:g}"
     return (
-        f"Share of {100 * LEVEL:.0f} % intervals that hold {what} (their mean width), "
+        f"Share of {100 * LEVEL:.0f} % intervals that hold {_truth(params)} (their mean width), "
         f"{_over(result)}: {_each(result, _both)}."
     )
 
 
 def width_finding(result: Result) -> str:
     """Mean width of every mechanism's intervals at the smallest and the largest budget."""
-    return f"Mean width of the intervals, {_over(result)}: {_each(result, _width_alone)}."
+    whose = _whose(cast(Params, result.params))
+    return f"Mean width of the intervals{whose}, {_over(result)}: {_each(result, _width_alone)}."
+
+
+def _truth(params: Params) -> str:
+    """What the intervals are to hold."""
+    return "the truth" if params.truths == "prior" else f"a weight of at most {EDGE:g}"
+
+
+def _whose(params: Params) -> str:
+    """Which intervals are counted, after a space; empty for all."""
+    return "" if params.truths == "prior" else f" of {_truth(params)}"
 
 
 def _over(result: Result) -> str:
@@ -419,9 +429,7 @@ def figures(result: Result) -> dict[str, go.Figure]:
 def _coverage(result: Result, over: str) -> go.Figure:
     """Coverage with its interval, beside what it should be."""
     params = cast(Params, result.params)
-    prior = params.truths == "prior"
-    what = "the truth" if prior else f"a weight of at most {EDGE:g}"
-    title = f"How often {100 * LEVEL:.0f} % intervals hold {what} ({over})"
+    title = f"How often {100 * LEVEL:.0f} % intervals hold {_truth(params)} ({over})"
     figure = fig.figure(title, "privacy budget ε_total", "coverage")
     for style, part in _parts(result):
         x, y = _ends(params), np.repeat(part.coverage.to_numpy(), 2)
@@ -431,7 +439,7 @@ def _coverage(result: Result, over: str) -> go.Figure:
             marks = fig.points(x, y, style, low, high)
             figure.add_trace(marks.update(showlegend=False, marker={"size": 10}))
         figure.add_trace(fig.line(x, y, style))
-    name = "as it should be" if prior else "as it should be over the prior"
+    name = "as it should be" + (" over the prior" if params.truths == "edge" else "")
     nominal = fig.Style(name, fig.GREY, "dot")
     figure.add_trace(fig.line(_ends(params), np.full(2, LEVEL), nominal))
     _budget_axis(figure, params)
@@ -441,7 +449,7 @@ def _coverage(result: Result, over: str) -> go.Figure:
 def _width(result: Result, over: str) -> go.Figure:
     """Mean width of the intervals."""
     params = cast(Params, result.params)
-    title = f"Mean width of the {100 * LEVEL:.0f} % intervals ({over})"
+    title = f"Mean width of the {100 * LEVEL:.0f} % intervals{_whose(params)} ({over})"
     figure = fig.figure(title, "privacy budget ε_total", "mean width")
     for style, part in _parts(result):
         x, y = _ends(params), np.repeat(part.mean_width.to_numpy(), 2)

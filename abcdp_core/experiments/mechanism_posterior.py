@@ -48,6 +48,9 @@ COLUMNS = {
     ),
 }  # fmt: skip
 
+TAKE_C = ("sparse-vector", "private-embedding")
+"""Mechanisms that are asked for a number of draws."""
+
 SHOWN = 2000
 """Most samples of a release in the table."""
 
@@ -214,10 +217,11 @@ def figures(result: Result) -> dict[str, go.Figure]:
     """Histograms of the parameters."""
     params = cast(Params, result.params)
     main = result.tables["main"]
+    asked = f"c = {params.c}, " if params.mechanism in TAKE_C else ""
     figure = posterior.histograms(
         uniform_mixture.SCENARIO,
         main,
         f"Posterior by {params.mechanism}, share of samples: ε_total = {params.epsilon_total:g}, "
-        f"c = {params.c}, N = {params.n:,}",
+        f"{asked}N = {params.n:,}",
     )
     return {"posterior": figure}

@@ -272,6 +272,8 @@ def test_figures_show_the_table() -> None:
     assert math.isclose(float(lines_of(figures["coverage"], "as it should be")[0]), 0.9)
     edge = coverage.figures(run(truths="edge"))["coverage"]
     assert "a weight of at most 0.02" in edge.layout.title.text
+    width = coverage.figures(run(truths="edge"))["width"].layout.title.text
+    assert "intervals of a weight of at most 0.02" in width
     assert lines_of(edge, "as it should be over the prior")[0] == 0.9
 
 

@@ -71,6 +71,12 @@ def test_a_small_pool_is_said(pool_size: int, words: str) -> None:
     assert "A pool of" not in run(pool_size=pool_size, mechanism="private-embedding").summary
 
 
+@pytest.mark.parametrize("name", ["private-embedding", "embedding-noise-aware"])
+def test_the_title_names_what_was_asked(name: str) -> None:
+    title = study.figures(run(mechanism=name))["posterior"].layout.title.text
+    assert ("c = 10" in title) == (name == "private-embedding")
+
+
 def test_a_thinned_sample_has_the_histogram_of_all() -> None:
     rng = np.random.default_rng(1)
     values = rng.random(10_000)
