@@ -624,3 +624,13 @@ def test_a_verdict_says_what_it_would_be_without_runs_that_accepted_nothing() ->
     assert verdict.statement.endswith(
         "Without the 2 rows whose runs accepted nothing the verdict is: agrees."
     )
+
+
+def test_runs_that_accepted_nothing_count_only_where_the_claim_is_made() -> None:
+    table = by_resample(0.1, 0.2).assign(accepted=10, epsilon_abc=0.05)
+    elsewhere = table.assign(accepted=0, epsilon_abc=0.01)
+    rule = dataclasses.replace(KEPT_LESS, where={"epsilon_abc": 0.05})
+    both = {"main": pd.concat([table, elsewhere], ignore_index=True)}
+    verdict = ledger.judge(claim_with(rule), both)
+    assert verdict.without_empty is None
+    assert "accepted nothing" not in verdict.statement
