@@ -18,7 +18,7 @@ from typing import Literal, get_args
 
 import pandas as pd
 
-from abcdp_core.ledger.contrasts import NotTestableError, Outcome
+from abcdp_core.ledger.contrasts import NotTestableError, Outcome, select
 from abcdp_core.ledger.rules import LEVEL, Rule
 
 Standing = Literal["paper", "implied", "ours"]
@@ -207,7 +207,7 @@ def judge(claim: Claim, tables: Mapping[str, pd.DataFrame], together: int = 1) -
     without = _without_empty(claim, table, level)
     statement = finding.statement
     if without is not None:
-        empty = int((table["accepted"] == 0).sum())
+        empty = int((select(table, claim.rule.where)["accepted"] == 0).sum())
         rows = "row whose run" if empty == 1 else "rows whose runs"
         changed = "the same" if without == finding.outcome else without
         statement += f" Without the {empty} {rows} accepted nothing the verdict is: {changed}."
@@ -216,7 +216,9 @@ def judge(claim: Claim, tables: Mapping[str, pd.DataFrame], together: int = 1) -
 
 def _without_empty(claim: Claim, table: pd.DataFrame, level: float) -> Outcome | None:
     """The judgement without rows of runs that accepted nothing; ``None`` where there are none."""
-    if "accepted" not in table.columns or not (table["accepted"] == 0).any():
+    if "accepted" not in table.columns:
+        return None
+    if not (select(table, claim.rule.where)["accepted"] == 0).any():
         return None
     try:
         # Where nothing is accepted or rejected, there is no number.

@@ -633,3 +633,13 @@ def test_rows_that_have_no_number_of_accepted_draws_are_not_left_out() -> None:
     table.loc[empty, ["mae", "accepted"]] = [50.0, 0]
     verdict = ledger.judge(claim_with(KEPT_LESS), {"main": table})
     assert verdict.without_empty == "agrees"
+
+
+def test_runs_that_accepted_nothing_count_only_where_the_claim_is_made() -> None:
+    table = by_resample(0.1, 0.2).assign(accepted=10, epsilon_abc=0.05)
+    elsewhere = table.assign(accepted=0, epsilon_abc=0.01)
+    rule = dataclasses.replace(KEPT_LESS, where={"epsilon_abc": 0.05})
+    both = {"main": pd.concat([table, elsewhere], ignore_index=True)}
+    verdict = ledger.judge(claim_with(rule), both)
+    assert verdict.without_empty is None
+    assert "accepted nothing" not in verdict.statement
