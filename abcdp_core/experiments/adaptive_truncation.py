@@ -18,10 +18,10 @@ What is known is kept as weighted particles. Ours weights them by the exact dens
 person's value (MATH A6); the grid is the reference (MATH A8). All three approximate one posterior.
 
 **σ is hardly learnt at a small budget.** The best interval for $\mu$ is then so narrow that an
-answer is a noisy sign, which tells next to nothing about $\sigma$. Its posterior then is little else
-than its prior, so beside it stands how much narrower it is, by the standard deviation of
-$\log\sigma$, and it is drawn grey until that is half. A score that counts $\sigma$ buys it back: it
-asks some way off the middle, where the share of people beyond depends on $\sigma$.
+answer is a noisy sign, which tells next to nothing about $\sigma$. Its posterior then is little
+else than its prior. So beside it stands how much narrower it is, by the standard deviation of
+$\log\sigma$, and it is drawn grey until that is half. A score that counts $\sigma$ buys it back:
+it asks some way off the middle, where the share of people beyond depends on $\sigma$.
 """
 
 from __future__ import annotations
@@ -263,21 +263,23 @@ def _particles_figure(result: Result) -> go.Figure:
     particles = result.tables["particles"]
     times = particles.t.unique()
     chosen = times[np.unique(np.geomspace(1, len(times), MOMENTS).round().astype(int)) - 1]
+    widths = result.tables["main"].set_index("t").sigma_width.loc[chosen]
+    gained = params.narrower(params.sampler, widths)
     figure = fig.panels(
-        [f"{t:,} people" for t in chosen],
+        [
+            f"{t:,} {'person' if t == 1 else 'people'}{'' if known else ', ' + UNLEARNT.name}"
+            for t, known in zip(chosen, gained >= learnt.LEARNT, strict=True)
+        ],
         f"Particles, {_title(params)}",
         "μ",
         "σ",
         rows=2 if len(chosen) > 3 else 1,
         height=640 if len(chosen) > 3 else 440,
     )
-    main = result.tables["main"].set_index("t")
-    gained = params.narrower(params.sampler, main.sigma_width.loc[chosen])
-    learnt_style = dataclasses.replace(_RUN[params.interval], name="particles")
+    style = dataclasses.replace(_RUN[params.interval], name="particles")
     for index, t in enumerate(chosen):
         cloud = particles[particles.t == t]
         drawn = evenly(cloud.weight.to_numpy(), min(DRAWN, len(cloud)))
-        style = UNLEARNT if gained[index] < learnt.LEARNT else learnt_style
         trace = fig.points(cloud.mu.to_numpy()[drawn], cloud.sigma.to_numpy()[drawn], style)
         trace.update(marker={"size": 4, "opacity": 0.5}, **fig.panel(index))
         truth = fig.points(np.array([params.mu]), np.array([params.sigma]), fig.TRUTH)

@@ -182,8 +182,11 @@ def _summary(params: Params, main: pd.DataFrame) -> str:
 
 # --------------------------------------------------------------------------------------- figures
 
-SHOWN = 18
+SHOWN = 15
 """Particles of a picture that are drawn."""
+
+MOST = 5
+"""Budgets that are drawn side by side at most, evenly spread over all; the tables have the rest."""
 
 DRAWN = 50
 """Pictures of a stream that are drawn at most."""
@@ -203,7 +206,8 @@ _SYMBOL = {"mu": "μ", "sigma": "σ"}
 def figures(result: Result) -> dict[str, go.Figure]:
     """Small multiples: a column for each budget, rows for the ways of asking and the parameters."""
     params = cast(Params, result.params)
-    budgets = sorted(params.epsilon_total)[:MOST]
+    budgets = sorted(params.epsilon_total)
+    budgets = [budgets[index] for index in _spread(len(budgets), MOST)]
     ways = [(name, interval) for name in _SYMBOL for interval in params.interval]
     figure = _empty(params, budgets, ways)
     particles = {
@@ -220,19 +224,17 @@ def figures(result: Result) -> dict[str, go.Figure]:
     return {"streams": figure}
 
 
-MOST = 4
-"""Budgets that are drawn side by side at most, the smallest ones; the table has all."""
-
-
 def _empty(params: Params, budgets: list[float], ways: list[tuple[str, str]]) -> go.Figure:
     titles = [
         f"ε_total = {budget:g}" if row == 0 else ""
         for row in range(len(ways))
         for budget in budgets
     ]
+    every = len(params.epsilon_total)
+    left_out = f", {len(budgets)} of {every} budgets" if len(budgets) < every else ""
     figure = fig.panels(
         titles,
-        f"Particles over time, N = {params.n:,}, {params.sampler}",
+        f"Particles over time, N = {params.n:,}, {params.sampler}{left_out}",
         "people asked",
         "",
         len(ways),

@@ -161,10 +161,10 @@ class Stream:
             if state is None:
                 state = self._at_first_response(rng, response)
             state, info = self.sampler.step(rng, state, response)
-            *known, spread = moments(state)
-            width = learnt.width(spread, self.sampler.prior)
+            known = moments(state)
+            width = learnt.width(known.sd_log_sigma, self.sampler.prior)
             size = info.effective_sample_size
-            yield state, Asked(t, left, right, response.value, *known, width, size)
+            yield state, Asked(t, left, right, response.value, *known[:4], width, size)
 
     def _at_first_response(self, rng: np.random.Generator, response: Response) -> Any:
         """All particles' μ at the first response, σ from the prior ([Y23]'s script; MATH A10)."""
