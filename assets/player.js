@@ -6,6 +6,7 @@ const LOOKS = {
   adaptive: { color: "#D55E00", dash: [], fill: 0.14, band: 0.3, mark: 0.6 },
 };
 const TRUTH = "#009E73";
+const GREY = "#7F7F7F";
 const FRAMES_A_SECOND = 8;
 const POINTS = 300; // drawn at most of a line, about one in two pixels
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
@@ -149,14 +150,15 @@ function tell(player) {
   player.state.className = `state ${mode}`;
   player.range.value = frameAt(player);
   player.range.setAttribute("aria-valuetext", person);
-  const lines = [...player.runs].reverse().map((run) => [run, reading(run, place)]);
-  const words = [person, ...lines.map(([run, text]) => `${run.name}: ${text}`)].join("; ");
+  const lines = [...player.runs].reverse().map((run) => [run, reading(data, run, place)]);
+  const words = [person, ...lines.map(([run, parts]) => `${run.name}: ${parts.join("")}`)].join("; ");
   if (words === player.words) return;
   player.words = words;
-  player.now.innerHTML = `<b>${person}</b>` + lines.map(([run, text]) =>
+  player.now.innerHTML = `<b>${person}</b>` + lines.map(([run, [text, ofSigma = ""]]) =>
     `<span><svg viewBox="0 0 40 14" aria-hidden="true"><path d="M0 7h40" stroke="${run.color}" `
     + `stroke-width="4" stroke-dasharray="${run.dash}"/></svg>`
-    + `<b>${run.name}</b> ${text}</span>`).join("");
+    + `<b>${run.name}</b> ${text}`
+    + `<span class="${isLearnt(data, run, rowAt(run, place)) ? "" : "dim"}">${ofSigma}</span></span>`).join("");
   // Only what stands is read aloud, not what runs past.
   clearTimeout(player.said);
   player.said = setTimeout(() => { if (player.mode === "paused") set(player.status, words); }, 800);
@@ -166,16 +168,31 @@ function set(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-function reading(run, place) {
-  const i = atMost(run.t, place);
-  if (i < 0) return "not yet begun";
+// What is known, and about σ on its own: it may be said more quietly.
+function reading(data, run, place) {
+  const i = rowAt(run, place);
+  if (i < 0) return ["not yet begun"];
   const late = place - run.t[i] > 1 && i === run.t.length - 1 ? `(at person ${run.t[i]}) ` : "";
   const width = run.right[i] - run.left[i];
   const estimate = (name, mean, sd) =>
     `${name}\u00a0${round(mean, sd, 1)}\u00a0±\u00a0${round(sd, sd, 1)}`;
-  return `${late}asked in [${round(run.left[i], width / 10)}, ${round(run.right[i], width / 10)}]; `
-    + `${estimate("μ", run.mean_mu[i], run.sd_mu[i])}, `
-    + estimate("σ", run.mean_sigma[i], run.sd_sigma[i]);
+  return [
+    `${late}asked in [${round(run.left[i], width / 10)}, ${round(run.right[i], width / 10)}]; `
+    + `${estimate("μ", run.mean_mu[i], run.sd_mu[i])}, `,
+    data.known ? `σ\u00a0${round(run.mean_sigma[i], run.mean_sigma[i] / 100)} is known`
+      : `${estimate("σ", run.mean_sigma[i], run.sd_sigma[i])}, ${narrower(data, run.narrower[i])}`,
+  ];
+}
+
+const rowAt = (run, place) => atMost(run.t, place);
+
+const isLearnt = (data, run, row) => row < 0 || data.known || run.narrower[row] >= data.learnt;
+
+// As abcdp_core/online/learnt.py says it.
+function narrower(data, gained) {
+  const percent = Math.floor(100 * gained + 1e-4);
+  if (percent < 1) return "not clearly narrower than its prior";
+  return `${gained < data.learnt ? "only " : ""}${percent}\u00a0% narrower than its prior`;
 }
 
 // To the first digit of what is small at this place, or to `least` digits.
@@ -205,7 +222,9 @@ function draw(player) {
       level(plot, data.truth.sigma);
       cursor(plot, place);
     });
-  inside(player, player.cloud, "Particles", "μ", data.axes.mu, "σ", data.axes.sigma, (plot) => {
+  const vague = runs.filter((run) => !isLearnt(data, run, rowAt(run, place)));
+  const note = vague.length ? `; σ not clearly learnt: ${vague.map((run) => run.name).join(", ")}` : "";
+  inside(player, player.cloud, `Particles${note}`, "μ", data.axes.mu, "σ", data.axes.sigma, (plot) => {
     for (const run of runs) particles(plot, run, atMost(run.times, place));
     cross(plot, data.truth.mu, data.truth.sigma);
   });
@@ -316,14 +335,33 @@ function interval(plot, run, rows) {
 }
 
 const band = (name) => (plot, run, rows) => {
-  const [upper, lower] = [1.96, -1.96].map((k) =>
-    along(plot, run, rows, (i) => run[`mean_${name}`][i] + k * run[`sd_${name}`][i]));
-  area(plot, upper, lower, run.color, run.band);
-  for (const edge of [upper, lower]) path(plot, edge, run.color, 0.8);
+  for (const [part, color] of stretches(plot, run, rows, name)) {
+    const [upper, lower] = [1.96, -1.96].map((k) =>
+      along(plot, run, part, (i) => run[`mean_${name}`][i] + k * run[`sd_${name}`][i]));
+    area(plot, upper, lower, color, run.band);
+    for (const edge of [upper, lower]) path(plot, edge, color, 0.8);
+  }
 };
 
-const mean = (name) => (plot, run, rows) =>
-  path(plot, along(plot, run, rows, (i) => run[`mean_${name}`][i]), run.color, 2.5, run.dash);
+const mean = (name) => (plot, run, rows) => {
+  for (const [part, color] of stretches(plot, run, rows, name)) {
+    path(plot, along(plot, run, part, (i) => run[`mean_${name}`][i]), color, 2.5, run.dash);
+  }
+};
+
+// Rows of one colour at a time, each with the first of the next; σ is grey while not learnt.
+function stretches({ player }, run, rows, name) {
+  const color = (row) => name === "mu" || isLearnt(player.data, run, row) ? run.color : GREY;
+  const found = [];
+  for (const row of rows) {
+    if (found.at(-1)?.[1] === color(row)) found.at(-1)[0].push(row);
+    else {
+      found.at(-1)?.[0].push(row);
+      found.push([[row], color(row)]);
+    }
+  }
+  return found;
+}
 
 // Those outside stand at the border.
 function answers({ ink, box, x, y }, run, rows) {

@@ -7,7 +7,8 @@ from ui.jobs import Request
 
 router.guard()
 
-STREAM, INTERVAL, REPEATS = "adaptive-truncation", "truncation-interval", "estimation-accuracy"
+STREAM, BUDGETS = "adaptive-truncation", "truncation-streams"
+INTERVAL, REPEATS = "truncation-interval", "estimation-accuracy"
 
 
 def main() -> None:
@@ -18,19 +19,23 @@ def main() -> None:
         "narrow interval in the right place tells most, but that place has to be learnt: each is "
         "chosen from the answers of those who came before.",
     )
-    shown = {"live": live, "best interval": best_interval, "repeats": repeats}
+    shown = {
+        "live": live,
+        "budgets": budgets,
+        "best interval": best_interval,
+        "repeats": repeats,
+    }
     shown[cards.view_and_presets()]()
 
 
 def live() -> None:
-    if not controls.has_preset():
-        controls.own("adaptive-truncation.score", "adaptive-truncation.sampler")
-        controls.more(
-            "adaptive-truncation.particles",
-            "adaptive-truncation.fixed_width",
-            "adaptive-truncation.weight",
-            "adaptive-truncation.symmetric",
-        )
+    controls.own("adaptive-truncation.score", "adaptive-truncation.sampler")
+    controls.more(
+        "adaptive-truncation.particles",
+        "adaptive-truncation.fixed_width",
+        "adaptive-truncation.weight",
+        "adaptive-truncation.symmetric",
+    )
     requests = {
         interval: Request(STREAM, *controls.ask(STREAM, interval=interval))
         for interval in ("adaptive", "fixed")
@@ -42,7 +47,9 @@ def live() -> None:
         "needs none, as it is laid around the true μ, and pays with wide noise for ever. "
         "**σ** is hardly learnt at a small ε_total, "
         "where the best interval for μ makes every answer a noisy sign; *The interval is best for* "
-        "trace or sigma buys it back."
+        "trace or sigma buys it back. Grey is σ until the standard deviation of log σ is clearly "
+        "below half of its prior's: until then its mean says more about the prior than about the "
+        "people."
     )
     with cards.folded("Numbers, and the figures as the download has them", "for-print") as is_open:
         for interval, job in jobs.items() if is_open else ():
@@ -51,7 +58,6 @@ def live() -> None:
                 cards.figure(f"{interval}-stream", charts["stream"], job.result)
                 clouds = charts["particles"]
                 cards.figure(f"{interval}-particles", clouds, job.result, ("particles",))
-    cards.verdicts(STREAM, jobs["adaptive"].result)
     cards.theory(STREAM)
     export.block("adaptive-truncation", *jobs.values())
 
@@ -61,6 +67,24 @@ def play(found: Mapping[str, cards.Found], growing: bool) -> None:
     player.show("people", found, growing, summary)
     cards.note(summary)
     cards.privacy_label(next(iter(found.values())))
+
+
+def budgets() -> None:
+    fixed = {} if controls.has_preset() else {"epsilon_total": controls.budgets(BUDGETS)}
+    params, seed = controls.ask(BUDGETS, **fixed)
+    job = watch.growing(BUDGETS, params, seed, draw_budgets)
+    cards.verdicts(BUDGETS, job.result)
+    cards.theory(BUDGETS)
+    export.block("truncation-streams", job)
+
+
+def draw_budgets(found: cards.Found) -> None:
+    cards.figure("streams", watch.figures(found)["streams"], found, ("main", "particles"))
+    cards.note(
+        "The same people with the same noise in every column. σ is grey until the standard "
+        "deviation of log σ is clearly below half of its prior's."
+    )
+    cards.privacy_label(found)
 
 
 def best_interval() -> None:

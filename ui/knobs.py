@@ -79,8 +79,9 @@ SCREEN = {
     ),
     "adaptive-truncation.view": _choice(
         "Show",
-        "One stream of people, where the best interval comes from, or many repeats.",
-        ("live", "best interval", "repeats"),
+        "One stream of people, several budgets side by side, where the best interval comes from, "
+        "or many repeats.",
+        ("live", "budgets", "best interval", "repeats"),
     ),
     "mechanisms.view": _choice(
         "Show",

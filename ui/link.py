@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from abcdp_core import __version__
+from abcdp_core import __version__, experiments
 from abcdp_core.parameters import ParameterError, Scalar, text_of
 from ui import knobs
 from ui.knobs import Knob
@@ -45,6 +45,8 @@ def _value(key: str, text: str, known: Mapping[str, Knob]) -> tuple[Scalar | Non
     if key not in known:
         return None, f"{key} = {_short(text)}: unknown, so left out."
     parameter = known[key].parameter
+    if key == "preset" and (successor := experiments.RETIRED.get(text)) in parameter.options:
+        return successor, f"preset = {text}: retired. Shown instead: {successor}."
     try:
         return parameter.parse(key, text), ""
     except ParameterError as error:

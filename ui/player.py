@@ -17,6 +17,7 @@ import streamlit as st
 from numpy.typing import NDArray
 from streamlit.components.v2.types import ComponentRenderer
 
+from abcdp_core.online import learnt
 from abcdp_core.results import Result
 
 Array = NDArray[np.float64]
@@ -31,7 +32,10 @@ PARTICLES = 160
 POINTS = 1000
 """Points of a line that are sent at most."""
 
-SERIES = ("t", "left", "right", "response", "mean_mu", "sd_mu", "mean_sigma", "sd_sigma")
+SERIES = (
+    *("t", "left", "right", "response", "mean_mu", "sd_mu", "mean_sigma", "sd_sigma"),
+    "sigma_width",
+)
 
 ASSETS = Path(__file__).parents[1] / "assets"
 
@@ -64,7 +68,9 @@ HTML = """
     <li><svg viewBox="0 0 30 16" aria-hidden="true"><path class="truth" d="M0 8h30"/></svg>
       true value</li>
     <li>▲ share of particles beyond the axes</li>
-    <li>after ±: one posterior standard deviation</li>
+    <li><svg viewBox="0 0 30 16" aria-hidden="true"><path class="unlearnt" d="M0 8h30"/></svg>
+      σ not clearly learnt</li>
+    <li>after ±: one posterior standard deviation; narrower: that of log σ</li>
   </ul>
   <p class="said" role="status"></p>
 </div>
@@ -100,7 +106,9 @@ def frames(runs: Runs) -> dict[str, Any]:
 
     Returns:
         ``ids`` (run -> its settings), ``n``, ``truth``, ``times`` (frame -> person), ``axes``
-        (name -> range) and ``runs`` (name -> ``series``, ``times`` of its clouds and the
+        (name -> range), ``learnt`` (what ``narrower`` has to be for a σ that counts as learnt),
+        ``known`` (whether σ is) and ``runs`` (name -> ``series``, among them by which share the
+        posterior of log σ is ``narrower`` than the prior, ``times`` of its clouds and the
         ``clouds``, `PARTICLES` numbers a frame for each of ``mu`` and ``sigma``).
     """
     there = {name: run for name, run in runs.items() if run and len(run.tables["main"])}
@@ -109,17 +117,21 @@ def frames(runs: Runs) -> dict[str, Any]:
     clouds = {name: _clouds(run.tables["particles"]) for name, run in there.items()}
     series = {name: _thinned(run.tables["main"], clouds[name]["t"]) for name, run in there.items()}
     params: Any = next(iter(there.values())).params
+    for columns in series.values():
+        columns["narrower"] = params.narrower(params.sampler, columns.pop("sigma_width"))
     ends = [table["t"][[0, -1]] for table in series.values()]
     times = _some(np.unique(np.concatenate([*ends, *(cloud["t"] for cloud in clouds.values())])))
     return {
         "ids": {name: f"{run.params!r} {run.seed}" for name, run in there.items()},
         "n": int(params.n),
         "truth": {"mu": float(params.mu), "sigma": float(params.sigma)},
+        "learnt": learnt.LEARNT,
+        "known": bool(params.known_sigma),
         "times": [int(t) for t in times],
         "axes": _axes(params.mu, params.sigma, series, clouds),
         "runs": {
             name: {
-                "series": {column: _packed(series[name][column]) for column in SERIES},
+                "series": {column: _packed(values) for column, values in series[name].items()},
                 "times": [int(t) for t in clouds[name]["t"]],
                 "clouds": {axis: _packed(clouds[name][axis]) for axis in ("mu", "sigma")},
             }

@@ -110,7 +110,7 @@ TABLE = (
         "People asked one after the other, each where the answer tells most.",
         PageSetting(
             "adaptive-truncation",
-            ("truncation-interval", "estimation-accuracy"),
+            ("truncation-streams", "truncation-interval", "estimation-accuracy"),
             own=(
                 "adaptive-truncation.view",
                 "adaptive-truncation.sampler",
@@ -128,6 +128,7 @@ TABLE = (
             view="adaptive-truncation.view",
             views={
                 "live": "adaptive-truncation",
+                "budgets": "truncation-streams",
                 "best interval": "truncation-interval",
                 "repeats": "estimation-accuracy",
             },

@@ -120,13 +120,22 @@ def load(name: str) -> Experiment:
     return cast(Experiment, found[name])
 
 
+RETIRED = {"y23-figure-1": "y23-figure-2"}
+"""Name of a preset that is no more -> the one that took its place."""
+
+
 def preset(experiment: Experiment, name: str) -> BaseParams:
     """The parameters of a preset.
 
     Raises:
-        ParameterError: the experiment has none of that name.
+        ParameterError: the experiment has none of that name; says which has it or its successor.
     """
-    if name not in experiment.PRESETS:
-        known = ", ".join(experiment.PRESETS) or "none"
-        raise ParameterError(f"preset = {name}: {experiment.EXPERIMENT} has {known}.")
-    return experiment.PRESETS[name]
+    if name in experiment.PRESETS:
+        return experiment.PRESETS[name]
+    wanted = RETIRED.get(name, name)
+    owners = [other for other in names() if wanted in load(other).PRESETS]
+    if wanted != name:
+        raise ParameterError(f"preset = {name}: retired; use {wanted} of {', '.join(owners)}.")
+    known = ", ".join(experiment.PRESETS) or "none"
+    elsewhere = f"; {name} is of {', '.join(owners)}" if owners else ""
+    raise ParameterError(f"preset = {name}: {experiment.EXPERIMENT} has {known}{elsewhere}.")

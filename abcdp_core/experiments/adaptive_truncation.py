@@ -18,13 +18,16 @@ What is known is kept as weighted particles. Ours weights them by the exact dens
 person's value (MATH A6); the grid is the reference (MATH A8). All three approximate one posterior.
 
 **σ is hardly learnt at a small budget.** The best interval for $\mu$ is then so narrow that an
-answer is a noisy sign, which tells next to nothing about $\sigma$. A score that counts $\sigma$
-buys it back: it asks some way off the middle, where the share of people beyond depends on $\sigma$.
+answer is a noisy sign, which tells next to nothing about $\sigma$. Its posterior then is little
+else than its prior. So beside it stands how much narrower it is, by the standard deviation of
+$\log\sigma$, and it is drawn grey until that is half. A score that counts $\sigma$ buys it back:
+it asks some way off the middle, where the share of people beyond depends on $\sigma$.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -36,7 +39,7 @@ from numpy.typing import NDArray
 from abcdp_core import experiments
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.online import noise
+from abcdp_core.online import learnt, noise
 from abcdp_core.online import parameters as online
 from abcdp_core.online.particles import Cloud
 from abcdp_core.online.resampling import evenly
@@ -71,11 +74,7 @@ class Params(online.StreamParams):
         self.check_sampler(self.sampler)
 
 
-_PAPER = Params(sampler="smc-latent", start="paper", resampling="multinomial", n=1000)
-PRESETS: dict[str, BaseParams] = {
-    "y23-figure-1": dataclasses.replace(_PAPER, epsilon_total=10.0),
-    "y23-figure-2": _PAPER,
-}
+PRESETS: dict[str, BaseParams] = {}
 
 
 @dataclass(frozen=True)
@@ -117,13 +116,13 @@ def work(task: Task | Onward) -> experiments.Link:
     main = pd.DataFrame([asked for _, asked in turns], columns=list(Asked._fields))
     rest = Onward(here.task, state, here.done + 1)
     return experiments.Link(
-        {"main": main, "particles": _cloud(state, last, params.particles)},
+        {"main": main, "particles": cloud_table(state, last, params.particles)},
         rest if rest.done < here.task.links else None,
     )
 
 
-def _cloud(state: Cloud, t: int, size: int) -> pd.DataFrame:
-    """The particles after t people; of a grid that has more points, as many drawn by weight."""
+def cloud_table(state: Cloud, t: int, size: int) -> pd.DataFrame:
+    """The particles after t people; where there are more than asked for, some drawn by weight."""
     theta, weights = state.theta, state.weights
     if len(weights) > size:
         theta, weights = theta[evenly(weights, size)], np.full(size, 1.0 / size)
@@ -149,11 +148,15 @@ def collect(params: Params, rows: Tables) -> Result:
 
 
 def _summary(params: Params, last: pd.Series[Any]) -> str:
+    of_sigma = params.sigma_in_words(
+        params.sampler, last.mean_sigma, last.sd_sigma, last.sigma_width
+    )
+    people = "person" if params.n == 1 else "people"
     return (
-        f"After {int(last.t):,} of {params.n:,} people, {params.interval} interval, ε_total = "
-        f"{params.epsilon_total:g} each: μ = {last.mean_mu:.4g} ± {last.sd_mu:.2g} (true "
-        f"{params.mu:.4g}), σ = {last.mean_sigma:.3g} ± {last.sd_sigma:.2g} (true "
-        f"{params.sigma:.3g}); the last person was asked in [{last.left:.4g}, {last.right:.4g}]."
+        f"After {int(last.t):,} of {params.n:,} {people}, {params.interval} interval, ε_total = "
+        f"{params.epsilon_total:g} each: μ = {online.estimate(last.mean_mu, last.sd_mu)} (true "
+        f"{params.mu:.4g}); {of_sigma}; the last person was asked in [{last.left:.4g}, "
+        f"{last.right:.4g}]."
     )
 
 
@@ -173,6 +176,7 @@ _RUN = {
     "fixed": fig.Style("fixed", fig.BLUE, "dash", "square"),
 }
 _ANSWER = fig.Style("answers", fig.GREY)
+UNLEARNT = fig.Style("σ not clearly learnt", fig.GREY, "dot", "diamond")
 
 
 def figures(result: Result) -> dict[str, go.Figure]:
@@ -196,22 +200,21 @@ def _stream_figure(result: Result) -> go.Figure:
     )
     t = main.t.to_numpy(float)
     asked = fig.band(t, main.left.to_numpy(), main.right.to_numpy(), _ANSWER)
+    asked.update(name="interval asked in", showlegend=True)
     answers = fig.points(t, main.response.to_numpy(), _ANSWER)
     answers.update(marker={"size": 3, "color": _ANSWER.color, "opacity": 0.5})
-    figure.add_traces([asked.update(name="interval asked in", showlegend=True), answers])
-    for index, (name, truth) in enumerate((("mu", params.mu), ("sigma", params.sigma))):
+    figure.add_traces([asked, answers])
+    unlearnt = params.narrower(params.sampler, main.sigma_width) < learnt.LEARNT
+    nothing = np.zeros(len(t), dtype=bool)
+    for index, (name, truth, is_grey) in enumerate(
+        (("mu", params.mu, nothing), ("sigma", params.sigma, unlearnt))
+    ):
         mean, spread = main[f"mean_{name}"].to_numpy(), main[f"sd_{name}"].to_numpy()
         ends = np.array([1.0, float(params.n)])
-        traces = [
-            fig.band(t, mean - 1.96 * spread, mean + 1.96 * spread, style),
-            fig.line(t, mean, dataclasses.replace(style, name="posterior mean, 95 % interval")),
-            fig.line(ends, np.full(2, truth), fig.TRUTH),
-        ]
-        for trace in traces:
-            trace.update(**fig.panel(index))
-            if index:
-                trace.update(showlegend=False)
-        figure.add_traces(traces)
+        traces = _belief(t, mean, spread, is_grey, style)
+        traces.append(fig.line(ends, np.full(2, truth), fig.TRUTH))
+        figure.add_traces([trace.update(**fig.panel(index)) for trace in traces])
+    named_once(figure)
     figure.update_xaxes(range=[0, params.n])
     # Fixed around the truth, so that a knob moves the curves and not the axis.
     figure.update_layout(
@@ -219,6 +222,34 @@ def _stream_figure(result: Result) -> go.Figure:
         yaxis2={"range": [0, 3 * params.sigma]},
     )
     return figure
+
+
+def _belief(
+    t: Array, mean: Array, spread: Array, is_grey: NDArray[np.bool_], style: fig.Style
+) -> list[go.Scatter]:
+    """Bands and lines of a posterior over time, grey where it is little else than the prior."""
+    named = dataclasses.replace(style, name="posterior mean, 95 % interval")
+    traces = []
+    for part in _stretches(is_grey):
+        look = UNLEARNT if is_grey[part][0] else named
+        low, high = mean[part] - 1.96 * spread[part], mean[part] + 1.96 * spread[part]
+        traces += [fig.band(t[part], low, high, look), fig.line(t[part], mean[part], look)]
+    return traces
+
+
+def _stretches(flags: NDArray[np.bool_]) -> list[slice]:
+    """Where flags stay the same; each stretch holds the first row of the next one too."""
+    starts = [0, *(np.flatnonzero(np.diff(flags)) + 1).tolist()]
+    return [slice(start, end + 1) for start, end in itertools.pairwise([*starts, len(flags)])]
+
+
+def named_once(figure: go.Figure) -> None:
+    """Let the legend show each name once, where it stands for traces in several panels."""
+    shown: set[str] = set()
+    for trace in figure.data:
+        if trace.showlegend is not False:
+            trace.update(showlegend=trace.name not in shown, legendgroup=trace.name)
+            shown.add(trace.name)
 
 
 def _thinned(main: pd.DataFrame) -> pd.DataFrame:
@@ -232,8 +263,13 @@ def _particles_figure(result: Result) -> go.Figure:
     particles = result.tables["particles"]
     times = particles.t.unique()
     chosen = times[np.unique(np.geomspace(1, len(times), MOMENTS).round().astype(int)) - 1]
+    widths = result.tables["main"].set_index("t").sigma_width.loc[chosen]
+    gained = params.narrower(params.sampler, widths)
     figure = fig.panels(
-        [f"{t:,} people" for t in chosen],
+        [
+            f"{t:,} {'person' if t == 1 else 'people'}{'' if known else ', ' + UNLEARNT.name}"
+            for t, known in zip(chosen, gained >= learnt.LEARNT, strict=True)
+        ],
         f"Particles, {_title(params)}",
         "μ",
         "σ",
@@ -245,10 +281,10 @@ def _particles_figure(result: Result) -> go.Figure:
         cloud = particles[particles.t == t]
         drawn = evenly(cloud.weight.to_numpy(), min(DRAWN, len(cloud)))
         trace = fig.points(cloud.mu.to_numpy()[drawn], cloud.sigma.to_numpy()[drawn], style)
-        trace.update(marker={"size": 4, "opacity": 0.5}, showlegend=index == 0, **fig.panel(index))
+        trace.update(marker={"size": 4, "opacity": 0.5}, **fig.panel(index))
         truth = fig.points(np.array([params.mu]), np.array([params.sigma]), fig.TRUTH)
-        truth.update(marker={"size": 11}, showlegend=index == 0, **fig.panel(index))
-        figure.add_traces([trace, truth])
+        figure.add_traces([trace, truth.update(marker={"size": 11}, **fig.panel(index))])
+    named_once(figure)
     reach = 2.5 * params.sigma
     figure.update_xaxes(range=[params.mu - reach, params.mu + reach])
     figure.update_yaxes(range=[0, 3 * params.sigma])

@@ -14,6 +14,13 @@ $\sqrt{2/\pi}\;\sigma/\sqrt{N F}$: for the best interval at the true parameters,
 fixed one. They leave out the prior and the cost of exploring, and mean nothing where they are
 wider than the prior.
 
+The table ``course`` follows the online samplers: spread and error after each part of the people,
+and how far apart the intervals' centres were within it. ``reach`` counts the people needed until
+the standard deviation of $\mu$ stays below $\sigma/\sqrt{10}$, what ten people's exact values
+would tell; one more than there are if it never does. Beside each posterior of $\sigma$ stands its
+width, the standard deviation of $\log\sigma$ as a share of the prior's: near 1 the answers have
+told nothing about $\sigma$, and its mean is the prior's.
+
 With the paper's start, every particle at the first answer, its sampler can stay far off when the
 fixed interval is wide: an answer then says so little about the person's value that each sweep moves
 $\mu$ by no more than about $\sigma/\sqrt{t}$.
@@ -39,11 +46,10 @@ from numpy.typing import NDArray
 from abcdp_core import experiments, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.online import information, noise
+from abcdp_core.online import information, learnt, noise
 from abcdp_core.online import parameters as online
 from abcdp_core.online.batch import Batch
 from abcdp_core.online.families import FAMILIES
-from abcdp_core.online.particles import moments
 from abcdp_core.online.stream import answer
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.parameters import Params as BaseParams
@@ -58,8 +64,13 @@ TITLE = "What each way of asking and of inferring gets right"
 COLUMNS = {
     "main": (
         "epsilon_total", "sampler", "interval", "run",
-        "mean_mu", "mean_sigma", "error_mu", "error_sigma", "seconds",
+        "mean_mu", "mean_sigma", "error_mu", "error_sigma", "sigma_width", "seconds",
     ),
+    "course": (
+        "epsilon_total", "sampler", "interval", "run", "t",
+        "sd_mu", "sd_sigma", "sigma_width", "error_mu", "error_sigma", "centre_sd",
+    ),
+    "reach": ("epsilon_total", "sampler", "interval", "run", "people"),
     "chains": (
         "epsilon_total", "sampler", "interval", "run",
         "acceptance", "autocorrelation_mu", "autocorrelation_sigma",
@@ -100,6 +111,9 @@ CANDIDATES = Parameter(
 
 LINKS = 20
 """Parts that a run of one method is done in, so that it can be stopped."""
+
+CLOSE = 10**-0.5
+"""Standard deviation of μ, in σ, that ``reach`` waits for: that of the mean of ten exact values."""
 
 
 @dataclass(frozen=True)
@@ -167,12 +181,21 @@ class Task:
 
 @dataclass(frozen=True)
 class Onward:
-    """The rest of a task: the sampler's state after so many parts, and the seconds they took."""
+    """The rest of a task.
+
+    Attributes:
+        task: what is done.
+        state: of the sampler after so many parts.
+        done: how many.
+        seconds: that they took.
+        reached: people until μ was known closely enough and stayed so, as far as is known.
+    """
 
     task: Task
     state: Any
     done: int
     seconds: float
+    reached: int = 1
 
 
 def tasks(params: Params, seed: int) -> list[Task]:
@@ -198,61 +221,100 @@ def work(task: Task | Onward) -> experiments.Link:
     here = task if isinstance(task, Onward) else Onward(task, None, 0, 0.0)
     start = time.perf_counter()
     advance = _batch if here.task.params.sampler[0] in BATCH else _online
-    state, estimate, chain = advance(here.task, here.state, here.done)
+    part = advance(here)
     seconds = here.seconds + time.perf_counter() - start
-    if here.done + 1 < here.task.links:
-        rest = Onward(here.task, state, here.done + 1, seconds)
-        return experiments.Link(_EMPTY, rest)
-    truth = (here.task.params.mu, here.task.params.sigma)
-    errors = [abs(mean - true) for mean, true in zip(estimate, truth, strict=True)]
-    rows = [(*here.task.row(), *estimate, *errors, seconds)]
-    main = pd.DataFrame(rows, columns=list(COLUMNS["main"]))
-    chains = _EMPTY["chains"]
-    if chain:
-        chains = pd.DataFrame([(*here.task.row(), *chain)], columns=list(COLUMNS["chains"]))
-    return experiments.Link({"main": main, "chains": chains}, None)
+    rest = Onward(here.task, part.state, here.done + 1, seconds, part.reached)
+    rows = {"course": part.course}
+    is_last = rest.done == here.task.links
+    if is_last:
+        estimate = part.mean_mu, part.mean_sigma
+        errors = _errors_of(here.task.params, *estimate)
+        rows["main"] = [(*estimate, *errors, part.sigma_width, seconds)]
+        rows["chains"] = part.chain
+        rows["reach"] = [(part.reached,)] if part.course else []
+    key = here.task.row()
+    tables = {name: _table(name, [(*key, *row) for row in rows.get(name, [])]) for name in COLUMNS}
+    return experiments.Link(tables, None if is_last else rest)
 
 
-_KINDS = {"sampler": str, "interval": str, "run": int}
-_EMPTY = {
-    table: pd.DataFrame({name: pd.Series(dtype=_KINDS.get(name, float)) for name in names})
-    for table, names in COLUMNS.items()
-}
-"""No row, but columns of the right kind."""
+_KINDS = {"sampler": str, "interval": str, "run": int, "t": int, "people": int}
 
 
-Advance = tuple[Any, tuple[float, float], tuple[float, ...]]
+def _table(name: str, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
+    """Rows as a table, whose columns are of the right kind even if there is none."""
+    if rows:
+        return pd.DataFrame(rows, columns=list(COLUMNS[name]))
+    columns = {column: pd.Series(dtype=_KINDS.get(column, float)) for column in COLUMNS[name]}
+    return pd.DataFrame(columns)
 
 
-def _online(task: Task, state: Any, done: int) -> Advance:
-    """Ask the next people; what is known then, and nothing about a chain."""
-    params = task.params
+def _errors_of(params: Params, mean_mu: float, mean_sigma: float) -> tuple[float, float]:
+    return abs(mean_mu - params.mu), abs(mean_sigma - params.sigma)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What came of a part of a run.
+
+    Attributes:
+        state: of the sampler.
+        mean_mu, mean_sigma, sigma_width: of the posterior; of a chain only after its end.
+        course: a row of that table without its key, if people were asked.
+        chain: a row of the table ``chains`` without its key, at a chain's end.
+        reached: as in :class:`Onward`.
+    """
+
+    state: Any
+    mean_mu: float = 0.0
+    mean_sigma: float = 0.0
+    sigma_width: float = 0.0
+    course: list[tuple[Any, ...]] = dataclasses.field(default_factory=list)
+    chain: list[tuple[float, ...]] = dataclasses.field(default_factory=list)
+    reached: int = 1
+
+
+def _online(here: Onward) -> Part:
+    """Ask the next people; what is known then."""
+    task, params = here.task, here.task.params
     stream = params.stream(
         params.epsilon_total[0], params.sampler[0], params.interval[0], task.seed, task.run
     )
-    part = task.part(done, params.n)
+    part = task.part(here.done, params.n)
     values, noises = params.people(task.seed, task.run)
-    *_, (state, _) = stream.ask(state, part.start, values[part], noises[part])
-    known = moments(state)
-    return state, (known.mean_mu, known.mean_sigma), ()
+    turns = list(stream.ask(here.state, part.start, values[part], noises[part]))
+    asked = [row for _, row in turns]
+    last = asked[-1]
+    reached = max(
+        (row.t + 1 for row in asked if row.sd_mu >= CLOSE * params.sigma), default=here.reached
+    )
+    errors = _errors_of(params, last.mean_mu, last.mean_sigma)
+    # Half of it first: the ends may be as far away as a computer counts.
+    centres = np.array([0.5 * row.left + 0.5 * row.right for row in asked])
+    spread = last.sd_mu, last.sd_sigma, last.sigma_width
+    course = [(last.t, *spread, *errors, float(centres.std()))]
+    state = turns[-1][0]
+    return Part(state, last.mean_mu, last.mean_sigma, last.sigma_width, course, reached=reached)
 
 
-def _batch(task: Task, state: Any, done: int) -> Advance:
-    """The next iterations of a chain; its means and how well it moves."""
-    params = task.params
+def _batch(here: Onward) -> Part:
+    """The next iterations of a chain; at its end its means and how well it moved."""
+    task, params = here.task, here.task.params
     candidates = params.candidates if params.sampler[0] == "mhaar" else 0
-    sampler = Batch(params.prior(), params.family(), params.iterations, params.burn_in, candidates)
+    prior = params.prior()
+    sampler = Batch(prior, params.family(), params.iterations, params.burn_in, candidates)
     responses = _responses(task)
-    rng = generator(task.seed, "chain", task.run, done)
-    walk = sampler.start(rng, responses) if state is None else state
-    part = task.part(done, params.iterations)
+    rng = generator(task.seed, "chain", task.run, here.done)
+    walk = sampler.start(rng, responses) if here.state is None else here.state
+    part = task.part(here.done, params.iterations)
     walk = sampler.go_on(rng, walk, responses, part.stop - part.start)
-    if done + 1 < task.links:
-        return walk, (0.0, 0.0), ()
+    if here.done + 1 < task.links:
+        return Part(walk)
     kept = sampler.kept(walk)
     times = [summaries.autocorrelation_time(column) for column in kept.T]
-    means = float(kept[:, 0].mean()), float(np.exp(kept[:, 1]).mean())
-    return walk, means, (walk.accepted / params.iterations, *times)
+    mean_mu, mean_sigma = float(kept[:, 0].mean()), float(np.exp(kept[:, 1]).mean())
+    width = learnt.width(float(kept[:, 1].std()), prior)
+    chain = [(walk.accepted / params.iterations, *times)]
+    return Part(walk, mean_mu, mean_sigma, width, chain=chain)
 
 
 def _responses(task: Task) -> Array:

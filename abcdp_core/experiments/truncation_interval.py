@@ -59,6 +59,7 @@ COLUMNS = {
         "paper_a", "paper_b", "paper_information",
     ),
     "surface": ("epsilon_total", "a", "b", "information"),
+    "width": ("epsilon_total", "half_width", "information", "best_information"),
     "ways": ("epsilon_total", "way", "a", "b", "information_mu", "information_sigma"),
 }  # fmt: skip
 
@@ -88,6 +89,10 @@ FIXED_HALF_WIDTH = 10.0
 
 PAPER_STEP, PAPER_COUNT = 0.06, 51
 """The half-widths that the paper's script searches: multiples of 0.06."""
+
+NARROW, WIDE = 0.01, 10.0
+HALF_WIDTHS = np.unique([*np.geomspace(NARROW, WIDE, 60), 2.0, 3.0, 5.0])
+"""Of the symmetric intervals that are compared, in σ; round ones among them, for claims."""
 
 CELLS = 40
 """Cells of the surface in either direction."""
@@ -130,7 +135,12 @@ def work(task: experiments.Whole[Params]) -> Tables:
     row = (epsilon_total, params.family, params.score, a, b, value)
     main = pd.DataFrame([(*row, *_paper(params, epsilon_total))], columns=list(COLUMNS["main"]))
     surface = _surface(params, epsilon_total, max(-a, b))
-    return {"main": main, "surface": surface, "ways": _ways(params, epsilon_total)}
+    return {
+        "main": main,
+        "surface": surface,
+        "width": _widths(params, epsilon_total),
+        "ways": _ways(params, epsilon_total),
+    }
 
 
 def unit_scale(params: Params, epsilon_total: float) -> float:
@@ -197,6 +207,19 @@ def _surface(params: Params, epsilon_total: float, farthest: float) -> pd.DataFr
     table["information"] = scores(params, epsilon_total, ends[first], ends[last])
     table["epsilon_total"] = epsilon_total
     return table[list(COLUMNS["surface"])]
+
+
+def _widths(params: Params, epsilon_total: float) -> pd.DataFrame:
+    """Exact score of symmetric intervals, of half-width 0 in the limit, beside the best one's."""
+    limit = information.NOISES[params.noise].limit(
+        FAMILIES[params.family], 0.0, unit_scale(params, epsilon_total)
+    )
+    at_zero = float(intervals.SCORES[params.score](limit, params.weight))
+    table = pd.DataFrame({"half_width": [0.0, *HALF_WIDTHS]})
+    table["information"] = [at_zero, *scores(params, epsilon_total, -HALF_WIDTHS, HALF_WIDTHS)]
+    table["best_information"] = _exact(params, epsilon_total)[2]
+    table["epsilon_total"] = epsilon_total
+    return table[list(COLUMNS["width"])]
 
 
 def _ways(params: Params, epsilon_total: float) -> pd.DataFrame:
@@ -328,20 +351,17 @@ def _width_figure(result: Result) -> go.Figure:
         "half-width, in units of σ",
         f"information, {_score_name(params)}",
     )
-    low, high = 0.01, 10.0
-    half = np.geomspace(low, high, 60)
-    kernel = information.NOISES[params.noise]
     styles = fig.styles([f"ε_total = {value:g}" for value in main.epsilon_total])
+    curves = dict(list(result.tables["width"].groupby("epsilon_total")))
     for style, row in zip(styles, main.to_dict("records"), strict=True):
-        figure.add_trace(fig.line(half, scores(params, row["epsilon_total"], -half, half), style))
-        limit = kernel.limit(FAMILIES[params.family], 0.0, unit_scale(params, row["epsilon_total"]))
-        value = float(intervals.SCORES[params.score](limit, params.weight))
+        curve = curves[row["epsilon_total"]]
+        half, told = curve.half_width.to_numpy(), curve.information.to_numpy()
+        figure.add_trace(fig.line(half[half > 0], told[half > 0], style))
         dotted = fig.Style("limit of width 0", style.color, "dot")
-        figure.add_trace(
-            fig.line(np.array([low, high]), np.full(2, value), dotted, showlegend=False)
-        )
+        limit = np.repeat(told[half == 0], 2)
+        figure.add_trace(fig.line(np.array([NARROW, WIDE]), limit, dotted, showlegend=False))
         found = fig.Style(f"best, {style.name}", style.color, marker="diamond")
-        if np.isclose(row["a"], -row["b"]) and low <= row["b"] <= high:
+        if np.isclose(row["a"], -row["b"]) and NARROW <= row["b"] <= WIDE:
             figure.add_trace(
                 fig.points(np.array([row["b"]]), np.array([row["information"]]), found)
             )
@@ -356,7 +376,7 @@ def _width_figure(result: Result) -> go.Figure:
             for name, mark in (("best", "diamond"), ("paper's", "x"))
         ]
     )
-    figure.update_xaxes(**fig.logarithmic(low, high))
+    figure.update_xaxes(**fig.logarithmic(NARROW, WIDE))
     return figure
 
 

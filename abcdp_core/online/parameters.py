@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from abcdp_core import parameters as par
-from abcdp_core.online import intervals, noise
+from abcdp_core.online import intervals, learnt, noise
 from abcdp_core.online.grid import Grid
 from abcdp_core.online.latent import Latent
 from abcdp_core.online.noise import NoiseFamily
@@ -208,6 +208,24 @@ class StreamParams(Params):
             self.sigma if self.known_sigma else None,
         )
 
+    def narrower(self, sampler: str, widths: ArrayLike) -> Array:
+        """By which share each posterior of log σ is narrower than the prior; 1 if σ is known.
+
+        Args:
+            sampler: what it comes from.
+            widths: standard deviations of log σ as shares of the prior's, ``(k,)``.
+        """
+        if self.known_sigma:
+            return np.ones(np.shape(widths))
+        return learnt.narrower(widths, None if sampler == "grid" else self.particles)
+
+    def sigma_in_words(self, sampler: str, mean: float, sd: float, width: float) -> str:
+        """What is known about σ, how much narrower that is than the prior, and the truth."""
+        if self.known_sigma:
+            return f"σ = {self.sigma:.3g} is known"
+        gained = float(self.narrower(sampler, width))
+        return f"σ = {estimate(mean, sd)} (true {self.sigma:.3g}), log σ {learnt.words(gained)}"
+
     def check_sampler(self, sampler: str) -> None:
         """Refuse what the paper's sampler cannot hold.
 
@@ -268,3 +286,11 @@ class StreamParams(Params):
             seed=seed,
             run=run,
         )
+
+
+def estimate(mean: float, sd: float) -> str:
+    """A mean to two digits of its standard deviation, and that, as ``49.87 ± 0.31``."""
+    if not 1e-12 < sd < 1e6:
+        return f"{mean:.4g} ± {sd:.2g}"
+    digits = max(0, 1 - math.floor(math.log10(sd)))
+    return f"{mean:.{digits}f} ± {sd:.{digits}f}"

@@ -85,16 +85,16 @@ class Moments(NamedTuple):
     sd_mu: float
     mean_sigma: float
     sd_sigma: float
+    sd_log_sigma: float
 
 
 def moments(cloud: Cloud) -> Moments:
-    """Weighted means and standard deviations of μ and σ."""
-    values = cloud.theta.copy()
-    np.exp(values[:, 1], out=values[:, 1])
+    """Weighted means and standard deviations of μ and σ, and the latter of log σ."""
+    values = np.column_stack([cloud.theta, np.exp(cloud.theta[:, 1])])
     weights = cloud.weights
     mean = summaries.weighted_mean(values, weights)
     spread = np.sqrt(summaries.weighted_mean((values - mean) ** 2, weights))
-    return Moments(*map(float, (mean[0], spread[0], mean[1], spread[1])))
+    return Moments(*map(float, (mean[0], spread[0], mean[2], spread[2], spread[1])))
 
 
 def pick(rng: np.random.Generator, cloud: Cloud) -> tuple[float, float]:

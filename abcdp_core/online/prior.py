@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 Array = NDArray[np.float64]
 
@@ -30,6 +31,11 @@ class Prior:
     shape: float = 1.0
     rate: float = 1.0
     sigma: float | None = None
+
+    @property
+    def sd_log_sigma(self) -> float:
+        """Standard deviation of log σ: half that of the logarithm of a gamma variable."""
+        return 0.0 if self.sigma is not None else 0.5 * math.sqrt(special.polygamma(1, self.shape))
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
         """Draws ``(size, 2)`` of (μ, log σ)."""

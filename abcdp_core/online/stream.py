@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.online import learnt
 from abcdp_core.online.grid import Grid
 from abcdp_core.online.latent import Latent
 from abcdp_core.online.noise import NoiseFamily
@@ -84,7 +85,16 @@ def separate(left: float, right: float) -> tuple[float, float]:
 
 
 class Asked(NamedTuple):
-    """One person's turn, as a row of a table."""
+    """One person's turn, as a row of a table.
+
+    Attributes:
+        t: number of the person, from 1.
+        left, right: the interval.
+        response: the private answer.
+        mean_mu, sd_mu, mean_sigma, sd_sigma: of the posterior after it.
+        sigma_width: standard deviation of log σ as a share of the prior's; 0 for a known σ.
+        effective_sample_size: of the sampler's particles.
+    """
 
     t: int
     left: float
@@ -94,6 +104,7 @@ class Asked(NamedTuple):
     sd_mu: float
     mean_sigma: float
     sd_sigma: float
+    sigma_width: float
     effective_sample_size: float
 
 
@@ -150,10 +161,10 @@ class Stream:
             if state is None:
                 state = self._at_first_response(rng, response)
             state, info = self.sampler.step(rng, state, response)
-            asked = Asked(
-                t, left, right, response.value, *moments(state), info.effective_sample_size
-            )
-            yield state, asked
+            known = moments(state)
+            width = learnt.width(known.sd_log_sigma, self.sampler.prior)
+            size = info.effective_sample_size
+            yield state, Asked(t, left, right, response.value, *known[:4], width, size)
 
     def _at_first_response(self, rng: np.random.Generator, response: Response) -> Any:
         """All particles' μ at the first response, σ from the prior ([Y23]'s script; MATH A10)."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 from pandas.testing import assert_frame_equal
 
 from abcdp_core import experiments, privacy, runner
 from abcdp_core.experiments import adaptive_truncation as study
 from abcdp_core.online import intervals
+from abcdp_core.online.parameters import estimate
 from abcdp_core.parameters import ParameterError
 from abcdp_core.results import Result
 from abcdp_core.streams import generator
@@ -175,19 +178,51 @@ def test_a_single_person() -> None:
 # ------------------------------------------------------------------------ settings and words
 
 
-def test_the_presets_are_the_papers() -> None:
-    budgets = {"y23-figure-1": 10.0, "y23-figure-2": 1.0}
-    assert study.PRESETS.keys() == budgets.keys()
-    for name, params in study.PRESETS.items():
-        assert isinstance(params, study.Params)
-        assert params.epsilon_total == budgets[name]
-        assert (params.n, params.particles) == (1000, 1000)
-        assert (params.mu, round(params.sigma**2, 12)) == (50.0, 10.0)
-        assert (params.sampler, params.interval) == ("smc-latent", "adaptive")
-        assert (params.start, params.resampling, params.refresh) == ("paper", "multinomial", 0)
-        assert (params.prior_mean, params.prior_variance) == (0.0, 1e4)
-        assert (params.prior_shape, params.prior_rate) == (1.0, 1.0)
-        assert (params.noise, params.score, params.symmetric) == ("laplace", "mu", True)
+def grey_and_not(figure: go.Figure) -> tuple[set[float], set[float]]:
+    """People at whom the line of σ is grey, and those at whom it is not."""
+    lines = [t for t in figure.data if t.yaxis == "y2" and t.name != "truth" and not t.fill]
+    grey = study.UNLEARNT.name
+    return (
+        {float(t) for line in lines if line.name == grey for t in line.x},
+        {float(t) for line in lines if line.name != grey for t in line.x},
+    )
+
+
+def test_sigma_is_grey_until_it_is_clearly_learnt() -> None:
+    result = run(dataclasses.replace(SMALL, n=150, particles=200, epsilon_total=10.0))
+    main = result.tables["main"]
+    learnt = main[main.sigma_width <= 0.5]
+    assert 0 < len(learnt) < len(main)
+    grey, coloured = grey_and_not(study.figures(result)["stream"])
+    assert set(main[main.sigma_width > 0.5].t) <= grey
+    assert set(learnt.t) <= coloured
+    legend = [t.name for t in study.figures(result)["stream"].data if t.showlegend is not False]
+    assert len(legend) == len(set(legend))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"epsilon_total": 0.001}, "not clearly narrower than its prior"),
+        ({"n": 1}, "not clearly narrower than its prior"),
+        ({"particles": 1}, "not clearly narrower than its prior"),
+        ({"known_sigma": True}, "; σ = 3.16 is known;"),
+        ({"noise": "gaussian"}, "not clearly narrower than its prior"),
+    ],
+)
+def test_what_is_said_about_sigma_at_the_edges(changes: dict[str, Any], words: str) -> None:
+    result = run(dataclasses.replace(SMALL, **changes))
+    assert words in result.summary
+    grey, coloured = grey_and_not(study.figures(result)["stream"])
+    assert not (coloured if "known_sigma" not in changes else grey)
+    assert "1 of 1 person," in result.summary or result.params.n > 1  # type: ignore[attr-defined]
+
+
+def test_panels_of_particles_say_where_sigma_is_not_learnt() -> None:
+    result = run(dataclasses.replace(SMALL, epsilon_total=0.01))
+    titles = [note.text for note in study.figures(result)["particles"].layout.annotations]
+    assert titles[0] == "1 person, σ not clearly learnt"
+    assert all(title.endswith(study.UNLEARNT.name) for title in titles)
 
 
 def test_the_papers_sampler_is_refused_what_it_cannot_hold() -> None:
@@ -232,6 +267,6 @@ def test_the_summary_is_a_sentence_with_the_last_row() -> None:
     result = run(SMALL)
     last = result.tables["main"].iloc[-1]
     assert result.summary.startswith("After 25 of 25 people, adaptive interval, ε_total = 2 each:")
-    assert f"μ = {last.mean_mu:.4g}" in result.summary
+    assert f"μ = {estimate(last.mean_mu, last.sd_mu)} (true 50)" in result.summary
     assert f"true {math.sqrt(10):.3g}" in result.summary
     assert result.summary.endswith("].")

@@ -63,6 +63,39 @@ def test_errors_are_distances_of_the_means_from_the_truth(tiny: Result) -> None:
     np.testing.assert_array_equal(main.error_sigma, (main.mean_sigma - TINY.sigma).abs())
 
 
+def test_the_course_ends_where_the_run_does(tiny: Result) -> None:
+    main, course = tiny.tables["main"], tiny.tables["course"]
+    assert set(course.sampler) == set(ONLINE)
+    assert list(course.t.unique()) == list(range(1, 21))
+    key = ["sampler", "interval", "run"]
+    ends = course[course.t == 20].merge(main, on=key, suffixes=("", "_main"))
+    assert len(ends) == 12
+    for column in ("error_mu", "error_sigma", "sigma_width"):
+        np.testing.assert_array_equal(ends[column], ends[f"{column}_main"])
+    assert (course[course.interval == "fixed"].centre_sd == 0).all()
+
+
+def test_reach_counts_people_until_the_spread_stays_small() -> None:
+    params = dataclasses.replace(TINY, n=60, epsilon_total=(10.0,), sampler=("smc",), runs=1)
+    result = run(params)
+    (adaptive, fixed) = result.tables["reach"].people
+    stream = adaptive_truncation.Params(n=60, particles=20, epsilon_total=10.0)
+    path = runner.run_to_end(STREAM, stream, SEED).tables["main"]
+    close = path.sd_mu < params.sigma / 10**0.5
+    assert close[path.t >= adaptive].all()
+    assert not close[path.t == adaptive - 1].any()
+    assert 1 <= adaptive < fixed <= 61
+
+
+def test_spread_of_the_intervals_centres() -> None:
+    params = dataclasses.replace(TINY, n=40, epsilon_total=(10.0,), sampler=("smc",), runs=1)
+    course = run(params).tables["course"].query("interval == 'adaptive'")
+    stream = adaptive_truncation.Params(n=40, particles=20, epsilon_total=10.0)
+    path = runner.run_to_end(STREAM, stream, SEED).tables["main"]
+    centres = ((path.left + path.right) / 2).to_numpy().reshape(20, 2)
+    np.testing.assert_allclose(course.centre_sd, centres.std(axis=1), atol=1e-12)
+
+
 def test_each_batch_run_says_how_its_chain_moved(tiny: Result) -> None:
     chains = tiny.tables["chains"]
     assert sorted(chains.sampler) == ["mh", "mh", "mhaar", "mhaar"]

@@ -69,6 +69,19 @@ def test_sigma_is_hardly_learnt_at_a_small_budget(result: Result) -> None:
         assert ways[budget, "best for trace"] > ways[budget, "best for mu"]
 
 
+def test_information_by_half_width_begins_at_its_limit(result: Result) -> None:
+    width = result.tables["width"].set_index(["epsilon_total", "half_width"]).information
+    for budget in (1.0, 10.0):
+        assert width[budget, 0.0] == pytest.approx(width[budget, 0.01], rel=0.01)
+    share = result.tables["width"].information / result.tables["width"].best_information
+    assert share.max() <= 1.0
+    # MATH A4: at ε_total = 1 within 1 % of the best down to width 0; at 10 far from it.
+    zero = result.tables["width"].half_width == 0
+    assert share[zero].iloc[0] > 0.99
+    assert share[zero].iloc[-1] < 0.9
+    assert {2.0, 3.0, 5.0, 10.0} <= set(result.tables["width"].half_width)
+
+
 def test_figures_show_a_share_and_where_it_is_largest(result: Result) -> None:
     figures = study.figures(result)
     heat = [trace for trace in figures["surface"].data if trace.type == "heatmap"]

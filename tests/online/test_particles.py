@@ -102,6 +102,9 @@ def test_moments_are_those_of_mu_and_sigma() -> None:
     assert found.sd_mu == pytest.approx(math.sqrt(0.1 + 8.0 + 1.6 - 1.3**2))
     assert found.mean_sigma == pytest.approx(3.1)
     assert found.sd_sigma == pytest.approx(math.sqrt(0.1 + 2.0 + 10.0 - 3.1**2))
+    first, second = 0.5 * math.log(2.0), 0.4 * math.log(5.0)
+    square = 0.5 * math.log(2.0) ** 2 + 0.4 * math.log(5.0) ** 2
+    assert found.sd_log_sigma == pytest.approx(math.sqrt(square - (first + second) ** 2))
 
 
 def test_moments_leave_the_particles_as_they_are() -> None:
@@ -112,7 +115,7 @@ def test_moments_leave_the_particles_as_they_are() -> None:
 
 def test_one_particle_has_no_spread() -> None:
     found = moments(Weighted(THETA[1:2], np.ones(1)))
-    assert found == pytest.approx((4.0, 0.0, 2.0, 0.0))
+    assert found == pytest.approx((4.0, 0.0, 2.0, 0.0, 0.0))
 
 
 def test_particles_are_picked_in_proportion_to_their_weights() -> None:

@@ -31,6 +31,15 @@ def law_of_log_sigma(prior: Prior, log_sigma: Array) -> Array:
 
 
 @PRIORS
+def test_the_spread_of_log_sigma_is_that_of_its_density(prior: Prior) -> None:
+    places = np.linspace(-8.0, 40.0, 20_001)
+    density = np.exp(law_of_log_sigma(prior, places))
+    mean, square = (integrate.trapezoid(places**k * density, places) for k in (1, 2))
+    assert prior.sd_log_sigma == pytest.approx(math.sqrt(square - mean**2), rel=1e-6)
+    assert Prior(sigma=3.0).sd_log_sigma == 0.0
+
+
+@PRIORS
 def test_the_log_density_is_scipys_up_to_a_constant(prior: Prior) -> None:
     reach = 4.0 * math.sqrt(prior.variance)
     mu, log_sigma = np.meshgrid(prior.mean + np.linspace(-reach, reach, 9), np.linspace(-1, 6, 15))

@@ -87,6 +87,11 @@ def test_rows_say_what_the_state_after_them_says(sampler: Sampler) -> None:
         assert row.mean_sigma == pytest.approx(float(np.average(sigma, weights=state.weights)))
         variance = np.average((mu - row.mean_mu) ** 2, weights=state.weights)
         assert row.sd_mu == pytest.approx(math.sqrt(float(variance)))
+        log_sigma = np.average(state.theta[:, 1], weights=state.weights)
+        variance = np.average((state.theta[:, 1] - log_sigma) ** 2, weights=state.weights)
+        known = sampler.prior.sigma is not None
+        share = 0.0 if known else math.sqrt(float(variance)) / sampler.prior.sd_log_sigma
+        assert row.sigma_width == pytest.approx(share)
         assert row.effective_sample_size >= 1.0
         assert state.history.count == row.t
 

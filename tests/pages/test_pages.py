@@ -264,6 +264,16 @@ def test_a_preset_brings_its_view_with_it():
     assert app.sidebar.select_slider(key="epsilon_total").disabled
 
 
+def test_a_retired_preset_leads_to_its_successor(monkeypatch):
+    monkeypatch.setitem(experiments.RETIRED, "y23-former", "y23-intervals")
+    app = opened("adaptive_truncation", preset="y23-former")
+    assert not app.exception
+    assert app.selectbox(key="preset").value == "y23-intervals"
+    (warning,) = app.warning
+    assert "preset = y23-former: retired. Shown instead: y23-intervals." in warning.value
+    assert app.get("plotly_chart")
+
+
 @pytest.mark.parametrize("page", ["posterior", "privacy_and_accuracy", "start"])
 def test_combination_that_is_not_allowed_is_one_sentence(page):
     app = opened(page, n="20000", pool_size="100000")
@@ -339,6 +349,20 @@ def test_numbers_are_brought_into_their_range(text, used):
     reading = link.read({"epsilon_total": text}, {"epsilon_total": knobs.find("epsilon_total")})
     assert reading.query == {"epsilon_total": used}
     assert bool(reading.notices) == (text != "0.30")
+
+
+@pytest.mark.parametrize(("old", "new"), experiments.RETIRED.items())
+def test_retired_presets_have_successors_that_exist(old, new):
+    every = [preset for name in experiments.names() for preset in experiments.load(name).PRESETS]
+    assert old not in every
+    assert new in every
+
+
+def test_a_retired_preset_of_another_page_is_said_like_any_unknown_one():
+    reading = link.read({"preset": "y23-figure-1"}, {"preset": knobs.find("preset")})
+    assert not reading.query
+    (notice,) = reading.notices
+    assert "preset = y23-figure-1: must be one of my settings" in notice
 
 
 def test_notice_names_parameter_value_and_range():

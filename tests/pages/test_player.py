@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import dataclasses
 import json
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,16 +12,9 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from abcdp_core.parameters import Parameter, Params
+from abcdp_core.experiments import adaptive_truncation
 from abcdp_core.results import Result
 from ui import player
-
-
-@dataclass(frozen=True)
-class Settings(Params):
-    n: int = Parameter("integer", "people").field(1000)
-    mu: float = Parameter("real", "mean").field(50.0)
-    sigma: float = Parameter("real", "spread").field(3.0)
 
 
 def result(people: int, of: int = 1000, particles: int = 50, every: int = 10) -> Result:
@@ -32,6 +24,7 @@ def result(people: int, of: int = 1000, particles: int = 50, every: int = 10) ->
         {
             **{"t": t, "left": 50 - 3 * sd, "right": 50 + 3 * sd, "response": 50 + np.sin(t)},
             **{"mean_mu": 50 + sd * np.cos(t), "sd_mu": sd, "mean_sigma": 3 + sd, "sd_sigma": sd},
+            "sigma_width": 1 / np.sqrt(t),
             "effective_sample_size": 40.0,
         }
     )
@@ -44,7 +37,13 @@ def result(people: int, of: int = 1000, particles: int = 50, every: int = 10) ->
             "weight": 1.0 / particles,
         }
     )
-    return Result("toy", Settings(n=of), {"main": main, "particles": cloud}, "", "")
+    return Result(
+        "toy",
+        adaptive_truncation.Params(n=of, sigma=3.0),
+        {"main": main, "particles": cloud},
+        "",
+        "",
+    )
 
 
 def with_tables(found: Result, **tables: pd.DataFrame) -> Result:
@@ -154,6 +153,18 @@ def test_a_run_without_particles_yet_is_shown() -> None:
     message = player.frames({"adaptive": with_tables(result(5), particles=none)})
     assert message["times"] == [1, 5]
     assert message["runs"]["adaptive"]["times"] == []
+
+
+def test_how_much_narrower_sigma_is_than_its_prior_is_sent() -> None:
+    found = result(100)
+    message = player.frames({"adaptive": found})
+    gained = numbers(message["runs"]["adaptive"]["series"]["narrower"])
+    np.testing.assert_allclose(gained, 1 - 1 / np.sqrt(np.arange(1, 101)), atol=1e-6)
+    assert (message["learnt"], message["known"]) == (0.5, False)
+    known = dataclasses.replace(found.params, known_sigma=True)  # type: ignore[type-var]
+    message = player.frames({"adaptive": dataclasses.replace(found, params=known)})
+    assert message["known"]
+    assert set(numbers(message["runs"]["adaptive"]["series"]["narrower"])) == {1.0}
 
 
 def test_axes_show_the_truth_and_are_not_stretched_by_the_start() -> None:

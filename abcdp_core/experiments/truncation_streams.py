@@ -1,0 +1,305 @@
+r"""Figure 2 of the adaptive-truncation paper: one stream for each budget and each way of asking.
+
+The same people with the same noise answer at each $\epsilon_{total}$ twice: once in intervals that
+follow what is known, once all in the same wide one, $\mu \pm 10\sigma$ (MATH A4, A5, A10). What is
+known is shown as a cloud: particles of equal weight every so many people, their mean, the truth,
+and for $\mu$ where people were asked.
+
+[Y23] concludes that the spread falls with time, that accuracy rises with $\epsilon_{total}$, and
+that the adaptive cloud gathers more and much sooner. For $\mu$ that can be seen here. For $\sigma$
+it depends on the budget: at a small one an answer in the best interval for $\mu$ tells next to
+nothing about $\sigma$, and the cloud is drawn grey until $\log\sigma$ is half as wide as its prior.
+
+One stream is one draw of chance; the claims are therefore judged over the 30 runs of
+``estimation-accuracy``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from abcdp_core import experiments
+from abcdp_core import figures as fig
+from abcdp_core import parameters as par
+from abcdp_core.experiments import adaptive_truncation
+from abcdp_core.experiments.adaptive_truncation import UNLEARNT
+from abcdp_core.online import learnt, noise
+from abcdp_core.online import parameters as online
+from abcdp_core.online.stream import Asked
+from abcdp_core.parameters import Parameter
+from abcdp_core.parameters import Params as BaseParams
+from abcdp_core.privacy import statement
+from abcdp_core.results import Result, Tables
+
+Array = NDArray[np.float64]
+
+EXPERIMENT = "truncation-streams"
+TITLE = "Streams of people at several budgets, asked in two ways"
+KEY = ("epsilon_total", "interval")
+COLUMNS = {
+    "main": (*KEY, *Asked._fields),
+    "particles": (*KEY, "t", "particle", "mu", "sigma"),
+}
+
+EVERY = Parameter(
+    kind="integer",
+    label="People between two pictures",
+    help="The particles are kept after every so many people; the paper takes 20.",
+    low=1,
+    high=100_000,
+    steps=(1, 2, 5, 10, 20, 50, 100, 1000),
+)
+
+KEPT = 100
+"""Particles of a picture that are kept at most, of equal weight."""
+
+PICTURES = 100
+"""Pictures of a stream at most."""
+
+
+@dataclass(frozen=True)
+class Params(online.StreamParams):
+    """Every budget with each way of asking, on the same people."""
+
+    epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((1.0, 2.0, 5.0, 10.0), many=True)
+    sampler: str = online.SAMPLER.field("smc")
+    interval: tuple[str, ...] = online.INTERVAL.field(("adaptive", "fixed"), many=True)
+    every: int = EVERY.field(20)
+
+    def check_together(self) -> None:
+        """Refuse what the sampler cannot do."""
+        self.check_sampler(self.sampler)
+
+
+PRESETS: dict[str, BaseParams] = {
+    "y23-figure-2": Params(sampler="smc-latent", start="paper", resampling="multinomial")
+}
+
+
+@dataclass(frozen=True)
+class Task:
+    """One stream; ``params`` hold one budget and one way of asking."""
+
+    params: Params
+    seed: int
+
+    @property
+    def links(self) -> int:
+        """Parts it is done in, each with a picture of the particles at its end."""
+        return min(PICTURES, -(-self.params.n // self.params.every))
+
+    def last(self, part: int) -> int:
+        """People asked up to the end of a part: a multiple of ``every``, or all of them."""
+        whole = -(-self.params.n // self.params.every)
+        return min(self.params.n, (part + 1) * whole // self.links * self.params.every)
+
+
+@dataclass(frozen=True)
+class Onward:
+    """The rest of a stream: the sampler's state after so many parts."""
+
+    task: Task
+    state: Any
+    done: int
+
+
+def tasks(params: Params, seed: int) -> list[Task]:
+    """One stream for each budget and way of asking."""
+    return [
+        Task(dataclasses.replace(params, epsilon_total=(budget,), interval=(interval,)), seed)
+        for budget in params.epsilon_total
+        for interval in params.interval
+    ]
+
+
+def work(task: Task | Onward) -> experiments.Link:
+    """Ask the next people, and keep a picture of the particles."""
+    here = task if isinstance(task, Onward) else Onward(task, None, 0)
+    params, seed = here.task.params, here.task.seed
+    first = here.task.last(here.done - 1) if here.done else 0
+    last = here.task.last(here.done)
+    (budget,), (interval,) = params.epsilon_total, params.interval
+    stream = params.stream(budget, params.sampler, interval, seed, run=0)
+    values, noises = params.people(seed, run=0)
+    turns = list(stream.ask(here.state, first, values[first:last], noises[first:last]))
+    state = turns[-1][0]
+    main = pd.DataFrame([asked for _, asked in turns], columns=list(Asked._fields))
+    particles = adaptive_truncation.cloud_table(state, last, min(KEPT, params.particles))
+    tables = {"main": main, "particles": particles}
+    for name, table in tables.items():
+        table.insert(0, "epsilon_total", budget)
+        table.insert(1, "interval", interval)
+        tables[name] = table[list(COLUMNS[name])]
+    rest = Onward(here.task, state, here.done + 1)
+    return experiments.Link(tables, rest if rest.done < here.task.links else None)
+
+
+def collect(params: Params, rows: Tables) -> Result:
+    """The result so far."""
+    event = noise.event(params.family(), params.unit_scale(max(params.epsilon_total)))
+    privacy = statement(event, "each person's answer", params.delta)
+    summary = _summary(params, rows["main"])
+    return Result(EXPERIMENT, params, rows, summary, f"Largest budget shown: {privacy}")
+
+
+def _streams(params: Params, table: pd.DataFrame) -> Iterator[tuple[float, str, pd.DataFrame]]:
+    """Budget, way of asking and rows of each stream that has begun, in the order of settings."""
+    groups = dict(list(table.groupby(list(KEY), sort=False)))
+    for budget in params.epsilon_total:
+        for interval in params.interval:
+            if (budget, interval) in groups:
+                yield budget, interval, groups[budget, interval]
+
+
+def _summary(params: Params, main: pd.DataFrame) -> str:
+    """What is known at the smallest and the largest budget."""
+    ends = {min(params.epsilon_total), max(params.epsilon_total)}
+    parts = []
+    for budget, interval, rows in _streams(params, main):
+        if budget in ends:
+            last = rows.iloc[-1]
+            gained = float(params.narrower(params.sampler, last.sigma_width))
+            narrow = "σ known" if params.known_sigma else f"log σ {learnt.words(gained)}"
+            after = "" if last.t == params.n else f" after {int(last.t):,} people"
+            parts.append(
+                f"at ε_total = {budget:g} {interval}{after} μ = "
+                f"{online.estimate(last.mean_mu, last.sd_mu)}, {narrow}"
+            )
+    people = "person" if params.n == 1 else "people"
+    return (
+        f"Streams of {params.n:,} {people}, one for each budget and way of asking, true μ = "
+        f"{params.mu:.4g}: {'; '.join(parts)}."
+    )
+
+
+# --------------------------------------------------------------------------------------- figures
+
+SHOWN = 15
+"""Particles of a picture that are drawn."""
+
+MOST = 5
+"""Budgets that are drawn side by side at most, evenly spread over all; the tables have the rest."""
+
+DRAWN = 50
+"""Pictures of a stream that are drawn at most."""
+
+POINTS = 150
+"""Points of a line at most."""
+
+ROW_HEIGHT = 210
+"""Of a row of panels, in pixels."""
+
+_CLOUD = fig.Style("particles", fig.BLUE)
+_MEAN = fig.Style("posterior mean", fig.VERMILLION)
+_ASKED = fig.Style("truncation points", fig.GREY, "solid", "triangle-up")
+_SYMBOL = {"mu": "μ", "sigma": "σ"}
+
+
+def figures(result: Result) -> dict[str, go.Figure]:
+    """Small multiples: a column for each budget, rows for the ways of asking and the parameters."""
+    params = cast(Params, result.params)
+    budgets = sorted(params.epsilon_total)
+    budgets = [budgets[index] for index in _spread(len(budgets), MOST)]
+    ways = [(name, interval) for name in _SYMBOL for interval in params.interval]
+    figure = _empty(params, budgets, ways)
+    particles = {
+        (budget, interval): rows
+        for budget, interval, rows in _streams(params, result.tables["particles"])
+    }
+    for budget, interval, main in _streams(params, result.tables["main"]):
+        for row, (name, way) in enumerate(ways):
+            if budget in budgets and way == interval:
+                panel = fig.panel(row * len(budgets) + budgets.index(budget))
+                traces = _panel(params, name, main, particles[budget, interval])
+                figure.add_traces([trace.update(**panel) for trace in traces])
+    adaptive_truncation.named_once(figure)
+    return {"streams": figure}
+
+
+def _empty(params: Params, budgets: list[float], ways: list[tuple[str, str]]) -> go.Figure:
+    titles = [
+        f"ε_total = {budget:g}" if row == 0 else ""
+        for row in range(len(ways))
+        for budget in budgets
+    ]
+    every = len(params.epsilon_total)
+    left_out = f", {len(budgets)} of {every} budgets" if len(budgets) < every else ""
+    figure = fig.panels(
+        titles,
+        f"Particles over time, N = {params.n:,}, {params.sampler}{left_out}",
+        "people asked",
+        "",
+        len(ways),
+        height=160 + ROW_HEIGHT * len(ways),
+    )
+    gap = 0.035
+    height = (1.0 - gap * (len(ways) - 1)) / len(ways)
+    for row, (name, interval) in enumerate(ways):
+        top = 1.0 - row * (height + gap)
+        reach = 8.0 * params.sigma
+        span = [params.mu - reach, params.mu + reach] if name == "mu" else [0, 3.2 * params.sigma]
+        first = row * len(budgets)
+        for column in range(len(budgets)):
+            ids = fig.panel(first + column)
+            figure.layout["yaxis" + ids["yaxis"][1:]].update(
+                domain=[max(0.0, top - height), top],
+                # Those of a row share their axis; the rows of one parameter have the same range.
+                matches=fig.panel(first)["yaxis"] if column else None,
+                range=span,
+                title={"text": f"{_SYMBOL[name]}, {interval}"} if column == 0 else None,
+                nticks=5,
+            )
+            figure.layout["xaxis" + ids["xaxis"][1:]].update(
+                range=[0, params.n], showticklabels=row == len(ways) - 1, nticks=4
+            )
+    figure.for_each_annotation(lambda note: note.update(y=1.0))
+    return figure
+
+
+def _panel(
+    params: Params, name: str, main: pd.DataFrame, particles: pd.DataFrame
+) -> list[go.Scatter]:
+    """What one panel shows of a stream."""
+    lines = main.iloc[_spread(len(main), POINTS)]
+    t = lines.t.to_numpy(float)
+    traces = list(_clouds(params, name, main, particles))
+    if name == "mu":
+        for edge in ("left", "right"):
+            trace = fig.line(t, lines[edge].to_numpy(), _ASKED)
+            traces.append(trace.update(line={"width": 1.2}))
+    traces.append(fig.line(t, lines[f"mean_{name}"].to_numpy(), _MEAN))
+    ends = np.array([0.0, float(params.n)])
+    traces.append(fig.line(ends, np.full(2, getattr(params, name)), fig.TRUTH))
+    return traces
+
+
+def _clouds(
+    params: Params, name: str, main: pd.DataFrame, particles: pd.DataFrame
+) -> Iterator[go.Scatter]:
+    """Particles at some times, spread evenly over each cloud; σ grey while it is not learnt."""
+    times = particles.t.unique()
+    times = times[_spread(len(times), DRAWN)]
+    widths = main.set_index("t").sigma_width.loc[times]
+    is_grey = np.zeros(len(times), dtype=bool)
+    if name == "sigma":
+        is_grey = params.narrower(params.sampler, widths) < learnt.LEARNT
+    for style, chosen in ((_CLOUD, times[~is_grey]), (UNLEARNT, times[is_grey])):
+        if len(chosen):
+            here = [np.sort(particles[particles.t == t][name].to_numpy()) for t in chosen]
+            drawn = [cloud[_spread(len(cloud), SHOWN)] for cloud in here]
+            x = np.repeat(chosen.astype(float), [len(cloud) for cloud in drawn])
+            trace = fig.points(x, np.concatenate(drawn), style)
+            yield trace.update(marker={"size": 3, "opacity": 0.55})
+
+
+def _spread(count: int, most: int) -> NDArray[np.intp]:
+    """Indices of so many of a row of things at most, evenly spread, first and last among them."""
+    return np.linspace(0, count - 1, min(count, most)).round().astype(np.intp)
