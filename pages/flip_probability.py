@@ -52,8 +52,8 @@ def guideline(found: cards.Found) -> None:
     cards.heading(
         "Guideline: how large may c be?",
         "A draw is *false* if noise alone let it in: it is farther from the data than ε_abc. "
-        "Choose what share of the sample may be false. It is exact over all noise and averaged "
-        "over public simulations, so the guideline costs no privacy.",
+        "Choose what share of the sample may be false. The share to be expected is exact over all "
+        "noise and averaged over public simulations, so the guideline costs no privacy.",
     )
     controls.own("flip-guideline.false_level")
     guide = watch.result("flip-guideline", *controls.ask("flip-guideline"))
@@ -63,7 +63,7 @@ def guideline(found: cards.Found) -> None:
         "base-rates", figures["base-rates"], guide, ("base_rates",), words.base_rates(guide)
     )
     cards.heading("The paper's guideline: the median flip probability")
-    cards.warning(words.median_warning(guide))
+    cards.note(words.median_warning(guide))
     controls.own("flip-guideline.level")
     cards.figure("median", figures["median"], guide, ("main",), words.median(guide))
     cards.theory("flip-probability", "flip-guideline")

@@ -247,8 +247,8 @@ def median_warning(result: Result) -> str:
     close = result.tables["guideline"].close.iloc[0]
     far = params.pool_size - close
     what = (
-        "This is no guide to what is accepted: it says how often noise decides about a *typical* "
-        "draw."
+        "**This is no guide to what is accepted.** It says how often noise decides about a "
+        "*typical* draw."
     )
     if far <= close:
         return f"{what} Here {_count(close)} of {params.pool_size:,} draws are close enough anyway."

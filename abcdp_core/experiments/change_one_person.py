@@ -452,7 +452,7 @@ def _outcome_figure(params: Params, main: pd.DataFrame) -> go.Figure:
         f"One person moves this curve by at most {at_most(curve_gap(main), 2)} percentage points "
         f"(ε_total = {params.epsilon_total:g}, c = {params.c})",
         "draws looked at",
-        "probability that the run has stopped by then",
+        "probability of a stop by then",
         height=400,
     )
     x = main.looked_at.to_numpy(float)
@@ -479,7 +479,7 @@ def _ratio_figure(params: Params, ratio: pd.DataFrame) -> go.Figure:
     figure = fig.figure(
         f"{title} (ε_total = {bound:g})",
         "draws looked at until the run stopped",
-        "log-ratio of the two probabilities",
+        "log-ratio",
         height=340,
     )
     names = ratio.outcome.to_numpy(object)

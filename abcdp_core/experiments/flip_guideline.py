@@ -475,19 +475,25 @@ def _settings(result: Result) -> list[tuple[str, pd.DataFrame]]:
     return found
 
 
+_C_AXIS = {
+    **fig.logarithmic(par.C.low, par.C.high),
+    "tickvals": [1, 10, 100, 1000],
+    "ticktext": ["1", "10", "100", "1000"],
+}
+
+
 def _share_figure(result: Result) -> go.Figure:
     params, settings = cast(Params, result.params), _settings(result)
     guideline = result.tables["guideline"]
     level = f"{100 * params.false_level:g} %"
     if len(settings) > 1:
-        largest = ", ".join(map(str, guideline.largest_c_false))
-        title = f"Largest c with at most {level} false: {largest}"
+        each = ", ".join(map(str, guideline.largest_c_false))
+        title = f"Largest c with at most {level} false: {each}"
     elif int(guideline.largest_c_false.iloc[0]) == 0:
         title = f"No c keeps the share of false samples at or under {level}"
     else:
-        title = (
-            f"Up to c = {guideline.largest_c_false.iloc[0]} at most {level} of the sample is false"
-        )
+        largest = int(guideline.largest_c_false.iloc[0])
+        title = f"Up to c = {largest} at most {level} is expected to be false"
     figure = fig.figure(
         f"{title} (ε_abc = {params.epsilon_abc:g}{_place(params)})",
         "c, number of accepted samples",
@@ -518,7 +524,7 @@ def _share_figure(result: Result) -> go.Figure:
         ends, np.full(2, params.false_level), fig.Style(f"level {level}", fig.GREY, "dot")
     )
     figure.add_trace(line)
-    figure.update_xaxes(**fig.logarithmic(1, max(10.0, ends[1])))
+    figure.update_xaxes(**_C_AXIS)
     return figure.update_yaxes(range=[-0.02, 1.02], tickformat=".0%")
 
 
@@ -557,10 +563,10 @@ def _base_rate_figure(result: Result) -> go.Figure:
         at, flip.tail(np.abs(at), 1.0), fig.Style("flip probability", fig.GREEN, "dash")
     )
     figure.add_trace(curve.update(yaxis="y2"))
-    second = {"overlaying": "y", "side": "right", "range": [0, 0.525], "showgrid": False}
+    second = {"overlaying": "y", "side": "right", "range": [0, 0.525], "dtick": 0.1}
     figure.update_layout(
         bargap=0.0,
-        yaxis2={**second, "title": {"text": "probability that noise flips"}},
+        yaxis2={**second, "showgrid": False, "title": {"text": "flip probability"}},
         yaxis={"rangemode": "tozero"},
     )
     return figure.update_xaxes(range=[-WINDOW, WINDOW])
@@ -590,5 +596,5 @@ def _median_figure(result: Result) -> go.Figure:
     ends = np.array([1.0, float(result.tables["main"].c.max())])
     level = fig.Style(f"level {params.level:g}", fig.GREY, "dot")
     figure.add_trace(fig.line(ends, np.full(2, params.level), level))
-    figure.update_xaxes(**fig.logarithmic(1, max(10.0, ends[1])))
+    figure.update_xaxes(**_C_AXIS)
     return figure.update_yaxes(range=[-0.01, 0.52])
