@@ -395,7 +395,7 @@ def _posterior_figure(params: Params, result: Result) -> go.Figure:
         shared_xaxes="columns",
         shared_yaxes="all",
         column_titles=list(names),
-        row_titles=titles,
+        row_titles=[title.replace(", ", "<br>") for title in titles],
         horizontal_spacing=0.02,
         vertical_spacing=0.03,
     )

@@ -142,9 +142,9 @@ def test_the_figure_has_the_papers_rows_and_columns() -> None:
     assert titles == [
         *tuberculosis.AXES,
         "prior",
-        "non-private, ε_abc = 20",
-        "private, ε_abc = 20",
-        "private, ε_abc = 80",
+        "non-private<br>ε_abc = 20",
+        "private<br>ε_abc = 20",
+        "private<br>ε_abc = 80",
     ]
     bars = [trace for trace in figure.data if trace.type == "bar"]
     shares = result_of().tables["shares"]
