@@ -145,7 +145,9 @@ def hollow(trace: go.Scatter, empty_share: Array) -> go.Scatter:
     """
     symbol = trace.marker.symbol or "circle"
     symbols = np.where(empty_share > 0, f"{symbol}-open", symbol)
-    return trace.update(marker={"symbol": symbols, "line": {"width": 2}})
+    return trace.update(
+        marker={"symbol": symbols, "line": {"width": 2, "color": trace.marker.color}}
+    )
 
 
 def _translucent(color: str, alpha: float) -> str:

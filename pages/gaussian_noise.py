@@ -32,9 +32,9 @@ def draw_soft(found: cards.Found) -> None:
     charts, metric = watch.figures(found), controls.error_metric()
     cards.figure(metric, charts[metric], found)
     cards.note(
-        "*Accountant*: how the costs of all draws are added up. At ε_total = 1 the classic "
-        "conversion of the paper asks for 38 % more noise than is needed, the tight one of today "
-        "for 10 % more; the exact one for no more."
+        "*Accountant*: how the costs of all draws are added up. At ε_total = 1, δ = 0.0001 the "
+        "classic conversion of the paper asks for 38 % more noise than is needed, the tight one "
+        "of today for 10 % more; the exact one for no more."
     )
     for name in sorted(charts.keys() - {"mse", "mae"}):
         cards.figure(name, charts[name], found)
@@ -75,8 +75,8 @@ def loss() -> None:
 def san_francisco() -> None:
     cards.note(
         "**Protected is the one outbreak that there is.** Its distance, clipped at 200, is all "
-        "that is known of it, and one outbreak can change it by all of that. So the weights are "
-        "nearly those of noise alone."
+        "that is known of it, and one outbreak can change it by all of that. So at any usual "
+        "budget the weights are nearly those of noise alone."
     )
     growing(SAN_FRANCISCO, draw_san_francisco)
 

@@ -410,7 +410,7 @@ def summary(main: pd.DataFrame, metric: str) -> str:
     return (
         f"{mse_curves.METRICS[metric].capitalize()} of the posterior mean at "
         f"ε_total = {budget:g}, c = {c}, each at its best public setting, over "
-        f"{soft_abc.runs_in_words(part)}: {each}; the prior mean {prior:.2g}."
+        f"{soft_abc.runs_in_words(part)} of each: {each}; the prior mean {prior:.2g}."
         f"{summaries.empty_note(part.accepted.dropna())}"
     )
 

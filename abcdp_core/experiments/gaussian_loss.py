@@ -164,14 +164,19 @@ def _summary(params: Params, rows: Tables) -> str:
     ]
     least = first.iloc[int(np.argmin(first.exact.to_numpy()))]
     row = noise[(noise.n == params.n[0]) & (noise.bound == params.bound[0])].iloc[0]
+    among = " of the thresholds shown" if len(params.epsilon_abc) > 1 else ""
     return (
         f"At N = {params.n[0]:,}, with noise of σ = {params.sigma[0]:g} and distances clipped at "
-        f"B_ρ = {params.bound[0]:g}, a decision loses least, ε = {least.exact:.2g}, at ε_abc = "
-        f"{least.epsilon_abc:g} of the thresholds shown; half the bound is "
+        f"B_ρ = {params.bound[0]:g}, a decision loses {'least, ' if among else ''}"
+        f"ε = {_plain(least.exact)}, at ε_abc = {least.epsilon_abc:g}{among}; half the bound is "
         f"{params.bound[0] / 2:g}. For ε_total = {row.epsilon_total:g}, T = {params.pool_size:,} "
-        f"and ε_abc = {row.epsilon_abc:g} the noise on a distance is {row.exact:.2g} for rejection "
-        f"and, with δ = {params.delta:g}, {row.soft_exact:.2g} for soft weights."
+        f"and ε_abc = {row.epsilon_abc:g} the noise on a distance is {_plain(row.exact)} for "
+        f"rejection and, with δ = {params.delta:g}, {_plain(row.soft_exact)} for soft weights."
     )
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100.0 else f"{value:.2g}"
 
 
 # --------------------------------------------------------------------------------------- figures

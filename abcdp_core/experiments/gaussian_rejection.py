@@ -269,18 +269,23 @@ def collect(params: Params, rows: Tables) -> Result:
 
 def _summary(tables: Tables) -> str:
     main, noise = tables["main"], tables["noise"]
-    budget = main.epsilon_total[np.isfinite(main.epsilon_total)].max()
-    parts = [
-        f"{_least(main, quantile, budget)} (quantile {quantile:g}, bound "
-        f"{noise.bound[noise.bound_quantile == quantile].iloc[0]:.3g})"
-        for quantile in _ends(sorted(main.bound_quantile.unique().tolist()))
-    ]
+    noisy = main[np.isfinite(main.epsilon_total)]
     plain = main[np.isinf(main.epsilon_total)]
-    without = f" Without noise it is {_lowest(plain)}." if len(plain) else ""
+    parts = []
+    if len(noisy):
+        largest = noisy[noisy.epsilon_total == noisy.epsilon_total.max()]
+        each = "; ".join(
+            f"{_lowest(largest[largest.bound_quantile == quantile])} (quantile {quantile:g}, bound "
+            f"{noise.bound[noise.bound_quantile == quantile].iloc[0]:.3g})"
+            for quantile in _ends(sorted(main.bound_quantile.unique().tolist()))
+        )
+        parts.append(f"at {soft_abc.budget_name(float(largest.epsilon_total.iloc[0]))} {each}")
+    if len(plain):
+        parts.append(f"without noise {_lowest(plain)}")
     return (
-        f"Over {soft_abc.runs_in_words(main)} the least mean absolute error of the posterior mean "
-        f"over the thresholds shown is {'; '.join(parts)}.{without} The prior mean alone has "
-        f"{soft_abc.prior_errors()['mae']:.3g}.{summaries.empty_note(_distinct(main).accepted)}"
+        f"Over {soft_abc.runs_in_words(main)} at each setting, the least mean absolute error of "
+        f"the posterior mean over the thresholds shown is {'; '.join(parts)}. The prior mean alone "
+        f"has {soft_abc.prior_errors()['mae']:.3g}.{summaries.empty_note(_distinct(main).accepted)}"
     )
 
 
@@ -292,14 +297,6 @@ def _distinct(main: pd.DataFrame) -> pd.DataFrame:
 
 def _ends(values: list[float]) -> list[float]:
     return values if len(values) < 4 else [values[0], values[-1]]
-
-
-def _least(main: pd.DataFrame, quantile: float, budget: float) -> str:
-    """Of the largest budget shown, if there is one with noise."""
-    part = main[main.bound_quantile == quantile]
-    if math.isnan(budget):
-        return _lowest(part)
-    return f"{_lowest(part[part.epsilon_total == budget])} at ε_total = {budget:g}"
 
 
 def _lowest(part: pd.DataFrame) -> str:
@@ -380,7 +377,9 @@ def _noise_figure(result: Result) -> go.Figure:
     bounds = _bounds(result)
     figure = fig.panels(
         list(bounds.values()),
-        f"Noise on every distance, {soft_abc.budget_name(budget)}",
+        f"Noise on every distance, {soft_abc.budget_name(budget)}"
+        if len(finite)
+        else "No noise on any distance",
         "threshold ε_abc",
         "standard deviation of the noise",
     )

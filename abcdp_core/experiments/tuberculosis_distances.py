@@ -189,16 +189,19 @@ def _summary(tables: Tables) -> str:
     main = tables["main"]
     near = main.rho <= tuberculosis.EPSILON_ABC_DEFAULT
     shares = "; ".join(
-        f"{near[part.index].mean():.1%} at N = {n:,}, where the nearest has {part.rho.min():.3g}"
+        f"{100 * near[part.index].mean():.1f} % at N = {n:,}, where the nearest has "
+        f"{part.rho.min():.3g}"
         for n, part in main.groupby("n")
     )
     sets, draws = main.observed_set.nunique(), main.t.nunique()
     counts = tables["counts"].set_index("what")["count"]
     tries = int(counts[counts.index.str.startswith("prior: ")].sum())
+    again = int(counts[OBSERVED_AGAIN])
     return (
         f"Of {draws:,} draws compared with {sets} observed {'set' if sets == 1 else 'sets'}, these "
         f"are within ε_abc = {tuberculosis.EPSILON_ABC_DEFAULT:g}: {shares}. The prior refused "
-        f"{tries:,} tries; {counts[OBSERVED_AGAIN]} observed outbreaks were drawn again."
+        f"{tries:,} {'try' if tries == 1 else 'tries'}; {again} observed "
+        f"{'outbreak was' if again == 1 else 'outbreaks were'} drawn again."
     )
 
 

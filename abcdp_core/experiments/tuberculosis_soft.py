@@ -284,7 +284,7 @@ def _over(params: Params, errors: pd.DataFrame) -> str:
     """What a table is over, in words."""
     count = errors.run.nunique()
     if params.independent:
-        return f"{count} {'run' if count == 1 else 'runs'} with prior draws of their own"
+        return "1 run" if count == 1 else f"{count} runs with prior draws of their own"
     return f"{count} {'noise' if count == 1 else 'noises'}"
 
 
@@ -361,7 +361,7 @@ def _error_figure(params: Params, result: Result) -> go.Figure:
     x = np.array(list(labels.values()))
     for column, style in BASELINES.items():
         figure.add_trace(fig.line(x, np.full(len(x), float(errors[column].mean())), style))
-    return figure.update_yaxes(range=[0.0, 6.0])
+    return figure.update_yaxes(range=[0.0, max(6.0, 1.05 * float(errors.mae.max()))])
 
 
 def _box(x: NDArray[np.str_], y: Array, style: fig.Style) -> go.Box:
@@ -395,7 +395,7 @@ def _posterior_figure(params: Params, result: Result) -> go.Figure:
         shared_xaxes="columns",
         shared_yaxes="all",
         column_titles=list(names),
-        row_titles=titles,
+        row_titles=[title.replace(", ", "<br>") for title in titles],
         horizontal_spacing=0.02,
         vertical_spacing=0.03,
     )

@@ -194,5 +194,5 @@ def test_the_summary_table_is_what_the_figure_shows() -> None:
 
 def test_one_run_is_said_in_the_singular() -> None:
     result = result_of(dataclasses.replace(SMALL, mechanism=("sparse-vector",), runs=1))
-    assert "over 1 run:" in result.summary
+    assert "over 1 run of each:" in result.summary
     assert "over 1 run," in study.figures(result)["mse"].layout.title.text.lower()

@@ -94,6 +94,14 @@ def test_figures_show_the_tables_and_half_the_bound() -> None:
     assert lines["half the bound"].x.tolist() == [0.1, 0.1]
 
 
+def test_one_threshold_is_not_the_least_of_several_and_numbers_are_plain() -> None:
+    changed = dataclasses.replace(SMALL, epsilon_abc=(0.1,), sigma=(0.001,), n=(10,))
+    words = result_of(changed).summary
+    assert "least" not in words
+    assert "e+" not in words
+    assert "a decision loses ε = " in words
+
+
 @pytest.mark.parametrize(
     "extreme",
     [

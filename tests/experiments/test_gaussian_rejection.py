@@ -174,6 +174,13 @@ def test_runs_that_accept_nothing_are_counted_and_their_marks_are_open() -> None
     assert not any(symbol.endswith("-open") for symbol in large[0].marker.symbol)
 
 
+def test_without_any_noise_bounds_are_not_named() -> None:
+    result = run(epsilon_total=(math.inf,), runs=1)
+    assert "thresholds shown is without noise 0." in result.summary
+    assert "quantile" not in result.summary
+    assert study.figures(result)["noise"].layout.title.text == "No noise on any distance"
+
+
 def test_runs_without_noise_count_once_however_many_bounds() -> None:
     result = run(epsilon_abc=(0.001,), epsilon_total=(math.inf,))
     assert "3 runs of 3 accepted nothing" in result.summary

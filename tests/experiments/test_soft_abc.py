@@ -97,6 +97,15 @@ def test_the_best_threshold_is_the_one_with_the_least_error() -> None:
     assert found.epsilon_abc.iloc[-1] == means.idxmin()
 
 
+def test_the_best_threshold_of_a_run_is_the_one_with_its_least_error() -> None:
+    tables = run().tables
+    main, best = tables["main"], tables["best"]
+    assert len(best) == 3 * 3
+    for row in best.itertuples():
+        part = main[(main.run == row.run) & (main.epsilon_total == row.epsilon_total)]
+        assert row.best == part.epsilon_abc[part.mse.idxmin()]
+
+
 def test_the_preset_is_the_papers_figure() -> None:
     params = cast(study.Params, study.PRESETS["p22-figure-2"])
     assert {0.001, 0.005, 0.01, 0.5} <= set(params.epsilon_abc)

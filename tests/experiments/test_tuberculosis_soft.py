@@ -127,15 +127,24 @@ def test_runs_with_draws_of_their_own_are_independent() -> None:
     assert "over 3 runs with prior draws of their own" in result_of(OWN).summary
 
 
+def test_one_run_is_said_in_the_singular_and_no_error_is_off_the_axis() -> None:
+    result = result_of(dataclasses.replace(OWN, runs=1, pool_size=10))
+    assert "over 1 run:" in result.summary
+    assert "over 1 noise:" in result_of(dataclasses.replace(SMALL, runs=1)).summary
+    largest = result.tables["errors"].mae.max()
+    assert largest > 6.0
+    assert study.figures(result)["error"].layout.yaxis.range[1] > largest
+
+
 def test_the_figure_has_the_papers_rows_and_columns() -> None:
     figure = study.figures(result_of())["posterior"]
     titles = [note.text for note in figure.layout.annotations]
     assert titles == [
         *tuberculosis.AXES,
         "prior",
-        "non-private, ε_abc = 20",
-        "private, ε_abc = 20",
-        "private, ε_abc = 80",
+        "non-private<br>ε_abc = 20",
+        "private<br>ε_abc = 20",
+        "private<br>ε_abc = 80",
     ]
     bars = [trace for trace in figure.data if trace.type == "bar"]
     shares = result_of().tables["shares"]
