@@ -265,7 +265,7 @@ def figures(result: Result) -> dict[str, go.Figure]:
         height=380,
     )
     simulated = fig.Style("simulated, 95 % interval", fig.BLUE)
-    empty = (main.accepted == 0).astype(float).groupby(main.n).mean().to_numpy()
+    empty = np.array([float((part.accepted == 0).mean()) for _, part in main.groupby("n")])
     finite = np.isfinite(sizes.bound.to_numpy())
     figure.add_traces(
         [
