@@ -70,9 +70,9 @@ def tuberculosis() -> None:
         "*By noise*: runs of the same data with other noise. *By data*: what is left between ten "
         "observed data sets, each with its own order of the pool, once the noise is averaged out. "
         "With the *same* order for all it nearly vanishes: which ten draws come first matters more "
-        "than the data. A single run can lie anywhere in a box; the paper does not say how many runs "
-        "its numbers rest on. Where a box "
-        "reaches the dotted line, a release may say no more than the prior does."
+        "than the data. A single run can lie anywhere in a box; the paper does not say how many "
+        "runs its numbers rest on. Where a box reaches the dotted line, a release may say no more "
+        "than the prior does."
     )
     cards.heading(
         "What is accepted",

@@ -11,7 +11,8 @@ def main() -> None:
     cards.title(
         "Privacy and accuracy",
         "How far the posterior mean is from the truth, against the privacy budget. Every run has "
-        "data, pool and noise of its own; bands are 95 % intervals of the mean over runs.",
+        "data, pool and noise of its own; bands are 95 % intervals of the mean over runs. A mark "
+        "is open where some runs accepted nothing: their estimate is the prior mean.",
     )
     cards.presets()
     if controls.has_preset():

@@ -76,14 +76,14 @@ def _interval(low: pd.Series[float]) -> str:
 def spread(result: Result) -> str:
     """Mean spread of accepted curves at each budget."""
     table = covid_fit.spread_statistics(result)
-    several = table.c.nunique() > 1
+    several = len(table.c.unique()) > 1
     parts = []
-    for row in table.itertuples():
-        what = "non-private" if math.isinf(row.epsilon_total) else f"ε_total = {row.epsilon_total:g}"
-        what += f", c = {row.c}" if several else ""
-        mean = "fewer than two accepted" if math.isnan(row.mean) else f"{row.mean:.0f}"
-        interval = f" ({row.low:.0f} to {row.high:.0f})" if math.isfinite(row.low) else ""
-        parts.append(f"{what}: {mean}{interval}")
+    for c, budget, mean, low, high, _ in table.to_numpy():
+        what = "non-private" if math.isinf(budget) else f"ε_total = {budget:g}"
+        what += f", c = {c:g}" if several else ""
+        found = "fewer than two accepted" if math.isnan(mean) else f"{mean:.0f}"
+        interval = f" ({low:.0f} to {high:.0f})" if math.isfinite(low) else ""
+        parts.append(f"{what}: {found}{interval}")
     each = "; ".join(parts)
     return f"Mean spread of the accepted curves in cases{_interval(table.low)}. {each}."
 
@@ -290,4 +290,5 @@ def error_here(result: Result, metric: str, here: dict[str, float]) -> str:
     empty = ""
     if row.empty_share > 0:
         empty = f"; {100 * row.empty_share:.0f} % of the runs there accepted nothing"
-    return f"At your setting the {mse_curves.METRICS[metric]} is {row['mean']:.3g}{interval}{empty}. "
+    found = f"the {mse_curves.METRICS[metric]} is {row['mean']:.3g}{interval}{empty}"
+    return f"At your setting {found}. "

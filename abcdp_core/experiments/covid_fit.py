@@ -10,15 +10,16 @@ One data point is *one day's national count*, so what is protected is a day, not
 $N = 18$ days one of them moves a distance by up to $\Delta = \sqrt{2}/18$ (MATH M2). That is as
 large as the threshold itself, and so is the noise: with $c = 5$ and $\epsilon_{total} = 13$ its
 scale is 0.05 (with the paper's $\Delta = 2/18$) against $\epsilon_{abc} = 0.1$. The smaller the
-budget and the larger $c$, the more curves are kept by chance, and the wider they spread. Every run has its own noise
-and goes through the same pool in an order of its own; without noise too, so that what the first
-$c$ draws happen to be is in both.
+budget and the larger $c$, the more curves are kept by chance, and the wider they spread. Every run
+has its own noise and goes through the same pool in an order of its own; without noise too, so that
+what the first $c$ draws happen to be is in both.
 
 The distance of the paper compares the *set* of counts and ignores which day each belongs to. On
 (day, count) pairs a falling curve is no longer like a rising one. The bandwidth has to come from
-simulated data (MATH M6); the paper's text does not say for this study, and its published script
-takes it from the private ones, a release that nobody accounts for. Two more differences: the script has $\epsilon_{abc} = 0.05$ where the text
-has 0.1, and scales its noise by $2c$ although it keeps the threshold, for which $c + 1$ is enough.
+simulated data (MATH M6). The paper's text does not say where it comes from in this study; its
+published script takes it from the private series, a release that nobody accounts for. Two more
+differences: the script has $\epsilon_{abc} = 0.05$ where the text has 0.1, and scales its noise by
+$2c$ although it keeps the threshold, for which $c + 1$ is enough.
 """
 
 from __future__ import annotations
@@ -55,8 +56,8 @@ COLUMNS = {
         "prior_spread", "prior_misfit",
     ),
 }  # fmt: skip
-"""A run that accepted fewer than two curves has no ``spread``. One that accepted none has the misfit
-of the prior's mean curve."""
+"""A run that accepted fewer than two curves has no ``spread``. One that accepted none has the
+misfit of the prior's mean curve."""
 
 DISTANCE = Parameter(
     kind="choice",

@@ -13,9 +13,9 @@ $$1 - \frac{4K_T}{3ac'}\sum_t e^{-|\rho_t - \epsilon_{abc}|/2b}.$$
 **Scope.** The theorem is about a run over the whole pool that never stops, without redrawing
 the threshold's noise, given that both sides accept something; $b$ is fixed beforehand. So runs
 here do not stop, and $c$ only sets $b$. The distance never exceeds $2K_T$: where the bound is
-larger it says nothing. As $N$ grows, $b$ falls like $1/N$ and both go to 0 (MATH B3). For a single draw that is
-exponentially fast. Where many draws lie about the threshold, the terms of the nearest ones decide,
-and the sum falls more slowly.
+larger it says nothing. As $N$ grows, $b$ falls like $1/N$ and both go to 0 (MATH B3). For a single
+draw that is exponentially fast. Where many draws lie about the threshold, the terms of the nearest
+ones decide, and the sum falls more slowly.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ COLUMNS = {
     ),
 }  # fmt: skip
 """In *main*, ``accepted`` and ``non_private`` count the draws accepted with noise and without. In
-*sizes*, ``exponential`` is what the exponential through the bounds of the two sizes before gives. In
-*within*, ``exceeds`` is the share of the ``compared`` noises whose error is above ``distance``, and
-``allowed`` the most that the theorem leaves."""
+*sizes*, ``exponential`` is what the exponential through the bounds of the two sizes before gives.
+In *within*, ``exceeds`` is the share of the ``compared`` noises whose error is above ``distance``,
+and ``allowed`` the most that the theorem leaves."""
 
 DISTANCES = (0.05, 0.1, 0.2, 0.5)
 """Values of a in MATH B2."""
@@ -185,7 +185,7 @@ def _within(part: pd.DataFrame, comparison: pool.Comparison) -> list[tuple[objec
     """How often errors of one size are above each distance, and how often they may be."""
     errors = part.error.dropna().to_numpy()
     row = part.iloc[0]
-    rows = []
+    rows: list[tuple[object, ...]] = []
     for distance in DISTANCES:
         exceeding = int((errors > distance).sum())
         low, high = summaries.binomial_interval(exceeding, len(errors))
@@ -265,7 +265,7 @@ def figures(result: Result) -> dict[str, go.Figure]:
         height=380,
     )
     simulated = fig.Style("simulated, 95 % interval", fig.BLUE)
-    empty = (main.accepted == 0).groupby(main.n).mean().to_numpy()
+    empty = np.array([float((part.accepted == 0).mean()) for _, part in main.groupby("n")])
     finite = np.isfinite(sizes.bound.to_numpy())
     figure.add_traces(
         [

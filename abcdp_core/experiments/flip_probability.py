@@ -65,8 +65,8 @@ COLUMNS = {
     ),
     "needed": ("n", "c", "resample", "sensitivity", "level", "epsilon_needed"),
 }  # fmt: skip
-"""In *needed*, the smallest ε_total at which at least half of the draws flip with a probability of at
-most ``level``."""
+"""In *needed*, the smallest ε_total at which at least half of the draws flip with a probability of
+at most ``level``."""
 
 SIMULATIONS = 2000
 """Noises simulated per draw."""
@@ -330,7 +330,6 @@ LARGEST_FACTOR = 100.0
 """A test that misses so much more or less noise counts as telling nothing."""
 
 
-
 def _told_from(table: pd.DataFrame, *, below: bool) -> float:
     """The factor of the noise scale nearest 1 that the joint test rejects every second time.
 
@@ -338,7 +337,7 @@ def _told_from(table: pd.DataFrame, *, below: bool) -> float:
     test rejects at least that often if it rejects the median, rounded towards what is expected.
     """
     expected = table.flip_probability.to_numpy()
-    away = np.abs(table.rho - table.epsilon_abc).to_numpy()
+    away = np.abs(table.rho.to_numpy() - table.epsilon_abc.to_numpy())
     scale, usual = table.noise_scale.to_numpy(), SIMULATIONS * expected
 
     def rejects(log_factor: float) -> bool:
@@ -367,7 +366,7 @@ def needed(main: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (n, c), part in main.groupby(["n", "c"]):
         one = part[part.epsilon_total == part.epsilon_total.iloc[0]]
-        away = np.sort(np.abs(one.rho - one.epsilon_abc).to_numpy())
+        away = np.sort(np.abs(one.rho.to_numpy() - one.epsilon_abc.to_numpy()))
         # At least half of the draws are as far from the threshold as this one.
         middle = away[len(away) // 2]
         scale = -middle / (2.0 * math.log(2.0 - math.sqrt(4.0 - 6.0 * RARE)))

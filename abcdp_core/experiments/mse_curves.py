@@ -177,7 +177,7 @@ def _summary(main: pd.DataFrame) -> str:
     runs = main.run.nunique()
     means = main.groupby(["n", "c", "epsilon_abc", "epsilon_total", "resample"]).mae.mean()
     low, high = f"{means.min():.3g}", f"{means.max():.3g}"
-    several = main["resample"].nunique() > 1
+    several = len(main["resample"].unique()) > 1
     found = f"is {low} ({_setting(means.idxmin(), several)})"
     if len(means) > 1:
         found = f"is {low} at all of them"

@@ -9,14 +9,14 @@ $$\rho_t = \frac1n \sum_{j=1}^n \min(d(Y_{t,j}, Y^*_j),\, C), \qquad \Delta = \f
 
 so the noise of ABCDP (MATH S2) falls with $n$: with $c = 10$ and $\epsilon_{total} = 1$ its scale
 is 22 for $n = 100$ and 2.2 for $n = 1000$, where the distances of the prior differ by some 20.
-That is the sensitivity of the published script. The paper's text has $\Delta = C$, for a distance that
-is clipped as a whole; the noise is then larger than every distance, whatever $n$ is.
+That is the sensitivity of the published script. The paper's text has $\Delta = C$, for a distance
+that is clipped as a whole; the noise then does not fall with $n$.
 
-The paper does not say how many runs its errors rest on. Here ten observed data sets, numbered 0 to 9, go
-through one public pool, each in an order of its own, and each is released again and again. Runs of
-one data set differ in their *noise* alone; what differs between data sets is the *data* and which
-draws of the pool come first. The latter matters more: ten accepted draws are a small sample even
-without noise. With the same order for all, only the data differ.
+The paper does not say how many runs its errors rest on. Here ten observed data sets, numbered 0 to
+9, go through one public pool, each in an order of its own, and each is released again and again.
+Runs of one data set differ in their *noise* alone; what differs between data sets is the *data* and
+which draws of the pool come first. The latter matters more: ten accepted draws are a small sample
+even without noise. With the same order for all, only the data differ.
 
 The error is the mean absolute difference of posterior mean and truth over four parameters in their
 own units, in which $\beta$ and $t_1$ count most; scaled, each is divided by its prior standard
@@ -82,8 +82,8 @@ ORDER = Parameter(
 SENSITIVITY_OF = Parameter(
     kind="choice",
     label="Sensitivity",
-    help="mean: C/n, what one outbreak changes the mean of n clipped distances by. term: C, as for a "
-    "distance that is clipped as a whole; the paper's text, and far too much noise here.",
+    help="mean: C/n, what one outbreak changes the mean of n clipped distances by. term: C, as for "
+    "a distance that is clipped as a whole; the paper's text, and far too much noise here.",
     options=("mean", "term"),
 )
 SIZES = Parameter(
@@ -248,7 +248,8 @@ def _summary(rows: Tables) -> str:
     non_private = ", ".join(f"{value:.2f} (N = {n})" for n, value in plain.items())
     return (
         f"Mean absolute error of the posterior mean: {each}. Non-private {non_private}; "
-        f"the prior mean alone {errors.prior_mae.iloc[0]:.2f}.{summaries.empty_note(errors.accepted)}"
+        f"the prior mean alone {errors.prior_mae.iloc[0]:.2f}."
+        f"{summaries.empty_note(errors.accepted)}"
     )
 
 

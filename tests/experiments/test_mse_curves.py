@@ -81,7 +81,7 @@ def test_marks_are_open_where_runs_accepted_nothing() -> None:
     statistics = mse_curves.error_statistics(result.tables["main"], "mae")
     empty = (result.tables["main"].accepted == 0).groupby(result.tables["main"].epsilon_total)
     assert statistics.sort_values("epsilon_total").empty_share.tolist() == empty.mean().tolist()
-    assert 0 < statistics.empty_share.max()
+    assert statistics.empty_share.max() > 0
     assert statistics.empty_share.min() == 0
     (line,) = [t for t in mse_curves.figures(result)["mae"].data if t.name == "c = 5"]
     shown = dict(zip(line.x, line.marker.symbol, strict=True))
