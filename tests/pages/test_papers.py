@@ -54,12 +54,12 @@ def test_an_item_without_a_claim_says_why() -> None:
     assert "Not testable: " in texts(app)
 
 
-def test_a_selected_row_is_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
-    state: dict[str, Any] = {"papers-table": {"selection": {"rows": [1]}}}
+def test_a_clicked_row_is_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
+    state: dict[str, Any] = {"papers-table": {"selection": {"cells": [(1, "item")]}}}
     monkeypatch.setattr(papers.st, "session_state", state)
     papers._choose(["first", "second"])
     assert state["papers.claim"] == "second"
-    state["papers-table"]["selection"]["rows"] = []
+    state["papers-table"]["selection"]["cells"] = []
     papers._choose(["first", "second"])
     assert state["papers.claim"] == "second"
 
