@@ -13,7 +13,7 @@ def main() -> None:
     cards.note(
         "✓ agrees · ◐ the size is missed, its sign is certain · ✗ does not agree · "
         "? the interval includes what it is compared with · – no run of ours can judge it. "
-        "*Family-wise* is the verdict if all are to hold together. Select a row to read it below."
+        "*Family-wise* is the verdict if all are to hold together. Click a row to read it below."
     )
     cards.heading("One claim")
     experiment = papers.claim()

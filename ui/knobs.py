@@ -191,7 +191,7 @@ def _claims() -> Knob:
     telling = measured[measured["verdict"] != "agrees"]
     first = claim_names(telling if len(telling) else measured)[0]
     options = tuple(dict.fromkeys(claim_names(table)))
-    text = "The claim that is shown in full; to select a row of the table does the same."
+    text = "The claim that is shown in full; to click a row of the table does the same."
     return Knob(Parameter(kind="choice", label="Claim", help=text, options=options), first)
 
 

@@ -29,7 +29,8 @@ def totals() -> str:
         f"Computed on {found.details['date']}, {found.details['profile']} profile, "
         f"seed {found.details['seed']}; rules and margins were fixed before."
     )
-    return f"**{report.total_words(found.table)}** {when}"
+    papers, end, others = report.total_words(found.table).partition(". ")
+    return f"**{papers}{end.strip()}** {others} {when}"
 
 
 def by_chance() -> str:
@@ -54,7 +55,7 @@ def chosen_rows() -> pd.DataFrame:
 
 
 def table(rows: pd.DataFrame) -> None:
-    """The rows; to select one shows it below."""
+    """The rows; to click one shows it below."""
     if rows.empty:
         st.info("No claim fits these filters.")
         return
@@ -77,25 +78,29 @@ def table(rows: pd.DataFrame) -> None:
         shown,
         key="papers-table",
         hide_index=True,
-        height=330,
+        height=36 + 4 * ROW,
+        row_height=ROW,
         alt=f"{len(rows)} claims with verdicts",
         on_select=functools.partial(_choose, names),
-        selection_mode="single-row",
+        selection_mode="single-cell",
         column_config={
             **{name: st.column_config.TextColumn(width=px) for name, px in WIDTHS.items()},
             "page": st.column_config.LinkColumn(
-                width=60, display_text="open", help="The page that shows it, set as the run is."
+                width=56, display_text="open", help="The page that shows it, set as the run is."
             ),
         },
     )
 
 
+ROW = 80
+"""Pixels of a row: four lines; texts break only in rows of more than 64."""
+
 WIDTHS = {
-    "verdict": 165,
-    "item": 80,
-    "claim": 330,
-    "the paper's number": 140,
-    "ours": 140,
+    "verdict": 150,
+    "item": 76,
+    "claim": 310,
+    "the paper's number": 130,
+    "ours": 120,
     "family-wise": 100,
 }
 """Column -> pixels; together what fits beside the sidebar of a laptop."""
@@ -109,10 +114,9 @@ def _link(row: pd.Series[Any]) -> str | None:
 
 
 def _choose(names: list[str]) -> None:
-    """The selected row becomes the claim that is shown."""
-    selected = st.session_state["papers-table"]["selection"]["rows"]
-    if selected:
-        st.session_state["papers.claim"] = names[selected[0]]
+    """The claim whose row was clicked is the one that is shown."""
+    for row, _ in st.session_state["papers-table"]["selection"]["cells"]:
+        st.session_state["papers.claim"] = names[row]
 
 
 # ------------------------------------------------------------------------------------------ claim
@@ -147,7 +151,7 @@ def _again(run: Run) -> None:
         but = f", all but {', '.join(found.left)}" if found.left else ""
         st.link_button(f"Open {found.page.title} with {what}{but}", found.link)
     st.markdown(f"The {details['profile']} profile's run in a terminal:")
-    st.code(details["runs"][run.name]["command"], language="bash", wrap_lines=True)
+    st.code(details["runs"][run.name]["command"], language=None, wrap_lines=True)
 
 
 VIEWS = {
@@ -248,7 +252,7 @@ def downloads() -> None:
                 on_click="ignore",
             )
     st.markdown("Computed again, on two cores in about ten minutes (quick) or ninety (full), by")
-    st.code(stored().details["command"], language="bash", wrap_lines=True)
+    st.code(stored().details["command"], language=None, wrap_lines=True)
 
 
 FILES: tuple[tuple[str, str, Any], ...] = (

@@ -38,15 +38,15 @@ def one(row: pd.Series[Any]) -> go.Figure:
     room = 0.3 * (float(np.ptp(finite)) or abs(float(finite[0])) or 1.0)
     ends = (float(finite.min()) - room, float(finite.max()) + room)
     ours, low, high, limit, paper = np.clip(places, *ends)
-    chart = figures.figure(_title(row), row["measure"], "", height=260)
+    chart = figures.figure(_title(row), row["measure"], "", height=280)
     chart.add_trace(figures.line(np.array([limit, limit]), np.array([0.0, 1.0]), LIMIT))
-    chart.add_trace(_words(limit, 1.0, f"compared with {rounded(row['limit'])}"))
+    chart.add_trace(_words(limit, 1.0, f"compared with {rounded(row['limit'])}", ends))
     if np.isfinite(paper):
         chart.add_trace(_mark(np.array([paper]), np.array([0.6]), PAPER))
-        chart.add_trace(_words(paper, 0.65, f"the paper {rounded(row['paper_value'])}"))
+        chart.add_trace(_words(paper, 0.68, f"the paper {rounded(row['paper_value'])}", ends))
     bounds = (np.array([low]), np.array([high]))
     chart.add_trace(_mark(np.array([ours]), np.array([0.2]), OURS, *bounds))
-    chart.add_trace(_words(ours, 0.25, f"ours {measured(row)}"))
+    chart.add_trace(_words(ours, 0.28, f"ours {measured(row)}", ends))
     chart.update_xaxes(range=ends)
     chart.update_yaxes(range=[0, 1.2], visible=False, fixedrange=True)
     chart.update_layout(showlegend=False)
@@ -112,14 +112,16 @@ def _mark(
     )
 
 
-def _words(x: float, y: float, text: str) -> go.Scatter:
-    """Words above a place."""
+def _words(x: float, y: float, text: str, ends: tuple[float, float]) -> go.Scatter:
+    """Words above a place, towards the middle of the axis."""
+    share = (x - ends[0]) / (ends[1] - ends[0])
+    side = "right" if share < 0.4 else "left" if share > 0.6 else "center"
     return go.Scatter(
         x=np.array([x]),
         y=np.array([y]),
         text=[text],
         mode="text",
-        textposition="top center",
+        textposition=f"top {side}",
         cliponaxis=False,
         hoverinfo="skip",
         name=text,

@@ -299,10 +299,12 @@ def chance_words(report: Report) -> str:
     changed = chance["changed_family_wise"]
     became = sorted(set(changed.values()))
     decided, expected = chance["decided"], chance["expected_false_at_most"]
+    rest = f"{_number(chance['verdicts'], 'verdict rests', 'verdicts rest')} on random numbers"
+    if not decided:
+        return f"{rest}; none of them decided anything, so none is false."
     words = (
-        f"{_number(chance['verdicts'], 'verdict rests', 'verdicts rest')} on random numbers; "
-        f"decided among these: {decided}. Each decided one is false with a probability of at most "
-        f"{level}, reached only by a claim that lies exactly on its border: of {decided} at most "
+        f"{rest}; decided among these: {decided}. Each decided one is false with a probability of "
+        f"at most {level}, reached only by a claim that lies exactly on its border: of {decided} at most "
         f"{expected:.2g} are expected to be false. *Cannot be told* is never false. Family-wise, "
         f"with intervals so wide that all {chance['together']} verdicts by chance of the whole "
         "ledger are right together with a probability of at least 95 %, "

@@ -322,11 +322,15 @@ def test_false_verdicts_are_counted_among_the_decided(folder: Path) -> None:
 
 def test_a_verdict_that_many_together_do_not_bear_is_named() -> None:
     claim = next(one for one in reading.load().claims if one.rule.chance)
-    computed = {"verdicts": 3, "decided": 2, "level": 0.05, "expected_false_at_most": 0.1}
-    details = {"chance": computed | {"together": 40, "changed_family_wise": {claim.id: "x"}}}
-    words = report.chance_words(report.Report(pd.DataFrame(), details))
+    chance = {"verdicts": 3, "decided": 2, "level": 0.05, "expected_false_at_most": 0.1}
+    chance |= {"together": 40, "changed_family_wise": {claim.id: "x"}}
+    words = report.chance_words(report.Report(pd.DataFrame(), {"chance": chance}))
     assert "of 2 at most 0.1 are expected to be false" in words
     assert words.endswith("1 verdict changes, to *x*.")
+    none = report.Report(pd.DataFrame(), {"chance": chance | {"decided": 0}})
+    assert report.chance_words(none) == (
+        "3 verdicts rest on random numbers; none of them decided anything, so none is false."
+    )
 
 
 def test_the_markdown_tells_everything(folder: Path) -> None:
@@ -431,7 +435,7 @@ def test_every_committed_disagreement_is_discussed() -> None:
 def test_three_entries_are_recomputed(tmp_path: Path) -> None:
     ids = [
         "p21-proposition-1-fresh-threshold",
-        "p21-theorem-1-noise-kept",
+        "y23-information-grows-with-epsilon-total",
         "y23-width-grows-with-epsilon-total",
     ]
     asked = ["--profile", COMMITTED.details["profile"], "--seed", str(COMMITTED.details["seed"])]
