@@ -162,10 +162,8 @@ def _run(
     if details["summary"]:
         yield Paragraph(details["summary"])
         yield Picture(name)
-    kept = details["tasks_kept_from_before"]
-    before = f", {kept} of them kept from before" if kept else ""
     tasks = "task" if details["tasks"] == 1 else "tasks"
-    taken = f" Took {_duration(details['seconds'])} for {details['tasks']} {tasks}{before}."
+    taken = f" Took {_duration(details['seconds'])} for {details['tasks']} {tasks}."
     yield Paragraph(f"Experiment {details['experiment']}.{taken if details['tasks'] else ''}")
     yield Command(details["command"])
     if notes := entries.runs[name].differences:

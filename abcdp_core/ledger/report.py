@@ -209,7 +209,7 @@ def _details(plan: Plan, table: pd.DataFrame, done: Sequence[Computed]) -> dict[
 
 
 def _run(computed: Computed, seed: int) -> dict[str, Any]:
-    """What is known of a run; seconds are of this start, which takes over what was kept."""
+    """What is known of a run."""
     return {
         "experiment": computed.run.experiment,
         "preset": computed.run.preset,
@@ -304,10 +304,10 @@ def chance_words(report: Report) -> str:
         return f"{rest}; none of them decided anything, so none is false."
     words = (
         f"{rest}; decided among these: {decided}. Each decided one is false with a probability of "
-        f"at most {level}, reached only by a claim that lies exactly on its border: of {decided} at most "
-        f"{expected:.2g} are expected to be false. *Cannot be told* is never false. Family-wise, "
-        f"with intervals so wide that all {chance['together']} verdicts by chance of the whole "
-        "ledger are right together with a probability of at least 95 %, "
+        f"at most {level}, reached only by a claim that lies exactly on its border: of {decided} "
+        f"at most {expected:.2g} are expected to be false. *Cannot be told* is never false. "
+        f"Family-wise, with intervals so wide that all {chance['together']} verdicts by chance of "
+        "the whole ledger are right together with a probability of at least 95 %, "
     )
     if not changed:
         return words + "no verdict changes."

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import json
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, get_args
 
-from abcdp_core import experiments, ledger, runner
+from abcdp_core import __version__, experiments, ledger, runner
 from abcdp_core.experiments import Experiment
 from abcdp_core.ledger import Claim, Ledger, Run, Untested, Verdict
 from abcdp_core.ledger.contrasts import Outcome
@@ -144,7 +146,7 @@ class Computed:
         params: its parameters.
         result: complete, or ``None``.
         reason: why there is none, without full stop.
-        seconds: that it took.
+        seconds: that it took, those before it was stopped and went on included.
         tasks: how many there are.
         kept: how many of these were finished before.
     """
@@ -191,9 +193,11 @@ def carry_out(
                 executor = stack.enter_context(hire())
             except Exception as error:  # noqa: BLE001 - told in the report; other runs go on
                 result, reason = None, _failed(error)
+            finally:
+                name = f"{run.name} {asked.profile} {asked.seed} {__version__}"
+                taken = _spent(store.folder / "seconds.json", name, time.monotonic() - started)
             if result is not None and result.is_partial:
                 result, reason = None, NOT_FINISHED
-            taken = time.monotonic() - started
             yield Computed(run, params, result, reason, taken, tasks, kept)
 
 
@@ -204,6 +208,17 @@ def _counts(
     tasks = experiment.tasks(params, seed)
     kept = sum(store.path(experiment.EXPERIMENT, task).is_file() for task in tasks)
     return len(tasks), kept
+
+
+def _spent(file: Path, name: str, seconds: float) -> float:
+    """Seconds spent on something at all starts, these included, as kept in a file."""
+    earlier = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    spent = float(earlier.get(name, 0.0)) + seconds
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_suffix(".part")
+    part.write_text(json.dumps(earlier | {name: round(spent, 3)}), encoding="utf-8")
+    part.replace(file)
+    return spent
 
 
 def _failed(error: Exception) -> str:

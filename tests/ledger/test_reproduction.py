@@ -221,7 +221,15 @@ def test_ctrl_c_writes_what_is_done_and_the_same_command_goes_on(
     assert reason == "Not testable: its run was not finished."
     monkeypatch.setattr(runner, "run", original)
     assert main(asked) == 0
-    assert report.read(tmp_path).details["runs"]["squares"]["tasks_kept_from_before"] == 4
+    again = report.read(tmp_path).details["runs"]["squares"]
+    assert again["tasks_kept_from_before"] == 4
+
+
+def test_seconds_before_a_stop_count(tmp_path: Path) -> None:
+    file = tmp_path / "store" / "seconds.json"
+    assert reproduction._spent(file, "a", 2.0) == 2.0
+    assert reproduction._spent(file, "b", 1.0) == 1.0
+    assert reproduction._spent(file, "a", 0.5) == 2.5
 
 
 def test_ctrl_c_before_a_run_is_done_leaves_an_earlier_report_alone(
@@ -233,7 +241,7 @@ def test_ctrl_c_before_a_run_is_done_leaves_an_earlier_report_alone(
     monkeypatch.setattr(runner, "run", stopped)
     out = tmp_path / "out"
     assert main(["reproduce", "--workers", "1", "--out", str(out)]) == INTERRUPTED
-    assert not [file for file in out.rglob("*") if file.is_file()]
+    assert not list(out.glob("*.*"))
 
 
 def test_workers_that_break_down_are_hired_anew(entries: ledger.Ledger, tmp_path: Path) -> None:
