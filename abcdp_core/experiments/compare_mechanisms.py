@@ -47,7 +47,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, pool, summaries
+from abcdp_core import experiments, pool, privacy, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.experiments import mse_curves, soft_abc
@@ -374,15 +374,8 @@ def _scores(task: Task, epsilon_abc: float) -> pd.DataFrame:
 
 def guarantee(mechanism: str, epsilon_total: float, delta: float) -> str:
     """What one release by a mechanism promises."""
-    kind = (
-        f"(ε, δ)-differential privacy, δ = {delta:g}"
-        if MECHANISMS[mechanism].approximate
-        else "pure differential privacy"
-    )
-    return (
-        f"Protects {uniform_mixture.PROTECTED}: {kind} with ε_total = {epsilon_total:g} between "
-        f"data sets that differ in one point replaced. Every further release adds to it."
-    )
+    spent = privacy.Cost(epsilon_total, delta if MECHANISMS[mechanism].approximate else 0.0)
+    return privacy.guarantee(spent, uniform_mixture.PROTECTED)
 
 
 def collect(params: Params, rows: Tables) -> Result:
@@ -392,9 +385,24 @@ def collect(params: Params, rows: Tables) -> Result:
         params,
         {**rows, "summary": summary_table(rows["main"])},
         summary(rows["main"], "mse"),
-        "Protects one of the N points. Sparse vector, Gaussian rejection and embedding: pure "
-        "differential privacy with the ε_total shown; soft weights: (ε_total, δ) with "
-        f"δ = {params.delta:g}. All mechanisms together would add up.",
+        _guarantees(params),
+    )
+
+
+def _guarantees(params: Params) -> str:
+    """What each of the mechanisms shown promises."""
+    pure, approximate = (
+        [name for name in params.mechanism if MECHANISMS[name].approximate == wanted]
+        for wanted in (False, True)
+    )
+    kinds = [f"{', '.join(pure)}: pure differential privacy with the ε_total shown"] * bool(pure)
+    if approximate:
+        kinds.append(
+            f"{', '.join(approximate)}: (ε_total, δ)-differential privacy, δ = {params.delta:g}"
+        )
+    return (
+        f"Each release protects {uniform_mixture.PROTECTED} when it is replaced by any other. "
+        f"{'; '.join(kinds)}. Releases of several mechanisms add up."
     )
 
 

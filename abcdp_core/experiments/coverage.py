@@ -59,7 +59,7 @@ from abcdp_core.mechanisms import Release, private_embedding, sparse_vector
 from abcdp_core.mechanisms.linear_maps import LinearMap
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import embedding, statement
+from abcdp_core.privacy import embedding, statement_of_largest
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
@@ -297,9 +297,11 @@ def collect(params: Params, rows: Tables) -> Result:
     """The result so far."""
     summary = summarise(counted(params, rows["main"]), rows["releases"])
     sensitivity = uniform_mixture.distance().sensitivity(params.n, params.sensitivity)
-    event = embedding.calibrate(max(params.epsilon_total), 0.0, sensitivity, 1)
-    protected = simulators.load(uniform_mixture.SCENARIO).PROTECTED
-    privacy = "Each release, at the largest budget shown: " + statement(event, protected)
+    privacy = "Each release: " + statement_of_largest(
+        params.epsilon_total,
+        lambda budget: embedding.calibrate(budget, 0.0, sensitivity, 1),
+        simulators.load(uniform_mixture.SCENARIO).PROTECTED,
+    )
     tables = {"main": rows["main"], "summary": summary, "releases": rows["releases"]}
     result = Result(EXPERIMENT, params, tables, "", privacy)
     words = " ".join([finding(result), *cautions(result)])

@@ -40,7 +40,7 @@ from abcdp_core import parameters as par
 from abcdp_core.mechanisms import Ordered, sparse_vector
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import statement
+from abcdp_core.privacy import statement_of_largest
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import covid
 from abcdp_core.streams import generator
@@ -203,11 +203,11 @@ def privacy_of(params: Params) -> str:
             "Not private: the bandwidth is the published script's, computed from the private "
             "series itself. Nobody accounts for that release, so ε_total is not what was spent."
         )
-    finite = [value for value in params.epsilon_total if math.isfinite(value)]
-    if not finite:
-        return "Not private: no noise."
-    event = params.setting(params.c[0], max(finite)).event()
-    return "Largest budget shown: " + statement(event, covid.PROTECTED)
+    return statement_of_largest(
+        params.epsilon_total,
+        lambda budget: params.setting(params.c[0], budget).event(),
+        covid.PROTECTED,
+    )
 
 
 def _summary(params: Params, rows: Tables) -> str:

@@ -53,7 +53,7 @@ from abcdp_core.online.families import FAMILIES
 from abcdp_core.online.stream import answer
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import statement
+from abcdp_core.privacy import statement_of_largest
 from abcdp_core.results import Result, Tables
 from abcdp_core.streams import generator
 
@@ -328,12 +328,13 @@ def _responses(task: Task) -> Array:
 
 def collect(params: Params, rows: Tables) -> Result:
     """The result so far."""
-    largest = max(params.epsilon_total)
-    event = noise.event(params.family(), params.unit_scale(largest))
-    privacy = statement(event, "each person's answer", params.delta)
-    return Result(
-        EXPERIMENT, params, rows, _summary(params, rows["main"]), f"Largest budget shown: {privacy}"
+    privacy = statement_of_largest(
+        params.epsilon_total,
+        lambda budget: noise.event(params.family(), params.unit_scale(budget)),
+        "each person's answer",
+        params.delta,
     )
+    return Result(EXPERIMENT, params, rows, _summary(params, rows["main"]), privacy)
 
 
 def _summary(params: Params, main: pd.DataFrame) -> str:

@@ -404,8 +404,9 @@ def _privacy(params: Params, event: SparseVector, *, several: bool) -> str:
             "Not private at the stated budget: the published script's Δ = 1/N is smaller than "
             "what one point can change, √2/N, so its noise is too small by that ratio."
         )
-    text = "Largest budget shown: " if several else ""
-    text += statement(event, simulators.load(uniform_mixture.SCENARIO).PROTECTED)
+    text = statement(event, simulators.load(uniform_mixture.SCENARIO).PROTECTED)
+    if several:
+        text += " Of the settings shown this is one with the largest budget."
     if params.distances == "observed":
         text += " This figure itself uses the data, so it may not be published."
     return text

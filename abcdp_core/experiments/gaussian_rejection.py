@@ -40,7 +40,7 @@ from abcdp_core.experiments import mse_curves, soft_abc
 from abcdp_core.mechanisms import gaussian_rejection as mechanism
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import GaussianRejection, statement
+from abcdp_core.privacy import Event, GaussianRejection, statement_of_largest
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
@@ -249,21 +249,22 @@ def _scales(asked: mechanism.Setting, steps: int) -> list[float]:
 def collect(params: Params, rows: Tables) -> Result:
     """The result so far; noise and bounds are the same in every run."""
     tables = {**rows, "noise": rows["noise"].drop_duplicates(ignore_index=True)}
-    finite = [value for value in params.epsilon_total if math.isfinite(value)]
-    privacy = "Not private: no noise was added."
-    if finite:
-        noise = tables["noise"]
-        row = noise[noise.epsilon_total == max(finite)].iloc[0]
-        event = mechanism.Setting(
-            max(finite),
+    noise = tables["noise"]
+
+    def at(budget: float) -> Event:
+        row = noise[noise.epsilon_total == budget].iloc[0]
+        return mechanism.Setting(
+            budget,
             float(row.epsilon_abc),
             float(row.bound),
             uniform_mixture.distance().sensitivity(params.n, params.sensitivity),
             params.accountant,
         ).event(params.pool_size)
-        protected = statement(event, uniform_mixture.PROTECTED)
-        overpaid = soft_abc.overpaid(max(finite), params.accountant)
-        privacy = f"Largest budget shown: {protected}{overpaid}"
+
+    privacy = statement_of_largest(params.epsilon_total, at, uniform_mixture.PROTECTED)
+    finite = [value for value in params.epsilon_total if math.isfinite(value)]
+    if finite:
+        privacy += soft_abc.overpaid(max(finite), params.accountant)
     return Result(EXPERIMENT, params, tables, _summary(tables), privacy)
 
 

@@ -26,13 +26,13 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, pool, simulators, summaries
+from abcdp_core import experiments, pool, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import SparseVector, statement
+from abcdp_core.privacy import SparseVector, statement_of_largest
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
@@ -157,19 +157,14 @@ def _error(
 def collect(params: Params, rows: Tables) -> Result:
     """The result so far."""
     main = rows["main"]
-    finite = [value for value in params.epsilon_total if math.isfinite(value)]
-    privacy = "Not private: no noise was added."
-    if finite:
-        distance = uniform_mixture.distance()
-        event = sparse_vector.Setting(
-            max(finite),
-            params.epsilon_abc[0],
-            params.c[0],
-            params.resample[0],
-            distance.sensitivity(params.n[0], params.sensitivity),
-        ).event()
-        protected = simulators.load(uniform_mixture.SCENARIO).PROTECTED
-        privacy = "Largest budget shown: " + statement(event, protected)
+    sensitivity = uniform_mixture.distance().sensitivity(params.n[0], params.sensitivity)
+    privacy = statement_of_largest(
+        params.epsilon_total,
+        lambda budget: sparse_vector.Setting(
+            budget, params.epsilon_abc[0], params.c[0], params.resample[0], sensitivity
+        ).event(),
+        uniform_mixture.PROTECTED,
+    )
     return Result(EXPERIMENT, params, rows, _summary(main), privacy)
 
 

@@ -36,7 +36,7 @@ from abcdp_core import parameters as par
 from abcdp_core.mechanisms import Release, sparse_vector
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import SparseVector, statement
+from abcdp_core.privacy import UNPROTECTED, SparseVector, statement
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
@@ -243,7 +243,7 @@ def collect(params: Params, rows: Tables) -> Result:
         params=params,
         tables=rows,
         summary=_summary(params, rows, event),
-        privacy=privacy_of(params),
+        privacy=f"{privacy_of(params)} {UNPROTECTED}",
         event=event,
     )
 

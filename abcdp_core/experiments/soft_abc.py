@@ -40,7 +40,7 @@ from abcdp_core.experiments import mse_curves
 from abcdp_core.mechanisms import soft_weights
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import statement
+from abcdp_core.privacy import statement_of_largest
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
@@ -188,12 +188,15 @@ def _best_of_run(main: pd.DataFrame) -> pd.DataFrame:
 
 def collect(params: Params, rows: Tables) -> Result:
     """The result so far."""
+    privacy = statement_of_largest(
+        params.epsilon_total,
+        lambda budget: setting(params, params.epsilon_abc[0], budget).event(params.pool_size),
+        uniform_mixture.PROTECTED,
+        params.delta,
+    )
     finite = [value for value in params.epsilon_total if math.isfinite(value)]
-    privacy = "Not private: no noise was added."
     if finite:
-        event = setting(params, params.epsilon_abc[0], max(finite)).event(params.pool_size)
-        protected = statement(event, uniform_mixture.PROTECTED, params.delta)
-        privacy = f"Largest budget shown: {protected}{overpaid(max(finite), params.accountant)}"
+        privacy += overpaid(max(finite), params.accountant)
     return Result(EXPERIMENT, params, rows, _summary(rows["main"]), privacy)
 
 

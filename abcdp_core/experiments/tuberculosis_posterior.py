@@ -43,7 +43,7 @@ from abcdp_core.experiments import posterior
 from abcdp_core.mechanisms import Ordered, sparse_vector
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import statement
+from abcdp_core.privacy import UNPROTECTED, statement
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import tuberculosis
 from abcdp_core.streams import generator
@@ -211,7 +211,7 @@ def collect(params: Params, rows: Tables) -> Result:
     event = params.setting(*case).event()
     privacy = (
         f"{statement(event, tuberculosis.PROTECTED)} One outbreak is a whole city's two years; "
-        f"who fell ill in it is not protected one by one. Noise stated is that of {_case(*case)}."
+        f"who fell ill in it is not protected one by one. {UNPROTECTED}"
     )
     return Result(EXPERIMENT, params, rows, _summary(rows), privacy, event)
 

@@ -43,7 +43,7 @@ from abcdp_core.experiments import soft_abc
 from abcdp_core.mechanisms import Ordered, soft_weights
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import statement
+from abcdp_core.privacy import UNPROTECTED, statement
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import tuberculosis
 from abcdp_core.streams import generator
@@ -274,7 +274,7 @@ def collect(params: Params, rows: Tables) -> Result:
     event = setting(params, params.epsilon_abc[0]).event(params.pool_size)
     privacy = (
         f"{statement(event, tuberculosis.PROTECTED, params.delta)} There is one outbreak, a whole "
-        f"city's two years; who fell ill in it is not protected one by one."
+        f"city's two years; who fell ill in it is not protected one by one. {UNPROTECTED}"
         f"{soft_abc.overpaid(params.epsilon_total, params.accountant)}"
     )
     return Result(EXPERIMENT, params, tables, _summary(params, tables), privacy, event)

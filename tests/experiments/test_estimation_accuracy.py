@@ -249,7 +249,7 @@ def test_the_papers_sampler_is_refused_what_it_cannot_hold() -> None:
 def test_the_largest_budget_is_what_is_said_about_privacy() -> None:
     params = dataclasses.replace(TINY, n=2, runs=1, sampler=("smc",), epsilon_total=(10.0, 2.0))
     result = run(params)
-    assert result.privacy.startswith("Largest budget shown: Protects each person's answer: pure")
+    assert result.privacy.startswith("Protects each person's answer: pure")
     assert "ε_total = 10 " in result.privacy
     gaussian = run(dataclasses.replace(params, noise="gaussian"))
     assert "δ = 1e-05" in gaussian.privacy
