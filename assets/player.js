@@ -223,7 +223,7 @@ function draw(player) {
       cursor(plot, place);
     });
   const vague = runs.filter((run) => !isLearnt(data, run, rowAt(run, place)));
-  const note = vague.length ? `; σ not clearly learnt: ${vague.map((run) => run.name).join(", ")}` : "";
+  const note = vague.length ? `; σ not clearly learnt: ${vague.map((run) => run.name).reverse().join(", ")}` : "";
   inside(player, player.cloud, `Particles${note}`, "μ", data.axes.mu, "σ", data.axes.sigma, (plot) => {
     for (const run of runs) particles(plot, run, atMost(run.times, place));
     cross(plot, data.truth.mu, data.truth.sigma);

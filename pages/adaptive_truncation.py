@@ -102,7 +102,7 @@ def best_interval() -> None:
         "Clipping loses little about μ: which side of μ a value lies on tells most of it. The "
         "noise falls with the width. So the best interval is narrow, and the curve is flat there.",
     )
-    cards.figure("width", charts["width"], found)
+    cards.figure("width", charts["width"], found, ("width", "main"))
     cards.note(
         "The paper reports the half-widths 0.06, 0.12, 0.54 and 0.96 for ε_total = 1, 2, 5 and 10, "
         "from a search in steps of 0.06 with Monte Carlo noise. The exact maximisers are 0.0706, "

@@ -17,7 +17,6 @@ import streamlit as st
 from numpy.typing import NDArray
 from streamlit.components.v2.types import ComponentRenderer
 
-from abcdp_core.online import learnt
 from abcdp_core.results import Result
 
 Array = NDArray[np.float64]
@@ -125,7 +124,7 @@ def frames(runs: Runs) -> dict[str, Any]:
         "ids": {name: f"{run.params!r} {run.seed}" for name, run in there.items()},
         "n": int(params.n),
         "truth": {"mu": float(params.mu), "sigma": float(params.sigma)},
-        "learnt": learnt.LEARNT,
+        "learnt": params.LEARNT,
         "known": bool(params.known_sigma),
         "times": [int(t) for t in times],
         "axes": _axes(params.mu, params.sigma, series, clouds),

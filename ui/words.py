@@ -50,22 +50,30 @@ def ways(result: Result) -> str:
 
 
 def repeats(result: Result, name: str) -> str:
-    """Mean error of ``mu`` or ``sigma`` of each method at the smallest and the largest budget."""
-    main = result.tables["main"]
+    """Mean error of ``mu`` or ``sigma`` of each method at the smallest and the largest budget.
+
+    For σ also how much narrower than its prior it is on average, and so whether it is learnt.
+    """
+    params, main = cast(estimation_accuracy.Params, result.params), result.tables["main"]
     if main.empty:
         return result.summary
     table = estimation_accuracy.error_statistics(main, name)
-    ends = sorted({table.epsilon_total.min(), table.epsilon_total.max()})
+    if name == "sigma" and params.known_sigma:
+        return f"σ = {params.sigma:.3g} is known, so every estimate of it is right."
     parts = []
-    for budget in ends:
-        each = "; ".join(
-            f"{row.sampler} {row.interval} {row.mean:.2g}"
-            + (f" ({row.low:.2g} to {row.high:.2g})" if math.isfinite(row.low) else "")
-            for row in table[table.epsilon_total == budget].itertuples()
-        )
-        parts.append(f"at ε_total = {budget:g}: {each}")
+    for budget in sorted({table.epsilon_total.min(), table.epsilon_total.max()}):
+        each = []
+        for row in table[table.epsilon_total == budget].itertuples():
+            known = math.isfinite(row.low)
+            words = f"{row.sampler} {row.interval} {row.mean:.2g}"
+            words += f" ({row.low:.2g} to {row.high:.2g})" if known else ""
+            if name == "sigma":
+                key = row.epsilon_total, row.sampler, row.interval
+                words += f", {estimation_accuracy.about_sigma(result, *key)}"
+            each.append(words)
+        parts.append(f"At ε_total = {budget:g}: {'; '.join(each)}.")
     symbol = {"mu": "μ", "sigma": "σ"}[name]
-    return f"Mean absolute error of {symbol}{_interval(table.low)} {', '.join(parts)}."
+    return f"Mean absolute error of {symbol}{_interval(table.low)}. {' '.join(parts)}"
 
 
 def _interval(low: pd.Series[float]) -> str:

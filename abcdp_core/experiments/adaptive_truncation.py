@@ -155,8 +155,8 @@ def _summary(params: Params, last: pd.Series[Any]) -> str:
     return (
         f"After {int(last.t):,} of {params.n:,} {people}, {params.interval} interval, ε_total = "
         f"{params.epsilon_total:g} each: μ = {online.estimate(last.mean_mu, last.sd_mu)} (true "
-        f"{params.mu:.4g}); {of_sigma}; the last person was asked in [{last.left:.4g}, "
-        f"{last.right:.4g}]."
+        f"{params.mu:.4g}); {of_sigma}; the last person was asked in "
+        f"{online.ends(last.left, last.right)}."
     )
 
 

@@ -248,8 +248,8 @@ def collect(params: Params, rows: Tables) -> Result:
     main = rows["main"]
     shown = pd.concat([main.iloc[:3], main.iloc[3:].iloc[-1:]])
     found = "; ".join(
-        f"[{row.a:.3g}, {row.b:.3g}] at ε_total = {row.epsilon_total:g}"
-        for row in shown.itertuples()
+        f"{_ends(row['a'], row['b'])} at ε_total = {row['epsilon_total']:g}"
+        for row in shown.to_dict("records")
     )
     how = "Best interval" if params.integration == "exact" else "Best of the Monte Carlo search"
     return Result(
@@ -273,7 +273,16 @@ def _cost(params: Params, main: pd.DataFrame) -> str:
         return ""
     lost = 100.0 * (1.0 - known.paper_information / known.information)
     each = ", ".join(f"{value:.2g} %" for value in lost)
-    return f" The paper's intervals lose {each} of the information."
+    budgets = ", ".join(f"{value:g}" for value in known.epsilon_total)
+    what = "interval loses" if len(known) == 1 else "intervals lose"
+    return f" The paper's {what} {each} of the information at ε_total = {budgets}."
+
+
+def _ends(a: float, b: float) -> str:
+    """An interval; that none is narrower is said, and its ends can be told apart."""
+    text = f"[{a:.3g}, {b:.3g}]" if f"{a:.3g}" != f"{b:.3g}" else online.ends(a, b)
+    is_narrowest = 0.5 * (b - a) < 1.01 * intervals.NARROWEST
+    return f"{text} (none narrower is looked at)" if is_narrowest else text
 
 
 def figures(result: Result) -> dict[str, go.Figure]:

@@ -36,7 +36,7 @@ from abcdp_core.online import parameters as online
 from abcdp_core.online.stream import Asked
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import statement
+from abcdp_core.privacy import statement_of_largest
 from abcdp_core.results import Result, Tables
 
 Array = NDArray[np.float64]
@@ -144,10 +144,13 @@ def work(task: Task | Onward) -> experiments.Link:
 
 def collect(params: Params, rows: Tables) -> Result:
     """The result so far."""
-    event = noise.event(params.family(), params.unit_scale(max(params.epsilon_total)))
-    privacy = statement(event, "each person's answer", params.delta)
-    summary = _summary(params, rows["main"])
-    return Result(EXPERIMENT, params, rows, summary, f"Largest budget shown: {privacy}")
+    privacy = statement_of_largest(
+        params.epsilon_total,
+        lambda budget: noise.event(params.family(), params.unit_scale(budget)),
+        "each person's answer",
+        params.delta,
+    )
+    return Result(EXPERIMENT, params, rows, _summary(params, rows["main"]), privacy)
 
 
 def _streams(params: Params, table: pd.DataFrame) -> Iterator[tuple[float, str, pd.DataFrame]]:
@@ -166,7 +169,7 @@ def _summary(params: Params, main: pd.DataFrame) -> str:
     for budget, interval, rows in _streams(params, main):
         if budget in ends:
             last = rows.iloc[-1]
-            gained = float(params.narrower(params.sampler, last.sigma_width))
+            gained = params.narrower(params.sampler, last.sigma_width).item()
             narrow = "σ known" if params.known_sigma else f"log σ {learnt.words(gained)}"
             after = "" if last.t == params.n else f" after {int(last.t):,} people"
             parts.append(
@@ -244,7 +247,7 @@ def _empty(params: Params, budgets: list[float], ways: list[tuple[str, str]]) ->
     height = (1.0 - gap * (len(ways) - 1)) / len(ways)
     for row, (name, interval) in enumerate(ways):
         top = 1.0 - row * (height + gap)
-        reach = 8.0 * params.sigma
+        reach = _reach(params) * params.sigma
         span = [params.mu - reach, params.mu + reach] if name == "mu" else [0, 3.2 * params.sigma]
         first = row * len(budgets)
         for column in range(len(budgets)):
@@ -260,8 +263,16 @@ def _empty(params: Params, budgets: list[float], ways: list[tuple[str, str]]) ->
             figure.layout["xaxis" + ids["xaxis"][1:]].update(
                 range=[0, params.n], showticklabels=row == len(ways) - 1, nticks=4
             )
+    figure.update_layout(legend={"itemsizing": "constant"})
     figure.for_each_annotation(lambda note: note.update(y=1.0))
     return figure
+
+
+def _reach(params: Params) -> float:
+    """Of the axis of μ on either side of the truth, in σ: beyond the fixed interval if it can."""
+    if "fixed" not in params.interval:
+        return 8.0
+    return float(np.clip(1.1 * params.fixed_width, 8.0, 15.0))
 
 
 def _panel(
@@ -297,7 +308,7 @@ def _clouds(
             drawn = [cloud[_spread(len(cloud), SHOWN)] for cloud in here]
             x = np.repeat(chosen.astype(float), [len(cloud) for cloud in drawn])
             trace = fig.points(x, np.concatenate(drawn), style)
-            yield trace.update(marker={"size": 3, "opacity": 0.55})
+            yield trace.update(marker={"size": 4, "opacity": 0.75})
 
 
 def _spread(count: int, most: int) -> NDArray[np.intp]:

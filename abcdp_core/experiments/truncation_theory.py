@@ -264,7 +264,7 @@ def collect(params: Params, rows: Tables) -> Result:
 
 
 def _summary(params: Params, rows: Tables) -> str:
-    main, ratio, estimates, cost = (rows[name] for name in COLUMNS)
+    main, ratio, estimates = (rows[name] for name in ("main", "ratio", "estimates"))
     apart = (main.half_width / main.base_half_width - 1.0).abs().max()
     told = (main.information / main.base_information - 1.0).abs().max()
     largest = (ratio.log_ratio / ratio.epsilon_total).max()
@@ -276,20 +276,7 @@ def _summary(params: Params, rows: Tables) -> str:
         f"{params.mu:.4g}, σ = {params.sigma:.3g} the best half-widths are those of the base "
         f"distribution to {apart:.1g} of their size, and what they tell to {told:.1g}. Monte Carlo "
         f"with {params.draws:,} responses misses the information by up to {off:.2g} of it in the "
-        f"mean of {runs} {'run' if runs == 1 else 'runs'}.{_saved(params, cost)}"
-    )
-
-
-def _saved(params: Params, cost: pd.DataFrame) -> str:
-    """What refreshing a few values saved at the largest size; empty where there are no more."""
-    most = int(cost.n.max())
-    if most <= params.refresh + 1:
-        return ""
-    means = cost[cost.n == most].groupby("refresh").seconds.mean()
-    values = "value" if params.refresh == 1 else "values"
-    return (
-        f" With {most:,} people, moving {params.refresh:,} {values} per person took "
-        f"{100 * means[params.refresh] / means[0]:.0f} % of the processor time of moving all."
+        f"mean of {runs} {'run' if runs == 1 else 'runs'}."
     )
 
 

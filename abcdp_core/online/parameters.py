@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -174,6 +174,8 @@ VALUES_LIMIT = 20_000_000
 class StreamParams(Params):
     """What every study of a stream takes, apart from what it varies."""
 
+    LEARNT: ClassVar[float] = learnt.LEARNT
+
     n: int = PEOPLE.field(1000)
     mu: float = MU.field(50.0)
     sigma: float = SIGMA.field(math.sqrt(10.0))
@@ -223,7 +225,7 @@ class StreamParams(Params):
         """What is known about σ, how much narrower that is than the prior, and the truth."""
         if self.known_sigma:
             return f"σ = {self.sigma:.3g} is known"
-        gained = float(self.narrower(sampler, width))
+        gained = self.narrower(sampler, width).item()
         return f"σ = {estimate(mean, sd)} (true {self.sigma:.3g}), log σ {learnt.words(gained)}"
 
     def check_sampler(self, sampler: str) -> None:
@@ -289,8 +291,27 @@ class StreamParams(Params):
 
 
 def estimate(mean: float, sd: float) -> str:
-    """A mean to two digits of its standard deviation, and that, as ``49.87 ± 0.31``."""
+    """A mean to two digits of its standard deviation, and that, as ``49.87 ± 0.31``.
+
+    Without a spread, as a single particle has none, it is the mean alone.
+    """
+    if sd == 0.0:
+        return f"{mean:.4g}"
     if not 1e-12 < sd < 1e6:
         return f"{mean:.4g} ± {sd:.2g}"
-    digits = max(0, 1 - math.floor(math.log10(sd)))
-    return f"{mean:.{digits}f} ± {sd:.{digits}f}"
+    digits = _digits(sd)
+    # Nothing is added, so that no minus stands before a rounded 0.
+    return f"{round(mean, digits) + 0.0:.{digits}f} ± {sd:.{digits}f}"
+
+
+def ends(left: float, right: float) -> str:
+    """An interval, its ends to two digits of its width, as ``[49.29, 49.52]``."""
+    if not 1e-12 < right - left < 1e6:
+        return f"[{left:.4g}, {right:.4g}]"
+    digits = _digits(right - left)
+    return f"[{round(left, digits) + 0.0:.{digits}f}, {round(right, digits) + 0.0:.{digits}f}]"
+
+
+def _digits(size: float) -> int:
+    """Digits after the point that two digits of a size need."""
+    return max(0, 1 - math.floor(math.log10(size)))

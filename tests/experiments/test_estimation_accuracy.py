@@ -17,6 +17,7 @@ from abcdp_core.experiments import estimation_accuracy as study
 from abcdp_core.parameters import ParameterError
 from abcdp_core.results import Result
 from abcdp_core.streams import generator
+from ui import words
 
 EXPERIMENT = experiments.load(study.EXPERIMENT)
 STREAM = experiments.load(adaptive_truncation.EXPERIMENT)
@@ -268,3 +269,21 @@ def test_before_the_first_run_is_finished_there_is_a_sentence_and_empty_figures(
     partial = study.collect(TINY, link.tables)
     assert partial.summary == "No run is finished yet; 2 are to be done, each with N = 20."
     assert set(study.figures(partial)) == {"means-mu", "means-sigma", "error-mu", "error-sigma"}
+
+
+def test_a_chain_that_hardly_moves_does_not_count_as_having_learnt(tiny: Result) -> None:
+    """A chain with few independent steps tells little, however narrow it is."""
+    main, chains = tiny.tables["main"], tiny.tables["chains"]
+    slow = chains.assign(autocorrelation_sigma=40.0)
+    still = {"main": main.assign(sigma_width=0.3), "chains": slow}
+    fast = {**still, "chains": chains.assign(autocorrelation_sigma=1.0)}
+    for tables, gained in ((still, 0.0), (fast, 0.7)):
+        found = study.narrower(dataclasses.replace(tiny, tables=tables), 2.0, "mh", "fixed")
+        assert found == pytest.approx(gained)
+
+
+def test_words_on_sigma_say_how_much_narrower_it_is(tiny: Result) -> None:
+    assert "log σ" in words.repeats(tiny, "sigma")
+    assert "log σ" not in words.repeats(tiny, "mu")
+    known = dataclasses.replace(tiny, params=dataclasses.replace(TINY, known_sigma=True))
+    assert words.repeats(known, "sigma") == ("σ = 3.16 is known, so every estimate of it is right.")

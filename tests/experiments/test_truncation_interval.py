@@ -25,6 +25,19 @@ def test_the_preset_finds_the_corrected_widths(result: Result) -> None:
     assert "1.1 %" in result.summary
 
 
+def test_the_paper_is_said_to_lose_at_its_budgets(result: Result) -> None:
+    assert result.summary.endswith("of the information at ε_total = 1, 2, 5, 10.")
+    one = runner.run_to_end(EXPERIMENT, study.Params(epsilon_total=(2.0, 3.0)), seed=1)
+    assert "The paper's interval loses 0.3 % of the information at ε_total = 2." in one.summary
+
+
+def test_the_narrowest_interval_is_not_called_simply_the_best() -> None:
+    params = study.Params(epsilon_total=(0.001,), score="sigma", symmetric=False)
+    summary = runner.run_to_end(EXPERIMENT, params, seed=1).summary
+    assert "(none narrower is looked at) at ε_total = 0.001" in summary
+    assert "[1, 1]" not in summary
+
+
 def test_no_interval_of_the_surface_beats_the_best(result: Result) -> None:
     largest = result.tables["surface"].groupby("epsilon_total").information.max().to_numpy()
     assert (largest <= result.tables["main"].information.to_numpy()).all()
