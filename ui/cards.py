@@ -7,15 +7,15 @@ import inspect
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from abcdp_core import experiments, ledger, privacy, simulators
-from abcdp_core.experiments import mse_curves
+from abcdp_core import experiments, ledger, privacy
+from abcdp_core.experiments import mse_curves, posterior
 from abcdp_core.ledger import reading, report
 from abcdp_core.parameters import Params
 from abcdp_core.privacy import Gaussian, Laplace, SparseVector
@@ -165,13 +165,13 @@ def errors(chart: go.Figure, result: Result, metric: str) -> None:
     figure(metric, chart, result, text=text)
 
 
-def promise(params: Params) -> None:
+def promise(params: posterior.Params) -> None:
     """What ε_total means, in words and as a figure."""
-    epsilon = float(getattr(params, "epsilon_total"))  # noqa: B009 - only some have it
-    unit = simulators.load(str(getattr(params, "scenario"))).PROTECTED  # noqa: B009 - as above
-    text = f"{lessons.meaning(epsilon)} A record here is {unit}."
+    text = (
+        f"{lessons.meaning(params.epsilon_total)} A record here is {posterior.protected(params)}."
+    )
     st.markdown(text)
-    charts.show("belief", lessons.belief_figure(epsilon), text.replace("**", ""))
+    charts.show("belief", lessons.belief_figure(params.epsilon_total), text.replace("**", ""))
 
 
 def knob_table() -> None:

@@ -230,9 +230,14 @@ def event_of(params: Params) -> SparseVector:
     return cast(SparseVector, setting.event())
 
 
+def protected(params: Params) -> str:
+    """What one unit of the data is, e.g. "one of the N points"."""
+    return simulators.load(params.scenario).PROTECTED
+
+
 def privacy_of(params: Params) -> str:
     """What one release with these parameters guarantees, in words."""
-    return statement(event_of(params), simulators.load(params.scenario).PROTECTED)
+    return statement(event_of(params), protected(params))
 
 
 def collect(params: Params, rows: Tables) -> Result:

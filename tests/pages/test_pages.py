@@ -296,7 +296,7 @@ def test_value_between_the_steps_is_kept():
 
 
 def test_unused_knobs_are_disabled_and_say_why():
-    app = opened("flip_probability")
+    app = opened("papers")
     slider = app.sidebar.select_slider(key="pool_size")
     assert slider.disabled
     assert "Not used on this page." in texts(app)

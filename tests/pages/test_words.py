@@ -55,8 +55,8 @@ def test_decisions_are_counted_in_the_singular_too() -> None:
 
 
 def runs(spread: list[float]) -> Result:
-    table = pd.DataFrame({"epsilon_total": 1.0, "run": range(len(spread)), "spread": spread})
-    return result_with("covid-fit", spread=table)
+    table = pd.DataFrame({"run": range(len(spread)), "spread": spread, "accepted": 5})
+    return result_with("covid-fit", spread=table.assign(c=5, epsilon_total=1.0))
 
 
 def test_an_interval_is_announced_only_where_there_is_one() -> None:
