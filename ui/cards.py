@@ -165,13 +165,13 @@ def errors(chart: go.Figure, result: Result, metric: str) -> None:
     figure(metric, chart, result, text=text)
 
 
-def promise(params: posterior.Params) -> None:
-    """What ε_total means, in words and as a figure."""
-    text = (
-        f"{lessons.meaning(params.epsilon_total)} A record here is {posterior.protected(params)}."
-    )
+def promise(params: Params) -> None:
+    """What ε_total of a release means, in words and as a figure."""
+    release = cast(posterior.Params, params)
+    epsilon = release.epsilon_total
+    text = f"{lessons.meaning(epsilon)} A record here is {posterior.protected(release)}."
     st.markdown(text)
-    charts.show("belief", lessons.belief_figure(params.epsilon_total), text.replace("**", ""))
+    charts.show("belief", lessons.belief_figure(epsilon), text.replace("**", ""))
 
 
 def knob_table() -> None:
