@@ -14,7 +14,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -58,11 +58,14 @@ class Rule:
 
     Attributes:
         where: the rows that the claim is about; all if not given.
-        chance: whether its verdict rests on random numbers, so that it can be wrong by chance.
     """
 
-    chance: ClassVar[bool] = False
     where: Selection = field(default_factory=dict)
+
+    @property
+    def chance(self) -> bool:
+        """Whether its verdict rests on intervals or tests, so that it can be wrong by chance."""
+        return False
 
     def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
         """Judge a table.
@@ -98,10 +101,14 @@ class Paired(Rule):
         pair: rows of two groups with the same value here belong together.
     """
 
-    chance: ClassVar[bool] = True
     column: Column
     within: Columns = ()
     pair: Column = "run"
+
+    @property
+    def chance(self) -> bool:
+        """Means over runs have intervals."""
+        return True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,8 +262,12 @@ class DecreasesEverywhere(Paired):
         along: the other column.
     """
 
-    chance: ClassVar[bool] = False
     along: Column
+
+    @property
+    def chance(self) -> bool:
+        """A formula has none."""
+        return False
 
     def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
         """No rise in any pair of any step."""
@@ -315,6 +326,11 @@ class AtMost(Rule):
     low: Column | None = None
     high: Column | None = None
     tolerance: float = 1e-9
+
+    @property
+    def chance(self) -> bool:
+        """Estimates have intervals, each at the level of its table."""
+        return self.low is not None
 
     def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
         """Bounded in every row that has a value."""
@@ -433,12 +449,16 @@ class Agrees(Rule):
         same_trials: every row has as many trials as the row with most.
     """
 
-    chance: ClassVar[bool] = True
     column: Column
     formula: Column
     trials: Column
     margin: float
     same_trials: bool = False
+
+    @property
+    def chance(self) -> bool:
+        """It is a test."""
+        return True
 
     def judge(self, table: pd.DataFrame, level: float = LEVEL) -> Finding:
         """No frequency too far from its formula, tested together."""

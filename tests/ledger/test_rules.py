@@ -431,6 +431,13 @@ def test_at_most_of_an_estimate_needs_its_whole_interval(
     assert outcome(rule, table) == expected
 
 
+def test_a_bound_rests_on_chance_only_where_estimates_have_intervals() -> None:
+    assert not MOVES.chance
+    assert dataclasses.replace(MOVES, low="low", high="high").chance
+    assert KEPT_LESS.chance
+    assert not NEVER_RISES.chance
+
+
 # ----------------------------------------------------------------------------------- near
 
 
