@@ -62,10 +62,10 @@ def _compute(
 ) -> None:
     """Fill ``done`` run by run, and say how far it is."""
     count = len(plan.runs)
+    rest = f"; nothing can be run for {_number(len(plan.untested), 'other item')}"
     print(
         f"{plan.profile.capitalize()} profile, seed {plan.seed}: {_number(count, 'run')} for "
-        f"{_number(len(plan.claims), 'claim')}; nothing can be run for "
-        f"{_number(len(plan.untested), 'other item')}."
+        f"{_number(len(plan.claims), 'claim')}{rest if plan.untested else ''}."
     )
     with contextlib.closing(_Progress()) as progress:
         for computed in reproduction.carry_out(plan, hire, store, progress.watch):

@@ -350,7 +350,7 @@ class AtMost(Rule):
         statement = (
             f"The size of {self.column} is at most {bound} in {int(passing.sum()):,} of "
             f"{len(rows):,} rows and above it in {int(failing.sum()):,}; in the least favourable "
-            f"row it is {numbers[0]:.4g} of the bound{interval}."
+            f"row it is {numbers[0]:.4g} times the bound{interval}."
         )
         return Finding(outcome, statement, *numbers, 1.0)
 

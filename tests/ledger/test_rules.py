@@ -399,7 +399,7 @@ def test_at_most(values: list[float], factor: float, expected: str) -> None:
 def test_at_most_reports_the_worst_row() -> None:
     verdict = ledger.judge(claim_with(MOVES), {"main": bounded([0.1, -0.75, 0.2])})
     assert verdict.values == {"estimate": 0.75, "low": 0.75, "high": 0.75, "limit": 1.0}
-    assert "0.75 of the bound" in verdict.statement
+    assert "0.75 times the bound" in verdict.statement
 
 
 def test_at_most_of_a_bound_of_zero() -> None:
