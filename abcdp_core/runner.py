@@ -42,7 +42,10 @@ from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.results import Result, Tables
 
 YIELD_EVERY = 0.25
-"""Seconds between two partial results, so that collecting never costs more than working."""
+"""Seconds between two partial results, at least."""
+
+YIELD_SHARE = 0.1
+"""Largest share of the time that goes into partial results; a large one comes less often."""
 
 IN_FLIGHT_PER_WORKER = 2
 """Tasks handed out ahead of time: enough to keep workers busy, few enough to cancel fast."""
@@ -269,15 +272,17 @@ def run(
     tasks = experiment.tasks(params, seed)
     total = sum(_links(task) for task in tasks)
     parts: dict[int, list[Tables]] = {}
-    done, last = 0, -float("inf")
+    done, due = 0, -float("inf")
     with contextlib.closing(_finish(experiment, tasks, executor, store, plugins)) as finished:
         for index, tables, links in finished:
             parts.setdefault(index, []).append(tables)
             done += links
-            if done == total or time.monotonic() - last >= YIELD_EVERY:
+            started = time.monotonic()
+            if done == total or started >= due:
                 result = _collect(experiment, params, parts)
+                taken = time.monotonic() - started
                 yield dataclasses.replace(result, seed=seed, done=done, total=total)
-                last = time.monotonic()
+                due = time.monotonic() + max(YIELD_EVERY, taken / YIELD_SHARE)
 
 
 def run_to_end(experiment: Experiment, params: Params, seed: int) -> Result:

@@ -296,6 +296,7 @@ def test_ctrl_c_writes_what_is_done_and_marks_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(runner, "YIELD_EVERY", 0.0)
+    monkeypatch.setattr(runner, "YIELD_SHARE", float("inf"))
     monkeypatch.setattr(runner, "run", interrupted_after(2))
     assert run("toy", "--plugin", TOY_FILE, out=tmp_path) == INTERRUPTED
     settings = settings_in(tmp_path, "toy")

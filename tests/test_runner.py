@@ -49,6 +49,7 @@ def assert_same(first: Result, second: Result) -> None:
 def every_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """A partial result after every task, however fast it is."""
     monkeypatch.setattr(runner, "YIELD_EVERY", 0.0)
+    monkeypatch.setattr(runner, "YIELD_SHARE", float("inf"))
 
 
 def plugged_in(file: Path) -> Iterator[Path]:
