@@ -276,7 +276,8 @@ def total_words(table: pd.DataFrame) -> str:
         if len(rows) == 1:
             sentences.append(f"The one {one} {VERBS[rows['verdict'].iloc[0]][0]}.")
         elif len(rows):
-            sentences.append(f"Of {len(rows)} {several} {count_words(rows)}.")
+            about = _number(rows["item"].nunique(), "statement", "statements")
+            sentences.append(f"Of {len(rows)} {several}, about {about}, {count_words(rows)}.")
     if rest := int((table["id"] == "").sum()):
         what = _number(rest, "more statement", "more statements")
         reasons = "The reason is given." if rest == 1 else "Each has its reason."
