@@ -312,9 +312,9 @@ def test_totals_keep_standings_apart(folder: Path) -> None:
         "without a claim": {"not testable": 0},
     }
     assert report.total_words(found.table) == (
-        "Of 2 claims of the papers, about 2 statements, 1 agrees and 1 is not testable. The one claim "
-        "that they imply agrees. The one refinement of our own does not agree. No table of ours "
-        "can judge 1 more statement. The reason is given."
+        "Of 2 claims of the papers, about 2 statements, 1 agrees and 1 is not testable. The one "
+        "claim that they imply agrees. The one refinement of our own does not agree. No table of "
+        "ours can judge 1 more statement. The reason is given."
     )
 
 
