@@ -27,7 +27,7 @@ def totals() -> str:
     found = stored()
     when = (
         f"Computed on {found.details['date']}, {found.details['profile']} profile, "
-        f"seed {found.details['seed']}; rules and margins were fixed before."
+        f"seed {found.details['seed']}; rules were fixed before, unless a claim says otherwise."
     )
     papers, end, others = report.total_words(found.table).partition(". ")
     return f"**{papers}{end.strip()}** {others} {when}"
@@ -51,7 +51,8 @@ def chosen_rows() -> pd.DataFrame:
         wanted = str(controls.current(key))
         if wanted != knobs.find(key).default:
             table = table[table[column] == wanted]
-    return table
+    # What nothing can judge comes last.
+    return table.sort_values("id", key=lambda ids: ids == "", kind="stable")
 
 
 def table(rows: pd.DataFrame) -> None:
@@ -69,7 +70,8 @@ def table(rows: pd.DataFrame) -> None:
             "ours": [report.measured(row) for _, row in rows.iterrows()],
             "family-wise": rows["family_wise"]
             .map(in_words)
-            .where(rows["family_wise"] != rows["verdict"], "the same"),
+            .where(rows["family_wise"] != rows["verdict"], "the same")
+            .where(rows["id"] != "", ""),
             "measured as": rows["measure"],
         }
     )
@@ -106,11 +108,11 @@ WIDTHS = {
 """Column -> pixels; together what fits beside the sidebar of a laptop."""
 
 
-def _link(row: pd.Series[Any]) -> str | None:
-    """What opens the page that shows a claim's run."""
+def _link(row: pd.Series[Any]) -> str:
+    """What opens the page that shows a claim's run; empty if there is none."""
     run = reading.load().runs.get(str(row["run"]))
     found = run and address(run, stored().details["seed"])
-    return found.link if found else None
+    return found.link if found else ""
 
 
 def _choose(names: list[str]) -> None:
