@@ -120,9 +120,10 @@ def _spread(errors: pd.DataFrame) -> str:
         return f"{text}{errors.mae.iloc[0]:.3g}."
     share = "all" if len(errors) < FEW else "90 %"
     ends = [0.0, 1.0] if len(errors) < FEW else [0.05, 0.95]
-    low, high = np.quantile(errors.mae, ends)
-    middle = f"{errors.mae.median():.3g} in the median"
-    return f"{text}{middle}; {share} lie between {low:.3g} and {high:.3g}."
+    low, high = (f"{end:.3g}" for end in np.quantile(errors.mae, ends))
+    if low == high:
+        return f"{text}{low} in {share} of them."
+    return f"{text}{errors.mae.median():.3g} in the median; {share} lie between {low} and {high}."
 
 
 def _accepted(accepted: pd.Series[int], c: int) -> str:

@@ -314,12 +314,18 @@ def figures(result: Result) -> dict[str, go.Figure]:
     return drawn
 
 
+def _over(params: Params) -> str:
+    """What an average is over, in words."""
+    sets = len(params.observed_set)
+    noises = f"{params.runs} {'noise' if params.runs == 1 else 'noises'}"
+    return f"{noises} and {sets} data {'set' if sets == 1 else 'sets'}"
+
+
 def _error_figure(params: Params, result: Result) -> go.Figure:
     errors, plain = result.tables["errors"], result.tables["non_private"]
     figure = fig.figure(
-        f"Error of the posterior mean over {params.runs} noises and {len(params.observed_set)} "
-        f"data sets (c = {params.c}, ε_total = {params.epsilon_total:g}, "
-        f"ε_abc = {params.epsilon_abc:g})",
+        f"Error of the posterior mean over {_over(params)} (c = {params.c}, "
+        f"ε_total = {params.epsilon_total:g}, ε_abc = {params.epsilon_abc:g})",
         "",
         "mean absolute error",
         height=460,
@@ -381,9 +387,8 @@ def _posterior_figure(params: Params, result: Result, resample: bool) -> go.Figu
     private = main[(main.release == "private") & (main["resample"] == resample)]
     figure = fig.stack(
         list(tuberculosis.AXES),
-        f"Accepted values, average over {params.runs} noises and {len(params.observed_set)} data "
-        f"sets (threshold {'redrawn' if resample else 'kept'}, c = {params.c}, "
-        f"ε_total = {params.epsilon_total:g})",
+        f"Accepted values, average over {_over(params)} (threshold "
+        f"{'redrawn' if resample else 'kept'}, c = {params.c}, ε_total = {params.epsilon_total:g})",
         "value of the parameter",
         _ends(params),
         row_height=120,

@@ -36,6 +36,8 @@ def test_few_releases_have_ends_and_many_have_quantiles() -> None:
     assert "all lie between 0.1 and 0.3" in many_releases._spread(errors(0.1, 0.2, 0.3))
     many = errors(*(i / 100.0 for i in range(101)))
     assert "90 % lie between 0.05 and 0.95" in many_releases._spread(many)
+    same = many_releases._spread(errors(0.128, 0.128, 0.128))
+    assert same.endswith("of the posterior mean is 0.128 in all of them.")
 
 
 def test_the_cost_of_all_is_a_number_a_person_can_read() -> None:

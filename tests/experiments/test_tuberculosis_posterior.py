@@ -230,6 +230,11 @@ def test_a_distance_clipped_as_a_whole_has_the_sensitivity_of_its_bound() -> Non
     assert term >= tuberculosis.distance().bound
 
 
+def test_one_noise_and_one_data_set_are_no_plurals() -> None:
+    assert study._over(SMALL) == "3 noises and 2 data sets"
+    assert study._over(study.Params(runs=1, observed_set=(4,))) == "1 noise and 1 data set"
+
+
 def test_the_figure_has_the_papers_numbers_only_where_there_are_any() -> None:
     (paper,) = [t for t in study.figures(result_of())["error"].data if "[P21]" in t.name]
     assert sorted(paper.y) == [2.10, 2.20, 4.51, 4.71]
