@@ -62,10 +62,12 @@ def _compute(
 ) -> None:
     """Fill ``done`` run by run, and say how far it is."""
     count = len(plan.runs)
-    rest = f"; nothing can be run for {_number(len(plan.untested), 'other item')}"
+    others = report.counted(len(plan.untested), "other item", "other items")
+    rest = f"; nothing can be run for {others}" if plan.untested else ""
     print(
-        f"{plan.profile.capitalize()} profile, seed {plan.seed}: {_number(count, 'run')} for "
-        f"{_number(len(plan.claims), 'claim')}{rest if plan.untested else ''}."
+        f"{plan.profile.capitalize()} profile, seed {plan.seed}: "
+        f"{report.counted(count, 'run', 'runs')} for "
+        f"{report.counted(len(plan.claims), 'claim', 'claims')}{rest}."
     )
     with contextlib.closing(_Progress()) as progress:
         for computed in reproduction.carry_out(plan, hire, store, progress.watch):
@@ -93,10 +95,6 @@ class _Progress:
         if self.bar is not None:
             self.bar.close()
         self.bar = None
-
-
-def _number(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def _write(plan: Plan, done: list[Computed], folder: Path) -> None:

@@ -276,10 +276,10 @@ def total_words(table: pd.DataFrame) -> str:
         if len(rows) == 1:
             sentences.append(f"The one {one} {VERBS[rows['verdict'].iloc[0]][0]}.")
         elif len(rows):
-            about = _number(rows["item"].nunique(), "statement", "statements")
+            about = counted(rows["item"].nunique(), "statement", "statements")
             sentences.append(f"Of {len(rows)} {several}, about {about}, {count_words(rows)}.")
     if rest := int((table["id"] == "").sum()):
-        what = _number(rest, "more statement", "more statements")
+        what = counted(rest, "more statement", "more statements")
         reasons = "The reason is given." if rest == 1 else "Each has its reason."
         sentences.append(f"No table of ours can judge {what}. {reasons}")
     return " ".join(sentences)
@@ -300,7 +300,7 @@ def chance_words(report: Report) -> str:
     changed = chance["changed_family_wise"]
     became = sorted(set(changed.values()))
     decided, expected = chance["decided"], chance["expected_false_at_most"]
-    rest = f"{_number(chance['verdicts'], 'verdict rests', 'verdicts rest')} on random numbers"
+    rest = f"{counted(chance['verdicts'], 'verdict rests', 'verdicts rest')} on random numbers"
     if not decided:
         return f"{rest}; none of them decided anything, so none is false."
     words = (
@@ -312,11 +312,12 @@ def chance_words(report: Report) -> str:
     )
     if not changed:
         return words + "no verdict changes."
-    change = _number(len(changed), "verdict changes", "verdicts change")
+    change = counted(len(changed), "verdict changes", "verdicts change")
     return words + f"{change}, to {' or '.join(f'*{each}*' for each in became)}."
 
 
-def _number(count: int, one: str, several: str) -> str:
+def counted(count: int, one: str, several: str) -> str:
+    """A number of things, in the singular where it is one."""
     return f"{count} {one if count == 1 else several}"
 
 
