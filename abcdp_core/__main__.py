@@ -20,9 +20,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from abcdp_core import commands, experiments, export, registry, release_command, runner
-from abcdp_core.commands import reproduce
+from abcdp_core import commands, experiments, registry, runner
+from abcdp_core.commands import release, reproduce
 from abcdp_core.experiments import Experiment
+from abcdp_core.output import export
 from abcdp_core.parameters import Parameter, ParameterError, Params, text_of
 from abcdp_core.results import Result
 
@@ -40,13 +41,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     try:
         given = sys.argv[1:] if arguments is None else arguments
-        options = _parser().parse_args(release_command.domain_in_one(given))
+        options = _parser().parse_args(release.domain_in_one(given))
         if options.command == "reproduce":
             return reproduce.run(options)
         _plug_in(options.plugin)
         if options.command == "list":
             return _list(options.experiment)
-        return release_command.run(options) if options.command == "release" else _run(options)
+        return release.run(options) if options.command == "release" else _run(options)
     except (ParameterError, export.ExportError) as error:
         print("error:", " ".join(str(error).split()), file=sys.stderr)
         return 2
@@ -81,9 +82,9 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--formats", default="csv,json,html", metavar="LIST",
                      help=f"of {','.join(export.FORMATS)} (csv,json,html)")  # fmt: skip
     own = parts.add_parser("release", help="one private release from your own numbers",
-                              description=release_command.__doc__, allow_abbrev=False,
+                              description=release.__doc__, allow_abbrev=False,
                               formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    release_command.add_options(own)
+    release.add_options(own)
     again = parts.add_parser("reproduce", help="judge what the papers claim",
                              description=reproduce.__doc__, allow_abbrev=False,
                              formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
@@ -235,7 +236,7 @@ def _compute(
     store = None if options.store is None else runner.Store(options.store, keep_all=True)
     try:
         with (
-            runner.hired(workers, options.scheduler) as executor,
+            runner.executor_for(workers, options.scheduler) as executor,
             contextlib.closing(
                 runner.run(experiment, params, seed, executor, store, options.plugin)
             ) as results,

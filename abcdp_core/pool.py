@@ -236,7 +236,7 @@ def order(seed: int, run: int, pool_size: int) -> NDArray[np.int64]:
 
 def is_ready(key: PoolKey) -> bool:
     """Whether the pool's comparison can be had without making the pool."""
-    if hasattr(simulators.load(key.scenario), "shipped"):
+    if hasattr(simulators.load(key.scenario), "precomputed"):
         return True
     return any(cache.path_of(kind, key).exists() for kind in ("comparison", "pool"))
 
@@ -252,8 +252,8 @@ def observed_data(key: PoolKey, n: int) -> Array:
     source = simulators.load(key.scenario)
     if source.OBSERVED is not None:
         return source.OBSERVED
-    if (shipped_data := getattr(source, "shipped_data", None)) is not None:
-        data: Array = shipped_data(n, key.run)
+    if (precomputed_data := getattr(source, "precomputed_data", None)) is not None:
+        data: Array = precomputed_data(n, key.run)
         return data
     return _data(key, n, "observed", (key.run,), np.asarray(source.TRUTH))
 
@@ -309,9 +309,9 @@ def observed_comparison(key: PoolKey, n: int, pseudo_n: int | None = None) -> Co
         pseudo_n: points of each simulated data set; as many as the data have if not given.
     """
     distance = key.metric()
-    shipped = getattr(simulators.load(key.scenario), "shipped", None)
-    if shipped is not None:
-        theta, rho = shipped(key.pool_size, n, key.run)
+    precomputed = getattr(simulators.load(key.scenario), "precomputed", None)
+    if precomputed is not None:
+        theta, rho = precomputed(key.pool_size, n, key.run)
         return Comparison(theta, rho, np.empty(0), n, distance, synthetic=True)
     if pseudo_n in (None, n):
         arrays = cache.load_or_make(cache.path_of("comparison", key), lambda: _compare_all(key))

@@ -228,7 +228,7 @@ async def _ask_identity(address: str) -> None:
 
 
 @contextlib.contextmanager
-def hired(workers: int, address: str | None = None) -> Iterator[Executor | None]:
+def executor_for(workers: int, address: str | None = None) -> Iterator[Executor | None]:
     """Workers for one run, let go at its end whatever they are doing.
 
     Args:

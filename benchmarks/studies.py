@@ -1,4 +1,4 @@
-"""Whole studies from the command line, each with an empty cache of pools."""
+"""SingleTask studies from the command line, each with an empty cache of pools."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ui import cards, controls, export, player, router, watch, words
+from ui import blocks, captions, controls, export, player, router, watch
 from ui.jobs import Request
 
 router.guard()
@@ -12,7 +12,7 @@ INTERVAL, REPEATS = "truncation-interval", "estimation-accuracy"
 
 
 def main() -> None:
-    cards.title(
+    blocks.title(
         "Adaptive truncation",
         "A city wants to know what its people earn, and nobody wants to tell. So everybody answers "
         "once, cut off at the ends of an interval and with noise in proportion to its width. A "
@@ -25,7 +25,7 @@ def main() -> None:
         "best interval": best_interval,
         "repeats": repeats,
     }
-    shown[cards.view_and_presets()]()
+    shown[blocks.view_and_presets()]()
 
 
 def live() -> None:
@@ -41,7 +41,7 @@ def live() -> None:
         for interval in ("adaptive", "fixed")
     }
     jobs = watch.growing_together(requests, play)
-    cards.note(
+    blocks.note(
         "**At the start** the interval jumps about: nothing is known yet, and an answer from far "
         "away tells little more than a side. That is the price of exploring; the fixed interval "
         "needs none, as it is laid around the true μ, and pays with wide noise for ever. "
@@ -51,40 +51,40 @@ def live() -> None:
         "below half of its prior's: until then its mean says more about the prior than about the "
         "people."
     )
-    with cards.folded("Numbers, and the figures as the download has them", "for-print") as is_open:
+    with blocks.folded("Numbers, and the figures as the download has them", "for-print") as is_open:
         for interval, job in jobs.items() if is_open else ():
             if job.result is not None:
                 charts = watch.figures(job.result)
-                cards.figure(f"{interval}-stream", charts["stream"], job.result)
+                blocks.figure(f"{interval}-stream", charts["stream"], job.result)
                 clouds = charts["particles"]
-                cards.figure(f"{interval}-particles", clouds, job.result, ("particles",))
-    cards.theory(STREAM)
+                blocks.figure(f"{interval}-particles", clouds, job.result, ("particles",))
+    blocks.theory(STREAM)
     export.block("adaptive-truncation", *jobs.values())
 
 
-def play(found: Mapping[str, cards.Found], growing: bool) -> None:
+def play(found: Mapping[str, blocks.Found], growing: bool) -> None:
     summary = " ".join(result.summary for result in found.values())
     player.show("people", found, growing, summary)
-    cards.note(summary)
-    cards.privacy_label(next(iter(found.values())))
+    blocks.note(summary)
+    blocks.privacy_label(next(iter(found.values())))
 
 
 def budgets() -> None:
     fixed = {} if controls.has_preset() else {"epsilon_total": controls.budgets(BUDGETS)}
     params, seed = controls.ask(BUDGETS, **fixed)
     job = watch.growing(BUDGETS, params, seed, draw_budgets)
-    cards.verdicts(BUDGETS, job.result)
-    cards.theory(BUDGETS)
+    blocks.verdicts(BUDGETS, job.result)
+    blocks.theory(BUDGETS)
     export.block("truncation-streams", job)
 
 
-def draw_budgets(found: cards.Found) -> None:
-    cards.figure("streams", watch.figures(found)["streams"], found, ("main", "particles"))
-    cards.note(
+def draw_budgets(found: blocks.Found) -> None:
+    blocks.figure("streams", watch.figures(found)["streams"], found, ("main", "particles"))
+    blocks.note(
         "The same people with the same noise in every column. σ is grey until the standard "
         "deviation of log σ is clearly below half of its prior's."
     )
-    cards.privacy_label(found)
+    blocks.privacy_label(found)
 
 
 def best_interval() -> None:
@@ -96,30 +96,30 @@ def best_interval() -> None:
         )
     found = watch.result(INTERVAL, *controls.ask(INTERVAL))
     charts = watch.figures(found)
-    cards.figure("surface", charts["surface"], found, ("main", "surface"))
-    cards.heading(
+    blocks.figure("surface", charts["surface"], found, ("main", "surface"))
+    blocks.heading(
         "Narrower can be better",
         "Clipping loses little about μ: which side of μ a value lies on tells most of it. The "
         "noise falls with the width. So the best interval is narrow, and the curve is flat there.",
     )
-    cards.figure("width", charts["width"], found, ("width", "main"))
-    cards.note(
+    blocks.figure("width", charts["width"], found, ("width", "main"))
+    blocks.note(
         "The paper reports the half-widths 0.06, 0.12, 0.54 and 0.96 for ε_total = 1, 2, 5 and 10, "
         "from a search in steps of 0.06 with Monte Carlo noise. The exact maximisers are 0.0706, "
         "0.2234, 0.7281 and 1.2244. As the curve is flat, little was lost. More important: the "
         "published script draws its noise too small by the factor √2, so its runs spent √2 times "
         "the ε_total they state."
     )
-    cards.heading(
+    blocks.heading(
         "And σ?",
         "At a small ε_total an answer in the best interval for μ is a noisy sign, which tells next "
         "to nothing about σ, even less than a wide fixed interval does. Asking off the middle, "
         "where the share of people beyond depends on σ, buys it back and costs some of μ.",
     )
-    cards.figure("ways", charts["ways"], found, ("ways",), words.ways(found))
-    cards.privacy_label(found, stamp="")
-    cards.verdicts(INTERVAL, found)
-    cards.theory(INTERVAL)
+    blocks.figure("ways", charts["ways"], found, ("ways",), captions.ways(found))
+    blocks.privacy_label(found, stamp="")
+    blocks.verdicts(INTERVAL, found)
+    blocks.theory(INTERVAL)
     export.block("best-interval", found)
 
 
@@ -130,18 +130,18 @@ def repeats() -> None:
         controls.own("estimation-accuracy.runs")
         params, seed = controls.ask(REPEATS, epsilon_total=controls.budgets(REPEATS))
     job = watch.growing(REPEATS, params, seed, draw_repeats)
-    cards.verdicts(REPEATS, job.result)
-    cards.theory(REPEATS)
+    blocks.verdicts(REPEATS, job.result)
+    blocks.theory(REPEATS)
     export.block("estimation-accuracy", job)
 
 
-def draw_repeats(found: cards.Found) -> None:
+def draw_repeats(found: blocks.Found) -> None:
     charts = watch.figures(found)
     for name in ("mu", "sigma"):
-        text = words.repeats(found, name)
-        cards.figure(f"means-{name}", charts[f"means-{name}"], found, ("main", "chains"), text)
-        cards.figure(f"error-{name}", charts[f"error-{name}"], found, text=text)
-    cards.privacy_label(found)
+        text = captions.repeats(found, name)
+        blocks.figure(f"means-{name}", charts[f"means-{name}"], found, ("main", "chains"), text)
+        blocks.figure(f"error-{name}", charts[f"error-{name}"], found, text=text)
+    blocks.privacy_label(found)
 
 
 main()

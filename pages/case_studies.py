@@ -1,6 +1,6 @@
 """Case studies: real epidemics, what a private fit says about them, and what it cannot say."""
 
-from ui import cards, controls, export, router, watch, words
+from ui import blocks, captions, controls, export, router, watch
 
 router.guard()
 
@@ -8,25 +8,25 @@ COVID, TUBERCULOSIS = "covid-fit", "tuberculosis-posterior"
 
 
 def main() -> None:
-    cards.title(
+    blocks.title(
         "Case studies",
         "Two epidemics that the paper fits privately: eighteen days of COVID-19 cases, and a model "
         "of how tuberculosis spreads. Both have few data points, and that is what privacy costs "
         "most.",
     )
     shown = {"COVID-19": covid, "tuberculosis": tuberculosis}
-    shown[cards.view_and_presets()]()
+    shown[blocks.view_and_presets()]()
 
 
 def covid() -> None:
-    cards.note(
+    blocks.note(
         "**Protected is one day's national count, not a person.** The counts are cumulative: who "
         "fell ill is in every later one, so replacing one day hides nobody. And there are only 18 "
         "days: each matters much, so a budget under 10 leaves little but the prior."
     )
     if controls.has_preset():
         params, seed = controls.ask(COVID)
-        cards.note(
+        blocks.note(
             "The paper does not say where the bandwidth of the kernel comes from; here simulated "
             "data give it. The published script takes it from the private series, which is **not "
             "private**: nobody accounts for that."
@@ -36,25 +36,25 @@ def covid() -> None:
         params, seed = controls.ask(COVID, epsilon_total=controls.budgets(COVID))
     found = watch.result(COVID, params, seed)
     charts = watch.figures(found)
-    cards.figure("curves", charts["curves"], found)
-    cards.note(
+    blocks.figure("curves", charts["curves"], found)
+    blocks.note(
         "Each grey curve is simulated from one accepted set of coefficients: a synthetic data set. "
         "It costs no further privacy. The table *main* holds them all."
     )
-    cards.heading(
+    blocks.heading(
         "How far they spread at each budget",
         "Every run has other noise and meets the pool in another order. The spread at ∞ is what "
         "ABC itself leaves open; what is above it is the price of privacy.",
     )
-    cards.figure("spread", charts["spread"], found, ("spread",), words.spread(found))
-    cards.privacy_label(found)
-    cards.verdicts(COVID, found)
-    cards.theory(COVID)
+    blocks.figure("spread", charts["spread"], found, ("spread",), captions.spread(found))
+    blocks.privacy_label(found)
+    blocks.verdicts(COVID, found)
+    blocks.theory(COVID)
     export.block("covid-19", found)
 
 
 def tuberculosis() -> None:
-    cards.note(
+    blocks.note(
         "**Protected is one outbreak** of the N: one city's two years, replaced by any other. Who "
         "fell ill in it is not protected one by one. The outbreaks are simulated at one truth; "
         "the pool of 1000 draws and all its distances come with the program."
@@ -65,8 +65,8 @@ def tuberculosis() -> None:
     both = {} if controls.has_preset() else {"n": (100, 1000), "resample": (True, False)}
     found = watch.result(TUBERCULOSIS, *controls.ask(TUBERCULOSIS, **both))
     charts = watch.figures(found)
-    cards.figure("error", charts["error"], found, ("errors", "non_private"))
-    cards.note(
+    blocks.figure("error", charts["error"], found, ("errors", "non_private"))
+    blocks.note(
         "*By noise*: runs of the same data with other noise. *By data*: what is left between ten "
         "observed data sets, each with its own order of the pool, once the noise is averaged out. "
         "With the *same* order for all it nearly vanishes: which ten draws come first matters more "
@@ -74,24 +74,24 @@ def tuberculosis() -> None:
         "runs its numbers rest on. Where a box reaches the dotted line, a release may say no more "
         "than the prior does."
     )
-    cards.heading(
+    blocks.heading(
         "What is accepted",
         "All runs and data sets together. Where a line follows the prior, nothing was learnt; "
         "the triangles are the means.",
     )
     for resample, name in ((True, "redrawn"), (False, "kept")):
-        chart, text = charts[f"posterior-{name}"], words.accepted(found, resample)
-        cards.figure(f"posterior-{name}", chart, found, ("main", "prior"), text)
-    cards.note(words.counts(found))
-    cards.privacy_label(found)
-    cards.verdicts(TUBERCULOSIS, found)
+        chart, text = charts[f"posterior-{name}"], captions.accepted(found, resample)
+        blocks.figure(f"posterior-{name}", chart, found, ("main", "prior"), text)
+    blocks.note(captions.counts(found))
+    blocks.privacy_label(found)
+    blocks.verdicts(TUBERCULOSIS, found)
     city = san_francisco()
-    cards.theory(TUBERCULOSIS, "tuberculosis-distances")
+    blocks.theory(TUBERCULOSIS, "tuberculosis-distances")
     export.block("tuberculosis", found, city)
 
 
-def san_francisco() -> cards.Found:
-    cards.heading(
+def san_francisco() -> blocks.Found:
+    blocks.heading(
         "And San Francisco itself?",
         "The real data are one outbreak: N = 1. One data point is then all the data, and Δ is as "
         "large as the largest distance, 200. Noise of that size times c hides everything, as it "
@@ -100,8 +100,8 @@ def san_francisco() -> cards.Found:
     )
     fixed = {"scenario": "tuberculosis", "n": 1}
     found = watch.result("posterior", *controls.ask("posterior", **fixed))
-    cards.figure("san-francisco", watch.figures(found)["posterior"], found, ("errors", "main"))
-    cards.privacy_label(found)
+    blocks.figure("san-francisco", watch.figures(found)["posterior"], found, ("errors", "main"))
+    blocks.privacy_label(found)
     return found
 
 

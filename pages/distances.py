@@ -1,6 +1,6 @@
 """Distances: which form, which bandwidth, and what one point can change."""
 
-from ui import cards, controls, export, router, watch, words
+from ui import blocks, captions, controls, export, router, watch
 
 router.guard()
 
@@ -8,7 +8,7 @@ FORMS = "distance-forms"
 
 
 def main() -> None:
-    cards.title(
+    blocks.title(
         "Distances",
         "ABC asks how far simulated data are from the observed ones. The answer is a maximum mean "
         "discrepancy, and there are several ways to compute it: some exact, some quick, some both. "
@@ -17,30 +17,32 @@ def main() -> None:
     controls.own("distance-forms.bandwidth", "distance-forms.pairs")
     found = watch.result(FORMS, *controls.ask(FORMS))
     charts = watch.figures(found)
-    cards.figure("error", charts["error"], found)
-    cards.note(
+    blocks.figure("error", charts["error"], found)
+    blocks.note(
         "*Exact* is as right as the definition and as quick as anything here. Random features are "
         "needed for many dimensions or wide ranges only; the published code takes 50 of them, "
         "which moves a distance by nearly a tenth of a usual ε_abc. Times are measured on this "
         "machine, at this moment."
     )
-    cards.heading(
+    blocks.heading(
         "What one point can change",
         "It falls as 1/N, but in the linear-time form only its square does. The sharp bound of the "
         "exact form is the paper's divided by √2, and so is the noise for the same privacy.",
     )
-    chart, text = charts["sensitivity"], words.sensitivities(found)
-    cards.figure("sensitivity", chart, found, ("sensitivity",), text)
-    cards.heading(
+    chart, text = charts["sensitivity"], captions.sensitivities(found)
+    blocks.figure("sensitivity", chart, found, ("sensitivity",), text)
+    blocks.heading(
         "Choice of the bandwidth",
         "From public simulations only. A small bandwidth sees detail and calls everything far "
         "apart; a large one calls everything alike. The noise is the same for all, so privacy asks "
         "for a wide spread between good and bad draws: upper panel, higher is better. Lower panel: "
         "how far the mean of the nearest draws is from the truth, lower is better.",
     )
-    cards.figure("bandwidth", charts["bandwidth"], found, ("bandwidth",), words.bandwidths(found))
-    cards.privacy_label(found, stamp="")
-    cards.theory(FORMS)
+    blocks.figure(
+        "bandwidth", charts["bandwidth"], found, ("bandwidth",), captions.bandwidths(found)
+    )
+    blocks.privacy_label(found, stamp="")
+    blocks.theory(FORMS)
     export.block("distances", found)
 
 

@@ -1,18 +1,18 @@
 """Flip probability: how often the noise changes a decision, and how large c may be."""
 
-from ui import cards, controls, export, router, watch, words
+from ui import blocks, captions, controls, export, router, watch
 
 router.guard()
 
 
 def main() -> None:
-    cards.title(
+    blocks.title(
         "Flip probability",
         "A decision is *flipped* when noise makes the private run accept a draw that the "
         "non-private run rejects, or the other way round. Theory gives its probability; simulation "
         "checks it.",
     )
-    cards.presets()
+    blocks.presets()
     if controls.has_preset():
         preset()
     else:
@@ -23,33 +23,33 @@ def preset() -> None:
     controls.own("flip-probability.script")
     params, seed = controls.ask("flip-probability", **controls.script_sensitivity())
     job = watch.growing("flip-probability", params, seed, draw)
-    cards.verdicts("flip-probability", job.result)
-    cards.theory("flip-probability")
+    blocks.verdicts("flip-probability", job.result)
+    blocks.theory("flip-probability")
     export.block("flip-probability", job)
 
 
-def draw(found: cards.Found) -> None:
-    cards.figure("flip-probability", watch.figures(found)["flip-probability"], found)
-    cards.privacy_label(found)
+def draw(found: blocks.Found) -> None:
+    blocks.figure("flip-probability", watch.figures(found)["flip-probability"], found)
+    blocks.privacy_label(found)
 
 
 def one_setting() -> None:
     controls.own("flip-probability.distances", "flip-probability.draws", "flip-probability.script")
     params, seed = controls.ask("flip-probability", **controls.script_sensitivity())
     found = watch.result("flip-probability", params, seed)
-    cards.figure("flip-probability", watch.figures(found)["flip-probability"], found)
-    cards.note(
+    blocks.figure("flip-probability", watch.figures(found)["flip-probability"], found)
+    blocks.note(
         "*Fresh threshold*: its noise is drawn for this decision alone, as the formula assumes. "
         "*In a run*: given that the run got as far as this draw. Runs with a low threshold last "
         "longer, so inside a run false acceptances are rarer and false rejections more frequent "
         "than the formula says."
     )
-    cards.privacy_label(found)
+    blocks.privacy_label(found)
     guideline(found)
 
 
-def guideline(found: cards.Found) -> None:
-    cards.heading(
+def guideline(found: blocks.Found) -> None:
+    blocks.heading(
         "Guideline: how large may c be?",
         "A draw is *false* if noise alone let it in: it is farther from the data than ε_abc. "
         "Choose what share of the sample may be false. The share to be expected is exact over all "
@@ -58,15 +58,15 @@ def guideline(found: cards.Found) -> None:
     controls.own("flip-guideline.false_level")
     guide = watch.result("flip-guideline", *controls.ask("flip-guideline"))
     figures = watch.figures(guide)
-    cards.figure("flip-guideline", figures["flip-guideline"], guide, ("guideline", "main"))
-    cards.figure(
-        "base-rates", figures["base-rates"], guide, ("base_rates",), words.base_rates(guide)
+    blocks.figure("flip-guideline", figures["flip-guideline"], guide, ("guideline", "main"))
+    blocks.figure(
+        "base-rates", figures["base-rates"], guide, ("base_rates",), captions.base_rates(guide)
     )
-    cards.heading("The paper's guideline: the median flip probability")
-    cards.note(words.median_warning(guide))
+    blocks.heading("The paper's guideline: the median flip probability")
+    blocks.note(captions.median_warning(guide))
     controls.own("flip-guideline.level")
-    cards.figure("median", figures["median"], guide, ("main",), words.median(guide))
-    cards.theory("flip-probability", "flip-guideline")
+    blocks.figure("median", figures["median"], guide, ("main",), captions.median(guide))
+    blocks.theory("flip-probability", "flip-guideline")
     export.block("flip-probability", found, guide)
 
 

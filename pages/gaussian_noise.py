@@ -1,6 +1,6 @@
 """Gaussian noise: the older versions of ABCDP, and the figures of their paper."""
 
-from ui import cards, controls, export, router, watch, words
+from ui import blocks, captions, controls, export, router, watch
 
 router.guard()
 
@@ -9,7 +9,7 @@ LOSS, METRIC = "gaussian-loss", "mse-curves.metric"
 
 
 def main() -> None:
-    cards.title(
+    blocks.title(
         "Gaussian noise",
         "Before the sparse vector technique, ABCDP added Gaussian noise to the distance of every "
         "draw of the pool: to weight all of them softly, or to decide about each. Both pay for "
@@ -21,59 +21,59 @@ def main() -> None:
         "what it costs": loss,
         "San Francisco": san_francisco,
     }
-    shown[cards.view_and_presets()]()
+    shown[blocks.view_and_presets()]()
 
 
 def soft() -> None:
     growing(SOFT, draw_soft, METRIC)
 
 
-def draw_soft(found: cards.Found) -> None:
+def draw_soft(found: blocks.Found) -> None:
     charts, metric = watch.figures(found), controls.error_metric()
-    cards.figure(metric, charts[metric], found)
-    cards.note(
+    blocks.figure(metric, charts[metric], found)
+    blocks.note(
         "*Accountant*: how the costs of all draws are added up. At ε_total = 1, δ = 0.0001 the "
         "classic conversion of the paper asks for 38 % more noise than is needed, the tight one "
         "of today for 10 % more; the exact one for no more."
     )
     for name in sorted(charts.keys() - {"mse", "mae"}):
-        cards.figure(name, charts[name], found)
-    cards.privacy_label(found)
+        blocks.figure(name, charts[name], found)
+    blocks.privacy_label(found)
 
 
 def rejection() -> None:
     growing(REJECTION, draw_rejection, METRIC)
 
 
-def draw_rejection(found: cards.Found) -> None:
+def draw_rejection(found: blocks.Found) -> None:
     charts, metric = watch.figures(found), controls.error_metric()
-    cards.figure(metric, charts[metric], found)
-    cards.note(
+    blocks.figure(metric, charts[metric], found)
+    blocks.note(
         "Every draw of the pool gets a decision, and every decision has to be paid for: compare "
         "the noise below with the thresholds. Where some runs accept nothing the mark is open; "
         "their estimate is the prior mean."
     )
-    cards.figure("noise", charts["noise"], found, ("noise",))
-    cards.privacy_label(found)
+    blocks.figure("noise", charts["noise"], found, ("noise",))
+    blocks.privacy_label(found)
 
 
 def loss() -> None:
-    cards.note(
+    blocks.note(
         "**Is a larger ε_abc more private?** At the same σ it is for soft weights, where σ is in "
         "units of the threshold. For decisions it is only up to half the clipping bound: beyond "
         "that a rejection becomes the rare decision that tells most."
     )
     found = watch.result(LOSS, *controls.ask(LOSS, epsilon_abc=controls.thresholds(LOSS)))
     charts = watch.figures(found)
-    cards.figure("loss", charts["loss"], found)
-    cards.figure("noise", charts["noise"], found, ("noise",))
-    cards.privacy_label(found, stamp="")
-    cards.theory(LOSS)
+    blocks.figure("loss", charts["loss"], found)
+    blocks.figure("noise", charts["noise"], found, ("noise",))
+    blocks.privacy_label(found, stamp="")
+    blocks.theory(LOSS)
     export.block(LOSS, found)
 
 
 def san_francisco() -> None:
-    cards.note(
+    blocks.note(
         "**Protected is the one outbreak that there is.** Its distance, clipped at 200, is all "
         "that is known of it, and one outbreak can change it by all of that. So at any usual "
         "budget the weights are nearly those of noise alone."
@@ -81,18 +81,18 @@ def san_francisco() -> None:
     growing(SAN_FRANCISCO, draw_san_francisco)
 
 
-def draw_san_francisco(found: cards.Found) -> None:
+def draw_san_francisco(found: blocks.Found) -> None:
     charts = watch.figures(found)
-    cards.figure("error", charts["error"], found, ("errors", "non_private"))
-    cards.figure("posterior", charts["posterior"], found, ("shares",), words.spreads(found))
-    cards.privacy_label(found)
+    blocks.figure("error", charts["error"], found, ("errors", "non_private"))
+    blocks.figure("posterior", charts["posterior"], found, ("shares",), captions.spreads(found))
+    blocks.privacy_label(found)
 
 
 def growing(experiment: str, draw: watch.DrawOne, *knobs: str) -> None:
     own_knobs(experiment, *knobs)
     job = watch.growing(experiment, *controls.ask_lists(experiment), draw)
-    cards.verdicts(experiment, job.result)
-    cards.theory(experiment)
+    blocks.verdicts(experiment, job.result)
+    blocks.theory(experiment)
     export.block(experiment, job)
 
 

@@ -1,6 +1,6 @@
 """Mechanisms: what each makes of the same privacy budget."""
 
-from ui import cards, controls, export, router, watch, words
+from ui import blocks, captions, controls, export, router, watch
 
 router.guard()
 
@@ -9,14 +9,14 @@ ACCOUNTING = "accounting"
 
 
 def main() -> None:
-    cards.title(
+    blocks.title(
         "Mechanisms",
         "Six ways to answer from the same data with the same privacy budget. The published ones "
         "pay for every accepted draw, or for every draw they look at; an embedding pays once, for "
         "one noisy vector, and everything else follows from that without further cost.",
     )
     shown = {"error": error, "what a budget buys": budget, "coverage": coverage}
-    shown[cards.view_and_presets()]()
+    shown[blocks.view_and_presets()]()
 
 
 def error() -> None:
@@ -32,16 +32,16 @@ def error() -> None:
         params, seed = controls.ask(COMPARED, **asked)
     job = watch.growing(COMPARED, params, seed, draw_error)
     release = one_release()
-    cards.theory(COMPARED, POSTERIOR)
+    blocks.theory(COMPARED, POSTERIOR)
     export.block("mechanisms", job, release)
 
 
-def draw_error(found: cards.Found) -> None:
+def draw_error(found: blocks.Found) -> None:
     controls.follow_click()
     metric = controls.error_metric()
-    chart, text = watch.figures(found)[metric], words.compared(found, metric)
-    cards.figure(metric, chart, found, ("summary", "grid", "main"), text, controls.choose_release)
-    cards.note(
+    chart, text = watch.figures(found)[metric], captions.compared(found, metric)
+    blocks.figure(metric, chart, found, ("summary", "grid", "main"), text, controls.choose_release)
+    blocks.note(
         "Each mechanism is at its own best ε_abc, chosen on simulated data sets and never on those "
         "it is scored on. Click a point to see its posterior below. A mark is open where some runs "
         "accepted nothing; their estimate is the prior mean. Soft weights promise "
@@ -51,40 +51,40 @@ def draw_error(found: cards.Found) -> None:
         "The sparse vector pays for every *yes*. It is still the right choice where nothing can be "
         "embedded, as with the clipped distances of outbreaks, or for a single question."
     )
-    cards.privacy_label(found)
+    blocks.privacy_label(found)
 
 
-def one_release() -> cards.Found:
-    cards.heading(
+def one_release() -> blocks.Found:
+    blocks.heading(
         "One release",
         "The posterior that a single release stands for, at the sidebar's ε_total, beside prior "
         "and truth.",
     )
     controls.own("mechanism-posterior.mechanism")
     found = watch.result(POSTERIOR, *controls.ask(POSTERIOR))
-    cards.figure("posterior", watch.figures(found)["posterior"], found, ("errors", "main"))
-    cards.privacy_label(found)
+    blocks.figure("posterior", watch.figures(found)["posterior"], found, ("errors", "main"))
+    blocks.privacy_label(found)
     return found
 
 
 def budget() -> None:
     found = watch.result(ACCOUNTING, *controls.ask_budget_first(ACCOUNTING))
     charts = watch.figures(found)
-    cards.figure("noise", charts["noise"], found)
-    cards.note(
+    blocks.figure("noise", charts["noise"], found)
+    blocks.note(
         "A line for every way to add up costs. *Exact* asks for the least noise, and what another "
         "accountant asks for beyond that buys no privacy. The scales of two mechanisms are noise "
         "on different things: compare lines of one mechanism, not of two."
     )
-    cards.heading(
+    blocks.heading(
         "What the budget is spent on",
         "The cost of one part is the most that one person can move it, in units of its noise: ε "
         "for Laplace noise, μ for Gaussian noise. The sparse vector pays for the threshold and "
         "for each accepted sample, rejected draws are free; the embedding pays for its vector, "
         "and any number of samples from it is free.",
     )
-    cards.table(found, "price")
-    cards.heading(
+    blocks.table(found, "price")
+    blocks.heading(
         "What an attacker gets",
         "An attacker who has to tell two neighbouring data sets apart raises false alarms and "
         "misses. Each line is what the best one misses; nearer to the diagonal is more private. "
@@ -93,15 +93,15 @@ def budget() -> None:
         "lies above it or on it, as a better attack than those tried may exist, though none below "
         "*any pure ε*.",
     )
-    text = words.attack(found)
-    cards.figure("tradeoff", charts["tradeoff"], found, ("tradeoff",), text)
-    cards.privacy_label(found, stamp="")
-    cards.theory(ACCOUNTING)
+    text = captions.attack(found)
+    blocks.figure("tradeoff", charts["tradeoff"], found, ("tradeoff",), text)
+    blocks.privacy_label(found, stamp="")
+    blocks.theory(ACCOUNTING)
     export.block("budget", found)
 
 
 def coverage() -> None:
-    cards.note(
+    blocks.note(
         "A private posterior can be believed if its 90 % intervals hold the truth nine times in "
         "ten, over truths from the prior. The *noise-aware* one is made for that, as it takes the "
         "noise that was added into account. The *noise-ignored* one does not, and can be far too "
@@ -115,18 +115,18 @@ def coverage() -> None:
         controls.own("coverage.truths", "coverage.runs")
         params, seed = controls.ask(COVERAGE, epsilon_total=controls.budgets(COVERAGE))
     job = watch.growing(COVERAGE, params, seed, draw_coverage)
-    cards.theory(COVERAGE)
+    blocks.theory(COVERAGE)
     export.block("coverage", job)
 
 
-def draw_coverage(found: cards.Found) -> None:
+def draw_coverage(found: blocks.Found) -> None:
     charts = watch.figures(found)
-    text, width, caution = words.coverage(found)
-    cards.figure("coverage", charts["coverage"], found, ("summary", "main"), text)
+    text, width, caution = captions.coverage(found)
+    blocks.figure("coverage", charts["coverage"], found, ("summary", "main"), text)
     if caution:
-        cards.warning(caution)
-    cards.figure("width", charts["width"], found, ("summary", "releases"), width)
-    cards.privacy_label(found)
+        blocks.warning(caution)
+    blocks.figure("width", charts["width"], found, ("summary", "releases"), width)
+    blocks.privacy_label(found)
 
 
 main()

@@ -1,36 +1,36 @@
 """Papers: what they claim, what we find, and the settings that show it."""
 
-from ui import cards, controls, papers, router
+from ui import blocks, controls, papers, router
 
 router.guard()
 
 
 def main() -> None:
-    cards.title("Papers", "What three papers claim, judged by our own runs. " + papers.totals())
+    blocks.title("Papers", "What three papers claim, judged by our own runs. " + papers.totals())
     controls.own(*papers.FILTERS)
     rows = papers.chosen_rows()
     papers.table(rows)
-    cards.note(
+    blocks.note(
         "✓ agrees · ◐ the size is missed, its sign is certain · ✗ does not agree · "
         "? the interval includes what it is compared with · – no run of ours can judge it. "
         "*Family-wise* is the verdict if all are to hold together. Click a row to read it below."
     )
-    cards.heading("One claim")
+    blocks.heading("One claim")
     experiment = papers.claim()
-    cards.heading(
+    blocks.heading(
         "The papers' numbers beside ours",
         "Each row has its own unit, so ours is drawn as a multiple of the paper's number: 1 is the "
         "same number, 0 is no effect, and below 0 it goes the other way. A claim can agree "
         "without the same number; what is asked for is said with the claim.",
     )
     papers.numbers(rows)
-    cards.heading("How many of these verdicts are false?", papers.by_chance())
+    blocks.heading("How many of these verdicts are false?", papers.by_chance())
     papers.retired()
-    cards.label(
+    blocks.label(
         "Nothing private is read here: the table was computed from simulated data and from "
         "published counts, with a known seed."
     )
-    cards.theory(*filter(None, [experiment]))
+    blocks.theory(*filter(None, [experiment]))
     papers.downloads()
 
 

@@ -1,6 +1,6 @@
 """Privacy and accuracy: what a privacy budget costs in error, simulated while you watch."""
 
-from ui import cards, controls, export, router, watch
+from ui import blocks, controls, export, router, watch
 
 router.guard()
 
@@ -8,13 +8,13 @@ STUDY = "mse-curves"
 
 
 def main() -> None:
-    cards.title(
+    blocks.title(
         "Privacy and accuracy",
         "How far the posterior mean is from the truth, against the privacy budget. Every run has "
         "data, pool and noise of its own; bands are 95 % intervals of the mean over runs. A mark "
         "is open where some runs accepted nothing: their estimate is the prior mean.",
     )
-    cards.presets()
+    blocks.presets()
     if controls.has_preset():
         controls.own("mse-curves.metric")
         params, seed = controls.ask(STUDY)
@@ -22,28 +22,28 @@ def main() -> None:
         controls.own("mse-curves.lines", "mse-curves.metric", "mse-curves.runs")
         params, seed = controls.ask(STUDY, **controls.error_lines())
     job = watch.growing(STUDY, params, seed, draw)
-    cards.verdicts(STUDY, job.result)
+    blocks.verdicts(STUDY, job.result)
     bound = [] if controls.has_preset() else theorem_2()
-    cards.theory(STUDY, "error-bound")
+    blocks.theory(STUDY, "error-bound")
     export.block("privacy-and-accuracy", job, *bound)
 
 
-def theorem_2() -> list[cards.Found]:
-    cards.heading(
+def theorem_2() -> list[blocks.Found]:
+    blocks.heading(
         "How far from the non-private posterior mean?",
         "Theorem 2 bounds the distance between the private and the non-private posterior mean. "
         "It is proved for a run over the whole pool that never stops, so the simulation here does "
         "not stop either. Above the trivial bound it says nothing; it falls as N grows.",
     )
     found = watch.result("error-bound", *controls.ask("error-bound", n=controls.sizes()))
-    cards.figure("error-bound", watch.figures(found)["error-bound"], found)
+    blocks.figure("error-bound", watch.figures(found)["error-bound"], found)
     return [found]
 
 
-def draw(found: cards.Found) -> None:
+def draw(found: blocks.Found) -> None:
     metric = controls.error_metric()
-    cards.errors(watch.figures(found)[metric], found, metric)
-    cards.privacy_label(found)
+    blocks.errors(watch.figures(found)[metric], found, metric)
+    blocks.privacy_label(found)
 
 
 main()

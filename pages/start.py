@@ -1,12 +1,12 @@
 """Start: what this is, what each knob means, where to go."""
 
-from ui import cards, controls, router, watch
+from ui import blocks, controls, router, watch
 
 router.guard()
 
 
 def main() -> None:
-    cards.title(
+    blocks.title(
         "ABCDP Explorer",
         "Approximate Bayesian computation (ABC) learns parameters by simulation: draw parameters, "
         "simulate data, keep the draws whose data look like yours. ABCDP keeps them *with noise*, "
@@ -16,14 +16,14 @@ def main() -> None:
     router.links()
     params, seed = controls.ask("posterior")
     result = watch.result("posterior", params, seed)
-    cards.heading("What your settings do")
-    cards.figure("decisions", watch.figures(result)["decisions"], result, ("decisions",))
-    cards.heading("What ε_total promises")
-    cards.promise(params)
-    cards.heading("The four knobs")
-    cards.knob_table()
-    cards.privacy_label(result)
-    cards.theory("posterior")
+    blocks.heading("What your settings do")
+    blocks.figure("decisions", watch.figures(result)["decisions"], result, ("decisions",))
+    blocks.heading("What ε_total promises")
+    blocks.promise(params)
+    blocks.heading("The four knobs")
+    blocks.knob_table()
+    blocks.privacy_label(result)
+    blocks.theory("posterior")
 
 
 main()

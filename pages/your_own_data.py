@@ -1,6 +1,6 @@
 """Your own data: one private release, in earnest."""
 
-from ui import cards, controls, own_data, router, watch
+from ui import blocks, controls, own_data, router, watch
 
 router.guard()
 
@@ -8,28 +8,28 @@ PLAN = "data-needed"
 
 
 def main() -> None:
-    cards.title(
+    blocks.title(
         "Your own data",
         "Everything else here is a demonstration. This page makes a real private release: one "
         "series of numbers goes in, accepted parameters come out, and the budget is spent.",
     )
-    cards.note(own_data.STAMP)
-    cards.heading("1 · Choose, before you look", "Nothing below reads your data.")
+    blocks.note(own_data.STAMP)
+    blocks.heading("1 · Choose, before you look", "Nothing below reads your data.")
     controls.own("your-data.scenario")
     found = watch.result(PLAN, *controls.ask(PLAN))
     request = own_data.settings(controls.scenario_in_force())
-    cards.figure(PLAN, watch.figures(found)[PLAN], found)
-    cards.heading("2 · Your series")
+    blocks.figure(PLAN, watch.figures(found)[PLAN], found)
+    blocks.heading("2 · Your series")
     series = own_data.upload(controls.scenario_in_force())
     if request is not None and series is not None:
-        cards.heading("3 · Confirm")
+        blocks.heading("3 · Confirm")
         own_data.confirm(request, series)
     if documents := own_data.released(series):
-        cards.heading("4 · What was released")
+        blocks.heading("4 · What was released")
         own_data.show(documents)
     else:
-        cards.privacy_label(found, stamp="")
-    cards.theory(PLAN)
+        blocks.privacy_label(found, stamp="")
+    blocks.theory(PLAN)
 
 
 main()

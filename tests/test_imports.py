@@ -25,7 +25,6 @@ CORE_ARROWS: dict[str, set[str]] = {
     "summaries": set(),
     "figures": set(),
     "threads": set(),
-    "series": set(),
     "supports": set(),
     # what is public, what is private, what follows from theory
     "distances": {"streams", "threads"},
@@ -42,27 +41,28 @@ CORE_ARROWS: dict[str, set[str]] = {
         *("registry", "results", "simulators", "streams", "summaries", "theory"),
     },
     "runner": {"cache", "experiments", "parameters", "registry", "results"},
-    "export": {"experiments", "parameters", "privacy", "results"},
+    "output": {"experiments", "parameters", "privacy", "results"},
     "ledger": {
-        *("experiments", "export", "figures", "parameters", "results", "runner", "summaries"),
+        *("experiments", "output", "figures", "parameters", "results", "runner", "summaries"),
     },
     # somebody's own data: never the cache, the runner or the ledger, which keep what they are given
-    "release": {
-        *("export", "figures", "mechanisms", "parameters", "pool", "privacy", "results"),
+    "own_data": {
+        *("output", "figures", "mechanisms", "parameters", "pool", "privacy", "results"),
         "simulators",
     },
-    "release_command": {"parameters", "pool", "release", "series"},
-    "commands": {"experiments", "ledger", "parameters", "runner", "streams"},
+    "commands": {
+        *("experiments", "ledger", "own_data", "parameters", "pool", "runner", "streams"),
+    },
     "__main__": {
-        *("commands", "experiments", "export", "parameters", "registry", "release_command"),
+        *("commands", "experiments", "output", "parameters", "registry"),
         *("results", "runner"),
     },
 }
 """Part of the core -> other parts that it may import."""
 
 UI_MAY_IMPORT = {
-    *("cache", "experiments", "export", "figures", "ledger", "parameters", "privacy", "registry"),
-    *("release", "results", "runner", "series", "streams", "summaries"),
+    *("cache", "experiments", "output", "figures", "ledger", "parameters", "privacy", "registry"),
+    *("own_data", "results", "runner", "streams", "summaries"),
 }
 """Parts of the core that what knows Streamlit may import; the rest it reaches by experiments."""
 

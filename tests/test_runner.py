@@ -332,7 +332,7 @@ def test_chains_give_the_same_in_threads_and_in_processes(
 ) -> None:
     with ThreadPoolExecutor(3) as threads:
         assert_same(last(runner.run(CHAIN, toy_chain.Params(), 1, threads)), chains_alone)
-    with runner.hired(2) as executor:
+    with runner.executor_for(2) as executor:
         assert_same(last(runner.run(CHAIN, toy_chain.Params(), 1, executor)), chains_alone)
         plugin = experiments.load("toy-chain")
         results = list(runner.run(plugin, plugin.Params(), 1, executor, plugins=[chain_plug_in]))
@@ -423,7 +423,7 @@ def test_all_threads_share_the_worker_processes() -> None:
 
 
 def test_one_worker_is_this_thread() -> None:
-    with runner.hired(1) as executor:
+    with runner.executor_for(1) as executor:
         assert executor is None
 
 
@@ -448,7 +448,7 @@ def alone() -> Result:
 
 @pytest.mark.usefixtures("every_result")
 def test_two_processes_give_the_same_table(alone: Result, plug_in: Path) -> None:
-    with runner.hired(2) as executor:
+    with runner.executor_for(2) as executor:
         results = list(runner.run(experiments.load("mse-curves"), TINY, 1, executor))
         assert_same(results[-1], alone)
         assert len(results) == 5
@@ -467,7 +467,7 @@ def test_a_dask_cluster_gives_the_same_table_also_after_a_cancel_and_an_error(
         LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
         ) as cluster,
-        runner.hired(1, cluster.scheduler_address) as executor,
+        runner.executor_for(1, cluster.scheduler_address) as executor,
     ):
         assert executor is not None
         assert runner._width(executor) == 2
@@ -516,7 +516,7 @@ def test_numbers_of_a_table_do_not_depend_on_the_number_of_tasks_before() -> Non
 
 @pytest.mark.skipif(not hasattr(os, "nice"), reason="no priorities here")
 def test_workers_give_way_to_the_process_that_asks() -> None:
-    with runner.hired(2) as workers:
+    with runner.executor_for(2) as workers:
         assert workers is not None
         found = workers.submit(os.nice, 0).result()
     assert found == min(os.nice(0) + runner.NICENESS, 19)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from abcdp_core import experiments, export
+from abcdp_core import experiments
+from abcdp_core.output import export
 from abcdp_core.results import Result
 from ui import controls
 from ui.jobs import Job

@@ -272,7 +272,7 @@ def service() -> Service:
     return Service()
 
 
-def who() -> str:
+def session_id() -> str:
     """The session that asks."""
     context = get_script_run_ctx()
     return context.session_id if context else "nobody"

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from abcdp_core import experiments, release
+from abcdp_core import experiments
 from abcdp_core.experiments import change_one_person
 from abcdp_core.ledger import OUTCOMES, STANDINGS, document, report
+from abcdp_core.own_data import release
 from abcdp_core.parameters import Parameter, ParameterError, Scalar
 
 FOUR = ("epsilon_total", "epsilon_abc", "c", "n")

@@ -25,9 +25,9 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.typing import UploadedFile
 
-from abcdp_core import release, series
+from abcdp_core.own_data import release, series
+from abcdp_core.own_data.release import Document, ReleaseRequest
 from abcdp_core.parameters import ParameterError
-from abcdp_core.release import Document, Request
 from ui import charts, controls
 
 RELEASED = "_released"
@@ -82,7 +82,7 @@ class Held:
         self._series = None
 
 
-def settings(scenario: str) -> Request | None:
+def settings(scenario: str) -> ReleaseRequest | None:
     """What is public and chosen before looking; ``None`` as long as something is missing."""
     st.markdown(release.model(scenario))
     with st.container(horizontal=True, gap="large"):
@@ -103,7 +103,7 @@ def settings(scenario: str) -> Request | None:
     knobs = ("epsilon_total", "epsilon_abc", "c", "resample", "pool_size")
     values: dict[str, Any] = {name: controls.current(name) for name in knobs}
     try:
-        return Request(
+        return ReleaseRequest(
             scenario=scenario,
             low=low,
             high=high,
@@ -118,7 +118,7 @@ def settings(scenario: str) -> Request | None:
 
 def _more(scenario: str) -> dict[str, Any]:
     """Distance and bandwidth, which few need."""
-    known, starts = Request.specification(scenario), Request.defaults(scenario)
+    known, starts = ReleaseRequest.specification(scenario), ReleaseRequest.defaults(scenario)
     distances, bandwidth = known["distance"], known["bandwidth"]
     chosen = {name: starts[name] for name in ("distance", "bandwidth")}
     with st.expander("More settings"):
@@ -204,7 +204,7 @@ def _taken(file: UploadedFile) -> bytes:
     return content
 
 
-def confirm(request: Request, series_of: Upload) -> None:
+def confirm(request: ReleaseRequest, series_of: Upload) -> None:
     """Say what will be spent, ask, and release."""
     n = len(series_of.values)
     try:
@@ -238,7 +238,7 @@ def confirm(request: Request, series_of: Upload) -> None:
         _release(request, series_of)
 
 
-def _release(request: Request, series_of: Upload) -> None:
+def _release(request: ReleaseRequest, series_of: Upload) -> None:
     bar = st.progress(0.0)
     try:
         document = release.make(

@@ -14,7 +14,7 @@ from pathlib import Path
 import streamlit as st
 
 from abcdp_core import __version__
-from ui import cards, controls, knobs
+from ui import blocks, controls, knobs
 from ui.controls import PageSetting
 
 ROOT = Path(__file__).parents[1]
@@ -246,7 +246,7 @@ def main() -> None:
     chosen = st.navigation(pages)
     page = TABLE[[entry.title for entry in pages].index(chosen.title)]
     controls.begin(page.setting, known_keys())
-    cards.style(ROOT / "assets" / "style.css")
+    blocks.style(ROOT / "assets" / "style.css")
     controls.sidebar(__version__)
     controls.notices()
     token = _inside.set(True)

@@ -15,7 +15,7 @@ from abcdp_core.results import Result
 from ui import jobs
 from ui.jobs import Job, Request
 
-PATIENCE = 1.0
+WAIT_BEFORE_PROGRESS = 1.0
 """Seconds that a page waits for a result before it shows progress instead."""
 
 POLL = 0.5
@@ -48,7 +48,7 @@ _drawing = threading.Lock()
 def result(experiment: str, params: Params, seed: int) -> Result:
     """The complete result of a quick study; the page ends here with a progress bar until then."""
     job = _job_of(Request(experiment, params, seed), experiment)
-    job.ended.wait(PATIENCE)
+    job.ended.wait(WAIT_BEFORE_PROGRESS)
     if job.state != "done" or job.result is None:
         _wait_for(job)
         st.stop()
@@ -62,7 +62,7 @@ def _wait_for(job: Job) -> None:
 
     @st.fragment(run_every=POLL)
     def waiting() -> None:
-        job.watch(jobs.who())
+        job.watch(jobs.session_id())
         if not job.active:
             st.rerun()
         st.progress(job.fraction or 0.0, _preparing(job))
@@ -115,7 +115,7 @@ def growing_together(requests: Mapping[str, Request], draw: Draw) -> dict[str, J
         going = _any_going(group)
         if going:
             for job in group:
-                job.watch(jobs.who())
+                job.watch(jobs.session_id())
         elif polling:
             st.rerun()
         _status(group, going)
@@ -131,7 +131,7 @@ def _any_going(group: Sequence[Job]) -> bool:
 
 def _job_of(request: Request, name: str, *, long: bool = False) -> Job:
     """This session's job for a request; the former one of the same name is let go."""
-    service, who = jobs.service(), jobs.who()
+    service, who = jobs.service(), jobs.session_id()
     former: dict[str, Request] = st.session_state.setdefault("_watched", {})
     before = former.get(name)
     former[name] = request
@@ -149,7 +149,7 @@ def _declined(request: Request) -> bool:
 def _cancel(group: Sequence[Job]) -> None:
     for job in group:
         st.session_state.setdefault(DECLINED, set()).add(job.request)
-        job.leave(jobs.who())
+        job.leave(jobs.session_id())
 
 
 def _resume(group: Sequence[Job]) -> None:

@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     tasks = [experiments.load(run.experiment).tasks(plan.params(run), seed) for run in plan.runs]
     workers = commands.workers(options.workers, max(map(len, tasks), default=1))
     commands.check_writable("out", options.out)
-    hire = functools.partial(runner.hired, workers, options.scheduler)
+    hire = functools.partial(runner.executor_for, workers, options.scheduler)
     done: list[Computed] = []
     try:
         _compute(plan, hire, runner.Store(options.out / "store", keep_all=True), done)

@@ -77,16 +77,16 @@ P = TypeVar("P", bound=BaseParams)
 
 
 @dataclass(frozen=True)
-class Whole(Generic[P]):
+class SingleTask(Generic[P]):
     """The task of an experiment that is done in one go."""
 
     params: P
     seed: int
 
 
-def whole(params: P, seed: int) -> list[Whole[P]]:
+def single_task(params: P, seed: int) -> list[SingleTask[P]]:
     """A single task, for experiments that take a moment."""
-    return [Whole(params, seed)]
+    return [SingleTask(params, seed)]
 
 
 T = TypeVar("T")

@@ -122,14 +122,14 @@ class Params(BaseParams):
 
 PRESETS: dict[str, BaseParams] = {}
 
-tasks = experiments.whole
+tasks = experiments.single_task
 
 
 # ---------------------------------------------------------------------------------- noise scales
 
 
 @dataclass(frozen=True)
-class Way:
+class Calibration:
     """A mechanism and who does the sums.
 
     Attributes:
@@ -158,8 +158,10 @@ def _runs(accountant: str) -> Callable[[Params, float], float]:
     """A sparse vector run per acceptance, composed."""
 
     def scale(params: Params, epsilon_total: float) -> float:
-        piece = composition.largest_piece(epsilon_total, params.c, params.delta, accountant)
-        event = sparse_vector.calibrate(piece, sensitivity(params), 1, resample=True)
+        per_query_epsilon = composition.largest_per_query_epsilon(
+            epsilon_total, params.c, params.delta, accountant
+        )
+        event = sparse_vector.calibrate(per_query_epsilon, sensitivity(params), 1, resample=True)
         return event.threshold_scale
 
     return scale
@@ -177,8 +179,10 @@ def _each_decision(accountant: str) -> Callable[[Params, float], float]:
     """Decisions one by one, composed."""
 
     def scale(params: Params, epsilon_total: float) -> float:
-        piece = composition.largest_piece(epsilon_total, params.pool_size, params.delta, accountant)
-        return _decisions(params, piece, 1)
+        per_query_epsilon = composition.largest_per_query_epsilon(
+            epsilon_total, params.pool_size, params.delta, accountant
+        )
+        return _decisions(params, per_query_epsilon, 1)
 
     return scale
 
@@ -205,8 +209,10 @@ def _each_distance(params: Params, epsilon_total: float) -> float:
 def _each_distance_advanced(params: Params, epsilon_total: float) -> float:
     """Half of δ for the distances, half for their composition."""
     steps, half = params.pool_size, params.delta / 2.0
-    piece = composition.largest_piece(epsilon_total, steps, half, "advanced")
-    return sensitivity(params) * gaussian_unit_scale(piece, half / steps)
+    per_query_epsilon = composition.largest_per_query_epsilon(
+        epsilon_total, steps, half, "advanced"
+    )
+    return sensitivity(params) * gaussian_unit_scale(per_query_epsilon, half / steps)
 
 
 def _pure_vector(params: Params, epsilon_total: float) -> float:
@@ -244,26 +250,34 @@ def dimension() -> int:
     return uniform_mixture.distance().statistic(np.zeros((1, 1, 1))).shape[-1] - 1
 
 
-WAYS = (
-    Way("sparse-vector", "linear", _sparse_vector, pure=True),
-    *(Way("sparse-vector", each, _runs(each)) for each in ("advanced", "optimal", "rdp")),
-    Way("gaussian-rejection", "linear", lambda p, e: _decisions(p, e, p.pool_size), pure=True),
-    *(Way("gaussian-rejection", each, _each_decision(each)) for each in ("advanced", "optimal")),
-    *(Way("gaussian-rejection", each, _distances(each)) for each in ("rdp-classic", "rdp")),
-    Way("gaussian-rejection", "direct", _distances("exact")),
-    Way("soft-weights", "linear", _each_distance),
-    Way("soft-weights", "advanced", _each_distance_advanced),
-    *(Way("soft-weights", each, _distances(each)) for each in gaussian_series.ACCOUNTANTS),
-    Way("private-embedding", "linear", _pure_vector, pure=True),
-    *(Way("private-embedding", each, _vector(each)) for each in gaussian_series.ACCOUNTANTS),
+CALIBRATIONS = (
+    Calibration("sparse-vector", "linear", _sparse_vector, pure=True),
+    *(Calibration("sparse-vector", each, _runs(each)) for each in ("advanced", "optimal", "rdp")),
+    Calibration(
+        "gaussian-rejection", "linear", lambda p, e: _decisions(p, e, p.pool_size), pure=True
+    ),
     *(
-        Way("gaussian-sparse-vector", each, _gaussian_run(each))
+        Calibration("gaussian-rejection", each, _each_decision(each))
+        for each in ("advanced", "optimal")
+    ),
+    *(Calibration("gaussian-rejection", each, _distances(each)) for each in ("rdp-classic", "rdp")),
+    Calibration("gaussian-rejection", "direct", _distances("exact")),
+    Calibration("soft-weights", "linear", _each_distance),
+    Calibration("soft-weights", "advanced", _each_distance_advanced),
+    *(Calibration("soft-weights", each, _distances(each)) for each in gaussian_series.ACCOUNTANTS),
+    Calibration("private-embedding", "linear", _pure_vector, pure=True),
+    *(
+        Calibration("private-embedding", each, _vector(each))
+        for each in gaussian_series.ACCOUNTANTS
+    ),
+    *(
+        Calibration("gaussian-sparse-vector", each, _gaussian_run(each))
         for each in gaussian_sparse_vector.ACCOUNTANTS
     ),
 )
 """Every mechanism with every accountant that knows it."""
 
-MECHANISMS = tuple(dict.fromkeys(way.mechanism for way in WAYS))
+MECHANISMS = tuple(dict.fromkeys(way.mechanism for way in CALIBRATIONS))
 
 
 # ------------------------------------------------------------------------------------ the study
@@ -328,7 +342,7 @@ def prices(params: Params, epsilon_total: float) -> dict[str, tuple[Part, ...]]:
     }
 
 
-def work(task: experiments.Whole[Params]) -> Tables:
+def work(task: experiments.SingleTask[Params]) -> Tables:
     """Noise scales at all budgets; curves, and what the parts cost, at the first."""
     params = task.params
     rows = [
@@ -339,7 +353,7 @@ def work(task: experiments.Whole[Params]) -> Tables:
             0.0 if way.pure else params.delta,
             way.scale(params, epsilon_total),
         )
-        for way in WAYS
+        for way in CALIBRATIONS
         for epsilon_total in params.epsilon_total
     ]
     main = pd.DataFrame(rows, columns=list(COLUMNS["main"]))

@@ -43,7 +43,7 @@ from abcdp_core.online import learnt, noise
 from abcdp_core.online import parameters as online
 from abcdp_core.online.particles import Cloud
 from abcdp_core.online.resampling import evenly
-from abcdp_core.online.stream import Asked
+from abcdp_core.online.stream import Answer
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import statement
 from abcdp_core.results import Result, Tables
@@ -53,7 +53,7 @@ Array = NDArray[np.float64]
 EXPERIMENT = "adaptive-truncation"
 TITLE = "Live intervals: asking each person where it tells most"
 COLUMNS = {
-    "main": Asked._fields,
+    "main": Answer._fields,
     "particles": ("t", "particle", "mu", "sigma", "weight"),
 }
 
@@ -113,7 +113,7 @@ def work(task: Task | Onward) -> experiments.Link:
     values, noises = params.people(seed, run=0)
     turns = list(stream.ask(here.state, first, values[first:last], noises[first:last]))
     state = turns[-1][0]
-    main = pd.DataFrame([asked for _, asked in turns], columns=list(Asked._fields))
+    main = pd.DataFrame([asked for _, asked in turns], columns=list(Answer._fields))
     rest = Onward(here.task, state, here.done + 1)
     return experiments.Link(
         {"main": main, "particles": cloud_table(state, last, params.particles)},

@@ -96,7 +96,7 @@ class Params(posterior.Params):
 
 def serves(scenario: str) -> bool:
     """Whether a point of a scenario's data can be replaced: its pool is at hand."""
-    return not hasattr(simulators.load(scenario), "shipped")
+    return not hasattr(simulators.load(scenario), "precomputed")
 
 
 PRESETS: dict[str, BaseParams] = {}
@@ -104,10 +104,10 @@ PRESETS: dict[str, BaseParams] = {}
 prepare = posterior.prepare
 
 
-tasks = experiments.whole
+tasks = experiments.single_task
 
 
-def work(task: experiments.Whole[Params]) -> Tables:
+def work(task: experiments.SingleTask[Params]) -> Tables:
     """Compare the data with their neighbour: distances, decisions, outcomes."""
     params = task.params
     key = posterior.pool_key(params, task.seed)
@@ -283,7 +283,7 @@ def _decisions(
     original: pool.Comparison,
     neighbour: pool.Comparison,
     setting: sparse_vector.Setting,
-    task: experiments.Whole[Params],
+    task: experiments.SingleTask[Params],
 ) -> pd.DataFrame:
     """Draws accepted from either side under the same noise, the one the posterior page shows."""
     accepted = []

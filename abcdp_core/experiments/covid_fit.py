@@ -112,7 +112,7 @@ PRESETS: dict[str, BaseParams] = {
     "p21-figure-4": Params(sensitivity="published", bandwidth="median"),
 }
 
-tasks = experiments.whole
+tasks = experiments.single_task
 
 
 def pool_key(params: Params, seed: int) -> pool.PoolKey:
@@ -135,7 +135,7 @@ def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
     pool.make_ready(pool_key(params, seed), progress)
 
 
-def work(task: experiments.Whole[Params]) -> Tables:
+def work(task: experiments.SingleTask[Params]) -> Tables:
     """Fit at every setting, again and again with other noise and another order of the pool."""
     params = task.params
     comparison = pool.observed_comparison(pool_key(params, task.seed), covid.N_DEFAULT)

@@ -107,10 +107,10 @@ class Params(BaseParams):
 
 PRESETS: dict[str, BaseParams] = {}
 
-tasks = experiments.whole
+tasks = experiments.single_task
 
 
-def work(task: experiments.Whole[Params]) -> Tables:
+def work(task: experiments.SingleTask[Params]) -> Tables:
     """Compare all forms on the same pairs; sensitivities; bandwidths."""
     params = task.params
     return {

@@ -87,7 +87,7 @@ class Params(BaseParams):
 PRESETS: dict[str, BaseParams] = {}
 
 
-tasks = experiments.whole
+tasks = experiments.single_task
 
 
 def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
@@ -99,7 +99,7 @@ def _key(params: Params, seed: int) -> pool.PoolKey:
     return pool.key_for(uniform_mixture.SCENARIO, max(params.n), params.pool_size, seed)
 
 
-def work(task: experiments.Whole[Params]) -> Tables:
+def work(task: experiments.SingleTask[Params]) -> Tables:
     """Simulated errors and the bounds at every size."""
     params, key = task.params, _key(task.params, task.seed)
     main, within = [], []

@@ -94,10 +94,10 @@ class Params(BaseParams):
 
 PRESETS: dict[str, BaseParams] = {}
 
-tasks = experiments.whole
+tasks = experiments.single_task
 
 
-def work(task: experiments.Whole[Params]) -> Tables:
+def work(task: experiments.SingleTask[Params]) -> Tables:
     """Losses at the noise given, and the noise for each budget."""
     params = task.params
     several = list(itertools.product(params.n, params.bound, params.epsilon_abc))

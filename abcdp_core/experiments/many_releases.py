@@ -53,10 +53,10 @@ PRESETS: dict[str, BaseParams] = {}
 prepare = posterior.prepare
 
 
-tasks = experiments.whole
+tasks = experiments.single_task
 
 
-def work(task: experiments.Whole[Params]) -> Tables:
+def work(task: experiments.SingleTask[Params]) -> Tables:
     """Release the same data again and again."""
     params = task.params
     comparison = posterior.comparison_of(params, task.seed)

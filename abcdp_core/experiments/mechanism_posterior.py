@@ -78,7 +78,7 @@ class Params(BaseParams):
 
 PRESETS: dict[str, BaseParams] = {}
 
-tasks = experiments.whole
+tasks = experiments.single_task
 
 
 def _task(params: Params, seed: int) -> comparison.Task:
@@ -93,7 +93,7 @@ def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
     comparison.prepare(_task(params, seed), seed, progress)
 
 
-def work(task: experiments.Whole[Params]) -> Tables:
+def work(task: experiments.SingleTask[Params]) -> Tables:
     """Choose the threshold, release, and put prior and truth beside it."""
     params, seed = task.params, task.seed
     asked = _task(params, seed)

@@ -40,10 +40,10 @@ class Params(BaseParams):
 
 PRESETS: dict[str, BaseParams] = {"p21-figure-2": Params()}
 
-tasks = experiments.whole
+tasks = experiments.single_task
 
 
-def work(task: experiments.Whole[Params]) -> Tables:
+def work(task: experiments.SingleTask[Params]) -> Tables:
     """Count the data of the first run in each interval."""
     n = task.params.n
     key = pool.key_for(uniform_mixture.SCENARIO, n, 1, task.seed)

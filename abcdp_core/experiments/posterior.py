@@ -121,7 +121,7 @@ class Params(BaseParams):
 PRESETS: dict[str, BaseParams] = {}
 
 
-tasks = experiments.whole
+tasks = experiments.single_task
 
 
 def pool_key(params: Params, seed: int) -> pool.PoolKey:
@@ -139,7 +139,7 @@ def comparison_of(params: Params, seed: int) -> pool.Comparison:
     return pool.observed_comparison(pool_key(params, seed), params.n)
 
 
-def work(task: experiments.Whole[Params]) -> Tables:
+def work(task: experiments.SingleTask[Params]) -> Tables:
     """Run private and non-private release over the same pool."""
     params = task.params
     comparison = comparison_of(params, task.seed)

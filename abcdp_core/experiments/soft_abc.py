@@ -48,7 +48,7 @@ from abcdp_core.streams import generator
 EXPERIMENT = "soft-abc"
 TITLE = "Soft weights: error against the threshold"
 COLUMNS = {
-    "main": ("epsilon_abc", "epsilon_total", "delta", "run", "mse", "mae", "ess"),
+    "main": ("epsilon_abc", "epsilon_total", "delta", "run", "mse", "mae", "effective_sample_size"),
     "best": ("epsilon_total", "run", "best"),
 }
 
@@ -219,9 +219,13 @@ def prior_errors() -> dict[str, float]:
 def best(main: pd.DataFrame) -> pd.DataFrame:
     """For each budget the threshold with the least mean absolute error, its error and size.
 
-    Columns: ``epsilon_total``, ``epsilon_abc``, ``mae``, ``ess``.
+    Columns: ``epsilon_total``, ``epsilon_abc``, ``mae``, ``effective_sample_size``.
     """
-    means = main.groupby(["epsilon_total", "epsilon_abc"])[["mae", "ess"]].mean().reset_index()
+    means = (
+        main.groupby(["epsilon_total", "epsilon_abc"])[["mae", "effective_sample_size"]]
+        .mean()
+        .reset_index()
+    )
     return means.loc[means.groupby("epsilon_total").mae.idxmin()].reset_index(drop=True)
 
 
@@ -231,7 +235,8 @@ def _summary(main: pd.DataFrame) -> str:
     ends = {0, max(0, int(np.isfinite(table.epsilon_total).sum()) - 1), len(table) - 1}
     parts = [
         f"{cast(float, row.mae):.3g} at ε_abc = {row.epsilon_abc:g} "
-        f"({budget_name(cast(float, row.epsilon_total))}, effective sample size {row.ess:.3g})"
+        f"({budget_name(cast(float, row.epsilon_total))}, effective sample size "
+        f"{cast(float, row.effective_sample_size):.3g})"
         for row in table.iloc[sorted(ends)].itertuples()
     ]
     return (
@@ -260,8 +265,8 @@ def figures(result: Result) -> dict[str, go.Figure]:
         ends = (float(main.epsilon_abc.min()), float(main.epsilon_abc.max()))
         drawn[metric] = prior_axes(figure, metric, ends)
     figure = _empty(f"Effective sample size over {over}", "effective sample size")
-    figure.add_traces(_budget_lines(main, "ess"))
-    drawn["ess"] = figure.update_yaxes(fig.logarithmic(1.0, params.pool_size))
+    figure.add_traces(_budget_lines(main, "effective_sample_size"))
+    drawn["effective-sample-size"] = figure.update_yaxes(fig.logarithmic(1.0, params.pool_size))
     return drawn
 
 

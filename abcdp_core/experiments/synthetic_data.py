@@ -64,7 +64,7 @@ PRESETS: dict[str, BaseParams] = {}
 
 prepare = posterior.prepare
 
-tasks = experiments.whole
+tasks = experiments.single_task
 
 
 def table(scenario: str, data: Array, source: str, samples: NDArray[np.int64]) -> pd.DataFrame:
@@ -83,7 +83,7 @@ def table(scenario: str, data: Array, source: str, samples: NDArray[np.int64]) -
     )
 
 
-def work(task: experiments.Whole[Params]) -> Tables:
+def work(task: experiments.SingleTask[Params]) -> Tables:
     """Release, simulate at what was accepted, and put the observed data beside it."""
     params = task.params
     scenario = simulators.load(params.scenario)
@@ -97,7 +97,7 @@ def work(task: experiments.Whole[Params]) -> Tables:
         release, _ = sparse_vector.release(comparison, setting, rng)
         chance = generator(task.seed, "synthetic", params.noise_draw, number)
         theta = comparison.theta[release.indices]
-        chosen, data = simulators.simulate_in_turn(
+        chosen, data = simulators.simulate_round_robin(
             scenario, theta, params.n, params.data_sets, chance
         )
         tables.append(table(params.scenario, data, source, release.indices[chosen]))

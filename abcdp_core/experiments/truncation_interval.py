@@ -116,15 +116,15 @@ class Params(BaseParams):
 PRESETS: dict[str, BaseParams] = {"y23-intervals": Params()}
 
 
-def tasks(params: Params, seed: int) -> list[experiments.Whole[Params]]:
+def tasks(params: Params, seed: int) -> list[experiments.SingleTask[Params]]:
     """One per budget."""
     return [
-        experiments.Whole(dataclasses.replace(params, epsilon_total=(epsilon_total,)), seed)
+        experiments.SingleTask(dataclasses.replace(params, epsilon_total=(epsilon_total,)), seed)
         for epsilon_total in params.epsilon_total
     ]
 
 
-def work(task: experiments.Whole[Params]) -> Tables:
+def work(task: experiments.SingleTask[Params]) -> Tables:
     """The best interval for a budget, and the score of all intervals."""
     params = task.params
     epsilon_total = params.epsilon_total[0]

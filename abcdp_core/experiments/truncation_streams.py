@@ -33,7 +33,7 @@ from abcdp_core.experiments import adaptive_truncation
 from abcdp_core.experiments.adaptive_truncation import UNLEARNT
 from abcdp_core.online import learnt, noise
 from abcdp_core.online import parameters as online
-from abcdp_core.online.stream import Asked
+from abcdp_core.online.stream import Answer
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import statement_of_largest
@@ -45,7 +45,7 @@ EXPERIMENT = "truncation-streams"
 TITLE = "Streams of people at several budgets, asked in two ways"
 KEY = ("epsilon_total", "interval")
 COLUMNS = {
-    "main": (*KEY, *Asked._fields),
+    "main": (*KEY, *Answer._fields),
     "particles": (*KEY, "t", "particle", "mu", "sigma"),
 }
 
@@ -131,7 +131,7 @@ def work(task: Task | Onward) -> experiments.Link:
     values, noises = params.people(seed, run=0)
     turns = list(stream.ask(here.state, first, values[first:last], noises[first:last]))
     state = turns[-1][0]
-    main = pd.DataFrame([asked for _, asked in turns], columns=list(Asked._fields))
+    main = pd.DataFrame([asked for _, asked in turns], columns=list(Answer._fields))
     particles = adaptive_truncation.cloud_table(state, last, min(KEPT, params.particles))
     tables = {"main": main, "particles": particles}
     for name, table in tables.items():

@@ -128,10 +128,10 @@ class Params(BaseParams):
 
 PRESETS: dict[str, BaseParams] = {"p21-figure-5": Params()}
 
-tasks = experiments.whole
+tasks = experiments.single_task
 
 
-def work(task: experiments.Whole[Params]) -> Tables:
+def work(task: experiments.SingleTask[Params]) -> Tables:
     """Release every data set at every size, again and again with other noise."""
     params = task.params
     main, errors, plain = [], [], []
@@ -142,7 +142,7 @@ def work(task: experiments.Whole[Params]) -> Tables:
         for observed_set in params.observed_set:
             own = observed_set if params.order == "own" else 0
             order = pool.order(task.seed, own, params.pool_size)
-            theta, rho = tuberculosis.shipped(params.pool_size, n, observed_set, params.burden)
+            theta, rho = tuberculosis.precomputed(params.pool_size, n, observed_set, params.burden)
             distances = Ordered(rho[order])
             kept = order[_non_private(distances.rho, params)]
             main.append((n, False, observed_set, 0, "non-private", kept))

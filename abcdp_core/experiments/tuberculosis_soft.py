@@ -55,10 +55,12 @@ TITLE = "Soft weights for the outbreak of San Francisco"
 COLUMNS = {
     "main": ("release", "epsilon_abc", "run", "parameter", "value"),
     "errors": (
-        "epsilon_abc", "run", "ess", "mae", "mae_scaled", "spread", "non_private_mae",
-        "non_private_spread", "pool_mae", "prior_mae", "paper_mae",
+        "epsilon_abc", "run", "effective_sample_size", "mae", "mae_scaled", "spread",
+        "non_private_mae", "non_private_spread", "pool_mae", "prior_mae", "paper_mae",
     ),
-    "non_private": ("epsilon_abc", "run", "ess", "mae", "mae_scaled", "spread", "paper_mae"),
+    "non_private": (
+        "epsilon_abc", "run", "effective_sample_size", "mae", "mae_scaled", "spread", "paper_mae",
+    ),
     "shares": ("release", "epsilon_abc", "parameter", "left", "right", "share"),
 }  # fmt: skip
 
@@ -152,7 +154,7 @@ def work(task: Task) -> Tables:
 def _draws(task: Task) -> tuple[Array, Array]:
     """Prior draws ``(T, 4)`` and their distances ``(T,)`` to San Francisco."""
     if not task.independent:
-        return tuberculosis.shipped(task.pool_size, 1, 0, task.burden)
+        return tuberculosis.precomputed(task.pool_size, 1, 0, task.burden)
     deviation = float(tuberculosis.PRIORS[task.burden].deviation[-1])
     prior, outbreaks = (
         generator(task.seed, f"san-francisco-{part}", task.first) for part in ("prior", "outbreaks")
@@ -221,7 +223,7 @@ def _errors(weights: Array, theta: Array, prior: tuberculosis.Moments) -> pd.Dat
     variance = weights @ (theta - prior.mean) ** 2 - (means - prior.mean) ** 2
     return pd.DataFrame(
         {
-            "ess": [summaries.effective_sample_size(each) for each in weights],
+            "effective_sample_size": [summaries.effective_sample_size(each) for each in weights],
             "mae": difference.mean(axis=1),
             "mae_scaled": (difference / prior.deviation).mean(axis=1),
             "spread": (np.sqrt(np.maximum(variance, 0.0)) / prior.deviation).mean(axis=1),
@@ -303,8 +305,9 @@ def _summary(params: Params, tables: Tables) -> str:
     return (
         f"Mean absolute error of the posterior mean over {_over(params, errors)}: "
         f"{'; '.join(parts)}. The prior mean alone has {errors.prior_mae.iloc[0]:.2f}, equal "
-        f"weights on these draws {errors.pool_mae.mean():.2f}. On average {errors.ess.mean():.0f} "
-        f"of {params.pool_size} draws count in the private weights."
+        f"weights on these draws {errors.pool_mae.mean():.2f}. On average "
+        f"{errors.effective_sample_size.mean():.0f} of {params.pool_size} draws count "
+        f"in the private weights."
     )
 
 

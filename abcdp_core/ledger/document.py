@@ -14,7 +14,6 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from abcdp_core import export
 from abcdp_core.ledger import OUTCOMES, Ledger
 from abcdp_core.ledger.report import (
     WHOSE,
@@ -24,6 +23,7 @@ from abcdp_core.ledger.report import (
     measured,
     total_words,
 )
+from abcdp_core.output import export
 
 PAPERS = {
     "P22": "Park and Jitkrittum, ABC meets differential privacy",

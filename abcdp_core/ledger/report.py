@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from abcdp_core import export, runner
+from abcdp_core import runner
 from abcdp_core.ledger import OUTCOMES, STANDINGS, Claim, Ledger, Untested
 from abcdp_core.ledger.contrasts import Outcome
 from abcdp_core.ledger.reproduction import Computed, Judged, Plan
 from abcdp_core.ledger.rules import LEVEL, RULES, Rule
+from abcdp_core.output import export
 from abcdp_core.results import versions
 
 FOLDER = Path(__file__).parents[2] / "assets" / "reproduction"

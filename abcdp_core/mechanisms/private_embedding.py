@@ -337,14 +337,14 @@ def _posterior(
     """The draws near a released vector, moved to it where there are enough for that."""
     place, size = theta[near.indices], len(theta)
     enough = size >= minimum_pool(near.away.shape[1])
-    samples = _moved(place, near, support) if enough else None
+    samples = _regression_adjusted(place, near, support) if enough else None
     inside = support.contains(place if samples is None else samples)
     outside = float(near.weights[~inside].sum())
     made = Made("moved" if enough else "kept", importance_size, outside)
     return Release(near.indices, near.weights, size, event, samples=samples, made=made)
 
 
-def _moved(place: Array, near: _Near, support: Support) -> Array:
+def _regression_adjusted(place: Array, near: _Near, support: Support) -> Array:
     """Parameters ``(m, d)`` moved along a local-linear regression, on the support's scale."""
     straight = _less_slope(place, near)
     apart = straight - near.weights @ straight

@@ -84,7 +84,7 @@ def separate(left: float, right: float) -> tuple[float, float]:
     return middle - apart, middle + apart
 
 
-class Asked(NamedTuple):
+class Answer(NamedTuple):
     """One person's turn, as a row of a table.
 
     Attributes:
@@ -140,7 +140,7 @@ class Stream:
         if self.paper_start and isinstance(self.sampler, Smc | Grid):
             raise ValueError("paper_start: Smc and Grid cannot leave where all particles are.")
 
-    def ask(self, state: Any, t: int, values: Array, noises: Array) -> Iterator[tuple[Any, Asked]]:
+    def ask(self, state: Any, t: int, values: Array, noises: Array) -> Iterator[tuple[Any, Answer]]:
         """Ask people one after the other.
 
         Args:
@@ -164,7 +164,7 @@ class Stream:
             known = moments(state)
             width = learnt.width(known.sd_log_sigma, self.sampler.prior)
             size = info.effective_sample_size
-            yield state, Asked(t, left, right, response.value, *known[:4], width, size)
+            yield state, Answer(t, left, right, response.value, *known[:4], width, size)
 
     def _at_first_response(self, rng: np.random.Generator, response: Response) -> Any:
         """All particles' μ at the first response, σ from the prior ([Y23]'s script; MATH A10)."""

@@ -29,7 +29,7 @@ def scale_for(epsilon: float, sensitivity: float) -> float:
     return scale
 
 
-def least(fits: Callable[[float], bool], start: float) -> float:
+def smallest_satisfying(fits: Callable[[float], bool], start: float) -> float:
     """The smallest positive number that fits, from above: what is returned fits itself.
 
     Bracketed by doubling and halving, then bisected in its logarithm, so that the scale of the

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from abcdp_core.privacy.calibration import least
+from abcdp_core.privacy.calibration import smallest_satisfying
 
 Array = NDArray[np.float64]
 
@@ -44,11 +44,11 @@ ORDERS = (1e-4, 1e8)
 """Rényi orders looked at, less 1."""
 
 
-def epsilon(piece: float, count: int, delta: float, accountant: str) -> float:
-    """ε' of ``count`` answers that each are ``piece``-differentially private.
+def epsilon(per_query_epsilon: float, count: int, delta: float, accountant: str) -> float:
+    """ε' of ``count`` answers that each are ``per_query_epsilon``-differentially private.
 
     Args:
-        piece: ε of one answer, positive.
+        per_query_epsilon: ε of one answer, positive.
         count: k, answers, at least 1.
         delta: δ of all together; of no effect on ``linear``, which has none.
         accountant: one of :data:`ACCOUNTANTS`.
@@ -57,20 +57,31 @@ def epsilon(piece: float, count: int, delta: float, accountant: str) -> float:
         ValueError: an argument is out of range.
     """
     _check(count, delta, accountant)
-    linear = count * piece
+    linear = count * per_query_epsilon
     if accountant == "advanced":
         slack = math.sqrt(2.0 * count * math.log(1.0 / delta))
-        return slack * piece + linear * (math.expm1(piece) if piece < 700.0 else math.inf)
+        return slack * per_query_epsilon + linear * (
+            math.expm1(per_query_epsilon) if per_query_epsilon < 700.0 else math.inf
+        )
     if accountant == "rdp":
-        return min(linear, from_renyi(lambda alpha: count * renyi_pure(piece, alpha), delta))
-    if accountant == "optimal" and optimal_delta(piece, count, 0.0) <= delta:
+        return min(
+            linear, from_renyi(lambda alpha: count * renyi_pure(per_query_epsilon, alpha), delta)
+        )
+    if accountant == "optimal" and optimal_delta(per_query_epsilon, count, 0.0) <= delta:
         return 0.0
-    if accountant == "optimal" and optimal_delta(piece, count, linear * (1 - 1e-12)) <= delta:
-        return least(lambda total: optimal_delta(piece, count, total) <= delta, linear)
+    if (
+        accountant == "optimal"
+        and optimal_delta(per_query_epsilon, count, linear * (1 - 1e-12)) <= delta
+    ):
+        return smallest_satisfying(
+            lambda total: optimal_delta(per_query_epsilon, count, total) <= delta, linear
+        )
     return linear
 
 
-def largest_piece(epsilon_total: float, count: int, delta: float, accountant: str) -> float:
+def largest_per_query_epsilon(
+    epsilon_total: float, count: int, delta: float, accountant: str
+) -> float:
     """The largest ε that each of ``count`` answers may have, from below.
 
     Args:
@@ -91,7 +102,7 @@ def largest_piece(epsilon_total: float, count: int, delta: float, accountant: st
             return optimal_delta(1.0 / inverse, count, epsilon_total) <= delta
         return epsilon(1.0 / inverse, count, delta, accountant) <= epsilon_total
 
-    return 1.0 / least(fits, count / epsilon_total)
+    return 1.0 / smallest_satisfying(fits, count / epsilon_total)
 
 
 def _check(count: int, delta: float, accountant: str) -> None:
@@ -103,16 +114,16 @@ def _check(count: int, delta: float, accountant: str) -> None:
         raise ValueError(f"delta = {delta}: must lie between 0 and 1.")
 
 
-def optimal_delta(piece: float, count: int, epsilon_total: float) -> float:
+def optimal_delta(per_query_epsilon: float, count: int, epsilon_total: float) -> float:
     """δ of ``count`` answers at ε', rounded up; the sum above as two binomial tails."""
     # Terms are positive from more than this many coins on.
-    first = math.floor((count + epsilon_total / piece) / 2.0) + 1
+    first = math.floor((count + epsilon_total / per_query_epsilon) / 2.0) + 1
     if first > count:
         return 0.0
-    honest = float(special.expit(piece))
+    honest = float(special.expit(per_query_epsilon))
     gained = special.betainc(first, count - first + 1, honest)
     paid = math.exp(min(epsilon_total, 700.0)) * special.betainc(
-        first, count - first + 1, special.expit(-piece)
+        first, count - first + 1, special.expit(-per_query_epsilon)
     )
     return float(max(gained * (1.0 + ROUNDING) - paid * (1.0 - ROUNDING), 0.0))
 

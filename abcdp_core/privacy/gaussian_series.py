@@ -32,7 +32,7 @@ from fractions import Fraction
 import numpy as np
 
 from abcdp_core.privacy import local
-from abcdp_core.privacy.calibration import least
+from abcdp_core.privacy.calibration import smallest_satisfying
 from abcdp_core.privacy.events import Gaussian, GaussianSeries
 
 ACCOUNTANTS = ("rdp-classic", "rdp", "exact")
@@ -131,4 +131,6 @@ def calibrate(
 @functools.lru_cache(maxsize=1024)
 def _unit_scale(epsilon_total: float, delta: float, accountant: str) -> float:
     """1/μ for a budget: the same for all numbers of steps and sensitivities."""
-    return least(lambda scale: _convert(1.0 / scale, delta, accountant) <= epsilon_total, 1.0)
+    return smallest_satisfying(
+        lambda scale: _convert(1.0 / scale, delta, accountant) <= epsilon_total, 1.0
+    )

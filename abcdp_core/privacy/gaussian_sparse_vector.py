@@ -50,7 +50,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from abcdp_core.privacy import local
-from abcdp_core.privacy.calibration import least
+from abcdp_core.privacy.calibration import smallest_satisfying
 from abcdp_core.privacy.composition import from_renyi
 from abcdp_core.privacy.events import GaussianSparseVector
 
@@ -120,7 +120,7 @@ def _direct(log_count: float, mu: float, delta: float) -> float:
     allowed = math.log(delta) - log_count
     if _log_gaussian_delta(mu, 0.0) <= allowed:
         return 0.0
-    return least(lambda epsilon: _log_gaussian_delta(mu, epsilon) <= allowed, 1.0)
+    return smallest_satisfying(lambda epsilon: _log_gaussian_delta(mu, epsilon) <= allowed, 1.0)
 
 
 def _log_gaussian_delta(mu: float, epsilon: float) -> float:
@@ -174,7 +174,7 @@ def calibrate(
         return epsilon(event(scale), delta, accountant) <= epsilon_total
 
     try:
-        return event(least(private, sensitivity))
+        return event(smallest_satisfying(private, sensitivity))
     except ValueError as error:
         raise ValueError(
             f"epsilon_total = {epsilon_total}, delta = {delta}: out of reach of the accountant "

@@ -31,7 +31,7 @@ import math
 
 from scipy import special
 
-from abcdp_core.privacy.calibration import least
+from abcdp_core.privacy.calibration import smallest_satisfying
 from abcdp_core.privacy.events import GaussianRejection
 
 ACCOUNTANTS = ("published", "exact")
@@ -124,4 +124,4 @@ def calibrate(
         return pure_epsilon(event(scale), accountant) <= epsilon_total
 
     # Much noise makes every decision a fair coin: ε = 2 Δ / √(2π σ²).
-    return event(least(private, steps * sensitivity / epsilon_total))
+    return event(smallest_satisfying(private, steps * sensitivity / epsilon_total))

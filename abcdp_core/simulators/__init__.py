@@ -45,9 +45,9 @@ class Scenario(Protocol):
     One that also takes a person's own series has ``OWN_SIZES``, the smallest and the largest one,
     ``OWN_MODEL``, a sentence on what it takes it for, and ``from_series(values)``: numbers
     ``(n,)`` in the domain as data points ``(n, p)``. One that takes minutes to simulate has
-    ``shipped(pool_size, n, run)``: parameters ``(T, d)`` of a pool made beforehand and the
-    distances ``(T,)`` of the ``run``-th observed data set to it; and ``shipped_data(n, run)``, that
-    data set ``(n, p)``.
+    ``precomputed(pool_size, n, run)``: parameters ``(T, d)`` of a pool made beforehand and the
+    distances ``(T,)`` of the ``run``-th observed data set to it; and
+    ``precomputed_data(n, run)``, that data set ``(n, p)``.
     """
 
     SCENARIO: str
@@ -84,7 +84,7 @@ class Scenario(Protocol):
         ...
 
 
-def simulate_in_turn(
+def simulate_round_robin(
     source: Scenario, theta: Array, n: int, sets: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], Array]:
     """Data sets at some parameters, taken in turn.

@@ -261,7 +261,9 @@ def observed_set(index: int, n: int, seed: int) -> tuple[Array, int]:
     return observed(generator(seed, "tuberculosis-observed", index), n)
 
 
-def shipped(pool_size: int, n: int, run: int, burden: str = "variance 30") -> tuple[Array, Array]:
+def precomputed(
+    pool_size: int, n: int, run: int, burden: str = "variance 30"
+) -> tuple[Array, Array]:
     """The first draws ``(T, 4)`` of a pool in ``assets`` and their distances ``(T,)``.
 
     Args:
@@ -278,8 +280,8 @@ def shipped(pool_size: int, n: int, run: int, burden: str = "variance 30") -> tu
     return theta[:pool_size], metric.compare(metric.statistic(first[:pool_size, None]), statistic)
 
 
-def shipped_data(n: int, run: int) -> Array:
-    """The data set ``(n, 8)`` behind :func:`shipped`."""
+def precomputed_data(n: int, run: int) -> Array:
+    """The data set ``(n, 8)`` behind :func:`precomputed`."""
     return SAN_FRANCISCO if n == 1 else observed_set(run, n, SHIPPED_SEED)[0]
 
 

@@ -36,7 +36,7 @@ IDLE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 SMALL = {"pool_size": "500", "n": "1000"}
 """Settings whose pool is made in a moment."""
 
-PATIENCE = 60_000
+WAIT_BEFORE_PROGRESS = 60_000
 """Milliseconds until a missing thing is a failure; machines that run tests can be busy."""
 
 
@@ -114,7 +114,7 @@ def browser() -> Iterator[Browser]:
     if path is None:
         pytest.fail("no Chromium: run python -m tests.browser.chromium")
     with sync_playwright() as playwright:
-        expect.set_options(timeout=PATIENCE)
+        expect.set_options(timeout=WAIT_BEFORE_PROGRESS)
         yield playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
 
 
@@ -123,7 +123,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
     context = browser.new_context(
         viewport={"width": 1400, "height": 900}, permissions=["clipboard-read", "clipboard-write"]
     )
-    context.set_default_timeout(PATIENCE)
+    context.set_default_timeout(WAIT_BEFORE_PROGRESS)
     yield context
     context.close()
 

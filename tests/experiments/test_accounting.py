@@ -31,7 +31,7 @@ def scales() -> pd.DataFrame:
 
 def test_every_mechanism_has_every_accountant_that_knows_it() -> None:
     main = result().tables["main"]
-    assert len(main) == 2 * len(accounting.WAYS)
+    assert len(main) == 2 * len(accounting.CALIBRATIONS)
     assert set(main.accountant) == set(accounting.ACCOUNTANTS)
     assert (main.noise_scale > 0).all()
     pure = main[main.delta == 0.0]
@@ -82,7 +82,7 @@ def test_curves_are_drawn_at_the_first_budget() -> None:
 def test_figures_show_the_tables() -> None:
     figures = accounting.figures(result())
     assert list(figures) == ["noise", "tradeoff"]
-    assert len(figures["noise"].data) == len(accounting.WAYS)
+    assert len(figures["noise"].data) == len(accounting.CALIBRATIONS)
     first = figures["noise"].data[0]
     assert first.x.tolist() == [0.5, 2.0]
     assert first.y.tolist() == scales().loc[("sparse-vector", "linear")].tolist()

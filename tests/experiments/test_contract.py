@@ -17,8 +17,9 @@ import plotly.graph_objects as go
 import pytest
 from pandas.testing import assert_frame_equal
 
-from abcdp_core import experiments, export, runner
+from abcdp_core import experiments, runner
 from abcdp_core.experiments import Experiment, Link
+from abcdp_core.output import export
 from abcdp_core.parameters import Params
 from abcdp_core.results import Result, Tables
 

@@ -17,7 +17,7 @@ from abcdp_core.privacy.sparse_vector import calibrate
 from abcdp_core.results import Result
 from abcdp_core.theory import flip
 from abcdp_core.theory import sparse_vector_run as theory
-from ui import words
+from ui import captions
 
 SMALL = Params(n=1000, pool_size=500, c=5, data_sets=4, draws=100)  # type: ignore[arg-type]
 
@@ -197,15 +197,19 @@ def test_base_rates_count_the_draws_around_the_threshold() -> None:
 def test_the_sentence_is_true_at_the_extremes(changes: dict[str, Any], said: str) -> None:
     found = changed(**changes)
     assert said in found.summary
-    for text in (words.base_rates(found), words.median_warning(found), words.median(found)):
+    for text in (
+        captions.base_rates(found),
+        captions.median_warning(found),
+        captions.median(found),
+    ):
         assert "nan" not in text
         assert text.endswith(".")
     assert set(flip_guideline.figures(found)) == {"flip-guideline", "base-rates", "median"}
 
 
 def test_the_warning_does_not_speak_of_far_draws_where_there_are_few() -> None:
-    assert "too far" in words.median_warning(result_of())
-    assert "close enough anyway" in words.median_warning(changed(epsilon_abc=1.4))
+    assert "too far" in captions.median_warning(result_of())
+    assert "close enough anyway" in captions.median_warning(changed(epsilon_abc=1.4))
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,9 @@ def test_without_noise_it_is_k2_abc_by_hand() -> None:
     row = main.query("run == 1 and epsilon_abc == 0.05 and epsilon_total == inf").iloc[0]
     assert row.mae == pytest.approx(np.abs(estimate - uniform_mixture.TRUTH).mean(), rel=1e-9)
     assert row.mse == pytest.approx(((estimate - uniform_mixture.TRUTH) ** 2).mean(), rel=1e-9)
-    assert row.ess == pytest.approx(summaries.effective_sample_size(weights), rel=1e-9)
+    assert row.effective_sample_size == pytest.approx(
+        summaries.effective_sample_size(weights), rel=1e-9
+    )
 
 
 def test_noise_follows_the_data_and_not_the_size_of_the_simulated_sets() -> None:
@@ -67,7 +69,7 @@ def test_the_power_is_of_the_curve_without_noise_only() -> None:
 
 def test_a_large_threshold_weighs_all_alike() -> None:
     main = run(epsilon_abc=(1.4,), epsilon_total=(1000.0, math.inf)).tables["main"]
-    assert (main.ess > 250).all()
+    assert (main.effective_sample_size > 250).all()
     assert (abs(main.mae - study.prior_errors()["mae"]) < 0.03).all()
 
 
@@ -116,7 +118,7 @@ def test_the_preset_is_the_papers_figure() -> None:
 
 def test_figures_have_a_line_for_each_budget_and_the_prior() -> None:
     drawn = study.figures(run())
-    assert set(drawn) == {"mae", "mse", "ess"}
+    assert set(drawn) == {"mae", "mse", "effective-sample-size"}
     names = {trace.name for trace in drawn["mae"].data}
     assert {"ε_total = 1", "ε_total = 100", "no noise", "prior mean"} <= names
     (line,) = [t for t in drawn["mae"].data if t.name == "no noise"]

@@ -25,14 +25,14 @@ def result_of(params: synthetic_data.Params = SMALL) -> Result:
 
 def test_data_sets_take_the_accepted_draws_in_turn() -> None:
     theta = np.arange(12.0).reshape(3, 4)
-    chosen, data = simulators.simulate_in_turn(covid, theta, 18, 7, np.random.default_rng(1))
+    chosen, data = simulators.simulate_round_robin(covid, theta, 18, 7, np.random.default_rng(1))
     assert chosen.tolist() == [0, 1, 2, 0, 1, 2, 0]
     assert data.shape == (7, 18, 2)
     assert data[3] == pytest.approx(covid.with_days(covid.curves(theta[:1], covid.days(18)))[0])
 
 
 def test_nothing_accepted_gives_nothing() -> None:
-    chosen, data = simulators.simulate_in_turn(
+    chosen, data = simulators.simulate_round_robin(
         uniform_mixture, np.empty((0, 5)), 10, 3, np.random.default_rng(1)
     )
     assert len(chosen) == 0

@@ -58,9 +58,9 @@ def test_shipped_draws_and_distances_are_made_again_from_their_seed(burden: str,
     distance = tuberculosis.distance()
     for n in (100, 1000):
         for number in (0, 9):
-            shipped_theta, rho = tuberculosis.shipped(1000, n, number, burden)
-            assert shipped_theta[t] == pytest.approx(theta, rel=1e-12)
-            statistic = distance.statistic(tuberculosis.shipped_data(n, number))
+            precomputed_theta, rho = tuberculosis.precomputed(1000, n, number, burden)
+            assert precomputed_theta[t] == pytest.approx(theta, rel=1e-12)
+            statistic = distance.statistic(tuberculosis.precomputed_data(n, number))
             found = distance.compare(distance.statistic(outbreaks[None, :n]), statistic)
             assert rho[t] == pytest.approx(found[0], abs=1e-3)
 
@@ -69,7 +69,7 @@ def test_shipped_draws_and_distances_are_made_again_from_their_seed(burden: str,
 def test_the_shipped_pool_is_whole(burden: str) -> None:
     for n in (100, 1000):
         for number in range(10):
-            theta, rho = tuberculosis.shipped(1000, n, number, burden)
+            theta, rho = tuberculosis.precomputed(1000, n, number, burden)
             assert theta.shape == (1000, 4)
             assert rho.shape == (1000,)
             assert 50 < rho.min() < rho.max() <= 200
@@ -79,8 +79,8 @@ def test_the_shipped_pool_is_whole(burden: str) -> None:
 
 
 def test_a_smaller_pool_is_the_beginning_of_the_larger() -> None:
-    theta, rho = tuberculosis.shipped(1000, 100, 3)
-    fewer, distances = tuberculosis.shipped(200, 100, 3)
+    theta, rho = tuberculosis.precomputed(1000, 100, 3)
+    fewer, distances = tuberculosis.precomputed(200, 100, 3)
     assert np.array_equal(fewer, theta[:200])
     assert np.array_equal(distances, rho[:200])
 

@@ -25,7 +25,7 @@ def result_of(params: study.Params = SMALL) -> Result:
 
 
 def test_without_noise_it_is_k2_abc_by_hand() -> None:
-    theta, rho = tuberculosis.shipped(1000, 1, 0)
+    theta, rho = tuberculosis.precomputed(1000, 1, 0)
     plain = result_of().tables["non_private"].set_index("epsilon_abc")
     for epsilon_abc in (20.0, 80.0):
         weights = np.exp(-rho / epsilon_abc)
@@ -44,12 +44,12 @@ def test_the_noise_is_thirty_times_the_largest_signal() -> None:
 
 def test_private_weights_are_those_of_a_random_half_of_the_pool() -> None:
     errors = result_of().tables["errors"]
-    assert (abs(errors.ess - 500) < 80).all()
+    assert (abs(errors.effective_sample_size - 500) < 80).all()
     assert abs(errors.mae.mean() - errors.pool_mae.iloc[0]) < 0.1
     assert errors.prior_mae.iloc[0] == pytest.approx(
         np.abs(tuberculosis.PRIOR_MEAN - tuberculosis.TRUTH).mean()
     )
-    theta, _ = tuberculosis.shipped(1000, 1, 0)
+    theta, _ = tuberculosis.precomputed(1000, 1, 0)
     equal = np.abs(theta.mean(axis=0) - tuberculosis.TRUTH).mean()
     assert errors.pool_mae.to_numpy() == pytest.approx(equal)
 
@@ -95,7 +95,7 @@ def test_the_papers_numbers_stand_where_they_belong() -> None:
 
 
 def test_the_spread_is_that_of_the_weights_in_prior_deviations() -> None:
-    theta, rho = tuberculosis.shipped(1000, 1, 0)
+    theta, rho = tuberculosis.precomputed(1000, 1, 0)
     tables = result_of().tables
     weights = np.exp(-rho / 20.0) / np.exp(-rho / 20.0).sum()
     deviations = np.sqrt(np.cov(theta.T, aweights=weights, ddof=0).diagonal())

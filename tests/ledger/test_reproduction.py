@@ -245,11 +245,11 @@ def test_ctrl_c_before_a_run_is_done_leaves_an_earlier_report_alone(
 
 
 def test_workers_that_break_down_are_hired_anew(entries: ledger.Ledger, tmp_path: Path) -> None:
-    hired = []
+    executor_for = []
 
     @contextlib.contextmanager
     def hire() -> Iterator[None]:
-        hired.append(None)
+        executor_for.append(None)
         yield None
 
     def watch(run: ledger.Run, done: int, total: int) -> None:
@@ -260,7 +260,7 @@ def test_workers_that_break_down_are_hired_anew(entries: ledger.Ledger, tmp_path
     store = runner.Store(tmp_path, keep_all=True)
     reasons = [one.reason for one in reproduction.carry_out(plan, hire, store, watch)]
     assert reasons[0] == "its run failed (BrokenExecutor: gone)"
-    assert len(hired) == 2
+    assert len(executor_for) == 2
 
 
 def test_a_rule_that_fails_costs_no_other_claim(

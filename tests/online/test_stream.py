@@ -19,7 +19,7 @@ from abcdp_core.online.latent import Latent
 from abcdp_core.online.particles import Response
 from abcdp_core.online.prior import Prior
 from abcdp_core.online.smc import Smc
-from abcdp_core.online.stream import Adaptive, Asked, Fixed, Sampler, Stream, separate
+from abcdp_core.online.stream import Adaptive, Answer, Fixed, Sampler, Stream, separate
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
@@ -43,7 +43,7 @@ def stream_of(sampler: Sampler, seed: int = 0, run: int = 0) -> Stream:
     return Stream(sampler, Adaptive(-0.3, 0.4), "laplace", 0.5, seed=seed, run=run)
 
 
-def table(stream: Stream, values: Array, noises: Array) -> list[Asked]:
+def table(stream: Stream, values: Array, noises: Array) -> list[Answer]:
     return [asked for _, asked in stream.ask(None, 0, values, noises)]
 
 

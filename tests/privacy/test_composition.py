@@ -18,21 +18,24 @@ from abcdp_core.privacy.composition import (
     ACCOUNTANTS,
     epsilon,
     from_renyi,
-    largest_piece,
+    largest_per_query_epsilon,
     optimal_delta,
     renyi_pure,
 )
 
 ALL = pytest.mark.parametrize("accountant", ACCOUNTANTS)
-PIECES = pytest.mark.parametrize("piece", [0.01, 0.1, 1.0, 5.0])
+PIECES = pytest.mark.parametrize("per_query_epsilon", [0.01, 0.1, 1.0, 5.0])
 COUNTS = pytest.mark.parametrize("count", [1, 2, 10, 300])
 
 DELTA = 1e-5
 
 
-def coins_delta(piece: float, count: int, total: float) -> float:
+def coins_delta(per_query_epsilon: float, count: int, total: float) -> float:
     """δ of ``count`` coins that lie with probability 1/(1 + e^ε), term by term."""
-    honest, lie = 1.0 / (1.0 + math.exp(-piece)), 1.0 / (1.0 + math.exp(piece))
+    honest, lie = (
+        1.0 / (1.0 + math.exp(-per_query_epsilon)),
+        1.0 / (1.0 + math.exp(per_query_epsilon)),
+    )
     return math.fsum(
         math.comb(count, k)
         * max(
@@ -46,21 +49,23 @@ def coins_delta(piece: float, count: int, total: float) -> float:
 @PIECES
 @pytest.mark.parametrize("count", [1, 2, 5, 20])
 @pytest.mark.parametrize("part", [0.0, 0.3, 0.9])
-def test_the_optimal_delta_is_that_of_coins(piece: float, count: int, part: float) -> None:
-    expected = coins_delta(piece, count, part * count * piece)
-    found = optimal_delta(piece, count, part * count * piece)
+def test_the_optimal_delta_is_that_of_coins(
+    per_query_epsilon: float, count: int, part: float
+) -> None:
+    expected = coins_delta(per_query_epsilon, count, part * count * per_query_epsilon)
+    found = optimal_delta(per_query_epsilon, count, part * count * per_query_epsilon)
     assert expected <= found + 1e-14
     assert found == pytest.approx(expected, rel=1e-6, abs=1e-12)
 
 
 @PIECES
 @COUNTS
-def test_no_accountant_beats_the_optimal_one(piece: float, count: int) -> None:
-    best = epsilon(piece, count, DELTA, "optimal")
+def test_no_accountant_beats_the_optimal_one(per_query_epsilon: float, count: int) -> None:
+    best = epsilon(per_query_epsilon, count, DELTA, "optimal")
     for accountant in ACCOUNTANTS:
         # The optimal one rounds its binomial tails up.
-        assert epsilon(piece, count, DELTA, accountant) >= best * (1.0 - 1e-7)
-    assert optimal_delta(piece, count, best) <= DELTA
+        assert epsilon(per_query_epsilon, count, DELTA, accountant) >= best * (1.0 - 1e-7)
+    assert optimal_delta(per_query_epsilon, count, best) <= DELTA
 
 
 def test_the_theorem_of_advanced_composition() -> None:
@@ -71,34 +76,36 @@ def test_the_theorem_of_advanced_composition() -> None:
 
 
 @PIECES
-def test_renyi_divergences_are_those_of_a_coin_and_autodps(piece: float) -> None:
+def test_renyi_divergences_are_those_of_a_coin_and_autodps(per_query_epsilon: float) -> None:
     alpha = np.array([1.0 + 1e-3, 1.5, 2.0, 7.0, 50.0])
-    honest = 1.0 / (1.0 + math.exp(-piece))
+    honest = 1.0 / (1.0 + math.exp(-per_query_epsilon))
     coin = np.log(
         honest**alpha * (1 - honest) ** (1 - alpha) + (1 - honest) ** alpha * honest ** (1 - alpha)
     ) / (alpha - 1.0)
-    assert renyi_pure(piece, alpha) == pytest.approx(coin, rel=1e-7)
+    assert renyi_pure(per_query_epsilon, alpha) == pytest.approx(coin, rel=1e-7)
     # autodp's differences of logarithms lose digits near α = 1.
-    bank = [rdp_bank.RDP_pureDP({"eps": piece}, a) for a in alpha]
-    assert (renyi_pure(piece, alpha) <= np.array(bank) * (1 + 1e-6)).all()
+    bank = [rdp_bank.RDP_pureDP({"eps": per_query_epsilon}, a) for a in alpha]
+    assert (renyi_pure(per_query_epsilon, alpha) <= np.array(bank) * (1 + 1e-6)).all()
 
 
-@pytest.mark.parametrize("piece", [1e-4, 0.01, 1.0, 50.0, 1000.0])
-def test_renyi_divergences_keep_their_digits_near_order_1(piece: float) -> None:
+@pytest.mark.parametrize("per_query_epsilon", [1e-4, 0.01, 1.0, 50.0, 1000.0])
+def test_renyi_divergences_keep_their_digits_near_order_1(per_query_epsilon: float) -> None:
     for order in (1.000001, 1.001, 2.0, 1e6):
         with decimal.localcontext(prec=60, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN):
-            alpha, exact = Decimal(order), Decimal(piece)
+            alpha, exact = Decimal(order), Decimal(per_query_epsilon)
             ratio = ((alpha * exact).exp() + ((1 - alpha) * exact).exp()) / (1 + exact.exp())
-            expected = min(float(ratio.ln() / (alpha - 1)), piece)
-        assert renyi_pure(piece, np.array([order]))[0] == pytest.approx(expected, rel=1e-9)
+            expected = min(float(ratio.ln() / (alpha - 1)), per_query_epsilon)
+        assert renyi_pure(per_query_epsilon, np.array([order]))[0] == pytest.approx(
+            expected, rel=1e-9
+        )
 
 
 @pytest.mark.parametrize("count", [10, 300])
-@pytest.mark.parametrize("piece", [0.1, 1.0])
-def test_the_conversion_is_as_good_as_autodps(piece: float, count: int) -> None:
-    composed = Composition()([PureDP_Mechanism(piece)], [count])
-    autodp = min(float(composed.get_approxDP(DELTA)), count * piece)
-    found = epsilon(piece, count, DELTA, "rdp")
+@pytest.mark.parametrize("per_query_epsilon", [0.1, 1.0])
+def test_the_conversion_is_as_good_as_autodps(per_query_epsilon: float, count: int) -> None:
+    composed = Composition()([PureDP_Mechanism(per_query_epsilon)], [count])
+    autodp = min(float(composed.get_approxDP(DELTA)), count * per_query_epsilon)
+    found = epsilon(per_query_epsilon, count, DELTA, "rdp")
     assert 0.95 * autodp <= found <= autodp * (1.0 + 1e-3)
 
 
@@ -121,13 +128,13 @@ def test_a_conversion_of_gaussian_divergences_is_at_the_best_of_all_orders(
 def test_the_largest_piece_fits_and_a_larger_one_does_not(
     accountant: str, count: int, budget: float
 ) -> None:
-    piece = largest_piece(budget, count, DELTA, accountant)
-    assert epsilon(piece, count, DELTA, accountant) <= budget * (1.0 + 1e-12)
-    assert epsilon(1.001 * piece, count, DELTA, accountant) > budget
+    per_query_epsilon = largest_per_query_epsilon(budget, count, DELTA, accountant)
+    assert epsilon(per_query_epsilon, count, DELTA, accountant) <= budget * (1.0 + 1e-12)
+    assert epsilon(1.001 * per_query_epsilon, count, DELTA, accountant) > budget
 
 
 def test_for_many_pieces_a_delta_saves_much() -> None:
-    pieces = [10_000 * largest_piece(1.0, 10_000, DELTA, each) for each in ACCOUNTANTS]
+    pieces = [10_000 * largest_per_query_epsilon(1.0, 10_000, DELTA, each) for each in ACCOUNTANTS]
     # linear, advanced, rdp, optimal
     assert pieces == sorted(pieces)
     assert pieces[0] == pytest.approx(1.0)
@@ -148,4 +155,4 @@ def test_what_is_out_of_range_is_an_error(
     arguments: tuple[float, int, float, str], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        largest_piece(*arguments)
+        largest_per_query_epsilon(*arguments)

@@ -55,7 +55,7 @@ def release_exactly(
     if not isinstance(setting.event(), SparseVector):
         raise ValueError("epsilon_total = inf: a release of somebody's own data needs noise.")
     unit = grid(setting.sensitivity)
-    noise = whole_noise(setting, unit)
+    noise = integer_noise(setting, unit)
     distances = np.floor(comparison.rho / unit)
     if not np.isfinite(distances).all():
         raise ValueError("a release needs finite distances.")
@@ -70,7 +70,7 @@ def release_exactly(
 def event_of(setting: Setting) -> SparseVector:
     """The event of a run, which depends on nothing private."""
     unit = grid(setting.sensitivity)
-    return whole_noise(setting, unit).event(unit)
+    return integer_noise(setting, unit).event(unit)
 
 
 def grid(sensitivity: float) -> float:
@@ -81,7 +81,7 @@ def grid(sensitivity: float) -> float:
 
 
 @dataclass(frozen=True)
-class WholeNoise:
+class IntegerNoise:
     """The noise of a run, in units of its grid; fields as in :class:`SparseVector`."""
 
     sensitivity: int
@@ -101,7 +101,7 @@ class WholeNoise:
         )
 
 
-def whole_noise(setting: Setting, unit: float) -> WholeNoise:
+def integer_noise(setting: Setting, unit: float) -> IntegerNoise:
     """The noise that a setting asks for on a grid, every rounding on the safe side."""
     sensitivity = math.ceil(setting.sensitivity / unit) + 1
     least = calibrate(
@@ -112,11 +112,11 @@ def whole_noise(setting: Setting, unit: float) -> WholeNoise:
         threshold_share=setting.threshold_share,
     )
     scales = math.ceil(least.threshold_scale), math.ceil(least.query_scale)
-    return WholeNoise(sensitivity, *scales, setting.c, setting.resample)
+    return IntegerNoise(sensitivity, *scales, setting.c, setting.resample)
 
 
 def decide(
-    distances: Sequence[float], threshold: int, noise: WholeNoise, randbelow: RandBelow
+    distances: Sequence[float], threshold: int, noise: IntegerNoise, randbelow: RandBelow
 ) -> tuple[list[int], int]:
     """Accepted draws and the number of draws looked at; noise is drawn as it is needed.
 

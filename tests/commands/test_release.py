@@ -16,11 +16,12 @@ from typing import Any
 
 import pytest
 
-from abcdp_core import pool, release
+from abcdp_core import pool
 from abcdp_core.__main__ import INTERRUPTED, main
-from abcdp_core.release_command import domain_in_one
+from abcdp_core.commands.release import domain_in_one
+from abcdp_core.own_data import release
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 CANARY = "48.151623"
 SERIES = "cases\r\n" + "".join(f"{7 * day % 90}\r\n" for day in range(20)) + f"{CANARY}\r\n"
 SMALL = ["--pool-size", "200", "--epsilon-total", "0.5", "--domain", "0,100"]

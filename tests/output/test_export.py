@@ -16,8 +16,9 @@ import plotly.graph_objects as go
 import pytest
 from pandas.testing import assert_frame_equal
 
-from abcdp_core import experiments, export, registry, runner
-from abcdp_core.export import ExportError
+from abcdp_core import experiments, registry, runner
+from abcdp_core.output import export
+from abcdp_core.output.export import ExportError
 from abcdp_core.parameters import ParameterError
 from abcdp_core.privacy import NonPrivate, SparseVector
 from abcdp_core.results import Result

@@ -21,12 +21,13 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import export, pool, simulators
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
+from abcdp_core import pool, simulators
 from abcdp_core.mechanisms import Release
-from abcdp_core.mechanisms.exact_sparse_vector import FINENESS, event_of, release_exactly
+from abcdp_core.mechanisms.discrete_sparse_vector import FINENESS, event_of, release_exactly
 from abcdp_core.mechanisms.sparse_vector import Setting
+from abcdp_core.output import export
 from abcdp_core.parameters import Parameter, ParameterError, Params
 from abcdp_core.privacy import cost, statement
 from abcdp_core.privacy.discrete import RandBelow
@@ -76,7 +77,7 @@ POOL_SEED = Parameter(
 
 
 @dataclass(frozen=True)
-class Request(Params):
+class ReleaseRequest(Params):
     """What is asked for; public. :meth:`defaults` has what a scenario starts from.
 
     Attributes:
@@ -158,7 +159,7 @@ def _bandwidths(default: float | None) -> Parameter:
 
 
 def make(
-    request: Request,
+    request: ReleaseRequest,
     values: Array,
     randbelow: RandBelow = secrets.randbelow,
     progress: pool.Progress | None = None,
@@ -187,7 +188,7 @@ def make(
     return Document(request, n, release, public.theta[release.indices])
 
 
-def _source(request: Request) -> OwnScenario:
+def _source(request: ReleaseRequest) -> OwnScenario:
     return cast(OwnScenario, simulators.load(request.scenario))
 
 
@@ -196,7 +197,7 @@ def own_sizes(scenario: str) -> tuple[int, int]:
     return cast(OwnScenario, simulators.load(scenario)).OWN_SIZES
 
 
-def check_size(request: Request, n: int) -> None:
+def check_size(request: ReleaseRequest, n: int) -> None:
     """Refuse a series that is too short or too long for its scenario or for the pool.
 
     Raises:
@@ -207,7 +208,7 @@ def check_size(request: Request, n: int) -> None:
     par.check_work(n, request.pool_size)
 
 
-def pool_key(request: Request, n: int) -> pool.PoolKey:
+def pool_key(request: ReleaseRequest, n: int) -> pool.PoolKey:
     """The public pool for a series of ``n`` values; made for this release and kept nowhere."""
     default = _source(request).DISTANCES[0]
     return pool.PoolKey(
@@ -220,7 +221,7 @@ def pool_key(request: Request, n: int) -> pool.PoolKey:
     )
 
 
-def setting_of(request: Request, n: int) -> Setting:
+def setting_of(request: ReleaseRequest, n: int) -> Setting:
     """What is asked of the mechanism, for the sharp sensitivity; public."""
     return Setting(
         request.epsilon_total,
@@ -252,7 +253,7 @@ class Document:
         theta: accepted parameters ``(k, d)``.
     """
 
-    request: Request
+    request: ReleaseRequest
     n: int
     release: Release
     theta: Array = field(repr=False)
@@ -315,7 +316,7 @@ def synthetic(document: Document, sets: int, rng: np.random.Generator) -> pd.Dat
         domain; no row if nothing was accepted.
     """
     request, source = document.request, _source(document.request)
-    chosen, data = simulators.simulate_in_turn(source, document.theta, document.n, sets, rng)
+    chosen, data = simulators.simulate_round_robin(source, document.theta, document.n, sets, rng)
     series = to_domain(data[..., -1], source.DOMAIN, (request.low, request.high))
     return pd.DataFrame(
         {
@@ -347,7 +348,7 @@ def figure(document: Document) -> go.Figure:
     return drawn.update_yaxes(tickvals=[])
 
 
-def question(request: Request, n: int) -> str:
+def question(request: ReleaseRequest, n: int) -> str:
     """What a person confirms before anything is spent."""
     noise = noise_scale(request, n)
     return (
@@ -359,7 +360,7 @@ def question(request: Request, n: int) -> str:
     )
 
 
-def noise_scale(request: Request, n: int) -> float:
+def noise_scale(request: ReleaseRequest, n: int) -> float:
     """Laplace scale of the threshold's noise for a series of ``n`` values."""
     return event_of(setting_of(request, n)).threshold_scale
 

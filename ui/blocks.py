@@ -20,7 +20,7 @@ from abcdp_core.ledger import reading, report
 from abcdp_core.parameters import Params
 from abcdp_core.privacy import Gaussian, Laplace, SparseVector
 from abcdp_core.results import Result
-from ui import charts, controls, knobs, lessons, words
+from ui import captions, charts, controls, knobs, lessons
 
 Found: TypeAlias = Result  # what a page draws
 
@@ -161,7 +161,7 @@ def errors(chart: go.Figure, result: Result, metric: str) -> None:
     if controls.preset(result.experiment) is None:
         here = {name: float(controls.current(name)) for name in knobs.FOUR}
         chart = mse_curves.mark(go.Figure(chart), result, metric, **here)
-        text = words.error_here(result, metric, here) + text
+        text = captions.error_here(result, metric, here) + text
     figure(metric, chart, result, text=text)
 
 

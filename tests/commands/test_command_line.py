@@ -19,13 +19,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abcdp_core import commands, experiments, export, registry, runner
+from abcdp_core import commands, experiments, registry, runner
 from abcdp_core.__main__ import INTERRUPTED, _params, _parser, main
+from abcdp_core.output import export
 from abcdp_core.parameters import Parameter, ParameterError, Params
 from abcdp_core.results import Result
 from tests import toy_experiment
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 TOY_FILE = toy_experiment.__file__
 POSTERIOR = ["--set", "pool_size=50", "--set", "n=10", "--set", "c=3"]
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abcdp_core import series
-from abcdp_core.series import SeriesError, read
+from abcdp_core.own_data import series
+from abcdp_core.own_data.series import SeriesError, read
 
 LIMIT = 100
 

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from abcdp_core import pool, release, series
+from abcdp_core import pool
+from abcdp_core.own_data import release, series
+from abcdp_core.own_data.release import ReleaseRequest
 from abcdp_core.parameters import ParameterError
-from abcdp_core.release import Request
 
 OPTIONS = {
     "epsilon_total": ("E", "privacy budget to spend"),
@@ -75,17 +76,17 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _request(options: argparse.Namespace) -> Request:
+def _request(options: argparse.Namespace) -> ReleaseRequest:
     low, comma, high = options.domain.partition(",")
     if not comma or "," in high:
         raise ParameterError(f"domain = {options.domain}: must be LOW,HIGH, as in 0,100.")
     texts = {"scenario": options.scenario, "low": low, "high": high}
     texts |= {name: text for name in OPTIONS if (text := getattr(options, name)) is not None}
     texts["resample"] = str(options.resample)
-    return Request.from_text(texts)
+    return ReleaseRequest.from_text(texts)
 
 
-def _values(request: Request, file: Path) -> NDArray[np.float64]:
+def _values(request: ReleaseRequest, file: Path) -> NDArray[np.float64]:
     """The series; what is wrong with it is said without a value of it."""
     try:
         with file.open("rb") as opened:

@@ -22,12 +22,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from abcdp_core.mechanisms import names
-from abcdp_core.mechanisms.exact_sparse_vector import (
-    WholeNoise,
+from abcdp_core.mechanisms.discrete_sparse_vector import (
+    IntegerNoise,
     decide,
     grid,
+    integer_noise,
     release_exactly,
-    whole_noise,
 )
 from abcdp_core.mechanisms.sparse_vector import Setting
 from abcdp_core.privacy import SparseVector, cost
@@ -55,17 +55,17 @@ def seeded(seed: int) -> RandBelow:
     return random.Random(seed).randrange
 
 
-def small_noise(epsilon_total: float, c: int, resample: bool) -> WholeNoise:
+def small_noise(epsilon_total: float, c: int, resample: bool) -> IntegerNoise:
     """The noise for a sensitivity of exactly :data:`SENSITIVITY` units."""
     asked = Setting(epsilon_total, 0.0, c, resample, sensitivity=SENSITIVITY - 1.0)
-    return whole_noise(asked, unit=1.0)
+    return integer_noise(asked, unit=1.0)
 
 
 # ------------------------------------------------------------------- exact probabilities
 
 
 def law_of_noise(scale: int) -> tuple[Integers, Array]:
-    """Whole numbers and their probabilities, but for 1e-16 of the mass."""
+    """SingleTask numbers and their probabilities, but for 1e-16 of the mass."""
     values = np.arange(-40 * scale, 40 * scale + 1)
     ratio = math.exp(-1.0 / scale)
     return values, (1.0 - ratio) / (1.0 + ratio) * np.exp(-np.abs(values) / scale)
@@ -79,7 +79,7 @@ def at_most(k: Integers, scale: int) -> Array:
     return np.where(k <= 0, lower, 1.0 - upper)
 
 
-def probability(pattern: tuple[bool, ...], distances: Integers, noise: WholeNoise) -> float:
+def probability(pattern: tuple[bool, ...], distances: Integers, noise: IntegerNoise) -> float:
     """Probability of decisions at a threshold of 0, summed over the threshold's noise."""
     ends = [t + 1 for t, accepted in enumerate(pattern) if accepted and noise.resample]
     edges = sorted({0, *ends, len(pattern)})
@@ -89,7 +89,7 @@ def probability(pattern: tuple[bool, ...], distances: Integers, noise: WholeNois
     )
 
 
-def _segment(pattern: tuple[bool, ...], distances: Integers, noise: WholeNoise) -> float:
+def _segment(pattern: tuple[bool, ...], distances: Integers, noise: IntegerNoise) -> float:
     threshold, weight = law_of_noise(noise.threshold_scale)
     for accepted, distance in zip(pattern, distances.tolist(), strict=True):
         below = threshold - distance
@@ -120,7 +120,7 @@ def test_the_outcomes_exclude_each_other_and_leave_nothing_out(c: int, resample:
     assert total == pytest.approx(1.0, abs=1e-12)
 
 
-def worst_loss(noise: WholeNoise, base: tuple[int, ...], c: int) -> float:
+def worst_loss(noise: IntegerNoise, base: tuple[int, ...], c: int) -> float:
     """Largest loss of any outcome against any neighbour: all distances moved by up to Δ."""
     own = {p: probability(p, np.array(base), noise) for p in patterns(len(base), c)}
     moves = itertools.product((-SENSITIVITY, -1, 0, SENSITIVITY), repeat=len(base))
@@ -140,7 +140,7 @@ def test_no_neighbour_and_no_outcome_loses_more_than_the_budget(
     assert worst_loss(small_noise(1.5, c, resample), base, c) <= 1.5 * (1 + 1e-9)
 
 
-def loss_of(noise: WholeNoise, pattern: tuple[bool, ...]) -> float:
+def loss_of(noise: IntegerNoise, pattern: tuple[bool, ...]) -> float:
     """Largest loss of a pattern over places of its accepted and its rejected distances."""
 
     def loss(rejected: int, accepted: int) -> float:
@@ -157,7 +157,7 @@ def rejections_then_acceptance(c: int, resample: bool) -> tuple[bool, ...]:
     return (*(False,) * 5, True) * c if resample else (*(False,) * 9, *(True,) * c)
 
 
-def tight(noise: WholeNoise, pattern: tuple[bool, ...], budget: float) -> bool:
+def tight(noise: IntegerNoise, pattern: tuple[bool, ...], budget: float) -> bool:
     return 0.8 * budget < loss_of(noise, pattern) <= budget * (1 + 1e-9)
 
 
@@ -175,7 +175,7 @@ def test_the_worst_outcome_costs_the_budget_and_hardly_less(c: int, resample: bo
 # ------------------------------------------------------------------ what is implemented
 
 
-def counts_of(noise: WholeNoise, seed: int) -> Integers:
+def counts_of(noise: IntegerNoise, seed: int) -> Integers:
     outcomes = patterns(4, noise.c)
     counts, randbelow = np.zeros(len(outcomes), dtype=np.int64), seeded(seed)
     for _ in range(RUNS):
@@ -184,7 +184,7 @@ def counts_of(noise: WholeNoise, seed: int) -> Integers:
     return counts
 
 
-def law_of(noise: WholeNoise) -> Array:
+def law_of(noise: IntegerNoise) -> Array:
     return np.array([probability(p, DISTANCES, noise) for p in patterns(4, noise.c)])
 
 
@@ -260,7 +260,7 @@ def test_distances_as_far_apart_as_the_sensitivity_stay_so_on_the_grid(
     apart = abs(Fraction(other) - Fraction(rho))
     if apart > Fraction(sensitivity) + Fraction(unit):
         return
-    noise = whole_noise(Setting(1.0, 0.1, 1, False, sensitivity), unit)
+    noise = integer_noise(Setting(1.0, 0.1, 1, False, sensitivity), unit)
     assert abs(math.floor(rho / unit) - math.floor(other / unit)) <= noise.sensitivity
     assert math.floor(rho / unit) == Fraction(rho) // Fraction(unit)
 
@@ -277,7 +277,7 @@ def test_the_event_costs_at_most_the_budget_and_hardly_less(
 ) -> None:
     setting = Setting(budget, 0.1, c, resample, sensitivity, share)
     unit = grid(sensitivity)
-    noise = whole_noise(setting, unit)
+    noise = integer_noise(setting, unit)
     event = noise.event(unit)
     assert budget * 0.998 <= cost(event).epsilon <= budget
     assert sensitivity + unit <= event.sensitivity <= sensitivity + 2.0 * unit
@@ -304,7 +304,7 @@ def silent() -> RandBelow:
 
 
 def test_a_distance_at_the_threshold_is_accepted_and_one_beyond_it_is_not() -> None:
-    noise = WholeNoise(1, 10, 10, c=3, resample=True)
+    noise = IntegerNoise(1, 10, 10, c=3, resample=True)
     assert decide([7.0, 8.0, 6.0, 7.0, 0.0], 7, noise, silent()) == ([0, 2, 3], 4)
 
 
@@ -330,7 +330,7 @@ def counted(randbelow: RandBelow) -> tuple[RandBelow, list[int]]:
 def test_noise_is_drawn_once_per_decision_and_threshold_and_not_after_the_end(
     resample: bool, thresholds: int
 ) -> None:
-    noise = WholeNoise(1, 10, 20, c=3, resample=resample)
+    noise = IntegerNoise(1, 10, 20, c=3, resample=resample)
     chance, asked = counted(silent())
     assert decide([0.0, 9.0, 0.0, 0.0, 0.0, 0.0], 5, noise, chance) == ([0, 2, 3], 4)
     # Remainder and first coin are drawn below the scale.

@@ -15,12 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from abcdp_core import export, pool, release, simulators
-from abcdp_core.mechanisms.exact_sparse_vector import event_of
+from abcdp_core import pool, simulators
+from abcdp_core.mechanisms.discrete_sparse_vector import event_of
+from abcdp_core.output import export
+from abcdp_core.own_data import release
+from abcdp_core.own_data.release import Document, ReleaseRequest, make, to_domain
 from abcdp_core.parameters import ParameterError
 from abcdp_core.privacy import SparseVector, cost
 from abcdp_core.privacy.discrete import RandBelow
-from abcdp_core.release import Document, Request, make, to_domain
 from tests.conftest import forget
 
 Array = NDArray[np.float64]
@@ -29,11 +31,12 @@ LOW, HIGH = -20.0, 480.0
 VALUES = np.linspace(-10.0, 400.0, 25) ** 2 % 450.0
 
 
-def request_of(scenario: str = "covid", **given: Any) -> Request:
+def request_of(scenario: str = "covid", **given: Any) -> ReleaseRequest:
     """A request for a small pool; the rest as the scenario has it."""
     usual = {"low": LOW, "high": HIGH, "epsilon_total": 1.0}
-    return Request(
-        scenario=scenario, **(usual | Request.defaults(scenario) | {"pool_size": 300} | given)
+    return ReleaseRequest(
+        scenario=scenario,
+        **(usual | ReleaseRequest.defaults(scenario) | {"pool_size": 300} | given),
     )
 
 
@@ -268,22 +271,22 @@ def test_what_cannot_be_asked_for_is_said_in_a_sentence(
 def test_a_scenario_that_takes_no_series_is_refused(scenario: str, sentence: str) -> None:
     texts = {"scenario": scenario, "low": "0", "high": "1", "epsilon_total": "1"}
     with pytest.raises(ParameterError) as caught:
-        Request.from_text(texts)
+        ReleaseRequest.from_text(texts)
     assert str(caught.value) == sentence
-    usual = Request.defaults("covid")
+    usual = ReleaseRequest.defaults("covid")
     with pytest.raises(ParameterError):
-        Request(scenario=scenario, low=0.0, high=1.0, epsilon_total=1.0, **usual)
+        ReleaseRequest(scenario=scenario, low=0.0, high=1.0, epsilon_total=1.0, **usual)
 
 
 def test_a_request_from_text_takes_the_scenario_s_defaults() -> None:
     texts = {"scenario": "uniform-mixture", "low": "-1", "high": "2.5", "epsilon_total": "0.5"}
-    request = Request.from_text(texts | {"c": "3"})
+    request = ReleaseRequest.from_text(texts | {"c": "3"})
     assert dataclasses.asdict(request) == {
         "scenario": "uniform-mixture", "low": -1.0, "high": 2.5, "epsilon_total": 0.5,
         "epsilon_abc": 0.1, "c": 3, "pool_size": 10_000, "distance": "mmd", "bandwidth": 0.6,
         "resample": False, "pool_seed": 1,
     }  # fmt: skip
-    assert Request.from_text(request.to_text()) == request
+    assert ReleaseRequest.from_text(request.to_text()) == request
 
 
 @pytest.mark.parametrize(

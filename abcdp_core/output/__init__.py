@@ -1,0 +1,1 @@
+"""Figures, data and settings to files."""
