@@ -51,12 +51,10 @@ CORE_ARROWS: dict[str, set[str]] = {
         "simulators",
     },
     "commands": {
-        *("experiments", "ledger", "own_data", "parameters", "pool", "runner", "streams"),
+        *("experiments", "ledger", "mechanisms", "output", "own_data", "parameters", "registry"),
+        *("results", "runner", "simulators", "streams"),
     },
-    "__main__": {
-        *("commands", "experiments", "output", "parameters", "registry"),
-        *("results", "runner"),
-    },
+    "__main__": {"commands", "output", "parameters"},
 }
 """Part of the core -> other parts that it may import."""
 

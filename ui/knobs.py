@@ -18,7 +18,7 @@ import pandas as pd
 from abcdp_core import experiments
 from abcdp_core.experiments import change_one_person
 from abcdp_core.ledger import OUTCOMES, STANDINGS, document, report
-from abcdp_core.own_data import release
+from abcdp_core.own_data.request import scenarios
 from abcdp_core.parameters import Parameter, ParameterError, Scalar
 
 FOUR = ("epsilon_total", "epsilon_abc", "c", "n")
@@ -104,7 +104,7 @@ SCREEN = {
     "your-data.scenario": _choice(
         "Model of your series",
         "What your series is compared with.",
-        tuple(dict.fromkeys((FIRST_SCENARIO, *release.scenarios()))),
+        tuple(dict.fromkeys((FIRST_SCENARIO, *scenarios()))),
     ),
     "mse-curves.lines": _choice(
         "One line per",

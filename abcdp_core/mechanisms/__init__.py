@@ -86,5 +86,5 @@ class Release:
 
 
 def names() -> list[str]:
-    """Names of all mechanisms."""
+    """Names of all mechanisms; imports none of them."""
     return list(registry.scan(__name__, "MECHANISM"))
