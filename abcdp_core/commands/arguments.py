@@ -10,7 +10,6 @@ from types import ModuleType
 
 from abcdp_core import experiments, registry
 from abcdp_core.parameters import Parameter, ParameterError
-from abcdp_core.streams import SEED_LIMIT
 
 # ------------------------------------------------------------------ plug-ins
 
@@ -71,6 +70,9 @@ def seed(text: str) -> int:
     Raises:
         ParameterError: it is none.
     """
+    # Inside the function: what lists experiments draws nothing.
+    from abcdp_core.streams import SEED_LIMIT
+
     if not text.isdecimal() or len(text) > 19 or int(text) >= SEED_LIMIT:
         raise ParameterError(f"seed = {text}: must be a whole number from 0 to {SEED_LIMIT - 1}.")
     return int(text)
