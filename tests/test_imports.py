@@ -29,9 +29,9 @@ CORE_ARROWS: dict[str, set[str]] = {
     # what is public, what is private, what follows from theory
     "distances": {"streams", "threads"},
     "simulators": {"distances", "parameters", "registry", "streams", "supports"},
-    "pool": {"cache", "distances", "parameters", "simulators", "streams", "threads"},
+    "pool": {"cache", "distances", "parameters", "simulators", "streams", "supports", "threads"},
     "privacy": set(),
-    "mechanisms": {"distances", "privacy", "registry", "summaries", "supports"},
+    "mechanisms": {"distances", "parameters", "privacy", "registry", "summaries", "supports"},
     "theory": set(),
     "online": {"parameters", "privacy", "registry", "streams", "summaries", "threads"},
     # studies, and what runs, keeps and judges them

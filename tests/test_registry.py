@@ -19,7 +19,7 @@ def no_plug_ins_left() -> Iterator[None]:
     registry._added[:] = before
     for name in [name for name in sys.modules if name.startswith("abcdp_plugin_")]:
         del sys.modules[name]
-    registry.scan.cache_clear()
+    registry.forget()
 
 
 @pytest.fixture
