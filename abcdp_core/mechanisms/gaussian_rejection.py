@@ -18,6 +18,7 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -196,8 +197,9 @@ def released(
     return run(comparison.rho, prepared.options.epsilon_abc, prepared.event, rng)
 
 
-def parts(event: GaussianRejection, pool_size: int) -> tuple[Part, ...]:
+def parts(prepared: Prepared) -> tuple[Part, ...]:
     """Every decision costs the same, accepted or rejected."""
+    event, pool_size = cast(GaussianRejection, prepared.event), prepared.public.pool_size
     share = rejection.pure_epsilon(event) / pool_size
     return (Part("decision about a draw", pool_size, event.scale, share, "ε"),)
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass, field
+from typing import cast
 
 import numba
 import numpy as np
@@ -270,8 +271,9 @@ def released(
     return run(rho, asked.epsilon_abc, asked.c, asked.resample, prepared.event, rng)
 
 
-def parts(event: SparseVector, pool_size: int) -> tuple[Part, ...]:
+def parts(prepared: Prepared) -> tuple[Part, ...]:
     """What is paid for. Rejected draws are free: the threshold's noise pays (MATH S2)."""
+    event, pool_size = cast(SparseVector, prepared.event), prepared.public.pool_size
     change, threshold, query = event.sensitivity, event.threshold_scale, event.query_scale
     return (
         Part("threshold", event.c if event.resample else 1, threshold, change / threshold, "ε"),
