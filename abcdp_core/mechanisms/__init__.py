@@ -209,6 +209,7 @@ class Mechanism:
         name: by which it is chosen; lower case with hyphens.
         title: the name in words.
         description: one sentence: what is released, and what is paid for.
+        source: where it comes from: paper and theorem, or ``ours``.
         options: what a person may choose besides the budget, at its defaults: a frozen dataclass
             whose fields are Parameters.
         takes: names of the options that are for studies to set; the others make the variant.
@@ -231,6 +232,7 @@ class Mechanism:
     name: str
     title: str
     description: str
+    source: str
     options: Params
     takes: tuple[str, ...]
     accountants: Mapping[str, Measure]
@@ -300,7 +302,7 @@ class Prepared:
 
 
 def every() -> dict[str, Mechanism]:
-    """Name -> mechanism, of all there are, in the order of their names.
+    """Name -> mechanism, of all there are: published ones first, then in the order of names.
 
     Raises:
         ValueError: two go by the same name.
@@ -310,7 +312,7 @@ def every() -> dict[str, Mechanism]:
         for mechanism in module.MECHANISMS:
             if found.setdefault(mechanism.name, mechanism) is not mechanism:
                 raise ValueError(f"two mechanisms are called {mechanism.name!r}.")
-    return dict(sorted(found.items()))
+    return dict(sorted(found.items(), key=lambda item: (item[1].source, item[0])))
 
 
 def names() -> list[str]:

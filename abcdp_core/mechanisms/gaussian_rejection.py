@@ -210,6 +210,7 @@ MECHANISMS = (
         title="Rejection with Gaussian noise",
         description="The decision about every draw of the pool: Gaussian noise on every clipped "
         "distance; each decision is paid for.",
+        source="[P22] Theorem 3.1",
         options=Options(),
         takes=("epsilon_abc", "sensitivity"),
         accountants={

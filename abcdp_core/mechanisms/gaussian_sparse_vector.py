@@ -157,6 +157,7 @@ MECHANISMS = (
         title="Sparse vector technique with Gaussian noise",
         description="Which draws are accepted, until c are: Gaussian noise on the threshold and on "
         "every distance; each acceptance is paid for.",
+        source="ours",
         options=Options(),
         takes=("epsilon_abc", "c", "sensitivity"),
         accountants=dict.fromkeys(

@@ -487,6 +487,7 @@ NEAREST = Mechanism(
     title="Private embedding",
     description="One noisy vector of mean features, paid for once; the c nearest draws follow from "
     "it.",
+    source="ours",
     options=Options(),
     takes=("c",),
     accountants={

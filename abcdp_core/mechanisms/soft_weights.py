@@ -173,6 +173,7 @@ MECHANISMS = (
         title="Soft weights",
         description="A weight for every draw of the pool: Gaussian noise on every distance; each "
         "weight is paid for.",
+        source="[P22] Theorems 3.2 and 3.3",
         options=Options(),
         takes=("epsilon_abc", "sensitivity"),
         accountants=dict.fromkeys(

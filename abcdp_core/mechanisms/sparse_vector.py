@@ -287,6 +287,7 @@ LINEAR = Mechanism(
     title="Sparse vector technique",
     description="Which draws are accepted, until c are: Laplace noise on the threshold and on "
     "every distance; each acceptance is paid for.",
+    source="[P21] Algorithm 1",
     options=Options(),
     takes=("epsilon_abc", "c", "sensitivity"),
     accountants={
@@ -307,6 +308,7 @@ SEGMENTED = dataclasses.replace(
     title="Sparse vector technique with a δ",
     description="The same decisions with a threshold redrawn after each acceptance, so that the "
     "segments can be composed with a δ, at the best split of the noise.",
+    source="ours",
     options=Options(resample=True, split="best"),
     accountants={"optimal": "approximate", "advanced": "approximate", "rdp": "approximate"},
     shown_in=("accounting",),
