@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import mechanisms, pool, simulators, summaries
+from abcdp_core import mechanisms, pool, privacy, simulators, summaries
 from abcdp_core.mechanisms import Budget, Release
-from abcdp_core.parameters import Params
+from abcdp_core.parameters import Parameter, ParameterError, Params
 from abcdp_core.pool import PublicSide
+from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
@@ -57,6 +58,48 @@ def own(public: PublicSide, run: int) -> Trial:
 def simulated(public: PublicSide, index: int) -> Trial:
     """Data simulated at the ``index``-th prior draw beyond the pool."""
     return Trial(public, public.simulated(index), public.simulated_theta(index))
+
+
+SCENARIO = Parameter(
+    kind="choice",
+    label="Scenario",
+    help="Where the data come from.",
+    options=tuple(dict.fromkeys((uniform_mixture.SCENARIO, *simulators.names()))),
+)
+
+
+def check(scenario: str, truths: str, names: tuple[str, ...]) -> None:
+    """Refuse a scenario where errors cannot be measured, and mechanisms that cannot serve it.
+
+    Raises:
+        ParameterError: one sentence says which and why.
+    """
+    source = simulators.load(scenario)
+    if reason := refusal(source, truths=truths):
+        raise ParameterError(f"scenario = {scenario}: errors cannot be measured, as {reason}")
+    for name in names:
+        if reason := mechanisms.load(name).refuses(source):
+            raise ParameterError(f"mechanism = {name}: cannot serve {scenario}. {reason}")
+
+
+def guarantees(
+    names: tuple[str, ...], budget: Budget, scenario: simulators.Scenario, budgets: int = 1
+) -> str:
+    """What one release by each of some mechanisms promises; those that promise the same, together.
+
+    Args:
+        names: of the mechanisms.
+        budget: of each release, the largest one if there are several.
+        scenario: whose data.
+        budgets: how many different budgets are shown.
+    """
+    found: dict[str, list[str]] = {}
+    for name in names:
+        mechanism = mechanisms.load(name)
+        text = privacy.guarantee(mechanism.spends(budget), *mechanism.protects(scenario))
+        found.setdefault(text, []).append(name)
+    texts = [f"{', '.join(of)}: {text}" if len(found) > 1 else text for text, of in found.items()]
+    return " ".join(texts + ["This is the largest budget shown."] * (budgets > 1))
 
 
 def refusal(scenario: simulators.Scenario, *, truths: str) -> str:

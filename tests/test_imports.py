@@ -36,9 +36,12 @@ CORE_ARROWS: dict[str, set[str]] = {
     "online": {"parameters", "privacy", "registry", "streams", "summaries", "threads"},
     # studies, and what runs, keeps and judges them
     "results": {"parameters", "privacy"},
+    "trials": {
+        *("mechanisms", "parameters", "pool", "privacy", "simulators", "streams", "summaries"),
+    },
     "experiments": {
         *("distances", "figures", "mechanisms", "online", "parameters", "pool", "privacy"),
-        *("registry", "results", "simulators", "streams", "summaries", "theory"),
+        *("registry", "results", "simulators", "streams", "summaries", "theory", "trials"),
     },
     "runner": {"cache", "experiments", "parameters", "registry", "results"},
     "output": {"experiments", "parameters", "privacy", "results"},

@@ -46,16 +46,17 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, mechanisms, pool, privacy, simulators, summaries, trials
+from abcdp_core import experiments, mechanisms, pool, simulators, summaries, trials
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.experiments import mse_curves, soft_abc
 from abcdp_core.mechanisms import Budget, Mechanism
-from abcdp_core.parameters import Parameter, ParameterError
+from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
+from abcdp_core.trials import SCENARIO
 
 Array = NDArray[np.float64]
 
@@ -103,12 +104,6 @@ COMPARED_SENSITIVITY = dataclasses.replace(
     help="published: each published mechanism with the Δ of its paper, 2/N, the others with their "
     "own. sharp: all with the smallest true value.",
 )
-SCENARIO = Parameter(
-    kind="choice",
-    label="Scenario",
-    help="Where the data come from.",
-    options=tuple(dict.fromkeys((uniform_mixture.SCENARIO, *simulators.names()))),
-)
 TRUTHS = Parameter(
     kind="choice",
     label="Truths",
@@ -152,21 +147,7 @@ class Params(BaseParams):
         """Refuse too much work, more acceptances than draws, and what cannot be measured."""
         par.check_work(self.n, self.pool_size)
         par.check_accepted(max(self.c), self.pool_size)
-        check_measurable(self.scenario, self.truths, self.mechanism)
-
-
-def check_measurable(scenario: str, truths: str, names: tuple[str, ...]) -> None:
-    """Refuse a scenario where errors cannot be measured, and mechanisms that cannot serve it.
-
-    Raises:
-        ParameterError: one sentence says which and why.
-    """
-    source = simulators.load(scenario)
-    if reason := trials.refusal(source, truths=truths):
-        raise ParameterError(f"scenario = {scenario}: errors cannot be measured, as {reason}")
-    for name in names:
-        if reason := mechanisms.load(name).refuses(source):
-            raise ParameterError(f"mechanism = {name}: cannot serve {scenario}. {reason}")
+        trials.check(self.scenario, self.truths, self.mechanism)
 
 
 PRESETS: dict[str, BaseParams] = {
@@ -294,36 +275,15 @@ def _prior(task: Task) -> pd.DataFrame:
 # --------------------------------------------------------------------------------------- finding
 
 
-def guarantees(names: tuple[str, ...], budget: Budget, scenario: simulators.Scenario) -> list[str]:
-    """What one release by each of some mechanisms promises; those that promise the same, together.
-
-    Args:
-        names: of the mechanisms.
-        budget: of each release.
-        scenario: whose data.
-    """
-    found: dict[str, list[str]] = {}
-    for name in names:
-        mechanism = mechanisms.load(name)
-        text = privacy.guarantee(mechanism.spends(budget), *mechanism.protects(scenario))
-        found.setdefault(text, []).append(name)
-    if len(found) == 1:
-        return list(found)
-    return [f"{', '.join(names)}: {text}" for text, names in found.items()]
-
-
 def collect(params: Params, rows: Tables) -> Result:
     """The result so far."""
     prior = rows["prior"].drop_duplicates("run", ignore_index=True)
     tables = {**rows, "prior": prior, "summary": summary_table(rows["main"])}
     shown = metrics(params.scenario)["mse"]
     budget = Budget(max(params.epsilon_total), params.delta)
-    promised = guarantees(params.mechanism, budget, simulators.load(params.scenario))
-    several = len(params.epsilon_total) > 1
-    largest = ["ε_total is the largest budget shown."] if several else []
-    result = Result(
-        EXPERIMENT, params, tables, "", " ".join(["Each release:", *promised, *largest])
-    )
+    source = simulators.load(params.scenario)
+    promised = trials.guarantees(params.mechanism, budget, source, len(params.epsilon_total))
+    result = Result(EXPERIMENT, params, tables, "", f"Each release: {promised}")
     return dataclasses.replace(result, summary=summary(result, shown))
 
 

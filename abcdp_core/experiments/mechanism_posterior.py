@@ -65,7 +65,7 @@ class Params(BaseParams):
     pool_size: int = par.POOL_SIZE.field(10_000)
     sensitivity: str = comparison.COMPARED_SENSITIVITY.field("sharp")
     noise_draw: int = par.NOISE_DRAW.field(0)
-    scenario: str = comparison.SCENARIO.field(uniform_mixture.SCENARIO)
+    scenario: str = trials.SCENARIO.field(uniform_mixture.SCENARIO)
 
     @classmethod
     def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
