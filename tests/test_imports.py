@@ -27,9 +27,10 @@ CORE_ARROWS: dict[str, set[str]] = {
     "threads": set(),
     "series": set(),
     "supports": set(),
+    "statistic": set(),
     # what is public, what is private, what follows from theory
     "distances": {"streams", "threads"},
-    "simulators": {"distances", "parameters", "registry", "streams", "supports"},
+    "simulators": {"distances", "parameters", "registry", "statistic", "streams", "supports"},
     "pool": {"cache", "distances", "parameters", "simulators", "streams", "threads"},
     "privacy": set(),
     "mechanisms": {"distances", "privacy", "registry", "summaries", "supports"},
