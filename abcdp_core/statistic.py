@@ -40,9 +40,9 @@ class Statistic:
         reduce: data sets ``(..., n, p)`` to numbers ``(..., k)``.
         l1, l2: n -> the most by which one unit moves the numbers, as a sum and as a length. Where
             units are added or removed both are constant: n is then private.
+        low, high: public bounds of the numbers ``(k,)``, from what they are and not from any data.
         whole: number j times ``whole[j]`` is a whole number, so that its noise can be one too;
             ``None`` if the numbers are real.
-        low, high: public bounds of the numbers ``(k,)``, from what they are and not from any data.
     """
 
     name: str
@@ -52,9 +52,9 @@ class Statistic:
     reduce: Callable[[Array], Array] = field(repr=False)
     l1: Callable[[int], float] = field(repr=False)
     l2: Callable[[int], float] = field(repr=False)
+    low: tuple[float, ...]
+    high: tuple[float, ...]
     whole: tuple[int, ...] | None = None
-    low: tuple[float, ...] = ()
-    high: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         """Check that what is stated of each number fits together.
@@ -74,19 +74,15 @@ class Statistic:
 
 def largest_sum(cases: Cases) -> float:
     """L1 sensitivity: the largest sum of absolute changes, rounded up."""
-    return _not_below(max(sum((Fraction(abs(c)) for c in case), Fraction(0)) for case in cases))
+    exact = max(sum(abs(Fraction(change)) for change in case) for case in cases)
+    near = float(exact)
+    return near if Fraction(near) >= exact else math.nextafter(near, math.inf)
 
 
 def largest_length(cases: Cases) -> float:
     """L2 sensitivity: the largest Euclidean length of changes, rounded up."""
-    square = max(sum((Fraction(c) ** 2 for c in case), Fraction(0)) for case in cases)
-    length = math.sqrt(square)
-    while Fraction(length) ** 2 < square:
-        length = math.nextafter(length, math.inf)
-    return length
-
-
-def _not_below(exact: Fraction) -> float:
-    """The nearest float, or the next one if that is too small."""
-    near = float(exact)
-    return near if Fraction(near) >= exact else math.nextafter(near, math.inf)
+    square = max(sum(Fraction(change) ** 2 for change in case) for case in cases)
+    near = math.sqrt(square)
+    while Fraction(near) ** 2 < square:
+        near = math.nextafter(near, math.inf)
+    return near

@@ -105,7 +105,7 @@ def box(low: Array, high: Array) -> Support:
         raise ValueError(f"bounds = {low.tolist()}, {high.tolist()}: must be finite, low < high.")
 
     def contains(theta: Array) -> NDArray[np.bool_]:
-        inside: NDArray[np.bool_] = ((theta >= low) & (theta <= high)).all(axis=1)
+        inside: NDArray[np.bool_] = np.all(np.clip(theta, low, high) == theta, axis=1)
         return inside
 
     def to_unconstrained(theta: Array, distance: Array) -> Array:

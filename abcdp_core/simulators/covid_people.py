@@ -42,7 +42,7 @@ Array = NDArray[np.float64]
 
 SCENARIO = "covid-people"
 TITLE = "COVID-19 cases, people as units"
-PROTECTED = "one person who was confirmed, and whether there is one"
+PROTECTED = "one person"
 COORDINATES = ("day", "new cases")
 LOW = np.array([0.5, 4.0, 1.0, 0.05])
 HIGH = np.array([4.0, 10.0, 3.0, 0.6])
@@ -93,7 +93,8 @@ CONFIRMED = 0.1
 """Share of infections that are confirmed."""
 
 STEPS = 4
-"""Steps a day. With 16 instead, the mean count of the last day is 1 % higher."""
+"""Steps a day, part of the model: at R = 2.5, D = 6.5 the last day has 10 % fewer cases than with
+64 steps."""
 
 OBSERVED = np.column_stack(
     [covid.days(len(covid.CASES)), np.diff(covid.CASES, prepend=0.0)],
@@ -159,9 +160,9 @@ STATISTICS = {
         reduce=daily,
         l1=lambda n: _sensitivities()[0],  # noqa: ARG005 - part of the interface
         l2=lambda n: _sensitivities()[1],  # noqa: ARG005
-        whole=(1,) * 18,
         low=(0.0,) * 18,
         high=(float(POPULATION),) * 18,
+        whole=(1,) * 18,
     )
 }
 """What may be released."""
