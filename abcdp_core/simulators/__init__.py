@@ -42,9 +42,9 @@ class Scenario(Protocol):
     A scenario may have ``SUPPORT``, a :class:`~abcdp_core.supports.Support`: where its prior's
     draws can lie, and how they are moved without leaving it.
 
-    It may have ``STATISTICS``, name -> :class:`~abcdp_core.statistic.Statistic`: numbers that may be
-    released of its data once, with what one unit is and how far it moves them. Where a pool of
-    their values is shipped, ``precomputed_pool(pool_size)`` gives parameters ``(T, d)`` and numbers
+    It may have ``STATISTICS``, name -> :class:`~abcdp_core.statistic.Statistic`: numbers of its
+    data that may be released, with what one unit is and how far it moves them. Where a pool of
+    these is shipped, ``precomputed_pool(pool_size)`` gives parameters ``(T, d)`` and numbers
     ``(T, k)``.
 
     One that also takes a person's own series has ``OWN_SIZES``, the smallest and the largest one,
