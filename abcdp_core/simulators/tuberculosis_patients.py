@@ -7,12 +7,15 @@ is added or removed. Six numbers are kept of it: patients observed, clusters, cl
 two patients, the largest cluster, and the mean difference between successive sizes of the four
 largest, $g = (s_{(1)} - s_{(4)}) / 3$, with clusters that are not there of size 0.
 
-A data set is a table with one row per cluster. Its number of rows says how many clusters there are,
-which is private, so rows of size 0 may follow and are ignored; simulated reports have
-:data:`ROWS` rows. The numbers of :mod:`.tuberculosis` leave clusters above 80 out of the
-differences. Here they must not be: at the edge of such a cut one patient can move g by 80/3.
+A data set is a table with one row per cluster. How many clusters there are is private, so rows of
+size 0 follow up to :data:`ROWS`, and no number depends on them. The summaries of
+:mod:`.tuberculosis` leave clusters above 80 out of the differences. Here they must not be left out:
+at the edge of such a cut one patient can move g by 80/3.
 
-Two of its summaries, the months of the largest cluster, are not here: nothing bounds what a single
+The published data are those of San Francisco, and nobody knows the truth behind them; accuracy is
+judged by reports held out from the pool.
+
+Two of the summaries there, the months of the largest cluster, are not here: nothing bounds what a single
 patient changes of them.
 
 The pool in ``assets`` is made again by ``python -m abcdp_core.simulators.tuberculosis_patients``
@@ -45,7 +48,7 @@ PROTECTED = "one patient"
 COORDINATES = ("patients in the cluster",)
 AXES = tuberculosis.AXES
 UNITS = tuberculosis.UNITS
-TRUTH = tuberculosis.TRUTH
+TRUTH = None
 PRIOR_MEAN = tuberculosis.PRIOR_MEAN
 PRIOR_SD = tuberculosis.PRIOR_SD
 SUPPORT = supports.box(np.array([1.0, 0.0, 0.0, 0.0]), np.array([20.0, 30.0, 1.0, 400.0]))
@@ -119,14 +122,16 @@ def simulate(rng: np.random.Generator, theta: Array, size: int) -> Array:
 
 
 def report(sizes: Array) -> Array:
-    """A data set ``(c, 1)`` from the sizes of c clusters; also for a report of one's own."""
-    return np.asarray(sizes, dtype=float)[:, None]
+    """A data set ``(1000, 1)`` from the sizes of clusters, rows of size 0 last; longer if need be.
+
+    For a report of one's own too.
+    """
+    empty = np.zeros(max(ROWS - len(sizes), 0))
+    return np.concatenate([sizes, empty])[:, None]
 
 
-OBSERVED = report(
-    np.repeat(*np.array(list(tuberculosis.SAN_FRANCISCO_CLUSTERS.items())).T),
-)
-"""San Francisco: a row for each of its 326 clusters."""
+OBSERVED = report(np.repeat(*np.array(list(tuberculosis.SAN_FRANCISCO_CLUSTERS.items())).T))
+"""San Francisco: its 326 clusters."""
 
 
 def summarise(data: Array) -> Array:

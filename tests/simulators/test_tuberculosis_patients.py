@@ -84,6 +84,25 @@ def test_large_clusters_are_no_exception() -> None:
     assert_within(changes(summary, iter(reports)))
 
 
+def test_no_patient_moves_the_distance_to_any_report_by_more_than_is_stated() -> None:
+    distance = patients.distance()
+    reports = [*partitions(6, 6), *partitions(7, 7), (40, 9, 9, 8), (40, 9, 9, 9)]
+    numbers = distance.statistic(np.array([patients.report(np.array(r)) for r in reports]))
+    index = {sizes: place for place, sizes in enumerate(reports)}
+    moved = [
+        np.abs(
+            distance.compare(numbers, numbers[place]) - distance.compare(numbers, numbers[other])
+        ).max()
+        for place, sizes in enumerate(reports)
+        for more in with_one_more(sizes)
+        if (other := index.get(tuple(sorted(more, reverse=True)))) is not None
+    ]
+    assert len(moved) > 30
+    assert 0.5 * distance.sensitivity(1) < max(moved) <= distance.sensitivity(1)
+    assert distance.sensitivity(1) == distance.sensitivity(1000) < 0.15
+    assert distance.statistic_sensitivity(1) <= distance.sensitivity(1)
+
+
 @pytest.mark.parametrize("limit", [3, 80])
 def test_the_summary_with_a_cut_is_caught(limit: int) -> None:
     found = changes(lambda sizes: cut_off(sizes, limit), iter([(limit,), (limit, 2, 1, 1)]))
@@ -102,7 +121,7 @@ def test_a_label_that_changes_moves_more_than_a_patient_who_joins() -> None:
 
 
 def test_san_francisco_by_this_summary() -> None:
-    assert patients.OBSERVED.shape == (326, 1)
+    assert patients.OBSERVED.shape == (1000, 1)
     expected = [473.0, 326.0, 282.0, 20.0, 30.0, 20.0 / 3.0]
     assert STATISTIC.reduce(patients.OBSERVED) == pytest.approx(expected, rel=1e-15)
 
@@ -111,8 +130,13 @@ def test_rows_of_size_0_and_their_number_change_nothing() -> None:
     assert STATISTIC.reduce(patients.report(np.zeros(0))).tolist() == [0.0] * 6
     assert STATISTIC.reduce(patients.report(np.array([3]))).tolist() == [3, 1, 0, 0, 3, 1]
     rng = np.random.default_rng(1)
-    padded = rng.permutation(np.concatenate([patients.OBSERVED, np.zeros((500, 1))]))
-    assert np.array_equal(STATISTIC.reduce(padded), STATISTIC.reduce(patients.OBSERVED))
+    shuffled = rng.permutation(patients.OBSERVED)
+    longer = np.concatenate([patients.OBSERVED, np.zeros((500, 1))])
+    alone = patients.OBSERVED[:326]
+    for same in (shuffled, longer, alone):
+        assert np.array_equal(STATISTIC.reduce(same), STATISTIC.reduce(patients.OBSERVED))
+    assert patients.report(np.ones(1200)).shape == (1200, 1)
+    assert STATISTIC.reduce(np.array([[5.0], [3.0]])).tolist() == [8, 2, 0, 0, 5, 5 / 3]
 
 
 def test_summaries_agree_with_those_of_outbreaks_below_their_cut() -> None:
