@@ -5,6 +5,9 @@ cumulative numbers. A person is confirmed on one day, so adding or removing one 
 count by 1, where it would change up to 18 cumulative ones. Release the daily counts; whoever wants
 cumulative ones adds them up afterwards.
 
+To see what the unit decides, the same counts are stated once more with a *day* as unit, which may
+have any count up to a public limit.
+
 The cubic of [P21] is no model of people. Here they come from a stochastic epidemic. Of
 $K = 17.4$ million people, $I$ are infectious and $S$ can still be infected. In each of four steps a
 day, a susceptible is infected with probability $1 - e^{-R I / (4 D K)}$, and an infectious one
@@ -25,7 +28,7 @@ product of the confirmed share with those infectious is, which is why the share 
 
 from __future__ import annotations
 
-import functools
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,32 +145,54 @@ def growth_rate(theta: Array) -> Array:
 
 def one_person() -> tuple[tuple[int, ...], ...]:
     """Changes of the daily counts when a person is added or removed: one count, by 1."""
-    return tuple(tuple(int(day == other) for day in range(18)) for other in range(18))
+    return ((1,),)
 
 
-@functools.cache
-def _sensitivities() -> tuple[float, float]:
-    """L1 and L2; the number of days does not matter."""
-    return largest_sum(one_person()), largest_length(one_person())
+LIMIT = 500
+"""Public: about four in five draws of the prior have no day with more cases."""
 
+
+def one_day() -> tuple[tuple[int, ...], ...]:
+    """Most by which counts, cut at :data:`LIMIT`, change when a day has any other count."""
+    return ((LIMIT,),)
+
+
+def cut(data: Array) -> Array:
+    """Daily counts ``(..., n)``, none above :data:`LIMIT`."""
+    return np.minimum(daily(data), LIMIT)
+
+
+NAMES = tuple(f"day {day}" for day in range(1, 19))
 
 STATISTICS = {
     "daily-counts": Statistic(
         name="daily-counts",
         unit="one person",
         neighbours="add-remove",
-        names=tuple(f"day {day}" for day in range(1, 19)),
+        names=NAMES,
         reduce=daily,
-        l1=lambda n: _sensitivities()[0],  # noqa: ARG005 - part of the interface
-        l2=lambda n: _sensitivities()[1],  # noqa: ARG005
+        l1=lambda n: largest_sum(one_person()),  # noqa: ARG005 - part of the interface
+        l2=lambda n: largest_length(one_person()),  # noqa: ARG005
         low=(0.0,) * 18,
-        high=(float(POPULATION),) * 18,
+        high=(math.inf,) * 18,
         whole=(1,) * 18,
-    )
+    ),
+    "daily-counts-of-a-day": Statistic(
+        name="daily-counts-of-a-day",
+        unit="one day",
+        neighbours="replace",
+        names=NAMES,
+        reduce=cut,
+        l1=lambda n: largest_sum(one_day()),  # noqa: ARG005
+        l2=lambda n: largest_length(one_day()),  # noqa: ARG005
+        low=(0.0,) * 18,
+        high=(float(LIMIT),) * 18,
+        whole=(1,) * 18,
+    ),
 }
-"""What may be released."""
+"""What may be released, the first by default."""
 
 
 def distance(bandwidth: float | None = None, name: str | None = None) -> Distance:  # noqa: ARG001
     """Euclidean distance of the daily counts, in cases, at most 2000."""
-    return ClippedSummaries(daily, (1.0,), _sensitivities()[1], DISTANCE_AXIS)
+    return ClippedSummaries(daily, (1.0,), largest_length(one_person()), DISTANCE_AXIS)

@@ -1,8 +1,8 @@
 r"""Tuberculosis with *patients* as units: one genotype report, released once with noise (MATH M9).
 
 Model, parameters and prior are those of :mod:`.tuberculosis`. What differs is whose privacy is
-protected. There a data point is a whole outbreak, and of a single one nothing can be learnt. Here
-the data are one report, the sizes of its clusters (patients with the same strain), and one patient
+protected. There a data point is a whole outbreak, and a single one must not be seen. Here the
+data are one report, the sizes of its clusters (patients with the same strain), and one patient
 is added or removed. Six numbers are kept of it: patients observed, clusters, clusters of one and of
 two patients, the largest cluster, and the mean difference between successive sizes of the four
 largest, $g = (s_{(1)} - s_{(4)}) / 3$, with clusters that are not there of size 0.
@@ -15,8 +15,11 @@ at the edge of such a cut one patient can move g by 80/3.
 The published data are those of San Francisco, and nobody knows the truth behind them; accuracy is
 judged by reports held out from the pool.
 
-Two of the summaries there, the months of the largest cluster, are not here: nothing bounds what a single
-patient changes of them.
+Two of the summaries there, the months of the largest cluster, are not here: nothing bounds what a
+single patient changes of them.
+
+To see what the unit decides, the same numbers are stated once more with the whole outbreak as unit:
+then each may change by all of its public range.
 
 The pool in ``assets`` is made again by ``python -m abcdp_core.simulators.tuberculosis_patients``
 in less than a minute.
@@ -183,6 +186,26 @@ def _sensitivities() -> tuple[float, float]:
     return largest_sum(one_patient()), largest_length(one_patient())
 
 
+LIMITS = (1200, 600, 510, 100, 270, 80)
+"""Public: above all of the pool's numbers."""
+
+
+def one_outbreak() -> tuple[tuple[int, ...], ...]:
+    """Most by which the numbers, cut at :data:`LIMITS`, change from one outbreak to any other."""
+    return (LIMITS,)
+
+
+def _cut(data: Array) -> Array:
+    """The six numbers ``(..., 6)``, none above :data:`LIMITS`."""
+    return np.minimum(summarise(data), LIMITS)
+
+
+@functools.cache
+def _sensitivities_of_outbreaks() -> tuple[float, float]:
+    """L1 and L2."""
+    return largest_sum(one_outbreak()), largest_length(one_outbreak())
+
+
 STATISTICS = {
     "cluster-summary": Statistic(
         name="cluster-summary",
@@ -195,9 +218,21 @@ STATISTICS = {
         low=(0.0,) * 6,
         high=(math.inf,) * 6,
         whole=WHOLE,
-    )
+    ),
+    "cluster-summary-of-an-outbreak": Statistic(
+        name="cluster-summary-of-an-outbreak",
+        unit="one outbreak",
+        neighbours="replace",
+        names=NAMES,
+        reduce=_cut,
+        l1=lambda n: _sensitivities_of_outbreaks()[0],  # noqa: ARG005
+        l2=lambda n: _sensitivities_of_outbreaks()[1],  # noqa: ARG005
+        low=(0.0,) * 6,
+        high=tuple(float(limit) for limit in LIMITS),
+        whole=WHOLE,
+    ),
 }
-"""What may be released."""
+"""What may be released, the first by default."""
 
 SPREAD = (109, 27, 27, 15, 23, 6)
 """Standard deviations of the six numbers over the pool, rounded: public."""

@@ -89,3 +89,15 @@ def test_one_person_more_on_any_day_changes_as_much_as_stated() -> None:
         # A broken twin: of the cumulative counts, all the later ones change.
         cumulative = np.cumsum(STATISTIC.reduce(more)) - covid.CASES
         assert np.abs(cumulative).sum() == 18 - day
+
+
+def test_another_count_of_a_day_changes_as_much_as_stated_for_days() -> None:
+    statistic = people.STATISTICS["daily-counts-of-a-day"]
+    other = people.OBSERVED.copy()
+    other[0, 1], other[5, 1] = 0.0, 1e6
+    changed = people.OBSERVED.copy()
+    changed[0, 1], changed[5, 1] = 1e6, 1e6
+    change = np.abs(statistic.reduce(changed) - statistic.reduce(other))
+    assert change.sum() == statistic.l1(18) == statistic.l2(18) == people.LIMIT
+    # What was published is not cut.
+    assert np.array_equal(statistic.reduce(people.OBSERVED), STATISTIC.reduce(people.OBSERVED))

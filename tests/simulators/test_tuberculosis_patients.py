@@ -111,6 +111,17 @@ def test_the_summary_with_a_cut_is_caught(limit: int) -> None:
         assert_within(found)
 
 
+def test_any_other_outbreak_changes_no_more_than_is_stated_for_outbreaks() -> None:
+    statistic = patients.STATISTICS["cluster-summary-of-an-outbreak"]
+    huge = np.concatenate([np.full(600, 1.0), np.full(200, 2.0), [500.0, 1.0]])
+    numbers = statistic.reduce(np.array([np.zeros((802, 1)), huge[:, None]]))
+    change = np.abs(numbers[1] - numbers[0])
+    assert change.sum() == statistic.l1(1) == 2760.0
+    assert np.linalg.norm(change) == pytest.approx(statistic.l2(1), rel=1e-15)
+    # No draw of the pool is cut.
+    assert (patients.precomputed_pool()[1] < statistic.high).all()
+
+
 def test_a_label_that_changes_moves_more_than_a_patient_who_joins() -> None:
     """Replacing is not adding: 17/3, so the neighbours belong to what is stated."""
     changed = [abs(a - b) for a, b in zip(summary((2, 1, 1)), summary((1, 1, 1, 1)), strict=True)]
