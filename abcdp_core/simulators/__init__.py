@@ -43,6 +43,11 @@ class Scenario(Protocol):
     A scenario may have ``SUPPORT``, a :class:`~abcdp_core.supports.Support`: where its prior's
     draws can lie, and how they are moved without leaving it.
 
+    It may have ``STATISTICS``, name -> :class:`~abcdp_core.statistic.Statistic`: numbers of its
+    data that may be released, with what one unit is and how far it moves them. Where a pool of
+    these is shipped, ``precomputed_pool(pool_size)`` gives parameters ``(T, d)`` and numbers
+    ``(T, k)``.
+
     One that also takes a person's own series has ``OWN_SIZES``, the smallest and the largest one,
     ``OWN_MODEL``, a sentence on what it takes it for, and ``from_series(values)``: numbers
     ``(n,)`` in the domain as data points ``(n, p)``. One that takes minutes to simulate has
