@@ -5,7 +5,8 @@
 :data:`KEPT_ROWS` rows spread evenly from the first to the last, and of each column its sum and the
 sum of its absolute values (numbers), or how often each name stands in it (text, switches), so that
 a change in a row not kept is noticed too. They are compared at 1e-9, since another processor may
-differ in the last bits; on one computer whole tables are compared byte for byte.
+differ in the last bits (more where ``exceptions.toml`` says so); on one computer whole tables are
+compared byte for byte.
 
 Remade and compared by ``python -m tests.reference``.
 """
@@ -36,7 +37,12 @@ KEPT_ROWS = 20
 DIGITS = 12
 """Significant digits kept of a number."""
 
-RELATIVE, ABSOLUTE = 1e-9, 1e-12
+RELATIVE = 1e-9
+"""Tolerance, unless ``exceptions.toml`` has another."""
+
+ABSOLUTE = 1e-3
+"""Tolerance near zero, as a part of the relative one."""
+
 SEED = 1
 
 Tables = dict[str, pd.DataFrame]
@@ -101,6 +107,7 @@ class Exceptions:
     measured: list[str]
     renamed: Mapping[str, Mapping[str, str]]
     grown: Mapping[str, str]
+    tolerance: Mapping[str, float]
 
 
 EXCEPTIONS = Exceptions(**tomllib.loads((FOLDER / "exceptions.toml").read_text(encoding="utf-8")))
@@ -197,6 +204,7 @@ def _in_a_line(values: Mapping[str, Any]) -> str:
 
 def differences(command: Command, kept: Kept, tables: Tables) -> Iterator[str]:
     """What differs between what is kept and the tables made now, a line each."""
+    relative = EXCEPTIONS.tolerance.get(command.experiment, RELATIVE)
     for name, then in kept.items():
         if name not in tables:
             yield f"{name}: no such table"
@@ -212,11 +220,13 @@ def differences(command: Command, kept: Kept, tables: Tables) -> Iterator[str]:
         for column, values in columns.items():
             if column not in table:
                 yield f"{name}.{column}: no such column"
-            elif (fault := _fault(values, _thinned(table[column]), len(table))) is not None:
+            elif fault := _fault(values, _thinned(table[column]), len(table), relative):
                 yield f"{name}.{column}: {fault}"
 
 
-def _fault(then: Mapping[str, Any], now: Mapping[str, Any], rows: int) -> str | None:
+def _fault(
+    then: Mapping[str, Any], now: Mapping[str, Any], rows: int, relative: float
+) -> str | None:
     """What differs in a column, if anything."""
     if then.keys() != now.keys():
         return "another kind of value"
@@ -226,12 +236,12 @@ def _fault(then: Mapping[str, Any], now: Mapping[str, Any], rows: int) -> str | 
                 return f"{now[part]}, not {then[part]}"
         return None
     old, new = np.array(then["some"], dtype=float), np.array(now["some"], dtype=float)
-    same = np.isclose(new, old, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True)
+    same = np.isclose(new, old, rtol=relative, atol=ABSOLUTE * relative, equal_nan=True)
     if not same.all():
         first = int(np.argmin(same))
         row = int(_places(rows)[first])
         return f"{new[first]!r} in row {row}, not {old[first]!r}; {np.sum(~same)} differ"
-    slack = RELATIVE * then["size"] + ABSOLUTE * rows
+    slack = relative * (then["size"] + ABSOLUTE * rows)
     if abs(now["sum"] - then["sum"]) > slack or abs(now["size"] - then["size"]) > slack:
         return f"sum {now['sum']!r}, not {then['sum']!r}"
     return None
