@@ -6,8 +6,9 @@ coverage, posterior, pages and labels loop over what is found, so a new file nee
 What flows, from public to published::
 
     PublicSide, options ──learn──► learnt
-    PublicSide, options, learnt, Budget ──calibrate──► Event ──parts──► what each part costs
-    Prepared (all of these), Comparison, rng ──release──► Release, Trace
+    PublicSide, options, learnt, Budget ──calibrate──► Event
+    Prepared (all of these) ──parts──► what each part costs
+    Prepared, Comparison, rng ──release──► Release, Trace
 
 - `PublicSide` is all that is public about one data set against one pool; ``learn`` takes from it
   what a mechanism has to know beforehand: a clip bound, a linear map, an order.
@@ -169,7 +170,7 @@ class Part:
     Attributes:
         part: what it is, in words.
         count: how many there are.
-        noise_scale: of the noise on it.
+        noise_scale: of the noise on it, in the unit of the distance or of what is released.
         cost: the most that one person can move it, in units of its noise; or its share of ε.
         measure: ``ε`` of Laplace-like noise, ``μ`` of Gaussian noise (MATH W3).
     """
@@ -195,6 +196,11 @@ def any_scenario(scenario: Any) -> str:
     return ""
 
 
+def data_points(scenario: Any) -> tuple[str, str]:
+    """Unit and neighbours of a mechanism that reads distances between sets of data points."""
+    return scenario.PROTECTED, "replace"
+
+
 @dataclass(frozen=True)
 class Mechanism:
     """One way to answer from private data, whole.
@@ -203,19 +209,20 @@ class Mechanism:
         name: by which it is chosen; lower case with hyphens.
         title: the name in words.
         description: one sentence: what is released, and what is paid for.
+        source: where it comes from: paper and theorem, or ``ours``.
         options: what a person may choose besides the budget, at its defaults: a frozen dataclass
-            whose fields are Parameters. Every study sets those that it has a parameter for, of
-            ``takes``.
+            whose fields are Parameters.
         takes: names of the options that are for studies to set; the others make the variant.
         accountants: who does the sums -> the measure of what is guaranteed then; the first is used.
         calibrate: public side, options, what was learnt, finite budget, accountant -> event.
         release: what was prepared, comparison, source of chance -> release, trace. The only
             function that is given private data.
-        parts: event, draws of the pool -> what its parts cost; the noise of the first is what the
-            mechanism is set by.
+        parts: what was prepared -> what its parts cost; the mechanism is set by the noise of the
+            first.
         learn: public side, options -> what it needs to know; anything.
         grid: public side -> option -> values among which a study chooses the best public one.
         refuses: scenario -> why it cannot serve that, a sentence; empty if it can.
+        protects: scenario -> what one unit is, and how neighbouring data sets differ in it.
         noise_needs_learnt: whether ``calibrate`` has to be given what was learnt; if not, it takes
             ``None`` and assumes the most, so that accountants are compared without a pool.
         sample: whether it releases draws of which intervals can be made, and not only a value.
@@ -225,15 +232,17 @@ class Mechanism:
     name: str
     title: str
     description: str
+    source: str
     options: Params
     takes: tuple[str, ...]
     accountants: Mapping[str, Measure]
     calibrate: Callable[[PublicSide, Any, Any, Budget, str], Event]
     release: Callable[[Prepared, Any, np.random.Generator], tuple[Release, Any]]
-    parts: Callable[[Any, int], tuple[Part, ...]]
+    parts: Callable[[Prepared], tuple[Part, ...]]
     learn: Callable[[PublicSide, Any], Any] = nothing
     grid: Callable[[PublicSide], Mapping[str, tuple[float, ...]]] = no_grid
     refuses: Callable[[Any], str] = any_scenario
+    protects: Callable[[Any], tuple[str, str]] = data_points
     noise_needs_learnt: bool = True
     sample: bool = True
     shown_in: tuple[str, ...] = ("compare-mechanisms", "coverage", "accounting")
@@ -248,12 +257,10 @@ class Mechanism:
         """``pure``, or ``approximate``: with a δ above 0."""
         return self.accountants[self.accountant]
 
-    def chosen(self, parameters: object, **changes: Any) -> Params:
-        """The options that a study's parameters stand for, and some changes."""
-        given = {
-            name: getattr(parameters, name) for name in self.takes if hasattr(parameters, name)
-        }
-        return dataclasses.replace(self.options, **(given | changes))
+    def chosen(self, **given: Any) -> Params:
+        """The options with those of the given values that this mechanism takes."""
+        taken = {name: value for name, value in given.items() if name in self.takes}
+        return dataclasses.replace(self.options, **taken)
 
     def prepare(self, public: PublicSide, options: Params, budget: Budget) -> Prepared:
         """All that is done before the data are looked at."""
@@ -295,7 +302,7 @@ class Prepared:
 
 
 def every() -> dict[str, Mechanism]:
-    """Name -> mechanism, of all there are, in the order of their names.
+    """Name -> mechanism, of all there are: published ones first, then in the order of names.
 
     Raises:
         ValueError: two go by the same name.
@@ -305,7 +312,7 @@ def every() -> dict[str, Mechanism]:
         for mechanism in module.MECHANISMS:
             if found.setdefault(mechanism.name, mechanism) is not mechanism:
                 raise ValueError(f"two mechanisms are called {mechanism.name!r}.")
-    return dict(sorted(found.items()))
+    return dict(sorted(found.items(), key=lambda item: (item[1].source, item[0])))
 
 
 def names() -> list[str]:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -196,8 +197,9 @@ def released(
     return run(comparison.rho, prepared.options.epsilon_abc, prepared.event, rng)
 
 
-def parts(event: GaussianRejection, pool_size: int) -> tuple[Part, ...]:
+def parts(prepared: Prepared) -> tuple[Part, ...]:
     """Every decision costs the same, accepted or rejected."""
+    event, pool_size = cast(GaussianRejection, prepared.event), prepared.public.pool_size
     share = rejection.pure_epsilon(event) / pool_size
     return (Part("decision about a draw", pool_size, event.scale, share, "ε"),)
 
@@ -208,6 +210,7 @@ MECHANISMS = (
         title="Rejection with Gaussian noise",
         description="The decision about every draw of the pool: Gaussian noise on every clipped "
         "distance; each decision is paid for.",
+        source="[P22] Theorem 3.1",
         options=Options(),
         takes=("epsilon_abc", "sensitivity"),
         accountants={

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,8 +140,9 @@ def released(
     return run(rho, asked.epsilon_abc, asked.c, asked.resample, prepared.event, rng)
 
 
-def parts(event: GaussianSparseVector, pool_size: int) -> tuple[Part, ...]:
+def parts(prepared: Prepared) -> tuple[Part, ...]:
     """What the budget is spent on; rejected draws are free, but for a logarithm (MATH S6)."""
+    event, pool_size = cast(GaussianSparseVector, prepared.event), prepared.public.pool_size
     change, threshold, query = event.sensitivity, event.threshold_scale, event.query_scale
     return (
         Part("threshold", event.c if event.resample else 1, threshold, change / threshold, "μ"),
@@ -155,6 +157,7 @@ MECHANISMS = (
         title="Sparse vector technique with Gaussian noise",
         description="Which draws are accepted, until c are: Gaussian noise on the threshold and on "
         "every distance; each acceptance is paid for.",
+        source="ours",
         options=Options(),
         takes=("epsilon_abc", "c", "sensitivity"),
         accountants=dict.fromkeys(

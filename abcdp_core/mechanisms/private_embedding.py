@@ -464,8 +464,9 @@ def released(
     return run(comparison, setting, cast(Done, prepared.event), prepared.learnt, rng)
 
 
-def parts(event: NormNoise | Gaussian, pool_size: int) -> tuple[Part, ...]:
+def parts(prepared: Prepared) -> tuple[Part, ...]:
     """One vector is paid for, and nothing that follows from it."""
+    event, pool_size = cast("NormNoise | Gaussian", prepared.event), prepared.public.pool_size
     measure = "ε" if isinstance(event, NormNoise) else "μ"
     return (
         Part("vector", 1, event.scale, event.sensitivity / event.scale, measure),
@@ -486,6 +487,7 @@ NEAREST = Mechanism(
     title="Private embedding",
     description="One noisy vector of mean features, paid for once; the c nearest draws follow from "
     "it.",
+    source="ours",
     options=Options(),
     takes=("c",),
     accountants={

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,10 +159,12 @@ def released(
     return run(comparison.rho / prepared.options.epsilon_abc, prepared.event, rng)
 
 
-def parts(event: GaussianSeries, pool_size: int) -> tuple[Part, ...]:
+def parts(prepared: Prepared) -> tuple[Part, ...]:
     """Every weight costs the same."""
+    event, pool_size = cast(GaussianSeries, prepared.event), prepared.public.pool_size
     moved = event.sensitivity / event.scale
-    return (Part("weight of a draw", pool_size, event.scale, moved, "μ"),)
+    scale = event.scale * prepared.options.epsilon_abc
+    return (Part("weight of a draw", pool_size, scale, moved, "μ"),)
 
 
 MECHANISMS = (
@@ -170,6 +173,7 @@ MECHANISMS = (
         title="Soft weights",
         description="A weight for every draw of the pool: Gaussian noise on every distance; each "
         "weight is paid for.",
+        source="[P22] Theorems 3.2 and 3.3",
         options=Options(),
         takes=("epsilon_abc", "sensitivity"),
         accountants=dict.fromkeys(

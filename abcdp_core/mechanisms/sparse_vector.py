@@ -15,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass, field
+from typing import cast
 
 import numba
 import numpy as np
@@ -301,8 +302,9 @@ def released(
     return run(rho, asked.epsilon_abc, asked.c, asked.resample, prepared.event, rng)
 
 
-def parts(event: SparseVector, pool_size: int) -> tuple[Part, ...]:
+def parts(prepared: Prepared) -> tuple[Part, ...]:
     """What is paid for. Rejected draws are free: the threshold's noise pays (MATH S2)."""
+    event, pool_size = cast(SparseVector, prepared.event), prepared.public.pool_size
     change, threshold, query = event.sensitivity, event.threshold_scale, event.query_scale
     return (
         Part("threshold", event.c if event.resample else 1, threshold, change / threshold, "ε"),
@@ -316,6 +318,7 @@ LINEAR = Mechanism(
     title="Sparse vector technique",
     description="Which draws are accepted, until c are: Laplace noise on the threshold and on "
     "every distance; each acceptance is paid for.",
+    source="[P21] Algorithm 1",
     options=Options(),
     takes=("epsilon_abc", "c", "sensitivity"),
     accountants={
@@ -336,6 +339,7 @@ SEGMENTED = dataclasses.replace(
     title="Sparse vector technique with a δ",
     description="The same decisions with a threshold redrawn after each acceptance, so that the "
     "segments can be composed with a δ, at the best split of the noise.",
+    source="ours",
     options=Options(resample=True, split="best"),
     accountants={"optimal": "approximate", "advanced": "approximate", "rdp": "approximate"},
     shown_in=("accounting",),
