@@ -46,6 +46,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -239,8 +240,9 @@ def released(
     return run(comparison.rho, prepared.options.c, prepared.event, rng)
 
 
-def parts(event: NearestSelection, pool_size: int) -> tuple[Part, ...]:
+def parts(prepared: Prepared) -> tuple[Part, ...]:
     """What is paid for. Draws that are not taken are free."""
+    event, pool_size = cast(NearestSelection, prepared.event), prepared.public.pool_size
     taken = min(event.c, pool_size)
     return (
         Part("selected draw", taken, event.scale, event.round_epsilon, "ε"),
@@ -254,6 +256,7 @@ def mechanism(name: str, title: str, description: str, accountant: str) -> Mecha
         name=name,
         title=title,
         description=description,
+        source="ours, after Durfee & Rogers (2019)",
         options=Options(),
         takes=("c", "sensitivity"),
         accountants={accountant: "pure" if accountant == "linear" else "approximate"},

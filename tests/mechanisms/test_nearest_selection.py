@@ -448,11 +448,12 @@ def test_parts_are_the_rounds_and_the_published_sensitivity_doubles_the_noise(na
     ready = prepared(name, 1.0, c=30)
     event = ready.event
     assert isinstance(event, NearestSelection)
-    taken, other = ready.mechanism.parts(event, 1000)
+    taken, other = ready.mechanism.parts(ready)
     assert (taken.count, other.count, other.cost) == (30, 970, 0.0)
     assert taken.cost == event.round_epsilon
     assert taken.noise_scale == event.scale
-    assert ready.mechanism.parts(event, 5)[1].count == 0
+    few = dataclasses.replace(ready, public=Public(pool_size=5))
+    assert [part.count for part in ready.mechanism.parts(few)] == [5, 0]
     double = prepared(name, 1.0, c=30, sensitivity="published").event
     assert isinstance(double, NearestSelection)
     assert double.scale == pytest.approx(2.0 * event.scale)
