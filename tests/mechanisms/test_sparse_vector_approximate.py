@@ -85,7 +85,7 @@ def test_calibration_gives_the_values_of_the_formulas(c: int, expected: float) -
     assert query / threshold == pytest.approx(2.0 ** (2 / 3))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.floats(1e-3, 1e3), st.floats(1e-12, 0.01), st.integers(1, 1000),
     st.sampled_from(list(SEGMENTED.accountants)),
