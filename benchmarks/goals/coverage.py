@@ -15,8 +15,8 @@ def noise_aware(epsilon_total: float) -> Measured:
     five weights and 1000 data sets, the interval as if the weights of a data set were covered all
     together.
     """
-    result = study("coverage", preset="full-size", runs=1000)
+    result = study("coverage", preset="full-size", runs=1000, mechanism="embedding-noise-aware")
     table = result.tables["summary"]
-    chosen = (table.mechanism == "noise-aware") & (table.epsilon_total == epsilon_total)
+    chosen = (table.mechanism == "embedding-noise-aware") & (table.epsilon_total == epsilon_total)
     found = table[chosen].iloc[0]
     return Measured(found.coverage, found.coverage_low, found.coverage_high, 1000)
