@@ -22,6 +22,9 @@ ENTRY_POINT_GROUP = "abcdp_explorer"
 
 _added: list[ModuleType] = []
 
+texts: dict[str, bytes] = {}
+"""Name of an added file's module -> its source text then; the file may change or go."""
+
 
 def add_file(path: str | Path) -> ModuleType:
     """Load a plug-in from a file, for this process.
@@ -48,8 +51,15 @@ def add_file(path: str | Path) -> ModuleType:
     if not any(hasattr(module, marker) for marker in ("SCENARIO", "MECHANISM", "EXPERIMENT")):
         raise ValueError(f"plug-in {path}: has none of SCENARIO, MECHANISM, EXPERIMENT.")
     _added.append(module)
+    texts[name] = path.read_bytes()
     scan.cache_clear()
     return module
+
+
+def plugged_in() -> list[str]:
+    """Names of all plug-in modules that are in no folder here; imports none of them."""
+    installed = [point.module for point in entry_points(group=ENTRY_POINT_GROUP)]
+    return [*installed, *(module.__name__ for module in _added)]
 
 
 @functools.cache

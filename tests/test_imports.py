@@ -22,6 +22,7 @@ CORE_ARROWS: dict[str, set[str]] = {
     "streams": set(),
     "registry": set(),
     "cache": set(),
+    "fingerprint": {"registry"},
     "summaries": set(),
     "figures": set(),
     "threads": set(),
@@ -29,7 +30,9 @@ CORE_ARROWS: dict[str, set[str]] = {
     # what is public, what is private, what follows from theory
     "distances": {"streams", "threads"},
     "simulators": {"distances", "parameters", "registry", "streams", "supports"},
-    "pool": {"cache", "distances", "parameters", "simulators", "streams", "threads"},
+    "pool": {
+        *("cache", "distances", "fingerprint", "parameters", "simulators", "streams", "threads"),
+    },
     "privacy": set(),
     "mechanisms": {"distances", "privacy", "registry", "summaries", "supports"},
     "theory": set(),
@@ -40,10 +43,13 @@ CORE_ARROWS: dict[str, set[str]] = {
         *("distances", "figures", "mechanisms", "online", "parameters", "pool", "privacy"),
         *("registry", "results", "simulators", "streams", "summaries", "theory"),
     },
-    "runner": {"cache", "experiments", "parameters", "registry", "results"},
+    "store": {"cache", "experiments", "fingerprint", "results"},
+    "workers": {"experiments", "parameters", "registry"},
+    "runner": {"cache", "experiments", "parameters", "results", "store", "workers"},
     "output": {"experiments", "parameters", "privacy", "results"},
     "ledger": {
-        *("experiments", "output", "figures", "parameters", "results", "runner", "summaries"),
+        *("cache", "experiments", "output", "figures", "parameters", "results", "runner"),
+        *("store", "summaries", "workers"),
     },
     # somebody's own data: never the cache, the runner or the ledger, which keep what they are given
     "own_data": {
@@ -52,6 +58,7 @@ CORE_ARROWS: dict[str, set[str]] = {
     },
     "commands": {
         *("experiments", "ledger", "own_data", "parameters", "pool", "runner", "streams"),
+        "workers",
     },
     "__main__": {
         *("commands", "experiments", "output", "parameters", "registry"),
@@ -62,7 +69,7 @@ CORE_ARROWS: dict[str, set[str]] = {
 
 UI_MAY_IMPORT = {
     *("cache", "experiments", "output", "figures", "ledger", "parameters", "privacy", "registry"),
-    *("own_data", "results", "runner", "streams", "summaries"),
+    *("own_data", "results", "runner", "streams", "summaries", "workers"),
 }
 """Parts of the core that what knows Streamlit may import; the rest it reaches by experiments."""
 
