@@ -118,9 +118,10 @@ def test_what_was_made_for_another_key_is_made_anew(tmp_path: Path) -> None:
     assert_not_there_and_made_anew(other)
 
 
-@pytest.mark.parametrize("label", ["", "{}", cache.entry("pool", Key("x", 1), "code").label + " "])
-def test_a_label_is_compared_to_its_last_character(tmp_path: Path, label: str) -> None:
+@pytest.mark.parametrize("more", ["", " "])
+def test_a_label_is_compared_to_its_last_character(tmp_path: Path, more: str) -> None:
     wanted = kept(tmp_path)
+    label = wanted.label + more if more else wanted.label[:-1]
     assert cache.save(cache.Entry(wanted.path, label), ARRAYS)
     assert_not_there_and_made_anew(wanted)
 
@@ -163,7 +164,6 @@ def test_a_file_cut_short_is_made_anew(tmp_path: Path, part: float) -> None:
     sound = path.read_bytes()
     length = int(len(sound) * part) if isinstance(part, float) else part
     path.write_bytes(sound[:length])
-    assert not cache.holds(at(path))
     assert same(cache.load_or_make(at(path), made), ARRAYS)
     assert path.read_bytes() == sound
 
