@@ -151,7 +151,7 @@ def test_tasks_are_plain_data_that_follows_from_parameters_and_seed(name: str) -
     for task in tasks:
         json.dumps(dataclasses.asdict(task))
         assert type(task).__dataclass_params__.frozen
-    paths = {runner.Store(Path()).path(name, task) for task in tasks}
+    paths = {entry.path for entry in runner.Store(Path()).entries(experiment, tasks)}
     assert len(paths) == len(tasks), "a store tells them apart"
 
 
