@@ -18,11 +18,12 @@ from dataclasses import asdict, dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import cache, simulators, threads
+from abcdp_core import cache, fingerprint, simulators, threads
 from abcdp_core.distances import Distance
 from abcdp_core.distances.kernel import median_bandwidth
 from abcdp_core.parameters import WORK_LIMIT, check_work
 from abcdp_core.streams import generator
+from abcdp_core.supports import ALL_REALS, Support
 
 Array = NDArray[np.float64]
 Progress = Callable[[float], None]
@@ -89,6 +90,65 @@ class Comparison:
     def sensitivity(self, which: str = "sharp") -> float:
         """Most that one data point can change any of the distances."""
         return self.distance.sensitivity(self.n, which)
+
+
+@dataclass(frozen=True)
+class PublicSide:
+    """All that is public about data of ``n`` points against one pool.
+
+    It opens the pool when somebody asks for its draws, and not before.
+
+    Attributes:
+        key: of the pool.
+        n: points of the data.
+    """
+
+    key: PoolKey
+    n: int
+
+    @property
+    def scenario(self) -> simulators.Scenario:
+        """The module of the scenario."""
+        return simulators.load(self.key.scenario)
+
+    @property
+    def pool_size(self) -> int:
+        """Draws of the pool, T."""
+        return self.key.pool_size
+
+    @property
+    def distance(self) -> Distance:
+        """Between data sets; knows sensitivity and bound."""
+        return self.key.metric()
+
+    @property
+    def support(self) -> Support:
+        """Where the prior's draws can lie."""
+        return getattr(self.scenario, "SUPPORT", ALL_REALS)
+
+    @property
+    def theta(self) -> Array:
+        """Parameters of the pool ``(T, d)``."""
+        return open_pool(self.key).theta
+
+    @property
+    def statistics(self) -> Array:
+        """Statistics of the pool ``(T, D)``."""
+        return open_pool(self.key).statistics[self.n]
+
+    def simulated(self, index: int) -> Comparison:
+        """The ``index``-th data set simulated from a prior draw, against the pool."""
+        return _simulated(self, index)
+
+    def simulated_theta(self, index: int) -> Array:
+        """The prior draw ``(d,)`` it is simulated at."""
+        return predictive_theta(self.key, index)
+
+
+@functools.lru_cache(maxsize=64)
+def _simulated(public: PublicSide, index: int) -> Comparison:
+    data = predictive_data(public.key, public.n, index)
+    return compare(open_pool(public.key), data, synthetic=True)
 
 
 def key_for(
@@ -202,7 +262,7 @@ def open_pool(key: PoolKey, progress: Progress | None = None) -> Pool:
     with _opening:
         if key not in _open:
             arrays = cache.load_or_make(
-                cache.path_of("pool", key), lambda: _to_arrays(build(key, progress))
+                _entry("pool", key), lambda: _to_arrays(build(key, progress))
             )
             while len(_open) >= KEPT_OPEN:
                 _open.pop(next(iter(_open)))
@@ -215,6 +275,12 @@ KEPT_OPEN = 2
 
 _open: dict[PoolKey, Pool] = {}
 _opening = threading.Lock()
+
+
+def _entry(kind: str, key: PoolKey, **more: int | None) -> cache.Entry:
+    """What is kept for a pool, made by this module and by the scenario with what they import."""
+    code = fingerprint.of(__name__, simulators.load(key.scenario).__name__)
+    return cache.entry(kind, asdict(key) | more, code)
 
 
 def _to_arrays(pool: Pool) -> cache.Arrays:
@@ -238,7 +304,7 @@ def is_ready(key: PoolKey) -> bool:
     """Whether the pool's comparison can be had without making the pool."""
     if hasattr(simulators.load(key.scenario), "precomputed"):
         return True
-    return any(cache.path_of(kind, key).exists() for kind in ("comparison", "pool"))
+    return any(cache.holds(_entry(kind, key)) for kind in ("comparison", "pool"))
 
 
 def make_ready(key: PoolKey, progress: Progress) -> None:
@@ -314,11 +380,10 @@ def observed_comparison(key: PoolKey, n: int, pseudo_n: int | None = None) -> Co
         theta, rho = precomputed(key.pool_size, n, key.run)
         return Comparison(theta, rho, np.empty(0), n, distance, synthetic=True)
     if pseudo_n in (None, n):
-        arrays = cache.load_or_make(cache.path_of("comparison", key), lambda: _compare_all(key))
+        arrays = cache.load_or_make(_entry("comparison", key), lambda: _compare_all(key))
     else:
-        address = {**asdict(key), "n": n, "pseudo_n": pseudo_n}
-        path = cache.path_of("comparison", address)
-        arrays = cache.load_or_make(path, lambda: _compare_sizes(key, n, pseudo_n))
+        entry = _entry("comparison", key, n=n, pseudo_n=pseudo_n)
+        arrays = cache.load_or_make(entry, lambda: _compare_sizes(key, n, pseudo_n))
     return Comparison(
         arrays["theta"], arrays[f"rho {n}"], arrays[f"statistic {n}"], n, distance, synthetic=True
     )

@@ -1,14 +1,14 @@
 """Plug-ins found by scanning: one scenario, mechanism or experiment is one module in its folder.
 
-A module joins by having the folder's marker: ``SCENARIO`` in ``simulators``, ``MECHANISM`` in
-``mechanisms``, ``EXPERIMENT`` in ``experiments``, each the name it goes by. Installed packages add
-modules through entry points of the group ``abcdp_explorer``; a file is added by :func:`add_file`.
+A module joins by having the folder's marker: ``SCENARIO`` in ``simulators``, ``EXPERIMENT`` in
+``experiments``, each the name it goes by, and ``MECHANISMS`` in ``mechanisms``, what it offers.
+Installed packages add modules through entry points of the group ``abcdp_explorer``; a file is added
+by :func:`add_file`.
 
-What is asked of a folder before anything runs, names and titles, is read from its files without
-importing them, which would load all that they compute with. So a marker has to be written as a
-plain string. A file that is not Python, or a second module of the same name, is an error when the
-folder is scanned; an import error is one when the module is asked for. Nothing is silently left
-out.
+Names and titles of scenarios and experiments are read from their files without importing them,
+which would load all that they compute with. So these two are written as plain strings. A file that
+is not Python, or a second module of the same name, is an error when the folder is scanned; an
+import error is one when the module is asked for. Nothing is silently left out.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ from typing import Any
 ENTRY_POINT_GROUP = "abcdp_explorer"
 
 _added: list[ModuleType] = []
+
+texts: dict[str, bytes] = {}
+"""Name of an added file's module -> its source text then; the file may change or go."""
 
 
 def add_file(path: str | Path) -> ModuleType:
@@ -52,11 +55,24 @@ def add_file(path: str | Path) -> ModuleType:
     except BaseException:
         del sys.modules[name]
         raise
-    if not any(hasattr(module, marker) for marker in ("SCENARIO", "MECHANISM", "EXPERIMENT")):
-        raise ValueError(f"plug-in {path}: has none of SCENARIO, MECHANISM, EXPERIMENT.")
+    if not any(hasattr(module, marker) for marker in ("SCENARIO", "MECHANISMS", "EXPERIMENT")):
+        raise ValueError(f"plug-in {path}: has none of SCENARIO, MECHANISMS, EXPERIMENT.")
     _added.append(module)
-    scan.cache_clear()
+    texts[name] = path.read_bytes()
+    forget()
     return module
+
+
+def forget() -> None:
+    """Scan anew when next asked."""
+    scan.cache_clear()
+    modules.cache_clear()
+
+
+def plugged_in() -> list[str]:
+    """Names of all plug-in modules that are in no folder here; imports none of them."""
+    installed = [point.module for point in entry_points(group=ENTRY_POINT_GROUP)]
+    return [*installed, *(module.__name__ for module in _added)]
 
 
 @dataclass(frozen=True)
@@ -65,13 +81,13 @@ class Entry:
 
     Attributes:
         module: the module's full name.
-        texts: names that the module gives a plain string, and the string.
+        strings: names that the module gives a plain string, and the string.
         defined: all names that it defines.
         load: imports it.
     """
 
     module: str
-    texts: Mapping[str, str]
+    strings: Mapping[str, str]
     defined: frozenset[str]
     load: Callable[[], ModuleType]
 
@@ -97,7 +113,7 @@ class PlugIns(Mapping[str, Any]):
 
     def title(self, name: str) -> str:
         """Its title, where that is a plain string; else its name. Imports nothing."""
-        return self._entries[name].texts.get("TITLE", name)
+        return self._entries[name].strings.get("TITLE", name)
 
     def defines(self, name: str, what: str) -> bool:
         """Whether a plug-in defines something, such as a function. Imports nothing."""
@@ -105,21 +121,22 @@ class PlugIns(Mapping[str, Any]):
 
 
 @functools.cache
+def modules(package: str, marker: str) -> tuple[Any, ...]:
+    """Modules of one folder, of installed packages and of added files that have a marker."""
+    return tuple(entry.load() for entry in _entries(package, marker))
+
+
+@functools.cache
 def scan(package: str, marker: str) -> PlugIns:
-    """Every plug-in of one folder, in the order of their names.
+    """Every plug-in that goes by its marker, in the order of their names; imports none of them.
 
     Raises:
         SyntaxError: a file of the folder is not Python.
         ValueError: two modules go by the same name, or a marker is not a plain string.
     """
-    entries = [_read(package, file) for file in _files(package)]
-    entries += [_loaded(point.load()) for point in entry_points(group=ENTRY_POINT_GROUP)]
-    entries += [_loaded(module) for module in _added]
     found: dict[str, Entry] = {}
-    for entry in entries:
-        if marker not in entry.defined:
-            continue
-        name = entry.texts.get(marker)
+    for entry in _entries(package, marker):
+        name = entry.strings.get(marker)
         if name is None:
             raise ValueError(f"{entry.module}: {marker} must be a plain string.")
         if name in found and found[name].module != entry.module:
@@ -128,6 +145,14 @@ def scan(package: str, marker: str) -> PlugIns:
             )
         found[name] = entry
     return PlugIns(dict(sorted(found.items())))
+
+
+def _entries(package: str, marker: str) -> list[Entry]:
+    """All that have a marker: of one folder, of installed packages, and added files."""
+    entries = [_read(package, file) for file in _files(package)]
+    entries += [_loaded(point.load()) for point in entry_points(group=ENTRY_POINT_GROUP)]
+    entries += [_loaded(module) for module in _added]
+    return [entry for entry in entries if marker in entry.defined]
 
 
 def _files(package: str) -> list[Path]:
@@ -139,7 +164,7 @@ def _files(package: str) -> list[Path]:
 
 def _read(package: str, file: Path) -> Entry:
     """What a file says of itself at its outermost level."""
-    texts: dict[str, str] = {}
+    strings: dict[str, str] = {}
     defined: set[str] = set()
     for statement in ast.parse(file.read_bytes(), str(file)).body:
         match statement:
@@ -153,12 +178,12 @@ def _read(package: str, file: Path) -> Entry:
             ):
                 defined.add(name)
                 if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                    texts[name] = value.value
+                    strings[name] = value.value
     module = f"{package}.{file.stem}"
-    return Entry(module, texts, frozenset(defined), lambda: importlib.import_module(module))
+    return Entry(module, strings, frozenset(defined), lambda: importlib.import_module(module))
 
 
 def _loaded(module: ModuleType) -> Entry:
     """The same of a module that is imported already."""
-    texts = {name: value for name, value in vars(module).items() if isinstance(value, str)}
-    return Entry(module.__name__, texts, frozenset(vars(module)), lambda: module)
+    strings = {name: value for name, value in vars(module).items() if isinstance(value, str)}
+    return Entry(module.__name__, strings, frozenset(vars(module)), lambda: module)

@@ -22,28 +22,41 @@ CORE_ARROWS: dict[str, set[str]] = {
     "streams": set(),
     "registry": set(),
     "cache": set(),
+    "fingerprint": {"registry"},
     "summaries": set(),
     "figures": set(),
     "threads": set(),
     "supports": set(),
+    "statistic": set(),
     # what is public, what is private, what follows from theory
     "distances": {"streams", "threads"},
-    "simulators": {"distances", "parameters", "registry", "streams", "supports"},
-    "pool": {"cache", "distances", "parameters", "simulators", "streams", "threads"},
+    "simulators": {"distances", "parameters", "registry", "statistic", "streams", "supports"},
+    "pool": {
+        *("cache", "distances", "fingerprint", "parameters", "simulators", "statistic", "streams"),
+        *("supports", "threads"),
+    },
     "privacy": set(),
-    "mechanisms": {"distances", "privacy", "registry", "summaries", "supports"},
+    "mechanisms": {
+        *("distances", "parameters", "privacy", "registry", "statistic", "summaries", "supports"),
+    },
     "theory": set(),
     "online": {"parameters", "privacy", "registry", "streams", "summaries", "threads"},
     # studies, and what runs, keeps and judges them
     "results": {"parameters", "privacy"},
+    "trials": {
+        *("mechanisms", "parameters", "pool", "privacy", "simulators", "streams", "summaries"),
+    },
     "experiments": {
         *("distances", "figures", "mechanisms", "online", "parameters", "pool", "privacy"),
-        *("registry", "results", "simulators", "streams", "summaries", "theory"),
+        *("registry", "results", "simulators", "streams", "summaries", "theory", "trials"),
     },
-    "runner": {"cache", "experiments", "parameters", "registry", "results"},
+    "store": {"cache", "experiments", "fingerprint", "results"},
+    "workers": {"experiments", "parameters", "registry"},
+    "runner": {"cache", "experiments", "parameters", "results", "store", "workers"},
     "output": {"experiments", "parameters", "privacy", "results"},
     "ledger": {
-        *("experiments", "output", "figures", "parameters", "results", "runner", "summaries"),
+        *("cache", "experiments", "output", "figures", "parameters", "results", "runner"),
+        *("store", "summaries", "workers"),
     },
     # somebody's own data: never the cache, the runner or the ledger, which keep what they are given
     "own_data": {
@@ -52,7 +65,7 @@ CORE_ARROWS: dict[str, set[str]] = {
     },
     "commands": {
         *("experiments", "ledger", "mechanisms", "output", "own_data", "parameters", "registry"),
-        *("results", "runner", "simulators", "streams"),
+        *("results", "runner", "simulators", "store", "streams", "workers"),
     },
     "__main__": {"commands", "output", "parameters"},
 }
@@ -60,7 +73,7 @@ CORE_ARROWS: dict[str, set[str]] = {
 
 UI_MAY_IMPORT = {
     *("cache", "experiments", "output", "figures", "ledger", "parameters", "privacy", "registry"),
-    *("own_data", "results", "runner", "streams", "summaries"),
+    *("own_data", "results", "runner", "streams", "summaries", "workers"),
 }
 """Parts of the core that what knows Streamlit may import; the rest it reaches by experiments."""
 
@@ -69,7 +82,7 @@ OUTSIDE: dict[str, set[str]] = {
     "ui": {"abcdp_core", "ui", "streamlit"},
     "pages": {"ui", "streamlit"},
     "app.py": {"ui"},
-    "benchmarks": {"abcdp_core", "benchmarks"},
+    "benchmarks": {"abcdp_core", "benchmarks", "streamlit"},
 }
 """Folder or file -> what of the project, and of Streamlit, it may import."""
 

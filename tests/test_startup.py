@@ -30,7 +30,10 @@ logging.disable()
 from streamlit.testing.v1 import AppTest
 app = AppTest.from_file("app.py", default_timeout=120)
 app.query_params.update(n="10", c="1", pool_size="10")
-app.run()
+for _ in range(60):
+    # Each run waits a second for the result.
+    if not app.run().exception and app.get("plotly_chart"):
+        break
 assert not app.exception, app.exception
 assert app.get("plotly_chart"), "the page is complete"
 print(json.dumps(list(sys.modules)))

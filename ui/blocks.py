@@ -293,9 +293,7 @@ def _verdict(verdict: Verdict) -> None:
 
     claim = verdict.claim
     with st.container(border=True):
-        st.markdown(
-            f"**{claim.source} {claim.place}: {in_words(verdict.outcome)}.** {claim.claim}"
-        )
+        st.markdown(f"**{claim.source} {claim.place}: {in_words(verdict.outcome)}.** {claim.claim}")
         st.markdown(f"We find: {verdict.statement}")
         if claim.discussion and verdict.outcome in ("does not", "agrees in direction"):
             st.markdown(claim.discussion)

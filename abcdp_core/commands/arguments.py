@@ -47,7 +47,7 @@ def _check_names(module: ModuleType) -> None:
     # Inside the function: only a plug-in has to wait for what scenarios and mechanisms import.
     from abcdp_core import mechanisms, simulators
 
-    folders = {"SCENARIO": simulators, "MECHANISM": mechanisms, "EXPERIMENT": experiments}
+    folders = {"SCENARIO": simulators, "MECHANISMS": mechanisms, "EXPERIMENT": experiments}
     for marker, folder in folders.items():
         if hasattr(module, marker):
             folder.names()
@@ -92,7 +92,7 @@ def workers(text: str | None, tasks: int) -> int:
         ParameterError: ``text`` is no number of workers.
     """
     # Inside the function: what lists experiments runs none.
-    from abcdp_core.runner import processor_count
+    from abcdp_core.workers import processor_count
 
     asked = processor_count() if text is None else int(WORKERS.parse("workers", text))
     return max(1, min(asked, tasks))

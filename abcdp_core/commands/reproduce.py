@@ -17,10 +17,12 @@ from typing import NoReturn
 import plotly.graph_objects as go
 from tqdm import tqdm
 
-from abcdp_core import experiments, runner
+from abcdp_core import experiments
 from abcdp_core.commands import arguments, progress
 from abcdp_core.ledger import Run, document, reading, report, reproduction
 from abcdp_core.ledger.reproduction import Computed, Hired, Plan
+from abcdp_core.store import Store
+from abcdp_core.workers import executor_for
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -46,10 +48,10 @@ def run(options: argparse.Namespace) -> int:
     tasks = [experiments.load(run.experiment).tasks(plan.params(run), seed) for run in plan.runs]
     workers = arguments.workers(options.workers, max(map(len, tasks), default=1))
     arguments.check_writable("out", options.out)
-    hire = functools.partial(runner.executor_for, workers, options.scheduler)
+    hire = functools.partial(executor_for, workers, options.scheduler)
     done: list[Computed] = []
     try:
-        _compute(plan, hire, runner.Store(options.out / "store", keep_all=True), done)
+        _compute(plan, hire, Store(options.out / "store", keep_all=True), done)
     except KeyboardInterrupt:
         if done:
             _write(plan, done, options.out)
@@ -58,9 +60,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _compute(
-    plan: Plan, hire: Callable[[], Hired], store: runner.Store, done: list[Computed]
-) -> None:
+def _compute(plan: Plan, hire: Callable[[], Hired], store: Store, done: list[Computed]) -> None:
     """Fill ``done`` run by run, and say how far it is."""
     count = len(plan.runs)
     others = report.counted(len(plan.untested), "other item", "other items")

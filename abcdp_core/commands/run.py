@@ -18,6 +18,8 @@ from abcdp_core.output import files, images
 from abcdp_core.output.formats import FORMATS, STATIC, ExportError, chosen_formats
 from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.results import Result
+from abcdp_core.store import Store
+from abcdp_core.workers import executor_for
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -97,10 +99,10 @@ def _compute(
 ) -> tuple[Result | None, bool]:
     """The last result there is, and whether Ctrl-C came before the end."""
     result = None
-    store = None if options.store is None else runner.Store(options.store, keep_all=True)
+    store = None if options.store is None else Store(options.store, keep_all=True)
     try:
         with (
-            runner.executor_for(workers, options.scheduler) as executor,
+            executor_for(workers, options.scheduler) as executor,
             contextlib.closing(
                 runner.run(experiment, params, seed, executor, store, options.plugin)
             ) as results,

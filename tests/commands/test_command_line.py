@@ -42,7 +42,7 @@ def no_plug_ins_left() -> Iterator[None]:
     registry._added[:] = before
     for name in [name for name in sys.modules if name.startswith("abcdp_plugin_")]:
         del sys.modules[name]
-    registry.scan.cache_clear()
+    registry.forget()
 
 
 def run(*arguments: str, out: Path) -> int:
@@ -138,7 +138,7 @@ def test_what_is_in_a_store_is_not_done_again(
         yield from ()
 
     monkeypatch.setattr(registry, "_added", [*registry._added, toy_experiment])
-    registry.scan.cache_clear()
+    registry.forget()
     arguments = ["toy", "--store", str(tmp_path / "store"), "--formats", "csv"]
     assert run(*arguments, out=tmp_path / "a") == 0
     assert len(list((tmp_path / "store").iterdir())) == 5
@@ -274,7 +274,7 @@ PLUG_INS = {
     "raise OSError('two\\nlines')": "OSError: two lines",
     "1 +": "SyntaxError",
     "import nothing_of_that_name": "ModuleNotFoundError",
-    "x = 1": "has none of SCENARIO, MECHANISM, EXPERIMENT",
+    "x = 1": "has none of SCENARIO, MECHANISMS, EXPERIMENT",
     "EXPERIMENT = 'posterior'": "two plug-ins are called 'posterior'",
     "SCENARIO = 'covid'": "two plug-ins are called 'covid'",
     "MECHANISM = 'sparse-vector'": "two plug-ins are called 'sparse-vector'",

@@ -17,10 +17,10 @@ def toy_is_known() -> Iterator[None]:
     """The toy experiment is found under its name."""
     before = list(registry._added)
     registry._added.append(toy_experiment)
-    registry.scan.cache_clear()
+    registry.forget()
     yield
     registry._added[:] = before
-    registry.scan.cache_clear()
+    registry.forget()
 
 
 @pytest.fixture

@@ -139,6 +139,6 @@ def test_an_unknown_experiment_or_a_missing_file_is_an_error(
         files.read(tmp_path, "toy")
     files.write(result, {}, tmp_path, ("csv", "json"))
     registry._added.remove(toy_experiment)
-    registry.scan.cache_clear()
+    registry.forget()
     with pytest.raises(ParameterError, match="experiment = toy"):
         files.read(tmp_path, "toy")
