@@ -20,9 +20,10 @@ CORE_ARROWS: dict[str, set[str]] = {
     # the ground: these know nothing of the project
     "parameters": set(),
     "streams": set(),
-    "registry": set(),
+    "syntax": set(),
+    "registry": {"syntax"},
     "cache": set(),
-    "fingerprint": {"registry"},
+    "fingerprint": {"registry", "syntax"},
     "summaries": set(),
     "figures": set(),
     "threads": set(),

@@ -277,8 +277,11 @@ PLUG_INS = {
     "x = 1": "has none of SCENARIO, MECHANISMS, EXPERIMENT",
     "EXPERIMENT = 'posterior'": "two plug-ins are called 'posterior'",
     "SCENARIO = 'covid'": "two plug-ins are called 'covid'",
-    "MECHANISM = 'sparse-vector'": "two plug-ins are called 'sparse-vector'",
-    "MECHANISM = 3": "MECHANISM must be a plain string",
+    "SCENARIO = 3": "SCENARIO must be a plain string",
+    "import dataclasses as d\n"
+    "from abcdp_core.mechanisms import sparse_vector as s\n"
+    "MECHANISMS = (d.replace(s.MECHANISMS[0]),)": "two mechanisms are called 'sparse-vector'",
+    "MECHANISMS = 3": "TypeError",
     "EXPERIMENT = 'half'; TITLE = ''": "lacks Params, PRESETS, COLUMNS, tasks, work, collect",
 }
 
