@@ -27,21 +27,28 @@ CORE_ARROWS: dict[str, set[str]] = {
     "figures": set(),
     "threads": set(),
     "supports": set(),
+    "statistic": set(),
     # what is public, what is private, what follows from theory
     "distances": {"streams", "threads"},
-    "simulators": {"distances", "parameters", "registry", "streams", "supports"},
+    "simulators": {"distances", "parameters", "registry", "statistic", "streams", "supports"},
     "pool": {
-        *("cache", "distances", "fingerprint", "parameters", "simulators", "streams", "threads"),
+        *("cache", "distances", "fingerprint", "parameters", "simulators", "statistic", "streams"),
+        *("supports", "threads"),
     },
     "privacy": set(),
-    "mechanisms": {"distances", "privacy", "registry", "summaries", "supports"},
+    "mechanisms": {
+        *("distances", "parameters", "privacy", "registry", "statistic", "summaries", "supports"),
+    },
     "theory": set(),
     "online": {"parameters", "privacy", "registry", "streams", "summaries", "threads"},
     # studies, and what runs, keeps and judges them
     "results": {"parameters", "privacy"},
+    "trials": {
+        *("mechanisms", "parameters", "pool", "privacy", "simulators", "streams", "summaries"),
+    },
     "experiments": {
         *("distances", "figures", "mechanisms", "online", "parameters", "pool", "privacy"),
-        *("registry", "results", "simulators", "streams", "summaries", "theory"),
+        *("registry", "results", "simulators", "streams", "summaries", "theory", "trials"),
     },
     "store": {"cache", "experiments", "fingerprint", "results"},
     "workers": {"experiments", "parameters", "registry"},

@@ -40,6 +40,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from abcdp_core.privacy import gaussian_sparse_vector, rejection
+from abcdp_core.privacy.accounting import cost
 from abcdp_core.privacy.embedding import norm_noise_epsilon
 from abcdp_core.privacy.events import (
     Event,
@@ -65,6 +66,9 @@ CLOSE = ((0.0, 0.5, 1.0, 2.0, 3.0), (-1.0, -0.5, 0.0, 0.5, 1.0))
 FAR = ((-2.0, 0.0, 1.0, 2.0, 4.0, 6.0), (-2.0, -1.0, 0.0, 1.0))
 """Where falling and growing distances are tried, from the threshold, in threshold scales."""
 
+DELTAS = (0.0, *(10.0**exponent for exponent in range(-12, 0)))
+"""At which the cost of an event without a curve of its own is drawn as lines."""
+
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
@@ -88,10 +92,21 @@ class Curve:
 def curve(event: Event, false_alarm: Array) -> Curve:
     """The trade-off curve of an event at false-alarm rates ``(k,)`` in [0, 1].
 
+    A kind of event that has none registered gets :func:`of_cost`.
+
     Raises:
-        TypeError: no curve is known for this kind of event.
+        TypeError: there is no accountant for this kind of event either.
     """
-    raise TypeError(f"no trade-off curve for {type(event).__name__} at {len(false_alarm)} rates.")
+    return of_cost(event, false_alarm)
+
+
+def of_cost(event: Event, false_alarm: Array) -> Curve:
+    """The lines that follow from an event's cost at several δ: no attacker gets below them."""
+    miss = np.zeros_like(false_alarm)
+    for delta in DELTAS:
+        spent = cost(event, delta)
+        miss = np.maximum(miss, approximate(spent.epsilon, spent.delta, false_alarm))
+    return Curve(false_alarm, miss, "bound")
 
 
 @curve.register
