@@ -9,6 +9,7 @@ from typing import cast
 import numpy as np
 import pandas as pd
 
+from abcdp_core import summaries
 from abcdp_core.experiments import (
     accounting,
     change_one_person,
@@ -298,5 +299,5 @@ def error_here(result: Result, metric: str, here: dict[str, float]) -> str:
     empty = ""
     if row.empty_share > 0:
         empty = f"; {100 * row.empty_share:.0f} % of the runs there accepted nothing"
-    found = f"the {mse_curves.METRICS[metric]} is {row['mean']:.3g}{interval}{empty}"
+    found = f"the {summaries.METRICS[metric]} is {row['mean']:.3g}{interval}{empty}"
     return f"At your setting {found}. "

@@ -47,10 +47,9 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, pool, privacy, summaries
+from abcdp_core import experiments, pool, privacy, sentences, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.experiments import mse_curves, soft_abc
 from abcdp_core.mechanisms import (
     Release,
     gaussian_rejection,
@@ -414,22 +413,25 @@ def summary(main: pd.DataFrame, metric: str) -> str:
     part = main[(main.epsilon_total == budget) & (main.c == c)]
     means = part.groupby("mechanism")[metric].mean().sort_values()
     each = ", ".join(f"{name} {value:.2g}" for name, value in means.items())
-    prior = soft_abc.prior_errors()[metric]
+    prior = PRIOR_ERRORS[metric]
     return (
-        f"{mse_curves.METRICS[metric].capitalize()} of the posterior mean at "
+        f"{summaries.METRICS[metric].capitalize()} of the posterior mean at "
         f"ε_total = {budget:g}, c = {c}, each at its best public setting, over "
-        f"{soft_abc.runs_in_words(part)} of each: {each}; the prior mean {prior:.2g}."
+        f"{sentences.runs_in_words(part)} of each: {each}; the prior mean {prior:.2g}."
         f"{summaries.empty_note(part.accepted.dropna())}"
     )
 
 
 SETTING = ("mechanism", "c", "epsilon_total")
 
+PRIOR_ERRORS = summaries.errors_by_metric(uniform_mixture.PRIOR_MEAN, uniform_mixture.TRUTH)
+"""Of the prior mean, which needs no data."""
+
 
 def summary_table(main: pd.DataFrame) -> pd.DataFrame:
     """Errors over runs at each mechanism's best setting, and the share that accepted nothing."""
     found = main[[*SETTING, "epsilon_abc"]].drop_duplicates(ignore_index=True)
-    for metric in mse_curves.METRICS:
+    for metric in summaries.METRICS:
         names = {"mean": metric, "low": f"{metric}_low", "high": f"{metric}_high"}
         statistics = error_statistics(main, metric).rename(columns=names)
         repeated = ["empty_share"] if "empty_share" in found else []
@@ -438,8 +440,8 @@ def summary_table(main: pd.DataFrame) -> pd.DataFrame:
 
 
 def error_statistics(table: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Of each mechanism at each c and budget, as :func:`soft_abc.over_runs` has it."""
-    return soft_abc.over_runs(table, metric, SETTING)
+    """Of each mechanism at each c and budget, as :func:`summaries.over_runs` has it."""
+    return summaries.over_runs(table, metric, SETTING)
 
 
 RANGES = {"mse": (1e-5, 0.04), "mae": (2e-3, 0.3)}
@@ -462,11 +464,11 @@ def _curves(result: Result, name: str, metric: str) -> go.Figure:
     )
     figure = fig.panels(
         [f"c = {c}" for c in params.c],
-        f"{mse_curves.METRICS[metric].capitalize()} over {soft_abc.runs_in_words(table)}, "
+        f"{summaries.METRICS[metric].capitalize()} over {sentences.runs_in_words(table)}, "
         f"{setting}: "
         f"N = {params.n:,}, T = {params.pool_size:,}",
         "privacy budget ε_total",
-        mse_curves.METRICS[metric],
+        summaries.METRICS[metric],
         height=470,
     )
     statistics = error_statistics(table, metric)
@@ -477,7 +479,7 @@ def _curves(result: Result, name: str, metric: str) -> go.Figure:
             if len(part):
                 figure.add_traces(_line(part.sort_values("epsilon_total"), mechanism, index))
         prior = fig.Style("prior mean", fig.GREY, "dot")
-        line = fig.line(ends, np.full(2, soft_abc.prior_errors()[metric]), prior)
+        line = fig.line(ends, np.full(2, PRIOR_ERRORS[metric]), prior)
         figure.add_trace(line.update(showlegend=index == 0, **fig.panel(index)))
     ticks = [value for value in (0.001, 0.01, 0.1, 1, 10, 100, 1000) if ends[0] < value < ends[1]]
     figure.update_xaxes(

@@ -198,7 +198,7 @@ def test_both_priors_have_their_own_baseline(burden: str) -> None:
     assert f"{prior:.2f}" in result.summary
     spread = result.tables["prior"].query("parameter == 'β'").value.std()
     assert spread == pytest.approx(tuberculosis.PRIORS[burden].deviation[3], rel=0.1)
-    low, high = study._ends(result.params)[-1]  # type: ignore[arg-type]
+    low, high = tuberculosis.axes(burden)["β"]
     assert low < result.tables["prior"].query("parameter == 'β'").value.quantile(0.001)
     assert high > result.tables["prior"].query("parameter == 'β'").value.quantile(0.999)
 

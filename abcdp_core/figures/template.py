@@ -1,4 +1,4 @@
-"""One plotly template, one palette, and the builders that experiments share.
+"""How all figures look: one plotly template, one palette, series, axes and panels.
 
 Colours are Okabe and Ito's, which people with colour-blindness tell apart; those used for lines and
 marks keep a contrast of 3:1 on white and on dark. Colour is never the only cue: every series also
