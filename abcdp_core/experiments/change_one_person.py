@@ -28,10 +28,9 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, pool, simulators
+from abcdp_core import experiments, pool, releases, simulators
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.experiments import posterior
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import SparseVector
@@ -81,7 +80,7 @@ POOL_ENDED = "pool ended first"
 
 
 @dataclass(frozen=True)
-class Params(posterior.Params):
+class Params(releases.ReleaseParams):
     """A release's parameters."""
 
     def check_together(self) -> None:
@@ -101,7 +100,7 @@ def serves(scenario: str) -> bool:
 
 PRESETS: dict[str, BaseParams] = {}
 
-prepare = posterior.prepare
+prepare = releases.prepare
 
 
 tasks = experiments.single_task
@@ -110,7 +109,7 @@ tasks = experiments.single_task
 def work(task: experiments.SingleTask[Params]) -> Tables:
     """Compare the data with their neighbour: distances, decisions, outcomes."""
     params = task.params
-    key = posterior.pool_key(params, task.seed)
+    key = releases.pool_key(params, task.seed)
     public = pool.open_pool(key)
     data = pool.observed_data(key, params.n)
     original = pool.compare(public, data, synthetic=True)
@@ -342,8 +341,8 @@ def collect(params: Params, rows: Tables) -> Result:
         summary=f"Replacing one of {params.n:,} points moves no distance by more than "
         f"{at_most(movement.movement.abs().max())} (Δ = {movement.sensitivity.iloc[0]:.3g}) and "
         f"{same_noise}. {_largest_sentence(rows)}",
-        privacy=posterior.privacy_of(params),
-        event=posterior.event_of(params),
+        privacy=releases.privacy_of(params),
+        event=releases.event_of(params),
     )
 
 

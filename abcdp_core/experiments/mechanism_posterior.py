@@ -26,10 +26,10 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, pool, summaries
+from abcdp_core import experiments, pool, releases, summaries
+from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.experiments import compare_mechanisms as comparison
-from abcdp_core.experiments import posterior
 from abcdp_core.mechanisms import Made, Release, private_embedding
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
@@ -106,7 +106,7 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
     samples = released.parameters(theta)
     mean = released.mean(theta, PRIOR_MEAN)
     made = _made(released)
-    prior = np.arange(min(len(theta), posterior.PRIOR_SHOWN))
+    prior = np.arange(min(len(theta), releases.PRIOR_SHOWN))
     even = np.full(len(prior), 1.0 / len(prior))
     of_private = (made.way, epsilon_abc, len(samples), made.importance_size, made.outside)
     rows = [
@@ -218,8 +218,9 @@ def figures(result: Result) -> dict[str, go.Figure]:
     params = cast(Params, result.params)
     main = result.tables["main"]
     asked = f"c = {params.c}, " if params.mechanism in TAKE_C else ""
-    figure = posterior.histograms(
-        uniform_mixture.SCENARIO,
+    figure = fig.histograms(
+        uniform_mixture.AXES,
+        uniform_mixture.TRUTH,
         main,
         f"Posterior by {params.mechanism}, share of samples: ε_total = {params.epsilon_total:g}, "
         f"{asked}N = {params.n:,}",

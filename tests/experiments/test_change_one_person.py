@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from abcdp_core import pool, runner, simulators
+from abcdp_core import pool, releases, runner, simulators
 from abcdp_core.experiments import change_one_person, posterior
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import ParameterError
@@ -45,7 +45,7 @@ def test_no_distance_moves_by_more_than_the_sensitivity_and_one_comes_near(resul
 
 
 def test_exactly_one_point_differs_and_is_the_one_that_is_drawn(result: Result) -> None:
-    key = posterior.pool_key(SMALL, 1)
+    key = releases.pool_key(SMALL, 1)
     data = pool.observed_data(key, SMALL.n)
     public = pool.open_pool(key)
     comparison = pool.compare(public, data, synthetic=True)
@@ -112,7 +112,7 @@ def counted(
     rho: Array, params: change_one_person.Params, highs: Array, share: float = 1.0
 ) -> NDArray[np.int64]:
     """How many of 3000 runs with a share of their noise fall into each class."""
-    event = posterior.event_of(params)
+    event = releases.event_of(params)
     assert isinstance(event, SparseVector)
     rng = np.random.default_rng(2)
     counts = np.zeros(len(highs), dtype=np.int64)
