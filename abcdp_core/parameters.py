@@ -333,6 +333,14 @@ BANDWIDTH = Parameter(
     high=5.0,
     special=("median",),
 )
+DRAWS = Parameter(
+    kind="integer",
+    label="Draws",
+    help="How many distances are looked at.",
+    low=10,
+    high=1000,
+    steps=(10, 20, 50, 100, 200, 500, 1000),
+)
 NOISE_DRAW = Parameter(
     kind="integer",
     label="Number of the noise draw",

@@ -29,7 +29,6 @@ $2/N$ of its own Lemma 1: half the noise, and not private at the stated budget.
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,9 +39,9 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from abcdp_core import experiments, pool, predictive, simulators, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core import pool, simulators, summaries
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
@@ -90,14 +89,6 @@ DISTANCES = Parameter(
     "paper. observed: pool against the private data; uses the data.",
     options=("public", "uniform", "observed"),
 )
-DRAWS = Parameter(
-    kind="integer",
-    label="Draws",
-    help="How many distances are looked at.",
-    low=10,
-    high=1000,
-    steps=(10, 20, 50, 100, 200, 500, 1000),
-)
 
 
 @dataclass(frozen=True)
@@ -111,7 +102,7 @@ class Params(BaseParams):
     resample: bool = par.RESAMPLE.field(False)
     sensitivity: str = SCRIPT_SENSITIVITY.field("sharp")
     distances: str = DISTANCES.field("public")
-    draws: int = DRAWS.field(100)
+    draws: int = par.DRAWS.field(100)
     noise_draw: int = par.NOISE_DRAW.field(0)
 
 
@@ -129,21 +120,9 @@ PRESETS: dict[str, BaseParams] = {
 }
 
 
-@dataclass(frozen=True)
-class Task:
-    """One combination."""
-
-    params: Params
-    n: int
-    c: int
-    epsilon_total: float
-    seed: int
-
-
-def tasks(params: Params, seed: int) -> list[Task]:
+def tasks(params: Params, seed: int) -> list[experiments.SingleTask[Params]]:
     """One task per combination."""
-    combinations = itertools.product(params.n, params.c, params.epsilon_total)
-    return [Task(params, *combination, seed) for combination in combinations]
+    return experiments.per_value(params, seed, "n", "c", "epsilon_total")
 
 
 @functools.lru_cache(maxsize=32)
@@ -160,48 +139,32 @@ def distances(which: str, n: int, draws: int, seed: int) -> Array:
     if which == "uniform":
         return generator(seed, "distances").uniform(size=draws)
     key = pool.key_for(uniform_mixture.SCENARIO, n, draws, seed)
-    public = pool.build(key)
-    if which == "observed":
-        return pool.compare(public, pool.observed_data(key, n), synthetic=True).rho
-    distance = key.metric()
-    further = np.stack([pool.predictive_data(key, n, index) for index in range(draws)])
-    pairs = zip(public.statistics[n], distance.statistic(further), strict=True)
-    return np.array([distance.compare(ours[None], theirs)[0] for ours, theirs in pairs])
+    if which == "public":
+        return predictive.paired_distances(key, n)
+    return pool.compare(pool.build(key), pool.observed_data(key, n), synthetic=True).rho
 
 
-def noise_scale(epsilon_total: float, n: int, c: int, *, resample: bool, sensitivity: str) -> float:
-    """B of MATH S2 for a data set of ``n`` points."""
-    return event_of(epsilon_total, n, c, resample=resample, sensitivity=sensitivity).threshold_scale
-
-
-def event_of(
-    epsilon_total: float, n: int, c: int, *, resample: bool, sensitivity: str
-) -> SparseVector:
+def event_of(params: Params, epsilon_total: float, n: int, c: int) -> SparseVector:
     """The event of a run; public."""
-    distance = uniform_mixture.distance()
-    return calibrate(epsilon_total, distance.sensitivity(n, sensitivity), c, resample=resample)
+    sensitivity = uniform_mixture.distance().sensitivity(n, params.sensitivity)
+    return calibrate(epsilon_total, sensitivity, c, resample=params.resample)
 
 
-def work(task: Task) -> Tables:
+def work(task: experiments.SingleTask[Params]) -> Tables:
     """Formula and simulated frequencies for one combination."""
     params = task.params
-    rho = distances(params.distances, task.n, params.draws, task.seed)
-    scale = noise_scale(
-        task.epsilon_total,
-        task.n,
-        task.c,
-        resample=params.resample,
-        sensitivity=params.sensitivity,
-    )
+    (n,), (c,), (epsilon_total,) = params.n, params.c, params.epsilon_total
+    rho = distances(params.distances, n, params.draws, task.seed)
+    scale = event_of(params, epsilon_total, n, c).threshold_scale
     rng = generator(task.seed, "noise", 0, params.noise_draw)
     fresh = _fresh_flips(rho, params.epsilon_abc, scale, rng)
-    in_run, reached = _flips_in_runs(rho, params, task.c, scale, rng)
+    in_run, reached = _flips_in_runs(rho, params, c, scale, rng)
     fresh_low, fresh_high = summaries.binomial_interval(fresh, SIMULATIONS)
     in_run_low, in_run_high = summaries.binomial_interval(in_run, reached)
     settings: dict[str, Any] = {
-        "n": task.n,
-        "c": task.c,
-        "epsilon_total": task.epsilon_total,
+        "n": n,
+        "c": c,
+        "epsilon_total": epsilon_total,
         "epsilon_abc": params.epsilon_abc,
         "resample": params.resample,
         "sensitivity": params.sensitivity,
@@ -380,13 +343,8 @@ def collect(params: Params, rows: Tables) -> Result:
     """The result so far."""
     main = rows["main"]
     least_private = main.iloc[int(main.epsilon_total.argmax())]
-    event = event_of(
-        float(least_private.epsilon_total),
-        int(least_private.n),
-        int(least_private.c),
-        resample=params.resample,
-        sensitivity=params.sensitivity,
-    )
+    budget, n, c = (least_private[name] for name in ("epsilon_total", "n", "c"))
+    event = event_of(params, float(budget), int(n), int(c))
     several = len(tasks(params, 0)) > 1
     return Result(
         experiment=EXPERIMENT,

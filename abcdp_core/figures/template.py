@@ -62,6 +62,7 @@ NON_PRIVATE = Style("non-private", BLUE, "dash", "square")
 PRIOR = Style("prior", GREY, "dot", "diamond")
 TRUTH = Style("truth", GREEN, "dashdot", "x")
 THEORY = Style("theory", GREEN, "solid", "diamond")
+UNLEARNT = Style("σ not clearly learnt", GREY, "dot", "diamond")
 
 
 def styles(names: Sequence[str]) -> list[Style]:

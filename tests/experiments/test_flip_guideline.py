@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from abcdp_core import pool, runner
-from abcdp_core.experiments import flip_guideline, flip_probability
-from abcdp_core.experiments.flip_guideline import Params, Share, Task
+from abcdp_core import pool, predictive, runner
+from abcdp_core.experiments import flip_guideline
+from abcdp_core.experiments.flip_guideline import Params, Share
 from abcdp_core.privacy.sparse_vector import calibrate
 from abcdp_core.results import Result
 from abcdp_core.theory import flip
@@ -81,9 +81,8 @@ def test_private_data_are_never_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_each_public_data_set_has_its_own_order_of_one_pool() -> None:
-    task = Task(SMALL, 1000, 1.0, 1)
-    first, second, *_ = flip_guideline.public_distances(task)
-    key = task.pool_key()
+    first, second, *_ = flip_guideline.public_distances(SMALL, 1)
+    key = SMALL.pool_key(1)
     data = pool.predictive_data(key, 1000, 0)
     assert sorted(first) == sorted(pool.compare(pool.open_pool(key), data, synthetic=True).rho)
     assert np.corrcoef(first, second)[0, 1] < 0.3
@@ -153,10 +152,10 @@ def test_more_data_and_a_larger_budget_allow_more() -> None:
 def test_the_median_guideline_is_the_largest_c_under_the_level() -> None:
     found = changed(level=0.05)
     largest = int(found.tables["guideline"].largest_c.iloc[0])
-    rho = flip_probability.distances("public", 1000, 100, 1)
+    rho = predictive.paired_distances(pool.key_for("uniform-mixture", 1000, 100, 1), 1000)
 
     def median(c: int) -> float:
-        scale = Task(SMALL, 1000, 1.0, 1).event(c).threshold_scale
+        scale = SMALL.event(c).threshold_scale
         return float(np.median(flip.flip_probability(rho, 0.1, scale)))
 
     assert median(largest) <= 0.05 < median(largest + 1)
@@ -167,9 +166,9 @@ def test_the_median_guideline_is_the_largest_c_under_the_level() -> None:
 
 
 def test_base_rates_count_the_draws_around_the_threshold() -> None:
-    tables, task = result_of().tables, Task(SMALL, 1000, 1.0, 1)
-    rho = np.concatenate(flip_guideline.public_distances(task))
-    scale = task.event(SMALL.c).threshold_scale
+    tables = result_of().tables
+    rho = np.concatenate(flip_guideline.public_distances(SMALL, 1))
+    scale = SMALL.event(SMALL.c).threshold_scale
     rates, row = tables["base_rates"], tables["guideline"].iloc[0]
     assert row.close == pytest.approx((rho <= 0.1).sum() / 4)
     first = rates[rates.low == 0].iloc[0]

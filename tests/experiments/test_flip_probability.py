@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from abcdp_core import pool, runner, summaries
+from abcdp_core import pool, predictive, runner, summaries
 from abcdp_core.experiments import flip_probability
 from abcdp_core.results import Result
 from abcdp_core.theory import flip
@@ -136,6 +136,7 @@ def test_public_distances_never_read_private_data(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(pool, "observed_data", forbidden)
     flip_probability.distances.cache_clear()
+    predictive.paired_distances.cache_clear()
     for which in ("public", "uniform"):
         assert len(flip_probability.distances(which, 100, 20, 1)) == 20
     with pytest.raises(AssertionError):
