@@ -35,7 +35,7 @@ CORE_ARROWS: dict[str, set[str]] = {
     "releases": {"mechanisms", "parameters", "pool", "privacy", "simulators"},
     "privacy": set(),
     "mechanisms": {"distances", "privacy", "registry", "summaries", "supports"},
-    "theory": set(),
+    "theory": {"summaries"},
     "online": {"parameters", "privacy", "registry", "streams", "summaries", "threads"},
     # studies, and what runs, keeps and judges them
     "results": {"parameters", "privacy"},
