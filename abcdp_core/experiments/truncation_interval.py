@@ -108,7 +108,7 @@ class Params(BaseParams):
     symmetric: bool = online.SYMMETRIC.field(True)
     integration: str = INTEGRATION.field("exact")
     noise: str = online.NOISE.field("laplace")
-    delta: float = online.DELTA.field(1e-5)
+    delta: float = par.DELTA.field(1e-5)
     draws: int = DRAWS.field(200)
 
 
