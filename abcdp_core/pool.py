@@ -23,6 +23,7 @@ from abcdp_core.distances import Distance
 from abcdp_core.distances.kernel import median_bandwidth
 from abcdp_core.parameters import WORK_LIMIT, check_work
 from abcdp_core.streams import generator
+from abcdp_core.supports import ALL_REALS, Support
 
 Array = NDArray[np.float64]
 Progress = Callable[[float], None]
@@ -89,6 +90,65 @@ class Comparison:
     def sensitivity(self, which: str = "sharp") -> float:
         """Most that one data point can change any of the distances."""
         return self.distance.sensitivity(self.n, which)
+
+
+@dataclass(frozen=True)
+class PublicSide:
+    """All that is public about data of ``n`` points against one pool.
+
+    It opens the pool when somebody asks for its draws, and not before.
+
+    Attributes:
+        key: of the pool.
+        n: points of the data.
+    """
+
+    key: PoolKey
+    n: int
+
+    @property
+    def scenario(self) -> simulators.Scenario:
+        """The module of the scenario."""
+        return simulators.load(self.key.scenario)
+
+    @property
+    def pool_size(self) -> int:
+        """Draws of the pool, T."""
+        return self.key.pool_size
+
+    @property
+    def distance(self) -> Distance:
+        """Between data sets; knows sensitivity and bound."""
+        return self.key.metric()
+
+    @property
+    def support(self) -> Support:
+        """Where the prior's draws can lie."""
+        return getattr(self.scenario, "SUPPORT", ALL_REALS)
+
+    @property
+    def theta(self) -> Array:
+        """Parameters of the pool ``(T, d)``."""
+        return open_pool(self.key).theta
+
+    @property
+    def statistics(self) -> Array:
+        """Statistics of the pool ``(T, D)``."""
+        return open_pool(self.key).statistics[self.n]
+
+    def simulated(self, index: int) -> Comparison:
+        """The ``index``-th data set simulated from a prior draw, against the pool."""
+        return _simulated(self, index)
+
+    def simulated_theta(self, index: int) -> Array:
+        """The prior draw ``(d,)`` it is simulated at."""
+        return predictive_theta(self.key, index)
+
+
+@functools.lru_cache(maxsize=64)
+def _simulated(public: PublicSide, index: int) -> Comparison:
+    data = predictive_data(public.key, public.n, index)
+    return compare(open_pool(public.key), data, synthetic=True)
 
 
 def key_for(

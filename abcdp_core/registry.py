@@ -1,9 +1,10 @@
 """Plug-ins found by scanning: one scenario, mechanism or experiment is one module in its folder.
 
-A module joins by having the folder's marker: ``SCENARIO`` in ``simulators``, ``MECHANISM`` in
-``mechanisms``, ``EXPERIMENT`` in ``experiments``, each the name it goes by. Installed packages add
-modules through entry points of the group ``abcdp_explorer``; a file is added by :func:`add_file`.
-An import error or a second module of the same name is an error, never a silent gap.
+A module joins by having the folder's marker: ``SCENARIO`` in ``simulators``, ``EXPERIMENT`` in
+``experiments``, each the name it goes by, and ``MECHANISMS`` in ``mechanisms``, what it offers.
+Installed packages add modules through entry points of the group ``abcdp_explorer``; a file is added
+by :func:`add_file`. An import error or a second module of the same name is an error, never a silent
+gap.
 """
 
 from __future__ import annotations
@@ -45,11 +46,29 @@ def add_file(path: str | Path) -> ModuleType:
     except BaseException:
         del sys.modules[name]
         raise
-    if not any(hasattr(module, marker) for marker in ("SCENARIO", "MECHANISM", "EXPERIMENT")):
-        raise ValueError(f"plug-in {path}: has none of SCENARIO, MECHANISM, EXPERIMENT.")
+    if not any(hasattr(module, marker) for marker in ("SCENARIO", "MECHANISMS", "EXPERIMENT")):
+        raise ValueError(f"plug-in {path}: has none of SCENARIO, MECHANISMS, EXPERIMENT.")
     _added.append(module)
-    scan.cache_clear()
+    forget()
     return module
+
+
+def forget() -> None:
+    """Scan anew when next asked."""
+    scan.cache_clear()
+    modules.cache_clear()
+
+
+@functools.cache
+def modules(package: str, marker: str) -> tuple[Any, ...]:
+    """Modules of one folder, of installed packages and of added files that have a marker."""
+    folder = importlib.import_module(package)
+    found = [
+        importlib.import_module(f"{package}.{info.name}")
+        for info in pkgutil.iter_modules(folder.__path__)
+    ]
+    found += [point.load() for point in entry_points(group=ENTRY_POINT_GROUP)]
+    return tuple(module for module in [*found, *_added] if hasattr(module, marker))
 
 
 @functools.cache
@@ -59,17 +78,8 @@ def scan(package: str, marker: str) -> dict[str, Any]:
     Raises:
         ValueError: two modules go by the same name.
     """
-    folder = importlib.import_module(package)
-    modules = [
-        importlib.import_module(f"{package}.{info.name}")
-        for info in pkgutil.iter_modules(folder.__path__)
-    ]
-    modules += [point.load() for point in entry_points(group=ENTRY_POINT_GROUP)]
-    modules += _added
     found: dict[str, Any] = {}
-    for module in modules:
-        if not hasattr(module, marker):
-            continue
+    for module in modules(package, marker):
         name = getattr(module, marker)
         if name in found and found[name] is not module:
             raise ValueError(f"two plug-ins are called {name!r}: {found[name]} and {module}.")

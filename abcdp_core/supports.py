@@ -87,3 +87,40 @@ def _reals_to_weights(values: Array, distance: Array) -> Array:
 
 SIMPLEX = Support(_on_simplex, _weights_to_reals, _reals_to_weights)
 """Weights of at least 0 that add up to 1."""
+
+
+def box(low: Array, high: Array) -> Support:
+    r"""Parameters ``(d,)`` between bounds, each on its own.
+
+    $$x = \theta + s \log(1 - e^{-(\theta - a)/s}) - s \log(1 - e^{-(b - \theta)/s}), \qquad
+    \theta = a + s \log(1 + e^{(x - a)/s}) - s \log(1 + e^{(x - b)/s}) :$$
+
+    far from both bounds $a < b$ no change at all, near them a logarithm of the distance.
+
+    Raises:
+        ValueError: a lower bound is not below the upper one, or one is not finite.
+    """
+    low, high = np.array(low, dtype=float), np.array(high, dtype=float)
+    if not (np.isfinite(low).all() and np.isfinite(high).all() and (low < high).all()):
+        raise ValueError(f"bounds = {low.tolist()}, {high.tolist()}: must be finite, low < high.")
+
+    def contains(theta: Array) -> NDArray[np.bool_]:
+        inside: NDArray[np.bool_] = np.all(np.clip(theta, low, high) == theta, axis=1)
+        return inside
+
+    def to_unconstrained(theta: Array, distance: Array) -> Array:
+        below, above = (
+            np.log(-np.expm1(-np.maximum(room / distance, NEAREST)))
+            for room in (theta - low, high - theta)
+        )
+        values: Array = theta + distance * (below - above)
+        return values
+
+    def from_unconstrained(values: Array, distance: Array) -> Array:
+        risen = np.logaddexp(0.0, (values - low) / distance)
+        cut = np.logaddexp(0.0, (values - high) / distance)
+        # Rounding must not lead across a bound.
+        inside: Array = np.clip(low + distance * (risen - cut), low, high)
+        return inside
+
+    return Support(contains, to_unconstrained, from_unconstrained)

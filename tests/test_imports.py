@@ -27,22 +27,31 @@ CORE_ARROWS: dict[str, set[str]] = {
     "figures": set(),
     "threads": set(),
     "supports": set(),
+    "statistic": set(),
     # what is public, what is private, what follows from theory
     "distances": {"streams", "threads"},
-    "simulators": {"distances", "parameters", "registry", "streams", "supports"},
-    "pool": {"cache", "distances", "parameters", "simulators", "streams", "threads"},
+    "simulators": {"distances", "parameters", "registry", "statistic", "streams", "supports"},
+    "pool": {
+        *("cache", "distances", "parameters", "simulators", "statistic", "streams", "supports"),
+        "threads",
+    },
     "predictive": {"pool"},
     "releases": {"mechanisms", "parameters", "pool", "privacy", "simulators"},
     "privacy": set(),
-    "mechanisms": {"distances", "privacy", "registry", "summaries", "supports"},
+    "mechanisms": {
+        *("distances", "parameters", "privacy", "registry", "statistic", "summaries", "supports"),
+    },
     "theory": {"summaries"},
     "online": {"parameters", "privacy", "registry", "streams", "summaries", "threads"},
     # studies, and what runs, keeps and judges them
     "results": {"parameters", "privacy"},
+    "trials": {
+        *("mechanisms", "parameters", "pool", "privacy", "simulators", "streams", "summaries"),
+    },
     "experiments": {
         *("distances", "figures", "mechanisms", "online", "parameters", "pool", "predictive"),
         *("privacy", "registry", "releases", "results", "sentences", "simulators", "streams"),
-        *("summaries", "theory"),
+        *("summaries", "theory", "trials"),
     },
     "runner": {"cache", "experiments", "parameters", "registry", "results"},
     "output": {"experiments", "parameters", "privacy", "results"},

@@ -19,7 +19,7 @@ def no_plug_ins_left() -> Iterator[None]:
     registry._added[:] = before
     for name in [name for name in sys.modules if name.startswith("abcdp_plugin_")]:
         del sys.modules[name]
-    registry.scan.cache_clear()
+    registry.forget()
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_a_file_that_is_missing_or_no_plug_in_is_an_error(tmp_path: Path) -> Non
         registry.add_file(tmp_path / "missing.py")
     with pytest.raises(ValueError, match="not a Python file"):
         registry.add_file(plug_in(tmp_path / "notes.txt", "SCENARIO = 'mine'"))
-    with pytest.raises(ValueError, match="has none of SCENARIO, MECHANISM, EXPERIMENT"):
+    with pytest.raises(ValueError, match="has none of SCENARIO, MECHANISMS, EXPERIMENT"):
         registry.add_file(plug_in(tmp_path / "empty.py", ""))
     with pytest.raises(ZeroDivisionError):
         registry.add_file(plug_in(tmp_path / "broken.py", "1 / 0"))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from abcdp_core.supports import ALL_REALS, NEAREST, SIMPLEX
+from abcdp_core.supports import ALL_REALS, NEAREST, SIMPLEX, box
 
 Array = NDArray[np.float64]
 
@@ -63,3 +63,54 @@ def test_who_is_inside() -> None:
     theta = np.array([[0.5, 0.5], [1.0, 0.0], [1.1, -0.1], [0.5, 0.4]])
     assert SIMPLEX.contains(theta).tolist() == [True, True, False, False]
     assert ALL_REALS.contains(theta).all()
+
+
+# -------------------------------------------------------------------------- box
+
+LOW, HIGH = np.array([0.0, -2.0, 100.0]), np.array([1.0, 3.0, 400.0])
+BOX = box(LOW, HIGH)
+INSIDE = np.random.default_rng(3).uniform(LOW, HIGH, (500, 3))
+EDGE = np.array([LOW, HIGH])
+
+
+@pytest.mark.parametrize("part", [1e-6, 0.01, 0.3, 10.0])
+def test_a_box_there_and_back(part: float) -> None:
+    distance = part * (HIGH - LOW)
+    room = np.minimum(INSIDE - LOW, HIGH - INSIDE)
+    far = INSIDE[(room > NEAREST * distance).all(axis=1)]
+    assert len(far) > 400
+    values = BOX.to_unconstrained(far, distance)
+    assert BOX.from_unconstrained(values, distance) == pytest.approx(far, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("part", [1e-9, 0.01, 1.0])
+def test_whatever_comes_back_is_in_the_box(part: float) -> None:
+    distance = part * (HIGH - LOW)
+    for size in (1e-9, 1.0, 1e9):
+        values = size * np.random.default_rng(4).standard_normal((500, 3))
+        assert BOX.contains(BOX.from_unconstrained(values, distance)).all()
+    values = BOX.to_unconstrained(EDGE, distance)
+    assert np.isfinite(values).all()
+    assert BOX.from_unconstrained(values, distance) == pytest.approx(EDGE, rel=1e-2, abs=1e-2)
+
+
+def test_a_box_changes_nothing_far_from_its_edges() -> None:
+    distance = 0.01 * (HIGH - LOW)
+    middle = (LOW + HIGH) / 2.0 + 0.2 * (INSIDE - (LOW + HIGH) / 2.0)
+    assert BOX.to_unconstrained(middle, distance) == pytest.approx(middle, rel=1e-12)
+    # Order is kept where it does change something.
+    line = np.linspace(LOW + 1e-3, HIGH - 1e-3, 100)
+    assert (np.diff(BOX.to_unconstrained(line, 100.0 * distance), axis=0) > 0.0).all()
+
+
+def test_a_box_knows_what_is_outside() -> None:
+    assert BOX.contains(
+        np.array([[0.5, 0.0, 200.0], [1.1, 0.0, 200.0], [0.5, -2.1, 200.0]])
+    ).tolist() == [
+        True,
+        False,
+        False,
+    ]
+    for low, high in (([0.0], [0.0]), ([0.0], [np.inf]), ([np.nan], [1.0])):
+        with pytest.raises(ValueError, match="must be finite, low < high"):
+            box(np.array(low), np.array(high))

@@ -13,17 +13,10 @@ how the cost of its parts is added up.
 | `direct` | a bound by one Gaussian mechanism, without Rényi divergence (MATH S6) |
 | `exact` | what the noise really costs (MATH W3) |
 
-| mechanism | its parts |
-|---|---|
-| `sparse-vector` | `linear`: one run (MATH S2); else c runs with a threshold each |
-| `gaussian-rejection` | T decisions (MATH R2) |
-| `soft-weights` | T noisy distances |
-| `private-embedding` | one vector; pure with `linear`, else Gaussian |
-| `gaussian-sparse-vector` | one run (MATH S6) |
-
-The decisions of Gaussian rejection follow from T noisy distances, so with a δ they cost no more
-than those do: its rows `rdp-classic`, `rdp` and `direct`. It clips to the largest possible distance
-here.
+The sparse vector's `linear` is one run (MATH S2); its other accountants compose c segments, each
+with a threshold of its own. The decisions of Gaussian rejection follow from T noisy distances, so
+with a δ they cost no more than those do: its rows `rdp-classic`, `rdp` and `direct`. It clips to
+the largest possible distance here, and the embedding releases all features.
 
 The noise scale is the one each mechanism is set by, in the unit of the distance: b of the threshold
 for the sparse vector, σ of the threshold for its Gaussian form, σ of a distance or a coordinate, or
@@ -50,8 +43,8 @@ are tried, and the two lines are what is known.
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
@@ -60,26 +53,12 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments
+from abcdp_core import experiments, mechanisms, pool
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
+from abcdp_core.mechanisms import Budget, Mechanism, Prepared
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import (
-    Event,
-    GaussianRejection,
-    GaussianSeries,
-    GaussianSparseVector,
-    NormNoise,
-    SparseVector,
-    composition,
-    embedding,
-    gaussian_series,
-    gaussian_sparse_vector,
-    rejection,
-    sparse_vector,
-    tradeoff,
-)
-from abcdp_core.privacy.local import gaussian_unit_scale
+from abcdp_core.privacy import tradeoff
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
 
@@ -133,232 +112,83 @@ class Calibration:
     """A mechanism and who does the sums.
 
     Attributes:
-        mechanism, accountant: their names.
-        scale: parameters, budget -> noise scale in the unit of the distance.
-        pure: whether δ is 0.
+        mechanism: which.
+        accountant: of those that it knows.
     """
 
-    mechanism: str
+    mechanism: Mechanism
     accountant: str
-    scale: Callable[[Params, float], float]
-    pure: bool = False
+
+    def prepared(self, params: Params, epsilon_total: float) -> Prepared:
+        """What is done within a budget; with nothing learnt, where noise can be set so."""
+        mechanism, public = self.mechanism, public_side(params)
+        options = mechanism.chosen(epsilon_abc=params.epsilon_abc, c=params.c)
+        learnt = mechanism.learn(public, options) if mechanism.noise_needs_learnt else None
+        budget = Budget(epsilon_total, params.delta)
+        event = mechanism.calibrate(public, options, learnt, budget, self.accountant)
+        return Prepared(mechanism, public, options, learnt, event)
+
+    def delta(self, params: Params) -> float:
+        """δ of the guarantee."""
+        return 0.0 if self.mechanism.accountants[self.accountant] == "pure" else params.delta
 
 
-def sensitivity(params: Params) -> float:
-    """Δ of a distance, and of the mean features behind it."""
-    return uniform_mixture.distance().sensitivity(params.n)
+def public_side(params: Params) -> pool.PublicSide:
+    """Sizes and distance; the pool itself is opened by nobody who does not need it."""
+    key = pool.key_for(uniform_mixture.SCENARIO, params.n, params.pool_size, POOL_SEED)
+    return pool.PublicSide(key, params.n)
 
 
-def _sparse_vector(params: Params, epsilon_total: float) -> float:
-    event = sparse_vector.calibrate(epsilon_total, sensitivity(params), params.c, resample=False)
-    return event.threshold_scale
+POOL_SEED = 1
+"""Of the pool that a mechanism learns from whose noise cannot be set without."""
 
 
-def _runs(accountant: str) -> Callable[[Params, float], float]:
-    """A sparse vector run per acceptance, composed."""
-
-    def scale(params: Params, epsilon_total: float) -> float:
-        per_query_epsilon = composition.largest_per_query_epsilon(
-            epsilon_total, params.c, params.delta, accountant
-        )
-        event = sparse_vector.calibrate(per_query_epsilon, sensitivity(params), 1, resample=True)
-        return event.threshold_scale
-
-    return scale
+def compared() -> list[Mechanism]:
+    """Mechanisms whose noise is compared: those that serve the mixture and ask to be here."""
+    served = mechanisms.for_scenario(uniform_mixture).values()
+    return [each for each in served if EXPERIMENT in each.shown_in]
 
 
-def _decisions(params: Params, epsilon_total: float, steps: int) -> float:
-    bound = uniform_mixture.distance().bound
-    event = rejection.calibrate(
-        epsilon_total, sensitivity(params), bound, params.epsilon_abc, steps
-    )
-    return event.scale
+def calibrations() -> list[Calibration]:
+    """Every mechanism with every accountant that it knows, in the order of :data:`ACCOUNTANTS`."""
+    return [
+        Calibration(mechanism, accountant)
+        for mechanism in compared()
+        for accountant in sorted(mechanism.accountants, key=_rank)
+    ]
 
 
-def _each_decision(accountant: str) -> Callable[[Params, float], float]:
-    """Decisions one by one, composed."""
-
-    def scale(params: Params, epsilon_total: float) -> float:
-        per_query_epsilon = composition.largest_per_query_epsilon(
-            epsilon_total, params.pool_size, params.delta, accountant
-        )
-        return _decisions(params, per_query_epsilon, 1)
-
-    return scale
-
-
-def _distances(accountant: str) -> Callable[[Params, float], float]:
-    """All noisy distances, which decisions and weights follow from."""
-
-    def scale(params: Params, epsilon_total: float) -> float:
-        delta, steps = params.delta, params.pool_size
-        event = gaussian_series.calibrate(
-            epsilon_total, delta, steps, sensitivity(params), accountant
-        )
-        return event.scale
-
-    return scale
-
-
-def _each_distance(params: Params, epsilon_total: float) -> float:
-    """The budget and δ shared out evenly."""
-    steps = params.pool_size
-    return sensitivity(params) * gaussian_unit_scale(epsilon_total / steps, params.delta / steps)
-
-
-def _each_distance_advanced(params: Params, epsilon_total: float) -> float:
-    """Half of δ for the distances, half for their composition."""
-    steps, half = params.pool_size, params.delta / 2.0
-    per_query_epsilon = composition.largest_per_query_epsilon(
-        epsilon_total, steps, half, "advanced"
-    )
-    return sensitivity(params) * gaussian_unit_scale(per_query_epsilon, half / steps)
-
-
-def _pure_vector(params: Params, epsilon_total: float) -> float:
-    return embedding.calibrate(epsilon_total, 0.0, sensitivity(params), dimension()).scale
-
-
-def _vector(accountant: str) -> Callable[[Params, float], float]:
-    def scale(params: Params, epsilon_total: float) -> float:
-        event = gaussian_series.calibrate(
-            epsilon_total, params.delta, 1, sensitivity(params), accountant
-        )
-        return event.scale
-
-    return scale
-
-
-def _gaussian_run(accountant: str) -> Callable[[Params, float], float]:
-    def scale(params: Params, epsilon_total: float) -> float:
-        event = gaussian_sparse_vector.calibrate(
-            epsilon_total,
-            params.delta,
-            sensitivity(params),
-            params.c,
-            params.pool_size,
-            resample=False,
-            accountant=accountant,
-        )
-        return event.threshold_scale
-
-    return scale
-
-
-def dimension() -> int:
-    """Of the released vector: all features of the distance but the constant one."""
-    return uniform_mixture.distance().statistic(np.zeros((1, 1, 1))).shape[-1] - 1
-
-
-CALIBRATIONS = (
-    Calibration("sparse-vector", "linear", _sparse_vector, pure=True),
-    *(Calibration("sparse-vector", each, _runs(each)) for each in ("advanced", "optimal", "rdp")),
-    Calibration(
-        "gaussian-rejection", "linear", lambda p, e: _decisions(p, e, p.pool_size), pure=True
-    ),
-    *(
-        Calibration("gaussian-rejection", each, _each_decision(each))
-        for each in ("advanced", "optimal")
-    ),
-    *(Calibration("gaussian-rejection", each, _distances(each)) for each in ("rdp-classic", "rdp")),
-    Calibration("gaussian-rejection", "direct", _distances("exact")),
-    Calibration("soft-weights", "linear", _each_distance),
-    Calibration("soft-weights", "advanced", _each_distance_advanced),
-    *(Calibration("soft-weights", each, _distances(each)) for each in gaussian_series.ACCOUNTANTS),
-    Calibration("private-embedding", "linear", _pure_vector, pure=True),
-    *(
-        Calibration("private-embedding", each, _vector(each))
-        for each in gaussian_series.ACCOUNTANTS
-    ),
-    *(
-        Calibration("gaussian-sparse-vector", each, _gaussian_run(each))
-        for each in gaussian_sparse_vector.ACCOUNTANTS
-    ),
-)
-"""Every mechanism with every accountant that knows it."""
-
-MECHANISMS = tuple(dict.fromkeys(way.mechanism for way in CALIBRATIONS))
+def _rank(accountant: str) -> int:
+    """Accountants that nobody foresaw come last."""
+    return (*ACCOUNTANTS, accountant).index(accountant)
 
 
 # ------------------------------------------------------------------------------------ the study
 
 
-def events(params: Params, epsilon_total: float) -> dict[str, Event]:
-    """What each mechanism does at a budget, by the accountant that asks for the least noise."""
-    change, steps, delta = sensitivity(params), params.pool_size, params.delta
-    bound = uniform_mixture.distance().bound
-    return {
-        "sparse-vector": sparse_vector.calibrate(epsilon_total, change, params.c, resample=False),
-        "gaussian-rejection": rejection.calibrate(
-            epsilon_total, change, bound, params.epsilon_abc, steps
-        ),
-        "soft-weights": gaussian_series.calibrate(epsilon_total, delta, steps, change),
-        "private-embedding": embedding.calibrate(epsilon_total, 0.0, change, dimension()),
-        "gaussian-sparse-vector": gaussian_sparse_vector.calibrate(
-            epsilon_total, delta, change, params.c, steps, resample=False
-        ),
-    }
-
-
-Part = tuple[str, int, float, float, str]
-
-
-def prices(params: Params, epsilon_total: float) -> dict[str, tuple[Part, ...]]:
-    """What each mechanism spends its budget on: part, how many, noise scale, cost of one, measure.
-
-    The cost of one part is the most that one person can move it, in units of its noise: ε where
-    that is Laplace or norm noise, μ where it is Gaussian (MATH W3). A decision of Gaussian
-    rejection costs its share of ε. A rejected draw is free: the threshold's noise pays (MATH S2).
-    """
-    done = events(params, epsilon_total)
-    steps, c = params.pool_size, params.c
-
-    def run(event: SparseVector | GaussianSparseVector, measure: str) -> tuple[Part, ...]:
-        change, threshold, query = event.sensitivity, event.threshold_scale, event.query_scale
-        return (
-            ("threshold", 1, threshold, change / threshold, measure),
-            ("accepted sample", c, query, 2.0 * change / query, measure),
-            ("rejected draw", steps - c, query, 0.0, measure),
-        )
-
-    decision = cast(GaussianRejection, done["gaussian-rejection"])
-    weight = cast(GaussianSeries, done["soft-weights"])
-    vector = cast(NormNoise, done["private-embedding"])
-    return {
-        "sparse-vector": run(cast(SparseVector, done["sparse-vector"]), "ε"),
-        "gaussian-rejection": (
-            ("decision about a draw", steps, decision.scale, epsilon_total / steps, "ε"),
-        ),
-        "soft-weights": (
-            ("weight of a draw", steps, weight.scale, weight.sensitivity / weight.scale, "μ"),
-        ),
-        "private-embedding": (
-            ("vector", 1, vector.scale, vector.sensitivity / vector.scale, "ε"),
-            ("any number of samples from it", steps, vector.scale, 0.0, "ε"),
-        ),
-        "gaussian-sparse-vector": run(
-            cast(GaussianSparseVector, done["gaussian-sparse-vector"]), "μ"
-        ),
-    }
+def prepared(params: Params, epsilon_total: float) -> list[Prepared]:
+    """What each mechanism does at a budget, by the accountant that it uses."""
+    return [
+        Calibration(each, each.accountant).prepared(params, epsilon_total) for each in compared()
+    ]
 
 
 def work(task: experiments.SingleTask[Params]) -> Tables:
     """Noise scales at all budgets; curves, and what the parts cost, at the first."""
     params = task.params
-    rows = [
-        (
-            way.mechanism,
-            way.accountant,
-            epsilon_total,
-            0.0 if way.pure else params.delta,
-            way.scale(params, epsilon_total),
-        )
-        for way in CALIBRATIONS
-        for epsilon_total in params.epsilon_total
-    ]
+    rows = []
+    for each in calibrations():
+        for epsilon_total in params.epsilon_total:
+            scale = each.mechanism.parts(each.prepared(params, epsilon_total))[0].noise_scale
+            at = (each.mechanism.name, each.accountant, epsilon_total)
+            rows.append((*at, each.delta(params), scale))
     main = pd.DataFrame(rows, columns=list(COLUMNS["main"]))
     first = params.epsilon_total[0]
-    parts = [(name, *part) for name, every in prices(params, first).items() for part in every]
+    parts = [
+        (each.mechanism.name, *dataclasses.astuple(part))
+        for each in prepared(params, first)
+        for part in each.mechanism.parts(each)
+    ]
     price = pd.DataFrame(parts, columns=list(COLUMNS["price"]))
     return {"main": main, "tradeoff": _curves(params, first), "price": price}
 
@@ -366,7 +196,8 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
 def _curves(params: Params, epsilon_total: float) -> pd.DataFrame:
     lines = tradeoff.approximate(epsilon_total, 0.0, RATES)
     curves = {
-        name: tradeoff.curve(event, RATES) for name, event in events(params, epsilon_total).items()
+        each.mechanism.name: tradeoff.curve(each.event, RATES)
+        for each in prepared(params, epsilon_total)
     }
     curves[ANY_PURE] = tradeoff.Curve(RATES, lines, "bound")
     tables = [
@@ -430,14 +261,16 @@ def figures(result: Result) -> dict[str, go.Figure]:
 
 def _noise_figure(result: Result) -> go.Figure:
     main = result.tables["main"].sort_values("epsilon_total", kind="stable")
+    names = list(result.tables["main"].mechanism.unique())
     figure = fig.panels(
-        MECHANISMS, "Noise that a budget asks for", "ε_total", "noise scale", rows=2, height=620
+        names, "Noise that a budget asks for", "ε_total", "noise scale", rows=2, height=620
     )
-    styles = dict(zip(ACCOUNTANTS, fig.styles(ACCOUNTANTS), strict=True))
+    known = [*ACCOUNTANTS, *(each for each in main.accountant.unique() if each not in ACCOUNTANTS)]
+    styles = dict(zip(known, fig.styles(known), strict=True))
     shown: set[str] = set()
-    for index, mechanism in enumerate(MECHANISMS):
+    for index, mechanism in enumerate(names):
         part = main[main.mechanism == mechanism]
-        for accountant in [each for each in ACCOUNTANTS if each in set(part.accountant)]:
+        for accountant in [each for each in known if each in set(part.accountant)]:
             line = part[part.accountant == accountant]
             figure.add_trace(
                 fig.line(

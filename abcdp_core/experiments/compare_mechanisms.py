@@ -35,209 +35,79 @@ trade-off curves show by how much.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, pool, privacy, sentences, summaries
+from abcdp_core import experiments, mechanisms, pool, sentences, simulators, summaries, trials
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.mechanisms import (
-    Release,
-    gaussian_rejection,
-    private_embedding,
-    soft_weights,
-    sparse_vector,
-)
-from abcdp_core.mechanisms.linear_maps import LinearMap
+from abcdp_core.mechanisms import Budget, Mechanism
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
+from abcdp_core.trials import SCENARIO
 
 Array = NDArray[np.float64]
 
 EXPERIMENT = "compare-mechanisms"
 TITLE = "Error of every mechanism at equal privacy"
 SCORES = (
-    "mechanism", "epsilon_total", "delta", "c", "epsilon_abc", "run", "accepted", "mse", "mae",
+    "mechanism", "epsilon_total", "delta", "c", "epsilon_abc", "run", "accepted", *trials.METRICS,
 )  # fmt: skip
 COLUMNS = {
     "main": SCORES,
     "common": SCORES,
     "grid": ("mechanism", "epsilon_total", "c", "epsilon_abc", "mse"),
+    "prior": ("run", *trials.METRICS),
     "summary": (
         "mechanism", "c", "epsilon_total", "epsilon_abc", "mse", "mse_low", "mse_high",
         "mae", "mae_low", "mae_high", "empty_share",
     ),
 }  # fmt: skip
-
-TUNING_SETS = 20
-"""Simulated data sets that a threshold is chosen on."""
-
-BOUND_SETS = 10
-BOUND_QUANTILE = 0.05
-"""Gaussian rejection clips to this quantile of the distances of simulated data sets ([P22])."""
-
-THRESHOLDS = (0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5)
-TEMPERATURES = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
-
-
-# ------------------------------------------------------------------------------------ mechanisms
-
-
-@dataclass(frozen=True)
-class Asked:
-    """One release that is asked for; public.
-
-    Attributes:
-        epsilon_total: privacy budget; ``inf`` for no noise.
-        delta: of mechanisms that need one.
-        c: samples asked for, where that is asked.
-        epsilon_abc: threshold or temperature.
-        sensitivity: ``sharp`` or ``published``, the latter for published mechanisms only.
-    """
-
-    epsilon_total: float
-    delta: float
-    c: int
-    epsilon_abc: float
-    sensitivity: str
-
-
-Released = Callable[["DataSet", Asked, np.random.Generator], Release]
-
-
-@dataclass(frozen=True)
-class Mechanism:
-    """What is compared.
-
-    Attributes:
-        release: makes one release.
-        grid: values of ``epsilon_abc`` to choose from; none where it plays no part.
-        approximate: whether its guarantee has a δ above 0.
-    """
-
-    release: Released
-    grid: tuple[float, ...] = ()
-    approximate: bool = False
-
-
-def _sparse_vector(data: DataSet, asked: Asked, rng: np.random.Generator) -> Release:
-    sensitivity = data.comparison.sensitivity(asked.sensitivity)
-    setting = sparse_vector.Setting(
-        asked.epsilon_total, asked.epsilon_abc, asked.c, False, sensitivity
-    )
-    return sparse_vector.release(data.comparison, setting, rng)[0]
-
-
-def _gaussian_rejection(data: DataSet, asked: Asked, rng: np.random.Generator) -> Release:
-    sensitivity = data.comparison.sensitivity(asked.sensitivity)
-    setting = gaussian_rejection.Setting(
-        asked.epsilon_total, asked.epsilon_abc, bound(data.key, data.comparison.n), sensitivity
-    )
-    return gaussian_rejection.release(data.comparison, setting, rng)[0]
-
-
-def _soft_weights(data: DataSet, asked: Asked, rng: np.random.Generator) -> Release:
-    sensitivity = data.comparison.sensitivity(asked.sensitivity)
-    setting = soft_weights.Setting(asked.epsilon_total, asked.delta, asked.epsilon_abc, sensitivity)
-    return soft_weights.release(data.comparison, setting, rng)[0]
-
-
-def _embedding(kind: str, selection: str) -> Released:
-    def release(data: DataSet, asked: Asked, rng: np.random.Generator) -> Release:
-        setting = private_embedding.Setting(
-            asked.epsilon_total,
-            c=asked.c,
-            map=kind,
-            selection=selection,
-            support=uniform_mixture.SUPPORT,
-        )
-        learnt = learnt_map(data.key, data.comparison.n, kind)
-        return private_embedding.release(data.comparison, setting, rng, learnt)[0]
-
-    return release
-
-
-MECHANISMS = {
-    "sparse-vector": Mechanism(_sparse_vector, THRESHOLDS),
-    "gaussian-rejection": Mechanism(_gaussian_rejection, THRESHOLDS),
-    "soft-weights": Mechanism(_soft_weights, TEMPERATURES, approximate=True),
-    "private-embedding": Mechanism(_embedding("axes", "nearest")),
-    "embedding-estimate": Mechanism(_embedding("regression", "estimate")),
-    "embedding-noise-aware": Mechanism(_embedding("regression", "noise-aware")),
-}
-
-
-# ---------------------------------------------------------------------------------------- public
-
-
-@dataclass(frozen=True)
-class DataSet:
-    """Data against the pool of a key, and the parameters ``(d,)`` they come from."""
-
-    key: pool.PoolKey
-    comparison: pool.Comparison
-    truth: Array
-
-
-@functools.lru_cache(maxsize=512)
-def data_set(key: pool.PoolKey, n: int, run: int) -> DataSet:
-    """The synthetic private data of a run; those of every run meet the pool of run 0."""
-    data = pool.observed_data(dataclasses.replace(key, run=run), n)
-    comparison = pool.compare(pool.open_pool(key), data, synthetic=True)
-    return DataSet(key, comparison, uniform_mixture.TRUTH)
-
-
-@functools.lru_cache(maxsize=64)
-def simulated_set(key: pool.PoolKey, n: int, index: int) -> DataSet:
-    """Public data simulated from a prior draw."""
-    data = pool.predictive_data(key, n, index)
-    comparison = pool.compare(pool.open_pool(key), data, synthetic=True)
-    return DataSet(key, comparison, pool.predictive_theta(key, index))
-
-
-@functools.lru_cache(maxsize=16)
-def bound(key: pool.PoolKey, n: int) -> float:
-    """B_ρ of Gaussian rejection, from simulated data sets only (MATH R3)."""
-    distances = [simulated_set(key, n, index).comparison.rho for index in range(BOUND_SETS)]
-    return gaussian_rejection.bound_quantile(np.stack(distances), BOUND_QUANTILE)
-
-
-@functools.lru_cache(maxsize=16)
-def learnt_map(key: pool.PoolKey, n: int, kind: str) -> LinearMap:
-    """The public map of the embedding, learnt from the pool."""
-    setting = private_embedding.Setting(1.0, map=kind, selection="nearest")
-    return private_embedding.learn(simulated_set(key, n, 0).comparison, setting)
-
+"""In *grid*, ``mse`` is what the best setting is chosen by: scaled where units differ."""
 
 # ------------------------------------------------------------------------------------ parameters
+
+MECHANISM = Parameter(
+    kind="choice",
+    label="Mechanism",
+    help="What answers to the data.",
+    options=tuple(mechanisms.names()),
+)
+PUBLISHED_OR_EMBEDDED = (
+    "sparse-vector", "gaussian-rejection", "soft-weights", "private-embedding",
+    "embedding-estimate", "embedding-noise-aware",
+)  # fmt: skip
+"""Of the preset that has c vary."""
+
+SHOWN = tuple(name for name, each in mechanisms.every().items() if EXPERIMENT in each.shown_in)
+"""Mechanisms that are compared unless somebody names others."""
 
 DELTA = dataclasses.replace(
     par.DELTA,
     help=f"Of the mechanisms that are not pure. {par.DELTA.help}",
     low=1e-10,
 )
-MECHANISM = Parameter(
-    kind="choice",
-    label="Mechanism",
-    help="What answers to the data.",
-    options=tuple(MECHANISMS),
-)
 COMPARED_SENSITIVITY = dataclasses.replace(
     par.SENSITIVITY,
-    help="published: each published mechanism with the Δ of its paper, 2/N, the embedding with its "
+    help="published: each published mechanism with the Δ of its paper, 2/N, the others with their "
     "own. sharp: all with the smallest true value.",
+)
+TRUTHS = Parameter(
+    kind="choice",
+    label="Truths",
+    help="own: the scenario's true parameters. prior: each run has its own draw from the prior.",
+    options=("own", "prior"),
 )
 
 
@@ -245,7 +115,7 @@ COMPARED_SENSITIVITY = dataclasses.replace(
 class Params(BaseParams):
     """Every combination of the lists is scored on the same data and noise."""
 
-    mechanism: tuple[str, ...] = MECHANISM.field(tuple(MECHANISMS)[:5], many=True)
+    mechanism: tuple[str, ...] = MECHANISM.field(SHOWN, many=True)
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field(
         (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0), many=True
     )
@@ -257,60 +127,75 @@ class Params(BaseParams):
     sensitivity: str = COMPARED_SENSITIVITY.field("sharp")
     runs: int = par.RUNS.field(20)
     noise_draw: int = par.NOISE_DRAW.field(0)
+    scenario: str = SCENARIO.field(uniform_mixture.SCENARIO)
+    truths: str = TRUTHS.field("own")
+
+    @classmethod
+    def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
+        """The scenario's own sizes and threshold bounds."""
+        return simulators.specification(super().specification(), scenario)
+
+    @classmethod
+    def defaults(cls, scenario: str) -> dict[str, Any]:
+        """The scenario's own size, threshold, acceptances and pool, and what can serve it."""
+        source = simulators.load(scenario)
+        served = mechanisms.for_scenario(source)
+        return simulators.defaults(scenario) | {
+            "mechanism": tuple(name for name in SHOWN if name in served),
+            "truths": "own" if trials.knows_truth(source) else "prior",
+        }
 
     def check_together(self) -> None:
-        """Refuse too much work, or more acceptances than draws."""
+        """Refuse too much work, more acceptances than draws, and what cannot be measured."""
         par.check_work(self.n, self.pool_size)
         par.check_accepted(max(self.c), self.pool_size)
+        trials.check(self.scenario, self.truths, self.mechanism)
 
+
+SELECTIONS = (
+    "sparse-vector", "sparse-vector-approximate", "nearest-selection",
+    "nearest-selection-approximate",
+)  # fmt: skip
+"""Ways to get draws by their distances, at equal privacy."""
 
 PRESETS: dict[str, BaseParams] = {
+    "selection": Params(
+        mechanism=SELECTIONS,
+        epsilon_total=(0.1, 1.0, 10.0),
+        c=(10, 100, 1000),
+        delta=1e-6,
+        runs=48,
+    ),
     "all-mechanisms": Params(runs=100),
     "all-mechanisms-c": Params(
-        mechanism=tuple(MECHANISMS), epsilon_total=(0.1, 1.0, 10.0), c=(10, 100, 1000), runs=60
+        mechanism=PUBLISHED_OR_EMBEDDED,
+        epsilon_total=(0.1, 1.0, 10.0),
+        c=(10, 100, 1000),
+        runs=60,
     ),
 }
 
-
-@dataclass(frozen=True)
-class Task:
-    """One mechanism at one budget and one c, all runs."""
-
-    mechanism: str
-    epsilon_total: float
-    c: int
-    delta: float
-    epsilon_abc: float
-    n: int
-    pool_size: int
-    sensitivity: str
-    runs: int
-    noise_draw: int
-    seed: int
-
-    def asked(self, epsilon_abc: float) -> Asked:
-        """The release at a threshold."""
-        return Asked(self.epsilon_total, self.delta, self.c, epsilon_abc, self.sensitivity)
+Task = experiments.SingleTask[Params]
+"""One mechanism at one budget and one c, all runs."""
 
 
 def tasks(params: Params, seed: int) -> list[Task]:
     """One task per mechanism, budget and c."""
-    several = ("mechanism", "epsilon_total", "c")
-    shared = experiments.shared(Task, params)
-    combinations = itertools.product(*(shared[name] for name in several))
     return [
-        Task(**shared | dict(zip(several, each, strict=True)), seed=seed) for each in combinations
+        Task(dataclasses.replace(params, mechanism=(name,), epsilon_total=(budget,), c=(c,)), seed)
+        for name, budget, c in itertools.product(params.mechanism, params.epsilon_total, params.c)
     ]
 
 
-def pool_key(params: Params | Task, seed: int) -> pool.PoolKey:
+def public_side(params: Params, seed: int) -> pool.PublicSide:
     """The one pool that all runs share."""
-    return pool.key_for(uniform_mixture.SCENARIO, params.n, params.pool_size, seed)
+    key = pool.key_for(params.scenario, params.n, params.pool_size, seed)
+    return pool.PublicSide(key, params.n)
 
 
-def prepare(params: Params | Task, seed: int, progress: pool.Progress) -> None:
+def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
     """Make the public pool if it is not there yet, and say how far that is."""
-    pool.open_pool(pool_key(params, seed), progress)
+    pool.open_pool(public_side(params, seed).key, progress)
 
 
 # ------------------------------------------------------------------------------------------ work
@@ -318,104 +203,129 @@ def prepare(params: Params | Task, seed: int, progress: pool.Progress) -> None:
 
 def work(task: Task) -> Tables:
     """Choose the best public setting, then score it, and the common one, on every run."""
-    grid = _grid(_public(task))
+    params, mechanism = task.params, _mechanism(task)
+    common = common_options(task)
+    public, budget = public_side(params, task.seed), _budget(task)
+    tried = trials.tried(mechanism.name, public, common, budget, task.seed)
+    best = min(tried, key=lambda row: row[1])[0]
+    at = (mechanism.name, budget.epsilon_total, params.c[0])
+    grid = [(*at, _threshold(options), score) for options, score in tried]
     return {
-        "main": _scores(task, best_threshold(task)),
-        "common": _scores(task, task.epsilon_abc),
+        "main": _scores(task, best),
+        "common": _scores(task, common),
         "grid": pd.DataFrame(grid, columns=list(COLUMNS["grid"])),
+        "prior": _prior(task),
     }
 
 
-def best_threshold(task: Task) -> float:
-    """The threshold of the grid with the lowest error over simulated data sets."""
-    return min(_grid(_public(task)), key=lambda row: row[-1])[3]
+def _mechanism(task: Task) -> Mechanism:
+    return mechanisms.load(task.params.mechanism[0])
 
 
-def _public(task: Task) -> Task:
-    """What of a task the choice of a threshold depends on."""
-    return dataclasses.replace(task, runs=1, noise_draw=0)
+def _budget(task: Task) -> Budget:
+    return Budget(task.params.epsilon_total[0], task.params.delta)
 
 
-@functools.lru_cache(maxsize=256)
-def _grid(task: Task) -> list[tuple[str, float, int, float, float]]:
-    """Mean squared error over simulated data sets at every threshold that is tried."""
-    key, rows = pool_key(task, task.seed), []
-    for epsilon_abc in MECHANISMS[task.mechanism].grid or (task.epsilon_abc,):
-        errors = []
-        for index in range(TUNING_SETS):
-            data = simulated_set(key, task.n, index)
-            rng = generator(task.seed, "tuning-noise", index)
-            released = MECHANISMS[task.mechanism].release(data, task.asked(epsilon_abc), rng)
-            mean = released.mean(data.comparison.theta, uniform_mixture.PRIOR_MEAN)
-            errors.append(summaries.errors(mean, data.truth)[0])
-        score = float(np.mean(errors))
-        rows.append((task.mechanism, task.epsilon_total, task.c, epsilon_abc, score))
-    return rows
+def common_options(task: Task) -> BaseParams:
+    """The common ones, which the parameters name."""
+    params = task.params
+    return _mechanism(task).chosen(
+        epsilon_abc=params.epsilon_abc, c=params.c[0], sensitivity=params.sensitivity
+    )
 
 
-def _scores(task: Task, epsilon_abc: float) -> pd.DataFrame:
-    mechanism, key, rows = MECHANISMS[task.mechanism], pool_key(task, task.seed), []
-    delta = task.delta if mechanism.approximate else 0.0
-    for run in range(task.runs):
-        data = data_set(key, task.n, run)
-        rng = generator(task.seed, "noise", run, task.noise_draw)
-        released = mechanism.release(data, task.asked(epsilon_abc), rng)
-        mean = released.mean(data.comparison.theta, uniform_mixture.PRIOR_MEAN)
-        error = summaries.errors(mean, data.truth)
-        row = (task.mechanism, task.epsilon_total, delta, task.c, epsilon_abc, run)
+def best_options(task: Task) -> BaseParams:
+    """Those of the grid with the lowest error over simulated data sets."""
+    public = public_side(task.params, task.seed)
+    return trials.best(
+        _mechanism(task).name, public, common_options(task), _budget(task), task.seed
+    )
+
+
+def _threshold(options: BaseParams) -> float:
+    """The threshold of some options; NaN where it plays no part."""
+    return float(getattr(options, "epsilon_abc", math.nan))
+
+
+def trial(task: Task, run: int) -> trials.Trial:
+    """The data of a run."""
+    public = public_side(task.params, task.seed)
+    if task.params.truths == "own":
+        return trials.own(public, run)
+    return trials.simulated(public, trials.HELD_OUT + run)
+
+
+def release(task: Task, options: BaseParams, run: int) -> mechanisms.Release:
+    """The release of a run."""
+    params = task.params
+    public = public_side(params, task.seed)
+    prepared = _mechanism(task).prepare(public, options, _budget(task))
+    rng = generator(task.seed, "noise", run, params.noise_draw)
+    return prepared.release(trial(task, run).comparison, rng)
+
+
+def _scores(task: Task, options: BaseParams) -> pd.DataFrame:
+    params, rows = task.params, []
+    delta = _mechanism(task).spends(_budget(task)).delta
+    at = (params.mechanism[0], params.epsilon_total[0], delta, params.c[0])
+    for run in range(params.runs):
+        released = release(task, options, run)
         accepted = math.nan if released.estimate is not None else len(released.indices)
-        rows.append((*row, accepted, *error))
+        errors = trials.scores(trial(task, run), released)
+        rows.append((*at, _threshold(options), run, accepted, *errors))
     return pd.DataFrame(rows, columns=list(SCORES))
+
+
+def _prior(task: Task) -> pd.DataFrame:
+    """Errors of the prior mean, the same for all mechanisms."""
+    mean = np.asarray(simulators.load(task.params.scenario).PRIOR_MEAN)
+    of_runs = [trial(task, run) for run in range(task.params.runs)]
+    rows = [
+        (run, *trials.errors(mean, each.truth, each.public.theta))
+        for run, each in enumerate(of_runs)
+    ]
+    return pd.DataFrame(rows, columns=list(COLUMNS["prior"]))
 
 
 # --------------------------------------------------------------------------------------- finding
 
 
-def guarantee(mechanism: str, epsilon_total: float, delta: float) -> str:
-    """What one release by a mechanism promises."""
-    spent = privacy.Cost(epsilon_total, delta if MECHANISMS[mechanism].approximate else 0.0)
-    return privacy.guarantee(spent, uniform_mixture.PROTECTED)
-
-
 def collect(params: Params, rows: Tables) -> Result:
     """The result so far."""
-    return Result(
-        EXPERIMENT,
-        params,
-        {**rows, "summary": summary_table(rows["main"])},
-        summary(rows["main"], "mse"),
-        _guarantees(params),
-    )
+    prior = rows["prior"].drop_duplicates("run", ignore_index=True)
+    tables = {**rows, "prior": prior, "summary": summary_table(rows["main"])}
+    shown = metrics(params.scenario)["mse"]
+    budget = Budget(max(params.epsilon_total), params.delta)
+    source = simulators.load(params.scenario)
+    promised = trials.guarantees(params.mechanism, budget, source, len(params.epsilon_total))
+    result = Result(EXPERIMENT, params, tables, "", f"Each release: {promised}")
+    return dataclasses.replace(result, summary=summary(result, shown))
 
 
-def _guarantees(params: Params) -> str:
-    """What each of the mechanisms shown promises."""
-    pure, approximate = (
-        [name for name in params.mechanism if MECHANISMS[name].approximate == wanted]
-        for wanted in (False, True)
-    )
-    kinds = [f"{', '.join(pure)}: pure differential privacy with the ε_total shown"] * bool(pure)
-    if approximate:
-        kinds.append(
-            f"{', '.join(approximate)}: (ε_total, δ)-differential privacy, δ = {params.delta:g}"
-        )
-    return (
-        f"Each release protects {uniform_mixture.PROTECTED} when it is replaced by any other. "
-        f"{'; '.join(kinds)}. Releases of several mechanisms add up."
-    )
+def metrics(scenario: str) -> Mapping[str, str]:
+    """Short name -> column of the error shown: scaled where the parameters have several units."""
+    several = len(set(simulators.load(scenario).UNITS.values())) > 1
+    return {short: f"{short}_scaled" if several else short for short in summaries.METRICS}
 
 
-def summary(main: pd.DataFrame, metric: str) -> str:
+def in_words(metric: str) -> str:
+    """A column of errors in words."""
+    words = summaries.METRICS[metric.removesuffix("_scaled")]
+    return f"{words}, in prior standard deviations" if metric.endswith("_scaled") else words
+
+
+def summary(result: Result, metric: str) -> str:
     """Errors of all mechanisms at the budget nearest 1, smallest first."""
+    main = result.tables["main"]
     budgets = sorted(main.epsilon_total.unique())
     budget = min(budgets, key=lambda value: abs(math.log(value)))
     c = int(main.c.iloc[0])
     part = main[(main.epsilon_total == budget) & (main.c == c)]
     means = part.groupby("mechanism")[metric].mean().sort_values()
     each = ", ".join(f"{name} {value:.2g}" for name, value in means.items())
-    prior = PRIOR_ERRORS[metric]
+    prior = result.tables["prior"][metric].mean()
     return (
-        f"{summaries.METRICS[metric].capitalize()} of the posterior mean at "
+        f"{in_words(metric).capitalize()} of the posterior mean at "
         f"ε_total = {budget:g}, c = {c}, each at its best public setting, over "
         f"{sentences.runs_in_words(part)} of each: {each}; the prior mean {prior:.2g}."
         f"{summaries.empty_note(part.accepted.dropna())}"
@@ -423,9 +333,6 @@ def summary(main: pd.DataFrame, metric: str) -> str:
 
 
 SETTING = ("mechanism", "c", "epsilon_total")
-
-PRIOR_ERRORS = summaries.errors_by_metric(uniform_mixture.PRIOR_MEAN, uniform_mixture.TRUTH)
-"""Of the prior mean, which needs no data."""
 
 
 def summary_table(main: pd.DataFrame) -> pd.DataFrame:
@@ -445,15 +352,20 @@ def error_statistics(table: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 RANGES = {"mse": (1e-5, 0.04), "mae": (2e-3, 0.3)}
-"""Axes are fixed, so that a knob moves the curves and not the axis."""
+"""Axes of the mixture are fixed, so that a knob moves the curves and not the axis."""
 
-STYLES = dict(zip(MECHANISMS, fig.styles(list(MECHANISMS)), strict=True))
+
+def styles() -> dict[str, fig.Style]:
+    """Every mechanism has the same colour whichever are shown."""
+    names = mechanisms.names()
+    return dict(zip(names, fig.styles(names), strict=True))
 
 
 def figures(result: Result) -> dict[str, go.Figure]:
     """Error against the budget, each mechanism at its best setting, and at the common one."""
-    drawn = {metric: _curves(result, "main", metric) for metric in RANGES}
-    return drawn | {"common": _curves(result, "common", "mse")}
+    shown = metrics(cast(Params, result.params).scenario)
+    drawn = {short: _curves(result, "main", metric) for short, metric in shown.items()}
+    return drawn | {"common": _curves(result, "common", shown["mse"])}
 
 
 def _curves(result: Result, name: str, metric: str) -> go.Figure:
@@ -464,11 +376,11 @@ def _curves(result: Result, name: str, metric: str) -> go.Figure:
     )
     figure = fig.panels(
         [f"c = {c}" for c in params.c],
-        f"{summaries.METRICS[metric].capitalize()} over {sentences.runs_in_words(table)}, "
+        f"{in_words(metric).capitalize()} over {sentences.runs_in_words(table)}, "
         f"{setting}: "
         f"N = {params.n:,}, T = {params.pool_size:,}",
         "privacy budget ε_total",
-        summaries.METRICS[metric],
+        in_words(metric),
         height=470,
     )
     statistics = error_statistics(table, metric)
@@ -479,7 +391,7 @@ def _curves(result: Result, name: str, metric: str) -> go.Figure:
             if len(part):
                 figure.add_traces(_line(part.sort_values("epsilon_total"), mechanism, index))
         prior = fig.Style("prior mean", fig.GREY, "dot")
-        line = fig.line(ends, np.full(2, PRIOR_ERRORS[metric]), prior)
+        line = fig.line(ends, np.full(2, result.tables["prior"][metric].mean()), prior)
         figure.add_trace(line.update(showlegend=index == 0, **fig.panel(index)))
     ticks = [value for value in (0.001, 0.01, 0.1, 1, 10, 100, 1000) if ends[0] < value < ends[1]]
     figure.update_xaxes(
@@ -488,11 +400,13 @@ def _curves(result: Result, name: str, metric: str) -> go.Figure:
         tickvals=ticks,
         ticktext=[f"{value:g}" for value in ticks],
     )
-    return figure.update_yaxes(type="log", range=list(np.log10(RANGES[metric])), dtick=1)
+    known = metric in RANGES and params.scenario == uniform_mixture.SCENARIO
+    span = {"range": list(np.log10(RANGES[metric]))} if known else {}
+    return figure.update_yaxes(type="log", dtick=1, **span)
 
 
 def _line(part: pd.DataFrame, mechanism: str, index: int) -> list[go.Scatter]:
-    style = STYLES[mechanism]
+    style = styles()[mechanism]
     x, y, low, high = (part[name].to_numpy() for name in ("epsilon_total", "mean", "low", "high"))
     shown = {"legendgroup": mechanism, **fig.panel(index)}
     traces = [fig.band(x, low, high, style).update(**shown)] if np.isfinite(low).all() else []

@@ -3,12 +3,12 @@ r"""Can the intervals be believed?
 A 90 % interval of a posterior should hold the truth in 90 % of all data sets that the prior and the
 simulator make. Here $\theta$ is drawn from the prior and $Y^*$ simulated at it, again and again,
 against one public pool, and each mechanism gives an interval for each parameter: from the 5 % to
-the 95 % quantile of what it releases.
+the 95 % quantile of what it releases, at the common ε_abc and c where it has one.
 
-* *noise-aware* and *noise-ignored*: the private embedding (MATH E1-E3), one noisy vector, a
-  prediction of the parameters learnt from the pool. The first conditions on the vector *with* its
-  noise, the second takes it for the data's own: right while sampling makes the larger error, far
-  too sure where noise does.
+* *embedding-noise-aware* and *embedding-noise-ignored*: the private embedding (MATH E1-E3), one
+  noisy vector, a prediction of the parameters learnt from the pool. The first conditions on the
+  vector *with* its noise, the second takes it for the data's own: right while sampling makes the
+  larger error, far too sure where noise does.
 * *sparse-vector*: the accepted draws of ABCDP (MATH S1-S3). Where noise decides, they are a sample
   of the prior: enough of them cover as well, and say nothing. If nothing was accepted, the interval
   is the prior's.
@@ -43,26 +43,26 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, pool, simulators, summaries
 from abcdp_core import figures as fig
+from abcdp_core import mechanisms, pool, simulators, summaries, trials
 from abcdp_core import parameters as par
-from abcdp_core.mechanisms import Release, private_embedding, sparse_vector
-from abcdp_core.mechanisms.linear_maps import LinearMap
-from abcdp_core.parameters import Parameter
+from abcdp_core.mechanisms import Budget, Prepared, Release, private_embedding
+from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import embedding, statement_of_largest
+from abcdp_core.privacy import UNPROTECTED, NonPrivate
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
+from abcdp_core.trials import SCENARIO
 
 Array = NDArray[np.float64]
 
@@ -94,20 +94,38 @@ EDGE = 0.02
 CHUNK = 5
 """Data sets of a task."""
 
+NON_PRIVATE = "non-private"
+"""The c draws nearest to the data."""
+
 STYLES = {
-    "noise-aware": fig.Style("noise-aware", fig.VERMILLION),
-    "noise-ignored": fig.Style("noise-ignored", fig.PURPLE, "dash", "square"),
+    "embedding-noise-aware": fig.Style("embedding-noise-aware", fig.VERMILLION),
+    "embedding-noise-ignored": fig.Style("embedding-noise-ignored", fig.PURPLE, "dash", "square"),
     "sparse-vector": fig.Style("sparse-vector", fig.GREEN, "dashdot", "diamond"),
-    "non-private": fig.Style("non-private", fig.BLUE, "longdash", "triangle-up"),
+    NON_PRIVATE: fig.Style(NON_PRIVATE, fig.BLUE, "longdash", "triangle-up"),
 }
+"""Of mechanisms that have one of their own; the others take theirs in turn."""
+
+ROLES = {"sparse-vector": "coverage-sparse-vector"}
+"""Whose noise comes from a stream of its own; changing that would move its numbers."""
+
+MECHANISM = Parameter(
+    kind="choice",
+    label="Mechanism",
+    help="What releases the draws that intervals are made of.",
+    options=tuple(name for name, each in mechanisms.every().items() if each.sample),
+)
+SHOWN = tuple(
+    name for name, each in mechanisms.every().items() if each.sample and EXPERIMENT in each.shown_in
+)
+"""Mechanisms whose intervals are looked at unless somebody names others."""
 
 DATA_SETS = Parameter(
     kind="integer",
     label="Data sets",
     help="Each is simulated at its own draw from the prior, and released with its own noise.",
     low=1,
-    high=1000,
-    steps=(1, 2, 5, 10, 20, 50, 100, 200, 500, 1000),
+    high=2000,
+    steps=(1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000),
 )
 TRUTHS = Parameter(
     kind="choice",
@@ -120,7 +138,7 @@ TRUTHS = Parameter(
 
 @dataclass(frozen=True)
 class Params(BaseParams):
-    """Every budget is spent on the same data sets, pool and noise; ``c`` is the sparse vector's."""
+    """Every budget is spent on the same data sets, pool and noise."""
 
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((0.01, 0.1, 1.0), many=True)
     epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(0.05)
@@ -131,11 +149,29 @@ class Params(BaseParams):
     truths: str = TRUTHS.field("prior")
     runs: int = DATA_SETS.field(50)
     noise_draw: int = par.NOISE_DRAW.field(0)
+    scenario: str = SCENARIO.field(uniform_mixture.SCENARIO)
+    mechanism: tuple[str, ...] = MECHANISM.field(SHOWN, many=True)
+    delta: float = par.DELTA.field(1e-4)
+
+    @classmethod
+    def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
+        """The scenario's own sizes and threshold bounds."""
+        return simulators.specification(super().specification(), scenario)
+
+    @classmethod
+    def defaults(cls, scenario: str) -> dict[str, Any]:
+        """The scenario's own size, threshold, acceptances and pool, and what can serve it."""
+        served = mechanisms.for_scenario(simulators.load(scenario))
+        starts = simulators.defaults(scenario)
+        return starts | {"mechanism": tuple(name for name in SHOWN if name in served)}
 
     def check_together(self) -> None:
-        """Refuse too much work, or more acceptances than draws."""
+        """Refuse too much work, more acceptances than draws, and what cannot be measured."""
         par.check_work(self.n, self.pool_size)
         par.check_accepted(self.c, self.pool_size)
+        trials.check(self.scenario, "prior", self.mechanism)
+        if self.truths == "edge" and self.scenario != uniform_mixture.SCENARIO:
+            raise ParameterError("truths = edge: only the mixture's weights have that edge.")
 
 
 PRESETS: dict[str, BaseParams] = {"full-size": Params(runs=200)}
@@ -143,16 +179,9 @@ PRESETS: dict[str, BaseParams] = {"full-size": Params(runs=200)}
 
 @dataclass(frozen=True)
 class Task:
-    """Some data sets: ``params`` without the number of runs, so that more runs repeat none."""
+    """Some data sets: ``params`` with one run, so that more runs repeat none."""
 
-    epsilon_total: tuple[float, ...]
-    epsilon_abc: float
-    c: int
-    n: int
-    pool_size: int
-    sensitivity: str
-    truths: str
-    noise_draw: int
+    params: Params
     first: int
     count: int
     seed: int
@@ -160,40 +189,52 @@ class Task:
 
 def tasks(params: Params, seed: int) -> list[Task]:
     """:data:`CHUNK` data sets each, the last one what is left."""
-    shared = experiments.shared(Task, params)
+    of_one = dataclasses.replace(params, runs=1)
     return [
-        Task(**shared, first=first, count=min(CHUNK, params.runs - first), seed=seed)
+        Task(of_one, first, min(CHUNK, params.runs - first), seed)
         for first in range(0, params.runs, CHUNK)
     ]
 
 
 def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
     """Make the public pool if it is not there yet, and say how far that is."""
-    pool.make_ready(_key(params, seed), progress)
+    pool.make_ready(_public_side(params, seed).key, progress)
 
 
-def _key(params: Params | Task, seed: int) -> pool.PoolKey:
-    return pool.key_for(uniform_mixture.SCENARIO, params.n, params.pool_size, seed)
+def _public_side(params: Params, seed: int) -> pool.PublicSide:
+    key = pool.key_for(params.scenario, params.n, params.pool_size, seed)
+    return pool.PublicSide(key, params.n)
 
 
 def work(task: Task) -> Tables:
     """Intervals of every mechanism for some data sets."""
-    public = pool.open_pool(_key(task, task.seed))
+    public = _public_side(task.params, task.seed)
+    axes, theta = public.scenario.AXES, public.theta
+    every = [
+        (name, budget, _prepared(task.params, public, name, budget))
+        for budget in task.params.epsilon_total
+        for name in task.params.mechanism
+    ]
     rows: list[tuple[object, ...]] = []
     releases: list[tuple[object, ...]] = []
-    learnt: LinearMap | None = None
     for dataset in range(task.first, task.first + task.count):
         truth, comparison = _observe(public, task, dataset)
-        if learnt is None:
-            learnt = private_embedding.learn(comparison, _embedding(task, 1.0, "noise-aware"))
-        for *of, release in _releases(task, dataset, comparison, learnt):
-            ends = zip(uniform_mixture.AXES, *interval(release, public.theta), truth, strict=True)
+        for *of, release in _releases(task, every, dataset, comparison):
+            ends = zip(axes, *interval(release, theta), truth, strict=True)
             rows += [(*of, dataset, *each) for each in ends]
-            releases.append((*of, dataset, *_described(release, len(public.theta))))
+            releases.append((*of, dataset, *_described(release, len(theta))))
     return {
         "main": pd.DataFrame(rows, columns=list(COLUMNS["main"])),
         "releases": pd.DataFrame(releases, columns=list(COLUMNS["releases"])),
     }
+
+
+def _prepared(params: Params, public: pool.PublicSide, name: str, epsilon_total: float) -> Prepared:
+    mechanism = mechanisms.load(name)
+    options = mechanism.chosen(
+        epsilon_abc=params.epsilon_abc, c=params.c, sensitivity=params.sensitivity
+    )
+    return mechanism.prepare(public, options, Budget(epsilon_total, params.delta))
 
 
 def _described(release: Release, pool_size: int) -> tuple[int, int, str, float, float]:
@@ -205,17 +246,17 @@ def _described(release: Release, pool_size: int) -> tuple[int, int, str, float, 
     return accepted, draws, made.way, made.importance_size, made.outside
 
 
-def _observe(public: pool.Pool, task: Task, dataset: int) -> tuple[Array, pool.Comparison]:
+def _observe(public: pool.PublicSide, task: Task, dataset: int) -> tuple[Array, pool.Comparison]:
     """A truth ``(d,)``, and data simulated at it against the pool."""
-    rng = generator(task.seed, "coverage-prior", dataset)
+    rng, source = generator(task.seed, "coverage-prior", dataset), public.scenario
     truth = (
-        uniform_mixture.prior(rng, 1)[0]
-        if task.truths == "prior"
+        source.prior(rng, 1)[0]
+        if task.params.truths == "prior"
         else edge_truth(rng, _on_edge(np.array(dataset)))
     )
     chance = generator(task.seed, "coverage-data", dataset)
-    data = uniform_mixture.simulate(chance, truth[None], task.n)[0]
-    return truth, pool.compare(public, data, synthetic=True)
+    data = source.simulate(chance, truth[None], task.params.n)[0]
+    return truth, pool.compare(pool.open_pool(public.key), data, synthetic=True)
 
 
 def _on_edge(dataset: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -235,38 +276,21 @@ def edge_truth(rng: np.random.Generator, which: NDArray[np.int64]) -> Array:
     return np.insert((1.0 - weight) * rng.dirichlet(np.ones(others)), which, weight)
 
 
-def _embedding(task: Task, epsilon_total: float, selection: str) -> private_embedding.Setting:
-    return private_embedding.Setting(
-        epsilon_total,
-        selection=selection,
-        sensitivity=task.sensitivity,
-        support=uniform_mixture.SUPPORT,
-    )
-
-
 def _releases(
-    task: Task, dataset: int, comparison: pool.Comparison, learnt: LinearMap
-) -> list[tuple[str, float, Release]]:
+    task: Task,
+    every: list[tuple[str, float, Prepared]],
+    dataset: int,
+    comparison: pool.Comparison,
+) -> Iterator[tuple[str, float, Release]]:
     """Mechanism, budget and release; the same noise at every budget."""
-    address = (dataset, task.noise_draw)
-    found = []
-    for epsilon_total in task.epsilon_total:
-        for selection in ("noise-aware", "noise-ignored"):
-            rng = generator(task.seed, "coverage-embedding", *address)
-            setting = _embedding(task, epsilon_total, selection)
-            release, _ = private_embedding.release(comparison, setting, rng, learnt)
-            found.append((selection, epsilon_total, release))
-        accepting = sparse_vector.Setting(
-            epsilon_total, task.epsilon_abc, task.c, False, comparison.sensitivity(task.sensitivity)
-        )
-        rng = generator(task.seed, "coverage-sparse-vector", *address)
-        release, _ = sparse_vector.release(comparison, accepting, rng)
-        found.append(("sparse-vector", epsilon_total, release))
-    nearest = np.sort(np.argsort(comparison.rho, kind="stable")[: task.c])
+    for name, epsilon_total, prepared in every:
+        role = ROLES.get(name, "coverage-embedding")
+        rng = generator(task.seed, role, dataset, task.params.noise_draw)
+        yield name, epsilon_total, prepared.release(comparison, rng)
+    nearest = np.sort(np.argsort(comparison.rho, kind="stable")[: task.params.c])
     weights = np.full(len(nearest), 1.0 / len(nearest))
-    plain = sparse_vector.Setting(math.inf, task.epsilon_abc, task.c, False, 0.0)
-    release = Release(nearest, weights, len(comparison.rho), plain.event())
-    return [*found, ("non-private", math.inf, release)]
+    release = Release(nearest, weights, len(comparison.rho), NonPrivate())
+    yield NON_PRIVATE, math.inf, release
 
 
 def interval(release: Release, theta: Array) -> tuple[Array, Array]:
@@ -295,13 +319,11 @@ def most_coverage(draws: int) -> float:
 
 def collect(params: Params, rows: Tables) -> Result:
     """The result so far."""
-    summary = summarise(counted(params, rows["main"]), rows["releases"])
-    sensitivity = uniform_mixture.distance().sensitivity(params.n, params.sensitivity)
-    privacy = "Each release: " + statement_of_largest(
-        params.epsilon_total,
-        lambda budget: embedding.calibrate(budget, 0.0, sensitivity, 1),
-        simulators.load(uniform_mixture.SCENARIO).PROTECTED,
-    )
+    source = simulators.load(params.scenario)
+    summary = summarise(counted(params, rows["main"]), rows["releases"], units(params.scenario))
+    budget = Budget(max(params.epsilon_total), params.delta)
+    promised = trials.guarantees(params.mechanism, budget, source, len(params.epsilon_total))
+    privacy = f"Each release: {promised} {UNPROTECTED}"
     tables = {"main": rows["main"], "summary": summary, "releases": rows["releases"]}
     result = Result(EXPERIMENT, params, tables, "", privacy)
     words = " ".join([finding(result), *cautions(result)])
@@ -316,8 +338,32 @@ def counted(params: Params, main: pd.DataFrame) -> pd.DataFrame:
     return main[main.parameter == near]
 
 
-def summarise(main: pd.DataFrame, releases: pd.DataFrame) -> pd.DataFrame:
-    """Coverage with its 95 % interval, mean width and more, of every mechanism and budget."""
+def units(scenario: str) -> Mapping[str, float]:
+    """Parameter -> what its intervals are measured in.
+
+    A standard deviation of the prior where the parameters have several units, 1 where they have
+    one.
+    """
+    source = simulators.load(scenario)
+    if len(set(source.UNITS.values())) == 1:
+        return dict.fromkeys(source.AXES, 1.0)
+    draws = source.prior(generator(0, "coverage-units"), PRIOR_DRAWS)
+    return dict(zip(source.AXES, draws.std(axis=0), strict=True))
+
+
+PRIOR_DRAWS = 10_000
+"""From which a standard deviation of the prior is taken."""
+
+
+def summarise(
+    main: pd.DataFrame, releases: pd.DataFrame, unit: Mapping[str, float]
+) -> pd.DataFrame:
+    """Coverage with its 95 % interval, mean width and more, of every mechanism and budget.
+
+    Args:
+        main, releases: of the study.
+        unit: of :func:`units`.
+    """
     each = ["mechanism", "epsilon_total"]
     made = dict(list(releases.groupby(each)))
     rows = []
@@ -325,14 +371,14 @@ def summarise(main: pd.DataFrame, releases: pd.DataFrame) -> pd.DataFrame:
         covered = ((part.low <= part.truth) & (part.truth <= part.high)).mean()
         sets = part.dataset.nunique()
         low, high = summaries.binomial_interval(covered * sets, sets)
-        width = (part.high - part.low).mean()
+        width = ((part.high - part.low) / part.parameter.map(unit)).mean()
         empty, outside = (made[of].accepted == 0).mean(), made[of].outside_share.mean()
         rows.append((*of, covered, float(low), float(high), width, empty, outside))
     return pd.DataFrame(rows, columns=list(COLUMNS["summary"]))
 
 
 def finding(result: Result) -> str:
-    """Coverage and width of every mechanism at the smallest and the largest budget."""
+    """Coverage and width of every mechanism at the budget nearest 1."""
     params = cast(Params, result.params)
     return (
         f"Share of {100 * LEVEL:.0f} % intervals that hold {_truth(params)} (their mean width), "
@@ -341,7 +387,7 @@ def finding(result: Result) -> str:
 
 
 def width_finding(result: Result) -> str:
-    """Mean width of every mechanism's intervals at the smallest and the largest budget."""
+    """Mean width of every mechanism's intervals at the budget nearest 1."""
     whose = _whose(cast(Params, result.params))
     return f"Mean width of the intervals{whose}, {_over(result)}: {_each(result, _width_alone)}."
 
@@ -362,15 +408,16 @@ def _over(result: Result) -> str:
 
 
 def _each(result: Result, words: Callable[[pd.Series], str]) -> str:
-    """Words on every mechanism at the smallest and the largest budget."""
+    """Words on every mechanism at the budget nearest 1, and on what has none."""
     summary = result.tables["summary"]
-    budgets = summary.epsilon_total[np.isfinite(summary.epsilon_total)]
-    parts = []
-    for budget in sorted({budgets.min(), budgets.max()}):
-        here = summary[summary.epsilon_total == budget]
-        parts.append(f"ε_total = {budget:g}, " + ", ".join(here.apply(words, axis=1)))
-    parts += summary[np.isinf(summary.epsilon_total)].apply(words, axis=1).tolist()
-    return "; ".join(parts)
+    budgets = cast(Params, result.params).epsilon_total
+    budget = min(sorted(budgets), key=lambda value: abs(math.log(value)))
+    here = summary[summary.epsilon_total == budget]
+    none = summary[np.isinf(summary.epsilon_total)]
+    return (
+        f"at ε_total = {budget:g} {', '.join(here.apply(words, axis=1))}; "
+        f"{', '.join(none.apply(words, axis=1))}"
+    )
 
 
 def _both(row: pd.Series) -> str:
@@ -391,7 +438,7 @@ def cautions(result: Result) -> list[str]:
             f"not along an edge: with as much below as above, they end above 0."
         )
     if releases.way.isin(["moved", "kept"]).any():
-        numbers = len(uniform_mixture.AXES)
+        numbers = len(simulators.load(params.scenario).AXES)
         found.append(private_embedding.caution(params.pool_size, numbers))
     few = releases[releases.draws < DRAWS_NEEDED]
     if len(few):
@@ -467,7 +514,10 @@ def _width(result: Result, over: str) -> go.Figure:
 def _parts(result: Result) -> list[tuple[fig.Style, pd.DataFrame]]:
     """Style and rows of every mechanism, in order of the budget."""
     summary = result.tables["summary"].sort_values("epsilon_total")
-    return [(style, summary[summary.mechanism == name]) for name, style in STYLES.items()]
+    names = [*cast(Params, result.params).mechanism, NON_PRIVATE]
+    others = fig.styles([name for name in names if name not in STYLES])
+    styles = STYLES | {style.name: style for style in others}
+    return [(styles[name], summary[summary.mechanism == name]) for name in names]
 
 
 def _ends(params: Params) -> Array:

@@ -18,19 +18,30 @@ as in the comparison of all mechanisms.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, pool, releases, summaries
+from abcdp_core import (
+    experiments,
+    mechanisms,
+    pool,
+    privacy,
+    releases,
+    simulators,
+    summaries,
+    trials,
+)
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.experiments import compare_mechanisms as comparison
-from abcdp_core.mechanisms import Made, Release, private_embedding
+from abcdp_core.mechanisms import Budget, Made, Release, private_embedding
+from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
@@ -48,13 +59,8 @@ COLUMNS = {
     ),
 }  # fmt: skip
 
-TAKE_C = ("sparse-vector", "private-embedding")
-"""Mechanisms that are asked for a number of draws."""
-
 SHOWN = 2000
 """Most samples of a release in the table."""
-
-PRIOR_MEAN = uniform_mixture.PRIOR_MEAN
 
 
 @dataclass(frozen=True)
@@ -69,11 +75,29 @@ class Params(BaseParams):
     pool_size: int = par.POOL_SIZE.field(10_000)
     sensitivity: str = comparison.COMPARED_SENSITIVITY.field("sharp")
     noise_draw: int = par.NOISE_DRAW.field(0)
+    scenario: str = trials.SCENARIO.field(uniform_mixture.SCENARIO)
+
+    @classmethod
+    def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
+        """The scenario's own sizes and threshold bounds."""
+        return simulators.specification(super().specification(), scenario)
+
+    @classmethod
+    def defaults(cls, scenario: str) -> dict[str, Any]:
+        """The scenario's own size, acceptances and pool."""
+        starts = simulators.defaults(scenario)
+        del starts["epsilon_abc"]
+        return starts
 
     def check_together(self) -> None:
-        """Refuse too much work, or more acceptances than draws."""
+        """Refuse too much work, more acceptances than draws, and what cannot serve."""
         par.check_work(self.n, self.pool_size)
         par.check_accepted(self.c, self.pool_size)
+        source = simulators.load(self.scenario)
+        if reason := mechanisms.load(self.mechanism).refuses(source):
+            raise ParameterError(
+                f"mechanism = {self.mechanism}: cannot serve {self.scenario}. {reason}"
+            )
 
 
 PRESETS: dict[str, BaseParams] = {}
@@ -81,49 +105,50 @@ PRESETS: dict[str, BaseParams] = {}
 tasks = experiments.single_task
 
 
-def _task(params: Params, seed: int) -> comparison.Task:
-    """The same release as a part of the comparison, for its choice of the threshold."""
-    shared = experiments.shared(comparison.Task, params)
-    common = uniform_mixture.EPSILON_ABC_DEFAULT
-    return comparison.Task(**shared, epsilon_abc=common, runs=1, seed=seed)
-
-
 def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
     """Make the public pool if it is not there yet, and say how far that is."""
-    comparison.prepare(_task(params, seed), seed, progress)
+    pool.open_pool(_public_side(params, seed).key, progress)
+
+
+def _public_side(params: Params, seed: int) -> pool.PublicSide:
+    key = pool.key_for(params.scenario, params.n, params.pool_size, seed)
+    return pool.PublicSide(key, params.n)
 
 
 def work(task: experiments.SingleTask[Params]) -> Tables:
     """Choose the threshold, release, and put prior and truth beside it."""
     params, seed = task.params, task.seed
-    asked = _task(params, seed)
-    data = comparison.data_set(comparison.pool_key(asked, seed), params.n, 0)
-    theta = data.comparison.theta
-    epsilon_abc = comparison.best_threshold(asked)
+    mechanism = mechanisms.load(params.mechanism)
+    public, budget = _public_side(params, seed), Budget(params.epsilon_total, params.delta)
+    asked = mechanism.chosen(
+        c=params.c, sensitivity=params.sensitivity, epsilon_abc=public.scenario.EPSILON_ABC_DEFAULT
+    )
+    options = trials.best(params.mechanism, public, asked, budget, seed)
+    trial = trials.own(public, 0)
     rng = generator(seed, "noise", 0, params.noise_draw)
-    mechanism = comparison.MECHANISMS[params.mechanism]
-    released = mechanism.release(data, asked.asked(epsilon_abc), rng)
+    released = mechanism.prepare(public, options, budget).release(trial.comparison, rng)
+    theta, prior_mean = public.theta, np.asarray(public.scenario.PRIOR_MEAN)
     samples = released.parameters(theta)
-    mean = released.mean(theta, PRIOR_MEAN)
     made = _made(released)
     prior = np.arange(min(len(theta), releases.PRIOR_SHOWN))
     even = np.full(len(prior), 1.0 / len(prior))
+    epsilon_abc = getattr(options, "epsilon_abc", math.nan)
     of_private = (made.way, epsilon_abc, len(samples), made.importance_size, made.outside)
     rows = [
-        ("private", params.mechanism, *of_private, mean),
-        ("prior", "prior", "prior", 0.0, len(prior), float(len(prior)), 0.0, PRIOR_MEAN),
+        ("private", params.mechanism, *of_private, released.mean(theta, prior_mean)),
+        ("prior", "prior", "prior", 0.0, len(prior), float(len(prior)), 0.0, prior_mean),
     ]
     shown, shares = thinned(released.weights)
     return {
         "main": pd.concat(
             [
-                _rows("private", params.mechanism, samples[shown], shares),
-                _rows("prior", "prior", theta[prior], even),
+                _rows(params, "private", params.mechanism, samples[shown], shares),
+                _rows(params, "prior", "prior", theta[prior], even),
             ],
             ignore_index=True,
         ),
         "errors": pd.DataFrame(
-            [(*row[:-1], *summaries.errors(row[-1], data.truth)) for row in rows],
+            [(*row[:-1], *summaries.errors(row[-1], trial.truth)) for row in rows],
             columns=list(COLUMNS["errors"]),
         ),
     }
@@ -154,8 +179,10 @@ def thinned(weights: Array) -> tuple[NDArray[np.int64], Array]:
     return chosen, counts / SHOWN
 
 
-def _rows(release: str, mechanism: str, samples: Array, weights: Array) -> pd.DataFrame:
-    names = list(uniform_mixture.AXES)
+def _rows(
+    params: Params, release: str, mechanism: str, samples: Array, weights: Array
+) -> pd.DataFrame:
+    names = list(simulators.load(params.scenario).AXES)
     return pd.DataFrame(
         {
             "release": release,
@@ -180,7 +207,10 @@ def collect(params: Params, rows: Tables) -> Result:
         summary=f"{params.mechanism} at ε_total = {params.epsilon_total:g}: "
         f"{_in_words(errors)}. Mean absolute error of the {what} "
         f"{errors.mae['private']:.3g}, prior mean {errors.mae['prior']:.3g}.{caution}",
-        privacy=comparison.guarantee(params.mechanism, params.epsilon_total, params.delta),
+        privacy=privacy.guarantee(
+            mechanisms.load(params.mechanism).spends(Budget(params.epsilon_total, params.delta)),
+            *mechanisms.load(params.mechanism).protects(simulators.load(params.scenario)),
+        ),
     )
 
 
@@ -209,7 +239,7 @@ def _caution(params: Params, way: str) -> str:
     """What a small pool does to the posterior, after a space; empty where it does nothing."""
     if way not in ("moved", "kept"):
         return ""
-    said = private_embedding.caution(params.pool_size, len(uniform_mixture.AXES))
+    said = private_embedding.caution(params.pool_size, len(simulators.load(params.scenario).AXES))
     return f" {said}" if said else ""
 
 
@@ -217,10 +247,12 @@ def figures(result: Result) -> dict[str, go.Figure]:
     """Histograms of the parameters."""
     params = cast(Params, result.params)
     main = result.tables["main"]
-    asked = f"c = {params.c}, " if params.mechanism in TAKE_C else ""
+    takes_c = "c" in mechanisms.load(params.mechanism).takes
+    asked = f"c = {params.c}, " if takes_c else ""
+    source = simulators.load(params.scenario)
     figure = fig.histograms(
-        uniform_mixture.AXES,
-        uniform_mixture.TRUTH,
+        source.AXES,
+        source.TRUTH,
         main,
         f"Posterior by {params.mechanism}, share of samples: ε_total = {params.epsilon_total:g}, "
         f"{asked}N = {params.n:,}",

@@ -73,7 +73,7 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
     found = {
         ("prior", "prior"): _prior(len(comparison.theta)),
         ("non-private", "rejection"): (non_private.indices, non_private.weights),
-        ("private", sparse_vector.MECHANISM): (private.indices, private.weights),
+        ("private", sparse_vector.LINEAR.name): (private.indices, private.weights),
     }
     return {
         "main": _samples(params.scenario, comparison.theta, found),

@@ -13,18 +13,28 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.mechanisms import Distances, Release
+from abcdp_core import parameters as par
+from abcdp_core.mechanisms import (
+    Budget,
+    Distances,
+    Mechanism,
+    Part,
+    Prepared,
+    PublicSide,
+    Release,
+    thresholds,
+)
 from abcdp_core.mechanisms.sparse_vector import Trace, decide
+from abcdp_core.parameters import Params
 from abcdp_core.privacy import Event, GaussianSparseVector, NonPrivate
-from abcdp_core.privacy.gaussian_sparse_vector import calibrate
+from abcdp_core.privacy.gaussian_sparse_vector import ACCOUNTANTS, calibrate
 
 Array = NDArray[np.float64]
-
-MECHANISM = "gaussian-sparse-vector"
 
 
 @dataclass(frozen=True)
@@ -79,15 +89,84 @@ def release(
     """Run the mechanism once over all distances ``(T,)`` of a comparison, T at least 1."""
     rho = comparison.rho
     event = setting.event(len(rho))
-    query, threshold = np.zeros(len(rho)), np.zeros(setting.c)
+    return run(rho, setting.epsilon_abc, setting.c, setting.resample, event, rng)
+
+
+def run(
+    rho: Array, epsilon_abc: float, c: int, resample: bool, event: Event, rng: np.random.Generator
+) -> tuple[Release, Trace]:
+    """Run the mechanism once with the noise of an event; arguments as of the Laplace form."""
+    query, threshold = np.zeros(len(rho)), np.zeros(c)
     if isinstance(event, GaussianSparseVector):
-        query_noise, threshold_noise = draw_noise(rng, len(rho), setting.c)
+        query_noise, threshold_noise = draw_noise(rng, len(rho), c)
         query, threshold = event.query_scale * query_noise, event.threshold_scale * threshold_noise
-    return decide(
-        rho,
-        rho + query,
-        setting.epsilon_abc + threshold,
-        setting.epsilon_abc,
-        setting.resample,
-        event,
+    return decide(rho, rho + query, epsilon_abc + threshold, epsilon_abc, resample, event)
+
+
+# ---------------------------------------------------------------------------------- the contract
+
+
+@dataclass(frozen=True)
+class Options(Params):
+    """What a person may choose."""
+
+    epsilon_abc: float = thresholds.EPSILON_ABC.field(0.1)
+    c: int = par.C.field(10)
+    resample: bool = par.RESAMPLE.field(False)
+    sensitivity: str = par.SENSITIVITY.field("sharp")
+
+
+def calibrated(
+    public: PublicSide, options: Options, learnt: None, budget: Budget, accountant: str
+) -> GaussianSparseVector:
+    """The noise of a run over the pool."""
+    return calibrate(
+        budget.epsilon_total,
+        budget.delta,
+        public.distance.sensitivity(public.n, options.sensitivity),
+        options.c,
+        public.pool_size,
+        resample=options.resample,
+        accountant=accountant,
     )
+
+
+def released(
+    prepared: Prepared, comparison: Distances, rng: np.random.Generator
+) -> tuple[Release, Trace]:
+    """Run the mechanism once over all distances of a comparison."""
+    asked: Options = prepared.options
+    rho = comparison.rho
+    return run(rho, asked.epsilon_abc, asked.c, asked.resample, prepared.event, rng)
+
+
+def parts(prepared: Prepared) -> tuple[Part, ...]:
+    """What the budget is spent on; rejected draws are free, but for a logarithm (MATH S6)."""
+    event, pool_size = cast(GaussianSparseVector, prepared.event), prepared.public.pool_size
+    change, threshold, query = event.sensitivity, event.threshold_scale, event.query_scale
+    return (
+        Part("threshold", event.c if event.resample else 1, threshold, change / threshold, "μ"),
+        Part("accepted sample", event.c, query, 2.0 * change / query, "μ"),
+        Part("rejected draw", pool_size - event.c, query, 0.0, "μ"),
+    )
+
+
+MECHANISMS = (
+    Mechanism(
+        name="gaussian-sparse-vector",
+        title="Sparse vector technique with Gaussian noise",
+        description="Which draws are accepted, until c are: Gaussian noise on the threshold and on "
+        "every distance; each acceptance is paid for.",
+        source="ours",
+        options=Options(),
+        takes=("epsilon_abc", "c", "sensitivity"),
+        accountants=dict.fromkeys(
+            ("direct", *(each for each in ACCOUNTANTS if each != "direct")), "approximate"
+        ),
+        calibrate=calibrated,
+        release=released,
+        parts=parts,
+        grid=thresholds.thresholds,
+        shown_in=("accounting",),
+    ),
+)

@@ -53,25 +53,39 @@ Noise is drawn at scale 1 and first of all, so another budget, c or selection mo
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import math
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.mechanisms import Made, Release, linear_maps
+from abcdp_core import parameters as par
+from abcdp_core.mechanisms import (
+    Budget,
+    Made,
+    Mechanism,
+    Part,
+    Prepared,
+    PublicSide,
+    Release,
+    linear_maps,
+)
 from abcdp_core.mechanisms.linear_maps import LinearMap
-from abcdp_core.privacy import Gaussian, NonPrivate, NormNoise, embedding
+from abcdp_core.parameters import Parameter, Params
+from abcdp_core.privacy import Gaussian, NonPrivate, NormNoise, embedding, gaussian_series
 from abcdp_core.summaries import effective_sample_size
 from abcdp_core.supports import ALL_REALS, Support
 
 Array = NDArray[np.float64]
 Done = NonPrivate | NormNoise | Gaussian
 
-MECHANISM = "private-embedding"
-
 SELECTIONS = ("nearest", "threshold", "soft", "estimate", "noise-aware", "noise-ignored")
+
+AXES = 4
+"""Principal axes that are released."""
 
 ENOUGH = 100.0
 """Effective sample size of the importance weights from which they are used.
@@ -147,7 +161,7 @@ class Setting:
     c: int = 10
     epsilon_abc: float = 0.1
     map: str = "regression"
-    axes: int = 4
+    axes: int = AXES
     selection: str = "noise-aware"
     sensitivity: str = "sharp"
     support: Support = field(default=ALL_REALS, repr=False)
@@ -224,7 +238,17 @@ def release(
         ValueError: the distance has no such features, or the setting is out of range.
     """
     learnt = learn(comparison, setting) if learnt is None else learnt
-    event = setting.event(learnt)
+    return run(comparison, setting, setting.event(learnt), learnt, rng)
+
+
+def run(
+    comparison: Statistics,
+    setting: Setting,
+    event: Done,
+    learnt: LinearMap,
+    rng: np.random.Generator,
+) -> tuple[Release, Trace]:
+    """Release the vector with the noise of an event, and take what the setting asks for."""
     image = learnt.matrix @ comparison.statistic
     noise = 0.0 if isinstance(event, NonPrivate) else embedding.draw(rng, event, learnt.dimension)
     released = image + noise
@@ -370,3 +394,146 @@ def _slopes(away: Array, theta: Array, weights: Array) -> Array:
     root = np.sqrt(weights)[:, None]
     design = np.hstack([np.ones((len(away), 1)), away])
     return np.linalg.lstsq(root * design, root * theta, rcond=None)[0][1:]
+
+
+# ---------------------------------------------------------------------------------- the contract
+
+MAP = Parameter(
+    kind="choice",
+    label="Map of the features",
+    help="none: all features. axes: the leading principal axes of the pool's. regression: the "
+    "prediction of the parameters.",
+    options=linear_maps.KINDS,
+)
+SELECTION = Parameter(
+    kind="choice",
+    label="What follows from the vector",
+    help="Which draws stand for the posterior, or an estimate.",
+    options=SELECTIONS,
+)
+
+
+@dataclass(frozen=True)
+class Options(Params):
+    """What a person may choose. The sensitivity is always that of the map itself."""
+
+    c: int = par.C.field(10)
+    map: str = MAP.field("axes")
+    selection: str = SELECTION.field("nearest")
+
+    def setting(self, support: Support) -> Setting:
+        """As the setting of a run; its budget is not looked at."""
+        return Setting(math.inf, c=self.c, map=self.map, selection=self.selection, support=support)
+
+
+def learnt_from(public: PublicSide, options: Options) -> LinearMap:
+    """The map, learnt from the pool; the same one for every c and selection."""
+    return _learnt(public, options.map)
+
+
+@functools.lru_cache(maxsize=16)
+def _learnt(public: PublicSide, kind: str) -> LinearMap:
+    return linear_maps.learn(public, kind, AXES)
+
+
+def calibrated(
+    public: PublicSide,
+    options: Options,
+    learnt: LinearMap | None,
+    budget: Budget,
+    accountant: str,
+) -> Done:
+    """The noise of the vector; of all features of the distance if no map was learnt."""
+    if learnt is None:
+        change = public.distance.sensitivity(public.n)
+        # All but the first, which is constant, are released.
+        dimension = public.distance.statistic(np.zeros((1, 1, 1))).shape[-1] - 1
+    else:
+        change, dimension = learnt.sensitivity, learnt.dimension
+    if accountant == "linear":
+        return embedding.calibrate(budget.epsilon_total, 0.0, change, dimension)
+    series = gaussian_series.calibrate(budget.epsilon_total, budget.delta, 1, change, accountant)
+    return Gaussian(series.sensitivity, series.scale)
+
+
+def released(
+    prepared: Prepared, comparison: Statistics, rng: np.random.Generator
+) -> tuple[Release, Trace]:
+    """Release the vector of a comparison."""
+    setting = prepared.options.setting(prepared.public.support)
+    return run(comparison, setting, cast(Done, prepared.event), prepared.learnt, rng)
+
+
+def parts(prepared: Prepared) -> tuple[Part, ...]:
+    """One vector is paid for, and nothing that follows from it."""
+    event, pool_size = cast("NormNoise | Gaussian", prepared.event), prepared.public.pool_size
+    measure = "ε" if isinstance(event, NormNoise) else "μ"
+    return (
+        Part("vector", 1, event.scale, event.sensitivity / event.scale, measure),
+        Part("any number of samples from it", pool_size, event.scale, 0.0, measure),
+    )
+
+
+def refuses(scenario: Any) -> str:
+    """A distance that is no distance between mean features has nothing to embed."""
+    distance = scenario.distance()
+    if math.isfinite(distance.statistic_sensitivity(scenario.N_DEFAULT)):
+        return ""
+    return "Its distance is none between means of bounded features, so there is nothing to embed."
+
+
+NEAREST = Mechanism(
+    name="private-embedding",
+    title="Private embedding",
+    description="One noisy vector of mean features, paid for once; the c nearest draws follow from "
+    "it.",
+    source="ours",
+    options=Options(),
+    takes=("c",),
+    accountants={
+        "linear": "pure",
+        "rdp-classic": "approximate",
+        "rdp": "approximate",
+        "exact": "approximate",
+    },
+    calibrate=calibrated,
+    release=released,
+    parts=parts,
+    learn=learnt_from,
+    refuses=refuses,
+    noise_needs_learnt=False,
+    shown_in=("compare-mechanisms", "accounting"),
+)
+
+ESTIMATE = dataclasses.replace(
+    NEAREST,
+    name="embedding-estimate",
+    title="Estimate from an embedding",
+    description="One noisy vector, the regression's prediction of the parameters; a value, no "
+    "sample.",
+    options=Options(map="regression", selection="estimate"),
+    takes=(),
+    sample=False,
+    shown_in=("compare-mechanisms",),
+)
+
+NOISE_AWARE = dataclasses.replace(
+    NEAREST,
+    name="embedding-noise-aware",
+    title="Noise-aware posterior from an embedding",
+    description="One noisy vector, as for the estimate; the posterior given that vector, its noise "
+    "taken into account.",
+    options=Options(map="regression", selection="noise-aware"),
+    takes=(),
+    shown_in=("coverage",),
+)
+
+NOISE_IGNORED = dataclasses.replace(
+    NOISE_AWARE,
+    name="embedding-noise-ignored",
+    title="Posterior that takes the noise for data",
+    description="The same vector taken for the data's own, to see what goes wrong then.",
+    options=Options(map="regression", selection="noise-ignored"),
+)
+
+MECHANISMS = (NEAREST, ESTIMATE, NOISE_AWARE, NOISE_IGNORED)

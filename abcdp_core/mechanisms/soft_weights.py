@@ -20,17 +20,28 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.mechanisms import Distances, Release
-from abcdp_core.privacy import Event, GaussianSeries, NonPrivate
+from abcdp_core import parameters as par
+from abcdp_core.mechanisms import (
+    Budget,
+    Distances,
+    Mechanism,
+    Part,
+    Prepared,
+    PublicSide,
+    Release,
+    thresholds,
+)
+from abcdp_core.parameters import Params
+from abcdp_core.privacy import Event, GaussianSeries, NonPrivate, composition
 from abcdp_core.privacy.gaussian_series import calibrate
+from abcdp_core.privacy.local import gaussian_unit_scale
 
 Array = NDArray[np.float64]
-
-MECHANISM = "soft-weights"
 
 
 @dataclass(frozen=True)
@@ -96,10 +107,81 @@ def release(
 ) -> tuple[Release, Trace]:
     """Run the mechanism once over all distances ``(T,)`` of a comparison, T at least 1."""
     rho = comparison.rho
-    event = setting.event(len(rho))
-    scaled = rho**setting.power / setting.epsilon_abc
+    return run(rho**setting.power / setting.epsilon_abc, setting.event(len(rho)), rng)
+
+
+def run(scaled: Array, event: Event, rng: np.random.Generator) -> tuple[Release, Trace]:
+    """Weights of all draws from distances ``(T,)`` in units of the temperature."""
     noisy = scaled
     if isinstance(event, GaussianSeries):
-        noisy = scaled + event.scale * rng.standard_normal(len(rho))
-    published = Release(np.arange(len(rho)), weights_of(noisy), len(rho), event)
+        noisy = scaled + event.scale * rng.standard_normal(len(scaled))
+    published = Release(np.arange(len(scaled)), weights_of(noisy), len(scaled), event)
     return published, Trace(noisy, weights_of(scaled))
+
+
+# ---------------------------------------------------------------------------------- the contract
+
+
+@dataclass(frozen=True)
+class Options(Params):
+    """What a person may choose."""
+
+    epsilon_abc: float = thresholds.EPSILON_ABC.field(0.01)
+    sensitivity: str = par.SENSITIVITY.field("sharp")
+
+
+def calibrated(
+    public: PublicSide, options: Options, learnt: None, budget: Budget, accountant: str
+) -> GaussianSeries:
+    """The noise of all T distances, in units of the temperature.
+
+    ``linear`` shares budget and δ out evenly; ``advanced`` takes half of δ for the distances and
+    half for their composition; the others account for the series as one.
+    """
+    sensitivity = public.distance.sensitivity(public.n, options.sensitivity)
+    scaled = math.nextafter(sensitivity / options.epsilon_abc, math.inf)
+    epsilon_total, delta, steps = budget.epsilon_total, budget.delta, public.pool_size
+    if accountant == "linear":
+        unit = gaussian_unit_scale(epsilon_total / steps, delta / steps)
+    elif accountant == "advanced":
+        half = delta / 2.0
+        each = composition.largest_per_query_epsilon(epsilon_total, steps, half, "advanced")
+        unit = gaussian_unit_scale(each, half / steps)
+    else:
+        return calibrate(epsilon_total, delta, steps, scaled, accountant)
+    return GaussianSeries(scaled, scaled * unit, steps)
+
+
+def released(
+    prepared: Prepared, comparison: Distances, rng: np.random.Generator
+) -> tuple[Release, Trace]:
+    """Weights of all draws of a comparison."""
+    return run(comparison.rho / prepared.options.epsilon_abc, prepared.event, rng)
+
+
+def parts(prepared: Prepared) -> tuple[Part, ...]:
+    """Every weight costs the same."""
+    event, pool_size = cast(GaussianSeries, prepared.event), prepared.public.pool_size
+    moved = event.sensitivity / event.scale
+    scale = event.scale * prepared.options.epsilon_abc
+    return (Part("weight of a draw", pool_size, scale, moved, "μ"),)
+
+
+MECHANISMS = (
+    Mechanism(
+        name="soft-weights",
+        title="Soft weights",
+        description="A weight for every draw of the pool: Gaussian noise on every distance; each "
+        "weight is paid for.",
+        source="[P22] Theorems 3.2 and 3.3",
+        options=Options(),
+        takes=("epsilon_abc", "sensitivity"),
+        accountants=dict.fromkeys(
+            ("exact", "linear", "advanced", "rdp-classic", "rdp"), "approximate"
+        ),
+        calibrate=calibrated,
+        release=released,
+        parts=parts,
+        grid=thresholds.temperatures,
+    ),
+)

@@ -12,20 +12,31 @@ noise.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass, field
+from typing import cast
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.mechanisms import Distances, Release
-from abcdp_core.privacy import Event, NonPrivate, SparseVector
-from abcdp_core.privacy.sparse_vector import calibrate
+from abcdp_core import parameters as par
+from abcdp_core.mechanisms import (
+    Budget,
+    Distances,
+    Mechanism,
+    Part,
+    Prepared,
+    PublicSide,
+    Release,
+    thresholds,
+)
+from abcdp_core.parameters import Parameter, Params
+from abcdp_core.privacy import Cost, Event, NonPrivate, SparseVector, composition, cost, tradeoff
+from abcdp_core.privacy.sparse_vector import best_threshold_share, calibrate, pure_epsilon
 
 Array = NDArray[np.float64]
-
-MECHANISM = "sparse-vector"
 
 
 @dataclass(frozen=True)
@@ -90,18 +101,39 @@ def release(
     comparison: Distances, setting: Setting, rng: np.random.Generator
 ) -> tuple[Release, Trace]:
     """Run the mechanism once over all distances of a comparison."""
-    rho = comparison.rho
-    event = setting.event()
-    if isinstance(event, SparseVector):
-        query_noise, threshold_noise = draw_noise(rng, len(rho), setting.c)
-        noisy_distance = rho + event.query_scale * query_noise
-        noisy_threshold = setting.epsilon_abc + event.threshold_scale * threshold_noise
-    else:
-        noisy_distance = rho
-        noisy_threshold = np.full(setting.c, setting.epsilon_abc)
-    return decide(
-        rho, noisy_distance, noisy_threshold, setting.epsilon_abc, setting.resample, event
+    return run(
+        comparison.rho, setting.epsilon_abc, setting.c, setting.resample, setting.event(), rng
     )
+
+
+def run(
+    rho: Array, epsilon_abc: float, c: int, resample: bool, event: Event, rng: np.random.Generator
+) -> tuple[Release, Trace]:
+    """Run the mechanism once with the noise of an event.
+
+    Args:
+        rho: distances ``(T,)`` of the data to the draws.
+        epsilon_abc: similarity threshold.
+        c: acceptances after which the run stops; of the event itself where there is noise.
+        resample: whether the threshold changes after each acceptance; likewise.
+        event: holds the noise scales; :class:`NonPrivate` for none.
+        rng: source of all chance.
+
+    Raises:
+        TypeError: the event is of another kind.
+    """
+    if isinstance(event, SparseVector):
+        # What was paid for counts, whatever was asked.
+        c, resample = event.c, event.resample
+        query_noise, threshold_noise = draw_noise(rng, len(rho), c)
+        noisy_distance = rho + event.query_scale * query_noise
+        noisy_threshold = epsilon_abc + event.threshold_scale * threshold_noise
+    elif isinstance(event, NonPrivate):
+        noisy_distance = rho
+        noisy_threshold = np.full(c, epsilon_abc)
+    else:
+        raise TypeError(f"{type(event).__name__} is no event of a sparse vector run.")
+    return decide(rho, noisy_distance, noisy_threshold, epsilon_abc, resample, event)
 
 
 def decide(
@@ -161,3 +193,156 @@ def scan(
             if resample:
                 threshold = noisy_threshold[count]
     return indices[:count], len(noisy_distance)
+
+
+# ---------------------------------------------------------------------------------- the contract
+
+
+@dataclass(frozen=True)
+class Segments(SparseVector):
+    """A run as c segments, each up to an acceptance and with a threshold of its own, composed.
+
+    A segment is a run with c = 1 over the draws that are left, with noise of its own. Where it
+    begins follows from what the segments before it released, so the run is an adaptive composition
+    of at most c answers that are each private by themselves. With a kept threshold it is not.
+
+    Raises:
+        ValueError: the threshold is kept.
+    """
+
+    def __post_init__(self) -> None:
+        """Refuse what is no composition."""
+        if not self.resample:
+            raise ValueError("segments need a threshold each: resample = True.")
+
+
+@cost.register
+def _(event: Segments, delta: float = 0.0) -> Cost:
+    """The best rule that knows only what each segment costs (Kairouz, Oh & Viswanath, 2015)."""
+    each, pure = pure_epsilon(dataclasses.replace(event, c=1)), pure_epsilon(event)
+    if delta == 0.0 or math.isinf(each):
+        return Cost(pure, delta)
+    return Cost(min(pure, composition.epsilon(each, event.c, delta, "optimal")), delta)
+
+
+tradeoff.curve.register(Segments, tradeoff.of_cost)
+
+COST_STEP = 1e-13
+"""First relative step by which a segment's ε is lowered until the cost is within the budget."""
+
+SPLIT = Parameter(
+    kind="choice",
+    label="Split of the budget",
+    help="published: query noise of twice the threshold's scale. best: the split with the least "
+    "variance of their difference.",
+    options=("published", "best"),
+)
+
+
+@dataclass(frozen=True)
+class Options(Params):
+    """What a person may choose."""
+
+    epsilon_abc: float = thresholds.EPSILON_ABC.field(0.1)
+    c: int = par.C.field(10)
+    resample: bool = par.RESAMPLE.field(False)
+    sensitivity: str = par.SENSITIVITY.field("sharp")
+    split: str = SPLIT.field("published")
+
+
+def calibrated(
+    public: PublicSide, options: Options, learnt: None, budget: Budget, accountant: str
+) -> SparseVector:
+    """The noise of a run: of the whole, or of segments of one acceptance each.
+
+    With ``linear`` the run is accounted for as one (MATH S2). The other accountants know only that
+    each segment, up to an acceptance and with a threshold of its own, is private by itself; so the
+    threshold is redrawn.
+    """
+    sensitivity = public.distance.sensitivity(public.n, options.sensitivity)
+    if accountant == "linear":
+        share = _share(options, options.c)
+        return calibrate(
+            budget.epsilon_total,
+            sensitivity,
+            options.c,
+            resample=options.resample,
+            threshold_share=share,
+        )
+    each = composition.largest_per_query_epsilon(
+        budget.epsilon_total, options.c, budget.delta, accountant
+    )
+
+    def segments(each: float) -> Segments:
+        one = calibrate(each, sensitivity, 1, resample=True, threshold_share=_share(options, 1))
+        scales = one.threshold_scale, one.query_scale
+        return Segments(sensitivity, *scales, options.c, resample=True)
+
+    event, step = segments(each), COST_STEP
+    # The cost of the event is rounded up by itself, up to 1e-6 above what the accountant reckons.
+    while cost(event, budget.delta).epsilon > budget.epsilon_total:
+        each *= 1.0 - step
+        event, step = segments(each), 2.0 * step
+    return event
+
+
+def _share(options: Options, c: int) -> float | None:
+    """Part of the budget for the threshold; ``None`` for the paper's."""
+    if options.split == "published":
+        return None
+    return best_threshold_share(c, resample=options.resample)
+
+
+def released(
+    prepared: Prepared, comparison: Distances, rng: np.random.Generator
+) -> tuple[Release, Trace]:
+    """Run the mechanism once over all distances of a comparison."""
+    asked: Options = prepared.options
+    rho = comparison.rho
+    return run(rho, asked.epsilon_abc, asked.c, asked.resample, prepared.event, rng)
+
+
+def parts(prepared: Prepared) -> tuple[Part, ...]:
+    """What is paid for. Rejected draws are free: the threshold's noise pays (MATH S2)."""
+    event, pool_size = cast(SparseVector, prepared.event), prepared.public.pool_size
+    change, threshold, query = event.sensitivity, event.threshold_scale, event.query_scale
+    return (
+        Part("threshold", event.c if event.resample else 1, threshold, change / threshold, "ε"),
+        Part("accepted sample", event.c, query, 2.0 * change / query, "ε"),
+        Part("rejected draw", pool_size - event.c, query, 0.0, "ε"),
+    )
+
+
+LINEAR = Mechanism(
+    name="sparse-vector",
+    title="Sparse vector technique",
+    description="Which draws are accepted, until c are: Laplace noise on the threshold and on "
+    "every distance; each acceptance is paid for.",
+    source="[P21] Algorithm 1",
+    options=Options(),
+    takes=("epsilon_abc", "c", "sensitivity"),
+    accountants={
+        "linear": "pure",
+        "advanced": "approximate",
+        "optimal": "approximate",
+        "rdp": "approximate",
+    },
+    calibrate=calibrated,
+    release=released,
+    parts=parts,
+    grid=thresholds.thresholds,
+)
+
+SEGMENTED = dataclasses.replace(
+    LINEAR,
+    name="sparse-vector-approximate",
+    title="Sparse vector technique with a δ",
+    description="The same decisions with a threshold redrawn after each acceptance, so that the "
+    "segments can be composed with a δ, at the best split of the noise.",
+    source="ours",
+    options=Options(resample=True, split="best"),
+    accountants={"optimal": "approximate", "advanced": "approximate", "rdp": "approximate"},
+    shown_in=("accounting",),
+)
+
+MECHANISMS = (LINEAR, SEGMENTED)

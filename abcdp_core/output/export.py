@@ -113,10 +113,15 @@ def event_as_text(event: Event | None) -> dict[str, str] | None:
     return {"kind": type(event).__name__} | fields
 
 
+def _kinds(kind: type[Event]) -> list[type[Event]]:
+    """All kinds of event below one, those of plug-ins too."""
+    return [each for below in kind.__subclasses__() for each in (below, *_kinds(below))]
+
+
 def _event_from_text(saved: Mapping[str, str] | None) -> Event | None:
     if saved is None:
         return None
-    kinds: dict[str, Any] = {kind.__name__: kind for kind in typing.get_args(Event)}
+    kinds: dict[str, Any] = {kind.__name__: kind for kind in _kinds(Event)}
     types = typing.get_type_hints(kinds[saved["kind"]])
     parse: dict[type, Callable[[str], Any]] = {bool: "True".__eq__, int: int, float: float}
     values = {name: parse[types[name]](text) for name, text in saved.items() if name != "kind"}

@@ -93,23 +93,32 @@ def _(event: NormNoise, delta: float = 0.0) -> Cost:  # noqa: ARG001 - pure, so 
     return Cost(embedding.norm_noise_epsilon(event))
 
 
-def statement(event: Event, protected: str, delta: float = 0.0) -> str:
+NEIGHBOURS = {
+    "replace": "is replaced by any other and nothing else changes",
+    "add-remove": "is left out or added and nothing else changes",
+}
+"""How data sets that must look alike may differ, in words."""
+
+
+def statement(event: Event, protected: str, delta: float = 0.0, neighbours: str = "replace") -> str:
     """What an event guarantees, in one or two plain sentences.
 
     Args:
         event: what was done.
         protected: what one unit of the data is, e.g. "one of the N points".
         delta: for events whose guarantee depends on it.
+        neighbours: one of :data:`NEIGHBOURS`.
     """
-    return guarantee(cost(event, delta), protected)
+    return guarantee(cost(event, delta), protected, neighbours)
 
 
-def guarantee(spent: Cost, protected: str) -> str:
+def guarantee(spent: Cost, protected: str, neighbours: str = "replace") -> str:
     """What a cost guarantees, in one or two plain sentences.
 
     Args:
         spent: ε and δ.
         protected: what one unit of the data is, e.g. "one of the N points".
+        neighbours: one of :data:`NEIGHBOURS`.
     """
     if math.isinf(spent.epsilon):
         return f"Not private: no noise protects {protected}."
@@ -119,8 +128,8 @@ def guarantee(spent: Cost, protected: str) -> str:
         else f"(ε, δ)-differential privacy, δ = {spent.delta:.3g}"
     )
     return (
-        f"Protects {protected}: {kind} with ε_total = {spent.epsilon:.4g} when it is replaced by "
-        f"any other and nothing else changes. Every further release from the same data adds to it."
+        f"Protects {protected}: {kind} with ε_total = {spent.epsilon:.4g} when it "
+        f"{NEIGHBOURS[neighbours]}. Every further release from the same data adds to it."
     )
 
 

@@ -6,12 +6,21 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class NonPrivate:
+class Event:
+    """What was done. A new kind registers its cost: ``@privacy.cost.register``.
+
+    What an attacker gets of it may be registered too: ``@tradeoff.curve.register``; if not, the
+    lines that follow from its cost are all that is known.
+    """
+
+
+@dataclass(frozen=True)
+class NonPrivate(Event):
     """The data were used without noise."""
 
 
 @dataclass(frozen=True)
-class SparseVector:
+class SparseVector(Event):
     """One run of the sparse vector technique with Laplace noise (MATH S1-S3).
 
     Attributes:
@@ -30,7 +39,7 @@ class SparseVector:
 
 
 @dataclass(frozen=True)
-class Laplace:
+class Laplace(Event):
     """One number with Laplace noise (MATH A1).
 
     Attributes:
@@ -43,7 +52,7 @@ class Laplace:
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class Gaussian(Event):
     """One number, or several at once, with Gaussian noise (MATH A12, E1).
 
     Attributes:
@@ -56,7 +65,7 @@ class Gaussian:
 
 
 @dataclass(frozen=True)
-class GaussianSeries:
+class GaussianSeries(Event):
     """Numbers with Gaussian noise, one after the other (MATH W2, W3).
 
     Attributes:
@@ -71,7 +80,7 @@ class GaussianSeries:
 
 
 @dataclass(frozen=True)
-class GaussianRejection:
+class GaussianRejection(Event):
     """Decisions about clipped distances with Gaussian noise, all of them released (MATH R1, R2).
 
     Attributes:
@@ -90,7 +99,7 @@ class GaussianRejection:
 
 
 @dataclass(frozen=True)
-class GaussianSparseVector:
+class GaussianSparseVector(Event):
     """One run of the sparse vector technique with Gaussian noise (MATH S6).
 
     Attributes:
@@ -111,7 +120,7 @@ class GaussianSparseVector:
 
 
 @dataclass(frozen=True)
-class NormNoise:
+class NormNoise(Event):
     """A vector with noise of density ∝ exp(−‖z‖₂ / scale) (MATH E1).
 
     Attributes:
@@ -123,15 +132,3 @@ class NormNoise:
     sensitivity: float
     scale: float
     dimension: int
-
-
-Event = (
-    NonPrivate
-    | SparseVector
-    | Laplace
-    | Gaussian
-    | GaussianSeries
-    | GaussianRejection
-    | GaussianSparseVector
-    | NormNoise
-)

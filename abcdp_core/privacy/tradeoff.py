@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from abcdp_core.privacy import gaussian_sparse_vector, rejection
+from abcdp_core.privacy.accounting import cost
 from abcdp_core.privacy.embedding import norm_noise_epsilon
 from abcdp_core.privacy.events import (
     Event,
@@ -57,6 +58,9 @@ from abcdp_core.privacy.sparse_vector import pure_epsilon
 from abcdp_core.privacy.worst_pairs import ACCEPTANCES, pair_law, pairs, worst
 
 Array = NDArray[np.float64]
+
+DELTAS = (0.0, *(10.0**exponent for exponent in range(-12, 0)))
+"""At which the cost of an event without a curve of its own is drawn as lines."""
 
 
 @dataclass(frozen=True)
@@ -79,10 +83,21 @@ class Curve:
 def curve(event: Event, false_alarm: Array) -> Curve:
     """The trade-off curve of an event at false-alarm rates ``(k,)`` in [0, 1].
 
+    A kind of event that has none registered gets :func:`of_cost`.
+
     Raises:
-        TypeError: no curve is known for this kind of event.
+        TypeError: there is no accountant for this kind of event either.
     """
-    raise TypeError(f"no trade-off curve for {type(event).__name__} at {len(false_alarm)} rates.")
+    return of_cost(event, false_alarm)
+
+
+def of_cost(event: Event, false_alarm: Array) -> Curve:
+    """The lines that follow from an event's cost at several δ: no attacker gets below them."""
+    miss = np.zeros_like(false_alarm)
+    for delta in DELTAS:
+        spent = cost(event, delta)
+        miss = np.maximum(miss, approximate(spent.epsilon, spent.delta, false_alarm))
+    return Curve(false_alarm, miss, "bound")
 
 
 @curve.register

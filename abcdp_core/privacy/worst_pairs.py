@@ -1,8 +1,9 @@
-"""Neighbouring data sets that are easy to tell apart by a sparse vector run, and by how much.
+"""Neighbouring data sets that are easy to tell apart, and the best attacker on them.
 
-The probabilities of all outcomes of a run are exact for a pair of data sets; the best attacker on
-the pair follows from them (Neyman and Pearson). Which pair is the worst is not known: some are
-tried, so the best attacker on *any* pair does at least as well as on these.
+Where the probabilities of all outcomes are exact for a pair of data sets, the best attacker on that
+pair follows from them (Neyman and Pearson). Which pair is the worst may not be known: some are
+tried, so the best attacker on *any* pair does at least as well as on these. Those of a sparse
+vector run are here; another mechanism may have its own.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ A scenario is public knowledge: what one data point is, the prior, the simulator
 
 from __future__ import annotations
 
-from typing import Protocol, cast
+from collections.abc import Mapping
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,11 @@ class Scenario(Protocol):
 
     A scenario may have ``SUPPORT``, a :class:`~abcdp_core.supports.Support`: where its prior's
     draws can lie, and how they are moved without leaving it.
+
+    It may have ``STATISTICS``, name -> :class:`~abcdp_core.statistic.Statistic`: numbers of its
+    data that may be released, with what one unit is and how far it moves them. Where a pool of
+    these is shipped, ``precomputed_pool(pool_size)`` gives parameters ``(T, d)`` and numbers
+    ``(T, k)``.
 
     One that also takes a person's own series has ``OWN_SIZES``, the smallest and the largest one,
     ``OWN_MODEL``, a sentence on what it takes it for, and ``from_series(values)``: numbers
@@ -103,6 +109,26 @@ def simulate_round_robin(
     if len(chosen) == 0:
         return chosen, np.empty((0, n, len(source.COORDINATES)))
     return chosen, source.simulate(rng, theta[chosen], n)
+
+
+def specification(general: Mapping[str, Parameter], scenario: str | None) -> dict[str, Parameter]:
+    """Parameters of a study with a scenario's own sizes and threshold bounds in their place."""
+    if scenario is None or scenario not in general["scenario"].options:
+        return dict(general)
+    source = load(scenario)
+    own = {"n": source.N, "epsilon_abc": source.EPSILON_ABC, "pool_size": source.POOL_SIZE}
+    return {name: own.get(name, parameter) for name, parameter in general.items()}
+
+
+def defaults(scenario: str) -> dict[str, Any]:
+    """A scenario's own size, threshold, acceptances and pool."""
+    source = load(scenario)
+    return {
+        "n": source.N_DEFAULT,
+        "epsilon_abc": source.EPSILON_ABC_DEFAULT,
+        "c": source.C_DEFAULT,
+        "pool_size": source.POOL_SIZE_DEFAULT,
+    }
 
 
 def names() -> list[str]:

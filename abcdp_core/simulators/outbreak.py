@@ -192,3 +192,24 @@ def _duration(months: int) -> tuple[int, int]:
         if months >> month & 1:
             first, last, active = min(first, month), month, active + 1
     return last - first + 1, active
+
+
+@numba.njit(cache=True, nogil=True)
+def clusters(rng: np.random.Generator, rates: Array, balance: Array, room: int) -> Array:
+    """Sizes ``(k, room)`` of all clusters of one outbreak for each of k parameters.
+
+    The largest come first, and rows end with zeros. An outbreak with more clusters than there is
+    room for loses its smallest.
+
+    Args:
+        rng: source of all chance.
+        rates: per year ``(k, 5)``, as in :func:`simulate`.
+        balance: hosts of each kind ``(k, 2)``, as in :func:`simulate`.
+        room: clusters per outbreak, at most.
+    """
+    found = np.zeros((len(rates), room))
+    for k in range(len(rates)):
+        sizes = np.sort(observe(rng, rates[k], balance[k])[0])[::-1]
+        kept = min(room, len(sizes))
+        found[k, :kept] = sizes[:kept]
+    return found

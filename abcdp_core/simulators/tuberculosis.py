@@ -244,10 +244,26 @@ def simulate(rng: np.random.Generator, theta: Array, size: int) -> Array:
     Raises:
         ValueError: there is no balance, so that the number of hosts would grow without end.
     """
+    return outbreak.simulate(rng, rates(theta), _hosts(theta), size)
+
+
+def clusters(rng: np.random.Generator, theta: Array, room: int) -> Array:
+    """Sizes ``(k, room)`` of the clusters of one outbreak for each of ``(k, 4)`` parameters.
+
+    The largest come first, and rows end with zeros.
+
+    Raises:
+        ValueError: there is no balance, so that the number of hosts would grow without end.
+    """
+    return outbreak.clusters(rng, rates(theta), _hosts(theta), room)
+
+
+def _hosts(theta: Array) -> Array:
+    """Non-compliant and compliant hosts at balance ``(k, 2)``."""
     hosts = balance(theta)
     if not (np.isfinite(hosts) & (hosts > 0.0)).all():
         raise ValueError(f"theta: must have R1 > 1, t1 > 0 and a balance; is {theta.tolist()}.")
-    return outbreak.simulate(rng, rates(theta), hosts[:, :2], size)
+    return hosts[:, :2]
 
 
 def observed(rng: np.random.Generator, size: int) -> tuple[Array, int]:

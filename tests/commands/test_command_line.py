@@ -249,7 +249,7 @@ PLUG_INS = {
     "raise OSError('two\\nlines')": "OSError: two lines",
     "1 +": "SyntaxError",
     "import nothing_of_that_name": "ModuleNotFoundError",
-    "x = 1": "has none of SCENARIO, MECHANISM, EXPERIMENT",
+    "x = 1": "has none of SCENARIO, MECHANISMS, EXPERIMENT",
     "EXPERIMENT = 'posterior'": "two plug-ins are called 'posterior'",
     "EXPERIMENT = 'half'; TITLE = ''": "lacks Params, PRESETS, COLUMNS, tasks, work, collect",
 }

@@ -7,12 +7,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from abcdp_core import runner
+from abcdp_core import mechanisms, runner
 from abcdp_core.experiments import accounting
+from abcdp_core.mechanisms import Budget, Prepared
 from abcdp_core.parameters import ParameterError
 from abcdp_core.privacy import cost
 from abcdp_core.privacy.gaussian_series import joint_mu
 from abcdp_core.results import Result
+
+NAMES = [each.name for each in accounting.compared()]
+
+
+def prepared(name: str, params: accounting.Params) -> Prepared:
+    """What a mechanism does at the first budget."""
+    found = accounting.prepared(params, params.epsilon_total[0])
+    return next(each for each in found if each.mechanism.name == name)
 
 
 @functools.cache
@@ -31,12 +40,15 @@ def scales() -> pd.DataFrame:
 
 def test_every_mechanism_has_every_accountant_that_knows_it() -> None:
     main = result().tables["main"]
-    assert len(main) == 2 * len(accounting.CALIBRATIONS)
+    assert len(main) == 2 * len(accounting.calibrations())
     assert set(main.accountant) == set(accounting.ACCOUNTANTS)
     assert (main.noise_scale > 0).all()
     pure = main[main.delta == 0.0]
     assert set(pure.accountant) == {"linear"}
-    assert set(pure.mechanism) == {"sparse-vector", "gaussian-rejection", "private-embedding"}
+    assert set(pure.mechanism) == {
+        name for name in NAMES if mechanisms.load(name).measure == "pure"
+    }
+    assert {"sparse-vector", "gaussian-rejection", "private-embedding"} <= set(pure.mechanism)
 
 
 def test_the_sparse_vector_has_the_noise_of_the_theorem() -> None:
@@ -49,7 +61,7 @@ def test_more_budget_asks_for_less_noise() -> None:
     assert (scales()[2.0] < scales()[0.5]).all()
 
 
-@pytest.mark.parametrize("mechanism", accounting.MECHANISMS)
+@pytest.mark.parametrize("mechanism", NAMES)
 def test_better_accountants_ask_for_less_noise(mechanism: str) -> None:
     found = scales().loc[mechanism, 2.0]
     for better, worse in (
@@ -64,13 +76,14 @@ def test_better_accountants_ask_for_less_noise(mechanism: str) -> None:
 
 def test_events_cost_what_was_asked() -> None:
     params = accounting.Params(epsilon_total=(2.0,), n=1000, pool_size=500, c=5)
-    for event in accounting.events(params, 2.0).values():
-        assert cost(event, params.delta).epsilon == pytest.approx(2.0, rel=1e-4)
+    for each in accounting.prepared(params, 2.0):
+        delta = each.mechanism.spends(Budget(2.0, params.delta)).delta
+        assert cost(each.event, delta).epsilon == pytest.approx(2.0, rel=1e-4)
 
 
 def test_curves_are_drawn_at_the_first_budget() -> None:
     curves = result().tables["tradeoff"]
-    assert set(curves.mechanism) == {*accounting.MECHANISMS, accounting.ANY_PURE}
+    assert set(curves.mechanism) == {*NAMES, accounting.ANY_PURE}
     lines = curves[curves.mechanism == accounting.ANY_PURE].set_index("false_alarm").miss
     for name in ("sparse-vector", "gaussian-rejection", "private-embedding"):
         miss = curves[curves.mechanism == name].set_index("false_alarm").miss
@@ -82,10 +95,9 @@ def test_curves_are_drawn_at_the_first_budget() -> None:
 def test_figures_show_the_tables() -> None:
     figures = accounting.figures(result())
     assert list(figures) == ["noise", "tradeoff"]
-    assert len(figures["noise"].data) == len(accounting.CALIBRATIONS)
-    first = figures["noise"].data[0]
-    assert first.x.tolist() == [0.5, 2.0]
-    assert first.y.tolist() == scales().loc[("sparse-vector", "linear")].tolist()
+    assert len(figures["noise"].data) == len(accounting.calibrations())
+    drawn = [(trace.x.tolist(), trace.y.tolist()) for trace in figures["noise"].data]
+    assert ([0.5, 2.0], scales().loc[("sparse-vector", "linear")].tolist()) in drawn
     names = [trace.name for trace in figures["tradeoff"].data]
     assert "sparse-vector, attained" in names
     assert "soft-weights, exact" in names
@@ -113,13 +125,13 @@ def test_more_acceptances_than_draws_are_refused() -> None:
 def test_the_parts_of_pure_mechanisms_add_up_to_the_budget(budget: float) -> None:
     params = accounting.Params(epsilon_total=(budget,), c=7, pool_size=500)
     for name in ("sparse-vector", "gaussian-rejection", "private-embedding"):
-        parts = accounting.prices(params, budget)[name]
-        assert {part[-1] for part in parts} == {"ε"}
-        assert sum(count * cost for _, count, _, cost, _ in parts) == pytest.approx(budget)
+        parts = mechanisms.load(name).parts(prepared(name, params))
+        assert {part.measure for part in parts} == {"ε"}
+        assert sum(part.count * part.cost for part in parts) == pytest.approx(budget)
 
 
 def test_the_parts_of_soft_weights_add_up_as_squares() -> None:
     params = accounting.Params(epsilon_total=(1.0,), pool_size=400)
-    event = accounting.events(params, 1.0)["soft-weights"]
-    ((_, count, _, mu, _),) = accounting.prices(params, 1.0)["soft-weights"]
-    assert math.sqrt(count) * mu == pytest.approx(joint_mu(event))  # type: ignore[arg-type]
+    done = prepared("soft-weights", params)
+    (part,) = mechanisms.load("soft-weights").parts(done)
+    assert math.sqrt(part.count) * part.cost == pytest.approx(joint_mu(done.event))  # type: ignore[arg-type]

@@ -97,9 +97,9 @@ def entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ledger.
     found = reading.read([file])
     monkeypatch.setattr(registry, "_added", [*registry._added, toy_experiment])
     monkeypatch.setattr(reading, "load", lambda: found)
-    registry.scan.cache_clear()
+    registry.forget()
     yield found
-    registry.scan.cache_clear()
+    registry.forget()
 
 
 def reproduce(*arguments: str, out: Path) -> report.Report:

@@ -34,10 +34,10 @@ def toy_is_known() -> Iterator[None]:
     """The toy experiment is found under its name."""
     before = list(registry._added)
     registry._added.append(toy_experiment)
-    registry.scan.cache_clear()
+    registry.forget()
     yield
     registry._added[:] = before
-    registry.scan.cache_clear()
+    registry.forget()
 
 
 @pytest.fixture
@@ -317,6 +317,6 @@ def test_an_unknown_experiment_or_a_missing_file_is_an_error(
         export.read_tables(tmp_path, "toy")
     export.write(result, {}, tmp_path, ("csv", "json"))
     registry._added.remove(toy_experiment)
-    registry.scan.cache_clear()
+    registry.forget()
     with pytest.raises(ParameterError, match="experiment = toy"):
         export.read_tables(tmp_path, "toy")

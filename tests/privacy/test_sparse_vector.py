@@ -111,12 +111,11 @@ def test_a_statement_names_kind_number_and_who_is_protected() -> None:
 
 
 def test_an_event_nobody_can_account_for_is_an_error() -> None:
-    class Unknown:
+    class Unknown(Event):
         pass
 
-    unknown: Event = Unknown()  # type: ignore[assignment]
     with pytest.raises(TypeError, match=r"no accountant for .*Unknown"):
-        cost(unknown)
+        cost(Unknown())
 
 
 # ------------------------------------------------------- the claim against the exact loss (layer 1)

@@ -177,7 +177,7 @@ def test_without_noise_nothing_is_missed() -> None:
 
 
 def test_an_event_without_a_curve_is_an_error() -> None:
-    with pytest.raises(TypeError, match="no trade-off curve for object"):
+    with pytest.raises(TypeError, match="no accountant for object"):
         curve(object(), RATES)  # type: ignore[arg-type]
 
 

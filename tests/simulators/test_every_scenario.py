@@ -60,6 +60,32 @@ def test_its_distances_take_what_it_simulates(name: str) -> None:
 
 
 @EVERY
+def test_its_statistics_are_what_they_state(name: str) -> None:
+    source = simulators.load(name)
+    if not hasattr(source, "STATISTICS"):
+        return
+    rng = np.random.default_rng(7)
+    points = source.simulate(rng, source.prior(rng, 20), source.N_DEFAULT)
+    for key, statistic in source.STATISTICS.items():
+        assert statistic.name == key
+        assert statistic.neighbours in ("replace", "add-remove")
+        numbers = statistic.reduce(points)
+        assert numbers.shape == (20, len(statistic.names))
+        assert np.array_equal(numbers[3], statistic.reduce(points[3]))
+        assert (statistic.low <= numbers).all()
+        assert (numbers <= statistic.high).all()
+        if statistic.whole is not None:
+            whole = numbers * statistic.whole
+            assert whole == pytest.approx(np.rint(whole), abs=1e-9)
+        sizes = [int(size) for size in source.N.options]
+        for n in sizes:
+            assert 0.0 < statistic.l2(n) <= statistic.l1(n)
+        if statistic.neighbours == "add-remove":
+            # The size is private too, so nothing depends on it.
+            assert len({(statistic.l1(n), statistic.l2(n)) for n in (*sizes, 1, 7)}) == 1
+
+
+@EVERY
 def test_it_takes_a_series_or_says_by_lacking_it_that_it_does_not(name: str) -> None:
     source = simulators.load(name)
     assert (

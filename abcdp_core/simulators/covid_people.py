@@ -1,0 +1,198 @@
+r"""COVID-19 in the Netherlands, spring 2020, with *people* as units: daily counts (MATH M9).
+
+The data are those of :mod:`.covid`, as new cases a day: the differences of the 18 published
+cumulative numbers. A person is confirmed on one day, so adding or removing one changes one daily
+count by 1, where it would change up to 18 cumulative ones. Release the daily counts; whoever wants
+cumulative ones adds them up afterwards.
+
+To see what the unit decides, the same counts are stated once more with a *day* as unit, which may
+have any count up to a public limit.
+
+The cubic of [P21] is no model of people. Here they come from a stochastic epidemic. Of
+$K = 17.4$ million people, $I$ are infectious and $S$ can still be infected. In each of four steps a
+day, a susceptible is infected with probability $1 - e^{-R I / (4 D K)}$, and an infectious one
+ceases to be so with probability $1 - e^{-1/(4D)}$. One in ten of these is confirmed, on that day,
+with a spread: given $x$ that cease, the count is Poisson with mean $0.1\, x\, G$, $G$ gamma with
+mean 1 and standard deviation $\sigma$ (a negative binomial count).
+
+| parameter | prior | why |
+|---|---|---|
+| R, infections by one case | U(0.5, 4) | from a dying outbreak to above all early estimates |
+| D, days infectious | U(4, 10) | early clinical estimates; the data say little of it |
+| log₁₀ of those infectious on the first day | U(1, 3) | 10 to 1000 people |
+| σ, spread of a day's reporting | U(0.05, 0.6) | a weekday's rhythm to half the cases late |
+
+Early on only the growth rate $(R - 1)/D$ is visible, so R is known as well as D is; and only the
+product of the confirmed share with those infectious is, which is why the share is fixed.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core import parameters as par
+from abcdp_core import supports
+from abcdp_core.distances import Distance
+from abcdp_core.distances.summaries import ClippedSummaries
+from abcdp_core.parameters import Parameter
+from abcdp_core.simulators import covid
+from abcdp_core.statistic import Statistic, largest_length, largest_sum
+
+Array = NDArray[np.float64]
+
+SCENARIO = "covid-people"
+TITLE = "COVID-19 cases, people as units"
+PROTECTED = "one person"
+COORDINATES = ("day", "new cases")
+LOW = np.array([0.5, 4.0, 1.0, 0.05])
+HIGH = np.array([4.0, 10.0, 3.0, 0.6])
+"""The prior is uniform between these."""
+AXES = dict(
+    zip(
+        ("R", "infectious period", "log₁₀ infectious", "spread"),
+        zip(LOW.tolist(), HIGH.tolist(), strict=True),
+        strict=True,
+    )
+)
+UNITS = {"R": "", "infectious period": "days", "log₁₀ infectious": "", "spread": ""}
+TRUTH = None
+PRIOR_MEAN = (LOW + HIGH) / 2.0
+SUPPORT = supports.box(LOW, HIGH)
+DOMAIN = (0.0, 1e6)
+N = Parameter(
+    kind="integer",
+    label="Days in the series",
+    help="How many people are in it is private.",
+    low=18,
+    high=18,
+    options=(18,),
+)
+N_DEFAULT = 18
+EPSILON_ABC = Parameter(
+    kind="real",
+    label="ε_abc · similarity threshold",
+    help="A draw is accepted if its daily counts are at most this far from the data's, in cases "
+    "(Euclidean). A distance, not a privacy parameter.",
+    low=10.0,
+    high=2000.0,
+    steps=(10, 20, 50, 100, 200, 500, 1000, 2000),
+    unit="cases",
+)
+EPSILON_ABC_DEFAULT = 200.0
+C_DEFAULT = 100
+POOL_SIZE = par.POOL_SIZE
+POOL_SIZE_DEFAULT = 20_000
+DISTANCES = ("clipped-counts",)
+BANDWIDTH: float | None = None
+DISTANCE_AXIS = 2000.0
+
+POPULATION = 17_400_000
+"""K: people in the Netherlands in 2020."""
+
+CONFIRMED = 0.1
+"""Share of infections that are confirmed."""
+
+STEPS = 4
+"""Steps a day, part of the model: at R = 2.5, D = 6.5 the last day has 10 % fewer cases than with
+64 steps."""
+
+OBSERVED = np.column_stack(
+    [covid.days(len(covid.CASES)), np.diff(covid.CASES, prepend=0.0)],
+)
+"""Day and new cases ``(18, 2)``."""
+
+
+def prior(rng: np.random.Generator, size: int) -> Array:
+    """Parameters ``(size, 4)``: R, D, log₁₀ of the infectious, σ."""
+    return rng.uniform(LOW, HIGH, (size, len(LOW)))
+
+
+def simulate(rng: np.random.Generator, theta: Array, size: int) -> Array:
+    """Pairs of day and count ``(k, size, 2)`` of ``size`` successive days, the first of them 0."""
+    reproduction, period, logarithm, spread = theta.T
+    infectious = np.rint(10.0**logarithm).astype(np.int64)
+    susceptible = POPULATION - infectious
+    ceasing = -np.expm1(-1.0 / (STEPS * period))
+    rate = reproduction / (STEPS * period * POPULATION)
+    counts = np.empty((len(theta), size))
+    for day in range(size):
+        ceased = np.zeros(len(theta), dtype=np.int64)
+        for _ in range(STEPS):
+            infected = rng.binomial(susceptible, -np.expm1(-rate * infectious))
+            leaving = rng.binomial(infectious, ceasing)
+            susceptible = susceptible - infected
+            infectious = infectious + infected - leaving
+            ceased += leaving
+        reporting = rng.gamma(1.0 / spread**2, spread**2)
+        counts[:, day] = rng.poisson(CONFIRMED * ceased * reporting)
+    days = np.broadcast_to(np.arange(float(size)), counts.shape)
+    return np.stack([days, counts], axis=-1)
+
+
+def daily(data: Array) -> Array:
+    """Daily counts ``(..., n)`` of data sets ``(..., n, 2)``."""
+    return data[..., 1]
+
+
+def growth_rate(theta: Array) -> Array:
+    """(R − 1)/D per day ``(k,)`` for parameters ``(k, 4)``, while few are immune."""
+    rate: Array = (theta[:, 0] - 1.0) / theta[:, 1]
+    return rate
+
+
+def one_person() -> tuple[tuple[int, ...], ...]:
+    """Changes of the daily counts when a person is added or removed: one count, by 1."""
+    return ((1,),)
+
+
+LIMIT = 500
+"""Public: about four in five draws of the prior have no day with more cases."""
+
+
+def one_day() -> tuple[tuple[int, ...], ...]:
+    """Most by which counts, cut at :data:`LIMIT`, change when a day has any other count."""
+    return ((LIMIT,),)
+
+
+def cut(data: Array) -> Array:
+    """Daily counts ``(..., n)``, none above :data:`LIMIT`."""
+    return np.minimum(daily(data), LIMIT)
+
+
+NAMES = tuple(f"day {day}" for day in range(1, 19))
+
+STATISTICS = {
+    "daily-counts": Statistic(
+        name="daily-counts",
+        unit="one person",
+        neighbours="add-remove",
+        names=NAMES,
+        reduce=daily,
+        l1=lambda n: largest_sum(one_person()),  # noqa: ARG005 - part of the interface
+        l2=lambda n: largest_length(one_person()),  # noqa: ARG005
+        low=(0.0,) * 18,
+        high=(math.inf,) * 18,
+        whole=(1,) * 18,
+    ),
+    "daily-counts-of-a-day": Statistic(
+        name="daily-counts-of-a-day",
+        unit="one day",
+        neighbours="replace",
+        names=NAMES,
+        reduce=cut,
+        l1=lambda n: largest_sum(one_day()),  # noqa: ARG005
+        l2=lambda n: largest_length(one_day()),  # noqa: ARG005
+        low=(0.0,) * 18,
+        high=(float(LIMIT),) * 18,
+        whole=(1,) * 18,
+    ),
+}
+"""What may be released, the first by default."""
+
+
+def distance(bandwidth: float | None = None, name: str | None = None) -> Distance:  # noqa: ARG001
+    """Euclidean distance of the daily counts, in cases, at most 2000."""
+    return ClippedSummaries(daily, (1.0,), largest_length(one_person()), DISTANCE_AXIS)

@@ -1,0 +1,88 @@
+r"""What may be released of a data set: some numbers, one unit's share in them, and the proof.
+
+A *unit* is what privacy is promised to: a point, a day, an outbreak, a patient. The same data cost
+little or everything, depending on what one unit is (MATH M9). Two data sets are neighbours if one
+unit is replaced by another, or if one is added or removed; then their number is private too, and
+nothing may be read from it.
+
+How far one unit moves the numbers is stated as a list of *cases*: for each thing that can happen to
+a data set, the most by which each number moves. What no unit can do is in none of them. The largest
+sum of a case is the L1 sensitivity, the largest Euclidean length the L2 sensitivity. Cases are
+fractions, so both are computed exactly and rounded up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Cases = Sequence[Sequence[Fraction | int]]
+Neighbours = Literal["replace", "add-remove"]
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """k numbers that a data set ``(n, p)`` is reduced to.
+
+    Attributes:
+        name: what it goes by.
+        unit: what one unit is, with its article: "one patient".
+        neighbours: what happens to one unit: ``replace`` or ``add-remove``.
+        names: of the numbers; for data sets of another shape than the scenario's own there may be
+            more or fewer numbers than names.
+        reduce: data sets ``(..., n, p)`` to numbers ``(..., k)``.
+        l1, l2: n -> the most by which one unit moves the numbers, as a sum and as a length. Where
+            units are added or removed both are constant: n is then private.
+        low, high: public bounds of the numbers ``(k,)``, from what they are and not from any data.
+        whole: number j times ``whole[j]`` is a whole number, so that its noise can be one too;
+            ``None`` if the numbers are real.
+    """
+
+    name: str
+    unit: str
+    neighbours: Neighbours
+    names: tuple[str, ...]
+    reduce: Callable[[Array], Array] = field(repr=False)
+    l1: Callable[[int], float] = field(repr=False)
+    l2: Callable[[int], float] = field(repr=False)
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    whole: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Check that what is stated of each number fits together.
+
+        Raises:
+            ValueError: it does not.
+        """
+        k = len(self.names)
+        for what, values in (("low", self.low), ("high", self.high), ("whole", self.whole)):
+            if values is not None and len(values) != k:
+                raise ValueError(f"statistic {self.name}: {what} has {len(values)} of {k} values.")
+        if not all(low <= high for low, high in zip(self.low, self.high, strict=True)):
+            raise ValueError(f"statistic {self.name}: a lower bound is above the upper one.")
+        if self.whole is not None and min(self.whole) < 1:
+            raise ValueError(f"statistic {self.name}: whole = {self.whole}: must be 1 or more.")
+
+
+def largest_sum(cases: Cases) -> float:
+    """L1 sensitivity: the largest sum of absolute changes, rounded up."""
+    exact = max(sum(abs(Fraction(change)) for change in case) for case in cases)
+    near = float(exact)
+    return near if Fraction(near) >= exact else math.nextafter(near, math.inf)
+
+
+def largest_length(cases: Cases) -> float:
+    """L2 sensitivity: the largest Euclidean length of changes, rounded up."""
+    square = max(sum(Fraction(change) ** 2 for change in case) for case in cases)
+    near = math.sqrt(square)
+    while Fraction(near) ** 2 < square:
+        near = math.nextafter(near, math.inf)
+    return near

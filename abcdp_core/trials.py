@@ -1,0 +1,166 @@
+"""Trials: data sets whose true parameters are known, and releases that are scored on them.
+
+The best public setting of a mechanism is the one with the least error over data sets simulated from
+prior draws. The data that a study scores are never looked at for that.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core import mechanisms, pool, privacy, simulators, summaries
+from abcdp_core.mechanisms import Budget, Release
+from abcdp_core.parameters import Parameter, ParameterError, Params
+from abcdp_core.pool import PublicSide
+from abcdp_core.simulators import uniform_mixture
+from abcdp_core.streams import generator
+
+Array = NDArray[np.float64]
+
+TUNING_SETS = 20
+"""Simulated data sets that a setting is chosen on."""
+
+HELD_OUT = 10_000
+"""Numbers from here on are of prior draws that no setting is chosen on."""
+
+METRICS = ("mse", "mae", "mse_scaled", "mae_scaled")
+"""Mean squared and absolute difference over the parameters; scaled: in prior standard deviations"""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Data against the pool of a public side, and the parameters ``(d,)`` they come from."""
+
+    public: PublicSide
+    comparison: pool.Comparison = field(repr=False)
+    truth: Array
+
+
+@functools.lru_cache(maxsize=512)
+def own(public: PublicSide, run: int) -> Trial:
+    """The scenario's own data, published or drawn for a run; those of every run meet one pool.
+
+    The truth is NaN where nobody knows it.
+    """
+    data = pool.observed_data(dataclasses.replace(public.key, run=run), public.n)
+    comparison = pool.compare(pool.open_pool(public.key), data, synthetic=True)
+    scenario = public.scenario
+    unknown = np.full(len(scenario.PRIOR_MEAN), np.nan)
+    return Trial(public, comparison, unknown if scenario.TRUTH is None else scenario.TRUTH)
+
+
+def simulated(public: PublicSide, index: int) -> Trial:
+    """Data simulated at the ``index``-th prior draw beyond the pool."""
+    return Trial(public, public.simulated(index), public.simulated_theta(index))
+
+
+SCENARIO = Parameter(
+    kind="choice",
+    label="Scenario",
+    help="Where the data come from: any whose data sets take seconds to simulate.",
+    options=tuple(
+        name
+        for name in dict.fromkeys((uniform_mixture.SCENARIO, *simulators.names()))
+        if not hasattr(simulators.load(name), "precomputed")
+    ),
+)
+
+
+def check(scenario: str, truths: str, names: tuple[str, ...]) -> None:
+    """Refuse a scenario where errors cannot be measured, and mechanisms that cannot serve it.
+
+    Raises:
+        ParameterError: one sentence says which and why.
+    """
+    source = simulators.load(scenario)
+    if truths == "own" and not knows_truth(source):
+        raise ParameterError(
+            f"truths = own: nobody knows the true parameters of {scenario}'s data; "
+            f"truths = prior has some that are known."
+        )
+    for name in names:
+        if reason := mechanisms.load(name).refuses(source):
+            raise ParameterError(f"mechanism = {name}: cannot serve {scenario}. {reason}")
+
+
+def guarantees(
+    names: tuple[str, ...], budget: Budget, scenario: simulators.Scenario, budgets: int = 1
+) -> str:
+    """What one release by each of some mechanisms promises; those that promise the same, together.
+
+    Args:
+        names: of the mechanisms.
+        budget: of each release, the largest one if there are several.
+        scenario: whose data.
+        budgets: how many different budgets are shown.
+    """
+    found: dict[str, list[str]] = {}
+    for name in names:
+        mechanism = mechanisms.load(name)
+        text = privacy.guarantee(mechanism.spends(budget), *mechanism.protects(scenario))
+        found.setdefault(text, []).append(name)
+    texts = [f"{', '.join(of)}: {text}" if len(found) > 1 else text for text, of in found.items()]
+    return " ".join(texts + ["This is the largest budget shown."] * (budgets > 1))
+
+
+def knows_truth(scenario: simulators.Scenario) -> bool:
+    """Whether the scenario's own data are drawn at known parameters."""
+    return scenario.TRUTH is not None and scenario.OBSERVED is None
+
+
+def scores(trial: Trial, release: Release) -> tuple[float, ...]:
+    """The :data:`METRICS` of what a release stands for; the prior mean if nothing was accepted."""
+    theta = trial.public.theta
+    estimate = release.mean(theta, np.asarray(trial.public.scenario.PRIOR_MEAN))
+    return errors(estimate, trial.truth, theta)
+
+
+def errors(estimate: Array, truth: Array, theta: Array) -> tuple[float, ...]:
+    """The :data:`METRICS` of an estimate ``(d,)``; ``theta (T, d)`` are draws from the prior."""
+    unit = theta.std(axis=0)
+    return (
+        *summaries.errors(estimate, truth),
+        *summaries.errors(estimate / unit, truth / unit),
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def tried(
+    name: str, public: PublicSide, options: Params, budget: Budget, seed: int
+) -> tuple[tuple[Params, float], ...]:
+    """Every setting of a mechanism's grid, and its mean squared error over simulated data sets.
+
+    Where parameters have different units the error is that in prior standard deviations.
+
+    Args:
+        name: of the mechanism.
+        public: data size and pool.
+        options: what the grid does not vary.
+        budget: of each release.
+        seed: of the noise.
+    """
+    mechanism = mechanisms.load(name)
+    grid = mechanism.grid(public)
+    metric = 2 if len(set(public.scenario.UNITS.values())) > 1 else 0
+    found = []
+    for values in itertools.product(*grid.values()):
+        chosen = dataclasses.replace(options, **dict(zip(grid, values, strict=True)))
+        prepared = mechanism.prepare(public, chosen, budget)
+        each = []
+        for index in range(TUNING_SETS):
+            trial = simulated(public, index)
+            rng = generator(seed, "tuning-noise", index)
+            each.append(scores(trial, prepared.release(trial.comparison, rng))[metric])
+        found.append((chosen, float(np.mean(each))))
+    return tuple(found)
+
+
+def best(name: str, public: PublicSide, options: Params, budget: Budget, seed: int) -> Params:
+    """The setting of the grid with the least error over simulated data sets."""
+    return min(tried(name, public, options, budget, seed), key=lambda row: row[1])[0]

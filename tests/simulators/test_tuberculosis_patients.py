@@ -1,0 +1,206 @@
+"""The summary of a genotype report, what one patient changes of it, and the pool in ``assets``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from abcdp_core.simulators import outbreak, tuberculosis
+from abcdp_core.simulators import tuberculosis_patients as patients
+
+Array = NDArray[np.float64]
+Report = tuple[int, ...]
+Summary = Callable[[Report], tuple[Fraction, ...]]
+
+STATISTIC = patients.STATISTICS["cluster-summary"]
+
+
+def summary(sizes: Report) -> tuple[Fraction, ...]:
+    """The six numbers, g in exact thirds."""
+    numbers = np.rint(STATISTIC.reduce(patients.report(np.array(sizes))) * patients.WHOLE)
+    return tuple(Fraction(int(v), part) for v, part in zip(numbers, patients.WHOLE, strict=True))
+
+
+def cut_off(sizes: Report, limit: int) -> tuple[Fraction, ...]:
+    """The same with clusters above a limit left out of the differences, as once: a broken twin."""
+    return *summary(sizes)[:5], summary(tuple(s for s in sizes if s <= limit))[5]
+
+
+def partitions(total: int, largest: int) -> Iterator[Report]:
+    """All ways to divide so many patients into clusters, in descending order."""
+    if total == 0:
+        yield ()
+    for first in range(min(total, largest), 0, -1):
+        for rest in partitions(total - first, first):
+            yield first, *rest
+
+
+def with_one_more(sizes: Report) -> Iterator[Report]:
+    """All reports with one patient more; backwards, all ways to leave one out."""
+    for place in range(len(sizes)):
+        yield *sizes[:place], sizes[place] + 1, *sizes[place + 1 :]
+    yield *sizes, 1
+
+
+def changes(of: Summary, reports: Iterator[Report]) -> set[tuple[Fraction, ...]]:
+    """All changes that one patient can make, without sign."""
+    found = set()
+    for sizes in reports:
+        before = of(sizes)
+        for more in with_one_more(sizes):
+            found.add(tuple(abs(b - a) for a, b in zip(before, of(more), strict=True)))
+    return found
+
+
+def assert_within(found: set[tuple[Fraction, ...]]) -> None:
+    """Each change is in one of the cases of the proof, so none is above the sensitivities."""
+    for change in found:
+        assert any(
+            all(c <= most for c, most in zip(change, case, strict=True))
+            for case in patients.one_patient()
+        ), change
+        assert sum(change) <= Fraction(STATISTIC.l1(1))
+        assert sum(c**2 for c in change) <= Fraction(STATISTIC.l2(1)) ** 2
+
+
+def small() -> Iterator[Report]:
+    """All 139 reports of up to nine patients."""
+    return (sizes for total in range(10) for sizes in partitions(total, total))
+
+
+def test_no_patient_changes_more_than_is_stated() -> None:
+    found = changes(summary, small())
+    assert_within(found)
+    assert max(sum(change) for change in found) == Fraction(13, 3)
+    assert Fraction(13, 3) <= Fraction(STATISTIC.l1(1)) < Fraction(13, 3) + Fraction(1, 10**15)
+
+
+def test_large_clusters_are_no_exception() -> None:
+    reports = [(81, 80, 80, 79, 2, 1), (80,) * 5, (300, 80, 1), (80, 1), (1000,)]
+    assert_within(changes(summary, iter(reports)))
+
+
+def test_no_patient_moves_the_distance_to_any_report_by_more_than_is_stated() -> None:
+    distance = patients.distance()
+    reports = [*partitions(6, 6), *partitions(7, 7), (40, 9, 9, 8), (40, 9, 9, 9)]
+    numbers = distance.statistic(np.array([patients.report(np.array(r)) for r in reports]))
+    index = {sizes: place for place, sizes in enumerate(reports)}
+    moved = [
+        np.abs(
+            distance.compare(numbers, numbers[place]) - distance.compare(numbers, numbers[other])
+        ).max()
+        for place, sizes in enumerate(reports)
+        for more in with_one_more(sizes)
+        if (other := index.get(tuple(sorted(more, reverse=True)))) is not None
+    ]
+    assert len(moved) > 30
+    assert 0.5 * distance.sensitivity(1) < max(moved) <= distance.sensitivity(1)
+    assert distance.sensitivity(1) == distance.sensitivity(1000) < 0.15
+    assert distance.statistic_sensitivity(1) <= distance.sensitivity(1)
+
+
+@pytest.mark.parametrize("limit", [3, 80])
+def test_the_summary_with_a_cut_is_caught(limit: int) -> None:
+    found = changes(lambda sizes: cut_off(sizes, limit), iter([(limit,), (limit, 2, 1, 1)]))
+    assert max(change[5] for change in found) == Fraction(limit, 3)
+    with pytest.raises(AssertionError):
+        assert_within(found)
+
+
+def test_any_other_outbreak_changes_no_more_than_is_stated_for_outbreaks() -> None:
+    statistic = patients.STATISTICS["cluster-summary-of-an-outbreak"]
+    huge = np.concatenate([np.full(600, 1.0), np.full(200, 2.0), [500.0, 1.0]])
+    numbers = statistic.reduce(np.array([np.zeros((802, 1)), huge[:, None]]))
+    change = np.abs(numbers[1] - numbers[0])
+    assert change.sum() == statistic.l1(1) == 2760.0
+    assert np.linalg.norm(change) == pytest.approx(statistic.l2(1), rel=1e-15)
+    # No draw of the pool is cut.
+    assert (patients.precomputed_pool()[1] < statistic.high).all()
+
+
+def test_a_label_that_changes_moves_more_than_a_patient_who_joins() -> None:
+    """Replacing is not adding: 17/3, so the neighbours belong to what is stated."""
+    changed = [abs(a - b) for a, b in zip(summary((2, 1, 1)), summary((1, 1, 1, 1)), strict=True)]
+    assert sum(changed) == Fraction(17, 3)
+
+
+# ---------------------------------------------------------------------- reports
+
+
+def test_san_francisco_by_this_summary() -> None:
+    assert patients.OBSERVED.shape == (1000, 1)
+    expected = [473.0, 326.0, 282.0, 20.0, 30.0, 20.0 / 3.0]
+    assert STATISTIC.reduce(patients.OBSERVED) == pytest.approx(expected, rel=1e-15)
+
+
+def test_rows_of_size_0_and_their_number_change_nothing() -> None:
+    assert STATISTIC.reduce(patients.report(np.zeros(0))).tolist() == [0.0] * 6
+    assert STATISTIC.reduce(patients.report(np.array([3]))).tolist() == [3, 1, 0, 0, 3, 1]
+    rng = np.random.default_rng(1)
+    shuffled = rng.permutation(patients.OBSERVED)
+    longer = np.concatenate([patients.OBSERVED, np.zeros((500, 1))])
+    alone = patients.OBSERVED[:326]
+    for same in (shuffled, longer, alone):
+        assert np.array_equal(STATISTIC.reduce(same), STATISTIC.reduce(patients.OBSERVED))
+    assert patients.report(np.ones(1200)).shape == (1200, 1)
+    assert STATISTIC.reduce(np.array([[5.0], [3.0]])).tolist() == [8, 2, 0, 0, 5, 5 / 3]
+
+
+def test_summaries_agree_with_those_of_outbreaks_below_their_cut() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(100):
+        sizes = rng.choice([0, 1, 2, 3, 5, 30, 80], rng.integers(1, 9))
+        theirs = outbreak.summarise(sizes, np.zeros_like(sizes))
+        shares = theirs[4:6] * theirs[0]
+        ours = STATISTIC.reduce(patients.report(sizes))
+        assert ours == pytest.approx([*theirs[:2], *shares, *theirs[2:4]], abs=1e-12)
+
+
+def test_reports_are_the_clusters_of_the_same_outbreaks() -> None:
+    theta = np.tile(tuberculosis.TRUTH, (20, 1))
+    reports = patients.simulate(np.random.default_rng(3), theta, 600)
+    theirs = tuberculosis.simulate(np.random.default_rng(3), theta, 1)[:, 0]
+    assert reports.shape == (20, 600, 1)
+    assert (np.diff(reports[..., 0], axis=1) <= 0.0).all()
+    numbers = STATISTIC.reduce(reports)
+    assert np.array_equal(numbers[:, [0, 1, 4]], theirs[:, :3])
+    # With less room the smallest clusters are missing.
+    few = patients.simulate(np.random.default_rng(3), theta, 10)
+    assert np.array_equal(few, reports[:, :10])
+    with pytest.raises(ValueError, match="must have R1 > 1"):
+        patients.simulate(np.random.default_rng(3), np.array([[12.0, 6.0, 0.5, 200.0]]), 10)
+
+
+# ------------------------------------------------------------------------- pool
+
+
+def test_the_shipped_pool_is_made_again_by_its_command() -> None:
+    theta, numbers = patients.precomputed_pool()
+    assert theta.shape == (20_000, 4)
+    assert numbers.shape == (20_000, 6)
+    whole, counted = patients.draw(0)
+    assert np.array_equal(whole.T / patients.RESOLUTION, theta[:1000])
+    # Elsewhere a logarithm may be rounded otherwise, and an outbreak go another way.
+    same = (counted.T / np.array(patients.WHOLE) == numbers[:1000]).all(axis=1)
+    assert same.mean() > 0.98
+
+
+def test_the_pool_is_within_its_size_and_bounds() -> None:
+    assert patients.POOL.stat().st_size < 1_000_000
+    theta, numbers = patients.precomputed_pool()
+    others, further = patients.held_out()
+    assert others.shape == (3000, 4)
+    assert further.shape == (3000, 6)
+    assert patients.SUPPORT.contains(np.concatenate([theta, others])).all()
+    assert not (theta[:, None, 0] == others[None, :3, 0]).all(axis=0).any()
+    assert numbers[:, 1].max() == 574 < patients.ROWS
+    # What the cut at 80 would have changed is there.
+    assert 0.03 < (numbers[:, 4] > 80).mean() < 0.05
+    assert np.array_equal(np.rint(numbers.std(axis=0)), patients.SPREAD)
+    assert [len(part) for part in patients.precomputed_pool(100)] == [100, 100]
+    with pytest.raises(ValueError, match="read-only"):
+        theta[0, 0] = 1.0
