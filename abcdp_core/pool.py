@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import cache, simulators, threads
+from abcdp_core import cache, fingerprint, simulators, threads
 from abcdp_core.distances import Distance
 from abcdp_core.distances.kernel import median_bandwidth
 from abcdp_core.parameters import WORK_LIMIT, check_work
@@ -262,7 +262,7 @@ def open_pool(key: PoolKey, progress: Progress | None = None) -> Pool:
     with _opening:
         if key not in _open:
             arrays = cache.load_or_make(
-                cache.path_of("pool", key), lambda: _to_arrays(build(key, progress))
+                _entry("pool", key), lambda: _to_arrays(build(key, progress))
             )
             while len(_open) >= KEPT_OPEN:
                 _open.pop(next(iter(_open)))
@@ -275,6 +275,12 @@ KEPT_OPEN = 2
 
 _open: dict[PoolKey, Pool] = {}
 _opening = threading.Lock()
+
+
+def _entry(kind: str, key: PoolKey, **more: int | None) -> cache.Entry:
+    """What is kept for a pool, made by this module and by the scenario with what they import."""
+    code = fingerprint.of(__name__, simulators.load(key.scenario).__name__)
+    return cache.entry(kind, asdict(key) | more, code)
 
 
 def _to_arrays(pool: Pool) -> cache.Arrays:
@@ -298,7 +304,7 @@ def is_ready(key: PoolKey) -> bool:
     """Whether the pool's comparison can be had without making the pool."""
     if hasattr(simulators.load(key.scenario), "precomputed"):
         return True
-    return any(cache.path_of(kind, key).exists() for kind in ("comparison", "pool"))
+    return any(cache.holds(_entry(kind, key)) for kind in ("comparison", "pool"))
 
 
 def make_ready(key: PoolKey, progress: Progress) -> None:
@@ -374,11 +380,10 @@ def observed_comparison(key: PoolKey, n: int, pseudo_n: int | None = None) -> Co
         theta, rho = precomputed(key.pool_size, n, key.run)
         return Comparison(theta, rho, np.empty(0), n, distance, synthetic=True)
     if pseudo_n in (None, n):
-        arrays = cache.load_or_make(cache.path_of("comparison", key), lambda: _compare_all(key))
+        arrays = cache.load_or_make(_entry("comparison", key), lambda: _compare_all(key))
     else:
-        address = {**asdict(key), "n": n, "pseudo_n": pseudo_n}
-        path = cache.path_of("comparison", address)
-        arrays = cache.load_or_make(path, lambda: _compare_sizes(key, n, pseudo_n))
+        entry = _entry("comparison", key, n=n, pseudo_n=pseudo_n)
+        arrays = cache.load_or_make(entry, lambda: _compare_sizes(key, n, pseudo_n))
     return Comparison(
         arrays["theta"], arrays[f"rho {n}"], arrays[f"statistic {n}"], n, distance, synthetic=True
     )

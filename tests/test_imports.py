@@ -22,6 +22,7 @@ CORE_ARROWS: dict[str, set[str]] = {
     "streams": set(),
     "registry": set(),
     "cache": set(),
+    "fingerprint": {"registry"},
     "summaries": {"streams"},
     "sentences": set(),
     "figures": set(),
@@ -32,8 +33,8 @@ CORE_ARROWS: dict[str, set[str]] = {
     "distances": {"streams", "threads"},
     "simulators": {"distances", "parameters", "registry", "statistic", "streams", "supports"},
     "pool": {
-        *("cache", "distances", "parameters", "simulators", "statistic", "streams", "supports"),
-        "threads",
+        *("cache", "distances", "fingerprint", "parameters", "simulators", "statistic", "streams"),
+        *("supports", "threads"),
     },
     "predictive": {"pool"},
     "releases": {"mechanisms", "parameters", "pool", "privacy", "simulators"},
@@ -53,11 +54,13 @@ CORE_ARROWS: dict[str, set[str]] = {
         *("privacy", "registry", "releases", "results", "sentences", "simulators", "streams"),
         *("summaries", "theory", "trials"),
     },
-    "runner": {"cache", "experiments", "parameters", "registry", "results"},
+    "store": {"cache", "experiments", "fingerprint", "results"},
+    "workers": {"experiments", "parameters", "registry"},
+    "runner": {"cache", "experiments", "parameters", "results", "store", "workers"},
     "output": {"experiments", "parameters", "privacy", "results"},
     "ledger": {
-        *("experiments", "output", "figures", "parameters", "results", "runner", "sentences"),
-        "summaries",
+        *("cache", "experiments", "output", "figures", "parameters", "results", "runner"),
+        *("sentences", "store", "summaries", "workers"),
     },
     # somebody's own data: never the cache, the runner or the ledger, which keep what they are given
     "own_data": {
@@ -66,7 +69,7 @@ CORE_ARROWS: dict[str, set[str]] = {
     },
     "commands": {
         *("experiments", "ledger", "own_data", "parameters", "pool", "runner", "sentences"),
-        "streams",
+        *("streams", "workers"),
     },
     "__main__": {
         *("commands", "experiments", "output", "parameters", "registry"),
@@ -78,6 +81,7 @@ CORE_ARROWS: dict[str, set[str]] = {
 UI_MAY_IMPORT = {
     *("cache", "experiments", "output", "figures", "ledger", "parameters", "privacy", "registry"),
     *("own_data", "releases", "results", "runner", "sentences", "streams", "summaries"),
+    "workers",
 }
 """Parts of the core that what knows Streamlit may import; the rest it reaches by experiments."""
 
