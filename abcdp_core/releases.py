@@ -43,26 +43,12 @@ class ReleaseParams(BaseParams):
     @classmethod
     def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
         """The scenario's own sizes and threshold bounds."""
-        general = super().specification()
-        if scenario is None or scenario not in general["scenario"].options:
-            return general
-        source = simulators.load(scenario)
-        return general | {
-            "n": source.N,
-            "epsilon_abc": source.EPSILON_ABC,
-            "pool_size": source.POOL_SIZE,
-        }
+        return simulators.specification(super().specification(), scenario)
 
     @classmethod
     def defaults(cls, scenario: str) -> dict[str, Any]:
         """The scenario's own size, threshold, acceptances and pool."""
-        source = simulators.load(scenario)
-        return {
-            "n": source.N_DEFAULT,
-            "epsilon_abc": source.EPSILON_ABC_DEFAULT,
-            "c": source.C_DEFAULT,
-            "pool_size": source.POOL_SIZE_DEFAULT,
-        }
+        return simulators.defaults(scenario)
 
     def check_together(self) -> None:
         """Refuse too much work, or more acceptances than draws."""

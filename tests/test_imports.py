@@ -136,21 +136,11 @@ def test_the_arrows_go_round_in_no_circle() -> None:
     graphlib.TopologicalSorter(CORE_ARROWS).prepare()
 
 
-STILL_IMPORTING: dict[str, set[str]] = {
-    "mechanism_posterior": {"compare_mechanisms"},
-}
-"""Studies that still import others -> those; to become empty."""
-
-
 def test_studies_do_not_import_studies() -> None:
     """What several share is in a part of its own, named after what it is."""
     files = [file for file in files_of("abcdp_core/experiments") if file.stem != "__init__"]
     studies = {file.stem for file in files}
-    wrong = {
-        file.stem: found
-        for file in files
-        if (found := (studies_of(file) & studies) - STILL_IMPORTING.get(file.stem, set()))
-    }
+    wrong = {file.stem: found for file in files if (found := studies_of(file) & studies)}
     assert wrong == {}
 
 

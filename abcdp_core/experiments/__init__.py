@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, cast
 
@@ -147,12 +146,6 @@ def per_value(params: P, seed: int, *names: str) -> list[SingleTask[P]]:
 def with_values(params: P, **values: object) -> P:
     """The same parameters but for some of their fields."""
     return dataclasses.replace(params, **values)
-
-
-def shared(task: Callable[..., Any], params: object) -> dict[str, Any]:
-    """What a task takes over from the parameters: the values of the fields that both have."""
-    names = (field.name for field in dataclasses.fields(cast(Any, task)))
-    return {name: getattr(params, name) for name in names if hasattr(params, name)}
 
 
 def names() -> list[str]:

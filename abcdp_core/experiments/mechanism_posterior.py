@@ -39,11 +39,11 @@ from abcdp_core import (
 )
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.experiments import compare_mechanisms as comparison
 from abcdp_core.mechanisms import Budget, Made, Release, private_embedding
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
+from abcdp_core.sentences import counted
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
 
@@ -67,13 +67,13 @@ SHOWN = 2000
 class Params(BaseParams):
     """One release by one mechanism."""
 
-    mechanism: str = comparison.MECHANISM.field("private-embedding")
+    mechanism: str = trials.MECHANISM.field("private-embedding")
     epsilon_total: float = par.EPSILON_TOTAL.field(1.0)
-    delta: float = comparison.DELTA.field(1e-4)
+    delta: float = par.DELTA.field(1e-4)
     c: int = par.C.field(10)
     n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
     pool_size: int = par.POOL_SIZE.field(10_000)
-    sensitivity: str = comparison.COMPARED_SENSITIVITY.field("sharp")
+    sensitivity: str = trials.SENSITIVITY.field("sharp")
     noise_draw: int = par.NOISE_DRAW.field(0)
     scenario: str = trials.SCENARIO.field(uniform_mixture.SCENARIO)
 
@@ -219,7 +219,7 @@ def _in_words(errors: pd.DataFrame) -> str:
     private = errors.loc["private"]
     size = private.effective_sample_size
     size = f"{size:.3g}" if size < 100.0 else f"{size:,.0f}"
-    draws = f"{private.accepted:,} {'draw' if private.accepted == 1 else 'draws'}"
+    draws = counted(cast(int, private.accepted), "draw")
     if private.way == "estimate":
         return "a value and no sample"
     if private.accepted == 0:
