@@ -1,25 +1,10 @@
 """Figures: one plotly template, one palette, and the builders that studies share.
 
-:mod:`.template` decides how everything looks and lays out panels; :mod:`.builders` draws what
-several studies show. The only place where a figure gets its looks.
+:mod:`.builders` has the looks, empty figures and traces; :mod:`.statistics` what studies draw
+alike: means over runs, errors, distributions. The only place where a figure gets its looks.
 """
 
 from abcdp_core.figures.builders import (
-    BINS,
-    DECADES,
-    PRIOR_MEAN,
-    SYMBOLS,
-    boxes,
-    error_axes,
-    histograms,
-    in_panel,
-    named_once,
-    outline,
-    run_line,
-    run_lines,
-    truth_line,
-)
-from abcdp_core.figures.template import (
     BLUE,
     DASHES,
     GREEN,
@@ -33,7 +18,6 @@ from abcdp_core.figures.template import (
     TEMPLATE,
     THEORY,
     TRUTH,
-    UNLEARNT,
     VERMILLION,
     Style,
     band,
@@ -47,6 +31,22 @@ from abcdp_core.figures.template import (
     rows,
     stack,
     styles,
+)
+from abcdp_core.figures.statistics import (
+    BINS,
+    DECADES,
+    PRIOR_MEAN,
+    SYMBOLS,
+    UNLEARNT,
+    boxes,
+    error_axes,
+    histograms,
+    in_panel,
+    named_once,
+    outline,
+    run_line,
+    run_lines,
+    truth_line,
 )
 
 __all__ = [

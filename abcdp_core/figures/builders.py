@@ -1,192 +1,298 @@
-"""What figures of several studies have in common, as traces to be added to an empty figure."""
+"""One plotly template, one palette, and the builders that experiments share.
+
+Colours are Okabe and Ito's, which people with colour-blindness tell apart; those used for lines and
+marks keep a contrast of 3:1 on white and on dark. Colour is never the only cue: every series also
+has its own dash or marker. Text and grid colours are left to the page's theme.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core.figures.template import (
-    GREY,
-    NON_PRIVATE,
-    PRIOR,
-    PRIVATE,
-    TRUTH,
-    Array,
-    Style,
-    band,
-    hollow,
-    line,
-    panel,
-    stack,
-    styles,
+Array = NDArray[np.float64]
+
+BLUE = "#0072B2"
+VERMILLION = "#D55E00"
+GREEN = "#009E73"
+PURPLE = "#AA4499"
+GREY = "#7F7F7F"
+
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
+PALETTE = (BLUE, VERMILLION, GREEN, PURPLE, GREY)
+
+TEMPLATE = go.layout.Template(
+    layout=go.Layout(
+        colorway=PALETTE,
+        font={"size": 15},
+        title={
+            **{"x": 0.0, "xanchor": "left", "y": 1.0, "yanchor": "top", "yref": "container"},
+            **{"pad": {"t": 16, "l": 4}, "font": {"size": 18}},
+        },
+        margin={"l": 64, "r": 16, "t": 92, "b": 56},
+        legend={"orientation": "h", "x": 0.0, "xanchor": "left", "y": 1.0, "yanchor": "bottom"},
+        xaxis={"showline": True, "ticks": "outside", "automargin": True},
+        yaxis={
+            **{"showline": True, "ticks": "outside", "automargin": True},
+            "exponentformat": "power",
+        },
+        hovermode="closest",
+        uirevision="kept",
+    )
 )
 
-if TYPE_CHECKING:
-    import pandas as pd
 
-SYMBOLS = {"epsilon_abc": "ε_abc", "epsilon_total": "ε_total", "c": "c", "n": "N"}
-"""Column -> how it is written."""
+@dataclass(frozen=True)
+class Style:
+    """How a series looks everywhere: name, colour, dash and marker."""
 
-PRIOR_MEAN = Style("prior mean", GREY, "dot")
-"""The error of whoever looks at no data at all."""
-
-DECADES = {"mae": 1.3, "mse": 2.6}
-"""Metric -> how far below the prior's error an axis reaches."""
-
-BINS = 20
-"""Bars of a histogram of a parameter."""
+    name: str
+    color: str
+    dash: str = "solid"
+    marker: str = "circle"
 
 
-def in_panel(trace: go.Scatter, index: int) -> go.Scatter:
-    """A trace in a panel; the first panel's stands in the legend for those of all."""
-    return trace.update(showlegend=index == 0, legendgroup=trace.name, **panel(index))
+PRIVATE = Style("private", VERMILLION, "solid", "circle")
+NON_PRIVATE = Style("non-private", BLUE, "dash", "square")
+PRIOR = Style("prior", GREY, "dot", "diamond")
+TRUTH = Style("truth", GREEN, "dashdot", "x")
+THEORY = Style("theory", GREEN, "solid", "diamond")
 
 
-def named_once(figure: go.Figure) -> None:
-    """Let the legend show each name once, where it stands for traces in several panels."""
-    shown: set[str] = set()
-    for trace in figure.data:
-        if trace.showlegend is not False:
-            trace.update(showlegend=trace.name not in shown, legendgroup=trace.name)
-            shown.add(trace.name)
-
-
-# --------------------------------------------------------------------------- means over runs
-
-
-def run_line(
-    statistics: pd.DataFrame, along: str, style: Style, index: int = 0, called: str | None = None
-) -> list[go.Scatter]:
-    """A line of means over runs with its 95 % band; marks are open where runs accepted nothing.
-
-    Args:
-        statistics: of one line, by :func:`abcdp_core.summaries.over_runs`.
-        along: the column along the axis.
-        style: of the line.
-        index: number of its panel.
-        called: what the column along the axis is; by its own symbol if not given.
-    """
-    part = statistics.sort_values(along)
-    x, y = part[along].to_numpy(), part["mean"].to_numpy()
-    low, high, empty = (part[name].to_numpy() for name in ("low", "high", "empty_share"))
-    traces = []
-    text = f"{called or SYMBOLS[along]} = %{{x}}: %{{y:.4g}}"
-    if np.isfinite(low).all():
-        traces.append(band(x, low, high, style).update(legendgroup=style.name, **panel(index)))
-        text += ", 95 % interval %{customdata[0]:.4g} to %{customdata[1]:.4g}"
-    if empty.any():
-        text += "; %{customdata[2]:.0f} % of the runs accepted nothing"
-    marks = in_panel(line(x, y, style), index).update(
-        mode="lines+markers",
-        marker={"color": style.color, "symbol": style.marker, "size": 8},
-        customdata=np.column_stack([low, high, 100.0 * empty]),
-        hovertemplate=f"{text}<extra>{style.name}</extra>",
-    )
-    return [*traces, hollow(marks, empty)]
-
-
-def run_lines(
-    statistics: pd.DataFrame,
-    each: str,
-    along: str,
-    called: Callable[[float], str],
-    index: int = 0,
-) -> list[go.Scatter]:
-    """Lines of means over runs, as :func:`run_line` draws each.
-
-    Args:
-        statistics: by :func:`abcdp_core.summaries.over_runs`.
-        each: the column that has a line for each value.
-        along: the column along the axis.
-        called: what a line is called.
-        index: number of the panel.
-    """
-    values = sorted(statistics[each].unique().tolist())
-    named = zip(styles([called(value) for value in values]), values, strict=True)
+def styles(names: Sequence[str]) -> list[Style]:
+    """A style for each of several series of the same kind."""
     return [
-        trace
-        for style, value in named
-        for trace in run_line(statistics[statistics[each] == value], along, style, index)
+        Style(
+            name,
+            PALETTE[i % len(PALETTE)],
+            DASHES[i % len(DASHES)],
+            MARKERS[i % len(MARKERS)],
+        )
+        for i, name in enumerate(names)
     ]
 
 
-def error_axes(
-    figure: go.Figure, metric: str, prior: float, ends: tuple[float, float], panels: int = 1
-) -> go.Figure:
-    """Draw the prior's error in every panel, and let it fix the range of the errors.
-
-    So a knob moves the curves and not the axis.
-
-    Args:
-        figure: with errors on its y axis.
-        metric: ``mae`` or ``mse``.
-        prior: error of the prior mean.
-        ends: of the line along the x axis.
-        panels: how many there are.
-    """
-    for index in range(panels):
-        mean = line(np.array(ends), np.full(2, prior), PRIOR_MEAN)
-        mean.update(mode="lines+markers", marker={"color": GREY, "size": 4})
-        figure.add_trace(in_panel(mean, index))
-    floor = math.log10(prior) - DECADES[metric]
-    return figure.update_yaxes(type="log", range=[floor, math.log10(2.0 * prior)], dtick=1)
+def figure(title: str, x: str, y: str, height: int = 440) -> go.Figure:
+    """An empty figure with the shared template."""
+    return go.Figure(
+        layout=go.Layout(
+            template=TEMPLATE, title={"text": title}, height=height, xaxis_title=x, yaxis_title=y
+        )
+    )
 
 
-# -------------------------------------------------------------------------- distributions
-
-
-def outline(edges: Array, heights: Array, style: Style, index: int = 0) -> go.Scatter:
-    """A histogram as a stepped outline, of bars between ``edges (k + 1,)``."""
-    return in_panel(line(np.repeat(edges, 2)[1:-1], np.repeat(heights, 2), style), index)
-
-
-def truth_line(value: float, index: int = 0) -> go.Scatter:
-    """The true value of a parameter as an upright line in its row."""
-    return in_panel(line(np.full(2, value), np.array([0.0, 1.0]), TRUTH), index)
-
-
-def histograms(
-    axes: Mapping[str, tuple[float, float]],
-    truth: Array | None,
-    samples: pd.DataFrame,
-    title: str,
-) -> go.Figure:
-    """Weighted histograms of every parameter, one row each, with the truth; the private is filled.
-
-    Args:
-        axes: parameter -> ends of its axis.
-        truth: of the parameters ``(d,)``, if it is known.
-        samples: with columns ``release, parameter, value, weight``.
-        title: of the figure.
-    """
-    groups = dict(list(samples.groupby(["release", "parameter"])))
-    traces = []
-    for row, (name, ends) in enumerate(axes.items()):
-        edges = np.linspace(*ends, BINS + 1)
-        for style in (PRIVATE, NON_PRIVATE, PRIOR):
-            part = groups.get((style.name, name))
-            if part is not None:
-                shares, _ = np.histogram(part.value, edges, weights=part.weight)
-                fill = "tozeroy" if style is PRIVATE else None
-                traces.append(outline(edges, shares, style, row).update(fill=fill))
-        if truth is not None:
-            traces.append(truth_line(float(truth[row]), row))
-    figure = stack(list(axes), title, "value of the parameter", list(axes.values()))
-    return figure.add_traces(traces)
-
-
-def boxes(x: NDArray[Any], y: Array, style: Style) -> go.Box:
-    """Box plots with their means, one for each name in ``x (k,)``, of values ``y (k,)``."""
-    return go.Box(
+def line(x: Array, y: Array, style: Style, **kwargs: object) -> go.Scatter:
+    """A line in its style."""
+    return go.Scatter(
         x=x,
         y=y,
+        mode="lines",
         name=style.name,
-        line={"color": style.color, "width": 1.5},
-        marker={"color": style.color, "symbol": style.marker, "size": 4, "opacity": 0.6},
-        boxmean=True,
+        line={"color": style.color, "dash": style.dash, "width": 2.5},
+        **kwargs,
     )
+
+
+def points(
+    x: Array, y: Array, style: Style, low: Array | None = None, high: Array | None = None
+) -> go.Scatter:
+    """Markers in their style, with intervals from ``low`` to ``high`` where they are given."""
+    bars = None
+    if low is not None and high is not None:
+        bars = {
+            "type": "data",
+            "array": high - y,
+            "arrayminus": y - low,
+            "thickness": 1.2,
+            "width": 0,
+        }
+    return go.Scatter(
+        x=x,
+        y=y,
+        mode="markers",
+        name=style.name,
+        error_y=bars,
+        marker={"color": style.color, "symbol": style.marker, "size": 7},
+    )
+
+
+def band(x: Array, low: Array, high: Array, style: Style) -> go.Scatter:
+    """A shaded band between ``low`` and ``high``, without a legend entry of its own."""
+    return go.Scatter(
+        x=np.concatenate([x, x[::-1]]),
+        y=np.concatenate([high, low[::-1]]),
+        mode="lines",
+        fill="toself",
+        fillcolor=_translucent(style.color, 0.18),
+        line={"width": 0},
+        hoverinfo="skip",
+        showlegend=False,
+        name=f"{style.name}, 95 % interval",
+    )
+
+
+def hollow(trace: go.Scatter, empty_share: Array) -> go.Scatter:
+    """The same marks, open where some runs accepted nothing, so that their error is the prior's.
+
+    Args:
+        trace: with a marker for each point.
+        empty_share: share of the runs that accepted nothing, one per point ``(k,)``.
+    """
+    symbol = trace.marker.symbol or "circle"
+    symbols = np.where(empty_share > 0, f"{symbol}-open", symbol)
+    return trace.update(
+        marker={"symbol": symbols, "line": {"width": 2, "color": trace.marker.color}}
+    )
+
+
+def _translucent(color: str, alpha: float) -> str:
+    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{alpha})"
+
+
+def logarithmic(low: float, high: float) -> dict[str, object]:
+    """A logarithmic axis over a fixed range, with a little room at both ends."""
+    return {
+        "type": "log",
+        "range": [np.log10(low) - 0.05, np.log10(high) + 0.05],
+        "dtick": 1,
+        "minor": {"dtick": "D1", "ticks": "outside"},
+    }
+
+
+def panels(
+    titles: Sequence[str], title: str, x: str, y: str, rows: int = 1, height: int = 440
+) -> go.Figure:
+    """An empty figure with panels that share their axes, filled row by row.
+
+    Args:
+        titles: one per panel.
+        title, x, y: of the whole and of the axes.
+        rows: number of rows the panels are spread over.
+        height: of the whole, in pixels.
+    """
+    columns = -(-len(titles) // rows)
+    layout: dict[str, object] = {
+        "template": TEMPLATE,
+        "title": {"text": title},
+        "height": height,
+        "margin": {"t": 120},
+    }
+    annotations = []
+    for index, text in enumerate(titles):
+        row, column = divmod(index, columns)
+        left, right = _span(column, columns, 0.03)
+        bottom, top = _span(rows - 1 - row, rows, 0.16)
+        ids = panel(index)
+        layout["xaxis" + ids["xaxis"][1:]] = {
+            "domain": [left, right],
+            "anchor": ids["yaxis"],
+            "matches": "x" if index else None,
+            "title": {"text": x} if row == rows - 1 else None,
+        }
+        layout["yaxis" + ids["yaxis"][1:]] = {
+            "domain": [bottom, top],
+            "anchor": ids["xaxis"],
+            "matches": "y" if index else None,
+            "showticklabels": column == 0,
+            "title": {"text": y} if column == 0 else None,
+        }
+        place = {"x": (left + right) / 2, "y": top, "xref": "paper", "yref": "paper"}
+        words = {"text": text, "showarrow": False, "xanchor": "center", "yanchor": "bottom"}
+        annotations.append(place | words)
+    # The legend stands above the panels' titles.
+    legend = {"y": 1.0 + 28.0 / (height - 160), "yref": "paper"}
+    return go.Figure(layout=layout | {"annotations": annotations, "legend": legend})
+
+
+def stack(
+    names: Sequence[str],
+    title: str,
+    x: str,
+    ranges: Sequence[tuple[float, float]],
+    row_height: int = 100,
+) -> go.Figure:
+    """An empty figure with one wide row per name; x axes are shared where their ranges are one.
+
+    Args:
+        names: of the rows, top first.
+        title, x: of the whole and of the lowest axis.
+        ranges: of each row's x axis.
+        row_height: of one row, in pixels.
+    """
+    shared = len(set(ranges)) == 1
+    layout: dict[str, object] = {
+        "template": TEMPLATE,
+        "title": {"text": title},
+        "height": 130 + row_height * len(names),
+    }
+    for index, name in enumerate(names):
+        last = index == len(names) - 1
+        ids = panel(index)
+        layout["xaxis" + ids["xaxis"][1:]] = {
+            "anchor": ids["yaxis"],
+            "range": list(ranges[index]),
+            "matches": "x" if shared and index else None,
+            "showticklabels": last or not shared,
+            "title": {"text": x} if last else None,
+        }
+        layout["yaxis" + ids["yaxis"][1:]] = {
+            "anchor": ids["xaxis"],
+            "domain": _span(len(names) - 1 - index, len(names), 0.05 if shared else 0.1),
+            "range": [0, 1],
+            "tickvals": [0, 0.5],
+            "title": {"text": name},
+        }
+    return go.Figure(layout=layout)
+
+
+def rows(
+    names: Sequence[str], title: str, x: str, row_height: int = 220, *, shared: bool = True
+) -> go.Figure:
+    """An empty figure with one wide panel per name, one above the other.
+
+    Args:
+        names: of the y axes, top first.
+        title, x: of the whole and of the lowest axis.
+        row_height: of one row, in pixels.
+        shared: whether they have one x axis; else each has its own, called by the row's name.
+    """
+    layout: dict[str, object] = {
+        "template": TEMPLATE,
+        "title": {"text": title},
+        "height": 130 + row_height * len(names),
+    }
+    for index, name in enumerate(names):
+        last = index == len(names) - 1
+        ids = panel(index)
+        layout["xaxis" + ids["xaxis"][1:]] = {
+            "anchor": ids["yaxis"],
+            "matches": "x" if index and shared else None,
+            "showticklabels": last or not shared,
+            "title": {"text": (x if last else None) if shared else name},
+        }
+        layout["yaxis" + ids["yaxis"][1:]] = {
+            "anchor": ids["xaxis"],
+            "domain": _span(
+                len(names) - 1 - index, len(names), 0.06 if shared else 0.5 / len(names)
+            ),
+            "title": {"text": name if shared else "share"},
+        }
+    return go.Figure(layout=layout)
+
+
+def panel(index: int) -> dict[str, str]:
+    """The axes of a panel, to be passed to a trace."""
+    number = str(index + 1) if index else ""
+    return {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+
+
+def _span(index: int, count: int, gap: float) -> tuple[float, float]:
+    size = (1.0 - gap * (count - 1)) / count
+    start = index * (size + gap)
+    return start, start + size
