@@ -26,10 +26,11 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, pool, sentences, summaries
+from abcdp_core import experiments, pool, sentences, simulators, summaries, trials
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import sparse_vector
+from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import SparseVector, statement_of_largest
 from abcdp_core.results import Result, Tables
@@ -66,11 +67,29 @@ class Params(BaseParams):
     runs: int = par.RUNS.field(10)
     bandwidth: float | str = par.BANDWIDTH.field(uniform_mixture.BANDWIDTH)
     noise_draw: int = par.NOISE_DRAW.field(0)
+    scenario: str = trials.SCENARIO.field(uniform_mixture.SCENARIO)
+
+    @classmethod
+    def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
+        """The scenario's own sizes and threshold bounds."""
+        return simulators.specification(super().specification(), scenario)
+
+    @classmethod
+    def defaults(cls, scenario: str) -> dict[str, Any]:
+        """The scenario's own size, threshold, acceptances, pool and bandwidth."""
+        bandwidth = simulators.load(scenario).BANDWIDTH
+        known = {} if bandwidth is None else {"bandwidth": bandwidth}
+        return simulators.defaults(scenario) | known
 
     def check_together(self) -> None:
-        """Refuse too much work, or more acceptances than draws."""
+        """Refuse too much work, more acceptances than draws, and data of unknown parameters."""
         par.check_work(max(self.n), self.pool_size)
         par.check_accepted(max(self.c), self.pool_size)
+        if not trials.knows_truth(simulators.load(self.scenario)):
+            raise ParameterError(
+                f"scenario = {self.scenario}: nobody knows the true parameters of its data, so "
+                f"their error cannot be measured."
+            )
 
 
 PRESETS: dict[str, BaseParams] = {
@@ -93,10 +112,9 @@ def work(task: experiments.Run[Params]) -> Tables:
     """All combinations on the data, the pool and the noise of one run."""
     params, run, seed = task.params, task.run, task.seed
     largest = max(params.n)
-    key = pool.key_for(
-        uniform_mixture.SCENARIO, largest, params.pool_size, seed, run, params.bandwidth
-    )
-    prior = summaries.errors(uniform_mixture.PRIOR_MEAN, uniform_mixture.TRUTH)
+    key = pool.key_for(params.scenario, largest, params.pool_size, seed, run, params.bandwidth)
+    source = simulators.load(params.scenario)
+    prior = summaries.errors(np.asarray(source.PRIOR_MEAN), source.TRUTH)
     rows = []
     for n in params.n:
         comparison = pool.observed_comparison(key, n)
@@ -118,20 +136,22 @@ def _error(
 ) -> tuple[int, float, float]:
     rng = generator(task.seed, "noise", task.run, task.params.noise_draw)
     release, _ = sparse_vector.release(comparison, setting, rng)
-    estimate = release.mean(comparison.theta, uniform_mixture.PRIOR_MEAN)
-    return (len(release.indices), *summaries.errors(estimate, uniform_mixture.TRUTH))
+    source = simulators.load(task.params.scenario)
+    estimate = release.mean(comparison.theta, np.asarray(source.PRIOR_MEAN))
+    return (len(release.indices), *summaries.errors(estimate, source.TRUTH))
 
 
 def collect(params: Params, rows: Tables) -> Result:
     """The result so far."""
     main = rows["main"]
-    sensitivity = uniform_mixture.distance().sensitivity(params.n[0], params.sensitivity)
+    source = simulators.load(params.scenario)
+    sensitivity = source.distance().sensitivity(params.n[0], params.sensitivity)
     privacy = statement_of_largest(
         params.epsilon_total,
         lambda budget: sparse_vector.Setting(
             budget, params.epsilon_abc[0], params.c[0], params.resample[0], sensitivity
         ).event(),
-        uniform_mixture.PROTECTED,
+        source.PROTECTED,
     )
     return Result(EXPERIMENT, params, rows, _summary(main), privacy)
 
