@@ -3,17 +3,23 @@
 A module joins by having the folder's marker: ``SCENARIO`` in ``simulators``, ``EXPERIMENT`` in
 ``experiments``, each the name it goes by, and ``MECHANISMS`` in ``mechanisms``, what it offers.
 Installed packages add modules through entry points of the group ``abcdp_explorer``; a file is added
-by :func:`add_file`. An import error or a second module of the same name is an error, never a silent
-gap.
+by :func:`add_file`.
+
+Names and titles of scenarios and experiments are read from their files without importing them,
+which would load all that they compute with. So these two are written as plain strings. A file that
+is not Python, or a second module of the same name, is an error when the folder is scanned; an
+import error is one when the module is asked for. Nothing is silently left out.
 """
 
 from __future__ import annotations
 
+import ast
 import functools
 import importlib
 import importlib.util
-import pkgutil
 import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -69,29 +75,115 @@ def plugged_in() -> list[str]:
     return [*installed, *(module.__name__ for module in _added)]
 
 
+@dataclass(frozen=True)
+class Entry:
+    """One plug-in as far as it is known without its code.
+
+    Attributes:
+        module: the module's full name.
+        strings: names that the module gives a plain string, and the string.
+        defined: all names that it defines.
+        load: imports it.
+    """
+
+    module: str
+    strings: Mapping[str, str]
+    defined: frozenset[str]
+    load: Callable[[], ModuleType]
+
+
+class PlugIns(Mapping[str, Any]):
+    """Name -> module of every plug-in of one folder, imported when it is asked for."""
+
+    def __init__(self, entries: Mapping[str, Entry]) -> None:
+        self._entries = entries
+
+    def __getitem__(self, name: str) -> Any:
+        return self._entries[name].load()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is one of that name; imports nothing."""
+        return name in self._entries
+
+    def title(self, name: str) -> str:
+        """Its title, where that is a plain string; else its name. Imports nothing."""
+        return self._entries[name].strings.get("TITLE", name)
+
+    def defines(self, name: str, what: str) -> bool:
+        """Whether a plug-in defines something, such as a function. Imports nothing."""
+        return what in self._entries[name].defined
+
+
 @functools.cache
 def modules(package: str, marker: str) -> tuple[Any, ...]:
     """Modules of one folder, of installed packages and of added files that have a marker."""
-    folder = importlib.import_module(package)
-    found = [
-        importlib.import_module(f"{package}.{info.name}")
-        for info in pkgutil.iter_modules(folder.__path__)
-    ]
-    found += [point.load() for point in entry_points(group=ENTRY_POINT_GROUP)]
-    return tuple(module for module in [*found, *_added] if hasattr(module, marker))
+    return tuple(entry.load() for entry in _entries(package, marker))
 
 
 @functools.cache
-def scan(package: str, marker: str) -> dict[str, Any]:
-    """Name -> module of every plug-in of one folder, in the order of their names.
+def scan(package: str, marker: str) -> PlugIns:
+    """Every plug-in that goes by its marker, in the order of their names; imports none of them.
 
     Raises:
-        ValueError: two modules go by the same name.
+        SyntaxError: a file of the folder is not Python.
+        ValueError: two modules go by the same name, or a marker is not a plain string.
     """
-    found: dict[str, Any] = {}
-    for module in modules(package, marker):
-        name = getattr(module, marker)
-        if name in found and found[name] is not module:
-            raise ValueError(f"two plug-ins are called {name!r}: {found[name]} and {module}.")
-        found[name] = module
-    return dict(sorted(found.items()))
+    found: dict[str, Entry] = {}
+    for entry in _entries(package, marker):
+        name = entry.strings.get(marker)
+        if name is None:
+            raise ValueError(f"{entry.module}: {marker} must be a plain string.")
+        if name in found and found[name].module != entry.module:
+            raise ValueError(
+                f"two plug-ins are called {name!r}: {found[name].module} and {entry.module}."
+            )
+        found[name] = entry
+    return PlugIns(dict(sorted(found.items())))
+
+
+def _entries(package: str, marker: str) -> list[Entry]:
+    """All that have a marker: of one folder, of installed packages, and added files."""
+    entries = [_read(package, file) for file in _files(package)]
+    entries += [_loaded(point.load()) for point in entry_points(group=ENTRY_POINT_GROUP)]
+    entries += [_loaded(module) for module in _added]
+    return [entry for entry in entries if marker in entry.defined]
+
+
+def _files(package: str) -> list[Path]:
+    """Modules right below a package, of which only the package itself is imported."""
+    folders = importlib.import_module(package).__path__
+    files = sorted(file for folder in folders for file in Path(folder).glob("*.py"))
+    return [file for file in files if file.stem != "__init__"]
+
+
+def _read(package: str, file: Path) -> Entry:
+    """What a file says of itself at its outermost level."""
+    strings: dict[str, str] = {}
+    defined: set[str] = set()
+    for statement in ast.parse(file.read_bytes(), str(file)).body:
+        match statement:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                defined.add(name)
+            case ast.Import(names=names) | ast.ImportFrom(names=names):
+                defined |= {alias.asname or alias.name for alias in names}
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=value)
+            ):
+                defined.add(name)
+                if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                    strings[name] = value.value
+    module = f"{package}.{file.stem}"
+    return Entry(module, strings, frozenset(defined), lambda: importlib.import_module(module))
+
+
+def _loaded(module: ModuleType) -> Entry:
+    """The same of a module that is imported already."""
+    strings = {name: value for name, value in vars(module).items() if isinstance(value, str)}
+    return Entry(module.__name__, strings, frozenset(vars(module)), lambda: module)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from abcdp_core.streams import generator
 
@@ -109,6 +108,9 @@ def binomial_interval(
         successes, trials: counts, broadcast against each other.
         level: largest probability that an interval misses.
     """
+    # Inside the function: what needs none of these functions starts without SciPy.
+    from scipy import special
+
     k, n = np.broadcast_arrays(np.asarray(successes, float), np.asarray(trials, float))
     with np.errstate(invalid="ignore"):
         low = np.where(k > 0, special.betaincinv(k, n - k + 1, level / 2.0), 0.0)
@@ -122,6 +124,8 @@ def binomial_p_values(counts: Array, trials: Array | int, probabilities: Array) 
     The smallest times their number, at most 1, is the p-value of the joint test of all of them
     (Bonferroni), whether they depend on each other or not.
     """
+    from scipy import special
+
     k, n = np.broadcast_arrays(np.asarray(counts, float), np.asarray(trials, float))
     p = np.clip(probabilities, 0.0, 1.0)
     with np.errstate(invalid="ignore"):

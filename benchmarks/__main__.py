@@ -10,10 +10,10 @@ import tempfile
 
 from abcdp_core.results import versions
 from abcdp_core.workers import processor_count
-from benchmarks import adaptive, outbreaks, private_step, public_step, studies
+from benchmarks import adaptive, outbreaks, private_step, public_step, startup, studies
 from benchmarks.measure import HEADER
 
-PARTS = ("public", "outbreaks", "private", "adaptive", "studies")
+PARTS = ("startup", "public", "outbreaks", "private", "adaptive", "studies")
 
 
 def main() -> None:
@@ -30,6 +30,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["ABCDP_CACHE_DIR"] = folder
         parts = {
+            "startup": startup.measure(repeats),
             "public": public_step.measure(repeats),
             "outbreaks": outbreaks.measure(repeats),
             "private": private_step.measure(repeats),

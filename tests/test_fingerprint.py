@@ -75,7 +75,7 @@ def test_a_study_follows_itself_and_all_below(monkeypatch: pytest.MonkeyPatch, m
     "module",
     [
         *("abcdp_core.experiments.soft_abc", THEORY, "abcdp_core.ledger", "abcdp_core.__main__"),
-        *("abcdp_core.commands.reproduce", "abcdp_core.output.export", "abcdp_core.workers"),
+        *("abcdp_core.commands.reproduce", "abcdp_core.output.files", "abcdp_core.workers"),
     ],
 )
 def test_a_study_does_not_follow_other_studies_or_what_shows_it(

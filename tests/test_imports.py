@@ -68,13 +68,10 @@ CORE_ARROWS: dict[str, set[str]] = {
         "simulators",
     },
     "commands": {
-        *("experiments", "ledger", "own_data", "parameters", "pool", "runner", "sentences"),
-        *("streams", "workers"),
+        *("experiments", "ledger", "mechanisms", "output", "own_data", "parameters", "registry"),
+        *("results", "runner", "sentences", "simulators", "store", "streams", "workers"),
     },
-    "__main__": {
-        *("commands", "experiments", "output", "parameters", "registry"),
-        *("results", "runner"),
-    },
+    "__main__": {"commands", "output", "parameters"},
 }
 """Part of the core -> other parts that it may import."""
 
@@ -90,7 +87,7 @@ OUTSIDE: dict[str, set[str]] = {
     "ui": {"abcdp_core", "ui", "streamlit"},
     "pages": {"ui", "streamlit"},
     "app.py": {"ui"},
-    "benchmarks": {"abcdp_core", "benchmarks"},
+    "benchmarks": {"abcdp_core", "benchmarks", "streamlit"},
 }
 """Folder or file -> what of the project, and of Streamlit, it may import."""
 

@@ -55,10 +55,44 @@ def test_two_of_one_name_are_an_error(package: Path) -> None:
         registry.scan("zoo", "ANIMAL")
 
 
-def test_a_broken_module_is_an_error_and_not_a_gap(package: Path) -> None:
+def test_names_and_titles_are_read_without_importing(package: Path) -> None:
+    plug_in(package / "first.py", "ANIMAL: str = 'ape'\nTITLE = ('An ' 'ape')\nimport nothing_here")
+    plug_in(
+        package / "second.py", "ANIMAL = 'zebra'\ndef stripes(): ...\nfrom os import sep as dot"
+    )
+    found = registry.scan("zoo", "ANIMAL")
+    assert list(found) == ["ape", "zebra"]
+    assert "ape" in found
+    assert "bear" not in found
+    assert found.title("ape") == "An ape"
+    assert found.title("zebra") == "zebra", "the name where there is no title"
+    assert [found.defines("zebra", what) for what in ("stripes", "dot", "spots")] == [
+        True, True, False,
+    ]  # fmt: skip
+    assert not [name for name in sys.modules if name.startswith("zoo.")]
+
+
+def test_one_module_is_imported_when_it_is_asked_for(package: Path) -> None:
     plug_in(package / "first.py", "ANIMAL = 'ape'")
-    plug_in(package / "second.py", "import nothing_of_that_name")
+    plug_in(package / "second.py", "ANIMAL = 'zebra'\nimport nothing_of_that_name")
+    found = registry.scan("zoo", "ANIMAL")
+    assert found["ape"].ANIMAL == "ape"
+    assert [name for name in sys.modules if name.startswith("zoo.")] == ["zoo.first"]
     with pytest.raises(ModuleNotFoundError, match="nothing_of_that_name"):
+        found["zebra"]
+    with pytest.raises(KeyError, match="bear"):
+        found["bear"]
+
+
+def test_a_file_that_is_not_python_is_an_error_and_not_a_gap(package: Path) -> None:
+    plug_in(package / "first.py", "ANIMAL = 'ape'\n1 +")
+    with pytest.raises(SyntaxError, match=r"first\.py"):
+        registry.scan("zoo", "ANIMAL")
+
+
+def test_a_name_that_cannot_be_read_is_an_error_and_not_a_gap(package: Path) -> None:
+    plug_in(package / "first.py", "ANIMAL = 'a' + 'pe'")
+    with pytest.raises(ValueError, match=r"zoo\.first: ANIMAL must be a plain string"):
         registry.scan("zoo", "ANIMAL")
 
 

@@ -7,20 +7,22 @@ import inspect
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from abcdp_core import experiments, ledger, privacy, releases
+from abcdp_core import experiments, privacy, releases
 from abcdp_core.experiments import mse_curves
-from abcdp_core.ledger import reading, report
 from abcdp_core.parameters import Params
 from abcdp_core.privacy import Gaussian, Laplace, SparseVector
 from abcdp_core.results import Result
-from ui import captions, charts, controls, knobs, lessons
+from ui import charts, controls, knobs, lessons
+
+if TYPE_CHECKING:
+    from abcdp_core.ledger import Verdict
 
 Found: TypeAlias = Result  # what a page draws
 
@@ -157,6 +159,9 @@ def _csv_button(label: str, table: pd.DataFrame, file: str, key: str) -> None:
 
 def errors(chart: go.Figure, result: Result, metric: str) -> None:
     """The figure of errors with the sidebar's setting marked and its number said."""
+    # Inside the function: the first page shows no errors, and captions know ten studies.
+    from ui import captions
+
     text = result.summary
     if controls.preset(result.experiment) is None:
         here = {name: float(controls.current(name)) for name in knobs.FOUR}
@@ -271,20 +276,23 @@ def verdicts(experiment: str, result: Result | None) -> None:
     chosen = controls.preset(experiment)
     if result is None or chosen is None or result.params != chosen:
         return
+    # Inside the function: only a preset that is in force has claims.
+    from abcdp_core.ledger import judge, reading
+
     claims = reading.load().for_preset(experiment, str(controls.current("preset")))
     if claims:
         so_far = f", after {result.done} of {result.total} parts" if result.is_partial else ""
         st.header(f"The paper's claims and what we find{so_far}")
     for claim in claims:
-        _verdict(ledger.judge(claim, result.tables))
+        _verdict(judge(claim, result.tables))
 
 
-def _verdict(verdict: ledger.Verdict) -> None:
+def _verdict(verdict: Verdict) -> None:
+    from abcdp_core.ledger.report import in_words
+
     claim = verdict.claim
     with st.container(border=True):
-        st.markdown(
-            f"**{claim.source} {claim.place}: {report.in_words(verdict.outcome)}.** {claim.claim}"
-        )
+        st.markdown(f"**{claim.source} {claim.place}: {in_words(verdict.outcome)}.** {claim.claim}")
         st.markdown(f"We find: {verdict.statement}")
         if claim.discussion and verdict.outcome in ("does not", "agrees in direction"):
             st.markdown(claim.discussion)

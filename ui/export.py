@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import streamlit as st
 
 from abcdp_core import experiments
-from abcdp_core.output import export
+from abcdp_core.output import bundle
+from abcdp_core.output.formats import FORMATS
+from abcdp_core.output.settings import command
 from abcdp_core.results import Result
 from ui import controls
 from ui.jobs import Job
@@ -40,7 +42,7 @@ def block(name: str, *found: Result | Job) -> None:
     label = "The commands that make these figures again"
     with st.expander(label, key="commands", on_change="rerun") as folded:
         for result in _results(found) if folded.open else ():
-            st.code(export.command(result), language="bash", wrap_lines=True)
+            st.code(command(result), language="bash", wrap_lines=True)
 
 
 def _results(found: Sequence[Result | Job]) -> list[Result]:
@@ -52,4 +54,4 @@ def _results(found: Sequence[Result | Job]) -> list[Result]:
 def page_zip(results: Sequence[Result]) -> bytes:
     """The zip; where pictures cannot be drawn it holds the rest and a note that says why."""
     found = [(result, experiments.load(result.experiment).figures(result)) for result in results]
-    return export.zip_bytes(found, export.FORMATS)
+    return bundle.zip_bytes(found, FORMATS)

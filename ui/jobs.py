@@ -241,7 +241,7 @@ def _run(job: Job, long: bool) -> bool:
         experiments.load(request.experiment),
         request.params,
         request.seed,
-        _workers() if long else None,
+        _workers(request.experiment) if long else None,
         runner.Store(cache.folder() / "tasks") if long else None,
     )
     with contextlib.closing(results):
@@ -252,16 +252,16 @@ def _run(job: Job, long: bool) -> bool:
     return True
 
 
-def _workers() -> Executor:
-    """Worker processes; threads while they are starting, which takes seconds."""
+def _workers(experiment: str) -> Executor:
+    """Worker processes; threads until one has loaded a study, which takes seconds."""
     global _started
     with _starting:
         if _started is None:
-            _started = workers.processes().submit(experiments.names)
+            _started = workers.processes().submit(experiments.load, experiment)
     return workers.processes() if _started.done() else _threads
 
 
-_started: Future[list[str]] | None = None
+_started: Future[experiments.Experiment] | None = None
 _starting = threading.Lock()
 _threads = ThreadPoolExecutor(workers.processor_count())
 

@@ -16,9 +16,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from abcdp_core import experiments
-from abcdp_core.experiments import change_one_person
-from abcdp_core.ledger import OUTCOMES, STANDINGS, document, report
-from abcdp_core.own_data import release
+from abcdp_core.own_data.request import scenarios
 from abcdp_core.parameters import Parameter, ParameterError, Scalar
 
 FOUR = ("epsilon_total", "epsilon_abc", "c", "n")
@@ -104,7 +102,7 @@ SCREEN = {
     "your-data.scenario": _choice(
         "Model of your series",
         "What your series is compared with.",
-        tuple(dict.fromkeys((FIRST_SCENARIO, *release.scenarios()))),
+        tuple(dict.fromkeys((FIRST_SCENARIO, *scenarios()))),
     ),
     "mse-curves.lines": _choice(
         "One line per",
@@ -124,15 +122,6 @@ SCREEN = {
             "small for the budget it states.",
         ),
         False,
-    ),
-    "papers.paper": _choice("Paper", "Whose claims.", ("all papers", *document.PAPERS)),
-    "papers.verdict": _choice(
-        "Verdict", "Claims with this verdict only.", ("all verdicts", *OUTCOMES)
-    ),
-    "papers.standing": _choice(
-        "Standing",
-        "Whether a paper says it, it follows from what a paper says, or it is our own.",
-        ("all standings", *STANDINGS),
     ),
     "figures.format": _choice(
         "Camera button saves",
@@ -155,8 +144,8 @@ def find(key: str, page: tuple[str, ...] = (REFERENCE,), scenario: str = FIRST_S
     """
     if key in SCREEN:
         return _offered(key, scenario)
-    if key == "papers.claim":
-        return _claims()
+    if key.startswith("papers."):
+        return _of_papers()[key]
     if key == "preset":
         return Knob(_presets(page), NO_PRESET)
     owner, _, name = key.rpartition(".")
@@ -167,7 +156,12 @@ def find(key: str, page: tuple[str, ...] = (REFERENCE,), scenario: str = FIRST_S
 def _offered(key: str, scenario: str) -> Knob:
     """A knob of the screen without what a scenario cannot show."""
     knob = SCREEN[key]
-    if key not in LIMITED_BY_SCENARIO or change_one_person.serves(scenario):
+    if key not in LIMITED_BY_SCENARIO:
+        return knob
+    # Inside the function: most pages do without this study.
+    from abcdp_core.experiments import change_one_person
+
+    if change_one_person.serves(scenario):
         return knob
     options = tuple(view for view in knob.parameter.options if view != "change one person")
     return Knob(dataclasses.replace(knob.parameter, options=options), knob.default)
@@ -185,9 +179,27 @@ def _presets(names: tuple[str, ...]) -> Parameter:
 
 
 @functools.cache
-def _claims() -> Knob:
+def _of_papers() -> dict[str, Knob]:
+    """The knobs of the page about the papers."""
+    # Inside the function: no other page reads the ledger as it starts.
+    from abcdp_core.ledger import OUTCOMES, STANDINGS, document, report
+
+    return {
+        "papers.paper": _choice("Paper", "Whose claims.", ("all papers", *document.PAPERS)),
+        "papers.verdict": _choice(
+            "Verdict", "Claims with this verdict only.", ("all verdicts", *OUTCOMES)
+        ),
+        "papers.standing": _choice(
+            "Standing",
+            "Whether a paper says it, it follows from what a paper says, or it is our own.",
+            ("all standings", *STANDINGS),
+        ),
+        "papers.claim": _claims(report.read().table),
+    }
+
+
+def _claims(table: pd.DataFrame) -> Knob:
     """The claims of the stored result; one that does not simply agree to begin with."""
-    table = report.read().table
     measured = table[table["ours"].notna()]
     telling = measured[measured["verdict"] != "agrees"]
     first = claim_names(telling if len(telling) else measured)[0]

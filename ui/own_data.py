@@ -26,7 +26,15 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.typing import UploadedFile
 
 from abcdp_core.own_data import release, series
-from abcdp_core.own_data.release import Document, ReleaseRequest
+from abcdp_core.own_data.document import Document, figure, remains, synthetic
+from abcdp_core.own_data.request import (
+    ReleaseRequest,
+    check_size,
+    model,
+    noise_scale,
+    own_sizes,
+    question,
+)
 from abcdp_core.parameters import ParameterError
 from ui import charts, controls
 
@@ -84,7 +92,7 @@ class Held:
 
 def settings(scenario: str) -> ReleaseRequest | None:
     """What is public and chosen before looking; ``None`` as long as something is missing."""
-    st.markdown(release.model(scenario))
+    st.markdown(model(scenario))
     with st.container(horizontal=True, gap="large"):
         bounds = [
             st.number_input(label, value=None, format="%g", key=f"own-{label[:3]}", width=230)
@@ -170,7 +178,7 @@ def _ask(scenario: str, *, dropped: bool) -> None:
             f"Your numbers were dropped, as this page was not used for {MINUTES} minutes. Give the "
             f"file again to go on."
         )
-    smallest, largest = release.own_sizes(scenario)
+    smallest, largest = own_sizes(scenario)
     given = st.session_state.setdefault(GIVEN, 0)
     file = st.file_uploader(
         f"Your series: a CSV of one column, {smallest} to {largest:,} numbers",
@@ -208,12 +216,12 @@ def confirm(request: ReleaseRequest, series_of: Upload) -> None:
     """Say what will be spent, ask, and release."""
     n = len(series_of.values)
     try:
-        release.check_size(request, n)
+        check_size(request, n)
     except ParameterError as error:
         st.error(f"This file cannot be used. {error}")
         return
-    st.markdown(release.question(request, n))
-    noise = release.noise_scale(request, n)
+    st.markdown(question(request, n))
+    noise = noise_scale(request, n)
     if noise > request.epsilon_abc:
         st.warning(
             f"The noise (scale {noise:.3g}) is larger than the threshold "
@@ -268,11 +276,11 @@ def released(series_of: Upload | None) -> list[Document]:
 def show(documents: list[Document]) -> None:
     """What came out last, and the files of all."""
     last = documents[-1]
-    charts.show("released", release.figure(last), last.summary)
+    charts.show("released", figure(last), last.summary)
     st.markdown(last.summary)
     with st.container(border=True, key="privacy-label"):
         st.markdown(f"**Privacy label.** {last.statement}")
-        st.markdown("\n".join(f"- {text}" for text in release.remains(last.n)))
+        st.markdown("\n".join(f"- {text}" for text in remains(last.n)))
     with st.container(horizontal=True):
         for number, document in enumerate(documents, start=1):
             st.download_button(
@@ -301,4 +309,4 @@ def show(documents: list[Document]) -> None:
 
 def _synthetic(document: Document) -> bytes:
     rng = np.random.default_rng(secrets.randbits(128))
-    return release.synthetic(document, SETS, rng).to_csv(index=False).encode()
+    return synthetic(document, SETS, rng).to_csv(index=False).encode()

@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
-from abcdp_core import pool
+from abcdp_core.commands import arguments, progress
 from abcdp_core.own_data import release, series
-from abcdp_core.own_data.release import ReleaseRequest
+from abcdp_core.own_data.request import (
+    ReleaseRequest,
+    check_size,
+    own_sizes,
+    question,
+    scenarios,
+)
 from abcdp_core.parameters import ParameterError
 
 OPTIONS = {
@@ -36,7 +41,7 @@ OPTIONS = {
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("scenario", metavar="SCENARIO", help=f"of {', '.join(release.scenarios())}")
+    parser.add_argument("scenario", metavar="SCENARIO", help=f"of {', '.join(scenarios())}")
     parser.add_argument("--data", type=Path, required=True, metavar="FILE",
                         help="CSV of one column of numbers, in UTF-8")  # fmt: skip
     parser.add_argument("--domain", required=True, metavar="LOW,HIGH",
@@ -50,6 +55,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="spend it without being asked")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE.json",
                         help="a new file for what is released")  # fmt: skip
+    arguments.add_plugins(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -59,14 +65,15 @@ def run(options: argparse.Namespace) -> int:
         ParameterError: something is not possible, or the answer was no.
         KeyboardInterrupt: before the file was there.
     """
+    arguments.plug_in(options.plugin)
     request = _request(options)
     try:
         with _new_file(options.out) as file:
             values = _values(request, options.data)
-            release.check_size(request, len(values))
-            _confirm(release.question(request, len(values)), sure=options.yes)
-            with _bar() as progress:
-                document = release.make(request, values, progress=progress)
+            check_size(request, len(values))
+            _confirm(question(request, len(values)), sure=options.yes)
+            with progress.of_fraction("Public pool") as bar:
+                document = release.make(request, values, progress=bar)
             file.write(document.to_json())
     except KeyboardInterrupt:
         raise KeyboardInterrupt("nothing was released.") from None
@@ -95,15 +102,15 @@ def _values(request: ReleaseRequest, file: Path) -> NDArray[np.float64]:
         reason = error.strerror or type(error).__name__
         raise ParameterError(f"data = {file}: cannot be read ({reason}).") from error
     try:
-        return series.read(content, release.own_sizes(request.scenario)[1])
+        return series.read(content, own_sizes(request.scenario)[1])
     except series.SeriesError as error:
         raise ParameterError(f"data = {file}: {error}") from error
 
 
-def _confirm(question: str, *, sure: bool) -> None:
+def _confirm(asked: str, *, sure: bool) -> None:
     if not sure and not sys.stdin.isatty():
         raise ParameterError("nobody is there to confirm: say --yes to spend the budget.")
-    print(question)
+    print(asked)
     if not sure and not _says_yes():
         raise ParameterError("not confirmed; nothing was released.")
 
@@ -140,23 +147,3 @@ def _new_file(out: Path) -> Iterator[TextIO]:
 def _not_written(out: Path, error: OSError) -> ParameterError:
     reason = error.strerror or type(error).__name__
     return ParameterError(f"out = {out}: cannot be written ({reason}); nothing was released.")
-
-
-@contextmanager
-def _bar() -> Iterator[pool.Progress]:
-    """A progress bar for the pool; nothing where no person is watching."""
-    watched = sys.stderr.isatty()
-    with tqdm(total=1.0, desc="Public pool", disable=not watched, dynamic_ncols=True,
-              bar_format="{l_bar}{bar}| {remaining} left") as bar:  # fmt: skip
-        yield lambda done: bar.update(done - bar.n)
-
-
-def domain_in_one(arguments: Sequence[str]) -> list[str]:
-    """``--domain -5,40`` as ``--domain=-5,40``: argparse takes a leading minus for an option."""
-    joined: list[str] = []
-    for argument in arguments:
-        if joined and joined[-1] == "--domain":
-            joined[-1] = f"--domain={argument}"
-        else:
-            joined.append(argument)
-    return joined

@@ -17,10 +17,13 @@ from typing import NoReturn
 import plotly.graph_objects as go
 from tqdm import tqdm
 
-from abcdp_core import commands, experiments, runner
+from abcdp_core import experiments
+from abcdp_core.commands import arguments, progress
 from abcdp_core.ledger import Run, document, reading, report, reproduction
 from abcdp_core.ledger.reproduction import Computed, Hired, Plan
 from abcdp_core.sentences import counted
+from abcdp_core.store import Store
+from abcdp_core.workers import executor_for
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -29,8 +32,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
                         help="a claim's id, an item or its beginning, or a paper")  # fmt: skip
     parser.add_argument("--profile", choices=reproduction.PROFILES, default="quick",
                         help="how many repeats: quick or full (quick)")  # fmt: skip
-    commands.add_seed(parser)
-    commands.add_place(parser)
+    arguments.add_seed(parser)
+    arguments.add_place(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where files go")
 
 
@@ -41,15 +44,15 @@ def run(options: argparse.Namespace) -> int:
         ParameterError: something asked for is not possible.
         KeyboardInterrupt: before the end, with what was done written.
     """
-    seed = commands.seed(options.seed)
+    seed = arguments.seed(options.seed)
     plan = reproduction.plan(reading.load(), options.claims, options.profile, seed)
     tasks = [experiments.load(run.experiment).tasks(plan.params(run), seed) for run in plan.runs]
-    workers = commands.workers(options.workers, max(map(len, tasks), default=1))
-    commands.check_writable("out", options.out)
-    hire = functools.partial(runner.executor_for, workers, options.scheduler)
+    workers = arguments.workers(options.workers, max(map(len, tasks), default=1))
+    arguments.check_writable("out", options.out)
+    hire = functools.partial(executor_for, workers, options.scheduler)
     done: list[Computed] = []
     try:
-        _compute(plan, hire, runner.Store(options.out / "store", keep_all=True), done)
+        _compute(plan, hire, Store(options.out / "store", keep_all=True), done)
     except KeyboardInterrupt:
         if done:
             _write(plan, done, options.out)
@@ -58,9 +61,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _compute(
-    plan: Plan, hire: Callable[[], Hired], store: runner.Store, done: list[Computed]
-) -> None:
+def _compute(plan: Plan, hire: Callable[[], Hired], store: Store, done: list[Computed]) -> None:
     """Fill ``done`` run by run, and say how far it is."""
     count = len(plan.runs)
     others = counted(len(plan.untested), "other item", "other items")
@@ -87,7 +88,7 @@ class _Progress:
     def watch(self, run: Run, done: int, total: int) -> None:
         """Show how much of a run is done."""
         if self.bar is None:
-            self.bar = commands.bar(total, run.name, leave=False)
+            self.bar = progress.of_tasks(total, run.name, leave=False)
         self.bar.total = total
         self.bar.update(done - self.bar.n)
 
@@ -111,7 +112,7 @@ def _write(plan: Plan, done: list[Computed], folder: Path) -> None:
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        raise commands.not_writable("out", folder, error) from error
+        raise arguments.not_writable("out", folder, error) from error
     print(report.total_words(found.table))
     print("Files:")
     for file in (*written, *(folder / name for name in texts)):

@@ -11,14 +11,17 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar, cast
-
-import plotly.graph_objects as go
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from abcdp_core import registry
 from abcdp_core.parameters import ParameterError
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.results import Result, Tables
+
+if TYPE_CHECKING:
+    # Only studies compute and draw; who asks for their names waits for none of it.
+    import plotly.graph_objects as go
+
+    from abcdp_core.results import Result, Tables
 
 
 class Experiment(Protocol):
@@ -149,8 +152,14 @@ def with_values(params: P, **values: object) -> P:
 
 
 def names() -> list[str]:
-    """Names of all experiments."""
+    """Names of all experiments; imports none of them."""
     return list(registry.scan(__name__, "EXPERIMENT"))
+
+
+def titles() -> dict[str, str]:
+    """Name -> title of all experiments; imports none of them."""
+    found = registry.scan(__name__, "EXPERIMENT")
+    return {name: found.title(name) for name in found}
 
 
 def load(name: str) -> Experiment:

@@ -23,7 +23,8 @@ from abcdp_core.ledger.report import (
     measured,
     total_words,
 )
-from abcdp_core.output import export
+from abcdp_core.output.page import part_of_page
+from abcdp_core.output.paper import FONT, GRID, INK
 from abcdp_core.sentences import counted
 
 PAPERS = {
@@ -299,9 +300,9 @@ def page(report: Report, entries: Ledger, figures: Mapping[str, go.Figure]) -> s
     return PAGE.format(
         title=html.escape(title),
         content="\n".join(parts),
-        font=export.FONT,
-        ink=export.INK,
-        grid=export.GRID,
+        font=FONT,
+        ink=INK,
+        grid=GRID,
     )
 
 
@@ -328,7 +329,7 @@ def _drawn(run: str, figures: Mapping[str, go.Figure], first: Mapping[str, bool]
     if run not in figures:
         return "<p>Its figure could not be drawn.</p>"
     title = " ".join((figures[run].layout.title.text or "").replace("<br>", " ").split())
-    return export.part_of_page(figures[run], f"figure-{run}", first[run], title)
+    return part_of_page(figures[run], f"figure-{run}", first[run], title)
 
 
 def _each(tag: str, texts: Iterable[str] | Sequence[str]) -> str:

@@ -23,7 +23,7 @@ from abcdp_core.ledger import OUTCOMES, STANDINGS, Claim, Ledger, Untested
 from abcdp_core.ledger.contrasts import Outcome
 from abcdp_core.ledger.reproduction import Computed, Judged, Plan
 from abcdp_core.ledger.rules import LEVEL, RULES, Rule
-from abcdp_core.output import export
+from abcdp_core.output.settings import command_of
 from abcdp_core.results import versions
 from abcdp_core.sentences import counted
 
@@ -216,7 +216,7 @@ def _run(computed: Computed, seed: int) -> dict[str, Any]:
         "experiment": computed.run.experiment,
         "preset": computed.run.preset,
         "parameters": computed.params.to_text(),
-        "command": export.command_of(computed.run.experiment, computed.params, seed),
+        "command": command_of(computed.run.experiment, computed.params, seed),
         "summary": computed.result.summary if computed.result else "",
         "not_computed": computed.reason,
         "seconds": round(computed.seconds, 1),

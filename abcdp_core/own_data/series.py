@@ -118,3 +118,10 @@ def _what_is_wrong(field: str) -> str:
     if NUMBER.fullmatch(field):
         return "is a number too large to compute with"
     return "is not a number: write it like 12.5 or 1.25e1"
+
+
+def to_domain(values: Array, domain: tuple[float, float], target: tuple[float, float]) -> Array:
+    """Values ``(n,)`` clipped to a domain and carried over to another along a straight line."""
+    low, high = domain
+    share = (np.clip(values, low, high) - low) / (high - low)
+    return np.clip(target[0] + share * (target[1] - target[0]), *target)

@@ -29,7 +29,6 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from abcdp_core.privacy.calibration import smallest_satisfying
 
@@ -116,6 +115,9 @@ def _check(count: int, delta: float, accountant: str) -> None:
 
 def optimal_delta(per_query_epsilon: float, count: int, epsilon_total: float) -> float:
     """δ of ``count`` answers at ε', rounded up; the sum above as two binomial tails."""
+    # Inside the function: what needs none of these functions starts without SciPy.
+    from scipy import special
+
     # Terms are positive from more than this many coins on.
     first = math.floor((count + epsilon_total / per_query_epsilon) / 2.0) + 1
     if first > count:

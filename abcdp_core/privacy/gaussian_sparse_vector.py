@@ -47,7 +47,6 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from abcdp_core.privacy import local
 from abcdp_core.privacy.calibration import smallest_satisfying
@@ -125,6 +124,9 @@ def _direct(log_count: float, mu: float, delta: float) -> float:
 
 def _log_gaussian_delta(mu: float, epsilon: float) -> float:
     """Logarithm of δ of W3, rounded up, also where δ is far below the smallest number."""
+    # Inside the function: what needs none of these functions starts without SciPy.
+    from scipy import special
+
     near, far = epsilon / mu - mu / 2.0, epsilon / mu + mu / 2.0
     if near <= 0.0:
         return math.log(local.gaussian_delta(mu, epsilon))
@@ -217,7 +219,7 @@ def log_probability(
 def _log_integral(kinks: Array, signs: Array, event: GaussianSparseVector) -> float:
     """Of density of m times Π Φ(±(m − kink)/σ₂); kinks and signs ``(s,)``."""
     # Imported here: it takes a while, and no page asks for single patterns.
-    from scipy import optimize
+    from scipy import optimize, special
 
     b1, b2 = event.threshold_scale, event.query_scale
 

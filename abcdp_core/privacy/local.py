@@ -15,8 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from scipy import special
-
 from abcdp_core.privacy.calibration import ratio, scale_for
 from abcdp_core.privacy.events import Gaussian, Laplace
 
@@ -41,6 +39,9 @@ def laplace_unit_scale(epsilon_total: float) -> float:
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
     """δ of a Gaussian mechanism with μ = sensitivity / standard deviation (MATH W3), rounded up."""
+    # Inside the function: what needs none of these functions starts without SciPy.
+    from scipy import special
+
     first = math.exp(special.log_ndtr(mu / 2 - epsilon / mu))
     second = math.exp(epsilon + special.log_ndtr(-mu / 2 - epsilon / mu))
     return first * (1.0 + ROUNDING) - second * (1.0 - ROUNDING)

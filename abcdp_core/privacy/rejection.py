@@ -29,8 +29,6 @@ from __future__ import annotations
 import functools
 import math
 
-from scipy import special
-
 from abcdp_core.privacy.calibration import smallest_satisfying
 from abcdp_core.privacy.events import GaussianRejection
 
@@ -63,6 +61,9 @@ def _rarest(event: GaussianRejection) -> float:
 
 
 def _published(event: GaussianRejection) -> float:
+    # Inside the function: what needs none of these functions starts without SciPy.
+    from scipy import special
+
     rarest = float(special.log_ndtr(_rarest(event) / event.scale))
     change = math.log(event.sensitivity) - math.log(event.scale) - 0.5 * math.log(2.0 * math.pi)
     logarithm = min(0.0, change) - rarest * (1.0 + ROUNDING) + ROUNDING * (1.0 + abs(change))
@@ -71,6 +72,8 @@ def _published(event: GaussianRejection) -> float:
 
 
 def _exact(event: GaussianRejection) -> float:
+    from scipy import special
+
     shift = min(event.sensitivity, event.bound)
     moved = float(special.log_ndtr((_rarest(event) + shift) / event.scale))
     rarest = float(special.log_ndtr(_rarest(event) / event.scale))

@@ -35,7 +35,6 @@ from functools import singledispatch
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from abcdp_core.privacy import gaussian_sparse_vector, rejection
 from abcdp_core.privacy.accounting import cost
@@ -157,6 +156,9 @@ def _(event: SparseVector, false_alarm: Array) -> Curve:
 
 def gaussian(mu: float, false_alarm: Array) -> Array:
     """Miss rates ``(k,)`` of one Gaussian answer moved by μ standard deviations; exact."""
+    # Inside the function: what needs none of these functions starts without SciPy.
+    from scipy import special
+
     miss: Array = special.ndtr(special.ndtri(1.0 - false_alarm) - mu)
     return miss
 
@@ -176,6 +178,8 @@ def norm_noise(epsilon: float, dimension: int, false_alarm: Array) -> Array:
     t ≥ (2rl − l² + ε²)/(2rε). Moving the vector less tells less: on every line along v the noise is
     log-concave. In one dimension it is Laplace noise.
     """
+    from scipy import special
+
     if dimension == 1:
         return _laplace(epsilon, false_alarm)
     # Lengths by quantile, so that nodes are where the noise is; the ends count for nothing.

@@ -133,8 +133,14 @@ def defaults(scenario: str) -> dict[str, Any]:
 
 
 def names() -> list[str]:
-    """Names of all scenarios."""
+    """Names of all scenarios; imports none of them."""
     return list(registry.scan(__name__, "SCENARIO"))
+
+
+def with_feature(feature: str) -> list[str]:
+    """Names of the scenarios that define something not all have; imports none of them."""
+    found = registry.scan(__name__, "SCENARIO")
+    return [name for name in found if found.defines(name, feature)]
 
 
 def load(name: str) -> Scenario:

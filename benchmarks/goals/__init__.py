@@ -31,7 +31,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from abcdp_core import experiments, parameters, runner, summaries
+from abcdp_core import experiments, parameters, runner, summaries, workers
 from abcdp_core.results import Result
 
 FILE = Path(__file__).resolve().parents[1] / "goals.csv"
@@ -137,7 +137,7 @@ def study(experiment: str, preset: str | None = None, seed: int = SEED, **settin
     base = None if preset is None else experiments.preset(module, preset)
     texts = {key: parameters.text_of(value) for key, value in settings.items()}
     params = module.Params.from_text(texts, base)
-    with runner.executor_for(runner.processor_count()) as executor:
+    with workers.executor_for(workers.processor_count()) as executor:
         *_, result = runner.run(module, params, seed, executor)
     return result
 

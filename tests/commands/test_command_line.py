@@ -20,8 +20,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from abcdp_core import commands, experiments, registry, runner
-from abcdp_core.__main__ import INTERRUPTED, _params, _parser, main
-from abcdp_core.output import export
+from abcdp_core.__main__ import COMMANDS, INTERRUPTED, main, parser_of
+from abcdp_core.commands import arguments
+from abcdp_core.commands.run import chosen_params
+from abcdp_core.output import files
+from abcdp_core.output.settings import command_of
 from abcdp_core.parameters import Parameter, ParameterError, Params
 from abcdp_core.results import Result
 from tests import toy_experiment
@@ -39,7 +42,7 @@ def no_plug_ins_left() -> Iterator[None]:
     registry._added[:] = before
     for name in [name for name in sys.modules if name.startswith("abcdp_plugin_")]:
         del sys.modules[name]
-    registry.scan.cache_clear()
+    registry.forget()
 
 
 def run(*arguments: str, out: Path) -> int:
@@ -58,8 +61,8 @@ def settings_in(folder: Path, experiment: str) -> dict[str, Any]:
 def test_list_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == experiments.names()
-    assert all(len(line.split()) > 2 for line in lines), "name and title"
+    titles = {name: experiments.load(name).TITLE for name in experiments.names()}
+    assert [line.split(maxsplit=1) for line in lines] == [list(item) for item in titles.items()]
 
 
 @pytest.mark.parametrize("name", experiments.names())
@@ -92,9 +95,9 @@ def test_run_writes_what_it_says_and_says_what_it_found(
     settings = settings_in(folder, "posterior")
     assert settings["summary"] in printed
     assert settings["privacy"] in printed
-    files = sorted(str(file) for file in folder.iterdir())
-    assert sorted(line.strip() for line in printed.splitlines() if str(folder) in line) == files
-    assert {Path(file).name for file in files} == {
+    written = sorted(str(file) for file in folder.iterdir())
+    assert sorted(line.strip() for line in printed.splitlines() if str(folder) in line) == written
+    assert {Path(file).name for file in written} == {
         "posterior.csv", "posterior.decisions.csv", "posterior.errors.csv", "posterior.json",
         "posterior.posterior.html", "posterior.decisions.html", "plotly.min.js",
     }  # fmt: skip
@@ -108,12 +111,12 @@ def test_the_command_of_a_result_makes_the_same_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert run("posterior", *POSTERIOR, "--seed", "3", out=tmp_path) == 0
-    first = export.read_tables(tmp_path, "posterior")
+    first = files.read(tmp_path, "posterior")
     monkeypatch.chdir(tmp_path)
-    program, *arguments = shlex.split(export.command(first))[2:]
+    program, *arguments = shlex.split(command_of("posterior", first.params, first.seed))[2:]
     assert program == "abcdp_core"
     assert main([*arguments, "--workers", "1"]) == 0
-    again = export.read_tables(tmp_path / "results" / "posterior", "posterior")
+    again = files.read(tmp_path / "results" / "posterior", "posterior")
     for name in first.tables:
         pd.testing.assert_frame_equal(again.tables[name], first.tables[name], check_exact=True)
 
@@ -135,7 +138,7 @@ def test_what_is_in_a_store_is_not_done_again(
         yield from ()
 
     monkeypatch.setattr(registry, "_added", [*registry._added, toy_experiment])
-    registry.scan.cache_clear()
+    registry.forget()
     arguments = ["toy", "--store", str(tmp_path / "store"), "--formats", "csv"]
     assert run(*arguments, out=tmp_path / "a") == 0
     assert len(list((tmp_path / "store").iterdir())) == 5
@@ -214,6 +217,28 @@ def test_what_is_wrong_is_said_in_one_line(
     assert not [file for file in tmp_path.rglob("*") if file.is_file()]
 
 
+def test_every_command_is_a_file_and_every_file_is_a_command_or_what_they_share() -> None:
+    files = {file.stem for file in Path(commands.__file__).parent.glob("*.py")}
+    assert files == {*COMMANDS, "__init__", "arguments", "progress"}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main([command, "--help"])
+    assert left.value.code == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith(f"usage: python -m abcdp_core {command} ")
+    assert ("--plugin" in printed) == (command != "reproduce")
+
+
+def test_the_program_names_its_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    printed = " ".join(capsys.readouterr().out.split())
+    assert all(f"{name} {words}" in printed for name, words in COMMANDS.items())
+
+
 @pytest.mark.parametrize("arguments", [[], ["fly"], ["list", "nothing"], ["list", "a", "b"]])
 def test_a_wrong_command_is_said_in_one_line(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
@@ -251,6 +276,11 @@ PLUG_INS = {
     "import nothing_of_that_name": "ModuleNotFoundError",
     "x = 1": "has none of SCENARIO, MECHANISMS, EXPERIMENT",
     "EXPERIMENT = 'posterior'": "two plug-ins are called 'posterior'",
+    "SCENARIO = 'covid'": "two plug-ins are called 'covid'",
+    "SCENARIO = 'covid'": "two plug-ins are called 'covid'",
+    "SCENARIO = 3": "SCENARIO must be a plain string",
+    "from abcdp_core.mechanisms.sparse_vector import LINEAR\nimport dataclasses\n"
+    "MECHANISMS = (dataclasses.replace(LINEAR),)": "two mechanisms are called 'sparse-vector'",
     "EXPERIMENT = 'half'; TITLE = ''": "lacks Params, PRESETS, COLUMNS, tasks, work, collect",
 }
 
@@ -271,6 +301,17 @@ def test_a_plug_in_that_does_not_load_is_an_error(
 def test_a_plug_in_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "toy", "--plugin", TOY_FILE]) == 0
     assert "three: size=3" in capsys.readouterr().out
+
+
+def test_several_plug_ins_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["list"]
+    for name in ("one", "two"):
+        text = Path(TOY_FILE).read_text(encoding="utf-8")
+        file = tmp_path / f"{name}.py"
+        file.write_text(text.replace('EXPERIMENT = "toy"', f'EXPERIMENT = "{name}"'), "utf-8")
+        arguments += ["--plugin", str(file)]
+    assert main(arguments) == 0
+    assert {"one", "two"} <= {line.split()[0] for line in capsys.readouterr().out.splitlines()}
 
 
 def test_an_error_inside_the_work_is_not_hidden(tmp_path: Path) -> None:
@@ -302,7 +343,7 @@ def test_ctrl_c_writes_what_is_done_and_marks_it(
     assert run("toy", "--plugin", TOY_FILE, out=tmp_path) == INTERRUPTED
     settings = settings_in(tmp_path, "toy")
     assert (settings["partial"], settings["done"], settings["total"]) == (True, 2, 5)
-    assert len(export.read_tables(tmp_path, "toy").tables["main"]) == 2
+    assert len(files.read(tmp_path, "toy").tables["main"]) == 2
     assert "Partial result: 2 of 5 tasks were done." in capsys.readouterr().out
 
 
@@ -427,8 +468,8 @@ def test_every_result_s_command_asks_for_its_parameters(
     params = data.draw(params_of(experiment.Params))
     if params is None:
         return
-    command = export.command(Result(name, params, {}, "", "", seed=seed))
-    options = _parser().parse_args(shlex.split(command)[3:])
+    command = shlex.split(command_of(name, params, seed))[3:]
+    options = parser_of("run").parse_args(command)
     assert options.experiment == name
-    assert _params(experiment, options.preset, options.settings) == params
-    assert commands.seed(options.seed) == seed
+    assert chosen_params(experiment, options.preset, options.settings) == params
+    assert arguments.seed(options.seed) == seed

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from abcdp_core import pool
-from abcdp_core.__main__ import INTERRUPTED, main
-from abcdp_core.commands.release import domain_in_one
+from abcdp_core.__main__ import INTERRUPTED, main, values_in_one
 from abcdp_core.own_data import release
+from abcdp_core.own_data.document import Document
 
 ROOT = Path(__file__).resolve().parents[2]
 CANARY = "48.151623"
@@ -94,8 +94,9 @@ def test_every_option_is_asked_for(data: Path) -> None:
 
 @pytest.mark.parametrize("given", [["--domain", "-5,10"], ["--domain=-5,10"]])
 def test_a_domain_may_begin_with_a_minus(given: list[str]) -> None:
-    assert domain_in_one(["a", *given, "--yes"]) == ["a", "--domain=-5,10", "--yes"]
-    assert domain_in_one(["a", "--domain"]) == ["a", "--domain"]
+    assert values_in_one(["a", *given, "--yes"]) == ["a", "--domain=-5,10", "--yes"]
+    assert values_in_one(["a", "--domain"]) == ["a", "--domain"]
+    assert values_in_one(["--domain", "--yes", "a", "-1"]) == ["--domain", "--yes", "a", "-1"]
 
 
 # ------------------------------------------------------------------------ being asked
@@ -153,7 +154,7 @@ def test_a_disk_that_is_full_leaves_nothing(
     def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(release.Document, "to_json", full)
+    monkeypatch.setattr(Document, "to_json", full)
     assert spend("--yes") == 2
     assert "No space left on device); nothing was released" in one_line(capsys)
     assert not data.with_name("out.json").exists()
@@ -247,7 +248,7 @@ def test_ctrl_c_leaves_nothing_and_says_so(
     stopped: dict[str, tuple[Any, str]] = {
         "question": (builtins, "input"),
         "pool": (pool, "build"),
-        "file": (release.Document, "to_json"),
+        "file": (Document, "to_json"),
     }
     monkeypatch.setattr(*stopped[where], interrupt)
     assert spend() == INTERRUPTED

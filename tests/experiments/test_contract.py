@@ -19,7 +19,8 @@ from pandas.testing import assert_frame_equal
 
 from abcdp_core import experiments, runner
 from abcdp_core.experiments import Experiment, Link
-from abcdp_core.output import export
+from abcdp_core.output import files
+from abcdp_core.output.tables import column_kinds
 from abcdp_core.parameters import Params
 from abcdp_core.results import Result, Tables
 
@@ -177,7 +178,7 @@ def test_tables_have_the_columns_they_should_have_each_of_one_kind(name: str) ->
     assert next(iter(columns)) == "main"
     for table, frame in result.tables.items():
         assert len(frame) > 0 or table in MAY_BE_EMPTY
-        export.column_kinds(frame)
+        column_kinds(frame)
         assert list(frame.index) == list(range(len(frame)))
 
 
@@ -230,8 +231,8 @@ def test_figures_are_drawn_from_the_result_alone_even_when_saved(name: str, tmp_
     experiment = experiments.load(name)
     result, figures = result_of(name), figures_of(name)
     assert figures
-    export.write(result, figures, tmp_path, ("csv", "json"))
-    saved = export.read_tables(tmp_path, name)
+    files.write(result, figures, tmp_path, ("csv", "json"))
+    saved = files.read(tmp_path, name)
     assert_same_tables(saved, result)
     for column in MEASURED:
         assert all(

@@ -16,10 +16,20 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from abcdp_core import pool, simulators
-from abcdp_core.mechanisms.discrete_sparse_vector import event_of
-from abcdp_core.output import export
-from abcdp_core.own_data import release
-from abcdp_core.own_data.release import Document, ReleaseRequest, make, to_domain
+from abcdp_core.output.settings import event_from_text
+from abcdp_core.own_data.discrete_sparse_vector import event_of
+from abcdp_core.own_data.document import Document
+from abcdp_core.own_data.release import make
+from abcdp_core.own_data.request import (
+    PROTECTED,
+    ReleaseRequest,
+    own_sizes,
+    pool_key,
+    question,
+    scenarios,
+    setting_of,
+)
+from abcdp_core.own_data.series import to_domain
 from abcdp_core.parameters import ParameterError
 from abcdp_core.privacy import SparseVector, cost
 from abcdp_core.privacy.discrete import RandBelow
@@ -64,10 +74,10 @@ def test_a_document_says_all_that_may_be_said_and_nothing_else() -> None:
     }  # fmt: skip
     assert set(content["release"]) == {"indices", "stopped_at", "parameters", "values"}
     assert content["release"]["parameters"] == ["a0", "a1", "a2", "a3"]
-    assert content["protected"] == release.PROTECTED
+    assert content["protected"] == PROTECTED
     assert content["statement"] in document.to_json()
     assert "ε_total = 2 " in content["statement"]
-    assert export._event_from_text(content["event"]) == document.release.event
+    assert event_from_text(content["event"]) == document.release.event
     assert content["cost"] == {"epsilon": cost(document.release.event).epsilon, "delta": 0.0}
     assert content["cost"]["epsilon"] <= 2.0
     words = " ".join(content["remains"])
@@ -80,7 +90,7 @@ def test_accepted_parameters_are_those_of_the_public_pool() -> None:
     document = make(request, VALUES)
     indices = document.release.indices
     assert len(indices) > 0
-    public = pool.build(release.pool_key(request, len(VALUES)))
+    public = pool.build(pool_key(request, len(VALUES)))
     assert np.array_equal(document.theta, public.theta[indices])
     content = document.content()["release"]
     assert np.array_equal(content["values"], public.theta[indices])
@@ -88,9 +98,9 @@ def test_accepted_parameters_are_those_of_the_public_pool() -> None:
     assert f"{len(indices)} of 20 samples" in document.summary
 
 
-@pytest.mark.parametrize("scenario", release.scenarios())
+@pytest.mark.parametrize("scenario", scenarios())
 def test_every_scenario_that_takes_a_series_releases_from_one(scenario: str) -> None:
-    smallest, _ = release.own_sizes(scenario)
+    smallest, _ = own_sizes(scenario)
     for distance in simulators.load(scenario).DISTANCES:
         document = make(request_of(scenario, distance=distance), VALUES[: max(smallest, 17)])
         assert isinstance(document.release.event, SparseVector)
@@ -107,7 +117,7 @@ def test_the_sensitivity_is_the_sharp_one_of_the_distance_and_holds() -> None:
     assert isinstance(event, SparseVector)
     sharp = source.distance().sensitivity(37)
     assert sharp < event.sensitivity <= sharp * (1.0 + 2.0**-18)
-    public = pool.build(release.pool_key(request, 37))
+    public = pool.build(pool_key(request, 37))
     rho = pool.compare(public, values[:, None], synthetic=False).rho
     for place in (0.0, 2.5, 5.0):
         moved = np.append(values[:-1], place)
@@ -201,7 +211,7 @@ def test_nothing_of_the_series_is_in_file_log_output_or_cache(
     with caplog.at_level(logging.DEBUG):
         document = make(request_of(epsilon_abc=0.3), values)
     request = document.request
-    public = pool.build(release.pool_key(request, len(values)))
+    public = pool.build(pool_key(request, len(values)))
     data = simulators.load("covid").from_series(  # type: ignore[attr-defined]
         to_domain(values, (LOW, HIGH), (0.0, 5000.0))
     )
@@ -308,13 +318,13 @@ def test_a_series_of_the_wrong_size_is_refused_before_anything_is_made(
 
 def test_what_will_be_spent_is_said_before() -> None:
     request = request_of(epsilon_total=0.5)
-    question = release.question(request, 25)
+    said = question(request, 25)
     for words in ("ε_total = 0.5", "25 values", "between -20 and 480", "cannot be undone"):
-        assert words in question
+        assert words in said
     event = make(request, VALUES).release.event
-    assert event == event_of(release.setting_of(request, 25)), "known before any data are seen"
-    assert f"b = {event.threshold_scale:.3g}." in question
-    assert release.PROTECTED in question
+    assert event == event_of(setting_of(request, 25)), "known before any data are seen"
+    assert f"b = {event.threshold_scale:.3g}." in said
+    assert PROTECTED in said
 
 
 def test_the_progress_of_the_pool_is_told() -> None:

@@ -22,14 +22,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from abcdp_core.mechanisms import names
-from abcdp_core.mechanisms.discrete_sparse_vector import (
+from abcdp_core.mechanisms.sparse_vector import Setting
+from abcdp_core.own_data.discrete_sparse_vector import (
     IntegerNoise,
     decide,
     grid,
     integer_noise,
     release_exactly,
 )
-from abcdp_core.mechanisms.sparse_vector import Setting
 from abcdp_core.privacy import SparseVector, cost
 from abcdp_core.privacy.discrete import RandBelow
 from abcdp_core.privacy.exact import log_probability

@@ -1,0 +1,121 @@
+"""Options that several commands take, and the checks of what they are given."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+
+from abcdp_core import experiments, registry
+from abcdp_core.parameters import Parameter, ParameterError
+
+# ------------------------------------------------------------------ plug-ins
+
+NEEDED = ("TITLE", "Params", "PRESETS", "COLUMNS", "tasks", "work", "collect", "figures")
+"""What an experiment has to define."""
+
+
+def add_plugins(parser: argparse.ArgumentParser) -> None:
+    """Add the option that :func:`plug_in` reads."""
+    parser.add_argument("--plugin", action="append", default=[], type=Path, metavar="FILE.py",
+                        help="a scenario, mechanism or experiment in a file")  # fmt: skip
+
+
+def plug_in(files: Sequence[Path]) -> None:
+    """Add plug-ins.
+
+    Raises:
+        ParameterError: one of them cannot be loaded; its author learns in a line why.
+    """
+    for file in files:
+        try:
+            module = registry.add_file(file)
+            _check_names(module)
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise ParameterError(f"plugin = {file}: cannot be loaded ({reason}).") from error
+        if hasattr(module, "EXPERIMENT"):
+            missing = [name for name in NEEDED if not hasattr(module, name)]
+            if missing:
+                raise ParameterError(f"plugin = {file}: lacks {', '.join(missing)}.")
+
+
+def _check_names(module: ModuleType) -> None:
+    """Fail if the name that a plug-in goes by is taken."""
+    # Inside the function: only a plug-in has to wait for what scenarios and mechanisms import.
+    from abcdp_core import mechanisms, simulators
+
+    folders = {"SCENARIO": simulators, "MECHANISMS": mechanisms, "EXPERIMENT": experiments}
+    for marker, folder in folders.items():
+        if hasattr(module, marker):
+            folder.names()
+
+
+# ---------------------------------------------------------- seeds and workers
+
+WORKERS = Parameter("integer", "Workers", low=1, high=1024)
+
+
+def add_seed(parser: argparse.ArgumentParser) -> None:
+    """Add the option that :func:`seed` reads."""
+    parser.add_argument("--seed", default="1", metavar="S",
+                        help="root seed of all random numbers (1)")  # fmt: skip
+
+
+def seed(text: str) -> int:
+    """A root seed.
+
+    Raises:
+        ParameterError: it is none.
+    """
+    # Inside the function: what lists experiments draws nothing.
+    from abcdp_core.streams import SEED_LIMIT
+
+    if not text.isdecimal() or len(text) > 19 or int(text) >= SEED_LIMIT:
+        raise ParameterError(f"seed = {text}: must be a whole number from 0 to {SEED_LIMIT - 1}.")
+    return int(text)
+
+
+def add_place(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say where tasks run."""
+    place = parser.add_mutually_exclusive_group()
+    place.add_argument("--workers", metavar="W", help="processes on this machine (one per core)")
+    place.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster to use instead")
+
+
+def workers(text: str | None, tasks: int) -> int:
+    """As many as asked for, else one per processor; never more than there is work for.
+
+    Raises:
+        ParameterError: ``text`` is no number of workers.
+    """
+    # Inside the function: what lists experiments runs none.
+    from abcdp_core.workers import processor_count
+
+    asked = processor_count() if text is None else int(WORKERS.parse("workers", text))
+    return max(1, min(asked, tasks))
+
+
+# ------------------------------------------------------------------- folders
+
+
+def check_writable(name: str, folder: Path) -> None:
+    """Make a folder if it is not there, and refuse one that cannot be written.
+
+    Raises:
+        ParameterError: it is such a one.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise not_writable(name, folder, error) from error
+
+
+def not_writable(name: str, folder: Path, error: OSError) -> ParameterError:
+    """What to say of a folder that cannot be written."""
+    reason = error.strerror or type(error).__name__
+    return ParameterError(f"{name} = {folder}: must be a folder that can be written ({reason}).")

@@ -1,0 +1,22 @@
+"""Progress bars with the time left; nothing is shown where no person is watching."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+from tqdm import tqdm
+
+
+def of_tasks(total: int, name: str | None = None, *, leave: bool = True) -> tqdm[NoReturn]:
+    """A bar that counts tasks."""
+    return tqdm(total=total, desc=name, unit="task", leave=leave, dynamic_ncols=True, disable=None)
+
+
+@contextmanager
+def of_fraction(name: str) -> Iterator[Callable[[float], None]]:
+    """A bar for something that tells the fraction done."""
+    with tqdm(total=1.0, desc=name, disable=None, dynamic_ncols=True,
+              bar_format="{l_bar}{bar}| {remaining} left") as bar:  # fmt: skip
+        yield lambda done: bar.update(done - bar.n)

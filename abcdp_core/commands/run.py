@@ -1,0 +1,125 @@
+"""``python -m abcdp_core run``: one experiment; its tables, settings and figures as files.
+
+Ctrl-C writes what is done until then and marks it partial.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from abcdp_core import experiments, runner
+from abcdp_core.commands import arguments, progress
+from abcdp_core.experiments import Experiment
+from abcdp_core.output import files, images
+from abcdp_core.output.formats import FORMATS, STATIC, ExportError, chosen_formats
+from abcdp_core.parameters import ParameterError, Params
+from abcdp_core.results import Result
+from abcdp_core.store import Store
+from abcdp_core.workers import executor_for
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("experiment", metavar="EXPERIMENT")
+    parser.add_argument("--preset", metavar="NAME", help="settings to start from")
+    parser.add_argument("--set", action="append", default=[], dest="settings", metavar="KEY=VALUE",
+                        help="a parameter; lists as KEY=1,2,5; wins over the preset")  # fmt: skip
+    arguments.add_seed(parser)
+    arguments.add_place(parser)
+    parser.add_argument("--store", type=Path, metavar="DIR",
+                        help="keep finished tasks here; do none that is here already")  # fmt: skip
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where files go")
+    parser.add_argument("--formats", default="csv,json,html", metavar="LIST",
+                        help=f"of {','.join(FORMATS)} (csv,json,html)")  # fmt: skip
+    arguments.add_plugins(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check everything, compute, write; no error comes after a long computation.
+
+    Returns:
+        0, or 130 if Ctrl-C came before the end and what was done until then is written.
+
+    Raises:
+        ParameterError, ExportError: something asked for is not possible.
+        KeyboardInterrupt: before anything was done that could be written.
+    """
+    arguments.plug_in(options.plugin)
+    experiment = experiments.load(options.experiment)
+    params = chosen_params(experiment, options.preset, options.settings)
+    seed = arguments.seed(options.seed)
+    workers = arguments.workers(options.workers, len(experiment.tasks(params, seed)))
+    formats = chosen_formats(options.formats)
+    obstacle = images.obstacle() if set(formats) & set(STATIC) else None
+    if obstacle is not None:
+        raise ExportError(obstacle)
+    arguments.check_writable("out", options.out)
+    if options.store is not None:
+        arguments.check_writable("store", options.store)
+
+    started = time.monotonic()
+    result, interrupted = _compute(experiment, params, seed, workers, options)
+    if result is None:
+        raise KeyboardInterrupt
+    taken = time.monotonic() - started
+    try:
+        written = files.write(result, experiment.figures(result), options.out, formats, taken)
+    except OSError as error:
+        raise arguments.not_writable("out", options.out, error) from error
+    _report(result, written, taken)
+    return 130 if interrupted else 0
+
+
+def chosen_params(experiment: Experiment, preset: str | None, settings: Sequence[str]) -> Params:
+    """The parameters that a preset and items ``key=value`` ask for.
+
+    Raises:
+        ParameterError: there is no such preset or parameter, or a value is not allowed.
+    """
+    base = None if preset is None else experiments.preset(experiment, preset)
+    texts: dict[str, str] = {}
+    for item in settings:
+        key, equals, text = item.partition("=")
+        if not equals:
+            raise ParameterError(f"set = {item}: must be key=value.")
+        texts[key.strip()] = text
+    return experiment.Params.from_text(texts, base)
+
+
+def _compute(
+    experiment: Experiment,
+    params: Params,
+    seed: int,
+    workers: int,
+    options: argparse.Namespace,
+) -> tuple[Result | None, bool]:
+    """The last result there is, and whether Ctrl-C came before the end."""
+    result = None
+    store = None if options.store is None else Store(options.store, keep_all=True)
+    try:
+        with (
+            executor_for(workers, options.scheduler) as executor,
+            contextlib.closing(
+                runner.run(experiment, params, seed, executor, store, options.plugin)
+            ) as results,
+            progress.of_tasks(len(experiment.tasks(params, seed))) as bar,
+        ):
+            for result in results:
+                bar.update(result.done - bar.n)
+    except KeyboardInterrupt:
+        return result, True
+    return result, False
+
+
+def _report(result: Result, written: Sequence[Path], taken: float) -> None:
+    print(result.summary)
+    print(result.privacy)
+    if result.is_partial:
+        print(f"Partial result: {result.done} of {result.total} tasks were done.")
+    print(f"Computed in {taken:.1f} s. Files:")
+    for file in written:
+        print(f"  {file}")

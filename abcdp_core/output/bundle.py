@@ -1,0 +1,60 @@
+"""Several results in one archive, as a page offers them."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import zipfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from abcdp_core.output.files import write_text
+from abcdp_core.output.formats import ExportError
+from abcdp_core.output.images import Figures, Image, draw, images_of
+from abcdp_core.output.settings import command
+from abcdp_core.results import Result
+
+
+def zip_bytes(results: Sequence[tuple[Result, Figures]], formats: Sequence[str]) -> bytes:
+    """A page's results in one archive, with the commands that compute them again.
+
+    The order of the members, their names and their dates depend on nothing but the results. Where
+    static figures cannot be drawn the archive holds the rest and a ``note.txt`` that says why.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        directory = Path(folder)
+        images: list[Image] = []
+        for stem, (result, figures) in zip(_stems(results), results, strict=True):
+            write_text(result, figures, directory, formats, stem)
+            images += images_of(result, figures, directory, formats, stem)
+        commands = "".join(f"{command(result)}\n" for result, _ in results)
+        (directory / "command.txt").write_text(commands, encoding="utf-8")
+        try:
+            draw(images)
+        except ExportError as error:
+            (directory / "note.txt").write_text(f"{error}\n", encoding="utf-8")
+        return _zipped(directory)
+
+
+def _stems(results: Sequence[tuple[Result, Figures]]) -> list[str]:
+    """Names of experiments; the second result of the same experiment gets a number."""
+    seen: Counter[str] = Counter()
+    stems = []
+    for result, _ in results:
+        seen[result.experiment] += 1
+        count = seen[result.experiment]
+        stems.append(result.experiment if count == 1 else f"{result.experiment}-{count}")
+    return stems
+
+
+def _zipped(directory: Path) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+        for file in sorted(directory.iterdir()):
+            # The date of a ZipInfo is fixed, that of a file on disk is not.
+            member = zipfile.ZipInfo(file.name)
+            member.compress_type = zipfile.ZIP_DEFLATED
+            member.external_attr = 0o644 << 16
+            archive.writestr(member, file.read_bytes())
+    return buffer.getvalue()

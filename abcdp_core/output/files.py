@@ -1,0 +1,104 @@
+"""A result as files in a folder, and read again; saved files redraw the figures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from plotly.offline import get_plotlyjs
+
+from abcdp_core import experiments
+from abcdp_core.output.formats import table_file
+from abcdp_core.output.images import Figures, draw, images_of
+from abcdp_core.output.page import page
+from abcdp_core.output.settings import event_from_text, settings_of
+from abcdp_core.output.tables import as_csv, read_csv
+from abcdp_core.results import Result
+
+
+def write(
+    result: Result,
+    figures: Figures,
+    directory: Path,
+    formats: Sequence[str],
+    run_time: float | None = None,
+) -> list[Path]:
+    """Write a result; what needs no browser first, so that a missing one costs nothing else.
+
+    Args:
+        result: complete or partial.
+        figures: name -> figure.
+        directory: made if it is not there.
+        formats: some of :data:`FORMATS`.
+        run_time: seconds that it took, for the settings.
+
+    Returns:
+        The files written.
+
+    Raises:
+        ExportError: there is no way to draw static figures here.
+        OSError: the directory cannot be written.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    written = write_text(result, figures, directory, formats, result.experiment, run_time)
+    images = images_of(result, figures, directory, formats, result.experiment)
+    draw(images)
+    return written + [image.path for image in images]
+
+
+def write_text(
+    result: Result,
+    figures: Figures,
+    directory: Path,
+    formats: Sequence[str],
+    stem: str,
+    run_time: float | None = None,
+) -> list[Path]:
+    """Everything but static figures, in files that begin with ``stem``."""
+    texts: dict[str, str] = {}
+    if "csv" in formats:
+        texts |= {table_file(stem, name): as_csv(table) for name, table in result.tables.items()}
+    if "json" in formats:
+        texts[f"{stem}.json"] = _json(settings_of(result, run_time))
+    if "html" in formats:
+        texts |= {f"{stem}.{name}.html": page(result, f"{stem}.{name}", figure)
+                  for name, figure in figures.items()}  # fmt: skip
+        texts["plotly.min.js"] = get_plotlyjs()
+    for name, text in texts.items():
+        (directory / name).write_text(text, encoding="utf-8", newline="\n")
+    return [directory / name for name in texts]
+
+
+def _json(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def read(directory: Path, experiment: str) -> Result:
+    """The result that :func:`write` saved as CSV and JSON.
+
+    Args:
+        directory: where the files are.
+        experiment: what their names begin with.
+
+    Raises:
+        FileNotFoundError: a file is not there.
+        ParameterError: the experiment is unknown, or has no such parameters any more.
+    """
+    saved = json.loads((directory / f"{experiment}.json").read_text(encoding="utf-8"))
+    params = experiments.load(saved["experiment"]).Params.from_text(saved["parameters"])
+    return Result(
+        experiment=saved["experiment"],
+        params=params,
+        tables={
+            name: read_csv(directory / table_file(experiment, name), kinds)
+            for name, kinds in saved["columns"].items()
+        },
+        summary=saved["summary"],
+        privacy=saved["privacy"],
+        event=event_from_text(saved["event"]),
+        seed=saved["seed"],
+        done=saved["done"],
+        total=saved["total"],
+    )

@@ -1,0 +1,75 @@
+"""A figure as a page in HTML, or as a part of one."""
+
+from __future__ import annotations
+
+import html
+from typing import Literal
+
+import plotly.graph_objects as go
+import plotly.io
+
+from abcdp_core.output.paper import FONT, INK, on_paper, title_of
+from abcdp_core.results import Result
+
+CONFIG = {
+    "responsive": True,
+    "displaylogo": False,
+    "toImageButtonOptions": {"format": "svg"},
+}
+
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+body {{ font-family: {font}; color: {ink}; background: #FFFFFF; margin: 1rem auto;
+       max-width: 70rem; padding: 0 1rem; line-height: 1.4; }}
+h1 {{ font-size: 1.25rem; }}
+</style>
+</head>
+<body>
+<main>
+<h1>{title}</h1>
+{figure}
+<p>{summary}</p>
+<p>{privacy}</p>
+</main>
+</body>
+</html>
+"""
+
+
+def page(result: Result, name: str, figure: go.Figure) -> str:
+    """A page that holds one figure, its summary and its privacy statement."""
+    title = title_of(result, figure) or name
+    content = part_of_page(figure, name, "directory")
+    return PAGE.format(
+        title=html.escape(title),
+        figure=content,
+        summary=html.escape(result.summary),
+        privacy=html.escape(result.privacy),
+        font=FONT,
+        ink=INK,
+    )
+
+
+def part_of_page(
+    figure: go.Figure, name: str, plotlyjs: bool | Literal["directory"], title: str = ""
+) -> str:
+    """A figure as a part of a page in HTML.
+
+    Args:
+        figure: left as it is.
+        name: of the part, unique on its page.
+        plotlyjs: whether it brings the script that draws it; once on a page is enough.
+        title: above it; empty for none.
+    """
+    return plotly.io.to_html(
+        on_paper(figure, title),
+        full_html=False,
+        include_plotlyjs=plotlyjs,
+        div_id=name,
+        config=CONFIG,
+    )

@@ -1,0 +1,57 @@
+"""Tables as CSV, and back: every number in full precision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+
+def column_kinds(table: pd.DataFrame) -> dict[str, str]:
+    """Column -> ``integer``, ``real``, ``switch`` or ``text``.
+
+    Raises:
+        TypeError: a column mixes kinds, or holds none of these.
+    """
+    return {str(name): _kind(str(name), column) for name, column in table.items()}
+
+
+def _kind(name: str, column: pd.Series[Any]) -> str:
+    kinds = {"i": "integer", "u": "integer", "f": "real", "b": "switch"}
+    code = getattr(column.dtype, "kind", "O")
+    if code in kinds:
+        return kinds[code]
+    if (
+        pd.api.types.is_string_dtype(column)
+        and column.map(lambda item: isinstance(item, str)).all()
+    ):
+        return "text"
+    raise TypeError(f"column {name}: holds more than one kind of value.")
+
+
+def as_csv(table: pd.DataFrame) -> str:
+    """A table as text, each number the shortest that reads back as the same number.
+
+    Raises:
+        TypeError: a column mixes kinds.
+    """
+    column_kinds(table)
+    return table.to_csv(index=False, lineterminator="\n", na_rep="nan")
+
+
+PARSE: dict[str, Callable[[pd.Series[str]], Any]] = {
+    # Python's own parser gives back the very number that was written.
+    "integer": lambda column: np.array([int(text) for text in column], np.int64),
+    "real": lambda column: np.array([float(text) for text in column], np.float64),
+    "switch": lambda column: column.to_numpy() == "True",
+    "text": lambda column: column,
+}
+
+
+def read_csv(file: Path, kinds: Mapping[str, str]) -> pd.DataFrame:
+    """The table that :func:`as_csv` wrote, its columns of these kinds."""
+    texts = pd.read_csv(file, dtype=str, keep_default_na=False, encoding="utf-8")
+    return pd.DataFrame({name: PARSE[kind](texts[name]) for name, kind in kinds.items()})

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import pytest
+
+from abcdp_core import experiments, registry, runner
+from abcdp_core.privacy import SparseVector
+from abcdp_core.results import Result
+from tests import toy_experiment
+from tests.browser import chromium
+
+
+@pytest.fixture(autouse=True)
+def toy_is_known() -> Iterator[None]:
+    """The toy experiment is found under its name."""
+    before = list(registry._added)
+    registry._added.append(toy_experiment)
+    registry.forget()
+    yield
+    registry._added[:] = before
+    registry.forget()
+
+
+@pytest.fixture
+def result() -> Result:
+    """A complete one of the toy experiment."""
+    made = runner.run_to_end(experiments.load("toy"), toy_experiment.Params(3), 11)
+    return dataclasses.replace(made, event=SparseVector(0.1, 1.5, 3.0, 7, True))
+
+
+@pytest.fixture
+def browser(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Chromium of the browser tests draws."""
+    found = chromium.find()
+    assert found is not None
+    monkeypatch.setenv("BROWSER_PATH", found)

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from pandas.testing import assert_frame_equal
+
+from abcdp_core import experiments, runner
+from abcdp_core.output import files
+from abcdp_core.output.bundle import zip_bytes
+from abcdp_core.output.formats import FORMATS, STATIC
+from abcdp_core.output.settings import command
+from abcdp_core.results import Result
+from tests import toy_experiment
+from tests.toy_experiment import figures
+
+
+def members(data: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_an_archive_holds_all_results_and_how_to_make_them_again(result: Result) -> None:
+    other = runner.run_to_end(experiments.load("toy"), toy_experiment.Params(2), 5)
+    pages = [(result, figures(result)), (other, figures(other))]
+    written = members(zip_bytes(pages, ("csv", "json", "html")))
+    assert list(written) == sorted(
+        ["command.txt", "plotly.min.js"]
+        + [f"{stem}.{end}" for stem in ("toy", "toy-2")
+           for end in ("csv", "limits.csv", "json", "squares.html")]
+    )  # fmt: skip
+    commands = written["command.txt"].decode().splitlines()
+    assert commands == [command(result), command(other)]
+    assert json.loads(written["toy-2.json"])["seed"] == 5
+
+
+def test_the_same_results_make_the_same_archive(result: Result) -> None:
+    pages = [(result, figures(result))]
+    formats = ("csv", "json", "html")
+    assert zip_bytes(pages, formats) == zip_bytes(pages, formats)
+
+
+def test_an_archive_can_be_read_back(result: Result, tmp_path: Path) -> None:
+    data = zip_bytes([(result, {}), (result, {})], ("csv", "json"))
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        archive.extractall(tmp_path)
+    again = files.read(tmp_path, "toy-2")
+    assert again.experiment == "toy"
+    assert_frame_equal(again.tables["main"], result.tables["main"], check_exact=True)
+
+
+def test_where_figures_cannot_be_drawn_the_archive_says_why_and_holds_the_rest(
+    result: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BROWSER_PATH", "nowhere")
+    written = members(zip_bytes([(result, figures(result))], FORMATS))
+    assert "need Chrome or Chromium" in written["note.txt"].decode()
+    assert {"toy.csv", "toy.json", "toy.squares.html", "plotly.min.js"} <= written.keys()
+    assert not [name for name in written if name.endswith(STATIC)]
+
+
+@pytest.mark.usefixtures("browser")
+def test_an_archive_holds_static_figures_where_there_is_a_browser(result: Result) -> None:
+    written = members(zip_bytes([(result, figures(result))], ("svg",)))
+    assert written["toy.squares.svg"].startswith(b"<svg")
+    assert "note.txt" not in written

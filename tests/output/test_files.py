@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from pandas.testing import assert_frame_equal
+
+from abcdp_core import registry
+from abcdp_core.output import files
+from abcdp_core.output.formats import chosen_formats
+from abcdp_core.output.settings import command, settings_of
+from abcdp_core.parameters import ParameterError
+from abcdp_core.privacy import NonPrivate, SparseVector
+from abcdp_core.results import Result
+from tests import toy_experiment
+from tests.toy_experiment import figures
+
+EVENT = SparseVector(0.1 + 0.2, math.inf, 5e-324, 7, True)
+
+# ------------------------------------------------------------------- settings
+
+
+def test_settings_are_complete_and_plain_json(result: Result) -> None:
+    settings = json.loads(json.dumps(settings_of(result, 1.23456), allow_nan=False))
+    assert settings["experiment"] == "toy"
+    assert settings["parameters"] == {"size": "3", "pause": "0", "fails": "-1"}
+    assert settings["seed"] == 11
+    assert settings["command"] == command(result)
+    assert settings["privacy"] == result.privacy
+    assert settings["summary"] == result.summary
+    assert (settings["done"], settings["total"], settings["partial"]) == (3, 3, False)
+    assert settings["run_time_seconds"] == 1.235
+    assert {"abcdp-explorer", "python", "numpy", "plotly"} <= settings["versions"].keys()
+
+
+def test_a_partial_result_is_marked_in_settings_and_figures(result: Result, tmp_path: Path) -> None:
+    partial = dataclasses.replace(result, total=9)
+    assert settings_of(partial)["partial"] is True
+    assert "run_time_seconds" in settings_of(partial)
+    files.write(partial, figures(partial), tmp_path, ("html",))
+    page = (tmp_path / "toy.squares.html").read_text(encoding="utf-8")
+    assert "<h1>Squares of whole numbers · partial result: 3 of 9 tasks</h1>" in page
+
+
+def test_a_command_is_safe_to_paste(result: Result) -> None:
+    odd = dataclasses.replace(result, experiment="a b; echo")
+    assert "run 'a b; echo' --set size=3 --set pause=0" in command(odd)
+
+
+# ---------------------------------------------------------------------- files
+
+
+def test_every_format_has_its_files(result: Result, tmp_path: Path) -> None:
+    written = files.write(result, figures(result), tmp_path / "new", ("csv", "json", "html"))
+    names = ["toy.csv", "toy.limits.csv", "toy.json", "toy.squares.html", "plotly.min.js"]
+    assert [file.name for file in written] == names
+    assert sorted(file.name for file in (tmp_path / "new").iterdir()) == sorted(names)
+
+
+def test_only_what_is_asked_for_is_written(result: Result, tmp_path: Path) -> None:
+    written = files.write(result, figures(result), tmp_path, ("json",))
+    assert list(tmp_path.iterdir()) == written == [tmp_path / "toy.json"]
+
+
+def test_tables_read_back_as_they_were(result: Result, tmp_path: Path) -> None:
+    files.write(result, {}, tmp_path, ("csv", "json"))
+    again = files.read(tmp_path, "toy")
+    for name in result.tables:
+        assert_frame_equal(again.tables[name], result.tables[name], check_exact=True)
+    assert dataclasses.replace(again, tables={}) == dataclasses.replace(result, tables={})
+
+
+def test_every_bit_of_a_number_and_every_letter_of_a_word_survives(
+    result: Result, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(1)
+    numbers = rng.integers(0, 2**64, 5000, dtype=np.uint64).view(np.float64)
+    finite = numbers[np.isfinite(numbers)]
+    words = ["nan", "", "NA", "None", "a,b", 'say "so"', "θ1", "1", "True", "line\nbreak"]
+    tables = {
+        "main": pd.DataFrame({"number": finite}),
+        "words": pd.DataFrame({"word": words, "whole": [1.0] * 10, "count": range(10)}),
+        "empty": pd.DataFrame({"number": np.zeros(0), "flag": np.zeros(0, bool)}),
+    }
+    odd = dataclasses.replace(result, tables=tables)
+    files.write(odd, {}, tmp_path, ("csv", "json"))
+    again = files.read(tmp_path, "toy")
+    assert np.array_equal(
+        again.tables["main"].number.to_numpy().view(np.uint64), finite.view(np.uint64)
+    )
+    assert list(again.tables["words"].word) == words
+    for name in tables:
+        assert_frame_equal(again.tables[name], tables[name], check_exact=True)
+
+
+@pytest.mark.parametrize("event", [None, NonPrivate(), EVENT])
+def test_an_event_survives(
+    event: NonPrivate | SparseVector | None, result: Result, tmp_path: Path
+) -> None:
+    files.write(dataclasses.replace(result, event=event), {}, tmp_path, ("csv", "json"))
+    assert files.read(tmp_path, "toy").event == event
+
+
+@pytest.mark.parametrize("column", [[1, "a"], [1.0, True], [None, "a"], [(1,), (2,)]])
+def test_a_column_that_mixes_kinds_is_refused(
+    column: list[object], result: Result, tmp_path: Path
+) -> None:
+    mixed = pd.DataFrame({"odd": pd.Series(column, dtype=object)})
+    with pytest.raises(TypeError, match="column odd"):
+        files.write(dataclasses.replace(result, tables={"main": mixed}), {}, tmp_path, ("csv",))
+
+
+def test_a_page_needs_no_network(result: Result, tmp_path: Path) -> None:
+    files.write(result, figures(result), tmp_path, ("html",))
+    page = (tmp_path / "toy.squares.html").read_text(encoding="utf-8")
+    assert re.findall(r'src="([^"]*)"', page) == ["plotly.min.js"]
+    assert not re.findall(r"<link|@import|https?://[^\"]*\.js", page)
+    assert result.summary in page
+    assert result.privacy in page
+
+
+def test_formats_are_put_in_order_and_checked() -> None:
+    assert chosen_formats("png, csv,csv") == ("csv", "png")
+    for text, named in (("csv,gif", "gif"), ("", "nothing"), ("CSV", "CSV")):
+        with pytest.raises(ParameterError, match=f"formats = {named}: must be one or several of"):
+            chosen_formats(text)
+
+
+def test_an_unknown_experiment_or_a_missing_file_is_an_error(
+    result: Result, tmp_path: Path
+) -> None:
+    with pytest.raises(FileNotFoundError):
+        files.read(tmp_path, "toy")
+    files.write(result, {}, tmp_path, ("csv", "json"))
+    registry._added.remove(toy_experiment)
+    registry.forget()
+    with pytest.raises(ParameterError, match="experiment = toy"):
+        files.read(tmp_path, "toy")

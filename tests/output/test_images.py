@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import io
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from abcdp_core.output import files
+from abcdp_core.output.formats import STATIC, ExportError
+from abcdp_core.output.paper import WIDTH
+from abcdp_core.results import Result
+from tests.toy_experiment import figures
+
+LONG = "A title with N = 5,000 and ε_abc = 0.1 that goes on for much longer than a figure is wide "
+
+
+@pytest.mark.usefixtures("browser")
+def test_static_figures_are_drawn_whole_on_white(result: Result, tmp_path: Path) -> None:
+    from PIL import Image
+
+    figure = figures(result)["squares"].update_layout(title_text=LONG * 2)
+    written = files.write(result, {"squares": figure}, tmp_path, ("svg", "png", "pdf"))
+    assert [file.name for file in written] == [f"toy.squares.{kind}" for kind in STATIC]
+    svg, png, pdf = (file.read_bytes() for file in written)
+    words = re.sub(r"<[^>]*>", " ", svg.decode().replace("\u00a0", " "))
+    assert all(word in words for word in LONG.split())
+    assert pdf.startswith(b"%PDF-")
+    assert len(pdf) > 5000
+    pixels = np.asarray(Image.open(io.BytesIO(png)).convert("RGB"))
+    assert pixels.shape[1] == 2 * WIDTH
+    assert pixels.min() < 50, "there is dark text"
+    margins = (pixels[:8], pixels[-8:], pixels[:, :8], pixels[:, -8:])
+    assert all((margin == 255).all() for margin in margins), "something touches the edge"
+
+
+def test_without_a_browser_the_error_says_what_to_do_and_the_rest_is_written(
+    result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "none"))
+    with pytest.raises(ExportError, match="need Chrome or Chromium: install one, or set"):
+        files.write(result, figures(result), tmp_path, ("png", "csv", "html"))
+    assert (tmp_path / "toy.csv").exists()
+    assert (tmp_path / "toy.squares.html").exists()
+    assert not list(tmp_path.glob("*.png"))
+
+
+def test_without_kaleido_the_error_says_what_to_do(
+    result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "kaleido", None)
+    with pytest.raises(ExportError, match="run `pip install kaleido`"):
+        files.write(result, figures(result), tmp_path, ("svg",))
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_browser_that_does_not_start_is_an_export_error(
+    result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "browser"
+    broken.write_text("#!/bin/sh\nexit 3\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("BROWSER_PATH", str(broken))
+    with pytest.raises(ExportError, match="The browser could not draw the figures") as caught:
+        files.write(result, figures(result), tmp_path, ("svg",))
+    assert "\n" not in str(caught.value)
+    assert not list(tmp_path.glob("*.svg"))
