@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ui import blocks, captions, controls, export, player, router, watch
+from ui import asking, blocks, captions, controls, export, player, router, state, watch
 from ui.jobs import Request
 
 router.guard()
@@ -37,7 +37,7 @@ def live() -> None:
         "adaptive-truncation.symmetric",
     )
     requests = {
-        interval: Request(STREAM, *controls.ask(STREAM, interval=interval))
+        interval: Request(STREAM, *asking.ask(STREAM, interval=interval))
         for interval in ("adaptive", "fixed")
     }
     jobs = watch.growing_together(requests, play)
@@ -70,8 +70,8 @@ def play(found: Mapping[str, blocks.Found], growing: bool) -> None:
 
 
 def budgets() -> None:
-    fixed = {} if controls.has_preset() else {"epsilon_total": controls.budgets(BUDGETS)}
-    params, seed = controls.ask(BUDGETS, **fixed)
+    fixed = {} if state.has_preset() else {"epsilon_total": asking.budgets(BUDGETS)}
+    params, seed = asking.ask(BUDGETS, **fixed)
     job = watch.growing(BUDGETS, params, seed, draw_budgets)
     blocks.verdicts(BUDGETS, job.result)
     blocks.theory(BUDGETS)
@@ -88,13 +88,13 @@ def draw_budgets(found: blocks.Found) -> None:
 
 
 def best_interval() -> None:
-    if not controls.has_preset():
+    if not state.has_preset():
         controls.own(
             "truncation-interval.family",
             "truncation-interval.score",
             "truncation-interval.symmetric",
         )
-    found = watch.result(INTERVAL, *controls.ask(INTERVAL))
+    found = watch.result(INTERVAL, *asking.ask(INTERVAL))
     charts = watch.figures(found)
     blocks.figure("surface", charts["surface"], found, ("main", "surface"))
     blocks.heading(
@@ -124,11 +124,11 @@ def best_interval() -> None:
 
 
 def repeats() -> None:
-    if controls.has_preset():
-        params, seed = controls.ask(REPEATS)
+    if state.has_preset():
+        params, seed = asking.ask(REPEATS)
     else:
         controls.own("estimation-accuracy.runs")
-        params, seed = controls.ask(REPEATS, epsilon_total=controls.budgets(REPEATS))
+        params, seed = asking.ask(REPEATS, epsilon_total=asking.budgets(REPEATS))
     job = watch.growing(REPEATS, params, seed, draw_repeats)
     blocks.verdicts(REPEATS, job.result)
     blocks.theory(REPEATS)

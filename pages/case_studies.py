@@ -1,6 +1,6 @@
 """Case studies: real epidemics, what a private fit says about them, and what it cannot say."""
 
-from ui import blocks, captions, controls, export, router, watch
+from ui import asking, blocks, captions, controls, export, router, state, watch
 
 router.guard()
 
@@ -24,8 +24,8 @@ def covid() -> None:
         "fell ill is in every later one, so replacing one day hides nobody. And there are only 18 "
         "days: each matters much, so a budget under 10 leaves little but the prior."
     )
-    if controls.has_preset():
-        params, seed = controls.ask(COVID)
+    if state.has_preset():
+        params, seed = asking.ask(COVID)
         blocks.note(
             "The paper does not say where the bandwidth of the kernel comes from; here simulated "
             "data give it. The published script takes it from the private series, which is **not "
@@ -33,7 +33,7 @@ def covid() -> None:
         )
     else:
         controls.own("covid-fit.distance", "covid-fit.runs")
-        params, seed = controls.ask(COVID, epsilon_total=controls.budgets(COVID))
+        params, seed = asking.ask(COVID, epsilon_total=asking.budgets(COVID))
     found = watch.result(COVID, params, seed)
     charts = watch.figures(found)
     blocks.figure("curves", charts["curves"], found)
@@ -59,11 +59,11 @@ def tuberculosis() -> None:
         "fell ill in it is not protected one by one. The outbreaks are simulated at one truth; "
         "the pool of 1000 draws and all its distances come with the program."
     )
-    if not controls.has_preset():
+    if not state.has_preset():
         controls.own("tuberculosis-posterior.order", "tuberculosis-posterior.burden")
         controls.more("tuberculosis-posterior.runs")
-    both = {} if controls.has_preset() else {"n": (100, 1000), "resample": (True, False)}
-    found = watch.result(TUBERCULOSIS, *controls.ask(TUBERCULOSIS, **both))
+    both = {} if state.has_preset() else {"n": (100, 1000), "resample": (True, False)}
+    found = watch.result(TUBERCULOSIS, *asking.ask(TUBERCULOSIS, **both))
     charts = watch.figures(found)
     blocks.figure("error", charts["error"], found, ("errors", "non_private"))
     blocks.note(
@@ -99,7 +99,7 @@ def san_francisco() -> blocks.Found:
         "*truth* shows here is the posterior mean reported by the model's authors.",
     )
     fixed = {"scenario": "tuberculosis", "n": 1}
-    found = watch.result("posterior", *controls.ask("posterior", **fixed))
+    found = watch.result("posterior", *asking.ask("posterior", **fixed))
     blocks.figure("san-francisco", watch.figures(found)["posterior"], found, ("errors", "main"))
     blocks.privacy_label(found)
     return found

@@ -1,6 +1,6 @@
 """Distances: which form, which bandwidth, and what one point can change."""
 
-from ui import blocks, captions, controls, export, router, watch
+from ui import asking, blocks, captions, controls, export, router, watch
 
 router.guard()
 
@@ -15,7 +15,7 @@ def main() -> None:
         "What one point can change in it decides how much noise privacy needs.",
     )
     controls.own("distance-forms.bandwidth", "distance-forms.pairs")
-    found = watch.result(FORMS, *controls.ask(FORMS))
+    found = watch.result(FORMS, *asking.ask(FORMS))
     charts = watch.figures(found)
     blocks.figure("error", charts["error"], found)
     blocks.note(

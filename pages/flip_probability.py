@@ -1,6 +1,6 @@
 """Flip probability: how often the noise changes a decision, and how large c may be."""
 
-from ui import blocks, captions, controls, export, router, watch
+from ui import asking, blocks, captions, controls, export, router, state, watch
 
 router.guard()
 
@@ -13,7 +13,7 @@ def main() -> None:
         "checks it.",
     )
     blocks.presets()
-    if controls.has_preset():
+    if state.has_preset():
         preset()
     else:
         one_setting()
@@ -21,7 +21,7 @@ def main() -> None:
 
 def preset() -> None:
     controls.own("flip-probability.script")
-    params, seed = controls.ask("flip-probability", **controls.script_sensitivity())
+    params, seed = asking.ask("flip-probability", **asking.script_sensitivity())
     job = watch.growing("flip-probability", params, seed, draw)
     blocks.verdicts("flip-probability", job.result)
     blocks.theory("flip-probability")
@@ -35,7 +35,7 @@ def draw(found: blocks.Found) -> None:
 
 def one_setting() -> None:
     controls.own("flip-probability.distances", "flip-probability.draws", "flip-probability.script")
-    params, seed = controls.ask("flip-probability", **controls.script_sensitivity())
+    params, seed = asking.ask("flip-probability", **asking.script_sensitivity())
     found = watch.result("flip-probability", params, seed)
     blocks.figure("flip-probability", watch.figures(found)["flip-probability"], found)
     blocks.note(
@@ -56,7 +56,7 @@ def guideline(found: blocks.Found) -> None:
         "noise and averaged over public simulations, so the guideline costs no privacy.",
     )
     controls.own("flip-guideline.false_level")
-    guide = watch.result("flip-guideline", *controls.ask("flip-guideline"))
+    guide = watch.result("flip-guideline", *asking.ask("flip-guideline"))
     figures = watch.figures(guide)
     blocks.figure("flip-guideline", figures["flip-guideline"], guide, ("guideline", "main"))
     blocks.figure(

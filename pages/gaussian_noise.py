@@ -1,6 +1,6 @@
 """Gaussian noise: the older versions of ABCDP, and the figures of their paper."""
 
-from ui import blocks, captions, controls, export, router, watch
+from ui import asking, blocks, captions, controls, export, router, state, watch
 
 router.guard()
 
@@ -29,7 +29,7 @@ def soft() -> None:
 
 
 def draw_soft(found: blocks.Found) -> None:
-    charts, metric = watch.figures(found), controls.error_metric()
+    charts, metric = watch.figures(found), asking.error_metric()
     blocks.figure(metric, charts[metric], found)
     blocks.note(
         "*Accountant*: how the costs of all draws are added up. At ε_total = 1, δ = 0.0001 the "
@@ -46,7 +46,7 @@ def rejection() -> None:
 
 
 def draw_rejection(found: blocks.Found) -> None:
-    charts, metric = watch.figures(found), controls.error_metric()
+    charts, metric = watch.figures(found), asking.error_metric()
     blocks.figure(metric, charts[metric], found)
     blocks.note(
         "Every draw of the pool gets a decision, and every decision has to be paid for: compare "
@@ -63,7 +63,7 @@ def loss() -> None:
         "units of the threshold. For decisions it is only up to half the clipping bound: beyond "
         "that a rejection becomes the rare decision that tells most."
     )
-    found = watch.result(LOSS, *controls.ask(LOSS, epsilon_abc=controls.thresholds(LOSS)))
+    found = watch.result(LOSS, *asking.ask(LOSS, epsilon_abc=asking.thresholds(LOSS)))
     charts = watch.figures(found)
     blocks.figure("loss", charts["loss"], found)
     blocks.figure("noise", charts["noise"], found, ("noise",))
@@ -90,14 +90,14 @@ def draw_san_francisco(found: blocks.Found) -> None:
 
 def growing(experiment: str, draw: watch.DrawOne, *knobs: str) -> None:
     own_knobs(experiment, *knobs)
-    job = watch.growing(experiment, *controls.ask_lists(experiment), draw)
+    job = watch.growing(experiment, *asking.ask_lists(experiment), draw)
     blocks.verdicts(experiment, job.result)
     blocks.theory(experiment)
     export.block(experiment, job)
 
 
 def own_knobs(experiment: str, *shared: str) -> None:
-    if not controls.has_preset():
+    if not state.has_preset():
         controls.own(*shared, f"{experiment}.accountant", f"{experiment}.runs")
     elif shared:
         controls.own(*shared)

@@ -1,6 +1,6 @@
 """Mechanisms: what each makes of the same privacy budget."""
 
-from ui import blocks, captions, controls, export, router, watch
+from ui import asking, blocks, captions, controls, export, router, state, watch
 
 router.guard()
 
@@ -20,16 +20,16 @@ def main() -> None:
 
 
 def error() -> None:
-    if controls.has_preset():
+    if state.has_preset():
         controls.own("mse-curves.metric")
-        params, seed = controls.ask(COMPARED)
+        params, seed = asking.ask(COMPARED)
     else:
         controls.own("mse-curves.metric", "compare-mechanisms.runs")
         asked = {
-            "mechanism": controls.mechanisms(),
-            "epsilon_total": controls.budgets(COMPARED),
+            "mechanism": asking.mechanisms(),
+            "epsilon_total": asking.budgets(COMPARED),
         }
-        params, seed = controls.ask(COMPARED, **asked)
+        params, seed = asking.ask(COMPARED, **asked)
     job = watch.growing(COMPARED, params, seed, draw_error)
     release = one_release()
     blocks.theory(COMPARED, POSTERIOR)
@@ -37,10 +37,10 @@ def error() -> None:
 
 
 def draw_error(found: blocks.Found) -> None:
-    controls.follow_click()
-    metric = controls.error_metric()
+    asking.follow_click()
+    metric = asking.error_metric()
     chart, text = watch.figures(found)[metric], captions.compared(found, metric)
-    blocks.figure(metric, chart, found, ("summary", "grid", "main"), text, controls.choose_release)
+    blocks.figure(metric, chart, found, ("summary", "grid", "main"), text, asking.choose_release)
     blocks.note(
         "Each mechanism is at its own best ε_abc, chosen on simulated data sets and never on those "
         "it is scored on. Click a point to see its posterior below. A mark is open where some runs "
@@ -61,14 +61,14 @@ def one_release() -> blocks.Found:
         "and truth.",
     )
     controls.own("mechanism-posterior.mechanism")
-    found = watch.result(POSTERIOR, *controls.ask(POSTERIOR))
+    found = watch.result(POSTERIOR, *asking.ask(POSTERIOR))
     blocks.figure("posterior", watch.figures(found)["posterior"], found, ("errors", "main"))
     blocks.privacy_label(found)
     return found
 
 
 def budget() -> None:
-    found = watch.result(ACCOUNTING, *controls.ask_budget_first(ACCOUNTING))
+    found = watch.result(ACCOUNTING, *asking.ask_budget_first(ACCOUNTING))
     charts = watch.figures(found)
     blocks.figure("noise", charts["noise"], found)
     blocks.note(
@@ -109,11 +109,11 @@ def coverage() -> None:
         "sparse vector accepts, its draws are a sample of the prior: enough of them hold the truth "
         "as often, and say nothing."
     )
-    if controls.has_preset():
-        params, seed = controls.ask(COVERAGE)
+    if state.has_preset():
+        params, seed = asking.ask(COVERAGE)
     else:
         controls.own("coverage.truths", "coverage.runs")
-        params, seed = controls.ask(COVERAGE, epsilon_total=controls.budgets(COVERAGE))
+        params, seed = asking.ask(COVERAGE, epsilon_total=asking.budgets(COVERAGE))
     job = watch.growing(COVERAGE, params, seed, draw_coverage)
     blocks.theory(COVERAGE)
     export.block("coverage", job)

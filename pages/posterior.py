@@ -1,6 +1,6 @@
 """Posterior: one private release beside the non-private one, draw by draw."""
 
-from ui import blocks, captions, controls, export, router, watch
+from ui import asking, blocks, captions, controls, export, router, state, watch
 
 router.guard()
 
@@ -18,11 +18,11 @@ def main() -> None:
         "change one person": change_one_person,
         "synthetic data": synthetic_data,
     }
-    show[str(controls.current("posterior.view"))]()
+    show[str(state.current("posterior.view"))]()
 
 
 def one_release() -> None:
-    result = watch.result("posterior", *controls.ask("posterior"))
+    result = watch.result("posterior", *asking.ask("posterior"))
     figures = watch.figures(result)
     blocks.figure("posterior", figures["posterior"], result, ("errors", "main"))
     blocks.heading(
@@ -38,7 +38,7 @@ def one_release() -> None:
 
 
 def many_releases() -> None:
-    result = watch.result("many-releases", *controls.ask("many-releases"))
+    result = watch.result("many-releases", *asking.ask("many-releases"))
     figures = watch.figures(result)
     blocks.heading(
         "The same data, released again and again",
@@ -52,7 +52,7 @@ def many_releases() -> None:
 
 
 def change_one_person() -> None:
-    result = watch.result("change-one-person", *controls.ask("change-one-person"))
+    result = watch.result("change-one-person", *asking.ask("change-one-person"))
     figures = watch.figures(result)
     blocks.heading(
         "One person's point is replaced by the worst one found",
@@ -73,7 +73,7 @@ def change_one_person() -> None:
 
 def synthetic_data() -> None:
     controls.own("synthetic-data.data_sets")
-    result = watch.result("synthetic-data", *controls.ask("synthetic-data"))
+    result = watch.result("synthetic-data", *asking.ask("synthetic-data"))
     blocks.heading(
         "Data simulated from what was accepted",
         "What a private run accepts is released, and simulating from it costs no further privacy: "

@@ -1,6 +1,6 @@
 """Start: what this is, what each knob means, where to go."""
 
-from ui import blocks, controls, router, watch
+from ui import asking, blocks, router, watch
 
 router.guard()
 
@@ -14,7 +14,7 @@ def main() -> None:
         "limit and see what it does to the answer.",
     )
     router.links()
-    params, seed = controls.ask("posterior")
+    params, seed = asking.ask("posterior")
     result = watch.result("posterior", params, seed)
     blocks.heading("What your settings do")
     blocks.figure("decisions", watch.figures(result)["decisions"], result, ("decisions",))

@@ -20,7 +20,7 @@ from abcdp_core.ledger import reading, report
 from abcdp_core.parameters import Params
 from abcdp_core.privacy import Gaussian, Laplace, SparseVector
 from abcdp_core.results import Result
-from ui import captions, charts, controls, knobs, lessons
+from ui import captions, charts, controls, knobs, lessons, state
 
 Found: TypeAlias = Result  # what a page draws
 
@@ -158,8 +158,8 @@ def _csv_button(label: str, table: pd.DataFrame, file: str, key: str) -> None:
 def errors(chart: go.Figure, result: Result, metric: str) -> None:
     """The figure of errors with the sidebar's setting marked and its number said."""
     text = result.summary
-    if controls.preset(result.experiment) is None:
-        here = {name: float(controls.current(name)) for name in knobs.FOUR}
+    if state.preset(result.experiment) is None:
+        here = {name: float(state.current(name)) for name in knobs.FOUR}
         chart = mse_curves.mark(go.Figure(chart), result, metric, **here)
         text = captions.error_here(result, metric, here) + text
     figure(metric, chart, result, text=text)
@@ -259,7 +259,7 @@ PRESETS_WIDTH = 420
 
 def preset_note() -> None:
     """That a preset is in force, where one is."""
-    if controls.has_preset():
+    if state.has_preset():
         st.info(
             "The knobs that the preset sets are disabled. "
             f"Choose *{knobs.NO_PRESET}* to move them again."
@@ -268,10 +268,10 @@ def preset_note() -> None:
 
 def verdicts(experiment: str, result: Result | None) -> None:
     """What the paper claims of a preset, and what we find."""
-    chosen = controls.preset(experiment)
+    chosen = state.preset(experiment)
     if result is None or chosen is None or result.params != chosen:
         return
-    claims = reading.load().for_preset(experiment, str(controls.current("preset")))
+    claims = reading.load().for_preset(experiment, str(state.current("preset")))
     if claims:
         so_far = f", after {result.done} of {result.total} parts" if result.is_partial else ""
         st.header(f"The paper's claims and what we find{so_far}")

@@ -10,7 +10,7 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
-from ui import controls
+from ui import state
 
 TITLE_WIDTH = 48
 """Characters of a title in a line, so that it fits a telephone."""
@@ -36,7 +36,7 @@ def show(key: str, chart: go.Figure, summary: str, clicked: Clicked | None = Non
         clicked: called when a person clicks a point.
     """
     names = [str(trace.name) for trace in chart.data]
-    saved = {"format": str(controls.current("figures.format")), "filename": key, "scale": 2}
+    saved = {"format": str(state.current("figures.format")), "filename": key, "scale": 2}
     st.plotly_chart(
         readable(chart, TEXT.get(str(st.context.theme.type))),
         theme="streamlit",

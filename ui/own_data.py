@@ -28,7 +28,7 @@ from streamlit.typing import UploadedFile
 from abcdp_core.own_data import release, series
 from abcdp_core.own_data.release import Document, ReleaseRequest
 from abcdp_core.parameters import ParameterError
-from ui import charts, controls
+from ui import charts, state
 
 RELEASED = "_released"
 HELD = "_held"
@@ -101,13 +101,13 @@ def settings(scenario: str) -> ReleaseRequest | None:
         st.info("Type the domain of your values: the lowest and the highest one possible.")
         return None
     knobs = ("epsilon_total", "epsilon_abc", "c", "resample", "pool_size")
-    values: dict[str, Any] = {name: controls.current(name) for name in knobs}
+    values: dict[str, Any] = {name: state.current(name) for name in knobs}
     try:
         return ReleaseRequest(
             scenario=scenario,
             low=low,
             high=high,
-            pool_seed=int(controls.current("seed")),
+            pool_seed=int(state.current("seed")),
             **values,
             **chosen,
         )
