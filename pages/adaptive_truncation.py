@@ -54,10 +54,9 @@ def live() -> None:
     with blocks.folded("Numbers, and the figures as the download has them", "for-print") as is_open:
         for interval, job in jobs.items() if is_open else ():
             if job.result is not None:
-                charts = watch.figures(job.result)
-                blocks.figure(f"{interval}-stream", charts["stream"], job.result)
-                clouds = charts["particles"]
-                blocks.figure(f"{interval}-particles", clouds, job.result, ("particles",))
+                blocks.figure(f"{interval}-stream", job.result, of="stream")
+                name = f"{interval}-particles"
+                blocks.figure(name, job.result, ("particles",), of="particles")
     blocks.theory(STREAM)
     export.block("adaptive-truncation", *jobs.values())
 
@@ -79,7 +78,7 @@ def budgets() -> None:
 
 
 def draw_budgets(found: blocks.Found) -> None:
-    blocks.figure("streams", watch.figures(found)["streams"], found, ("main", "particles"))
+    blocks.figure("streams", found, ("main", "particles"))
     blocks.note(
         "The same people with the same noise in every column. σ is grey until the standard "
         "deviation of log σ is clearly below half of its prior's."
@@ -95,14 +94,13 @@ def best_interval() -> None:
             "truncation-interval.symmetric",
         )
     found = watch.result(INTERVAL, *asking.ask(INTERVAL))
-    charts = watch.figures(found)
-    blocks.figure("surface", charts["surface"], found, ("main", "surface"))
+    blocks.figure("surface", found, ("main", "surface"))
     blocks.heading(
         "Narrower can be better",
         "Clipping loses little about μ: which side of μ a value lies on tells most of it. The "
         "noise falls with the width. So the best interval is narrow, and the curve is flat there.",
     )
-    blocks.figure("width", charts["width"], found, ("width", "main"))
+    blocks.figure("width", found, ("width", "main"))
     blocks.note(
         "The paper reports the half-widths 0.06, 0.12, 0.54 and 0.96 for ε_total = 1, 2, 5 and 10, "
         "from a search in steps of 0.06 with Monte Carlo noise. The exact maximisers are 0.0706, "
@@ -116,7 +114,7 @@ def best_interval() -> None:
         "to nothing about σ, even less than a wide fixed interval does. Asking off the middle, "
         "where the share of people beyond depends on σ, buys it back and costs some of μ.",
     )
-    blocks.figure("ways", charts["ways"], found, ("ways",), captions.ways(found))
+    blocks.figure("ways", found, ("ways",), captions.ways(found))
     blocks.privacy_label(found, stamp="")
     blocks.verdicts(INTERVAL, found)
     blocks.theory(INTERVAL)
@@ -136,11 +134,10 @@ def repeats() -> None:
 
 
 def draw_repeats(found: blocks.Found) -> None:
-    charts = watch.figures(found)
     for name in ("mu", "sigma"):
         text = captions.repeats(found, name)
-        blocks.figure(f"means-{name}", charts[f"means-{name}"], found, ("main", "chains"), text)
-        blocks.figure(f"error-{name}", charts[f"error-{name}"], found, text=text)
+        blocks.figure(f"means-{name}", found, ("main", "chains"), text)
+        blocks.figure(f"error-{name}", found, text=text)
     blocks.privacy_label(found)
 
 

@@ -35,8 +35,7 @@ def covid() -> None:
         controls.own("covid-fit.distance", "covid-fit.runs")
         params, seed = asking.ask(COVID, epsilon_total=asking.budgets(COVID))
     found = watch.result(COVID, params, seed)
-    charts = watch.figures(found)
-    blocks.figure("curves", charts["curves"], found)
+    blocks.figure("curves", found)
     blocks.note(
         "Each grey curve is simulated from one accepted set of coefficients: a synthetic data set. "
         "It costs no further privacy. The table *main* holds them all."
@@ -46,7 +45,7 @@ def covid() -> None:
         "Every run has other noise and meets the pool in another order. The spread at ∞ is what "
         "ABC itself leaves open; what is above it is the price of privacy.",
     )
-    blocks.figure("spread", charts["spread"], found, ("spread",), captions.spread(found))
+    blocks.figure("spread", found, ("spread",), captions.spread(found))
     blocks.privacy_label(found)
     blocks.verdicts(COVID, found)
     blocks.theory(COVID)
@@ -64,8 +63,7 @@ def tuberculosis() -> None:
         controls.more("tuberculosis-posterior.runs")
     both = {} if state.has_preset() else {"n": (100, 1000), "resample": (True, False)}
     found = watch.result(TUBERCULOSIS, *asking.ask(TUBERCULOSIS, **both))
-    charts = watch.figures(found)
-    blocks.figure("error", charts["error"], found, ("errors", "non_private"))
+    blocks.figure("error", found, ("errors", "non_private"))
     blocks.note(
         "*By noise*: runs of the same data with other noise. *By data*: what is left between ten "
         "observed data sets, each with its own order of the pool, once the noise is averaged out. "
@@ -80,8 +78,8 @@ def tuberculosis() -> None:
         "the triangles are the means.",
     )
     for resample, name in ((True, "redrawn"), (False, "kept")):
-        chart, text = charts[f"posterior-{name}"], captions.accepted(found, resample)
-        blocks.figure(f"posterior-{name}", chart, found, ("main", "prior"), text)
+        text = captions.accepted(found, resample)
+        blocks.figure(f"posterior-{name}", found, ("main", "prior"), text)
     blocks.note(captions.counts(found))
     blocks.privacy_label(found)
     blocks.verdicts(TUBERCULOSIS, found)
@@ -100,7 +98,7 @@ def san_francisco() -> blocks.Found:
     )
     fixed = {"scenario": "tuberculosis", "n": 1}
     found = watch.result("posterior", *asking.ask("posterior", **fixed))
-    blocks.figure("san-francisco", watch.figures(found)["posterior"], found, ("errors", "main"))
+    blocks.figure("san-francisco", found, ("errors", "main"), of="posterior")
     blocks.privacy_label(found)
     return found
 

@@ -29,7 +29,7 @@ def preset() -> None:
 
 
 def draw(found: blocks.Found) -> None:
-    blocks.figure("flip-probability", watch.figures(found)["flip-probability"], found)
+    blocks.figure("flip-probability", found)
     blocks.privacy_label(found)
 
 
@@ -37,7 +37,7 @@ def one_setting() -> None:
     controls.own("flip-probability.distances", "flip-probability.draws", "flip-probability.script")
     params, seed = asking.ask("flip-probability", **asking.script_sensitivity())
     found = watch.result("flip-probability", params, seed)
-    blocks.figure("flip-probability", watch.figures(found)["flip-probability"], found)
+    blocks.figure("flip-probability", found)
     blocks.note(
         "*Fresh threshold*: its noise is drawn for this decision alone, as the formula assumes. "
         "*In a run*: given that the run got as far as this draw. Runs with a low threshold last "
@@ -57,15 +57,12 @@ def guideline(found: blocks.Found) -> None:
     )
     controls.own("flip-guideline.false_level")
     guide = watch.result("flip-guideline", *asking.ask("flip-guideline"))
-    figures = watch.figures(guide)
-    blocks.figure("flip-guideline", figures["flip-guideline"], guide, ("guideline", "main"))
-    blocks.figure(
-        "base-rates", figures["base-rates"], guide, ("base_rates",), captions.base_rates(guide)
-    )
+    blocks.figure("flip-guideline", guide, ("guideline", "main"))
+    blocks.figure("base-rates", guide, ("base_rates",), captions.base_rates(guide))
     blocks.heading("The paper's guideline: the median flip probability")
     blocks.note(captions.median_warning(guide))
     controls.own("flip-guideline.level")
-    blocks.figure("median", figures["median"], guide, ("main",), captions.median(guide))
+    blocks.figure("median", guide, ("main",), captions.median(guide))
     blocks.theory("flip-probability", "flip-guideline")
     export.block("flip-probability", found, guide)
 

@@ -29,15 +29,15 @@ def soft() -> None:
 
 
 def draw_soft(found: blocks.Found) -> None:
-    charts, metric = watch.figures(found), asking.error_metric()
-    blocks.figure(metric, charts[metric], found)
+    metric = asking.error_metric()
+    blocks.figure(metric, found)
     blocks.note(
         "*Accountant*: how the costs of all draws are added up. At ε_total = 1, δ = 0.0001 the "
         "classic conversion of the paper asks for 38 % more noise than is needed, the tight one "
         "of today for 10 % more; the exact one for no more."
     )
-    for name in sorted(charts.keys() - {"mse", "mae"}):
-        blocks.figure(name, charts[name], found)
+    for name in blocks.names(found, without=("mse", "mae")):
+        blocks.figure(name, found)
     blocks.privacy_label(found)
 
 
@@ -46,14 +46,14 @@ def rejection() -> None:
 
 
 def draw_rejection(found: blocks.Found) -> None:
-    charts, metric = watch.figures(found), asking.error_metric()
-    blocks.figure(metric, charts[metric], found)
+    metric = asking.error_metric()
+    blocks.figure(metric, found)
     blocks.note(
         "Every draw of the pool gets a decision, and every decision has to be paid for: compare "
         "the noise below with the thresholds. Where some runs accept nothing the mark is open; "
         "their estimate is the prior mean."
     )
-    blocks.figure("noise", charts["noise"], found, ("noise",))
+    blocks.figure("noise", found, ("noise",))
     blocks.privacy_label(found)
 
 
@@ -64,9 +64,8 @@ def loss() -> None:
         "that a rejection becomes the rare decision that tells most."
     )
     found = watch.result(LOSS, *asking.ask(LOSS, epsilon_abc=asking.thresholds(LOSS)))
-    charts = watch.figures(found)
-    blocks.figure("loss", charts["loss"], found)
-    blocks.figure("noise", charts["noise"], found, ("noise",))
+    blocks.figure("loss", found)
+    blocks.figure("noise", found, ("noise",))
     blocks.privacy_label(found, stamp="")
     blocks.theory(LOSS)
     export.block(LOSS, found)
@@ -82,9 +81,8 @@ def san_francisco() -> None:
 
 
 def draw_san_francisco(found: blocks.Found) -> None:
-    charts = watch.figures(found)
-    blocks.figure("error", charts["error"], found, ("errors", "non_private"))
-    blocks.figure("posterior", charts["posterior"], found, ("shares",), captions.spreads(found))
+    blocks.figure("error", found, ("errors", "non_private"))
+    blocks.figure("posterior", found, ("shares",), captions.spreads(found))
     blocks.privacy_label(found)
 
 

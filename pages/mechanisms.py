@@ -39,8 +39,8 @@ def error() -> None:
 def draw_error(found: blocks.Found) -> None:
     asking.follow_click()
     metric = asking.error_metric()
-    chart, text = watch.figures(found)[metric], captions.compared(found, metric)
-    blocks.figure(metric, chart, found, ("summary", "grid", "main"), text, asking.choose_release)
+    text, tables = captions.compared(found, metric), ("summary", "grid", "main")
+    blocks.figure(metric, found, tables, text, clicked=asking.choose_release)
     blocks.note(
         "Each mechanism is at its own best ε_abc, chosen on simulated data sets and never on those "
         "it is scored on. Click a point to see its posterior below. A mark is open where some runs "
@@ -62,15 +62,14 @@ def one_release() -> blocks.Found:
     )
     controls.own("mechanism-posterior.mechanism")
     found = watch.result(POSTERIOR, *asking.ask(POSTERIOR))
-    blocks.figure("posterior", watch.figures(found)["posterior"], found, ("errors", "main"))
+    blocks.figure("posterior", found, ("errors", "main"))
     blocks.privacy_label(found)
     return found
 
 
 def budget() -> None:
     found = watch.result(ACCOUNTING, *asking.ask_budget_first(ACCOUNTING))
-    charts = watch.figures(found)
-    blocks.figure("noise", charts["noise"], found)
+    blocks.figure("noise", found)
     blocks.note(
         "A line for every way to add up costs. *Exact* asks for the least noise, and what another "
         "accountant asks for beyond that buys no privacy. The scales of two mechanisms are noise "
@@ -94,7 +93,7 @@ def budget() -> None:
         "*any pure ε*.",
     )
     text = captions.attack(found)
-    blocks.figure("tradeoff", charts["tradeoff"], found, ("tradeoff",), text)
+    blocks.figure("tradeoff", found, ("tradeoff",), text)
     blocks.privacy_label(found, stamp="")
     blocks.theory(ACCOUNTING)
     export.block("budget", found)
@@ -120,12 +119,11 @@ def coverage() -> None:
 
 
 def draw_coverage(found: blocks.Found) -> None:
-    charts = watch.figures(found)
     text, width, caution = captions.coverage(found)
-    blocks.figure("coverage", charts["coverage"], found, ("summary", "main"), text)
+    blocks.figure("coverage", found, ("summary", "main"), text)
     if caution:
         blocks.warning(caution)
-    blocks.figure("width", charts["width"], found, ("summary", "releases"), width)
+    blocks.figure("width", found, ("summary", "releases"), width)
     blocks.privacy_label(found)
 
 

@@ -23,15 +23,14 @@ def main() -> None:
 
 def one_release() -> None:
     result = watch.result("posterior", *asking.ask("posterior"))
-    figures = watch.figures(result)
-    blocks.figure("posterior", figures["posterior"], result, ("errors", "main"))
+    blocks.figure("posterior", result, ("errors", "main"))
     blocks.heading(
         "Every decision",
         "Each mark is a draw of the pool that the private run looked at, at its distance to the "
         "data. Close to ε_abc noise decides; far from it the distance does. *New noise* in the "
         "sidebar draws the noise again.",
     )
-    blocks.figure("decisions", figures["decisions"], result, ("decisions",), captions.flips(result))
+    blocks.figure("decisions", result, ("decisions",), captions.flips(result))
     blocks.privacy_label(result)
     blocks.theory("posterior")
     export.block("posterior", result)
@@ -39,13 +38,12 @@ def one_release() -> None:
 
 def many_releases() -> None:
     result = watch.result("many-releases", *asking.ask("many-releases"))
-    figures = watch.figures(result)
     blocks.heading(
         "The same data, released again and again",
         "Every line is one release with noise of its own. Where the lines spread, one release says "
         "little. In practice only one of them may be made.",
     )
-    blocks.figure("many-releases", figures["many-releases"], result, ("errors", "main"))
+    blocks.figure("many-releases", result, ("errors", "main"))
     blocks.privacy_label(result)
     blocks.theory("many-releases")
     export.block("many-releases", result)
@@ -53,19 +51,16 @@ def many_releases() -> None:
 
 def change_one_person() -> None:
     result = watch.result("change-one-person", *asking.ask("change-one-person"))
-    figures = watch.figures(result)
     blocks.heading(
         "One person's point is replaced by the worst one found",
         "This is the definition of differential privacy, seen: no outcome becomes more than "
         "e^ε_total times as likely or as unlikely. All probabilities are exact, over all noises.",
     )
-    blocks.figure("outcomes", figures["outcomes"], result, ("main",), captions.outcomes(result))
-    blocks.figure("person", figures["person"], result, ("person", "data"), captions.person(result))
+    blocks.figure("outcomes", result, ("main",), captions.outcomes(result))
+    blocks.figure("person", result, ("person", "data"), captions.person(result))
     blocks.heading("How far one person moves the distances, and the ratios of the outcomes")
-    blocks.figure(
-        "movement", figures["movement"], result, ("movement", "decisions"), captions.moved(result)
-    )
-    blocks.figure("ratio", figures["ratio"], result, ("ratio", "largest"), captions.ratio(result))
+    blocks.figure("movement", result, ("movement", "decisions"), captions.moved(result))
+    blocks.figure("ratio", result, ("ratio", "largest"), captions.ratio(result))
     blocks.privacy_label(result)
     blocks.theory("change-one-person")
     export.block("change-one-person", result)
@@ -80,8 +75,7 @@ def synthetic_data() -> None:
         "such data sets may be published in place of the real ones. The observed data stand beside "
         "them because they are synthetic or published themselves.",
     )
-    figure = watch.figures(result)["synthetic-data"]
-    blocks.figure("synthetic-data", figure, result, ("compared", "main"))
+    blocks.figure("synthetic-data", result, ("compared", "main"))
     blocks.rows_as_csv("Private synthetic data as CSV", result, "main", source="private")
     blocks.privacy_label(result)
     blocks.theory("synthetic-data")

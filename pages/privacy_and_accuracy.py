@@ -36,13 +36,13 @@ def theorem_2() -> list[blocks.Found]:
         "not stop either. Above the trivial bound it says nothing; it falls as N grows.",
     )
     found = watch.result("error-bound", *asking.ask("error-bound", n=asking.sizes()))
-    blocks.figure("error-bound", watch.figures(found)["error-bound"], found)
+    blocks.figure("error-bound", found)
     return [found]
 
 
 def draw(found: blocks.Found) -> None:
     metric = asking.error_metric()
-    blocks.errors(watch.figures(found)[metric], found, metric)
+    blocks.errors(found, metric)
     blocks.privacy_label(found)
 
 

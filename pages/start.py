@@ -17,7 +17,7 @@ def main() -> None:
     params, seed = asking.ask("posterior")
     result = watch.result("posterior", params, seed)
     blocks.heading("What your settings do")
-    blocks.figure("decisions", watch.figures(result)["decisions"], result, ("decisions",))
+    blocks.figure("decisions", result, ("decisions",))
     blocks.heading("What ε_total promises")
     blocks.promise(params)
     blocks.heading("The four knobs")

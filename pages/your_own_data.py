@@ -18,7 +18,7 @@ def main() -> None:
     controls.own("your-data.scenario")
     found = watch.result(PLAN, *asking.ask(PLAN))
     request = own_data.settings(state.scenario_in_force())
-    blocks.figure(PLAN, watch.figures(found)[PLAN], found)
+    blocks.figure(PLAN, found)
     blocks.heading("2 · Your series")
     series = own_data.upload(state.scenario_in_force())
     if request is not None and series is not None:

@@ -41,7 +41,7 @@ CORE_ARROWS: dict[str, set[str]] = {
         *("registry", "results", "simulators", "streams", "summaries", "theory"),
     },
     "runner": {"cache", "experiments", "parameters", "registry", "results"},
-    "output": {"experiments", "parameters", "privacy", "results"},
+    "output": {"experiments", "figures", "parameters", "privacy", "results"},
     "ledger": {
         *("experiments", "output", "figures", "parameters", "results", "runner", "summaries"),
     },
@@ -51,7 +51,8 @@ CORE_ARROWS: dict[str, set[str]] = {
         "simulators",
     },
     "commands": {
-        *("experiments", "ledger", "own_data", "parameters", "pool", "runner", "streams"),
+        *("experiments", "figures", "ledger", "own_data", "parameters", "pool", "runner"),
+        "streams",
     },
     "__main__": {
         *("commands", "experiments", "output", "parameters", "registry"),

@@ -16,11 +16,12 @@ from streamlit.delta_generator import DeltaGenerator
 
 from abcdp_core import experiments, ledger, privacy
 from abcdp_core.experiments import mse_curves, posterior
+from abcdp_core.figures import Drawn
 from abcdp_core.ledger import reading, report
 from abcdp_core.parameters import Params
 from abcdp_core.privacy import Gaussian, Laplace, SparseVector
 from abcdp_core.results import Result
-from ui import captions, charts, controls, knobs, lessons, state
+from ui import captions, charts, controls, drawings, knobs, lessons, state
 
 Found: TypeAlias = Result  # what a page draws
 
@@ -83,27 +84,42 @@ def warning(text: str) -> None:
 
 def figure(
     name: str,
-    chart: go.Figure,
-    result: Result,
+    found: Result,
     tables: Sequence[str] = ("main",),
     text: str = "",
+    of: str = "",
     clicked: charts.Clicked | None = None,
 ) -> None:
-    """A figure with its summary, its numbers and its file.
+    """A figure with its sentence, its numbers and its file.
 
     Args:
         name: of the figure, part of its files' names.
-        chart: the figure.
-        result: where it comes from.
+        found: where it comes from.
         tables: names of the tables it was drawn from.
-        text: the summary; the result's if empty.
+        of: its name among the result's figures, if that is another.
         clicked: called when a person clicks a point.
     """
-    key = f"{result.experiment}-{name}"
-    summary = text or result.summary
-    charts.show(key, chart, summary, clicked)
-    st.markdown(summary)
-    numbers(key, result, tables)
+    each = drawings.drawn(found)[of or name]
+    show(name, Drawn(each.figure, text or each.sentence), found, tables, clicked)
+
+
+def names(found: Result, without: Sequence[str] = ()) -> list[str]:
+    """Names of a result's figures, but for some."""
+    return sorted(drawings.drawn(found).keys() - set(without))
+
+
+def show(
+    name: str,
+    drawn: Drawn,
+    found: Result,
+    tables: Sequence[str] = ("main",),
+    clicked: charts.Clicked | None = None,
+) -> None:
+    """What :func:`figure` does, with a figure that is not among the result's."""
+    key = f"{found.experiment}-{name}"
+    charts.show(key, drawn, clicked)
+    st.markdown(drawn.sentence)
+    numbers(key, found, tables)
 
 
 def numbers(key: str, result: Result, tables: Sequence[str]) -> None:
@@ -155,14 +171,19 @@ def _csv_button(label: str, table: pd.DataFrame, file: str, key: str) -> None:
     )
 
 
-def errors(chart: go.Figure, result: Result, metric: str) -> None:
+def errors(found: Result, metric: str) -> None:
     """The figure of errors with the sidebar's setting marked and its number said."""
-    text = result.summary
-    if state.preset(result.experiment) is None:
+    each = drawings.drawn(found)[metric]
+    if state.preset(found.experiment) is None:
         here = {name: float(state.current(name)) for name in knobs.FOUR}
-        chart = mse_curves.mark(go.Figure(chart), result, metric, **here)
-        text = captions.error_here(result, metric, here) + text
-    figure(metric, chart, result, text=text)
+        place = metric, *here.values()
+        each = drawings.variant(found, place, lambda: _marked(each, found, metric, here))
+    show(metric, each, found)
+
+
+def _marked(usual: Drawn, found: Result, metric: str, here: dict[str, float]) -> Drawn:
+    chart = mse_curves.mark(go.Figure(usual.figure), found, metric, **here)
+    return Drawn(chart, captions.error_here(found, metric, here) + usual.sentence)
 
 
 def promise(params: Params) -> None:
@@ -171,7 +192,7 @@ def promise(params: Params) -> None:
     epsilon = release.epsilon_total
     text = f"{lessons.meaning(epsilon)} A record here is {posterior.protected(release)}."
     st.markdown(text)
-    charts.show("belief", lessons.belief_figure(epsilon), text.replace("**", ""))
+    charts.show("belief", Drawn(lessons.belief_figure(epsilon), text.replace("**", "")))
 
 
 def knob_table() -> None:

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from abcdp_core import experiments
 from abcdp_core.output import export
 from abcdp_core.results import Result
-from ui import controls
+from ui import controls, drawings
 from ui.jobs import Job
 
 
@@ -51,5 +50,5 @@ def _results(found: Sequence[Result | Job]) -> list[Result]:
 
 def page_zip(results: Sequence[Result]) -> bytes:
     """The zip; where pictures cannot be drawn it holds the rest and a note that says why."""
-    found = [(result, experiments.load(result.experiment).figures(result)) for result in results]
+    found = [(result, drawings.drawn(result)) for result in results]
     return export.zip_bytes(found, export.FORMATS)

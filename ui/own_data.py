@@ -25,6 +25,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.typing import UploadedFile
 
+from abcdp_core.figures import Drawn
 from abcdp_core.own_data import release, series
 from abcdp_core.own_data.release import Document, ReleaseRequest
 from abcdp_core.parameters import ParameterError
@@ -268,7 +269,7 @@ def released(series_of: Upload | None) -> list[Document]:
 def show(documents: list[Document]) -> None:
     """What came out last, and the files of all."""
     last = documents[-1]
-    charts.show("released", release.figure(last), last.summary)
+    charts.show("released", Drawn(release.figure(last), last.summary))
     st.markdown(last.summary)
     with st.container(border=True, key="privacy-label"):
         st.markdown(f"**Privacy label.** {last.statement}")

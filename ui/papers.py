@@ -10,9 +10,10 @@ from urllib.parse import quote, urlencode
 import pandas as pd
 import streamlit as st
 
+from abcdp_core.figures import Drawn
 from abcdp_core.ledger import Run, document, pictures, reading, report, reproduction
 from abcdp_core.ledger.report import Report, in_words
-from ui import charts, controls, knobs, router, state
+from ui import charts, controls, drawings, knobs, router, state
 from ui.page import Page
 
 
@@ -140,7 +141,10 @@ def claim() -> str:
         st.markdown(document.claim_text(row, reading.load()))
     with right:
         if pd.notna(row["ours"]):
-            charts.show("claim", pictures.one(row), row["reason"])
+            drawn = drawings.variant(
+                stored(), row["id"], lambda: Drawn(pictures.one(row), str(row["reason"]))
+            )
+            charts.show("claim", drawn)
         _again(reading.load().runs[row["run"]])
     return str(row["experiment"])
 
@@ -225,12 +229,17 @@ def numbers(rows: pd.DataFrame) -> None:
     if comparable.empty:
         st.markdown("None of the claims chosen above has a number of the paper to set ours beside.")
         return
+    names = tuple(comparable["id"])
+    charts.show("numbers", drawings.variant(stored(), names, lambda: _numbers(comparable)))
+
+
+def _numbers(comparable: pd.DataFrame) -> Drawn:
     chart = pictures.against_papers(comparable)
     text = "; ".join(
         f"{row['item']}: {report.measured(row)}, the paper {report.rounded(row['paper_value'])}"
         for _, row in comparable.iterrows()
     )
-    charts.show("numbers", chart, f"{chart.layout.title.text}. {text}.")
+    return Drawn(chart, f"{chart.layout.title.text}. {text}.")
 
 
 def retired() -> None:

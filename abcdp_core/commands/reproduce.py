@@ -14,10 +14,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-import plotly.graph_objects as go
 from tqdm import tqdm
 
 from abcdp_core import commands, experiments, runner
+from abcdp_core import figures as fig
+from abcdp_core.figures import Drawn
 from abcdp_core.ledger import Run, document, reading, report, reproduction
 from abcdp_core.ledger.reproduction import Computed, Hired, Plan
 
@@ -117,13 +118,14 @@ def _write(plan: Plan, done: list[Computed], folder: Path) -> None:
         print(f"  {file}")
 
 
-def _figures(done: list[Computed]) -> dict[str, go.Figure]:
+def _figures(done: list[Computed]) -> dict[str, Drawn]:
     """Run -> its main figure, for those that can be drawn."""
-    figures: dict[str, go.Figure] = {}
+    figures: dict[str, Drawn] = {}
     for computed in done:
         # A figure that fails must not cost the verdicts; the report says that it is missing.
         with contextlib.suppress(Exception):
             if computed.result is not None:
-                drawn = experiments.load(computed.run.experiment).figures(computed.result)
+                found = experiments.load(computed.run.experiment).figures(computed.result)
+                drawn = fig.with_sentences(found, computed.result.summary)
                 figures[computed.run.name] = next(iter(drawn.values()))
     return figures

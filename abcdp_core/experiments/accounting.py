@@ -470,7 +470,5 @@ def _tradeoff_figure(result: Result) -> go.Figure:
         figure.add_trace(fig.line(part.false_alarm.to_numpy(), part.miss.to_numpy(), labelled))
     nothing = fig.Style("nothing leaks", fig.GREY, "dot")
     figure.add_trace(fig.line(np.array([0.0, 1.0]), np.array([1.0, 0.0]), nothing))
-    # Room for a legend of several rows.
-    figure.update_layout(margin_t=190)
     figure.update_xaxes(range=[0.0, 1.0])
     return figure.update_yaxes(range=[0.0, 1.0])

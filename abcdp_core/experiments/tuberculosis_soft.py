@@ -431,7 +431,5 @@ def _posterior_figure(params: Params, result: Result) -> go.Figure:
             f"(ε_total = {params.epsilon_total:g})"
         },
         height=150 + 130 * len(rows),
-        margin={"t": 120},
-        legend={"y": 1.08, "yref": "paper"},
     )
     return figure.update_yaxes(range=[0.0, highest], tickvals=[0.0, 0.2])

@@ -12,10 +12,8 @@ import dataclasses
 import html
 import io
 import json
-import math
 import shlex
 import tempfile
-import textwrap
 import typing
 import zipfile
 from collections import Counter
@@ -30,6 +28,8 @@ import plotly.io
 import plotly.offline
 
 from abcdp_core import experiments
+from abcdp_core import figures as fig
+from abcdp_core.figures import Drawn
 from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.privacy import Event
 from abcdp_core.results import Result, versions
@@ -38,10 +38,8 @@ FORMATS = ("csv", "json", "html", "svg", "png", "pdf")
 STATIC = ("svg", "png", "pdf")
 """Formats that a browser has to draw."""
 
-WIDTH = 900
-"""Width of a static figure in pixels; a PNG has twice as many."""
-
-Figures = Mapping[str, go.Figure]
+Figures = Mapping[str, go.Figure | Drawn]
+"""Name -> figure; one without a sentence of its own gets that of its result."""
 
 
 class ExportError(RuntimeError):
@@ -194,8 +192,9 @@ def _write_text(
     if "json" in formats:
         texts[f"{stem}.json"] = _json(settings(result, run_time))
     if "html" in formats:
-        texts |= {f"{stem}.{name}.html": _page(result, f"{stem}.{name}", figure)
-                  for name, figure in figures.items()}  # fmt: skip
+        drawn = fig.with_sentences(figures, result.summary)
+        texts |= {f"{stem}.{name}.html": _page(result, f"{stem}.{name}", each)
+                  for name, each in drawn.items()}  # fmt: skip
         texts["plotly.min.js"] = plotly.offline.get_plotlyjs()
     for name, text in texts.items():
         (directory / name).write_text(text, encoding="utf-8", newline="\n")
@@ -306,10 +305,6 @@ def _read_table(file: Path, kinds: Mapping[str, str]) -> pd.DataFrame:
 
 # ------------------------------------------------------------------- figures
 
-FONT = "Arial, Helvetica, 'Liberation Sans', 'DejaVu Sans', sans-serif"
-INK = "#1F1F1F"
-GRID = "#E4E4E4"
-
 CONFIG = {
     "responsive": True,
     "displaylogo": False,
@@ -332,7 +327,7 @@ h1 {{ font-size: 1.25rem; }}
 <main>
 <h1>{title}</h1>
 {figure}
-<p>{summary}</p>
+<p>{sentence}</p>
 <p>{privacy}</p>
 </main>
 </body>
@@ -340,17 +335,16 @@ h1 {{ font-size: 1.25rem; }}
 """
 
 
-def _page(result: Result, name: str, figure: go.Figure) -> str:
-    """A page that holds one figure, its summary and its privacy statement."""
-    title = _title(result, figure) or name
-    content = part_of_page(figure, name, "directory")
+def _page(result: Result, name: str, drawn: Drawn) -> str:
+    """A page that holds one figure, its sentence and the privacy statement."""
+    title = _title(result, drawn.figure) or name
     return PAGE.format(
         title=html.escape(title),
-        figure=content,
-        summary=html.escape(result.summary),
+        figure=part_of_page(drawn.figure, name, "directory"),
+        sentence=html.escape(drawn.sentence),
         privacy=html.escape(result.privacy),
-        font=FONT,
-        ink=INK,
+        font=fig.FONT,
+        ink=fig.INK,
     )
 
 
@@ -366,7 +360,7 @@ def part_of_page(
         title: above it; empty for none.
     """
     return plotly.io.to_html(
-        on_paper(figure, title),
+        fig.dressed(figure, fig.PAPER, title),
         full_html=False,
         include_plotlyjs=plotlyjs,
         div_id=name,
@@ -376,68 +370,9 @@ def part_of_page(
 
 def _title(result: Result, figure: go.Figure) -> str:
     """The title as one line; a result that is not complete says so."""
-    text = " ".join((figure.layout.title.text or "").replace("<br>", " ").split())
     partial = f"partial result: {result.done} of {result.total} tasks"
-    return " · ".join(part for part in (text, partial if result.is_partial else "") if part)
-
-
-def on_paper(figure: go.Figure, title: str) -> go.Figure:
-    """A copy that stands on white by itself, with room for its whole title.
-
-    On a page colours and fonts come from the page's theme; a file has none.
-
-    Args:
-        figure: left as it is.
-        title: for the copy, in as many lines as it needs; empty for none.
-    """
-    copy = go.Figure(figure)
-    # No-break spaces: "ε_abc = 0.1" stays in one line.
-    lines = textwrap.wrap(title.replace(" = ", "\u00a0=\u00a0"), TITLE_CHARACTERS)
-    plot = (figure.layout.height or HEIGHT) - _margin(figure, "t") - _margin(figure, "b")
-    plot = max(plot, LOWEST)
-    # Plotly hangs a single line below its place but writes the first of several lines above it.
-    pad = 16 if len(lines) < 2 else 30
-    top = pad + TITLE_LINE * len(lines) + _room_above(copy, plot)
-    copy.update_layout(
-        title={"text": "<br>".join(lines), "font": {"size": 18}, "automargin": False}
-        | {"x": 0.0, "xanchor": "left", "y": 1.0, "yanchor": "top", "yref": "container"}
-        | {"pad": {"t": pad, "l": 12}},
-        height=top + plot + BOTTOM,
-        margin={"t": top, "l": 84, "r": 24, "b": BOTTOM},
-        paper_bgcolor="#FFFFFF",
-        plot_bgcolor="#FFFFFF",
-        font={"family": FONT, "color": INK},
-    )
-    lines_of_axes = {"gridcolor": GRID, "zerolinecolor": GRID, "linecolor": INK, "tickcolor": INK}
-    copy.update_xaxes(**lines_of_axes)
-    copy.update_yaxes(**lines_of_axes)
-    return copy
-
-
-HEIGHT = 440
-LOWEST = 240
-BOTTOM = 72
-TITLE_CHARACTERS = 84
-TITLE_LINE = 26
-LINE = 26
-
-
-def _margin(figure: go.Figure, side: str) -> float:
-    own = figure.layout.margin[side]
-    shared = figure.layout.template.layout.margin[side]
-    return float(own if own is not None else shared if shared is not None else 80)
-
-
-def _room_above(figure: go.Figure, plot: float) -> float:
-    """Pixels between plot and title: titles of panels, then the legend by its texts' lengths."""
-    panels = any(note.yref == "paper" and note.y == 1 for note in figure.layout.annotations)
-    names = {trace.name for trace in figure.data if trace.name and trace.showlegend is not False}
-    if figure.layout.showlegend is False or not names:
-        return LINE * panels
-    raised = ((figure.layout.legend.y or 1.0) - 1.0) * plot
-    widest = 48 + 8 * max(len(name) for name in names)
-    rows = math.ceil(len(names) / max(1, (WIDTH - 100) // widest))
-    return max(raised, LINE * panels) + LINE * rows
+    parts = (fig.one_line(figure), partial if result.is_partial else "")
+    return " · ".join(part for part in parts if part)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -452,9 +387,14 @@ def _images(
     result: Result, figures: Figures, directory: Path, formats: Sequence[str], stem: str
 ) -> list[_Image]:
     static = [suffix for suffix in STATIC if suffix in formats]
+    drawn = fig.with_sentences(figures, result.summary) if static else {}
+    papers = {
+        name: fig.dressed(each.figure, fig.PAPER, _title(result, each.figure))
+        for name, each in drawn.items()
+    }
     return [
-        _Image(on_paper(figure, _title(result, figure)), directory / f"{stem}.{name}.{suffix}")
-        for name, figure in figures.items()
+        _Image(figure, directory / f"{stem}.{name}.{suffix}")
+        for name, figure in papers.items()
         for suffix in static
     ]
 
@@ -504,7 +444,7 @@ def _order(image: _Image) -> dict[str, Any]:
     suffix = image.path.suffix.removeprefix(".")
     options = {
         "format": suffix,
-        "width": WIDTH,
+        "width": fig.WIDTH,
         "height": image.figure.layout.height,
         "scale": 2 if suffix == "png" else 1,
     }

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 import pytest
 from pandas.testing import assert_frame_equal
 
 from abcdp_core import experiments, runner
+from abcdp_core import figures as fig
 from abcdp_core.experiments import Experiment, Link
+from abcdp_core.figures import Drawn
 from abcdp_core.output import export
 from abcdp_core.parameters import Params
 from abcdp_core.results import Result, Tables
@@ -96,8 +97,13 @@ def links_of(experiment: Experiment, task: Any) -> Iterator[Tables]:
         task = link.successor
 
 
-def drawn(figures: dict[str, go.Figure]) -> dict[str, str]:
-    return {key: figure.to_json() for key, figure in figures.items()}
+def figures_of(result: Result) -> dict[str, Drawn]:
+    found = experiments.load(result.experiment).figures(result)
+    return fig.with_sentences(found, result.summary)
+
+
+def drawn(figures: dict[str, Drawn]) -> dict[str, tuple[str, str]]:
+    return {key: (each.figure.to_json(), each.sentence) for key, each in figures.items()}
 
 
 # ---------------------------------------------------------------- what it says
@@ -206,7 +212,7 @@ def test_figures_are_drawn_from_the_result_alone_even_when_saved(name: str, tmp_
     experiment = experiments.load(name)
     result = result_of(name)
     before = {table: frame.copy() for table, frame in result.tables.items()}
-    figures = experiment.figures(result)
+    figures = figures_of(result)
     assert figures
     for table, frame in before.items():
         assert_frame_equal(result.tables[table], frame, check_exact=True)
@@ -220,11 +226,12 @@ def test_figures_are_drawn_from_the_result_alone_even_when_saved(name: str, tmp_
             for table, frame in result.tables.items()
         )
     assert dataclasses.replace(saved, tables={}) == dataclasses.replace(result, tables={})
-    assert drawn(experiment.figures(saved)) == drawn(figures)
+    assert drawn(figures_of(saved)) == drawn(figures)
 
 
 def test_figures_have_titles_names_and_few_points(name: str) -> None:
-    for key, figure in experiments.load(name).figures(result_of(name)).items():
+    for key, each in figures_of(result_of(name)).items():
+        figure = each.figure
         assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", key)
         assert figure.layout.title.text
         assert figure.layout.template.layout.colorway, "the shared template"
@@ -233,6 +240,21 @@ def test_figures_have_titles_names_and_few_points(name: str) -> None:
         for trace in figure.data:
             words = trace.x is None or all(isinstance(item, str) for item in trace.x)
             assert words or isinstance(trace.x, np.ndarray), "lists of numbers are slow to send"
+
+
+def test_every_figure_has_a_sentence_without_markup(name: str) -> None:
+    for each in figures_of(result_of(name)).values():
+        assert 20 < len(each.sentence) < 1000
+        assert each.sentence.endswith(".")
+        assert not re.search(r"[*`\n<>]|\bnan\b", each.sentence)
+
+
+def test_looks_are_left_to_the_one_place_for_them(name: str) -> None:
+    for each in figures_of(result_of(name)).values():
+        layout = each.figure.layout
+        assert not layout.margin.to_plotly_json()
+        assert not layout.legend.to_plotly_json().keys() - {"itemsizing", "traceorder"}
+        assert layout.title.to_plotly_json().keys() == {"text"}
 
 
 def test_no_number_of_a_table_is_missing_where_it_should_be_there(name: str) -> None:

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 import pytest
 from pandas.testing import assert_frame_equal
 
 from abcdp_core import experiments, registry, runner
+from abcdp_core import figures as fig
+from abcdp_core.figures import Drawn
 from abcdp_core.output import export
 from abcdp_core.output.export import ExportError
 from abcdp_core.parameters import ParameterError
@@ -49,7 +50,7 @@ def of_size(size: int, seed: int) -> Result:
     return runner.run_to_end(experiments.load("toy"), toy_experiment.Params(size), seed)
 
 
-def figures_of(result: Result) -> dict[str, go.Figure]:
+def figures_of(result: Result) -> dict[str, Drawn]:
     return toy_experiment.figures(result)
 
 
@@ -151,7 +152,8 @@ def test_a_page_needs_no_network(result: Result, tmp_path: Path) -> None:
     page = (tmp_path / "toy.squares.html").read_text(encoding="utf-8")
     assert re.findall(r'src="([^"]*)"', page) == ["plotly.min.js"]
     assert not re.findall(r"<link|@import|https?://[^\"]*\.js", page)
-    assert result.summary in page
+    assert "<p>The largest square is 4.</p>" in page
+    assert result.summary not in page
     assert result.privacy in page
 
 
@@ -160,37 +162,6 @@ def test_formats_are_put_in_order_and_checked() -> None:
     for text, named in (("csv,gif", "gif"), ("", "nothing"), ("CSV", "CSV")):
         with pytest.raises(ParameterError, match=f"formats = {named}: must be one or several of"):
             export.chosen_formats(text)
-
-
-# ------------------------------------------------------------------ on paper
-
-
-def test_the_figure_that_is_exported_is_left_as_it_is(result: Result) -> None:
-    figure = figures_of(result)["squares"]
-    before = figure.to_json()
-    export.on_paper(figure, "Another title")
-    assert figure.to_json() == before
-
-
-def test_paper_is_white_with_dark_text_and_takes_colours_of_no_theme(result: Result) -> None:
-    layout = export.on_paper(figures_of(result)["squares"], "Title").layout
-    assert layout.paper_bgcolor == layout.plot_bgcolor == "#FFFFFF"
-    assert layout.font.color == export.INK
-
-
-def test_a_long_title_gets_more_lines_and_the_plot_keeps_its_height(result: Result) -> None:
-    def plot(figure: go.Figure) -> float:
-        return float(figure.layout.height - figure.layout.margin.t - figure.layout.margin.b)
-
-    figure = figures_of(result)["squares"]
-    short, long = export.on_paper(figure, "Title"), export.on_paper(figure, LONG * 3)
-    lines = long.layout.title.text.split("<br>")
-    assert len(lines) > 2
-    assert max(map(len, lines)) <= export.TITLE_CHARACTERS
-    assert " ".join(lines).replace("\u00a0", " ") == (LONG * 3).strip()
-    assert not any(line.startswith("=") or line.endswith("=") for line in lines)
-    assert plot(long) == pytest.approx(plot(short))
-    assert long.layout.margin.t > short.layout.margin.t
 
 
 # ------------------------------------------------------------- static figures
@@ -208,7 +179,7 @@ def browser(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_static_figures_are_drawn_whole_on_white(result: Result, tmp_path: Path) -> None:
     from PIL import Image
 
-    figure = figures_of(result)["squares"].update_layout(title_text=LONG * 2)
+    figure = figures_of(result)["squares"].figure.update_layout(title_text=LONG * 2)
     files = export.write(result, {"squares": figure}, tmp_path, ("svg", "png", "pdf"))
     assert [file.name for file in files] == [f"toy.squares.{kind}" for kind in export.STATIC]
     svg, png, pdf = (file.read_bytes() for file in files)
@@ -217,7 +188,7 @@ def test_static_figures_are_drawn_whole_on_white(result: Result, tmp_path: Path)
     assert pdf.startswith(b"%PDF-")
     assert len(pdf) > 5000
     pixels = np.asarray(Image.open(io.BytesIO(png)).convert("RGB"))
-    assert pixels.shape[1] == 2 * export.WIDTH
+    assert pixels.shape[1] == 2 * fig.WIDTH
     assert pixels.min() < 50, "there is dark text"
     margins = (pixels[:8], pixels[-8:], pixels[:, :8], pixels[:, -8:])
     assert all((margin == 255).all() for margin in margins), "something touches the edge"

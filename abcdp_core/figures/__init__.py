@@ -1,0 +1,112 @@
+"""Figures: the only place where one gets its looks.
+
+:mod:`looks` has the template, the colours and what a screen or paper asks for; :mod:`builders` the
+empty figures and traces that studies share. A study gives each figure as :class:`Drawn`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from abcdp_core.figures.builders import (
+    band,
+    figure,
+    hollow,
+    line,
+    logarithmic,
+    panel,
+    panels,
+    points,
+    rows,
+    stack,
+)
+from abcdp_core.figures.looks import (
+    BLUE,
+    FONT,
+    GREEN,
+    GREY,
+    GRID,
+    INK,
+    NON_PRIVATE,
+    PALETTE,
+    PAPER,
+    PRIOR,
+    PRIVATE,
+    PURPLE,
+    SCREEN,
+    SCREENS,
+    TEMPLATE,
+    THEORY,
+    TRUTH,
+    VERMILLION,
+    WIDTH,
+    Medium,
+    Style,
+    dressed,
+    one_line,
+    styles,
+)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure and what it shows: page, alternative text and exported file say the same.
+
+    Attributes:
+        figure: with the shared template.
+        sentence: one sentence or a few, without any markup.
+    """
+
+    figure: go.Figure
+    sentence: str
+
+
+def with_sentences(found: Mapping[str, go.Figure | Drawn], sentence: str) -> dict[str, Drawn]:
+    """Figures with sentences; one that brings none gets that of the whole result."""
+    return {
+        name: each if isinstance(each, Drawn) else Drawn(each, sentence)
+        for name, each in found.items()
+    }
+
+
+__all__ = [
+    "BLUE",
+    "FONT",
+    "GREEN",
+    "GREY",
+    "GRID",
+    "INK",
+    "NON_PRIVATE",
+    "PALETTE",
+    "PAPER",
+    "PRIOR",
+    "PRIVATE",
+    "PURPLE",
+    "SCREEN",
+    "SCREENS",
+    "TEMPLATE",
+    "THEORY",
+    "TRUTH",
+    "VERMILLION",
+    "WIDTH",
+    "Drawn",
+    "Medium",
+    "Style",
+    "band",
+    "dressed",
+    "figure",
+    "hollow",
+    "line",
+    "logarithmic",
+    "one_line",
+    "panel",
+    "panels",
+    "points",
+    "rows",
+    "stack",
+    "styles",
+    "with_sentences",
+]
