@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ui import asking, blocks, captions, controls, export, player, router, state, watch
+from ui import asking, blocks, controls, export, player, router, state, watch
 from ui.jobs import Request
 
 router.guard()
@@ -114,7 +114,7 @@ def best_interval() -> None:
         "to nothing about σ, even less than a wide fixed interval does. Asking off the middle, "
         "where the share of people beyond depends on σ, buys it back and costs some of μ.",
     )
-    blocks.figure("ways", found, ("ways",), captions.ways(found))
+    blocks.figure("ways", found, ("ways",))
     blocks.privacy_label(found, stamp="")
     blocks.verdicts(INTERVAL, found)
     blocks.theory(INTERVAL)
@@ -135,9 +135,8 @@ def repeats() -> None:
 
 def draw_repeats(found: blocks.Found) -> None:
     for name in ("mu", "sigma"):
-        text = captions.repeats(found, name)
-        blocks.figure(f"means-{name}", found, ("main", "chains"), text)
-        blocks.figure(f"error-{name}", found, text=text)
+        blocks.figure(f"means-{name}", found, ("main", "chains"))
+        blocks.figure(f"error-{name}", found)
     blocks.privacy_label(found)
 
 

@@ -30,7 +30,7 @@ def one_release() -> None:
         "data. Close to ε_abc noise decides; far from it the distance does. *New noise* in the "
         "sidebar draws the noise again.",
     )
-    blocks.figure("decisions", result, ("decisions",), captions.flips(result))
+    blocks.figure("decisions", result, ("decisions",))
     blocks.privacy_label(result)
     blocks.theory("posterior")
     export.block("posterior", result)

@@ -21,7 +21,7 @@ from abcdp_core.ledger import reading, report
 from abcdp_core.parameters import Params
 from abcdp_core.privacy import Gaussian, Laplace, SparseVector
 from abcdp_core.results import Result
-from ui import captions, charts, controls, drawings, knobs, lessons, state
+from ui import charts, controls, drawings, knobs, lessons, state
 
 Found: TypeAlias = Result  # what a page draws
 
@@ -183,7 +183,7 @@ def errors(found: Result, metric: str) -> None:
 
 def _marked(usual: Drawn, found: Result, metric: str, here: dict[str, float]) -> Drawn:
     chart = mse_curves.mark(go.Figure(usual.figure), found, metric, **here)
-    return Drawn(chart, captions.error_here(found, metric, here) + usual.sentence)
+    return Drawn(chart, mse_curves.error_here(found, metric, here) + usual.sentence)
 
 
 def promise(params: Params) -> None:

@@ -14,66 +14,12 @@ from abcdp_core.experiments import (
     change_one_person,
     compare_mechanisms,
     covid_fit,
-    estimation_accuracy,
     flip_guideline,
-    mse_curves,
     tuberculosis_posterior,
     tuberculosis_soft,
 )
 from abcdp_core.experiments import coverage as intervals
 from abcdp_core.results import Result
-
-
-def flips(result: Result) -> str:
-    """How many decisions of each kind there are."""
-    decisions = result.tables["decisions"]
-    private, non_private = decisions.private, decisions.non_private
-    looked_at = "1 draw" if len(decisions) == 1 else f"{len(decisions):,} draws"
-    return (
-        f"{looked_at} looked at, kept by both runs: {int((private & non_private).sum()):,}, only "
-        f"by the private one: {int((private & ~non_private).sum()):,}, only by the non-private "
-        f"one: {int((non_private & ~private).sum()):,}, by neither: "
-        f"{int((~private & ~non_private).sum()):,}."
-    )
-
-
-def ways(result: Result) -> str:
-    """What an answer tells about σ, by the way of asking, at the smallest budget shown."""
-    table = result.tables["ways"]
-    budget = table.epsilon_total.min()
-    part = table[table.epsilon_total == budget]
-    each = "; ".join(
-        f"{row.way} {row.information_mu:.2g} and {row.information_sigma:.2g}"
-        for row in part.itertuples()
-    )
-    return f"Information per person about μ and about log σ at ε_total = {budget:g}: {each}."
-
-
-def repeats(result: Result, name: str) -> str:
-    """Mean error of ``mu`` or ``sigma`` of each method at the smallest and the largest budget.
-
-    For σ also how much narrower than its prior it is on average, and so whether it is learnt.
-    """
-    params, main = cast(estimation_accuracy.Params, result.params), result.tables["main"]
-    if main.empty:
-        return result.summary
-    table = estimation_accuracy.error_statistics(main, name)
-    if name == "sigma" and params.known_sigma:
-        return f"σ = {params.sigma:.3g} is known, so every estimate of it is right."
-    parts = []
-    for budget in sorted({table.epsilon_total.min(), table.epsilon_total.max()}):
-        each = []
-        for row in table[table.epsilon_total == budget].itertuples():
-            known = math.isfinite(row.low)
-            words = f"{row.sampler} {row.interval} {row.mean:.2g}"
-            words += f" ({row.low:.2g} to {row.high:.2g})" if known else ""
-            if name == "sigma":
-                key = row.epsilon_total, row.sampler, row.interval
-                words += f", {estimation_accuracy.about_sigma(result, *key)}"
-            each.append(words)
-        parts.append(f"At ε_total = {budget:g}: {'; '.join(each)}.")
-    symbol = {"mu": "μ", "sigma": "σ"}[name]
-    return f"Mean absolute error of {symbol}{_interval(table.low)}. {' '.join(parts)}"
 
 
 def _interval(low: pd.Series[float]) -> str:
@@ -277,26 +223,3 @@ TEN = 10
 def median(result: Result) -> str:
     """The paper's guideline, and what is false there."""
     return flip_guideline.median_sentence(result)
-
-
-def error_here(result: Result, metric: str, here: dict[str, float]) -> str:
-    """The error at one setting with its interval; empty where it was not simulated.
-
-    Args:
-        result: of the study of errors.
-        metric: its column, ``mae`` or ``mse``.
-        here: n, c, epsilon_abc, epsilon_total.
-    """
-    table = mse_curves.error_statistics(result.tables["main"], metric)
-    for name, value in here.items():
-        table = table[(table[name] - value).abs() <= 1e-9 * value]
-    if table.empty:
-        return ""
-    row = table.iloc[0]
-    known = math.isfinite(row.low)
-    interval = f" (95 % interval {row.low:.3g} to {row.high:.3g})" if known else ""
-    empty = ""
-    if row.empty_share > 0:
-        empty = f"; {100 * row.empty_share:.0f} % of the runs there accepted nothing"
-    found = f"the {mse_curves.METRICS[metric]} is {row['mean']:.3g}{interval}{empty}"
-    return f"At your setting {found}. "

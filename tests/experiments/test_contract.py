@@ -209,7 +209,6 @@ def test_the_summary_is_one_short_paragraph(name: str) -> None:
 
 
 def test_figures_are_drawn_from_the_result_alone_even_when_saved(name: str, tmp_path: Path) -> None:
-    experiment = experiments.load(name)
     result = result_of(name)
     before = {table: frame.copy() for table, frame in result.tables.items()}
     figures = figures_of(result)
