@@ -45,7 +45,7 @@ def covid() -> None:
         "Every run has other noise and meets the pool in another order. The spread at ∞ is what "
         "ABC itself leaves open; what is above it is the price of privacy.",
     )
-    blocks.figure("spread", found, ("spread",), captions.spread(found))
+    blocks.figure("spread", found, ("spread",))
     blocks.privacy_label(found)
     blocks.verdicts(COVID, found)
     blocks.theory(COVID)
@@ -77,9 +77,8 @@ def tuberculosis() -> None:
         "All runs and data sets together. Where a line follows the prior, nothing was learnt; "
         "the triangles are the means.",
     )
-    for resample, name in ((True, "redrawn"), (False, "kept")):
-        text = captions.accepted(found, resample)
-        blocks.figure(f"posterior-{name}", found, ("main", "prior"), text)
+    for name in ("redrawn", "kept"):
+        blocks.figure(f"posterior-{name}", found, ("main", "prior"))
     blocks.note(captions.counts(found))
     blocks.privacy_label(found)
     blocks.verdicts(TUBERCULOSIS, found)

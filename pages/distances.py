@@ -1,6 +1,6 @@
 """Distances: which form, which bandwidth, and what one point can change."""
 
-from ui import asking, blocks, captions, controls, export, router, watch
+from ui import asking, blocks, controls, export, router, watch
 
 router.guard()
 
@@ -28,7 +28,7 @@ def main() -> None:
         "It falls as 1/N, but in the linear-time form only its square does. The sharp bound of the "
         "exact form is the paper's divided by √2, and so is the noise for the same privacy.",
     )
-    blocks.figure("sensitivity", found, ("sensitivity",), captions.sensitivities(found))
+    blocks.figure("sensitivity", found, ("sensitivity",))
     blocks.heading(
         "Choice of the bandwidth",
         "From public simulations only. A small bandwidth sees detail and calls everything far "
@@ -36,7 +36,7 @@ def main() -> None:
         "for a wide spread between good and bad draws: upper panel, higher is better. Lower panel: "
         "how far the mean of the nearest draws is from the truth, lower is better.",
     )
-    blocks.figure("bandwidth", found, ("bandwidth",), captions.bandwidths(found))
+    blocks.figure("bandwidth", found, ("bandwidth",))
     blocks.privacy_label(found, stamp="")
     blocks.theory(FORMS)
     export.block("distances", found)

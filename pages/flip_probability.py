@@ -58,11 +58,11 @@ def guideline(found: blocks.Found) -> None:
     controls.own("flip-guideline.false_level")
     guide = watch.result("flip-guideline", *asking.ask("flip-guideline"))
     blocks.figure("flip-guideline", guide, ("guideline", "main"))
-    blocks.figure("base-rates", guide, ("base_rates",), captions.base_rates(guide))
+    blocks.figure("base-rates", guide, ("base_rates",))
     blocks.heading("The paper's guideline: the median flip probability")
     blocks.note(captions.median_warning(guide))
     controls.own("flip-guideline.level")
-    blocks.figure("median", guide, ("main",), captions.median(guide))
+    blocks.figure("median", guide, ("main",))
     blocks.theory("flip-probability", "flip-guideline")
     export.block("flip-probability", found, guide)
 

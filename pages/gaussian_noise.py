@@ -1,6 +1,6 @@
 """Gaussian noise: the older versions of ABCDP, and the figures of their paper."""
 
-from ui import asking, blocks, captions, controls, export, router, state, watch
+from ui import asking, blocks, controls, export, router, state, watch
 
 router.guard()
 
@@ -82,7 +82,7 @@ def san_francisco() -> None:
 
 def draw_san_francisco(found: blocks.Found) -> None:
     blocks.figure("error", found, ("errors", "non_private"))
-    blocks.figure("posterior", found, ("shares",), captions.spreads(found))
+    blocks.figure("posterior", found, ("shares",))
     blocks.privacy_label(found)
 
 

@@ -39,8 +39,8 @@ def error() -> None:
 def draw_error(found: blocks.Found) -> None:
     asking.follow_click()
     metric = asking.error_metric()
-    text, tables = captions.compared(found, metric), ("summary", "grid", "main")
-    blocks.figure(metric, found, tables, text, clicked=asking.choose_release)
+    tables = ("summary", "grid", "main")
+    blocks.figure(metric, found, tables, clicked=asking.choose_release)
     blocks.note(
         "Each mechanism is at its own best ε_abc, chosen on simulated data sets and never on those "
         "it is scored on. Click a point to see its posterior below. A mark is open where some runs "
@@ -92,8 +92,7 @@ def budget() -> None:
         "lies above it or on it, as a better attack than those tried may exist, though none below "
         "*any pure ε*.",
     )
-    text = captions.attack(found)
-    blocks.figure("tradeoff", found, ("tradeoff",), text)
+    blocks.figure("tradeoff", found, ("tradeoff",))
     blocks.privacy_label(found, stamp="")
     blocks.theory(ACCOUNTING)
     export.block("budget", found)
@@ -119,11 +118,10 @@ def coverage() -> None:
 
 
 def draw_coverage(found: blocks.Found) -> None:
-    text, width, caution = captions.coverage(found)
-    blocks.figure("coverage", found, ("summary", "main"), text)
-    if caution:
+    blocks.figure("coverage", found, ("summary", "main"))
+    if caution := captions.cautions(found):
         blocks.warning(caution)
-    blocks.figure("width", found, ("summary", "releases"), width)
+    blocks.figure("width", found, ("summary", "releases"))
     blocks.privacy_label(found)
 
 

@@ -1,6 +1,6 @@
 """Posterior: one private release beside the non-private one, draw by draw."""
 
-from ui import asking, blocks, captions, controls, export, router, state, watch
+from ui import asking, blocks, controls, export, router, state, watch
 
 router.guard()
 
@@ -56,11 +56,11 @@ def change_one_person() -> None:
         "This is the definition of differential privacy, seen: no outcome becomes more than "
         "e^ε_total times as likely or as unlikely. All probabilities are exact, over all noises.",
     )
-    blocks.figure("outcomes", result, ("main",), captions.outcomes(result))
-    blocks.figure("person", result, ("person", "data"), captions.person(result))
+    blocks.figure("outcomes", result, ("main",))
+    blocks.figure("person", result, ("person", "data"))
     blocks.heading("How far one person moves the distances, and the ratios of the outcomes")
-    blocks.figure("movement", result, ("movement", "decisions"), captions.moved(result))
-    blocks.figure("ratio", result, ("ratio", "largest"), captions.ratio(result))
+    blocks.figure("movement", result, ("movement", "decisions"))
+    blocks.figure("ratio", result, ("ratio", "largest"))
     blocks.privacy_label(result)
     blocks.theory("change-one-person")
     export.block("change-one-person", result)

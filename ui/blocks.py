@@ -86,7 +86,6 @@ def figure(
     name: str,
     found: Result,
     tables: Sequence[str] = ("main",),
-    text: str = "",
     of: str = "",
     clicked: charts.Clicked | None = None,
 ) -> None:
@@ -99,8 +98,7 @@ def figure(
         of: its name among the result's figures, if that is another.
         clicked: called when a person clicks a point.
     """
-    each = drawings.drawn(found)[of or name]
-    show(name, Drawn(each.figure, text or each.sentence), found, tables, clicked)
+    show(name, drawings.drawn(found)[of or name], found, tables, clicked)
 
 
 def names(found: Result, without: Sequence[str] = ()) -> list[str]:

@@ -64,7 +64,7 @@ _dressed: Kept[Dressed] = Kept(128)
 def drawn(found: Result) -> dict[str, Drawn]:
     """The figures of a result with their sentences, the main one first."""
     study = experiments.load(found.experiment)
-    return _figures.of(found, "", lambda: fig.with_sentences(study.figures(found), found.summary))
+    return _figures.of(found, "", lambda: study.figures(found))
 
 
 def variant(owner: object, name: Hashable, make: Callable[[], Drawn]) -> Drawn:

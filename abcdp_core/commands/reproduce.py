@@ -17,7 +17,6 @@ from typing import NoReturn
 from tqdm import tqdm
 
 from abcdp_core import commands, experiments, runner
-from abcdp_core import figures as fig
 from abcdp_core.figures import Drawn
 from abcdp_core.ledger import Run, document, reading, report, reproduction
 from abcdp_core.ledger.reproduction import Computed, Hired, Plan
@@ -125,7 +124,6 @@ def _figures(done: list[Computed]) -> dict[str, Drawn]:
         # A figure that fails must not cost the verdicts; the report says that it is missing.
         with contextlib.suppress(Exception):
             if computed.result is not None:
-                found = experiments.load(computed.run.experiment).figures(computed.result)
-                drawn = fig.with_sentences(found, computed.result.summary)
+                drawn = experiments.load(computed.run.experiment).figures(computed.result)
                 figures[computed.run.name] = next(iter(drawn.values()))
     return figures

@@ -13,9 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, cast
 
-import plotly.graph_objects as go
-
 from abcdp_core import registry
+from abcdp_core.figures import Drawn
 from abcdp_core.parameters import ParameterError
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
@@ -53,8 +52,8 @@ class Experiment(Protocol):
         """The result so far, from the rows of all finished tasks in the tasks' order."""
         ...
 
-    def figures(self, result: Result) -> dict[str, go.Figure]:
-        """Figures of a result, the main one first."""
+    def figures(self, result: Result) -> dict[str, Drawn]:
+        """Figures of a result, each with its own sentence, the main one first."""
         ...
 
 

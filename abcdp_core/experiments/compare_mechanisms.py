@@ -406,7 +406,7 @@ def _guarantees(params: Params) -> str:
     )
 
 
-def summary(main: pd.DataFrame, metric: str) -> str:
+def summary(main: pd.DataFrame, metric: str, setting: str = "at its best public setting") -> str:
     """Errors of all mechanisms at the budget nearest 1, smallest first."""
     budgets = sorted(main.epsilon_total.unique())
     budget = min(budgets, key=lambda value: abs(math.log(value)))
@@ -417,7 +417,7 @@ def summary(main: pd.DataFrame, metric: str) -> str:
     prior = soft_abc.prior_errors()[metric]
     return (
         f"{mse_curves.METRICS[metric].capitalize()} of the posterior mean at "
-        f"ε_total = {budget:g}, c = {c}, each at its best public setting, over "
+        f"ε_total = {budget:g}, c = {c}, each {setting}, over "
         f"{soft_abc.runs_in_words(part)} of each: {each}; the prior mean {prior:.2g}."
         f"{summaries.empty_note(part.accepted.dropna())}"
     )
@@ -448,10 +448,16 @@ RANGES = {"mse": (1e-5, 0.04), "mae": (2e-3, 0.3)}
 STYLES = dict(zip(MECHANISMS, fig.styles(list(MECHANISMS)), strict=True))
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Error against the budget, each mechanism at its best setting, and at the common one."""
-    drawn = {metric: _curves(result, "main", metric) for metric in RANGES}
-    return drawn | {"common": _curves(result, "common", "mse")}
+    params, tables = cast(Params, result.params), result.tables
+    drawn = {
+        metric: fig.Drawn(_curves(result, "main", metric), summary(tables["main"], metric))
+        for metric in RANGES
+    }
+    common = f"at ε_abc = {params.epsilon_abc:g} where it has one"
+    words = summary(tables["common"], "mse", common)
+    return drawn | {"common": fig.Drawn(_curves(result, "common", "mse"), words)}
 
 
 def _curves(result: Result, name: str, metric: str) -> go.Figure:

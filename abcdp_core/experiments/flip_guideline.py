@@ -455,13 +455,32 @@ def percent(share: float) -> str:
     return "more than 99 %" if 0.995 < share < 1.0 else f"{100 * share:.0f} %"
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """False share against c; base rates; the paper's median against c."""
     return {
-        EXPERIMENT: _share_figure(result),
-        "base-rates": _base_rate_figure(result),
-        "median": _median_figure(result),
+        EXPERIMENT: fig.Drawn(_share_figure(result), result.summary),
+        "base-rates": fig.Drawn(_base_rate_figure(result), _base_rates_sentence(result)),
+        "median": fig.Drawn(_median_figure(result), median_sentence(result)),
     }
+
+
+def _base_rates_sentence(result: Result) -> str:
+    """Why a small flip probability lets in many false draws."""
+    params = cast(Params, result.params)
+    row = result.tables["guideline"].iloc[0]
+    far = _counted(params.pool_size - row.close)
+    return (
+        f"Bars: draws of the public pool within {WINDOW} b of ε_abc, average over "
+        f"{params.data_sets} data sets; line: how often noise of the scale b that c = {params.c} "
+        f"asks for flips a decision. {_counted(row.close)} of {params.pool_size:,} draws are "
+        f"close enough. Of the {far} others noise would let in {_counted(row.let_in)} if it "
+        f"decided about all of them, each with a fresh threshold."
+    )
+
+
+def _counted(mean: float) -> str:
+    """An average count: whole from ten on."""
+    return f"{mean:,.0f}" if mean >= 10 or mean == round(mean) else f"{mean:.2g}"
 
 
 def _settings(result: Result) -> list[tuple[str, pd.DataFrame]]:

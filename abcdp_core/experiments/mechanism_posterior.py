@@ -23,10 +23,10 @@ from typing import cast
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from abcdp_core import experiments, pool, summaries
+from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.experiments import compare_mechanisms as comparison
 from abcdp_core.experiments import posterior
@@ -213,7 +213,7 @@ def _caution(params: Params, way: str) -> str:
     return f" {said}" if said else ""
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Histograms of the parameters."""
     params = cast(Params, result.params)
     main = result.tables["main"]
@@ -224,4 +224,4 @@ def figures(result: Result) -> dict[str, go.Figure]:
         f"Posterior by {params.mechanism}, share of samples: ε_total = {params.epsilon_total:g}, "
         f"{asked}N = {params.n:,}",
     )
-    return {"posterior": figure}
+    return {"posterior": fig.Drawn(figure, result.summary)}

@@ -304,14 +304,24 @@ def unmoved(result: Result, resample: bool) -> dict[int, list[str]]:
 # --------------------------------------------------------------------------------------- figures
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Errors of all runs, and what is accepted on average with each treatment of the threshold."""
     params = cast(Params, result.params)
-    drawn = {"error": _error_figure(params, result)}
+    drawn = {"error": fig.Drawn(_error_figure(params, result), result.summary)}
     for resample in params.resample:
         name = "redrawn" if resample else "kept"
-        drawn[f"posterior-{name}"] = _posterior_figure(params, result, resample)
+        figure = _posterior_figure(params, result, resample)
+        drawn[f"posterior-{name}"] = fig.Drawn(figure, _accepted_sentence(result, resample))
     return drawn
+
+
+def _accepted_sentence(result: Result, resample: bool) -> str:
+    """Means of accepted parameters at each size, beside truth and prior."""
+    found, near_prior = means(result, resample), unmoved(result, resample)
+    each = "; ".join(f"{name} {', '.join(parts)}" for name, parts in found.items())
+    none = "; ".join(f"{', '.join(names)} (N = {n})" for n, names in near_prior.items() if names)
+    near = f" Less than a quarter of a prior standard deviation from the prior mean: {none}."
+    return f"Mean of the accepted values: {each}.{near if none else ''}"
 
 
 def _over(params: Params) -> str:

@@ -329,12 +329,12 @@ def spreads(result: Result) -> str:
 # --------------------------------------------------------------------------------------- figures
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Errors of all runs, and the weighted posteriors, a row for each release."""
     params = cast(Params, result.params)
     return {
-        "error": _error_figure(params, result),
-        "posterior": _posterior_figure(params, result),
+        "error": fig.Drawn(_error_figure(params, result), result.summary),
+        "posterior": fig.Drawn(_posterior_figure(params, result), spreads(result)),
     }
 
 

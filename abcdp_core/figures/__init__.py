@@ -6,7 +6,6 @@ empty figures and traces that studies share. A study gives each figure as :class
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
@@ -64,14 +63,6 @@ class Drawn:
     sentence: str
 
 
-def with_sentences(found: Mapping[str, go.Figure | Drawn], sentence: str) -> dict[str, Drawn]:
-    """Figures with sentences; one that brings none gets that of the whole result."""
-    return {
-        name: each if isinstance(each, Drawn) else Drawn(each, sentence)
-        for name, each in found.items()
-    }
-
-
 __all__ = [
     "BLUE",
     "FONT",
@@ -108,5 +99,4 @@ __all__ = [
     "rows",
     "stack",
     "styles",
-    "with_sentences",
 ]

@@ -38,8 +38,8 @@ FORMATS = ("csv", "json", "html", "svg", "png", "pdf")
 STATIC = ("svg", "png", "pdf")
 """Formats that a browser has to draw."""
 
-Figures = Mapping[str, go.Figure | Drawn]
-"""Name -> figure; one without a sentence of its own gets that of its result."""
+Figures = Mapping[str, Drawn]
+"""Name -> figure with its sentence."""
 
 
 class ExportError(RuntimeError):
@@ -192,9 +192,8 @@ def _write_text(
     if "json" in formats:
         texts[f"{stem}.json"] = _json(settings(result, run_time))
     if "html" in formats:
-        drawn = fig.with_sentences(figures, result.summary)
         texts |= {f"{stem}.{name}.html": _page(result, f"{stem}.{name}", each)
-                  for name, each in drawn.items()}  # fmt: skip
+                  for name, each in figures.items()}  # fmt: skip
         texts["plotly.min.js"] = plotly.offline.get_plotlyjs()
     for name, text in texts.items():
         (directory / name).write_text(text, encoding="utf-8", newline="\n")
@@ -387,16 +386,11 @@ def _images(
     result: Result, figures: Figures, directory: Path, formats: Sequence[str], stem: str
 ) -> list[_Image]:
     static = [suffix for suffix in STATIC if suffix in formats]
-    drawn = fig.with_sentences(figures, result.summary) if static else {}
-    papers = {
-        name: fig.dressed(each.figure, fig.PAPER, _title(result, each.figure))
-        for name, each in drawn.items()
-    }
-    return [
-        _Image(figure, directory / f"{stem}.{name}.{suffix}")
-        for name, figure in papers.items()
-        for suffix in static
-    ]
+    images = []
+    for name, each in figures.items() if static else ():
+        paper = fig.dressed(each.figure, fig.PAPER, _title(result, each.figure))
+        images += [_Image(paper, directory / f"{stem}.{name}.{suffix}") for suffix in static]
+    return images
 
 
 def static_obstacle() -> str | None:

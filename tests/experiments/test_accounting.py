@@ -82,11 +82,11 @@ def test_curves_are_drawn_at_the_first_budget() -> None:
 def test_figures_show_the_tables() -> None:
     figures = accounting.figures(result())
     assert list(figures) == ["noise", "tradeoff"]
-    assert len(figures["noise"].data) == len(accounting.CALIBRATIONS)
-    first = figures["noise"].data[0]
+    assert len(figures["noise"].figure.data) == len(accounting.CALIBRATIONS)
+    first = figures["noise"].figure.data[0]
     assert first.x.tolist() == [0.5, 2.0]
     assert first.y.tolist() == scales().loc[("sparse-vector", "linear")].tolist()
-    names = [trace.name for trace in figures["tradeoff"].data]
+    names = [trace.name for trace in figures["tradeoff"].figure.data]
     assert "sparse-vector, attained" in names
     assert "soft-weights, exact" in names
     assert "gaussian-sparse-vector, bound" in names

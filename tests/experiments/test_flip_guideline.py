@@ -144,7 +144,7 @@ def test_more_data_and_a_larger_budget_allow_more() -> None:
     assert (largest.diff(axis=0).iloc[1:] > 0).all(axis=None)
     assert (largest.diff(axis=1).iloc[:, 1:] > 0).all(axis=None)
     assert "over 6 settings" in found.summary
-    assert len(flip_guideline.figures(found)[flip_guideline.EXPERIMENT].data) == 2 * 6 + 1
+    assert len(flip_guideline.figures(found)[flip_guideline.EXPERIMENT].figure.data) == 2 * 6 + 1
 
 
 # ----------------------------------------------------------------------------- the paper's median

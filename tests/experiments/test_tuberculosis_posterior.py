@@ -236,7 +236,7 @@ def test_one_noise_and_one_data_set_are_no_plurals() -> None:
 
 
 def test_the_figure_has_the_papers_numbers_only_where_there_are_any() -> None:
-    (paper,) = [t for t in study.figures(result_of())["error"].data if "[P21]" in t.name]
+    (paper,) = [t for t in study.figures(result_of())["error"].figure.data if "[P21]" in t.name]
     assert sorted(paper.y) == [2.10, 2.20, 4.51, 4.71]
 
 

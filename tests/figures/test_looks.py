@@ -69,12 +69,3 @@ def test_the_figure_itself_is_left_as_it_is() -> None:
     before = chart.to_json()
     fig.dressed(chart, fig.PAPER, "Another title")
     assert chart.to_json() == before
-
-
-def test_a_figure_without_a_sentence_gets_that_of_the_result() -> None:
-    chart = drawn("Title")
-    found = fig.with_sentences({"a": chart, "b": fig.Drawn(chart, "Its own.")}, "Of all.")
-    assert {name: each.sentence for name, each in found.items()} == {
-        "a": "Of all.",
-        "b": "Its own.",
-    }
