@@ -268,7 +268,9 @@ def means(result: Result, resample: bool) -> dict[str, list[str]]:
     params = cast(Params, result.params)
     main, prior = result.tables["main"], result.tables["prior"]
     private = main[(main.release == "private") & (main["resample"] == resample)]
-    named = {f"N = {n}": private[private.n == n] for n in params.n} | {"prior": prior}
+    # A size at which nothing was accepted has no mean.
+    named = {f"N = {n}": private[private.n == n] for n in params.n if (private.n == n).any()}
+    named |= {"prior": prior}
     return {
         name: [
             *(f"{what} {_values(part, name).mean():.3g}" for what, part in named.items()),
@@ -320,8 +322,12 @@ def _accepted_sentence(result: Result, resample: bool) -> str:
     found, near_prior = means(result, resample), unmoved(result, resample)
     each = "; ".join(f"{name} {', '.join(parts)}" for name, parts in found.items())
     none = "; ".join(f"{', '.join(names)} (N = {n})" for n, names in near_prior.items() if names)
+    params, main = cast(Params, result.params), result.tables["main"]
+    filled = set(main.n[(main.release == "private") & (main["resample"] == resample)])
+    empty = ", ".join(f"N = {n}" for n in params.n if n not in filled)
+    nothing = f" Nothing was accepted at {empty}." if empty else ""
     near = f" Less than a quarter of a prior standard deviation from the prior mean: {none}."
-    return f"Mean of the accepted values: {each}.{near if none else ''}"
+    return f"Mean of the accepted values: {each}.{nothing}{near if none else ''}"
 
 
 def _over(params: Params) -> str:

@@ -265,7 +265,7 @@ def test_figures_show_the_table() -> None:
     assert set(figures) == {"coverage", "width"}
     summary = result.tables["summary"]
     for name, column in (("coverage", "coverage"), ("width", "mean_width")):
-        lines = {trace.name: trace for trace in figures[name].data if trace.mode == "lines"}
+        lines = {trace.name: trace for trace in figures[name].figure.data if trace.mode == "lines"}
         aware = summary[summary.mechanism == "noise-aware"]
         assert lines["noise-aware"].y.tolist() == aware[column].tolist()
         assert len(set(lines["non-private"].y)) == 1

@@ -14,7 +14,6 @@ from abcdp_core.experiments import covid_fit, posterior
 from abcdp_core.parameters import ParameterError
 from abcdp_core.results import Result
 from abcdp_core.simulators import covid
-from ui import captions
 
 SMALL = covid_fit.Params(pool_size=2000, runs=4)
 
@@ -118,7 +117,7 @@ def test_a_budget_at_which_nothing_was_accepted_is_said() -> None:
     assert "3 runs of 3 accepted nothing; their estimates are the prior mean." in result.summary
     drawn = covid_fit.figures(result)
     assert drawn["curves"].figure.layout.annotations[0].text == "ε_total = 1000: nothing accepted"
-    assert "ε_total = 1000: fewer than two accepted" in captions.spread(result)
+    assert "ε_total = 1000: fewer than two accepted" in covid_fit.figures(result)["spread"].sentence
     assert drawn["spread"].figure.data[1].marker.symbol[0].endswith("-open")
 
 
@@ -130,7 +129,7 @@ def test_a_single_curve_has_no_spread() -> None:
     assert "cases, in one run, and how many" in result.summary
     assert "ε_total = 22: no spread, " in result.summary
     assert "1 run accepted a single curve, which has no spread." in result.summary
-    assert "nan" not in result.summary + captions.spread(result)
+    assert "nan" not in result.summary + covid_fit.figures(result)["spread"].sentence
     assert covid_fit.figures(result)
 
 

@@ -208,7 +208,9 @@ def test_nothing_accepted_is_counted_and_stands_for_the_prior_mean() -> None:
     assert (result.tables["errors"].accepted == 0).all()
     assert (result.tables["errors"].mae == result.tables["errors"].prior_mae).all()
     assert "24 runs of 24 accepted nothing; their estimates are the prior mean." in result.summary
-    assert study.figures(result)
+    said = study.figures(result)["posterior-kept"].sentence
+    assert "Nothing was accepted at N = 100." in said
+    assert "nan" not in said
 
 
 def test_no_spread_is_said_where_there_is_none() -> None:
