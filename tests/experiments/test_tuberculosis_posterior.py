@@ -209,7 +209,7 @@ def test_nothing_accepted_is_counted_and_stands_for_the_prior_mean() -> None:
     assert (result.tables["errors"].mae == result.tables["errors"].prior_mae).all()
     assert "24 runs of 24 accepted nothing; their estimates are the prior mean." in result.summary
     said = study.figures(result)["posterior-kept"].sentence
-    assert "Nothing was accepted at N = 100." in said
+    assert "Nothing was accepted at N = 100, N = 1000." in said
     assert "nan" not in said
 
 

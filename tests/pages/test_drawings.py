@@ -9,7 +9,7 @@ import pytest
 
 from abcdp_core import experiments
 from abcdp_core import figures as fig
-from tests.pages.test_pages import opened
+from tests.pages.app import opened
 from ui import drawings
 
 

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from tests.pages.test_pages import opened
+from tests.pages.app import opened
 from ui import knobs, router
 from ui.page import NotGrantedError, Page
 

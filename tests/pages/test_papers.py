@@ -11,7 +11,7 @@ import pytest
 
 from abcdp_core import experiments
 from abcdp_core.ledger import Run, pictures, reading, report
-from tests.pages.test_pages import opened, texts
+from tests.pages.app import opened, texts
 from ui import knobs, link, papers, router
 
 TABLE = report.read().table

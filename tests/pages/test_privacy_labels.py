@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from abcdp_core import simulators
-from tests.pages.test_pages import opened
+from tests.pages.app import opened
 from ui import blocks
 
 

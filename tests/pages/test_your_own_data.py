@@ -14,7 +14,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.testing.v1 import AppTest
 from streamlit.typing import UploadedFile
 
-from tests.pages.test_pages import opened, settled, texts
+from tests.pages.app import opened, settled, texts
 from ui import own_data
 
 SECRET = 61.80339887
