@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ui import asking, blocks, controls, export, player, router, state, watch
+from ui import asking, blocks, controls, export, labels, player, router, state, watch
 from ui.jobs import Request
 
 router.guard()
@@ -65,7 +65,7 @@ def play(found: Mapping[str, blocks.Found], growing: bool) -> None:
     summary = " ".join(result.summary for result in found.values())
     player.show("people", found, growing, summary)
     blocks.note(summary)
-    blocks.privacy_label(next(iter(found.values())))
+    labels.show(next(iter(found.values())))
 
 
 def budgets() -> None:
@@ -83,7 +83,7 @@ def draw_budgets(found: blocks.Found) -> None:
         "The same people with the same noise in every column. σ is grey until the standard "
         "deviation of log σ is clearly below half of its prior's."
     )
-    blocks.privacy_label(found)
+    labels.show(found)
 
 
 def best_interval() -> None:
@@ -115,7 +115,7 @@ def best_interval() -> None:
         "where the share of people beyond depends on σ, buys it back and costs some of μ.",
     )
     blocks.figure("ways", found, ("ways",))
-    blocks.privacy_label(found, stamp="")
+    labels.show(found, stamp="")
     blocks.verdicts(INTERVAL, found)
     blocks.theory(INTERVAL)
     export.block("best-interval", found)
@@ -137,7 +137,7 @@ def draw_repeats(found: blocks.Found) -> None:
     for name in ("mu", "sigma"):
         blocks.figure(f"means-{name}", found, ("main", "chains"))
         blocks.figure(f"error-{name}", found)
-    blocks.privacy_label(found)
+    labels.show(found)
 
 
 main()

@@ -1,6 +1,6 @@
 """Case studies: real epidemics, what a private fit says about them, and what it cannot say."""
 
-from ui import asking, blocks, captions, controls, export, router, state, watch
+from ui import asking, blocks, captions, controls, export, labels, router, state, watch
 
 router.guard()
 
@@ -46,7 +46,7 @@ def covid() -> None:
         "ABC itself leaves open; what is above it is the price of privacy.",
     )
     blocks.figure("spread", found, ("spread",))
-    blocks.privacy_label(found)
+    labels.show(found)
     blocks.verdicts(COVID, found)
     blocks.theory(COVID)
     export.block("covid-19", found)
@@ -80,7 +80,7 @@ def tuberculosis() -> None:
     for name in ("redrawn", "kept"):
         blocks.figure(f"posterior-{name}", found, ("main", "prior"))
     blocks.note(captions.counts(found))
-    blocks.privacy_label(found)
+    labels.show(found)
     blocks.verdicts(TUBERCULOSIS, found)
     city = san_francisco()
     blocks.theory(TUBERCULOSIS, "tuberculosis-distances")
@@ -98,7 +98,7 @@ def san_francisco() -> blocks.Found:
     fixed = {"scenario": "tuberculosis", "n": 1}
     found = watch.result("posterior", *asking.ask("posterior", **fixed))
     blocks.figure("san-francisco", found, ("errors", "main"), of="posterior")
-    blocks.privacy_label(found)
+    labels.show(found)
     return found
 
 

@@ -1,6 +1,6 @@
 """Distances: which form, which bandwidth, and what one point can change."""
 
-from ui import asking, blocks, controls, export, router, watch
+from ui import asking, blocks, controls, export, labels, router, watch
 
 router.guard()
 
@@ -37,7 +37,7 @@ def main() -> None:
         "how far the mean of the nearest draws is from the truth, lower is better.",
     )
     blocks.figure("bandwidth", found, ("bandwidth",))
-    blocks.privacy_label(found, stamp="")
+    labels.show(found, stamp="")
     blocks.theory(FORMS)
     export.block("distances", found)
 

@@ -1,6 +1,6 @@
 """Flip probability: how often the noise changes a decision, and how large c may be."""
 
-from ui import asking, blocks, captions, controls, export, router, state, watch
+from ui import asking, blocks, captions, controls, export, labels, router, state, watch
 
 router.guard()
 
@@ -30,7 +30,7 @@ def preset() -> None:
 
 def draw(found: blocks.Found) -> None:
     blocks.figure("flip-probability", found)
-    blocks.privacy_label(found)
+    labels.show(found)
 
 
 def one_setting() -> None:
@@ -44,7 +44,7 @@ def one_setting() -> None:
         "longer, so inside a run false acceptances are rarer and false rejections more frequent "
         "than the formula says."
     )
-    blocks.privacy_label(found)
+    labels.show(found)
     guideline(found)
 
 

@@ -1,6 +1,6 @@
 """Gaussian noise: the older versions of ABCDP, and the figures of their paper."""
 
-from ui import asking, blocks, controls, export, router, state, watch
+from ui import asking, blocks, controls, export, labels, router, state, watch
 
 router.guard()
 
@@ -38,7 +38,7 @@ def draw_soft(found: blocks.Found) -> None:
     )
     for name in blocks.names(found, without=("mse", "mae")):
         blocks.figure(name, found)
-    blocks.privacy_label(found)
+    labels.show(found)
 
 
 def rejection() -> None:
@@ -54,7 +54,7 @@ def draw_rejection(found: blocks.Found) -> None:
         "their estimate is the prior mean."
     )
     blocks.figure("noise", found, ("noise",))
-    blocks.privacy_label(found)
+    labels.show(found)
 
 
 def loss() -> None:
@@ -66,7 +66,7 @@ def loss() -> None:
     found = watch.result(LOSS, *asking.ask(LOSS, epsilon_abc=asking.thresholds(LOSS)))
     blocks.figure("loss", found)
     blocks.figure("noise", found, ("noise",))
-    blocks.privacy_label(found, stamp="")
+    labels.show(found, stamp="")
     blocks.theory(LOSS)
     export.block(LOSS, found)
 
@@ -83,7 +83,7 @@ def san_francisco() -> None:
 def draw_san_francisco(found: blocks.Found) -> None:
     blocks.figure("error", found, ("errors", "non_private"))
     blocks.figure("posterior", found, ("shares",))
-    blocks.privacy_label(found)
+    labels.show(found)
 
 
 def growing(experiment: str, draw: watch.DrawOne, *knobs: str) -> None:

@@ -1,6 +1,6 @@
 """Mechanisms: what each makes of the same privacy budget."""
 
-from ui import asking, blocks, captions, controls, export, router, state, watch
+from ui import asking, blocks, captions, controls, export, labels, router, state, watch
 
 router.guard()
 
@@ -51,7 +51,7 @@ def draw_error(found: blocks.Found) -> None:
         "The sparse vector pays for every *yes*. It is still the right choice where nothing can be "
         "embedded, as with the clipped distances of outbreaks, or for a single question."
     )
-    blocks.privacy_label(found)
+    labels.show(found)
 
 
 def one_release() -> blocks.Found:
@@ -63,7 +63,7 @@ def one_release() -> blocks.Found:
     controls.own("mechanism-posterior.mechanism")
     found = watch.result(POSTERIOR, *asking.ask(POSTERIOR))
     blocks.figure("posterior", found, ("errors", "main"))
-    blocks.privacy_label(found)
+    labels.show(found)
     return found
 
 
@@ -85,15 +85,16 @@ def budget() -> None:
     blocks.table(found, "price")
     blocks.heading(
         "What an attacker gets",
-        "An attacker who has to tell two neighbouring data sets apart raises false alarms and "
-        "misses. Each line is what the best one misses; nearer to the diagonal is more private. "
+        "An attacker who has to tell two neighbouring data sets apart raises false alarms (type I "
+        "errors) and misses (type II errors). Each line is what the best one misses; nearer to the "
+        "diagonal is more private. "
         "Guarantees that share ε can lie far apart, which is why one pair (ε, δ) is not enough to "
         "compare them. *Exact* is the truth about the noise; a *bound* lies below it; *attained* "
         "lies above it or on it, as a better attack than those tried may exist, though none below "
         "*any pure ε*.",
     )
     blocks.figure("tradeoff", found, ("tradeoff",))
-    blocks.privacy_label(found, stamp="")
+    labels.show(found, stamp="")
     blocks.theory(ACCOUNTING)
     export.block("budget", found)
 
@@ -122,7 +123,7 @@ def draw_coverage(found: blocks.Found) -> None:
     if caution := captions.cautions(found):
         blocks.warning(caution)
     blocks.figure("width", found, ("summary", "releases"))
-    blocks.privacy_label(found)
+    labels.show(found)
 
 
 main()

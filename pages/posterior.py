@@ -1,6 +1,6 @@
 """Posterior: one private release beside the non-private one, draw by draw."""
 
-from ui import asking, blocks, controls, export, router, state, watch
+from ui import asking, blocks, controls, export, labels, router, state, watch
 
 router.guard()
 
@@ -31,7 +31,7 @@ def one_release() -> None:
         "sidebar draws the noise again.",
     )
     blocks.figure("decisions", result, ("decisions",))
-    blocks.privacy_label(result)
+    labels.show(result)
     blocks.theory("posterior")
     export.block("posterior", result)
 
@@ -44,7 +44,7 @@ def many_releases() -> None:
         "little. In practice only one of them may be made.",
     )
     blocks.figure("many-releases", result, ("errors", "main"))
-    blocks.privacy_label(result)
+    labels.show(result)
     blocks.theory("many-releases")
     export.block("many-releases", result)
 
@@ -61,7 +61,7 @@ def change_one_person() -> None:
     blocks.heading("How far one person moves the distances, and the ratios of the outcomes")
     blocks.figure("movement", result, ("movement", "decisions"))
     blocks.figure("ratio", result, ("ratio", "largest"))
-    blocks.privacy_label(result)
+    labels.show(result)
     blocks.theory("change-one-person")
     export.block("change-one-person", result)
 
@@ -77,7 +77,7 @@ def synthetic_data() -> None:
     )
     blocks.figure("synthetic-data", result, ("compared", "main"))
     blocks.rows_as_csv("Private synthetic data as CSV", result, "main", source="private")
-    blocks.privacy_label(result)
+    labels.show(result)
     blocks.theory("synthetic-data")
     export.block("synthetic-data", result)
 

@@ -1,6 +1,6 @@
 """Privacy and accuracy: what a privacy budget costs in error, simulated while you watch."""
 
-from ui import asking, blocks, controls, export, router, state, watch
+from ui import asking, blocks, controls, export, labels, router, state, watch
 
 router.guard()
 
@@ -43,7 +43,7 @@ def theorem_2() -> list[blocks.Found]:
 def draw(found: blocks.Found) -> None:
     metric = asking.error_metric()
     blocks.errors(found, metric)
-    blocks.privacy_label(found)
+    labels.show(found)
 
 
 main()

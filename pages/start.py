@@ -1,6 +1,6 @@
 """Start: what this is, what each knob means, where to go."""
 
-from ui import asking, blocks, router, watch
+from ui import asking, blocks, labels, router, watch
 
 router.guard()
 
@@ -22,7 +22,7 @@ def main() -> None:
     blocks.promise(params)
     blocks.heading("The four knobs")
     blocks.knob_table()
-    blocks.privacy_label(result)
+    labels.show(result)
     blocks.theory("posterior")
 
 

@@ -14,18 +14,21 @@ Clicked = Callable[[str, float], None]
 """What is told of a point that a person clicked: name of its series, and where it is."""
 
 
-def show(key: str, drawn: Drawn, clicked: Clicked | None = None) -> None:
+def show(key: str, drawn: Drawn, clicked: Clicked | None = None, *, kept: bool = True) -> None:
     """A chart that keeps its place and zoom while its data change.
 
     Args:
         key: names the chart on the page, and its file.
         drawn: the figure, never changed once it was shown, and what it shows.
         clicked: called when a person clicks a point.
+        kept: whether the server keeps it for the next who asks; not what one session only has.
     """
+    theme = st.context.theme.type
+    dressed = drawings.dressed(drawn.figure, theme) if kept else drawings.dress(drawn.figure, theme)
     names = [str(trace.name) for trace in drawn.figure.data]
     saved = {"format": str(state.current("figures.format")), "filename": key, "scale": 2}
     st.plotly_chart(
-        drawings.dressed(drawn.figure, st.context.theme.type),
+        dressed,
         theme="streamlit",
         width="stretch",
         key=f"chart-{key}",

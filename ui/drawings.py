@@ -80,8 +80,12 @@ def variant(owner: object, name: Hashable, make: Callable[[], Drawn]) -> Drawn:
 
 def dressed(figure: go.Figure, theme: str | None) -> Dressed:
     """A figure ready for the page's theme, ``None`` if that is not known."""
-    medium = fig.SCREENS.get(str(theme), fig.SCREEN)
-    return _dressed.of(figure, theme, lambda: Dressed(fig.dressed(figure, medium)))
+    return _dressed.of(figure, theme, lambda: dress(figure, theme))
+
+
+def dress(figure: go.Figure, theme: str | None) -> Dressed:
+    """What :func:`dressed` gives, made now and not kept."""
+    return Dressed(fig.dressed(figure, fig.SCREENS.get(str(theme), fig.SCREEN)))
 
 
 class Dressed(BaseFigure):  # type: ignore[misc]

@@ -30,7 +30,8 @@ for the sparse vector, σ of the threshold for its Gaussian form, σ of a distan
 the scale s of norm noise, whose length is about D s in D dimensions.
 
 *One pair (ε, δ) is not enough to compare.* An attacker has to tell two neighbouring data sets
-apart. At a false-alarm rate α the best one misses at a rate $T(\alpha)$; one pair says only that
+apart. At a false-alarm rate (type I
+error) α the best one misses (type II error) at a rate $T(\alpha)$; one pair says only that
 
 $$T(\alpha) \ge \max\{0,\; 1 - \delta - e^{\epsilon}\alpha,\;
 e^{-\epsilon}(1 - \delta - \alpha)\}.$$
