@@ -294,9 +294,12 @@ def in_words(metric: str) -> str:
     return f"{words}, in prior standard deviations" if metric.endswith("_scaled") else words
 
 
-def summary(result: Result, metric: str) -> str:
+BEST = "at its best public setting"
+
+
+def summary(result: Result, metric: str, table: str = "main", setting: str = BEST) -> str:
     """Errors of all mechanisms at the budget nearest 1, smallest first."""
-    main = result.tables["main"]
+    main = result.tables[table]
     budgets = sorted(main.epsilon_total.unique())
     budget = min(budgets, key=lambda value: abs(math.log(value)))
     c = int(main.c.iloc[0])
@@ -306,7 +309,7 @@ def summary(result: Result, metric: str) -> str:
     prior = result.tables["prior"][metric].mean()
     return (
         f"{in_words(metric).capitalize()} of the posterior mean at "
-        f"ε_total = {budget:g}, c = {c}, each at its best public setting, over "
+        f"ε_total = {budget:g}, c = {c}, each {setting}, over "
         f"{sentences.runs_in_words(part)} of each: {each}; the prior mean {prior:.2g}."
         f"{summaries.empty_note(part.accepted.dropna())}"
     )
@@ -341,11 +344,17 @@ def styles() -> dict[str, fig.Style]:
     return dict(zip(names, fig.styles(names), strict=True))
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Error against the budget, each mechanism at its best setting, and at the common one."""
-    shown = metrics(cast(Params, result.params).scenario)
-    drawn = {short: _curves(result, "main", metric) for short, metric in shown.items()}
-    return drawn | {"common": _curves(result, "common", shown["mse"])}
+    params = cast(Params, result.params)
+    shown = metrics(params.scenario)
+    drawn = {
+        short: fig.Drawn(_curves(result, "main", metric), summary(result, metric))
+        for short, metric in shown.items()
+    }
+    common = f"at ε_abc = {params.epsilon_abc:g} where it has one"
+    words = summary(result, shown["mse"], "common", common)
+    return drawn | {"common": fig.Drawn(_curves(result, "common", shown["mse"]), words)}
 
 
 def _curves(result: Result, name: str, metric: str) -> go.Figure:

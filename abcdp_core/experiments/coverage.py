@@ -461,11 +461,14 @@ def _counts(chosen: pd.DataFrame, releases: pd.DataFrame) -> str:
 # --------------------------------------------------------------------------------------- figures
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Coverage, and mean width, against the budget."""
     params = cast(Params, result.params)
     over = f"{_over(result)}, N = {params.n:,}"
-    return {"coverage": _coverage(result, over), "width": _width(result, over)}
+    return {
+        "coverage": fig.Drawn(_coverage(result, over), finding(result)),
+        "width": fig.Drawn(_width(result, over), width_finding(result)),
+    }
 
 
 def _coverage(result: Result, over: str) -> go.Figure:

@@ -24,7 +24,6 @@ from typing import Any, cast
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from abcdp_core import (
@@ -243,7 +242,7 @@ def _caution(params: Params, way: str) -> str:
     return f" {said}" if said else ""
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Histograms of the parameters."""
     params = cast(Params, result.params)
     main = result.tables["main"]
@@ -257,4 +256,4 @@ def figures(result: Result) -> dict[str, go.Figure]:
         f"Posterior by {params.mechanism}, share of samples: ε_total = {params.epsilon_total:g}, "
         f"{asked}N = {params.n:,}",
     )
-    return {"posterior": figure}
+    return {"posterior": fig.Drawn(figure, result.summary)}

@@ -277,7 +277,6 @@ PLUG_INS = {
     "x = 1": "has none of SCENARIO, MECHANISMS, EXPERIMENT",
     "EXPERIMENT = 'posterior'": "two plug-ins are called 'posterior'",
     "SCENARIO = 'covid'": "two plug-ins are called 'covid'",
-    "SCENARIO = 'covid'": "two plug-ins are called 'covid'",
     "SCENARIO = 3": "SCENARIO must be a plain string",
     "from abcdp_core.mechanisms.sparse_vector import LINEAR\nimport dataclasses\n"
     "MECHANISMS = (dataclasses.replace(LINEAR),)": "two mechanisms are called 'sparse-vector'",

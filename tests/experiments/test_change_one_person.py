@@ -220,13 +220,13 @@ def test_one_outcome_only_is_said(changes: dict[str, float], words: str) -> None
 def test_figures_show_the_tables(result: Result) -> None:
     figures = change_one_person.figures(result)
     assert set(figures) == FIGURES
-    band, ours, theirs = figures["outcomes"].data
+    band, ours, theirs = figures["outcomes"].figure.data
     assert np.array_equal(ours.y, result.tables["main"].stopped)
     assert np.array_equal(theirs.y, result.tables["main"].stopped_neighbour)
     assert band.name == "what ε_total = 5 allows"
-    bars = figures["movement"].data[0]
+    bars = figures["movement"].figure.data[0]
     assert bars.y.sum() == pytest.approx(1.0)
     assert (np.abs(bars.x) < 1).all()
-    (arrow,) = figures["person"].layout.annotations
+    (arrow,) = figures["person"].figure.layout.annotations
     person = result.tables["person"].iloc[0]
     assert (arrow.ax, arrow.x) == (person.place_before, person.place_after)

@@ -166,7 +166,7 @@ def test_runs_that_accepted_nothing_are_counted_and_their_marks_are_open() -> No
     common = result.tables["common"]
     empty = common.groupby("mechanism").accepted.apply(lambda accepted: (accepted == 0).mean())
     assert empty["sparse-vector"] == empty["gaussian-rejection"] == 1.0
-    drawn = {trace.name: trace for trace in study.figures(result)["common"].data}
+    drawn = {trace.name: trace for trace in study.figures(result)["common"].figure.data}
     assert drawn["sparse-vector"].marker.symbol[0].endswith("-open")
     assert not drawn["embedding-estimate"].marker.symbol[0].endswith("-open")
     main = result.tables["main"].assign(accepted=lambda rows: rows.accepted * 0)
@@ -194,7 +194,7 @@ def test_a_released_estimate_has_no_number_of_accepted_draws() -> None:
 def test_the_summary_table_is_what_the_figure_shows() -> None:
     result = result_of()
     table = result.tables["summary"].query("mechanism == 'sparse-vector'")
-    (line,) = [t for t in study.figures(result)["mse"].data if t.name == "sparse-vector"]
+    (line,) = [t for t in study.figures(result)["mse"].figure.data if t.name == "sparse-vector"]
     assert line.y.tolist() == table.sort_values("epsilon_total").mse.tolist()
     main = result.tables["main"].query("mechanism == 'sparse-vector'")
     assert table.mae.tolist() == pytest.approx(main.groupby("epsilon_total").mae.mean().tolist())
@@ -203,4 +203,4 @@ def test_the_summary_table_is_what_the_figure_shows() -> None:
 def test_one_run_is_said_in_the_singular() -> None:
     result = result_of(dataclasses.replace(SMALL, mechanism=("sparse-vector",), runs=1))
     assert "over 1 run of each:" in result.summary
-    assert "over 1 run," in study.figures(result)["mse"].layout.title.text.lower()
+    assert "over 1 run," in study.figures(result)["mse"].figure.layout.title.text.lower()

@@ -73,7 +73,7 @@ def test_a_small_pool_is_said(pool_size: int, words: str) -> None:
 
 @pytest.mark.parametrize("name", ["private-embedding", "embedding-noise-aware"])
 def test_the_title_names_what_was_asked(name: str) -> None:
-    title = study.figures(run(mechanism=name))["posterior"].layout.title.text
+    title = study.figures(run(mechanism=name))["posterior"].figure.layout.title.text
     assert ("c = 10" in title) == (name == "private-embedding")
 
 

@@ -72,7 +72,7 @@ def test_where_no_truth_is_known_no_error_is_said() -> None:
     assert result.tables["errors"].mae.isna().all()
     assert "no truth is known" in result.summary
     assert "nan" not in result.summary
-    names = {trace.name for trace in posterior.figures(result)["posterior"].data}
+    names = {trace.name for trace in posterior.figures(result)["posterior"].figure.data}
     assert names == {"private", "non-private", "prior"}
 
 
@@ -155,7 +155,7 @@ def test_the_strip_keeps_every_flip_and_at_most_its_limit() -> None:
 
 
 def test_histogram_heights_are_shares() -> None:
-    figure = posterior.figures(run())["posterior"]
+    figure = posterior.figures(run())["posterior"].figure
     private = [trace for trace in figure.data if trace.name == "private"]
     assert len(private) == len(simulators.load(SMALL.scenario).AXES)
     for trace in private:
