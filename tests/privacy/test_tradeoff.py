@@ -26,7 +26,6 @@ from abcdp_core.privacy import (
     gaussian_sparse_vector,
     rejection,
 )
-from abcdp_core.privacy.exact import log_probability
 from abcdp_core.privacy.sparse_vector import calibrate, pure_epsilon
 from abcdp_core.privacy.tradeoff import (
     Law,
@@ -40,6 +39,7 @@ from abcdp_core.privacy.tradeoff import (
     pairs,
     worst,
 )
+from tests.oracles.sparse_vector import log_probability
 from tests.statistics import FALSE_ALARM
 
 Array = NDArray[np.float64]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from abcdp_core.simulators import outbreak, tuberculosis
-from tests.simulators import slow_outbreak
+from tests.oracles import outbreak as slow_outbreak
 from tests.statistics import (
     FALSE_ALARM,
     assert_distribution,
