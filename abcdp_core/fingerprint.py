@@ -25,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
-from abcdp_core import registry
+from abcdp_core import registry, syntax
 
 ROOT = Path(__file__).parent
 
@@ -98,7 +98,7 @@ def _imported(text: bytes) -> frozenset[str]:
     """Whatever may be a module among the absolute imports of a text, with the packages it is in."""
     names: set[str] = set()
     if text is not _LIKE_NO_OTHER:
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(syntax.parse(text)):
             if isinstance(node, ast.Import):
                 names |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

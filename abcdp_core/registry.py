@@ -25,6 +25,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from abcdp_core import syntax
+
 ENTRY_POINT_GROUP = "abcdp_explorer"
 
 _added: list[ModuleType] = []
@@ -166,7 +168,7 @@ def _read(package: str, file: Path) -> Entry:
     """What a file says of itself at its outermost level."""
     strings: dict[str, str] = {}
     defined: set[str] = set()
-    for statement in ast.parse(file.read_bytes(), str(file)).body:
+    for statement in syntax.parse(file.read_bytes(), str(file)).body:
         match statement:
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
                 defined.add(name)

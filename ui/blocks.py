@@ -15,7 +15,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from abcdp_core import experiments, releases
-from abcdp_core.experiments import mse_curves
 from abcdp_core.figures import Drawn
 from abcdp_core.parameters import Params
 from abcdp_core.results import Result
@@ -176,6 +175,9 @@ def errors(found: Result, metric: str) -> None:
 
 
 def _marked(usual: Drawn, found: Result, metric: str, here: dict[str, float]) -> Drawn:
+    # Inside the function: the first page shows no errors.
+    from abcdp_core.experiments import mse_curves
+
     chart = mse_curves.mark(go.Figure(usual.figure), found, metric, **here)
     return Drawn(chart, mse_curves.error_here(found, metric, here) + usual.sentence)
 

@@ -168,7 +168,6 @@ def decide(
     return Release(indices, weights, stopped_at, event), trace
 
 
-@numba.njit(cache=True, nogil=True)
 def scan(
     noisy_distance: Array, noisy_threshold: Array, c: int, resample: bool
 ) -> tuple[NDArray[np.int64], int]:
@@ -181,17 +180,26 @@ def scan(
         c: acceptances after which to stop.
         resample: whether the threshold changes after each acceptance.
     """
+    if resample:
+        return _scan_redrawn(noisy_distance, noisy_threshold, c)
+    # Not compiled: the first call of any compiled function takes half a second of a first page.
+    indices = np.flatnonzero(noisy_distance <= noisy_threshold[0])[:c]
+    return indices, int(indices[-1]) + 1 if len(indices) == c else len(noisy_distance)
+
+
+@numba.njit(cache=True, nogil=True)
+def _scan_redrawn(
+    noisy_distance: Array, noisy_threshold: Array, c: int
+) -> tuple[NDArray[np.int64], int]:
+    """The same where the threshold changes after each acceptance."""
     indices = np.empty(c, dtype=np.int64)
     count = 0
-    threshold = noisy_threshold[0]
     for t in range(len(noisy_distance)):
-        if noisy_distance[t] <= threshold:
+        if noisy_distance[t] <= noisy_threshold[count]:
             indices[count] = t
             count += 1
             if count == c:
                 return indices, t + 1
-            if resample:
-                threshold = noisy_threshold[count]
     return indices[:count], len(noisy_distance)
 
 

@@ -278,8 +278,10 @@ PLUG_INS = {
     "EXPERIMENT = 'posterior'": "two plug-ins are called 'posterior'",
     "SCENARIO = 'covid'": "two plug-ins are called 'covid'",
     "SCENARIO = 3": "SCENARIO must be a plain string",
-    "from abcdp_core.mechanisms.sparse_vector import LINEAR\nimport dataclasses\n"
-    "MECHANISMS = (dataclasses.replace(LINEAR),)": "two mechanisms are called 'sparse-vector'",
+    "import dataclasses as d\n"
+    "from abcdp_core.mechanisms import sparse_vector as s\n"
+    "MECHANISMS = (d.replace(s.MECHANISMS[0]),)": "two mechanisms are called 'sparse-vector'",
+    "MECHANISMS = 3": "TypeError",
     "EXPERIMENT = 'half'; TITLE = ''": "lacks Params, PRESETS, COLUMNS, tasks, work, collect",
 }
 

@@ -156,7 +156,7 @@ def algorithm_1(
     ),
     resample=st.booleans(),
 )
-def test_the_compiled_scan_is_algorithm_1(
+def test_the_scan_is_algorithm_1(
     noisy_distance: Array, noisy_threshold: Array, resample: bool
 ) -> None:
     c = len(noisy_threshold)
