@@ -37,7 +37,7 @@ Arrays = dict[str, NDArray[Any]]
 SIZE_LIMIT = 2 * 1024**3
 """Bytes the folder may hold."""
 
-FORMAT = 2
+FORMAT = 3
 """Part of every key: raise it when the meaning of what is stored changes."""
 
 CHECKSUM_SIZE = 4

@@ -27,6 +27,20 @@ Cases = Sequence[Sequence[Fraction | int]]
 Neighbours = Literal["replace", "add-remove"]
 
 
+def added(first: Array, n_first: int, second: Array, n_second: int) -> Array:  # noqa: ARG001
+    """Numbers of two parts together, where they are counts or sums."""
+    return first + second
+
+
+def whole_only(*parts: Array | int) -> Array:
+    """Numbers of two parts together, where those of each do not tell.
+
+    Raises:
+        ValueError: always.
+    """
+    raise ValueError(f"numbers of {len(parts) // 2} parts do not tell those of the whole.")
+
+
 @dataclass(frozen=True)
 class Statistic:
     """k numbers that a data set ``(n, p)`` is reduced to.
@@ -43,6 +57,8 @@ class Statistic:
         low, high: public bounds of the numbers ``(k,)``, from what they are and not from any data.
         whole: number j times ``whole[j]`` is a whole number, so that its noise can be one too;
             ``None`` if the numbers are real.
+        combine: numbers of two parts of ``n_first`` and ``n_second`` points to those of both
+            together, :func:`added` for counts; needed where data sets come in several sizes.
     """
 
     name: str
@@ -55,6 +71,7 @@ class Statistic:
     low: tuple[float, ...]
     high: tuple[float, ...]
     whole: tuple[int, ...] | None = None
+    combine: Callable[[Array, int, Array, int], Array] = field(default=whole_only, repr=False)
 
     def __post_init__(self) -> None:
         """Check that what is stated of each number fits together.

@@ -39,6 +39,7 @@ from abcdp_core import registry, summaries
 from abcdp_core.distances import Distance
 from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.privacy import Cost, Event, NonPrivate
+from abcdp_core.statistic import Statistic
 from abcdp_core.supports import Support
 
 Array = NDArray[np.float64]
@@ -157,6 +158,14 @@ class PublicSide(Protocol):
     def statistics(self) -> Array | None: ...  # noqa: D102
 
     def __hash__(self) -> int: ...
+
+    def statistic(self, name: str) -> Statistic:
+        """What one unit is in one of the scenario's ``STATISTICS``, and how far it moves it."""
+        ...
+
+    def summaries(self, name: str) -> Array:
+        """Its numbers ``(T, k)`` of each data set of the pool."""
+        ...
 
     def simulated(self, index: int) -> Distances:
         """The ``index``-th data set simulated from a prior draw, against the same pool."""

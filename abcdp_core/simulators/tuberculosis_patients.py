@@ -263,6 +263,19 @@ def precomputed_pool(pool_size: int = POOL_SIZE_DEFAULT) -> tuple[Array, Array]:
     return theta[:size], numbers[:size]
 
 
+def from_numbers(numbers: Array) -> tuple[Array, dict[str, Array]]:
+    """What is kept of reports with six numbers ``(T, 6)`` each.
+
+    Returns:
+        Statistics of the distance ``(T, 6)``; name -> numbers ``(T, 6)`` of each statistic.
+    """
+    kept = {
+        "cluster-summary": numbers,
+        "cluster-summary-of-an-outbreak": np.minimum(numbers, LIMITS),
+    }
+    return numbers / np.array(SPREAD), kept
+
+
 def held_out() -> tuple[Array, Array]:
     """3000 further draws ``(3000, 4)`` and the numbers ``(3000, 6)`` of their reports; public."""
     theta, numbers = _precomputed()
