@@ -10,8 +10,8 @@ $$P(\nu_j = i / w_j) \propto e^{-|i| / t_j}, \qquad t_j = w_j\, b, \quad b = \De
 
 discrete Laplace noise; for real numbers, Laplace noise of scale $b$.
 
-**Proof.** Let $Y, Y'$ be neighbours. The coordinates of $\nu$ are independent, so for every $z$ that
-can be released, by the triangle inequality,
+**Proof.** Let $Y, Y'$ be neighbours. The coordinates of $\nu$ are independent, so for every $z$
+that can be released, by the triangle inequality,
 
 $$\log \frac{P(z \mid Y)}{P(z \mid Y')}
 = \sum_j \frac{w_j |z_j - s_j(Y')| - w_j |z_j - s_j(Y)|}{t_j}
@@ -26,8 +26,8 @@ is about.
 resembles $z$ resembles the *release*, with the privacy noise inside. Three steps:
 
 1. a regression, on the noisy pool, of the parameters on $z$, on $a = \operatorname{asinh}(z / q)$,
-   $q$ the medians of $|z|$ over the pool, and on all products $a_i a_j$: a logarithm for counts much
-   larger than that, a straight line through 0 for what may be negative. With a ridge, and with
+   $q$ the medians of $|z|$ over the pool, and on all products $a_i a_j$: a logarithm for counts far
+   above that, a straight line near 0, where noise makes them negative. With a ridge, and with
    products only where the pool has :data:`PER_FEATURE` draws for each coefficient;
 2. the draws whose predictions are nearest to that from $z$, in prior standard deviations;
 3. their parameters, moved by :mod:`.regression_adjustment`.
@@ -80,7 +80,7 @@ from abcdp_core.mechanisms import (
     regression_adjustment,
 )
 from abcdp_core.parameters import Parameter, Params
-from abcdp_core.privacy import Cost, Event, NonPrivate, cost
+from abcdp_core.privacy import Cost, Event, cost
 from abcdp_core.privacy.calibration import round_up, scale_for
 from abcdp_core.statistic import Statistic
 from abcdp_core.streams import generator
@@ -126,12 +126,12 @@ class SummaryNoise(Event):
     whole: tuple[int, ...] | None = None
 
     def steps(self) -> Array:
-        """t ``(k,)``: scales in steps of each number, as they are drawn with; ``(1,)`` if real."""
+        """Scales t ``(k,)`` in steps of each number, as they are drawn; ``(1,)`` if real."""
         return np.array(self.whole or (1,)) * self.scale
 
 
 @cost.register
-def _(event: SummaryNoise, delta: float = 0.0) -> Cost:  # noqa: ARG001 - pure, so delta is 0
+def _(event: SummaryNoise, delta: float = 0.0) -> Cost:
     """ε, rounded up, of the scales as floating point has them."""
     if event.scale == 0.0:
         return Cost(math.inf)
@@ -182,7 +182,9 @@ def noisy(summaries: Array, event: Event, rng: np.random.Generator) -> Array:
     if event.whole is None:
         return summaries + steps * (first - second)
     whole = np.array(event.whole)
-    released: Array = np.rint(summaries * whole) + np.floor(steps * first) - np.floor(steps * second)
+    released: Array = (
+        np.rint(summaries * whole) + np.floor(steps * first) - np.floor(steps * second)
+    )
     return released / whole
 
 
@@ -267,10 +269,8 @@ class Regression:
             features = scaling.features(pool[block], products=products)
             gram += features.T @ features
             cross += features.T @ theta[block]
-        found = np.linalg.solve(gram, cross)
-        predictions = [
-            scaling.features(pool[block], products=products) @ found for block in blocks
-        ]
+        found: Array = np.linalg.solve(gram, cross)
+        predictions = [scaling.features(pool[block], products=products) @ found for block in blocks]
         return cls(scaling, products, found, np.concatenate(predictions), _spread(theta))
 
     def away(self, z: Array) -> Array:

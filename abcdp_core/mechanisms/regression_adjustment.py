@@ -125,11 +125,14 @@ def _less_slope(values: Array, found: Near) -> Array:
 
 
 def _epanechnikov(distance: Array) -> Array:
-    """Weights ``(m,)`` adding up to 1, falling to 0 at the largest distance; equal if that is 0."""
+    """Weights ``(m,)`` adding up to 1, falling to 0 at the largest distance.
+
+    They are equal where all distances are.
+    """
     farthest = float(distance.max())
-    if len(distance) == 1 or farthest == 0.0:
-        return np.full(len(distance), 1.0 / len(distance))
-    weights = 1.0 - (distance / farthest) ** 2
+    weights = 1.0 - (distance / farthest) ** 2 if farthest > 0.0 else np.zeros(len(distance))
+    if not weights.any():
+        weights = np.ones(len(distance))
     return weights / weights.sum()
 
 

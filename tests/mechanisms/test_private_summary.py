@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
 import math
 from collections.abc import Iterator
 from fractions import Fraction
@@ -22,7 +21,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from abcdp_core import mechanisms, pool, simulators, summaries
-from abcdp_core.mechanisms import Budget, Prepared, private_summary, regression_adjustment
+from abcdp_core.mechanisms import Budget, Prepared, private_summary
 from abcdp_core.mechanisms.private_summary import (
     Regression,
     SummaryNoise,
@@ -169,7 +168,9 @@ def test_what_is_released_is_in_whole_steps_and_of_the_stated_law(name: str) -> 
     whole = np.array(chosen.whole)
     values = np.zeros((40_000, len(whole))) + 7.0 / whole
     steps = np.rint((noisy(values, event, rng_of(1)) - values) * whole)
-    assert np.array_equal(noisy(values, event, rng_of(1)), (np.rint(values * whole) + steps) / whole)
+    assert np.array_equal(
+        noisy(values, event, rng_of(1)), (np.rint(values * whole) + steps) / whole
+    )
     column = int(np.argmax(whole))
     for place, noise in ((0, 0.8), (column, 0.8 * whole[column])):
         counts, probabilities = tallied(steps[:, place], noise)
@@ -351,7 +352,13 @@ def test_the_regression_has_products_only_where_the_pool_is_large_enough() -> No
     for pool_size, products in ((679, False), (680, True)):
         numbers = rng.normal(size=(pool_size, 6))
         assert Regression.fit(numbers, numbers[:, :2]).products == products
-    assert [minimum_pool(numbers) for numbers in (1, 6, 18, 24, 30)] == [1000, 1000, 1000, 1000, 1220]
+    assert [minimum_pool(numbers) for numbers in (1, 6, 18, 24, 30)] == [
+        1000,
+        1000,
+        1000,
+        1000,
+        1220,
+    ]
 
 
 def test_numbers_that_never_change_are_no_obstacle() -> None:
@@ -385,8 +392,7 @@ def test_scenarios_are_served_by_what_they_state() -> None:
 def test_the_larger_unit_takes_far_more_noise() -> None:
     for scenario in SCENARIOS:
         person, larger = (
-            prepared_of(f"private-summary{end}", scenario, 1.0).event
-            for end in ("", "-large-unit")
+            prepared_of(f"private-summary{end}", scenario, 1.0).event for end in ("", "-large-unit")
         )
         assert isinstance(person, SummaryNoise)
         assert isinstance(larger, SummaryNoise)
