@@ -55,7 +55,7 @@ from numpy.typing import NDArray
 from abcdp_core import figures as fig
 from abcdp_core import mechanisms, pool, simulators, summaries, trials
 from abcdp_core import parameters as par
-from abcdp_core.mechanisms import Budget, Prepared, Release, private_embedding
+from abcdp_core.mechanisms import Budget, Prepared, Release
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import UNPROTECTED, NonPrivate
@@ -436,9 +436,7 @@ def cautions(result: Result) -> list[str]:
             f"An exact posterior's intervals hold {100 * LEVEL:.0f} % on average over the prior, "
             f"not along an edge: with as much below as above, they end above 0."
         )
-    if releases.way.isin(["moved", "kept"]).any():
-        numbers = len(simulators.load(params.scenario).AXES)
-        found.append(private_embedding.caution(params.pool_size, numbers))
+    found.append(_of_small_pools(params, releases))
     few = releases[releases.draws < DRAWS_NEEDED]
     if len(few):
         most = int(few.draws.max())
@@ -453,6 +451,14 @@ def cautions(result: Result) -> list[str]:
             f"{_counts(none, releases)}."
         )
     return [each for each in found if each]
+
+
+def _of_small_pools(params: Params, releases: pd.DataFrame) -> str:
+    """What a small pool does to draws that a regression moves, or would; empty if nothing."""
+    source, said = simulators.load(params.scenario), dict[str, list[str]]()
+    for name in releases.mechanism[releases.way.isin(["moved", "kept"])].unique():
+        said.setdefault(mechanisms.load(name).caution(source, params.pool_size), []).append(name)
+    return " ".join(f"{', '.join(names)}: {text}" for text, names in said.items() if text)
 
 
 def _counts(chosen: pd.DataFrame, releases: pd.DataFrame) -> str:

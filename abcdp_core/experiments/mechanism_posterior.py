@@ -30,7 +30,7 @@ from abcdp_core import experiments, mechanisms, pool, privacy, simulators, summa
 from abcdp_core import parameters as par
 from abcdp_core.experiments import compare_mechanisms as comparison
 from abcdp_core.experiments import posterior
-from abcdp_core.mechanisms import Budget, Made, Release, private_embedding
+from abcdp_core.mechanisms import Budget, Made, Release
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
@@ -193,14 +193,12 @@ def collect(params: Params, rows: Tables) -> Result:
     """The result of the one task."""
     errors = rows["errors"].set_index("release")
     caution = _caution(params, str(errors.way["private"]))
-    what = "estimate" if errors.way["private"] == "estimate" else "posterior mean"
     return Result(
         experiment=EXPERIMENT,
         params=params,
         tables=rows,
         summary=f"{params.mechanism} at ε_total = {params.epsilon_total:g}: "
-        f"{_in_words(errors)}. Mean absolute error of the {what} "
-        f"{errors.mae['private']:.3g}, prior mean {errors.mae['prior']:.3g}.{caution}",
+        f"{_in_words(errors)}. {_error_in_words(errors)}{caution}",
         privacy=privacy.guarantee(
             mechanisms.load(params.mechanism).spends(Budget(params.epsilon_total, params.delta)),
             *mechanisms.load(params.mechanism).protects(simulators.load(params.scenario)),
@@ -223,9 +221,22 @@ def _in_words(errors: pd.DataFrame) -> str:
     if private.way == "weighted":
         return f"{draws} with weights, effective sample size {size}"
     moved = " and moved by a regression" if private.way == "moved" else ""
+    if private.effective_sample_size == 0.0:
+        return f"{draws} nearest to what was released{moved}"
     return (
         f"the importance weights' effective sample size is only {size}, so {draws} were accepted "
         f"after noise of their own{moved}"
+    )
+
+
+def _error_in_words(errors: pd.DataFrame) -> str:
+    """How far the release is from the truth, if somebody knows it; rows go by release."""
+    if errors.mae.isna().all():
+        return "Nobody knows the true parameters of these data."
+    what = "estimate" if errors.way["private"] == "estimate" else "posterior mean"
+    return (
+        f"Mean absolute error of the {what} {errors.mae['private']:.3g}, "
+        f"prior mean {errors.mae['prior']:.3g}."
     )
 
 
@@ -233,7 +244,8 @@ def _caution(params: Params, way: str) -> str:
     """What a small pool does to the posterior, after a space; empty where it does nothing."""
     if way not in ("moved", "kept"):
         return ""
-    said = private_embedding.caution(params.pool_size, len(simulators.load(params.scenario).AXES))
+    mechanism, source = mechanisms.load(params.mechanism), simulators.load(params.scenario)
+    said = mechanism.caution(source, params.pool_size)
     return f" {said}" if said else ""
 
 

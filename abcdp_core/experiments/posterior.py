@@ -232,12 +232,18 @@ def event_of(params: Params) -> SparseVector:
 
 def protected(params: Params) -> str:
     """What one unit of the data is, e.g. "one of the N points"."""
-    return simulators.load(params.scenario).PROTECTED
+    return unit_and_neighbours(params)[0]
+
+
+def unit_and_neighbours(params: Params) -> tuple[str, str]:
+    """What one unit of the data is, and how data sets that must look alike differ in it."""
+    return sparse_vector.LINEAR.protects(simulators.load(params.scenario))
 
 
 def privacy_of(params: Params) -> str:
     """What one release with these parameters guarantees, in words."""
-    return statement(event_of(params), protected(params))
+    unit, neighbours = unit_and_neighbours(params)
+    return statement(event_of(params), unit, neighbours=neighbours)
 
 
 def collect(params: Params, rows: Tables) -> Result:

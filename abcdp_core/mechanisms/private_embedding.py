@@ -108,11 +108,6 @@ def minimum_pool(numbers: int) -> int:
     return max(FEWEST, PER_NUMBER * (numbers + 1))
 
 
-def caution(pool_size: int, numbers: int) -> str:
-    """What to say of intervals from a pool that is too small to move its draws, or nearly so."""
-    return regression_adjustment.caution(pool_size, minimum_pool(numbers))
-
-
 @dataclass(frozen=True)
 class Setting:
     """What is asked of a run; public.
@@ -403,6 +398,11 @@ def refuses(scenario: Any) -> str:
     return "Its distance is none between means of bounded features, so there is nothing to embed."
 
 
+def caution(scenario: Any, pool_size: int) -> str:
+    """What to say of intervals where a prediction of each parameter is released."""
+    return regression_adjustment.caution(pool_size, minimum_pool(len(scenario.AXES)))
+
+
 NEAREST = Mechanism(
     name="private-embedding",
     title="Private embedding",
@@ -446,6 +446,7 @@ NOISE_AWARE = dataclasses.replace(
     "taken into account.",
     options=Options(map="regression", selection="noise-aware"),
     takes=(),
+    caution=caution,
     shown_in=("coverage",),
 )
 

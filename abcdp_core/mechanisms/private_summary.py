@@ -269,7 +269,7 @@ class Regression:
             features = scaling.features(pool[block], products=products)
             gram += features.T @ features
             cross += features.T @ theta[block]
-        found: Array = np.linalg.solve(gram, cross)
+        found = np.asarray(np.linalg.solve(gram, cross), dtype=np.float64)
         predictions = [scaling.features(pool[block], products=products) @ found for block in blocks]
         return cls(scaling, products, found, np.concatenate(predictions), _spread(theta))
 
@@ -416,6 +416,14 @@ def _protects(unit: str) -> Callable[[Any], tuple[str, str]]:
     return protects
 
 
+def _caution(unit: str) -> Callable[[Any, int], str]:
+    def caution(scenario: Any, pool_size: int) -> str:
+        statistic = cast(Statistic, statistic_of(scenario, unit))
+        return regression_adjustment.caution(pool_size, minimum_pool(len(statistic.names)))
+
+    return caution
+
+
 SUMMARY = Mechanism(
     name="private-summary",
     title="Private summary",
@@ -430,6 +438,7 @@ SUMMARY = Mechanism(
     parts=parts,
     refuses=_refuses("default"),
     protects=_protects("default"),
+    caution=_caution("default"),
     noise_needs_learnt=False,
     shown_in=("compare-mechanisms", "coverage"),
 )
@@ -443,6 +452,7 @@ LARGE_UNIT = dataclasses.replace(
     options=Options(unit="larger"),
     refuses=_refuses("larger"),
     protects=_protects("larger"),
+    caution=_caution("larger"),
     shown_in=(),
 )
 

@@ -48,6 +48,7 @@ Array = NDArray[np.float64]
 SCENARIO = "tuberculosis-patients"
 TITLE = "Tuberculosis, patients as units"
 PROTECTED = "one patient"
+NEIGHBOURS = "add-remove"
 COORDINATES = ("patients in the cluster",)
 AXES = tuberculosis.AXES
 UNITS = tuberculosis.UNITS
