@@ -43,7 +43,8 @@ class Scenario(Protocol):
 
     A scenario may have ``SUPPORT``, a :class:`~abcdp_core.supports.Support`: where its prior's
     draws can lie, and how they are moved without leaving it; and ``NEIGHBOURS``: ``add-remove``
-    where its distance is made for a unit that is added or removed, otherwise one is replaced.
+    where its distance is made for a unit that is added or removed, otherwise one is replaced; and
+    ``PUBLISHED``, where the published data come from, for a figure.
 
     It may have ``STATISTICS``, name -> :class:`~abcdp_core.statistic.Statistic`: numbers of its
     data that may be released, with what one unit is and how far it moves them;

@@ -47,6 +47,7 @@ SCENARIO = "covid-people"
 TITLE = "COVID-19 cases, people as units"
 PROTECTED = "one person"
 NEIGHBOURS = "add-remove"
+PUBLISHED = "the Netherlands"
 COORDINATES = ("day", "new cases")
 LOW = np.array([0.5, 4.0, 1.0, 0.05])
 HIGH = np.array([4.0, 10.0, 3.0, 0.6])

@@ -49,6 +49,7 @@ SCENARIO = "tuberculosis-patients"
 TITLE = "Tuberculosis, patients as units"
 PROTECTED = "one patient"
 NEIGHBOURS = "add-remove"
+PUBLISHED = "San Francisco"
 COORDINATES = ("patients in the cluster",)
 AXES = tuberculosis.AXES
 UNITS = tuberculosis.UNITS
