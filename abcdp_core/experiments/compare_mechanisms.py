@@ -85,10 +85,10 @@ COLUMNS = {
         *trials.METRICS,
     ),
 }  # fmt: skip
-"""In *grid*, ``mse`` is what the best setting is chosen by: scaled where units differ. In
-*published*, of the scenario's published data, ``low`` and ``high`` are the ends of the posterior's
-90 % interval of a parameter, and errors are those that it expects of its own mean. ``unit`` is what
-is protected."""
+"""In *grid*, ``mse`` is what the best setting is chosen by; there and in *summary* errors are
+scaled where the parameters' units differ. In *published*, of the scenario's published data,
+``low`` and ``high`` are the ends of the posterior's 90 % interval of a parameter, and errors are
+those that it expects of its own mean; ``unit`` is what is protected."""
 
 # ------------------------------------------------------------------------------------ parameters
 
@@ -334,7 +334,8 @@ def _published(task: Task, options: BaseParams) -> pd.DataFrame:
         at = (mechanism.name, params.epsilon_total[0], params.c[0], mechanism.protects(source)[0])
         columns = (source.AXES, mean, low, high, mse, mae, mse / spread**2, mae / spread)
         rows = [(*at, *each) for each in zip(*columns, strict=True)]
-    return pd.DataFrame(rows, columns=list(COLUMNS["published"]))
+    # A table without rows is the same as the one that is read from its file.
+    return pd.DataFrame(rows, columns=list(COLUMNS["published"]), dtype=None if rows else "str")
 
 
 # --------------------------------------------------------------------------------------- finding
@@ -343,7 +344,11 @@ def _published(task: Task, options: BaseParams) -> pd.DataFrame:
 def collect(params: Params, rows: Tables) -> Result:
     """The result so far."""
     prior = rows["prior"].drop_duplicates("run", ignore_index=True)
-    tables = {**rows, "prior": prior, "summary": summary_table(rows["main"])}
+    tables = {
+        **rows,
+        "prior": prior,
+        "summary": summary_table(rows["main"], metrics(params.scenario)),
+    }
     shown = metrics(params.scenario)["mse"]
     budget = Budget(max(params.epsilon_total), params.delta)
     source = simulators.load(params.scenario)
@@ -375,8 +380,10 @@ def summary(result: Result, metric: str) -> str:
     each = ", ".join(f"{name} {value:.2g}" for name, value in means.items())
     prior = result.tables["prior"][metric].mean()
     units = unit_finding(result, metric)
+    what, _, measured = in_words(metric).partition(", ")
     return (
-        f"{f'{units}. ' if units else ''}{in_words(metric).capitalize()} of the posterior mean at "
+        f"{f'{units}. ' if units else ''}"
+        f"{what.capitalize()} of the posterior mean{f', {measured},' if measured else ''} at "
         f"ε_total = {budget:g}, c = {c}, each at its best public setting, over "
         f"{soft_abc.runs_in_words(part)} of each: {each}; the prior mean {prior:.2g}."
         f"{summaries.empty_note(part.accepted.dropna())}"
@@ -411,11 +418,16 @@ def unit_finding(result: Result, metric: str) -> str:
 SETTING = ("mechanism", "c", "epsilon_total")
 
 
-def summary_table(main: pd.DataFrame) -> pd.DataFrame:
-    """Errors over runs at each mechanism's best setting, and the share that accepted nothing."""
+def summary_table(main: pd.DataFrame, shown: Mapping[str, str]) -> pd.DataFrame:
+    """Errors over runs at each mechanism's best setting, and the share that accepted nothing.
+
+    Args:
+        main: scores of the runs.
+        shown: of :func:`metrics`.
+    """
     found = main[[*SETTING, "epsilon_abc"]].drop_duplicates(ignore_index=True)
-    for metric in mse_curves.METRICS:
-        names = {"mean": metric, "low": f"{metric}_low", "high": f"{metric}_high"}
+    for short, metric in shown.items():
+        names = {"mean": short, "low": f"{short}_low", "high": f"{short}_high"}
         statistics = error_statistics(main, metric).rename(columns=names)
         repeated = ["empty_share"] if "empty_share" in found else []
         found = found.merge(statistics.drop(columns=repeated), on=list(SETTING))
@@ -453,7 +465,7 @@ def _curves(result: Result, name: str, metric: str) -> go.Figure:
     units = unit_finding(result, metric)
     figure = fig.panels(
         [f"c = {c}" for c in params.c],
-        f"{f'{units}<br>' if units else ''}"
+        f"{f'{units}. ' if units else ''}"
         f"{in_words(metric).capitalize()} over {soft_abc.runs_in_words(table)}, "
         f"{setting}: "
         f"N = {params.n:,}, T = {params.pool_size:,}",
@@ -481,8 +493,10 @@ def _curves(result: Result, name: str, metric: str) -> go.Figure:
         ticktext=[f"{value:g}" for value in ticks],
     )
     known = metric in RANGES and params.scenario == uniform_mixture.SCENARIO
-    span = {"range": list(np.log10(RANGES[metric]))} if known else {}
-    return figure.update_yaxes(type="log", dtick=1, **span)
+    if known:
+        return figure.update_yaxes(type="log", dtick=1, range=list(np.log10(RANGES[metric])))
+    # Less than a decade may be shown, so 2 and 5 are labelled too.
+    return figure.update_yaxes(type="log", dtick="D2")
 
 
 def _published_marks(

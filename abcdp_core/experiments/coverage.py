@@ -55,7 +55,7 @@ from numpy.typing import NDArray
 from abcdp_core import figures as fig
 from abcdp_core import mechanisms, pool, simulators, summaries, trials
 from abcdp_core import parameters as par
-from abcdp_core.mechanisms import Budget, Prepared, Release
+from abcdp_core.mechanisms import Budget, Prepared, Release, regression_adjustment
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import UNPROTECTED, NonPrivate
@@ -437,7 +437,10 @@ def cautions(result: Result) -> list[str]:
             f"An exact posterior's intervals hold {100 * LEVEL:.0f} % on average over the prior, "
             f"not along an edge: with as much below as above, they end above 0."
         )
-    found.append(_of_small_pools(params, releases))
+    source, by_regression = simulators.load(params.scenario), releases.way.isin(["moved", "kept"])
+    names = releases.mechanism[by_regression].unique()
+    fewest = [mechanisms.load(name).minimum_pool(source) for name in names]
+    found.append(regression_adjustment.caution(params.pool_size, fewest))
     few = releases[releases.draws < DRAWS_NEEDED]
     if len(few):
         most = int(few.draws.max())
@@ -452,14 +455,6 @@ def cautions(result: Result) -> list[str]:
             f"{_counts(none, releases)}."
         )
     return [each for each in found if each]
-
-
-def _of_small_pools(params: Params, releases: pd.DataFrame) -> str:
-    """What a small pool does to draws that a regression moves, or would; empty if nothing."""
-    source, said = simulators.load(params.scenario), dict[str, list[str]]()
-    for name in releases.mechanism[releases.way.isin(["moved", "kept"])].unique():
-        said.setdefault(mechanisms.load(name).caution(source, params.pool_size), []).append(name)
-    return " ".join(f"{', '.join(names)}: {text}" for text, names in said.items() if text)
 
 
 def _counts(chosen: pd.DataFrame, releases: pd.DataFrame) -> str:

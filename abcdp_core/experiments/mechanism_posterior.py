@@ -30,7 +30,7 @@ from abcdp_core import experiments, mechanisms, pool, privacy, simulators, summa
 from abcdp_core import parameters as par
 from abcdp_core.experiments import compare_mechanisms as comparison
 from abcdp_core.experiments import posterior
-from abcdp_core.mechanisms import Budget, Made, Release
+from abcdp_core.mechanisms import Budget, Made, Release, regression_adjustment
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
@@ -241,7 +241,7 @@ def _caution(params: Params, way: str) -> str:
     if way not in ("moved", "kept"):
         return ""
     mechanism, source = mechanisms.load(params.mechanism), simulators.load(params.scenario)
-    said = mechanism.caution(source, params.pool_size)
+    said = regression_adjustment.caution(params.pool_size, [mechanism.minimum_pool(source)])
     return f" {said}" if said else ""
 
 

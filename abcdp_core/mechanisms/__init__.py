@@ -210,9 +210,9 @@ def data_points(scenario: Any) -> tuple[str, str]:
     return scenario.PROTECTED, getattr(scenario, "NEIGHBOURS", "replace")
 
 
-def no_caution(scenario: Any, pool_size: int) -> str:
-    """What is to be said of a mechanism that any pool will do for."""
-    return ""
+def any_pool(scenario: Any) -> int:
+    """The smallest pool of a mechanism that any will do for."""
+    return 1
 
 
 @dataclass(frozen=True)
@@ -237,8 +237,8 @@ class Mechanism:
         grid: public side -> option -> values among which a study chooses the best public one.
         refuses: scenario -> why it cannot serve that, a sentence; empty if it can.
         protects: scenario -> what one unit is, and how neighbouring data sets differ in it.
-        caution: scenario, draws of the pool -> what to say of draws that are moved by a regression,
-            or would be if the pool were larger, a sentence; empty if nothing.
+        minimum_pool: scenario -> fewest draws of a pool that are moved by a regression; from a
+            smaller one they stay.
         noise_needs_learnt: whether ``calibrate`` has to be given what was learnt; if not, it takes
             ``None`` and assumes the most, so that accountants are compared without a pool.
         sample: whether it releases draws of which intervals can be made, and not only a value.
@@ -259,7 +259,7 @@ class Mechanism:
     grid: Callable[[PublicSide], Mapping[str, tuple[float, ...]]] = no_grid
     refuses: Callable[[Any], str] = any_scenario
     protects: Callable[[Any], tuple[str, str]] = data_points
-    caution: Callable[[Any, int], str] = no_caution
+    minimum_pool: Callable[[Any], int] = any_pool
     noise_needs_learnt: bool = True
     sample: bool = True
     shown_in: tuple[str, ...] = ("compare-mechanisms", "coverage", "accounting")

@@ -69,7 +69,6 @@ from abcdp_core.mechanisms import (
     PublicSide,
     Release,
     linear_maps,
-    regression_adjustment,
 )
 from abcdp_core.mechanisms.linear_maps import LinearMap
 from abcdp_core.mechanisms.regression_adjustment import Near, near, nearest, posterior
@@ -398,9 +397,9 @@ def refuses(scenario: Any) -> str:
     return "Its distance is none between means of bounded features, so there is nothing to embed."
 
 
-def caution(scenario: Any, pool_size: int) -> str:
-    """What to say of intervals where a prediction of each parameter is released."""
-    return regression_adjustment.caution(pool_size, minimum_pool(len(scenario.AXES)))
+def smallest_pool(scenario: Any) -> int:
+    """Fewest draws that are moved where a prediction of each parameter is released."""
+    return minimum_pool(len(scenario.AXES))
 
 
 NEAREST = Mechanism(
@@ -446,7 +445,7 @@ NOISE_AWARE = dataclasses.replace(
     "taken into account.",
     options=Options(map="regression", selection="noise-aware"),
     takes=(),
-    caution=caution,
+    minimum_pool=smallest_pool,
     shown_in=("coverage",),
 )
 

@@ -416,12 +416,11 @@ def _protects(unit: str) -> Callable[[Any], tuple[str, str]]:
     return protects
 
 
-def _caution(unit: str) -> Callable[[Any, int], str]:
-    def caution(scenario: Any, pool_size: int) -> str:
-        statistic = cast(Statistic, statistic_of(scenario, unit))
-        return regression_adjustment.caution(pool_size, minimum_pool(len(statistic.names)))
+def _smallest_pool(unit: str) -> Callable[[Any], int]:
+    def smallest_pool(scenario: Any) -> int:
+        return minimum_pool(len(cast(Statistic, statistic_of(scenario, unit)).names))
 
-    return caution
+    return smallest_pool
 
 
 SUMMARY = Mechanism(
@@ -438,7 +437,7 @@ SUMMARY = Mechanism(
     parts=parts,
     refuses=_refuses("default"),
     protects=_protects("default"),
-    caution=_caution("default"),
+    minimum_pool=_smallest_pool("default"),
     noise_needs_learnt=False,
     shown_in=("compare-mechanisms", "coverage"),
 )
@@ -452,7 +451,7 @@ LARGE_UNIT = dataclasses.replace(
     options=Options(unit="larger"),
     refuses=_refuses("larger"),
     protects=_protects("larger"),
-    caution=_caution("larger"),
+    minimum_pool=_smallest_pool("larger"),
     shown_in=(),
 )
 

@@ -9,6 +9,7 @@ leaves open, so that none ends outside.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,21 +33,24 @@ SMALLEST_BEND = 1e-9
 """For a regression that leaves nothing open."""
 
 
-def caution(pool_size: int, fewest: int) -> str:
+def caution(pool_size: int, fewest: Collection[int]) -> str:
     """What to say of intervals from a pool that is too small to move its draws, or nearly so.
 
     Args:
         pool_size: draws in the pool.
-        fewest: draws of the smallest pool that are moved.
+        fewest: draws of the smallest pool that each mechanism moves; none if nobody moves any.
     """
-    if pool_size < fewest:
+    largest = max(fewest, default=0)
+    takes = f"{largest:,}" if len(set(fewest)) < 2 else f"{min(fewest):,} to {largest:,}"
+    if pool_size < largest:
+        which = "some draws" if pool_size >= min(fewest) else "draws"
         return (
-            f"A pool of {pool_size:,} is too small to move draws by a regression ({fewest:,}): "
-            f"they stay, and intervals from them are wide."
+            f"A pool of {pool_size:,} is too small to move {which} by a regression ({takes}); "
+            f"their intervals are wide."
         )
-    if pool_size < 2 * fewest:
+    if pool_size < 2 * largest:
         return (
-            f"A pool of {pool_size:,} is less than twice the {fewest:,} draws that moving them by "
+            f"A pool of {pool_size:,} is less than twice the {takes} draws that moving them by "
             f"a regression takes; a larger one is safer."
         )
     return ""

@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from abcdp_core.distances.fourier import FourierMMD
-from abcdp_core.mechanisms import Made, Release, linear_maps, names, private_embedding
+from abcdp_core.mechanisms import (
+    Made,
+    Release,
+    linear_maps,
+    names,
+    private_embedding,
+    regression_adjustment,
+)
 from abcdp_core.mechanisms.linear_maps import LinearMap
 from abcdp_core.mechanisms.private_embedding import (
     FEWEST,
@@ -401,7 +408,8 @@ def test_the_smallest_pool_grows_with_the_regression() -> None:
     ],
 )
 def test_a_small_pool_is_said(pool_size: int, words: str) -> None:
-    said = private_embedding.NOISE_AWARE.caution(covid, pool_size)
+    fewest = private_embedding.NOISE_AWARE.minimum_pool(covid)
+    said = regression_adjustment.caution(pool_size, [fewest, fewest])
     assert words in said
     assert bool(words) == bool(said)
 
