@@ -255,7 +255,7 @@ def _scores(task: Task, options: BaseParams) -> pd.DataFrame:
     at = (params.mechanism[0], params.epsilon_total[0], delta, params.c[0])
     for run in range(params.runs):
         released = release(task, options, run)
-        accepted = math.nan if released.estimate is not None else len(released.indices)
+        accepted = math.nan if released.estimate is not None else len(released.weights)
         errors = trials.scores(trial(task, run), released)
         rows.append((*at, _threshold(options, params), run, accepted, *errors))
     return pd.DataFrame(rows, columns=list(SCORES))

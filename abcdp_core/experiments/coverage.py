@@ -239,7 +239,7 @@ def _prepared(params: Params, public: pool.PublicSide, name: str, epsilon_total:
 
 def _described(release: Release, pool_size: int) -> tuple[int, int, str, float, float]:
     """Draws accepted and draws of the interval, and how they came to be."""
-    accepted, made = len(release.indices), release.made
+    accepted, made = len(release.weights), release.made
     draws = int(np.count_nonzero(release.weights)) if accepted else pool_size
     if made is None:
         return accepted, draws, "accepted", 0.0, 0.0

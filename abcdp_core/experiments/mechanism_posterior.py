@@ -220,6 +220,8 @@ def _in_words(errors: pd.DataFrame) -> str:
         return "nothing was accepted, so the estimate is the prior mean"
     if private.way == "accepted":
         return draws if private.accepted == 1 else f"{draws} of equal weight"
+    if private.way == "exact":
+        return f"{draws} from the exact posterior given what was released"
     if private.way == "weighted":
         return f"{draws} with weights, effective sample size {size}"
     moved = " and moved by a regression" if private.way == "moved" else ""

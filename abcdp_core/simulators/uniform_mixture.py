@@ -16,7 +16,7 @@ from abcdp_core import parameters as par
 from abcdp_core import supports
 from abcdp_core.distances import Distance, maximum_mean_discrepancy
 from abcdp_core.parameters import Parameter
-from abcdp_core.statistic import Statistic, added, largest_length, largest_sum
+from abcdp_core.statistic import DirichletCounts, Statistic, added, largest_length, largest_sum
 
 Array = NDArray[np.float64]
 
@@ -139,6 +139,9 @@ STATISTICS = {
     ),
 }
 """What may be released: the sufficient statistic."""
+
+CONJUGATE = DirichletCounts("counts", concentration=(1.0,) * 5)
+"""Where a point lies within its component says nothing of the weights."""
 
 
 def distance(bandwidth: float | None = None, name: str | None = None) -> Distance:  # noqa: ARG001

@@ -34,6 +34,7 @@ def private(result: Result) -> dict[str, object]:
         ({"mechanism": "soft-weights"}, "weighted", r"1,000 draws with weights, effective sample"),
         ({"mechanism": "embedding-estimate"}, "estimate", r"no sample\. .* of the estimate"),
         ({"mechanism": "private-embedding"}, "accepted", r": 10 draws of equal weight\."),
+        ({"mechanism": "noisy-counts"}, "exact", r": 1,000 draws from the exact posterior given"),
         ({"mechanism": "private-embedding", "c": 1}, "accepted", r": 1 draw\."),
         (
             {"mechanism": "sparse-vector", "n": 5000, "pool_size": 10, "c": 1},
