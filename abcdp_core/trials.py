@@ -63,8 +63,12 @@ def simulated(public: PublicSide, index: int) -> Trial:
 SCENARIO = Parameter(
     kind="choice",
     label="Scenario",
-    help="Where the data come from.",
-    options=tuple(dict.fromkeys((uniform_mixture.SCENARIO, *simulators.names()))),
+    help="Where the data come from: any whose data sets take seconds to simulate.",
+    options=tuple(
+        name
+        for name in dict.fromkeys((uniform_mixture.SCENARIO, *simulators.names()))
+        if not hasattr(simulators.load(name), "precomputed")
+    ),
 )
 
 
@@ -75,8 +79,11 @@ def check(scenario: str, truths: str, names: tuple[str, ...]) -> None:
         ParameterError: one sentence says which and why.
     """
     source = simulators.load(scenario)
-    if reason := refusal(source, truths=truths):
-        raise ParameterError(f"scenario = {scenario}: errors cannot be measured, as {reason}")
+    if truths == "own" and not knows_truth(source):
+        raise ParameterError(
+            f"truths = own: nobody knows the true parameters of {scenario}'s data; "
+            f"truths = prior has some that are known."
+        )
     for name in names:
         if reason := mechanisms.load(name).refuses(source):
             raise ParameterError(f"mechanism = {name}: cannot serve {scenario}. {reason}")
@@ -102,18 +109,9 @@ def guarantees(
     return " ".join(texts + ["This is the largest budget shown."] * (budgets > 1))
 
 
-def refusal(scenario: simulators.Scenario, *, truths: str) -> str:
-    """Why errors cannot be measured there, a sentence; empty if they can.
-
-    Args:
-        scenario: where data come from.
-        truths: ``own``, its true parameters; ``prior``, draws from the prior.
-    """
-    if hasattr(scenario, "precomputed"):
-        return "simulating its data sets takes hours."
-    if truths == "own" and (scenario.TRUTH is None or scenario.OBSERVED is not None):
-        return "nobody knows the true parameters of its data; truths = prior has some that are."
-    return ""
+def knows_truth(scenario: simulators.Scenario) -> bool:
+    """Whether the scenario's own data are drawn at known parameters."""
+    return scenario.TRUTH is not None and scenario.OBSERVED is None
 
 
 def scores(trial: Trial, release: Release) -> tuple[float, ...]:

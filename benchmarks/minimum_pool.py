@@ -45,13 +45,19 @@ def _coverage(size: int, **constants: float) -> list[float]:
 
 
 def _measured(size: int) -> list[float]:
-    params = coverage.Params(pool_size=size, c=1, epsilon_total=BUDGETS, runs=DATA_SETS)
+    params = coverage.Params(
+        mechanism=("embedding-noise-aware",),
+        pool_size=size,
+        c=1,
+        epsilon_total=BUDGETS,
+        runs=DATA_SETS,
+    )
     found = []
     for seed in SEEDS:
         coverage.prepare(params, seed, lambda _: None)
         for task in coverage.tasks(params, seed):
             main = coverage.work(task)["main"]
-            aware = main[main.mechanism == "noise-aware"]
+            aware = main[main.mechanism != coverage.NON_PRIVATE]
             inside = (aware.low <= aware.truth) & (aware.truth <= aware.high)
             found.append(inside.groupby(aware.epsilon_total).mean().to_numpy())
     return [float(each) for each in np.mean(found, axis=0)]

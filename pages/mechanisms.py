@@ -11,7 +11,7 @@ ACCOUNTING = "accounting"
 def main() -> None:
     blocks.title(
         "Mechanisms",
-        "Six ways to answer from the same data with the same privacy budget. The published ones "
+        "Many ways to answer from the same data with the same privacy budget. The published ones "
         "pay for every accepted draw, or for every draw they look at; an embedding pays once, for "
         "one noisy vector, and everything else follows from that without further cost.",
     )
@@ -25,11 +25,7 @@ def error() -> None:
         params, seed = controls.ask(COMPARED)
     else:
         controls.own("mse-curves.metric", "compare-mechanisms.runs")
-        asked = {
-            "mechanism": controls.mechanisms(),
-            "epsilon_total": controls.budgets(COMPARED),
-        }
-        params, seed = controls.ask(COMPARED, **asked)
+        params, seed = controls.ask(COMPARED, epsilon_total=controls.budgets(COMPARED))
     job = watch.growing(COMPARED, params, seed, draw_error)
     release = one_release()
     blocks.theory(COMPARED, POSTERIOR)
@@ -44,8 +40,9 @@ def draw_error(found: blocks.Found) -> None:
     blocks.note(
         "Each mechanism is at its own best ε_abc, chosen on simulated data sets and never on those "
         "it is scored on. Click a point to see its posterior below. A mark is open where some runs "
-        "accepted nothing; their estimate is the prior mean. Soft weights promise "
-        "(ε, δ)-differential privacy, which is less than the pure kind of the others.\n\n"
+        "accepted nothing; their estimate is the prior mean. Mechanisms with a δ promise "
+        "(ε, δ)-differential privacy, which is less than the pure kind; the label below says which "
+        "do.\n\n"
         "**Why an embedding's noise does not grow with c.** It asks the data one question, what "
         "their mean features are, and pays once; draws are then chosen by looking at the answer. "
         "The sparse vector pays for every *yes*. It is still the right choice where nothing can be "

@@ -145,7 +145,8 @@ def bandwidths(result: Result) -> str:
 
 def compared(result: Result, metric: str) -> str:
     """Errors of all mechanisms near ε_total = 1."""
-    return compare_mechanisms.summary(result.tables["main"], metric)
+    scenario = result.params.scenario  # type: ignore[attr-defined]
+    return compare_mechanisms.summary(result, compare_mechanisms.metrics(scenario)[metric])
 
 
 def coverage(result: Result) -> tuple[str, str, str]:

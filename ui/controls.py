@@ -415,11 +415,6 @@ def follow_click() -> None:
         st.rerun()
 
 
-def mechanisms() -> tuple[str, ...]:
-    """All mechanisms that can be compared."""
-    return tuple(map(str, knobs.find("mechanism-posterior.mechanism").parameter.options))
-
-
 def error_metric() -> str:
     """The column of the study of errors that its page shows."""
     return "mae" if current("mse-curves.metric") == "absolute" else "mse"
@@ -464,4 +459,7 @@ def _value_for(experiment: str, name: str) -> Scalar | tuple[Scalar, ...]:
         return scenario_in_force()
     if name in SHARED:
         return current(name)
-    return getattr(experiments.load(experiment).Params(), name)
+    params = experiments.load(experiment).Params
+    starts = params.defaults(scenario_in_force()) if "scenario" in params.specification() else {}
+    value: Scalar | tuple[Scalar, ...] = starts.get(name, getattr(params(), name))
+    return value

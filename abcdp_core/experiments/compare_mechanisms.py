@@ -139,9 +139,12 @@ class Params(BaseParams):
     @classmethod
     def defaults(cls, scenario: str) -> dict[str, Any]:
         """The scenario's own size, threshold, acceptances and pool, and what can serve it."""
-        served = mechanisms.for_scenario(simulators.load(scenario))
-        starts = simulators.defaults(scenario)
-        return starts | {"mechanism": tuple(name for name in SHOWN if name in served)}
+        source = simulators.load(scenario)
+        served = mechanisms.for_scenario(source)
+        return simulators.defaults(scenario) | {
+            "mechanism": tuple(name for name in SHOWN if name in served),
+            "truths": "own" if trials.knows_truth(source) else "prior",
+        }
 
     def check_together(self) -> None:
         """Refuse too much work, more acceptances than draws, and what cannot be measured."""

@@ -378,7 +378,7 @@ def summarise(
 
 
 def finding(result: Result) -> str:
-    """Coverage and width of every mechanism at the smallest and the largest budget."""
+    """Coverage and width of every mechanism at the budget nearest 1."""
     params = cast(Params, result.params)
     return (
         f"Share of {100 * LEVEL:.0f} % intervals that hold {_truth(params)} (their mean width), "
@@ -387,7 +387,7 @@ def finding(result: Result) -> str:
 
 
 def width_finding(result: Result) -> str:
-    """Mean width of every mechanism's intervals at the smallest and the largest budget."""
+    """Mean width of every mechanism's intervals at the budget nearest 1."""
     whose = _whose(cast(Params, result.params))
     return f"Mean width of the intervals{whose}, {_over(result)}: {_each(result, _width_alone)}."
 
@@ -408,15 +408,16 @@ def _over(result: Result) -> str:
 
 
 def _each(result: Result, words: Callable[[pd.Series], str]) -> str:
-    """Words on every mechanism at the smallest and the largest budget."""
+    """Words on every mechanism at the budget nearest 1, and on what has none."""
     summary = result.tables["summary"]
-    budgets = summary.epsilon_total[np.isfinite(summary.epsilon_total)]
-    parts = []
-    for budget in sorted({budgets.min(), budgets.max()}):
-        here = summary[summary.epsilon_total == budget]
-        parts.append(f"ε_total = {budget:g}, " + ", ".join(here.apply(words, axis=1)))
-    parts += summary[np.isinf(summary.epsilon_total)].apply(words, axis=1).tolist()
-    return "; ".join(parts)
+    budgets = cast(Params, result.params).epsilon_total
+    budget = min(sorted(budgets), key=lambda value: abs(math.log(value)))
+    here = summary[summary.epsilon_total == budget]
+    none = summary[np.isinf(summary.epsilon_total)]
+    return (
+        f"at ε_total = {budget:g} {', '.join(here.apply(words, axis=1))}; "
+        f"{', '.join(none.apply(words, axis=1))}"
+    )
 
 
 def _both(row: pd.Series) -> str:

@@ -88,10 +88,6 @@ class Params(BaseParams):
             raise ParameterError(
                 f"mechanism = {self.mechanism}: cannot serve {self.scenario}. {reason}"
             )
-        if hasattr(source, "precomputed"):
-            raise ParameterError(
-                f"scenario = {self.scenario}: its pool holds distances of sparse vector runs only."
-            )
 
 
 PRESETS: dict[str, BaseParams] = {}

@@ -19,8 +19,16 @@ from abcdp_core.privacy import NonPrivate
 from abcdp_core.results import Result
 from tests.statistics import assert_distribution, assert_mean, rejects
 
+LOOKED_AT = ("embedding-noise-aware", "embedding-noise-ignored", "sparse-vector")
+
 SMALL = coverage.Params(
-    epsilon_total=(0.3, 3.0), epsilon_abc=0.2, c=20, n=100, pool_size=1000, runs=12
+    mechanism=LOOKED_AT,
+    epsilon_total=(0.3, 3.0),
+    epsilon_abc=0.2,
+    c=20,
+    n=100,
+    pool_size=1000,
+    runs=12,
 )
 
 
@@ -127,16 +135,16 @@ def test_the_summary_counts_releases_that_accepted_nothing() -> None:
 def test_what_is_released_says_how_it_came_to_be() -> None:
     releases = run(epsilon_total=(0.01, 100.0)).tables["releases"]
     ways = releases.groupby(["mechanism", "epsilon_total"]).way.unique().map(list).to_dict()
-    assert ways[("noise-aware", 0.01)] == ["weighted"]
-    assert ways[("noise-aware", 100.0)] == ["moved"]
-    assert ways[("noise-ignored", 0.01)] == ["moved"]
+    assert ways[("embedding-noise-aware", 0.01)] == ["weighted"]
+    assert ways[("embedding-noise-aware", 100.0)] == ["moved"]
+    assert ways[("embedding-noise-ignored", 0.01)] == ["moved"]
     assert ways[("sparse-vector", 0.01)] == ["accepted"]
-    aware = releases[releases.mechanism == "noise-aware"]
+    aware = releases[releases.mechanism == "embedding-noise-aware"]
     sizes = aware.groupby("epsilon_total").importance_effective_sample_size
     assert sizes.min()[0.01] >= 100.0
     assert sizes.max()[100.0] < 100.0
     small = run(pool_size=200, epsilon_total=(100.0,)).tables["releases"]
-    assert set(small.way[small.mechanism == "noise-aware"]) == {"kept"}
+    assert set(small.way[small.mechanism == "embedding-noise-aware"]) == {"kept"}
 
 
 # -------------------------------------------------------------------- how many draws it takes
@@ -185,7 +193,11 @@ def test_nine_in_ten_takes_nineteen() -> None:
         ({"c": 19}, [], ["in releases: non-private"]),
         ({"pool_size": 200}, ["A pool of 200 is too small"], []),
         ({"pool_size": 500}, ["A pool of 500 is less than twice the 300"], []),
-        ({"pool_size": 10, "c": 1}, ["(10: 82 %)", "in releases: noise-aware 24 of 24"], []),
+        (
+            {"pool_size": 10, "c": 1},
+            ["(10: 82 %)", "in releases: embedding-noise-aware 24 of 24"],
+            [],
+        ),
         ({"epsilon_abc": 0.001, "c": 1, "epsilon_total": (1000.0,)}, ["the prior's: sparse"], []),
         ({"truths": "edge"}, ["hold a weight of at most 0.02", "not along an edge"], []),
     ],
@@ -239,16 +251,18 @@ def test_noise_aware_intervals_hold_the_truth_and_others_need_not() -> None:
     # 150 data sets at a false alarm of 1e-6 see a share that is 0.22 off. At this budget noise
     # is larger than what 100 points leave open, so intervals that ignore it hold far too little.
     main = run(runs=150, epsilon_total=(0.3,)).tables["main"]
-    assert_mean(covered(main, "noise-aware", 0.3), 0.9, 0.0, 1.0)
-    assert rejects(assert_mean, covered(main, "noise-ignored", 0.3), 0.9, 0.0, 1.0)
-    assert rejects(assert_mean, covered(main, "noise-aware", 0.3), 0.6, 0.0, 1.0)
+    assert_mean(covered(main, "embedding-noise-aware", 0.3), 0.9, 0.0, 1.0)
+    assert rejects(assert_mean, covered(main, "embedding-noise-ignored", 0.3), 0.9, 0.0, 1.0)
+    assert rejects(assert_mean, covered(main, "embedding-noise-aware", 0.3), 0.6, 0.0, 1.0)
 
 
 def test_where_there_is_little_noise_both_are_the_same_and_much_narrower() -> None:
     summary = run(epsilon_total=(100.0, 1000.0)).tables["summary"].set_index("mechanism")
     widths = summary[summary.epsilon_total == 1000.0].mean_width
-    assert widths["noise-aware"] == pytest.approx(widths["noise-ignored"], rel=0.02)
-    assert widths["noise-aware"] < 0.7 * summary.mean_width["non-private"]
+    assert widths["embedding-noise-aware"] == pytest.approx(
+        widths["embedding-noise-ignored"], rel=0.02
+    )
+    assert widths["embedding-noise-aware"] < 0.7 * summary.mean_width["non-private"]
 
 
 def test_the_public_pool_is_made_beforehand() -> None:
@@ -266,8 +280,8 @@ def test_figures_show_the_table() -> None:
     summary = result.tables["summary"]
     for name, column in (("coverage", "coverage"), ("width", "mean_width")):
         lines = {trace.name: trace for trace in figures[name].data if trace.mode == "lines"}
-        aware = summary[summary.mechanism == "noise-aware"]
-        assert lines["noise-aware"].y.tolist() == aware[column].tolist()
+        aware = summary[summary.mechanism == "embedding-noise-aware"]
+        assert lines["embedding-noise-aware"].y.tolist() == aware[column].tolist()
         assert len(set(lines["non-private"].y)) == 1
     assert math.isclose(float(lines_of(figures["coverage"], "as it should be")[0]), 0.9)
     edge = coverage.figures(run(truths="edge"))["coverage"]
