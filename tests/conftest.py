@@ -9,7 +9,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from abcdp_core import pool
+from abcdp_core import pool, runner
 
 # The same examples on every run and machine; the first call of a compiled function is slow.
 hypothesis.settings.register_profile(
@@ -43,3 +43,10 @@ def forget() -> None:
     pool._open.clear()
     pool.observed_comparison.cache_clear()
     pool._median_bandwidth.cache_clear()
+
+
+@pytest.fixture
+def every_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A partial result after every task, however fast it is."""
+    monkeypatch.setattr(runner, "YIELD_EVERY", 0.0)
+    monkeypatch.setattr(runner, "YIELD_SHARE", float("inf"))

@@ -22,6 +22,7 @@ CORE_ARROWS: dict[str, set[str]] = {
     "streams": set(),
     "registry": set(),
     "cache": set(),
+    "fingerprint": {"registry"},
     "summaries": set(),
     "figures": set(),
     "threads": set(),
@@ -31,8 +32,8 @@ CORE_ARROWS: dict[str, set[str]] = {
     "distances": {"streams", "threads"},
     "simulators": {"distances", "parameters", "registry", "statistic", "streams", "supports"},
     "pool": {
-        *("cache", "distances", "parameters", "simulators", "statistic", "streams", "supports"),
-        "threads",
+        *("cache", "distances", "fingerprint", "parameters", "simulators", "statistic", "streams"),
+        *("supports", "threads"),
     },
     "privacy": set(),
     "mechanisms": {
@@ -49,10 +50,13 @@ CORE_ARROWS: dict[str, set[str]] = {
         *("distances", "figures", "mechanisms", "online", "parameters", "pool", "privacy"),
         *("registry", "results", "simulators", "streams", "summaries", "theory", "trials"),
     },
-    "runner": {"cache", "experiments", "parameters", "registry", "results"},
+    "store": {"cache", "experiments", "fingerprint", "results"},
+    "workers": {"experiments", "parameters", "registry"},
+    "runner": {"cache", "experiments", "parameters", "results", "store", "workers"},
     "output": {"experiments", "parameters", "privacy", "results"},
     "ledger": {
-        *("experiments", "output", "figures", "parameters", "results", "runner", "summaries"),
+        *("cache", "experiments", "output", "figures", "parameters", "results", "runner"),
+        *("store", "summaries", "workers"),
     },
     # somebody's own data: never the cache, the runner or the ledger, which keep what they are given
     "own_data": {
@@ -61,6 +65,7 @@ CORE_ARROWS: dict[str, set[str]] = {
     },
     "commands": {
         *("experiments", "ledger", "own_data", "parameters", "pool", "runner", "streams"),
+        "workers",
     },
     "__main__": {
         *("commands", "experiments", "output", "parameters", "registry"),
@@ -71,7 +76,7 @@ CORE_ARROWS: dict[str, set[str]] = {
 
 UI_MAY_IMPORT = {
     *("cache", "experiments", "output", "figures", "ledger", "parameters", "privacy", "registry"),
-    *("own_data", "results", "runner", "streams", "summaries"),
+    *("own_data", "results", "runner", "streams", "summaries", "workers"),
 }
 """Parts of the core that what knows Streamlit may import; the rest it reaches by experiments."""
 

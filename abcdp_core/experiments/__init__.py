@@ -35,6 +35,7 @@ class Experiment(Protocol):
     calls ``progress`` with the fraction done.
     """
 
+    __name__: str
     EXPERIMENT: str
     TITLE: str
     Params: type[BaseParams]

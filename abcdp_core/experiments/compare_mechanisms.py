@@ -153,7 +153,20 @@ class Params(BaseParams):
         trials.check(self.scenario, self.truths, self.mechanism)
 
 
+SELECTIONS = (
+    "sparse-vector", "sparse-vector-approximate", "nearest-selection",
+    "nearest-selection-approximate",
+)  # fmt: skip
+"""Ways to get draws by their distances, at equal privacy."""
+
 PRESETS: dict[str, BaseParams] = {
+    "selection": Params(
+        mechanism=SELECTIONS,
+        epsilon_total=(0.1, 1.0, 10.0),
+        c=(10, 100, 1000),
+        delta=1e-6,
+        runs=48,
+    ),
     "all-mechanisms": Params(runs=100),
     "all-mechanisms-c": Params(
         mechanism=PUBLISHED_OR_EMBEDDED,
@@ -197,7 +210,7 @@ def work(task: Task) -> Tables:
     tried = trials.tried(mechanism.name, public, common, budget, task.seed)
     best = min(tried, key=lambda row: row[1])[0]
     at = (mechanism.name, budget.epsilon_total, params.c[0])
-    grid = [(*at, _threshold(options, params), score) for options, score in tried]
+    grid = [(*at, _threshold(options), score) for options, score in tried]
     return {
         "main": _scores(task, best),
         "common": _scores(task, common),
@@ -230,9 +243,9 @@ def best_options(task: Task) -> BaseParams:
     )
 
 
-def _threshold(options: BaseParams, params: Params) -> float:
-    """The threshold of some options; the common one where it plays no part."""
-    return float(getattr(options, "epsilon_abc", params.epsilon_abc))
+def _threshold(options: BaseParams) -> float:
+    """The threshold of some options; NaN where it plays no part."""
+    return float(getattr(options, "epsilon_abc", math.nan))
 
 
 def trial(task: Task, run: int) -> trials.Trial:
@@ -260,7 +273,7 @@ def _scores(task: Task, options: BaseParams) -> pd.DataFrame:
         released = release(task, options, run)
         accepted = math.nan if released.estimate is not None else len(released.weights)
         errors = trials.scores(trial(task, run), released)
-        rows.append((*at, _threshold(options, params), run, accepted, *errors))
+        rows.append((*at, _threshold(options), run, accepted, *errors))
     return pd.DataFrame(rows, columns=list(SCORES))
 
 

@@ -32,6 +32,7 @@ $\sqrt{2}$ (MATH A11), so its runs cost more than they state; ours do not.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import time
 from collections.abc import Iterator
@@ -242,8 +243,12 @@ _KINDS = {"sampler": str, "interval": str, "run": int, "t": int, "people": int}
 
 def _table(name: str, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
     """Rows as a table, whose columns are of the right kind even if there is none."""
-    if rows:
-        return pd.DataFrame(rows, columns=list(COLUMNS[name]))
+    return pd.DataFrame(rows, columns=list(COLUMNS[name])) if rows else _no_rows(name).copy()
+
+
+@functools.cache
+def _no_rows(name: str) -> pd.DataFrame:
+    """A table without rows, which most links give three of: slow to make, fast to copy."""
     columns = {column: pd.Series(dtype=_KINDS.get(column, float)) for column in COLUMNS[name]}
     return pd.DataFrame(columns)
 

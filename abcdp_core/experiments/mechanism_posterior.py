@@ -18,6 +18,7 @@ as in the comparison of all mechanisms.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -122,7 +123,7 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
     made = _made(released)
     prior = np.arange(min(len(theta), posterior.PRIOR_SHOWN))
     even = np.full(len(prior), 1.0 / len(prior))
-    epsilon_abc = getattr(options, "epsilon_abc", public.scenario.EPSILON_ABC_DEFAULT)
+    epsilon_abc = getattr(options, "epsilon_abc", math.nan)
     of_private = (made.way, epsilon_abc, len(samples), made.importance_size, made.outside)
     rows = [
         ("private", params.mechanism, *of_private, released.mean(theta, prior_mean)),

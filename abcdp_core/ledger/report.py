@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from abcdp_core import runner
+from abcdp_core import workers
 from abcdp_core.ledger import OUTCOMES, STANDINGS, Claim, Ledger, Untested
 from abcdp_core.ledger.contrasts import Outcome
 from abcdp_core.ledger.reproduction import Computed, Judged, Plan
@@ -201,7 +201,7 @@ def _details(plan: Plan, table: pd.DataFrame, done: Sequence[Computed]) -> dict[
         "command": f"python -m abcdp_core {asked} --profile {plan.profile} --seed {plan.seed} "
         "--out results/reproduction",
         "versions": versions(),
-        "processors": runner.processor_count(),
+        "processors": workers.processor_count(),
         "seconds": round(sum(computed.seconds for computed in done), 1),
         "totals": totals(table),
         "chance": _chance(table, plan.ledger),

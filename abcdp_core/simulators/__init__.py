@@ -62,6 +62,7 @@ class Scenario(Protocol):
     ``precomputed_data(n, run)``, that data set ``(n, p)``.
     """
 
+    __name__: str
     SCENARIO: str
     TITLE: str
     PROTECTED: str
