@@ -9,7 +9,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --pytho
         --generate-hashes --no-header --no-emit-index-url --no-emit-find-links $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench studies lock clean
+.PHONY: help run test types pytest bench studies lock clean
 .DELETE_ON_ERROR:
 
 help:  ## show this list
@@ -22,7 +22,13 @@ test: .venv/test.stamp  ## lint, type check and all tests (ARGS="tests/pages -x"
 	$(BIN)/python -m tests.browser.chromium
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	@$(MAKE) --no-print-directory -j2 pytest types
+
+# Together: alone, types would leave all processors but one idle.
+types:
 	$(BIN)/mypy abcdp_core ui pages app.py
+
+pytest:
 	$(BIN)/python -m pytest $(ARGS)
 
 bench: .venv/run.stamp  ## measure speed

@@ -28,7 +28,7 @@ def plugged_in(file: Path) -> Iterator[Path]:
     yield file
     registry._added[:] = before
     sys.modules.pop(f"abcdp_plugin_{file.stem}", None)
-    registry.scan.cache_clear()
+    registry.forget()
 
 
 @pytest.fixture

@@ -27,14 +27,23 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, mechanisms, pool, privacy, simulators, summaries, trials
+from abcdp_core import (
+    experiments,
+    mechanisms,
+    pool,
+    privacy,
+    releases,
+    simulators,
+    summaries,
+    trials,
+)
+from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.experiments import compare_mechanisms as comparison
-from abcdp_core.experiments import posterior
 from abcdp_core.mechanisms import Budget, Made, Release, private_embedding
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
+from abcdp_core.sentences import counted
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
 
@@ -58,13 +67,13 @@ SHOWN = 2000
 class Params(BaseParams):
     """One release by one mechanism."""
 
-    mechanism: str = comparison.MECHANISM.field("private-embedding")
+    mechanism: str = trials.MECHANISM.field("private-embedding")
     epsilon_total: float = par.EPSILON_TOTAL.field(1.0)
-    delta: float = comparison.DELTA.field(1e-4)
+    delta: float = par.DELTA.field(1e-4)
     c: int = par.C.field(10)
     n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
     pool_size: int = par.POOL_SIZE.field(10_000)
-    sensitivity: str = comparison.COMPARED_SENSITIVITY.field("sharp")
+    sensitivity: str = trials.SENSITIVITY.field("sharp")
     noise_draw: int = par.NOISE_DRAW.field(0)
     scenario: str = trials.SCENARIO.field(uniform_mixture.SCENARIO)
 
@@ -121,7 +130,7 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
     theta, prior_mean = public.theta, np.asarray(public.scenario.PRIOR_MEAN)
     samples = released.parameters(theta)
     made = _made(released)
-    prior = np.arange(min(len(theta), posterior.PRIOR_SHOWN))
+    prior = np.arange(min(len(theta), releases.PRIOR_SHOWN))
     even = np.full(len(prior), 1.0 / len(prior))
     epsilon_abc = getattr(options, "epsilon_abc", math.nan)
     of_private = (made.way, epsilon_abc, len(samples), made.importance_size, made.outside)
@@ -210,7 +219,7 @@ def _in_words(errors: pd.DataFrame) -> str:
     private = errors.loc["private"]
     size = private.effective_sample_size
     size = f"{size:.3g}" if size < 100.0 else f"{size:,.0f}"
-    draws = f"{private.accepted:,} {'draw' if private.accepted == 1 else 'draws'}"
+    draws = counted(cast(int, private.accepted), "draw")
     if private.way == "estimate":
         return "a value and no sample"
     if private.accepted == 0:
@@ -242,8 +251,10 @@ def figures(result: Result) -> dict[str, go.Figure]:
     main = result.tables["main"]
     takes_c = "c" in mechanisms.load(params.mechanism).takes
     asked = f"c = {params.c}, " if takes_c else ""
-    figure = posterior.histograms(
-        params.scenario,
+    source = simulators.load(params.scenario)
+    figure = fig.histograms(
+        source.AXES,
+        source.TRUTH,
         main,
         f"Posterior by {params.mechanism}, share of samples: ε_total = {params.epsilon_total:g}, "
         f"{asked}N = {params.n:,}",

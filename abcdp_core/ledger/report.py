@@ -25,6 +25,7 @@ from abcdp_core.ledger.reproduction import Computed, Judged, Plan
 from abcdp_core.ledger.rules import LEVEL, RULES, Rule
 from abcdp_core.output import export
 from abcdp_core.results import versions
+from abcdp_core.sentences import counted
 
 FOLDER = Path(__file__).parents[2] / "assets" / "reproduction"
 """The result that comes with the program."""
@@ -315,11 +316,6 @@ def chance_words(report: Report) -> str:
         return words + "no verdict changes."
     change = counted(len(changed), "verdict changes", "verdicts change")
     return words + f"{change}, to {' or '.join(f'*{each}*' for each in became)}."
-
-
-def counted(count: int, one: str, several: str) -> str:
-    """A number of things, in the singular where it is one."""
-    return f"{count} {one if count == 1 else several}"
 
 
 def measured(row: pd.Series[Any]) -> str:

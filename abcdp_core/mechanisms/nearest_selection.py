@@ -63,7 +63,7 @@ from abcdp_core.mechanisms import (
     Release,
 )
 from abcdp_core.parameters import Params
-from abcdp_core.privacy import Cost, Event, NonPrivate, composition, cost, tradeoff
+from abcdp_core.privacy import Cost, Event, NonPrivate, composition, cost, tradeoff, worst_pairs
 from abcdp_core.privacy.calibration import ratio, round_up, smallest_satisfying
 
 Array = NDArray[np.float64]
@@ -128,10 +128,10 @@ def _(event: NearestSelection, false_alarm: Array) -> tradeoff.Curve:
     apart. The worst odds of those tried.
     """
     laws = [pair_law(odds - event.round_epsilon / 2.0, event) for odds in ODDS.tolist()]
-    return tradeoff.Curve(false_alarm, tradeoff.worst(laws, false_alarm), "attained")
+    return tradeoff.Curve(false_alarm, worst_pairs.worst(laws, false_alarm), "attained")
 
 
-def pair_law(odds: float, event: NearestSelection) -> tradeoff.Law:
+def pair_law(odds: float, event: NearestSelection) -> worst_pairs.Law:
     """Law of how many taken draws are among those that move down, for two data sets.
 
     Args:
@@ -146,7 +146,7 @@ def pair_law(odds: float, event: NearestSelection) -> tradeoff.Law:
         logarithms: Array = ways + taken * one + (event.c - taken) * other
         return logarithms
 
-    return tradeoff.Law(law(odds), law(odds + event.round_epsilon))
+    return worst_pairs.Law(law(odds), law(odds + event.round_epsilon))
 
 
 def calibrate(epsilon_total: float, delta: float, sensitivity: float, c: int) -> NearestSelection:

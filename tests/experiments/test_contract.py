@@ -155,6 +155,21 @@ def test_tasks_are_plain_data_that_follows_from_parameters_and_seed(name: str) -
     assert len(paths) == len(tasks), "a store tells them apart"
 
 
+def test_more_runs_leave_the_stored_tasks_of_the_first_ones_valid(name: str) -> None:
+    experiment = experiments.load(name)
+    if "runs" not in experiment.Params.specification():
+        return
+    few, many = (
+        experiment.tasks(dataclasses.replace(small(name), runs=runs), 1)  # type: ignore[call-arg]
+        for runs in (10, 20)
+    )
+    stored = [
+        {entry.path for entry in runner.Store(Path()).entries(experiment, tasks)}
+        for tasks in (few, many)
+    ]
+    assert len(many) == len(few) or stored[0] < stored[1]
+
+
 def test_tables_have_the_columns_they_should_have_each_of_one_kind(name: str) -> None:
     result = result_of(name)
     columns = {table: tuple(frame.columns) for table, frame in result.tables.items()}
