@@ -3,7 +3,8 @@ r"""The posterior that one release by one mechanism stands for.
 Accepted draws have equal weights; soft weights and importance weights do not. All are weighted
 samples, of which the histograms show shares, and the effective sample size
 $(\sum w)^2 / \sum w^2$ says how many equal ones they are worth. A released estimate is a value and
-no sample: it has a mean only.
+no sample: it has a mean only. A posterior that is known exactly has independent draws of equal
+weight, and its mean is the exact one.
 
 A noise-aware posterior is made in one of three ways (MATH E3). If its importance weights are worth
 enough draws, it has them. If not, that size is all that is to be said of the weights: draws are
@@ -156,11 +157,14 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
 
 def _made(released: Release) -> Made:
     """How a release came to be; the effective sample size is that of its weights, if they tell."""
-    if released.made is not None:
-        return released.made
+    made = released.made
+    if made is not None and made.way != "exact":
+        return made
     way = "accepted" if released.estimate is None else "estimate"
     if len(released.weights) and np.ptp(released.weights) > 0.0:
         way = "weighted"
+    if made is not None:
+        way = made.way
     return Made(way, summaries.effective_sample_size(released.weights), 0.0)
 
 

@@ -126,7 +126,7 @@ class Counts:
         return counts
 
 
-def _inverse(spectra: Array, room: int, values: int) -> Array:
+def _inverse(spectra: NDArray[np.complex128], room: int, values: int) -> Array:
     """The probabilities of the first ``values`` sums; rounding takes none below 0."""
     found: Array = np.maximum(fft.irfft(spectra, room)[:, :values], 0.0)
     return found
@@ -140,8 +140,8 @@ def _tilted(log_weights: Array) -> Array:
     """
     values = np.arange(log_weights.shape[1])
     slope, low, high = 0.0, -math.inf, math.inf
+    laws: Array = special.softmax(log_weights, axis=1)
     for _ in range(STEPS):
-        laws = special.softmax(log_weights + slope * values, axis=1)
         means = laws @ values
         variance = max(float(np.sum(laws * (values - means[:, None]) ** 2)), SMALLEST)
         gap = float(values[-1] - means.sum())
@@ -152,6 +152,7 @@ def _tilted(log_weights: Array) -> Array:
         slope += min(max(gap / variance, -longest), longest)
         if not low < slope < high:
             slope = (low + high) / 2.0
+        laws = special.softmax(log_weights + slope * values, axis=1)
     return laws
 
 
