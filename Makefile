@@ -9,11 +9,11 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --pytho
         --generate-hashes --no-header --no-emit-index-url --no-emit-find-links $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench lock clean
+.PHONY: help run test types pytest bench studies lock clean
 .DELETE_ON_ERROR:
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
 
 run: .venv/run.stamp  ## start the app on http://localhost:8501 (PORT=..., ARGS="--server.address ...")
 	$(BIN)/python -m streamlit run app.py --server.port $(PORT) $(ARGS)
@@ -22,11 +22,20 @@ test: .venv/test.stamp  ## lint, type check and all tests (ARGS="tests/pages -x"
 	$(BIN)/python -m tests.browser.chromium
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	@$(MAKE) --no-print-directory -j2 pytest types
+
+# Together: alone, types would leave all processors but one idle.
+types:
 	$(BIN)/mypy abcdp_core ui pages app.py
+
+pytest:
 	$(BIN)/python -m pytest $(ARGS)
 
 bench: .venv/run.stamp  ## measure speed
 	$(BIN)/python -m benchmarks $(ARGS)
+
+studies: .venv/run.stamp  ## measure what tests have no time for, into benchmarks/goals.csv (ARGS=GOAL)
+	$(BIN)/python -m benchmarks.goals $(ARGS)
 
 lock: .venv/python.stamp  ## remake both lock files (UPGRADE=--upgrade for newest versions)
 	$(PIP) "uv>=0.9,<1"

@@ -3,7 +3,9 @@
 A file is an uncompressed ``.npz`` (no pickle) whose comment is a checksum of all that comes before:
 the format's own checksums leave out its directory, and what a changed header hides. It is written
 beside its place and moved there in one step, so a reader sees all of it or nothing. A file that
-does not read back is removed and made anew. The folder is the user's cache folder or
+does not read back is removed and made anew. Its name is a hash of its key; inside are the text of
+the key and a fingerprint of the code that made it, and a file with another key or from other code
+is as if it were not there, and overwritten. The folder is the user's cache folder or
 ``ABCDP_CACHE_DIR``; it holds at most :data:`SIZE_LIMIT`, oldest use out first. Where it cannot be
 written the program runs without it and says so once.
 
@@ -22,8 +24,8 @@ import tempfile
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -37,11 +39,17 @@ Arrays = dict[str, NDArray[Any]]
 SIZE_LIMIT = 2 * 1024**3
 """Bytes the folder may hold."""
 
-FORMAT = 3
-"""Part of every key: raise it when the meaning of what is stored changes."""
+LABEL = "label.json"
+"""What in a file says what it was made for, and by what code."""
 
 CHECKSUM_SIZE = 4
 """Bytes of the checksum (CRC-32) at the end of a file."""
+
+UNREADABLE = (
+    *(OSError, ValueError, KeyError, EOFError, RuntimeError),
+    *(zipfile.BadZipFile, zlib.error),
+)
+"""What a damaged file raises."""
 
 A_DAY = 24 * 3600.0
 """Seconds after which an unfinished file is taken for one whose writer was killed."""
@@ -55,36 +63,74 @@ def folder() -> Path:
     return Path(chosen) if chosen else Path(platformdirs.user_cache_dir("abcdp-explorer"))
 
 
-def path_of(kind: str, key: Any) -> Path:
-    """The file for a key, a dataclass or a mapping of plain values."""
-    plain = key if isinstance(key, Mapping) else asdict(key)
-    text = json.dumps({"format": FORMAT, "kind": kind, **plain}, sort_keys=True)
-    return folder() / f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:32]}.npz"
+@dataclass(frozen=True)
+class Entry:
+    """What may be on disk.
+
+    Attributes:
+        path: its file.
+        label: text of its key and fingerprint of the code that makes it.
+    """
+
+    path: Path
+    label: str
 
 
-def load(path: Path, names: Iterable[str] | None = None) -> Arrays | None:
-    """Arrays of a file, all or the named ones; ``None`` if there is no sound file."""
+def entry(kind: str, key: Any, code: str, where: Path | None = None) -> Entry:
+    """What may be on disk for a key.
+
+    Args:
+        kind: begins the file's name.
+        key: a dataclass or a mapping of plain values.
+        code: fingerprint of the code that makes it.
+        where: another folder than the cache's own.
+    """
+    plain = dict(key) if isinstance(key, Mapping) else asdict(key)
+    text = json.dumps({"kind": kind, "key": plain}, sort_keys=True)
+    name = f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:32]}.npz"
+    label = json.dumps({"made for": text, "by code": code})
+    return Entry((where or folder()) / name, label)
+
+
+def holds(wanted: Entry) -> bool:
+    """Whether it is there, by its label alone: :func:`load` may yet find it damaged."""
     try:
-        with path.open("rb") as file:
+        with zipfile.ZipFile(wanted.path) as archive:
+            return _is_labelled(archive, wanted)
+    except UNREADABLE:
+        return False
+
+
+def _is_labelled(archive: zipfile.ZipFile, wanted: Entry) -> bool:
+    return archive.read(LABEL) == wanted.label.encode()
+
+
+def load(wanted: Entry) -> Arrays | None:
+    """Arrays of a file; ``None`` if there is none that is sound, for this key and of this code."""
+    try:
+        with wanted.path.open("rb") as file:
             _check(file)
             with np.load(file, allow_pickle=False) as stored:
-                arrays = {name: stored[name] for name in (names or stored.files)}
+                if not _is_labelled(stored.zip, wanted):
+                    return None
+                arrays = {name: stored[name] for name in stored.files if name != LABEL}
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except UNREADABLE as error:
         log.warning("removing a cache file that does not read back (%s)", type(error).__name__)
         with contextlib.suppress(OSError):
-            path.unlink()
+            wanted.path.unlink()
         return None
     # A folder that can be read but not written still serves.
     with contextlib.suppress(OSError):
-        os.utime(path)
+        os.utime(wanted.path)
     return arrays
 
 
-def _seal(file: BinaryIO) -> None:
-    """Put the checksum into the comment, which is the last thing in a zip file."""
+def _seal(file: BinaryIO, label: str) -> None:
+    """Add the label, and the checksum as the comment, which is the last thing in a zip file."""
     with zipfile.ZipFile(file, "a") as archive:
+        archive.writestr(zipfile.ZipInfo(LABEL), label)
         archive.comment = bytes(CHECKSUM_SIZE)
     checksum = _checksum(file)
     file.seek(-CHECKSUM_SIZE, os.SEEK_END)
@@ -110,45 +156,56 @@ def _checksum(file: BinaryIO) -> bytes:
     return checksum.to_bytes(CHECKSUM_SIZE)
 
 
-def save(path: Path, arrays: Mapping[str, NDArray[Any]]) -> bool:
-    """Write arrays to a file in one step; whether that was possible."""
+def save(made: Entry, arrays: Mapping[str, NDArray[Any]], *, make_room: bool = True) -> bool:
+    """Write arrays to a file in one step.
+
+    Args:
+        made: what they are.
+        arrays: by name.
+        make_room: whether others may go for it if the folder is full.
+
+    Returns:
+        Whether it could be written.
+    """
+    directory = made.path.parent
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
+        directory.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=directory, suffix=".part")
     except OSError as error:
-        _say_once(str(path.parent), type(error).__name__)
+        _say_once(str(directory), type(error).__name__)
         return False
     try:
         with os.fdopen(handle, "w+b") as file:
             np.savez(file, allow_pickle=False, **arrays)
-            _seal(file)
-        Path(name).replace(path)
+            _seal(file, made.label)
+        Path(name).replace(made.path)
     except OSError as error:
-        _say_once(str(path.parent), type(error).__name__)
+        _say_once(str(directory), type(error).__name__)
         return False
     finally:
         Path(name).unlink(missing_ok=True)
-    evict(path.parent)
+    if make_room:
+        evict(directory)
     return True
 
 
-def load_or_make(path: Path, make: Callable[[], Arrays]) -> Arrays:
-    """Arrays of a file, made first if there is no sound one; one maker at a time."""
-    arrays = load(path)
+def load_or_make(wanted: Entry, make: Callable[[], Arrays]) -> Arrays:
+    """Arrays of a file, made first if there is none; one maker at a time."""
+    arrays = load(wanted)
     if arrays is not None:
         return arrays
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = filelock.FileLock(path.with_suffix(".lock"))
+        wanted.path.parent.mkdir(parents=True, exist_ok=True)
+        lock = filelock.FileLock(wanted.path.with_suffix(".lock"))
         lock.acquire()
     except OSError as error:
-        _say_once(str(path.parent), type(error).__name__)
+        _say_once(str(wanted.path.parent), type(error).__name__)
         return make()
     try:
-        arrays = load(path)
+        arrays = load(wanted)
         if arrays is None:
             arrays = make()
-            save(path, arrays)
+            save(wanted, arrays)
         return arrays
     finally:
         lock.release()
@@ -161,16 +218,18 @@ def evict(directory: Path, limit: int = SIZE_LIMIT) -> None:
     next process would get a new one and work beside the first.
     """
     files = []
-    for file in [*directory.glob("*.npz"), *directory.glob("*.part")]:
-        with contextlib.suppress(OSError):
-            status = file.stat()
-            files.append((status.st_mtime, status.st_size, file))
+    with contextlib.suppress(OSError), os.scandir(directory) as found:
+        for file in found:
+            if file.name.endswith((".npz", ".part")):
+                with contextlib.suppress(OSError):
+                    status = file.stat()
+                    files.append((status.st_mtime, status.st_size, file.path))
     total = sum(size for _, size, _ in files)
-    for used, size, file in sorted(files):
-        left_behind = file.suffix == ".part" and used < time.time() - A_DAY
-        if left_behind or (total > limit and file.suffix == ".npz"):
+    for used, size, path in sorted(files):
+        left_behind = path.endswith(".part") and used < time.time() - A_DAY
+        if left_behind or (total > limit and path.endswith(".npz")):
             with contextlib.suppress(OSError):
-                file.unlink()
+                Path(path).unlink()
                 total -= size
 
 

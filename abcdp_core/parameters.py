@@ -270,13 +270,21 @@ EPSILON_TOTAL_OR_INF = dataclasses.replace(EPSILON_TOTAL, special=(math.inf,))
 DELTA = Parameter(
     kind="real",
     label="δ · additive part of the guarantee",
-    help="For every set of outcomes: its probability is at most e^ε_total times the one with one "
-    "record replaced, plus δ. Much smaller than 1/N. Smaller = more noise, but slowly.",
+    help="Of mechanisms that are not pure, as those with Gaussian noise. For every set of "
+    "outcomes: its probability is at most e^ε_total times the one with one record replaced, plus "
+    "δ. Much smaller than 1/N. Smaller = more noise, but slowly.",
     low=1e-12,
     high=0.01,
     steps=(1e-10, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2),
 )
 """Of approximate differential privacy."""
+ACCOUNTANT = Parameter(
+    kind="choice",
+    label="Accountant",
+    help="How noise follows from ε_total and δ. exact: the least noise. rdp: by autodp. "
+    "rdp-classic: as in the paper.",
+    options=("exact", "rdp", "rdp-classic"),
+)
 EPSILON_ABC_MMD = Parameter(
     kind="real",
     label="ε_abc · similarity threshold",
@@ -316,6 +324,22 @@ SENSITIVITY = Parameter(
     label="Sensitivity Δ of the distance",
     help="sharp: the smallest true value, √2/N. published: the paper's Lemma 1, 2/N.",
     options=("sharp", "published"),
+)
+BANDWIDTH = Parameter(
+    kind="real",
+    label="Bandwidth of the kernel",
+    help="A number, or median for the median heuristic on simulated data.",
+    low=0.05,
+    high=5.0,
+    special=("median",),
+)
+DRAWS = Parameter(
+    kind="integer",
+    label="Draws",
+    help="How many distances are looked at.",
+    low=10,
+    high=1000,
+    steps=(10, 20, 50, 100, 200, 500, 1000),
 )
 NOISE_DRAW = Parameter(
     kind="integer",

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import cache, simulators, threads
+from abcdp_core import cache, fingerprint, simulators, threads
 from abcdp_core.distances import Distance
 from abcdp_core.distances.kernel import median_bandwidth
 from abcdp_core.parameters import WORK_LIMIT, check_work
@@ -324,8 +324,8 @@ def open_pool(key: PoolKey, progress: Progress | None = None) -> Pool:
 
 def _kept(key: PoolKey, progress: Progress | None) -> Pool:
     """The pool of a key from disk, else made and kept there."""
-    path = cache.path_of("pool", key)
-    return _from_arrays(key, cache.load_or_make(path, lambda: _to_arrays(build(key, progress))))
+    entry = _entry("pool", key)
+    return _from_arrays(key, cache.load_or_make(entry, lambda: _to_arrays(build(key, progress))))
 
 
 KEPT_OPEN = 2
@@ -342,6 +342,12 @@ DISTANCE = ""
 def _label(n: int, name: str) -> str:
     """Under which numbers of data sets of size ``n`` are stored."""
     return f"{n} {name}".rstrip()
+
+
+def _entry(kind: str, key: PoolKey, **more: int | None) -> cache.Entry:
+    """What is kept for a pool, made by this module and by the scenario with what they import."""
+    code = fingerprint.of(__name__, simulators.load(key.scenario).__name__)
+    return cache.entry(kind, asdict(key) | more, code)
 
 
 def _to_arrays(pool: Pool) -> cache.Arrays:
@@ -372,7 +378,7 @@ def is_ready(key: PoolKey) -> bool:
     """Whether the pool's comparison can be had without making the pool."""
     if _has_precomputed(key) or hasattr(simulators.load(key.scenario), "precomputed"):
         return True
-    return any(cache.path_of(kind, key).exists() for kind in ("comparison", "pool"))
+    return any(cache.holds(_entry(kind, key)) for kind in ("comparison", "pool"))
 
 
 def make_ready(key: PoolKey, progress: Progress) -> None:
@@ -451,11 +457,10 @@ def observed_comparison(key: PoolKey, n: int, pseudo_n: int | None = None) -> Co
         theta, rho = precomputed(key.pool_size, n, key.run)
         return Comparison(theta, rho, np.empty(0), n, distance, synthetic=True)
     if pseudo_n in (None, n):
-        arrays = cache.load_or_make(cache.path_of("comparison", key), lambda: _compare_all(key))
+        arrays = cache.load_or_make(_entry("comparison", key), lambda: _compare_all(key))
     else:
-        address = {**asdict(key), "n": n, "pseudo_n": pseudo_n}
-        path = cache.path_of("comparison", address)
-        arrays = cache.load_or_make(path, lambda: _compare_sizes(key, n, pseudo_n))
+        entry = _entry("comparison", key, n=n, pseudo_n=pseudo_n)
+        arrays = cache.load_or_make(entry, lambda: _compare_sizes(key, n, pseudo_n))
     return Comparison(
         arrays["theta"],
         arrays[f"rho {n}"],

@@ -23,6 +23,9 @@ ENTRY_POINT_GROUP = "abcdp_explorer"
 
 _added: list[ModuleType] = []
 
+texts: dict[str, bytes] = {}
+"""Name of an added file's module -> its source text then; the file may change or go."""
+
 
 def add_file(path: str | Path) -> ModuleType:
     """Load a plug-in from a file, for this process.
@@ -49,6 +52,7 @@ def add_file(path: str | Path) -> ModuleType:
     if not any(hasattr(module, marker) for marker in ("SCENARIO", "MECHANISMS", "EXPERIMENT")):
         raise ValueError(f"plug-in {path}: has none of SCENARIO, MECHANISMS, EXPERIMENT.")
     _added.append(module)
+    texts[name] = path.read_bytes()
     forget()
     return module
 
@@ -57,6 +61,12 @@ def forget() -> None:
     """Scan anew when next asked."""
     scan.cache_clear()
     modules.cache_clear()
+
+
+def plugged_in() -> list[str]:
+    """Names of all plug-in modules that are in no folder here; imports none of them."""
+    installed = [point.module for point in entry_points(group=ENTRY_POINT_GROUP)]
+    return [*installed, *(module.__name__ for module in _added)]
 
 
 @functools.cache

@@ -89,6 +89,21 @@ class Statistic:
             raise ValueError(f"statistic {self.name}: whole = {self.whole}: must be 1 or more.")
 
 
+@dataclass(frozen=True)
+class DirichletCounts:
+    """A model with a likelihood: each point falls into cell i with probability θ_i, independently.
+
+    Then the counts of the cells say all that the data say of the parameters θ.
+
+    Attributes:
+        statistic: name of the :class:`Statistic` that counts them.
+        concentration: of the prior, θ ~ Dirichlet; 1 for each cell if it is flat.
+    """
+
+    statistic: str
+    concentration: tuple[float, ...]
+
+
 def largest_sum(cases: Cases) -> float:
     """L1 sensitivity: the largest sum of absolute changes, rounded up."""
     exact = max(sum(abs(Fraction(change)) for change in case) for case in cases)

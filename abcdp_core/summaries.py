@@ -7,12 +7,22 @@ would wait for at the first page.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from abcdp_core.streams import generator
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 Array = NDArray[np.float64]
+
+METRICS = {"mae": "mean absolute error", "mse": "mean squared error"}
+"""Column of a table of errors -> what it is."""
 
 
 def weighted_mean(values: Array, weights: Array) -> Array:
@@ -68,6 +78,12 @@ def errors(estimate: Array, truth: Array | None) -> tuple[float, float]:
         return math.nan, math.nan
     difference = estimate - truth
     return float(np.mean(difference**2)), float(np.mean(np.abs(difference)))
+
+
+def errors_by_metric(estimate: Array, truth: Array | None) -> dict[str, float]:
+    """The same, by the names of :data:`METRICS`."""
+    mse, mae = errors(estimate, truth)
+    return {"mae": mae, "mse": mse}
 
 
 def empty_note(accepted: ArrayLike) -> str:
@@ -130,3 +146,42 @@ def mean_interval(
     means = np.tensordot(counts, values, axes=1)
     low, high = np.quantile(means, [0.025, 0.975], axis=0)
     return low, high
+
+
+def over_runs(
+    table: pd.DataFrame, column: str, by: Sequence[str], run: str = "run"
+) -> pd.DataFrame:
+    """Mean and 95 % bootstrap interval over runs, for every combination of some columns.
+
+    A run that has no value at a setting, or NaN, does not count there. Runs are drawn with
+    replacement, all settings of a run together; every call draws them alike.
+
+    Args:
+        table: one row per run and setting.
+        column: whose mean is taken.
+        by: columns that make a setting.
+        run: column that tells what is repeated.
+
+    Returns:
+        Columns ``by``, ``mean``, ``low``, ``high``, sorted by setting, and ``empty_share``: the
+        share of the runs that accepted nothing, 0 where nothing is accepted or rejected. The first
+        three are NaN where no run counts, the ends also where only one does.
+    """
+    # Not a pivot table, which leaves out a setting without any value.
+    runs = table.pivot(index=run, columns=list(by), values=column).sort_index(axis=1)  # noqa: PD010
+    values = runs.to_numpy(dtype=float)
+    statistics = runs.columns.to_frame(index=False).assign(
+        mean=np.nan, low=np.nan, high=np.nan, empty_share=0.0
+    )
+    patterns, of_setting = np.unique(~np.isnan(values), axis=1, return_inverse=True)
+    for number, counts in enumerate(patterns.T):
+        chosen = of_setting == number
+        if counts.any():
+            part = values if counts.all() and chosen.all() else values[np.ix_(counts, chosen)]
+            low, high = mean_interval(part, generator(0, "bootstrap"))
+            found = {"mean": part.mean(axis=0), "low": low, "high": high}
+            statistics.loc[chosen, list(found)] = np.column_stack(list(found.values()))
+    if "accepted" in table:
+        empty = (table.accepted == 0).groupby([table[name] for name in by]).mean()
+        statistics["empty_share"] = empty.to_numpy()
+    return statistics

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import mechanisms, pool, privacy, simulators, summaries
+from abcdp_core import parameters as par
 from abcdp_core.mechanisms import Budget, Release
 from abcdp_core.parameters import Parameter, ParameterError, Params
 from abcdp_core.pool import PublicSide
@@ -69,6 +70,19 @@ SCENARIO = Parameter(
         for name in dict.fromkeys((uniform_mixture.SCENARIO, *simulators.names()))
         if not hasattr(simulators.load(name), "precomputed")
     ),
+)
+
+
+MECHANISM = Parameter(
+    kind="choice",
+    label="Mechanism",
+    help="What answers to the data.",
+    options=tuple(mechanisms.names()),
+)
+SENSITIVITY = dataclasses.replace(
+    par.SENSITIVITY,
+    help="published: each published mechanism with the Δ of its paper, 2/N, the others with their "
+    "own. sharp: all with the smallest true value.",
 )
 
 

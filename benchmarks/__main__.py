@@ -9,7 +9,7 @@ import platform
 import tempfile
 
 from abcdp_core.results import versions
-from abcdp_core.runner import processor_count
+from abcdp_core.workers import processor_count
 from benchmarks import adaptive, outbreaks, private_step, public_step, studies
 from benchmarks.measure import HEADER
 

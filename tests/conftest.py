@@ -1,4 +1,4 @@
-"""What all tests share: a cache folder of their own, and Hypothesis without clock or chance."""
+"""What all tests share: an order, a cache folder, and Hypothesis without clock or chance."""
 
 from __future__ import annotations
 
@@ -9,13 +9,31 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from abcdp_core import pool
+from abcdp_core import pool, runner
 
 # The same examples on every run and machine; the first call of a compiled function is slow.
 hypothesis.settings.register_profile(
     "fixed", derandomize=True, deadline=None, database=None, print_blob=False
 )
 hypothesis.settings.load_profile("fixed")
+
+
+LONG = ("browser", "pages", "test_runner.py", "experiments/test_contract.py")
+"""Files and folders that take longest. Begun last, one would keep a single worker busy at the end
+while the others have nothing left to do."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let workers begin with what takes longest; one process keeps the order of the files."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        here = Path(__file__).parent
+        places = [here / name for name in LONG]
+
+        def turn(item: pytest.Item) -> int:
+            found = (n for n, place in enumerate(places) if item.path.is_relative_to(place))
+            return next(found, len(places))
+
+        items.sort(key=turn)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -43,3 +61,10 @@ def forget() -> None:
     pool._open.clear()
     pool.observed_comparison.cache_clear()
     pool._median_bandwidth.cache_clear()
+
+
+@pytest.fixture
+def every_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A partial result after every task, however fast it is."""
+    monkeypatch.setattr(runner, "YIELD_EVERY", 0.0)
+    monkeypatch.setattr(runner, "YIELD_SHARE", float("inf"))

@@ -38,55 +38,112 @@ def made() -> cache.Arrays:
     return dict(ARRAYS)
 
 
+def at(path: Path) -> cache.Entry:
+    """A file with any label."""
+    return cache.Entry(path, '{"made for": "a test"}')
+
+
 def never() -> cache.Arrays:
     raise AssertionError("made although it was kept")
 
 
 def test_what_is_kept_comes_back_as_it_was_and_is_not_made_again(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "folder" / "pool.npz"
-    assert same(cache.load_or_make(path, made), ARRAYS)
-    assert same(cache.load_or_make(path, never), ARRAYS)
+    assert same(cache.load_or_make(at(path), made), ARRAYS)
+    assert same(cache.load_or_make(at(path), never), ARRAYS)
     assert [file.name for file in path.parent.glob("*.part")] == []
-
-
-def test_single_arrays_can_be_read(tmp_path: Path) -> None:
-    path = tmp_path / "pool.npz"
-    assert cache.save(path, ARRAYS)
-    found = cache.load(path, ["rho 10"])
-    assert found is not None
-    assert same(found, {"rho 10": ARRAYS["rho 10"]})
 
 
 def test_any_program_can_read_the_file(tmp_path: Path) -> None:
     path = tmp_path / "pool.npz"
-    cache.save(path, ARRAYS)
+    cache.save(at(path), ARRAYS)
     with np.load(path) as stored:
-        assert same(dict(stored), ARRAYS)
+        found = dict(stored)
+    assert found.pop(cache.LABEL) == at(path).label.encode()
+    assert same(found, ARRAYS)
 
 
 def test_the_folder_is_the_one_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ABCDP_CACHE_DIR", str(tmp_path))
-    assert cache.path_of("pool", Key("x", 1)).parent == tmp_path
+    assert cache.entry("pool", Key("x", 1), "code").path.parent == tmp_path
+    other = tmp_path / "other"
+    assert cache.entry("pool", Key("x", 1), "code", other).path.parent == other
     monkeypatch.delenv("ABCDP_CACHE_DIR")
     assert cache.folder().name == "abcdp-explorer"
 
 
-def test_another_key_is_another_file() -> None:
+def test_another_key_is_another_file_and_other_code_the_same_one() -> None:
     keys = [Key("x", 1), Key("x", 2), Key("y", 1)]
-    paths = {cache.path_of(kind, key) for kind in ("pool", "comparison") for key in keys}
+    paths = {cache.entry(kind, key, "code").path for kind in ("pool", "rho") for key in keys}
     assert len(paths) == 6
-    assert cache.path_of("pool", Key("x", 1)) == cache.path_of("pool", {"n": 1, "scenario": "x"})
+    one, same_key = cache.entry("pool", keys[0], "a"), {"n": 1, "scenario": "x"}
+    assert one == cache.entry("pool", same_key, "a")
+    other = cache.entry("pool", same_key, "b")
+    assert one.path == other.path
+    assert one.label != other.label
+
+
+def kept(folder: Path) -> cache.Entry:
+    """Something in the cache."""
+    entry = cache.entry("pool", Key("x", 1), "code", folder)
+    assert cache.save(entry, ARRAYS)
+    return entry
+
+
+def assert_not_there_and_made_anew(wanted: cache.Entry) -> None:
+    """Other arrays are made for it, kept and found."""
+    assert not cache.holds(wanted)
+    assert cache.load(wanted) is None
+    other = {"theta": np.zeros(3)}
+    assert same(cache.load_or_make(wanted, lambda: dict(other)), other)
+    assert cache.holds(wanted)
+    assert same(cache.load_or_make(wanted, never), other)
+
+
+def test_what_is_there_is_held(tmp_path: Path) -> None:
+    assert cache.holds(kept(tmp_path))
+    assert not cache.holds(cache.entry("pool", Key("x", 2), "code", tmp_path))
+
+
+def test_what_other_code_made_is_made_anew(tmp_path: Path) -> None:
+    kept(tmp_path)
+    assert_not_there_and_made_anew(cache.entry("pool", Key("x", 1), "later code", tmp_path))
+    assert len(list(tmp_path.glob("*.npz"))) == 1
+
+
+def test_what_was_made_for_another_key_is_made_anew(tmp_path: Path) -> None:
+    # As if two keys had one hash, or somebody had renamed a file.
+    other = cache.entry("pool", Key("x", 2), "code", tmp_path)
+    kept(tmp_path).path.rename(other.path)
+    assert_not_there_and_made_anew(other)
+
+
+@pytest.mark.parametrize("more", ["", " "])
+def test_a_label_is_compared_to_its_last_character(tmp_path: Path, more: str) -> None:
+    wanted = kept(tmp_path)
+    label = wanted.label + more if more else wanted.label[:-1]
+    assert cache.save(cache.Entry(wanted.path, label), ARRAYS)
+    assert_not_there_and_made_anew(wanted)
+
+
+def test_a_file_without_a_label_is_made_anew(tmp_path: Path) -> None:
+    wanted = kept(tmp_path)
+    with wanted.path.open("wb") as file:
+        np.savez(file, allow_pickle=False, **ARRAYS)
+    assert_not_there_and_made_anew(wanted)
 
 
 def test_a_flipped_byte_anywhere_is_seen_and_the_file_removed(tmp_path: Path) -> None:
     path = tmp_path / "pool.npz"
-    cache.save(path, ARRAYS)
+    cache.save(at(path), ARRAYS)
     sound = path.read_bytes()
     for place in range(len(sound)):
         damaged = bytearray(sound)
         damaged[place] ^= 1 << place % 8
         path.write_bytes(damaged)
-        assert cache.load(path) is None, f"byte {place}"
+        # By the label alone it may be either; it must not be an error.
+        assert cache.holds(at(path)) in (True, False)
+        assert cache.load(at(path)) is None, f"byte {place}"
         assert not path.exists()
 
 
@@ -94,20 +151,20 @@ def test_a_damaged_header_of_a_large_file_is_seen(tmp_path: Path) -> None:
     # The format's own checksum of an array is compared only when its last byte was read: here the
     # header asks for fewer rows than there are.
     path = tmp_path / "pool.npz"
-    cache.save(path, {"theta": np.zeros((5000, 5))})
+    cache.save(at(path), {"theta": np.zeros((5000, 5))})
     sound = path.read_bytes()
     path.write_bytes(sound.replace(b"(5000, 5)", b"(1000, 5)"))
-    assert cache.load(path) is None
+    assert cache.load(at(path)) is None
 
 
 @pytest.mark.parametrize("part", [0, 3, 0.5, -1])
 def test_a_file_cut_short_is_made_anew(tmp_path: Path, part: float) -> None:
     path = tmp_path / "pool.npz"
-    cache.save(path, ARRAYS)
+    cache.save(at(path), ARRAYS)
     sound = path.read_bytes()
     length = int(len(sound) * part) if isinstance(part, float) else part
     path.write_bytes(sound[:length])
-    assert same(cache.load_or_make(path, made), ARRAYS)
+    assert same(cache.load_or_make(at(path), made), ARRAYS)
     assert path.read_bytes() == sound
 
 
@@ -115,12 +172,12 @@ def test_a_flipped_byte_in_the_middle_is_made_anew(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "pool.npz"
-    cache.save(path, ARRAYS)
+    cache.save(at(path), ARRAYS)
     sound = path.read_bytes()
     damaged = bytearray(sound)
     damaged[len(sound) // 2] ^= 255
     path.write_bytes(damaged)
-    assert same(cache.load_or_make(path, made), ARRAYS)
+    assert same(cache.load_or_make(at(path), made), ARRAYS)
     assert path.read_bytes() == sound
     assert "does not read back" in caplog.text
 
@@ -142,7 +199,7 @@ def make():
 (folder / name).touch()
 while not (folder / "go").exists():
     time.sleep(0.001)
-arrays = cache.load_or_make(folder / "cache" / "pool.npz", make)
+arrays = cache.load_or_make(cache.Entry(folder / "cache" / "pool.npz", "a test"), make)
 sys.exit(int(not np.array_equal(arrays["values"], np.arange(1000.0))))
 """
 
@@ -182,13 +239,13 @@ def test_making_room_does_not_let_a_second_maker_in(tmp_path: Path) -> None:
         assert go.wait(60)
         return made()
 
-    cache.save(path, ARRAYS)
+    cache.save(at(path), ARRAYS)
     path.write_bytes(b"damaged")
-    first = threading.Thread(target=cache.load_or_make, args=(path, make))
-    second = threading.Thread(target=cache.load_or_make, args=(path, make))
+    first = threading.Thread(target=cache.load_or_make, args=(at(path), make))
+    second = threading.Thread(target=cache.load_or_make, args=(at(path), make))
     first.start()
     assert making.wait(60)
-    cache.save(path, ARRAYS)
+    cache.save(at(path), ARRAYS)
     cache.evict(tmp_path, limit=0)
     second.start()
     time.sleep(0.1)
@@ -201,8 +258,8 @@ def test_making_room_does_not_let_a_second_maker_in(tmp_path: Path) -> None:
 def test_a_maker_that_fails_leaves_the_way_free(tmp_path: Path) -> None:
     path = tmp_path / "pool.npz"
     with pytest.raises(AssertionError):
-        cache.load_or_make(path, never)
-    assert same(cache.load_or_make(path, made), ARRAYS)
+        cache.load_or_make(at(path), never)
+    assert same(cache.load_or_make(at(path), made), ARRAYS)
 
 
 def test_a_folder_that_cannot_be_made_is_said_once_and_done_without(
@@ -213,20 +270,20 @@ def test_a_folder_that_cannot_be_made_is_said_once_and_done_without(
     with caplog.at_level(logging.WARNING):
         for name in ("a.npz", "b.npz", "a.npz"):
             path = tmp_path / "file" / "cache" / name
-            assert same(cache.load_or_make(path, made), ARRAYS)
-            assert not cache.save(path, ARRAYS)
+            assert same(cache.load_or_make(at(path), made), ARRAYS)
+            assert not cache.save(at(path), ARRAYS)
     assert len(caplog.records) == 1
     assert "running without it" in caplog.text
 
 
 def test_a_folder_that_is_read_only_still_serves_what_it_holds(tmp_path: Path) -> None:
-    cache.save(tmp_path / "kept.npz", ARRAYS)
+    cache.save(at(tmp_path / "kept.npz"), ARRAYS)
     tmp_path.chmod(0o500)
     if os.access(tmp_path, os.W_OK):
         pytest.skip("the superuser may write everywhere")
     try:
-        assert same(cache.load_or_make(tmp_path / "kept.npz", never), ARRAYS)
-        assert same(cache.load_or_make(tmp_path / "other.npz", made), ARRAYS)
+        assert same(cache.load_or_make(at(tmp_path / "kept.npz"), never), ARRAYS)
+        assert same(cache.load_or_make(at(tmp_path / "other.npz"), made), ARRAYS)
     finally:
         tmp_path.chmod(0o700)
 
@@ -237,29 +294,29 @@ def test_a_date_that_cannot_be_set_does_not_matter(
     def refused(*_: object) -> None:
         raise PermissionError
 
-    cache.save(tmp_path / "kept.npz", ARRAYS)
+    cache.save(at(tmp_path / "kept.npz"), ARRAYS)
     monkeypatch.setattr(os, "utime", refused)
-    assert same(cache.load_or_make(tmp_path / "kept.npz", never), ARRAYS)
+    assert same(cache.load_or_make(at(tmp_path / "kept.npz"), never), ARRAYS)
 
 
 def test_the_files_used_longest_ago_go_first(tmp_path: Path) -> None:
     names = ["oldest", "older", "newer", "newest"]
     for age, name in enumerate(names):
-        cache.save(tmp_path / f"{name}.npz", {"values": np.zeros(1000)})
+        cache.save(at(tmp_path / f"{name}.npz"), {"values": np.zeros(1000)})
         os.utime(tmp_path / f"{name}.npz", (1e9 + age, 1e9 + age))
     size = (tmp_path / "newest.npz").stat().st_size
     # Reading is use.
-    cache.load(tmp_path / "oldest.npz")
+    cache.load(at(tmp_path / "oldest.npz"))
     cache.evict(tmp_path, limit=2 * size)
     assert {file.stem for file in tmp_path.glob("*.npz")} == {"oldest", "newest"}
 
 
 def test_saving_makes_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cache.save(tmp_path / "first.npz", {"values": np.zeros(1000)})
+    cache.save(at(tmp_path / "first.npz"), {"values": np.zeros(1000)})
     os.utime(tmp_path / "first.npz", (1e9, 1e9))
     size = (tmp_path / "first.npz").stat().st_size
     monkeypatch.setattr(cache.evict, "__defaults__", (size,))
-    cache.save(tmp_path / "second.npz", {"values": np.zeros(1000)})
+    cache.save(at(tmp_path / "second.npz"), {"values": np.zeros(1000)})
     assert [file.name for file in tmp_path.glob("*.npz")] == ["second.npz"]
 
 
@@ -268,5 +325,5 @@ def test_what_killed_writers_left_goes_after_a_day(tmp_path: Path) -> None:
     for name, age in (("old.part", 2 * cache.A_DAY), ("fresh.part", 10.0)):
         (tmp_path / name).write_bytes(b"half")
         os.utime(tmp_path / name, (now - age, now - age))
-    cache.save(tmp_path / "pool.npz", ARRAYS)
+    cache.save(at(tmp_path / "pool.npz"), ARRAYS)
     assert {file.name for file in tmp_path.iterdir()} == {"fresh.part", "pool.npz"}

@@ -22,7 +22,9 @@ CORE_ARROWS: dict[str, set[str]] = {
     "streams": set(),
     "registry": set(),
     "cache": set(),
-    "summaries": set(),
+    "fingerprint": {"registry"},
+    "summaries": {"streams"},
+    "sentences": set(),
     "figures": set(),
     "threads": set(),
     "supports": set(),
@@ -31,14 +33,16 @@ CORE_ARROWS: dict[str, set[str]] = {
     "distances": {"streams", "threads"},
     "simulators": {"distances", "parameters", "registry", "statistic", "streams", "supports"},
     "pool": {
-        *("cache", "distances", "parameters", "simulators", "statistic", "streams", "supports"),
-        "threads",
+        *("cache", "distances", "fingerprint", "parameters", "simulators", "statistic", "streams"),
+        *("supports", "threads"),
     },
+    "predictive": {"pool"},
+    "releases": {"mechanisms", "parameters", "pool", "privacy", "simulators"},
     "privacy": set(),
     "mechanisms": {
         *("distances", "parameters", "privacy", "registry", "statistic", "summaries", "supports"),
     },
-    "theory": set(),
+    "theory": {"summaries"},
     "online": {"parameters", "privacy", "registry", "streams", "summaries", "threads"},
     # studies, and what runs, keeps and judges them
     "results": {"parameters", "privacy"},
@@ -46,13 +50,17 @@ CORE_ARROWS: dict[str, set[str]] = {
         *("mechanisms", "parameters", "pool", "privacy", "simulators", "streams", "summaries"),
     },
     "experiments": {
-        *("distances", "figures", "mechanisms", "online", "parameters", "pool", "privacy"),
-        *("registry", "results", "simulators", "streams", "summaries", "theory", "trials"),
+        *("distances", "figures", "mechanisms", "online", "parameters", "pool", "predictive"),
+        *("privacy", "registry", "releases", "results", "sentences", "simulators", "streams"),
+        *("summaries", "theory", "trials"),
     },
-    "runner": {"cache", "experiments", "parameters", "registry", "results"},
+    "store": {"cache", "experiments", "fingerprint", "results"},
+    "workers": {"experiments", "parameters", "registry"},
+    "runner": {"cache", "experiments", "parameters", "results", "store", "workers"},
     "output": {"experiments", "parameters", "privacy", "results"},
     "ledger": {
-        *("experiments", "output", "figures", "parameters", "results", "runner", "summaries"),
+        *("cache", "experiments", "output", "figures", "parameters", "results", "runner"),
+        *("sentences", "store", "summaries", "workers"),
     },
     # somebody's own data: never the cache, the runner or the ledger, which keep what they are given
     "own_data": {
@@ -60,7 +68,8 @@ CORE_ARROWS: dict[str, set[str]] = {
         "simulators",
     },
     "commands": {
-        *("experiments", "ledger", "own_data", "parameters", "pool", "runner", "streams"),
+        *("experiments", "ledger", "own_data", "parameters", "pool", "runner", "sentences"),
+        *("streams", "workers"),
     },
     "__main__": {
         *("commands", "experiments", "output", "parameters", "registry"),
@@ -71,7 +80,8 @@ CORE_ARROWS: dict[str, set[str]] = {
 
 UI_MAY_IMPORT = {
     *("cache", "experiments", "output", "figures", "ledger", "parameters", "privacy", "registry"),
-    *("own_data", "results", "runner", "streams", "summaries"),
+    *("own_data", "releases", "results", "runner", "sentences", "streams", "summaries"),
+    "workers",
 }
 """Parts of the core that what knows Streamlit may import; the rest it reaches by experiments."""
 
@@ -126,6 +136,20 @@ def test_the_arrows_go_round_in_no_circle() -> None:
     graphlib.TopologicalSorter(CORE_ARROWS).prepare()
 
 
+def test_studies_do_not_import_studies() -> None:
+    """What several share is in a part of its own, named after what it is."""
+    files = [file for file in files_of("abcdp_core/experiments") if file.stem != "__init__"]
+    studies = {file.stem for file in files}
+    wrong = {file.stem: found for file in files if (found := studies_of(file) & studies)}
+    assert wrong == {}
+
+
+def studies_of(file: Path) -> set[str]:
+    """Modules of the folder of experiments that a file imports."""
+    names = [name.split(".") for name in imports_of(file)]
+    return {name[2] for name in names if name[:2] == ["abcdp_core", "experiments"] and name[2:]}
+
+
 @pytest.mark.parametrize("part", CORE_ARROWS)
 def test_a_part_of_the_core_imports_along_the_arrows(part: str) -> None:
     allowed = CORE_ARROWS[part] | {part}
@@ -164,3 +188,10 @@ def test_a_wrong_import_would_be_seen(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     assert core_imports(file) == {"simulators", "pool", "theory"}
+    file.write_text(
+        "import abcdp_core.experiments.posterior\n"
+        "from abcdp_core.experiments import Experiment, coverage as c\n"
+        "from abcdp_core.experiments.soft_abc import work\n",
+        encoding="utf-8",
+    )
+    assert studies_of(file) == {"posterior", "Experiment", "coverage", "soft_abc"}

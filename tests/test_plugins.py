@@ -38,6 +38,8 @@ def run(tmp_path: Path, plugin: str, *commands: str) -> Path:
     return tmp_path
 
 
+ACCURACY = ("compare-mechanisms", "coverage", "mse-curves")
+
 SMALL = "--set n=100 --set pool_size=100 --set runs=2 --set epsilon_total=1,10 --set c=3"
 
 
@@ -84,9 +86,12 @@ def test_a_scenario_in_a_file_runs_all_accuracy_studies(tmp_path: Path) -> None:
     found = run(
         tmp_path,
         "gaussian_mean.py",
-        *(f"{study} {of_it}" for study in ("compare-mechanisms", "coverage")),
+        *(f"{study} {of_it}" for study in ACCURACY),
     )
     for study in ("compare-mechanisms", "coverage"):
         main = pd.read_csv(found / f"{study}.csv")
-        assert {"sparse-vector", "soft-weights"} & set(main.mechanism)
-        assert main.select_dtypes("number").notna().any().all()
+        assert {"sparse-vector", "nearest-selection"} <= set(main.mechanism)
+    errors = pd.read_csv(found / "mse-curves.csv")
+    # The prior mean is 0, the truth 0.5.
+    assert errors.prior_mae.unique().tolist() == [0.5]
+    assert len(errors) == 2

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from abcdp_core import pool
+from abcdp_core import fingerprint, pool
 from abcdp_core.distances import Distance
 from abcdp_core.distances.quadratic import QuadraticMMD
 from abcdp_core.parameters import ParameterError
@@ -179,6 +179,28 @@ def test_a_pool_survives_the_disk(empty_cache: Path, monkeypatch: pytest.MonkeyP
     assert again is not made
     assert again.key == KEY
     assert same(again, made)
+
+
+def test_a_changed_simulator_never_serves_an_old_pool(
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = pool.open_pool(KEY)
+    distances = pool.observed_comparison(KEY, 300).rho
+    text = fingerprint._TEXTS["abcdp_core.simulators.covid"]
+    monkeypatch.setitem(fingerprint._TEXTS, "abcdp_core.simulators.covid", text + b"# Changed.")
+    assert pool.is_ready(KEY)
+
+    text = fingerprint._TEXTS[uniform_mixture.__name__]
+    monkeypatch.setitem(fingerprint._TEXTS, uniform_mixture.__name__, text + b"# Changed.")
+    monkeypatch.setattr(uniform_mixture, "prior", lambda _rng, size: np.full((size, 5), 0.2))
+    assert not pool.is_ready(KEY)
+    pool._open.clear()
+    pool.observed_comparison.cache_clear()
+    assert not np.array_equal(pool.observed_comparison(KEY, 300).rho, distances)
+    assert np.all(pool.open_pool(KEY).theta == 0.2)
+    assert pool.is_ready(KEY)
+    assert len(list(empty_cache.glob("*.npz"))) == 2
+    assert not same(pool.open_pool(KEY), made)
 
 
 def test_few_pools_stay_in_memory(empty_cache: Path) -> None:

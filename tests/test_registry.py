@@ -74,6 +74,8 @@ def test_a_file_joins_at_once(tmp_path: Path) -> None:
     module = registry.add_file(path)
     assert module.SCENARIO == "mine"
     assert simulators.names() == sorted([*before, "mine"])
+    assert registry.plugged_in() == [module.__name__]
+    assert registry.texts[module.__name__] == path.read_bytes()
 
 
 DATACLASS = """
@@ -125,3 +127,4 @@ def test_installed_packages_join_through_their_entry_point(
         registry, "entry_points", lambda group: [point] if group == point.group else []
     )
     assert list(registry.scan("zoo", "ANIMAL")) == ["ape", "bear"]
+    assert registry.plugged_in() == ["other"]

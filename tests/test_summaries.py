@@ -3,10 +3,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
 from abcdp_core import summaries
+from abcdp_core.streams import generator
 
 
 def test_a_weighted_mean_of_equal_weights_is_the_mean() -> None:
@@ -116,3 +118,48 @@ def test_runs_that_accepted_nothing_are_counted_in_words() -> None:
     assert summaries.empty_note(np.zeros(1200)) == (
         " 1,200 runs of 1,200 accepted nothing; their estimates are the prior mean."
     )
+
+
+def runs_of(values: dict[tuple[str, float], list[float]]) -> pd.DataFrame:
+    """A table of runs, of (method, budget) -> values of run 0, 1, ...; rows in no order."""
+    rows = [(*key, run, value) for key, each in values.items() for run, value in enumerate(each)]
+    table = pd.DataFrame(rows, columns=["method", "budget", "run", "error"])
+    return table.sample(frac=1.0, random_state=1)
+
+
+def test_over_runs_are_means_of_each_setting_with_the_interval_of_all_together() -> None:
+    values = {("b", 1.0): [1.0, 2.0, 6.0], ("a", 2.0): [0.5, 0.0, 1.0], ("a", 1.0): [3.0, 3.0, 3.0]}
+    found = summaries.over_runs(runs_of(values), "error", ("method", "budget"))
+    assert list(zip(found.method, found.budget, strict=True)) == sorted(values)
+    assert found["mean"].tolist() == [3.0, 0.5, 3.0]
+    columns = np.array([values[key] for key in sorted(values)]).T
+    low, high = summaries.mean_interval(columns, generator(0, "bootstrap"))
+    assert (found.low.to_numpy(), found.high.to_numpy()) == (
+        pytest.approx(low, abs=1e-15),
+        pytest.approx(high, abs=1e-15),
+    )
+    assert (found.empty_share == 0.0).all()
+
+
+def test_a_run_without_a_value_at_a_setting_does_not_count_there() -> None:
+    nan = math.nan
+    values = {
+        ("a", 1.0): [1.0, nan, 3.0],
+        ("a", 2.0): [1.0, 2.0],
+        ("b", 1.0): [nan],
+        ("b", 2.0): [7.0],
+    }
+    found = summaries.over_runs(runs_of(values), "error", ("method", "budget"))
+    assert found["mean"].tolist()[:2] == [2.0, 1.5]
+    assert math.isnan(found["mean"][2]), "a setting without any value is there"
+    assert found["mean"][3] == 7.0
+    low, high = summaries.mean_interval(np.array([[1.0], [3.0]]), generator(0, "bootstrap"))
+    assert (found.low[0], found.high[0]) == (low[0], high[0])
+    assert found.low[2:].isna().all(), "no interval of a single run"
+
+
+def test_over_runs_says_how_many_accepted_nothing() -> None:
+    table = runs_of({("a", 1.0): [1.0, 2.0], ("b", 1.0): [3.0, 4.0]})
+    accepted = np.where(table.method == "a", table.run, 5)
+    found = summaries.over_runs(table.assign(accepted=accepted), "error", ["method"])
+    assert found.empty_share.tolist() == [0.5, 0.0]

@@ -14,8 +14,8 @@ import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from abcdp_core import experiments, ledger, privacy
-from abcdp_core.experiments import mse_curves, posterior
+from abcdp_core import experiments, ledger, privacy, releases
+from abcdp_core.experiments import mse_curves
 from abcdp_core.ledger import reading, report
 from abcdp_core.parameters import Params
 from abcdp_core.privacy import Gaussian, Laplace, SparseVector
@@ -167,9 +167,9 @@ def errors(chart: go.Figure, result: Result, metric: str) -> None:
 
 def promise(params: Params) -> None:
     """What ε_total of a release means, in words and as a figure."""
-    release = cast(posterior.Params, params)
+    release = cast(releases.ReleaseParams, params)
     epsilon = release.epsilon_total
-    text = f"{lessons.meaning(epsilon)} A record here is {posterior.protected(release)}."
+    text = f"{lessons.meaning(epsilon)} A record here is {releases.protected(release)}."
     st.markdown(text)
     charts.show("belief", lessons.belief_figure(epsilon), text.replace("**", ""))
 

@@ -9,6 +9,7 @@ from typing import cast
 import numpy as np
 import pandas as pd
 
+from abcdp_core import sentences, summaries
 from abcdp_core.experiments import (
     accounting,
     change_one_person,
@@ -28,7 +29,7 @@ def flips(result: Result) -> str:
     """How many decisions of each kind there are."""
     decisions = result.tables["decisions"]
     private, non_private = decisions.private, decisions.non_private
-    looked_at = "1 draw" if len(decisions) == 1 else f"{len(decisions):,} draws"
+    looked_at = sentences.counted(len(decisions), "draw")
     return (
         f"{looked_at} looked at, kept by both runs: {int((private & non_private).sum()):,}, only "
         f"by the private one: {int((private & ~non_private).sum()):,}, only by the non-private "
@@ -188,7 +189,7 @@ def outcomes(result: Result) -> str:
     bound = float(result.tables["largest"].epsilon_total.iloc[0])
     # The most that two distributions may differ whose probabilities have ratios up to e^ε.
     allowed = 100.0 * math.tanh(bound / 2.0)
-    gap = change_one_person.at_most(change_one_person.curve_gap(main), 2)
+    gap = sentences.at_most(change_one_person.curve_gap(main), 2)
     ended = 1.0 - float(main.stopped.iloc[-1])
     share = f"{100 * ended:.2g} %" if ended < 0.99 else f"{100 * ended:.3g} %"
     rest = f" In {share} of the runs the pool ends first." if ended >= 0.005 else ""
@@ -214,7 +215,7 @@ def moved(result: Result) -> str:
     size = table.movement.abs() / sensitivity
     return (
         f"Of {len(table):,} distances none moves by more than "
-        f"{change_one_person.at_most(size.max())} Δ; the median movement is {size.median():.2g} Δ. "
+        f"{sentences.at_most(size.max())} Δ; the median movement is {size.median():.2g} Δ. "
         f"Δ = {sensitivity:.3g}."
     )
 
@@ -230,7 +231,7 @@ def ratio(result: Result) -> str:
             f"{one_sided} of {len(table)} classes {rest} from one of the two data sets; "
             f"ε_total = {bound:g} is so large that this is compatible with the bound."
         )
-    found = change_one_person.against_bound(float(table.log_ratio.abs().max()), bound)
+    found = sentences.against_bound(float(table.log_ratio.abs().max()), bound)
     if len(table) == 1:
         return f"There is one class of outcomes, with the exact {found}"
     return f"The most unequal of {len(table)} classes of outcomes has the exact {found}"
@@ -299,5 +300,5 @@ def error_here(result: Result, metric: str, here: dict[str, float]) -> str:
     empty = ""
     if row.empty_share > 0:
         empty = f"; {100 * row.empty_share:.0f} % of the runs there accepted nothing"
-    found = f"the {mse_curves.METRICS[metric]} is {row['mean']:.3g}{interval}{empty}"
+    found = f"the {summaries.METRICS[metric]} is {row['mean']:.3g}{interval}{empty}"
     return f"At your setting {found}. "

@@ -25,7 +25,7 @@ from typing import ClassVar, Literal
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from abcdp_core import cache, experiments, runner
+from abcdp_core import cache, experiments, runner, workers
 from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.results import Result
 
@@ -257,13 +257,13 @@ def _workers() -> Executor:
     global _started
     with _starting:
         if _started is None:
-            _started = runner.processes().submit(experiments.names)
-    return runner.processes() if _started.done() else _threads
+            _started = workers.processes().submit(experiments.names)
+    return workers.processes() if _started.done() else _threads
 
 
 _started: Future[list[str]] | None = None
 _starting = threading.Lock()
-_threads = ThreadPoolExecutor(runner.processor_count())
+_threads = ThreadPoolExecutor(workers.processor_count())
 
 
 @st.cache_resource(show_spinner=False)

@@ -9,9 +9,9 @@ from typing import NoReturn
 
 from tqdm import tqdm
 
-from abcdp_core import runner
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.streams import SEED_LIMIT
+from abcdp_core.workers import processor_count
 
 WORKERS = Parameter("integer", "Workers", low=1, high=1024)
 
@@ -46,7 +46,7 @@ def workers(text: str | None, tasks: int) -> int:
     Raises:
         ParameterError: ``text`` is no number of workers.
     """
-    asked = runner.processor_count() if text is None else int(WORKERS.parse("workers", text))
+    asked = processor_count() if text is None else int(WORKERS.parse("workers", text))
     return max(1, min(asked, tasks))
 
 

@@ -20,6 +20,7 @@ from tqdm import tqdm
 from abcdp_core import commands, experiments, runner
 from abcdp_core.ledger import Run, document, reading, report, reproduction
 from abcdp_core.ledger.reproduction import Computed, Hired, Plan
+from abcdp_core.sentences import counted
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -62,12 +63,12 @@ def _compute(
 ) -> None:
     """Fill ``done`` run by run, and say how far it is."""
     count = len(plan.runs)
-    others = report.counted(len(plan.untested), "other item", "other items")
+    others = counted(len(plan.untested), "other item", "other items")
     rest = f"; nothing can be run for {others}" if plan.untested else ""
     print(
         f"{plan.profile.capitalize()} profile, seed {plan.seed}: "
-        f"{report.counted(count, 'run', 'runs')} for "
-        f"{report.counted(len(plan.claims), 'claim', 'claims')}{rest}."
+        f"{counted(count, 'run', 'runs')} for "
+        f"{counted(len(plan.claims), 'claim', 'claims')}{rest}."
     )
     with contextlib.closing(_Progress()) as progress:
         for computed in reproduction.carry_out(plan, hire, store, progress.watch):

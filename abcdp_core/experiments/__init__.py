@@ -9,7 +9,7 @@ some) tasks into a result; ``figures`` draws a result from nothing but itself.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import itertools
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, cast
 
@@ -35,6 +35,7 @@ class Experiment(Protocol):
     calls ``progress`` with the fraction done.
     """
 
+    __name__: str
     EXPERIMENT: str
     TITLE: str
     Params: type[BaseParams]
@@ -89,18 +90,62 @@ def single_task(params: P, seed: int) -> list[SingleTask[P]]:
     return [SingleTask(params, seed)]
 
 
-T = TypeVar("T")
+@dataclass(frozen=True)
+class Run(Generic[P]):
+    """One run of a study that is repeated, with chance of its own.
+
+    Attributes:
+        params: of the study as if it had this one run. A stored task is known by all that it
+            holds; so raising the number of runs from 3 to 60 leaves the first three valid.
+        run: its number, from 0.
+        seed: root seed of all random numbers.
+    """
+
+    params: P
+    run: int
+    seed: int
 
 
-def shared(task: Callable[..., Any], params: object) -> dict[str, Any]:
-    """What a task takes over from the parameters: the values of the fields that both have."""
-    names = (field.name for field in dataclasses.fields(cast(Any, task)))
-    return {name: getattr(params, name) for name in names if hasattr(params, name)}
+def per_run(params: P, seed: int) -> list[Run[P]]:
+    """One task per run of parameters that have a field ``runs``."""
+    single = with_values(params, runs=1)
+    return [Run(single, run, seed) for run in range(vars(params)["runs"])]
 
 
-def per_run(task: Callable[..., T], params: Any, seed: int) -> list[T]:
-    """One task per run: ``params`` without the number of runs, so that more runs repeat none."""
-    return [task(**shared(task, params), run=run, seed=seed) for run in range(params.runs)]
+@dataclass(frozen=True)
+class Part(Generic[P]):
+    """Pieces ``first`` to ``first + count − 1`` of work that falls into many alike.
+
+    Attributes:
+        params: of the study without the number of pieces, as in :class:`Run`.
+        first, count: which pieces.
+        seed: root seed of all random numbers.
+    """
+
+    params: P
+    first: int
+    count: int
+    seed: int
+
+    @property
+    def pieces(self) -> range:
+        """Numbers of its pieces."""
+        return range(self.first, self.first + self.count)
+
+
+def per_value(params: P, seed: int, *names: str) -> list[SingleTask[P]]:
+    """One task for every combination of the values that some fields list, each holding one."""
+    return [
+        SingleTask(with_values(params, **{name: (value,) for name, value in chosen}), seed)
+        for chosen in itertools.product(
+            *([(name, value) for value in vars(params)[name]] for name in names)
+        )
+    ]
+
+
+def with_values(params: P, **values: object) -> P:
+    """The same parameters but for some of their fields."""
+    return dataclasses.replace(params, **values)
 
 
 def names() -> list[str]:

@@ -41,12 +41,13 @@ from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.online import learnt, noise
 from abcdp_core.online import parameters as online
-from abcdp_core.online.particles import Cloud
+from abcdp_core.online.particles import picture
 from abcdp_core.online.resampling import evenly
 from abcdp_core.online.stream import Answer
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import statement
 from abcdp_core.results import Result, Tables
+from abcdp_core.sentences import counted
 
 Array = NDArray[np.float64]
 
@@ -78,11 +79,8 @@ PRESETS: dict[str, BaseParams] = {}
 
 
 @dataclass(frozen=True)
-class Task:
+class Task(experiments.SingleTask[Params]):
     """One stream, from its first person on."""
-
-    params: Params
-    seed: int
 
     @property
     def links(self) -> int:
@@ -114,23 +112,12 @@ def work(task: Task | Onward) -> experiments.Link:
     turns = list(stream.ask(here.state, first, values[first:last], noises[first:last]))
     state = turns[-1][0]
     main = pd.DataFrame([asked for _, asked in turns], columns=list(Answer._fields))
+    particles = picture(state, params.particles)
     rest = Onward(here.task, state, here.done + 1)
     return experiments.Link(
-        {"main": main, "particles": cloud_table(state, last, params.particles)},
+        {"main": main, "particles": pd.DataFrame({"t": last, **particles})},
         rest if rest.done < here.task.links else None,
     )
-
-
-def cloud_table(state: Cloud, t: int, size: int) -> pd.DataFrame:
-    """The particles after t people; where there are more than asked for, some drawn by weight."""
-    theta, weights = state.theta, state.weights
-    if len(weights) > size:
-        theta, weights = theta[evenly(weights, size)], np.full(size, 1.0 / size)
-    with np.errstate(over="ignore"):
-        sigma = np.minimum(np.exp(theta[:, 1]), 1e300)
-    numbers = np.arange(len(weights))
-    columns = {"t": t, "particle": numbers, "mu": theta[:, 0], "sigma": sigma, "weight": weights}
-    return pd.DataFrame(columns)
 
 
 def collect(params: Params, rows: Tables) -> Result:
@@ -151,12 +138,11 @@ def _summary(params: Params, last: pd.Series[Any]) -> str:
     of_sigma = params.sigma_in_words(
         params.sampler, last.mean_sigma, last.sd_sigma, last.sigma_width
     )
-    people = "person" if params.n == 1 else "people"
     return (
-        f"After {int(last.t):,} of {params.n:,} {people}, {params.interval} interval, ε_total = "
-        f"{params.epsilon_total:g} each: μ = {online.estimate(last.mean_mu, last.sd_mu)} (true "
-        f"{params.mu:.4g}); {of_sigma}; the last person was asked in "
-        f"{online.ends(last.left, last.right)}."
+        f"After {int(last.t):,} of {counted(params.n, 'person', 'people')}, {params.interval} "
+        f"interval, ε_total = {params.epsilon_total:g} each: "
+        f"μ = {online.estimate(last.mean_mu, last.sd_mu)} (true {params.mu:.4g}); "
+        f"{of_sigma}; the last person was asked in {online.ends(last.left, last.right)}."
     )
 
 
@@ -176,7 +162,6 @@ _RUN = {
     "fixed": fig.Style("fixed", fig.BLUE, "dash", "square"),
 }
 _ANSWER = fig.Style("answers", fig.GREY)
-UNLEARNT = fig.Style("σ not clearly learnt", fig.GREY, "dot", "diamond")
 
 
 def figures(result: Result) -> dict[str, go.Figure]:
@@ -214,7 +199,7 @@ def _stream_figure(result: Result) -> go.Figure:
         traces = _belief(t, mean, spread, is_grey, style)
         traces.append(fig.line(ends, np.full(2, truth), fig.TRUTH))
         figure.add_traces([trace.update(**fig.panel(index)) for trace in traces])
-    named_once(figure)
+    fig.named_once(figure)
     figure.update_xaxes(range=[0, params.n])
     # Fixed around the truth, so that a knob moves the curves and not the axis.
     figure.update_layout(
@@ -231,7 +216,7 @@ def _belief(
     named = dataclasses.replace(style, name="posterior mean, 95 % interval")
     traces = []
     for part in _stretches(is_grey):
-        look = UNLEARNT if is_grey[part][0] else named
+        look = fig.UNLEARNT if is_grey[part][0] else named
         low, high = mean[part] - 1.96 * spread[part], mean[part] + 1.96 * spread[part]
         traces += [fig.band(t[part], low, high, look), fig.line(t[part], mean[part], look)]
     return traces
@@ -241,15 +226,6 @@ def _stretches(flags: NDArray[np.bool_]) -> list[slice]:
     """Where flags stay the same; each stretch holds the first row of the next one too."""
     starts = [0, *(np.flatnonzero(np.diff(flags)) + 1).tolist()]
     return [slice(start, end + 1) for start, end in itertools.pairwise([*starts, len(flags)])]
-
-
-def named_once(figure: go.Figure) -> None:
-    """Let the legend show each name once, where it stands for traces in several panels."""
-    shown: set[str] = set()
-    for trace in figure.data:
-        if trace.showlegend is not False:
-            trace.update(showlegend=trace.name not in shown, legendgroup=trace.name)
-            shown.add(trace.name)
 
 
 def _thinned(main: pd.DataFrame) -> pd.DataFrame:
@@ -267,7 +243,7 @@ def _particles_figure(result: Result) -> go.Figure:
     gained = params.narrower(params.sampler, widths)
     figure = fig.panels(
         [
-            f"{t:,} {'person' if t == 1 else 'people'}{'' if known else ', ' + UNLEARNT.name}"
+            f"{counted(t, 'person', 'people')}{'' if known else ', ' + fig.UNLEARNT.name}"
             for t, known in zip(chosen, gained >= learnt.LEARNT, strict=True)
         ],
         f"Particles, {_title(params)}",
@@ -284,7 +260,7 @@ def _particles_figure(result: Result) -> go.Figure:
         trace.update(marker={"size": 4, "opacity": 0.5}, **fig.panel(index))
         truth = fig.points(np.array([params.mu]), np.array([params.sigma]), fig.TRUTH)
         figure.add_traces([trace, truth.update(marker={"size": 11}, **fig.panel(index))])
-    named_once(figure)
+    fig.named_once(figure)
     reach = 2.5 * params.sigma
     figure.update_xaxes(range=[params.mu - reach, params.mu + reach])
     figure.update_yaxes(range=[0, 3 * params.sigma])

@@ -28,14 +28,14 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, pool, simulators
+from abcdp_core import experiments, pool, releases, simulators
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.experiments import posterior
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import SparseVector
 from abcdp_core.results import Result, Tables
+from abcdp_core.sentences import against_bound, at_most, counted
 from abcdp_core.streams import generator
 from abcdp_core.theory import sparse_vector_run as theory
 
@@ -81,7 +81,7 @@ POOL_ENDED = "pool ended first"
 
 
 @dataclass(frozen=True)
-class Params(posterior.Params):
+class Params(releases.ReleaseParams):
     """A release's parameters."""
 
     def check_together(self) -> None:
@@ -111,7 +111,7 @@ def _refusal(scenario: str) -> str:
 
 PRESETS: dict[str, BaseParams] = {}
 
-prepare = posterior.prepare
+prepare = releases.prepare
 
 
 tasks = experiments.single_task
@@ -120,7 +120,7 @@ tasks = experiments.single_task
 def work(task: experiments.SingleTask[Params]) -> Tables:
     """Compare the data with their neighbour: distances, decisions, outcomes."""
     params = task.params
-    key = posterior.pool_key(params, task.seed)
+    key = releases.pool_key(params, task.seed)
     public = pool.open_pool(key)
     data = pool.observed_data(key, params.n)
     original = pool.compare(public, data, synthetic=True)
@@ -343,8 +343,8 @@ def collect(params: Params, rows: Tables) -> Result:
     elif differing == 0:
         same_noise = "changes no acceptance under the same noise"
     else:
-        many = "acceptance" if len(decisions) == 1 else "acceptances"
-        same_noise = f"changes {differing} of {len(decisions):,} {many} under the same noise"
+        all_of_them = counted(len(decisions), "acceptance")
+        same_noise = f"changes {differing} of {all_of_them} under the same noise"
     return Result(
         experiment=EXPERIMENT,
         params=params,
@@ -352,8 +352,8 @@ def collect(params: Params, rows: Tables) -> Result:
         summary=f"Replacing one of {params.n:,} points moves no distance by more than "
         f"{at_most(movement.movement.abs().max())} (Δ = {movement.sensitivity.iloc[0]:.3g}) and "
         f"{same_noise}. {_largest_sentence(rows)}",
-        privacy=posterior.privacy_of(params),
-        event=posterior.event_of(params),
+        privacy=releases.privacy_of(params),
+        event=releases.event_of(params),
     )
 
 
@@ -376,54 +376,6 @@ def _largest_sentence(tables: Tables) -> str:
         f"Of the outcomes likelier than one in a million the most unequal, {outcome}, has the "
         f"exact {against_bound(row.log_ratio, row.epsilon_total)}"
     )
-
-
-def against_bound(log_ratio: float, epsilon_total: float) -> str:
-    """A log-ratio beside what ε_total allows, and whether the two are compatible."""
-    size = abs(log_ratio)
-    within = size <= epsilon_total * (1.0 + ROUNDING)
-    shown = "0" if size < EQUAL else f"{size:.{_decimals(size)}f}"
-    return (
-        f"log-ratio {shown}, a factor of {factor(size)}, where ε_total = {epsilon_total:g} "
-        f"allows {epsilon_total:g}, a factor of {factor(epsilon_total)}: "
-        f"{'compatible' if within else 'not compatible'} with the bound."
-    )
-
-
-def factor(log_ratio: float) -> str:
-    """``e`` to a size of a log-ratio, with three digits of what it is above 1."""
-    if log_ratio > LARGE:
-        return f"e^{log_ratio:.4g}"
-    if log_ratio < EQUAL:
-        return "1"
-    return f"{math.exp(log_ratio):,.{_decimals(math.expm1(log_ratio))}f}"
-
-
-def at_most(value: float, digits: int = 3) -> str:
-    """A number that is not exceeded: rounded up, in plain digits, to a millionth at the finest."""
-    if value <= NEGLIGIBLE:
-        return "0"
-    decimals = min(6, _decimals(value, digits))
-    # What is a whole number of units up to rounding stays so.
-    return f"{math.ceil(value * 10**decimals * (1.0 - ROUNDING)) / 10**decimals:.{decimals}f}"
-
-
-def _decimals(value: float, digits: int = 3) -> int:
-    """Decimals that show some digits of a positive number."""
-    return max(0, digits - 1 - math.floor(math.log10(value)))
-
-
-ROUNDING = 1e-6
-"""Relative excess over the bound that counts as rounding."""
-
-EQUAL = 1e-9
-"""A log-ratio below this is none."""
-
-LARGE = 10.0
-"""A factor of more than e to this is written as a power."""
-
-NEGLIGIBLE = 1e-12
-"""A difference of probabilities or distances up to this size is rounding."""
 
 
 def move_in_words(result: Result) -> str:

@@ -41,7 +41,6 @@ trade-off curves show by how much.
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -52,10 +51,9 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, mechanisms, pool, simulators, summaries, trials
+from abcdp_core import experiments, mechanisms, pool, sentences, simulators, summaries, trials
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.experiments import mse_curves, soft_abc
 from abcdp_core.mechanisms import Budget, Mechanism, private_summary
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
@@ -92,12 +90,6 @@ those that it expects of its own mean; ``unit`` is what is protected."""
 
 # ------------------------------------------------------------------------------------ parameters
 
-MECHANISM = Parameter(
-    kind="choice",
-    label="Mechanism",
-    help="What answers to the data.",
-    options=tuple(mechanisms.names()),
-)
 PUBLISHED_OR_EMBEDDED = (
     "sparse-vector", "gaussian-rejection", "soft-weights", "private-embedding",
     "embedding-estimate", "embedding-noise-aware",
@@ -107,16 +99,6 @@ PUBLISHED_OR_EMBEDDED = (
 SHOWN = tuple(name for name, each in mechanisms.every().items() if EXPERIMENT in each.shown_in)
 """Mechanisms that are compared unless somebody names others."""
 
-DELTA = dataclasses.replace(
-    par.DELTA,
-    help=f"Of the mechanisms that are not pure. {par.DELTA.help}",
-    low=1e-10,
-)
-COMPARED_SENSITIVITY = dataclasses.replace(
-    par.SENSITIVITY,
-    help="published: each published mechanism with the Δ of its paper, 2/N, the others with their "
-    "own. sharp: all with the smallest true value.",
-)
 TRUTHS = Parameter(
     kind="choice",
     label="Truths",
@@ -129,16 +111,16 @@ TRUTHS = Parameter(
 class Params(BaseParams):
     """Every combination of the lists is scored on the same data and noise."""
 
-    mechanism: tuple[str, ...] = MECHANISM.field(SHOWN, many=True)
+    mechanism: tuple[str, ...] = trials.MECHANISM.field(SHOWN, many=True)
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field(
         (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0), many=True
     )
-    delta: float = DELTA.field(1e-4)
+    delta: float = par.DELTA.field(1e-4)
     c: tuple[int, ...] = par.C.field(10, many=True)
     epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
     n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
     pool_size: int = par.POOL_SIZE.field(10_000)
-    sensitivity: str = COMPARED_SENSITIVITY.field("sharp")
+    sensitivity: str = trials.SENSITIVITY.field("sharp")
     runs: int = par.RUNS.field(20)
     noise_draw: int = par.NOISE_DRAW.field(0)
     scenario: str = SCENARIO.field(uniform_mixture.SCENARIO)
@@ -166,7 +148,20 @@ class Params(BaseParams):
         trials.check(self.scenario, self.truths, self.mechanism)
 
 
+SELECTIONS = (
+    "sparse-vector", "sparse-vector-approximate", "nearest-selection",
+    "nearest-selection-approximate",
+)  # fmt: skip
+"""Ways to get draws by their distances, at equal privacy."""
+
 PRESETS: dict[str, BaseParams] = {
+    "selection": Params(
+        mechanism=SELECTIONS,
+        epsilon_total=(0.1, 1.0, 10.0),
+        c=(10, 100, 1000),
+        delta=1e-6,
+        runs=48,
+    ),
     "all-mechanisms": Params(runs=100),
     "all-mechanisms-c": Params(
         mechanism=PUBLISHED_OR_EMBEDDED,
@@ -204,10 +199,7 @@ Task = experiments.SingleTask[Params]
 
 def tasks(params: Params, seed: int) -> list[Task]:
     """One task per mechanism, budget and c."""
-    return [
-        Task(dataclasses.replace(params, mechanism=(name,), epsilon_total=(budget,), c=(c,)), seed)
-        for name, budget, c in itertools.product(params.mechanism, params.epsilon_total, params.c)
-    ]
+    return experiments.per_value(params, seed, "mechanism", "epsilon_total", "c")
 
 
 def public_side(params: Params, seed: int) -> pool.PublicSide:
@@ -232,7 +224,7 @@ def work(task: Task) -> Tables:
     tried = trials.tried(mechanism.name, public, common, budget, task.seed)
     best = min(tried, key=lambda row: row[1])[0]
     at = (mechanism.name, budget.epsilon_total, params.c[0])
-    grid = [(*at, _threshold(options, params), score) for options, score in tried]
+    grid = [(*at, _threshold(options), score) for options, score in tried]
     main = _scores(task, best)
     return {
         "main": main,
@@ -267,9 +259,9 @@ def best_options(task: Task) -> BaseParams:
     )
 
 
-def _threshold(options: BaseParams, params: Params) -> float:
-    """The threshold of some options; the common one where it plays no part."""
-    return float(getattr(options, "epsilon_abc", params.epsilon_abc))
+def _threshold(options: BaseParams) -> float:
+    """The threshold of some options; NaN where it plays no part."""
+    return float(getattr(options, "epsilon_abc", math.nan))
 
 
 def trial(task: Task, run: int) -> trials.Trial:
@@ -295,9 +287,9 @@ def _scores(task: Task, options: BaseParams) -> pd.DataFrame:
     at = (params.mechanism[0], params.epsilon_total[0], delta, params.c[0])
     for run in range(params.runs):
         released = release(task, options, run)
-        accepted = math.nan if released.estimate is not None else len(released.indices)
+        accepted = math.nan if released.estimate is not None else len(released.weights)
         errors = trials.scores(trial(task, run), released)
-        rows.append((*at, _threshold(options, params), run, accepted, *errors))
+        rows.append((*at, _threshold(options), run, accepted, *errors))
     return pd.DataFrame(rows, columns=list(SCORES))
 
 
@@ -360,12 +352,12 @@ def collect(params: Params, rows: Tables) -> Result:
 def metrics(scenario: str) -> Mapping[str, str]:
     """Short name -> column of the error shown: scaled where the parameters have several units."""
     several = len(set(simulators.load(scenario).UNITS.values())) > 1
-    return {short: f"{short}_scaled" if several else short for short in mse_curves.METRICS}
+    return {short: f"{short}_scaled" if several else short for short in summaries.METRICS}
 
 
 def in_words(metric: str) -> str:
     """A column of errors in words."""
-    words = mse_curves.METRICS[metric.removesuffix("_scaled")]
+    words = summaries.METRICS[metric.removesuffix("_scaled")]
     return f"{words}, in prior standard deviations" if metric.endswith("_scaled") else words
 
 
@@ -385,7 +377,7 @@ def summary(result: Result, metric: str) -> str:
         f"{f'{units}. ' if units else ''}"
         f"{what.capitalize()} of the posterior mean{f', {measured},' if measured else ''} at "
         f"ε_total = {budget:g}, c = {c}, each at its best public setting, over "
-        f"{soft_abc.runs_in_words(part)} of each: {each}; the prior mean {prior:.2g}."
+        f"{sentences.runs_in_words(part)} of each: {each}; the prior mean {prior:.2g}."
         f"{summaries.empty_note(part.accepted.dropna())}"
     )
 
@@ -435,8 +427,8 @@ def summary_table(main: pd.DataFrame, shown: Mapping[str, str]) -> pd.DataFrame:
 
 
 def error_statistics(table: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Of each mechanism at each c and budget, as :func:`soft_abc.over_runs` has it."""
-    return soft_abc.over_runs(table, metric, SETTING)
+    """Of each mechanism at each c and budget, as :func:`summaries.over_runs` has it."""
+    return summaries.over_runs(table, metric, SETTING)
 
 
 RANGES = {"mse": (1e-5, 0.04), "mae": (2e-3, 0.3)}
@@ -466,7 +458,7 @@ def _curves(result: Result, name: str, metric: str) -> go.Figure:
     figure = fig.panels(
         [f"c = {c}" for c in params.c],
         f"{f'{units}. ' if units else ''}"
-        f"{in_words(metric).capitalize()} over {soft_abc.runs_in_words(table)}, "
+        f"{in_words(metric).capitalize()} over {sentences.runs_in_words(table)}, "
         f"{setting}: "
         f"N = {params.n:,}, T = {params.pool_size:,}",
         "privacy budget ε_total",
@@ -479,12 +471,12 @@ def _curves(result: Result, name: str, metric: str) -> go.Figure:
         for mechanism in params.mechanism:
             part = statistics[(statistics.mechanism == mechanism) & (statistics.c == c)]
             if len(part):
-                figure.add_traces(_line(part.sort_values("epsilon_total"), mechanism, index))
+                style = styles()[mechanism]
+                figure.add_traces(fig.run_line(part, "epsilon_total", style, index))
             if name == "main":
                 figure.add_traces(_published_marks(result, mechanism, c, metric, index))
-        prior = fig.Style("prior mean", fig.GREY, "dot")
-        line = fig.line(ends, np.full(2, result.tables["prior"][metric].mean()), prior)
-        figure.add_trace(line.update(showlegend=index == 0, **fig.panel(index)))
+        prior = np.full(2, result.tables["prior"][metric].mean())
+        figure.add_trace(fig.in_panel(fig.line(ends, prior, fig.PRIOR_MEAN), index))
     ticks = [value for value in (0.001, 0.01, 0.1, 1, 10, 100, 1000) if ends[0] < value < ends[1]]
     figure.update_xaxes(
         type="log",
@@ -513,20 +505,4 @@ def _published_marks(
     expected = part.groupby("epsilon_total")[metric].mean()
     style = dataclasses.replace(styles()[mechanism], name=name, marker="star-open")
     marks = fig.points(expected.index.to_numpy(), expected.to_numpy(), style)
-    return [marks.update(marker={"size": 14}, showlegend=index == 0, **fig.panel(index))]
-
-
-def _line(part: pd.DataFrame, mechanism: str, index: int) -> list[go.Scatter]:
-    style = styles()[mechanism]
-    x, y, low, high = (part[name].to_numpy() for name in ("epsilon_total", "mean", "low", "high"))
-    shown = {"legendgroup": mechanism, **fig.panel(index)}
-    traces = [fig.band(x, low, high, style).update(**shown)] if np.isfinite(low).all() else []
-    marks = fig.line(x, y, style).update(showlegend=index == 0, **shown)
-    marks.update(
-        mode="lines+markers",
-        marker={"color": style.color, "symbol": style.marker, "size": 9},
-        customdata=np.column_stack([low, high]),
-        hovertemplate="ε_total = %{x}: %{y:.2g} (%{customdata[0]:.2g} to "
-        "%{customdata[1]:.2g})<extra>" + mechanism + "</extra>",
-    )
-    return [*traces, fig.hollow(marks, part.empty_share.to_numpy())]
+    return [fig.in_panel(marks.update(marker={"size": 14}), index)]

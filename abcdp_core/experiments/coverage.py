@@ -52,8 +52,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from abcdp_core import experiments, mechanisms, pool, sentences, simulators, summaries, trials
 from abcdp_core import figures as fig
-from abcdp_core import mechanisms, pool, simulators, summaries, trials
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import Budget, Prepared, Release, regression_adjustment
 from abcdp_core.parameters import Parameter, ParameterError
@@ -177,21 +177,15 @@ class Params(BaseParams):
 PRESETS: dict[str, BaseParams] = {"full-size": Params(runs=200)}
 
 
-@dataclass(frozen=True)
-class Task:
-    """Some data sets: ``params`` with one run, so that more runs repeat none."""
-
-    params: Params
-    first: int
-    count: int
-    seed: int
+Task = experiments.Part[Params]
+"""Some data sets."""
 
 
 def tasks(params: Params, seed: int) -> list[Task]:
     """:data:`CHUNK` data sets each, the last one what is left."""
-    of_one = dataclasses.replace(params, runs=1)
+    single = experiments.with_values(params, runs=1)
     return [
-        Task(of_one, first, min(CHUNK, params.runs - first), seed)
+        experiments.Part(single, first, min(CHUNK, params.runs - first), seed)
         for first in range(0, params.runs, CHUNK)
     ]
 
@@ -217,7 +211,7 @@ def work(task: Task) -> Tables:
     ]
     rows: list[tuple[object, ...]] = []
     releases: list[tuple[object, ...]] = []
-    for dataset in range(task.first, task.first + task.count):
+    for dataset in task.pieces:
         truth, comparison = _observe(public, task, dataset)
         for *of, release in _releases(task, every, dataset, comparison):
             ends = zip(axes, *interval(release, theta), truth, strict=True)
@@ -239,7 +233,7 @@ def _prepared(params: Params, public: pool.PublicSide, name: str, epsilon_total:
 
 def _described(release: Release, pool_size: int) -> tuple[int, int, str, float, float]:
     """Draws accepted and draws of the interval, and how they came to be."""
-    accepted, made = len(release.indices), release.made
+    accepted, made = len(release.weights), release.made
     draws = int(np.count_nonzero(release.weights)) if accepted else pool_size
     if made is None:
         return accepted, draws, "accepted", 0.0, 0.0
@@ -403,8 +397,7 @@ def _whose(params: Params) -> str:
 
 
 def _over(result: Result) -> str:
-    sets = result.tables["main"].dataset.nunique()
-    return f"{sets:,} data {'set' if sets == 1 else 'sets'}"
+    return sentences.counted(result.tables["main"].dataset.nunique(), "data set")
 
 
 def _each(result: Result, words: Callable[[pd.Series], str]) -> str:

@@ -34,7 +34,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, pool, summaries
+from abcdp_core import experiments, pool, sentences, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import Ordered, sparse_vector
@@ -220,12 +220,14 @@ def _summary(params: Params, rows: Tables) -> str:
         if c in shown
     )
     single = int((table.accepted == 1).sum())
-    alone = "run accepted a single curve" if single == 1 else "runs accepted a single curve each"
+    alone = sentences.counted(
+        single, "run accepted a single curve", "runs accepted a single curve each"
+    )
     over = f"mean over {params.runs} runs" if params.runs > 1 else "in one run"
     return (
         f"Spread of the accepted curves in cases, {over}, and how many were kept by noise alone. "
         f"{each}. Curves of the prior spread by {table.prior_spread.iloc[0]:.0f}."
-        + (f" {single} {alone}, which has no spread." if single else "")
+        + (f" {alone}, which has no spread." if single else "")
         + summaries.empty_note(table.accepted)
     )
 
@@ -307,32 +309,19 @@ def _together(curves: pd.DataFrame, style: fig.Style, index: int) -> go.Scatter:
         days += [one.day.to_numpy(float), [np.nan]]
         values += [one.value.to_numpy(), [np.nan]]
     x, y = np.concatenate(days), np.concatenate(values)
-    trace = fig.points(x, y, style) if style is OBSERVED else fig.line(x, y, style)
-    return trace.update(showlegend=index == 0, legendgroup=style.name, **fig.panel(index))
+    return fig.in_panel((fig.points if style is OBSERVED else fig.line)(x, y, style), index)
 
 
 def spread_statistics(result: Result) -> pd.DataFrame:
-    """Mean spread at every setting with its 95 % bootstrap interval over runs.
-
-    Columns: ``c, epsilon_total, mean, low, high``, missing where no run accepted two curves, and
-    ``empty_share`` of the runs that accepted nothing.
-    """
-    rows = []
-    for (c, budget), part in result.tables["spread"].groupby(["c", "epsilon_total"]):
-        values = part.spread.dropna().to_numpy()
-        low, high = summaries.mean_interval(values[:, None], generator(0, "bootstrap"))
-        mean = values.mean() if len(values) else math.nan
-        rows.append((c, budget, mean, low[0], high[0], (part.accepted == 0).mean()))
-    columns = ["c", "epsilon_total", "mean", "low", "high", "empty_share"]
-    return pd.DataFrame(rows, columns=columns)
+    """Mean spread over the runs that accepted two curves or more, at every setting."""
+    return summaries.over_runs(result.tables["spread"], "spread", ("c", "epsilon_total"))
 
 
 def _spread_figure(params: Params, result: Result) -> go.Figure:
     table = result.tables["spread"]
     figure = fig.figure(
-        f"Spread of the accepted curves over {params.runs} "
-        f"{'run' if params.runs == 1 else 'runs'} (c = {_listed(params.c)}, "
-        f"ε_abc = {params.epsilon_abc:g})",
+        f"Spread of the accepted curves over {sentences.counted(params.runs, 'run')} "
+        f"(c = {_listed(params.c)}, ε_abc = {params.epsilon_abc:g})",
         "privacy budget ε_total",
         "standard deviation, cases",
         height=400,

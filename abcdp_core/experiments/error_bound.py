@@ -32,10 +32,11 @@ from numpy.typing import NDArray
 from abcdp_core import experiments, pool, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.experiments import flip_probability
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import Params as BaseParams
+from abcdp_core.privacy.sparse_vector import calibrate
 from abcdp_core.results import Result, Tables
+from abcdp_core.sentences import counted
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
 from abcdp_core.theory import error_bound
@@ -117,13 +118,9 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
 
 
 def _at_size(params: Params, comparison: pool.Comparison, seed: int) -> pd.DataFrame:
-    scale = flip_probability.noise_scale(
-        params.epsilon_total,
-        comparison.n,
-        params.c,
-        resample=params.resample,
-        sensitivity=params.sensitivity,
-    )
+    sensitivity = comparison.sensitivity(params.sensitivity)
+    event = calibrate(params.epsilon_total, sensitivity, params.c, resample=params.resample)
+    scale = event.threshold_scale
     largest = error_bound.largest_norm(comparison.theta)
     errors = [
         _error(comparison, params, scale, generator(seed, "noise", run, params.noise_draw))
@@ -225,7 +222,7 @@ def _summary(main: pd.DataFrame) -> str:
             f"non-private mean to compare with, and Theorem 2 says nothing."
         )
     compared = largest.error.dropna()
-    over = f"{noises} {'noise' if noises == 1 else 'noises'}"
+    over = counted(noises, "noise")
     if compared.empty:
         return (
             f"At N = {n:,} the private run accepted nothing with any of {over}, so there is no "
@@ -253,10 +250,8 @@ def figures(result: Result) -> dict[str, go.Figure]:
     main = result.tables["main"]
     sizes = main.groupby("n").agg(bound=("bound", "first"), trivial=("trivial", "first"))
     x = sizes.index.to_numpy(dtype=float)
-    samples = [part.error.dropna().to_numpy() for _, part in main.groupby("n")]
-    mean = np.array([values.mean() if len(values) else np.nan for values in samples])
-    intervals = [summaries.mean_interval(v, generator(0, "bootstrap")) for v in samples]
-    low, high = np.array(intervals, dtype=float).T
+    errors = summaries.over_runs(main, "error", ["n"])
+    mean, low, high = (errors[name].to_numpy() for name in ("mean", "low", "high"))
     figure = fig.figure(
         f"Private against non-private posterior mean: ε_total = {params.epsilon_total:g}, "
         f"ε_abc = {params.epsilon_abc:g}, c = {params.c}",
@@ -265,11 +260,10 @@ def figures(result: Result) -> dict[str, go.Figure]:
         height=380,
     )
     simulated = fig.Style("simulated, 95 % interval", fig.BLUE)
-    empty = np.array([float((part.accepted == 0).mean()) for _, part in main.groupby("n")])
     finite = np.isfinite(sizes.bound.to_numpy())
     figure.add_traces(
         [
-            fig.hollow(fig.points(x, mean, simulated, low, high), empty),
+            fig.hollow(fig.points(x, mean, simulated, low, high), errors.empty_share.to_numpy()),
             fig.line(x[finite], sizes.bound.to_numpy()[finite], _BOUND),
             fig.line(x, sizes.trivial.to_numpy(), _TRIVIAL),
         ]

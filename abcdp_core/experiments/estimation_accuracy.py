@@ -32,6 +32,7 @@ $\sqrt{2}$ (MATH A11), so its runs cost more than they state; ours do not.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import time
 from collections.abc import Iterator
@@ -55,6 +56,7 @@ from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import statement_of_largest
 from abcdp_core.results import Result, Tables
+from abcdp_core.sentences import runs_in_words
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
@@ -156,12 +158,8 @@ PRESETS: dict[str, BaseParams] = {
 
 
 @dataclass(frozen=True)
-class Task:
+class Task(experiments.Run[Params]):
     """One method on the people of one run; ``params`` hold one budget, sampler and interval."""
-
-    params: Params
-    run: int
-    seed: int
 
     @property
     def links(self) -> int:
@@ -210,7 +208,6 @@ def tasks(params: Params, seed: int) -> list[Task]:
 
 def _single(params: Params, epsilon_total: float, method: tuple[str, str]) -> Params:
     sampler, interval = method
-    # Without the number of runs, so that more runs repeat none.
     return dataclasses.replace(
         params, epsilon_total=(epsilon_total,), sampler=(sampler,), interval=(interval,), runs=1
     )
@@ -242,8 +239,12 @@ _KINDS = {"sampler": str, "interval": str, "run": int, "t": int, "people": int}
 
 def _table(name: str, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
     """Rows as a table, whose columns are of the right kind even if there is none."""
-    if rows:
-        return pd.DataFrame(rows, columns=list(COLUMNS[name]))
+    return pd.DataFrame(rows, columns=list(COLUMNS[name])) if rows else _no_rows(name).copy()
+
+
+@functools.cache
+def _no_rows(name: str) -> pd.DataFrame:
+    """A table without rows, which most links give three of: slow to make, fast to copy."""
     columns = {column: pd.Series(dtype=_KINDS.get(column, float)) for column in COLUMNS[name]}
     return pd.DataFrame(columns)
 
@@ -350,10 +351,9 @@ def _summary(params: Params, main: pd.DataFrame) -> str:
         + (f" ({row.low:.3g} to {row.high:.3g})" if np.isfinite(row.low) else "")
         for row in first.itertuples()
     )
-    runs = main.run.nunique()
     interval = " (95 % interval)" if statistics.low.notna().any() else ""
     return (
-        f"Over {runs} {'run' if runs == 1 else 'runs'} with N = {params.n:,}, mean absolute error "
+        f"Over {runs_in_words(main)} with N = {params.n:,}, mean absolute error "
         f"of μ{interval} at ε_total = {statistics.epsilon_total.min():g}: {each}."
     )
 
@@ -377,18 +377,13 @@ def efficient_errors(params: Params, name: str, interval: str) -> tuple[Array, A
 
 
 def error_statistics(main: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Mean error of ``mu`` or ``sigma`` over runs with its 95 % bootstrap interval.
+    """Errors of ``mu`` or ``sigma`` over runs, of each budget and method in the order asked for.
 
-    Columns: ``epsilon_total, sampler, interval, mean, low, high``; a run counts for a method and a
-    budget as soon as it is done.
+    A run counts for a method and a budget as soon as it is done.
     """
-    rows = []
-    for key, part in main.groupby(["epsilon_total", "sampler", "interval"], sort=False):
-        errors = part[f"error_{name}"].to_numpy()
-        low, high = summaries.mean_interval(errors, generator(0, "bootstrap"))
-        rows.append((*key, errors.mean(), float(low), float(high)))
-    columns = ["epsilon_total", "sampler", "interval", "mean", "low", "high"]
-    return pd.DataFrame(rows, columns=columns)
+    key = ["epsilon_total", "sampler", "interval"]
+    statistics = summaries.over_runs(main, f"error_{name}", key)
+    return main[key].drop_duplicates().merge(statistics, on=key)
 
 
 def narrower(result: Result, epsilon_total: float, sampler: str, interval: str) -> float:
@@ -438,8 +433,7 @@ def _styles(params: Params) -> dict[tuple[str, str], fig.Style]:
 
 
 def _title(params: Params, main: pd.DataFrame) -> str:
-    runs = main.run.nunique()
-    return f"{runs} {'run' if runs == 1 else 'runs'}, N = {params.n:,}"
+    return f"{runs_in_words(main)}, N = {params.n:,}"
 
 
 def _boxes(result: Result, name: str) -> go.Figure:
@@ -495,13 +489,7 @@ def _errors(result: Result, name: str) -> go.Figure:
             figure.add_trace(fig.line(x, y, fig.Style(f"efficient, {interval}", fig.GREY, dash)))
     for method, style in _styles(params).items():
         part = statistics[(statistics.sampler == method[0]) & (statistics.interval == method[1])]
-        part = part.sort_values("epsilon_total")
-        x, y = part.epsilon_total.to_numpy(float), part["mean"].to_numpy(float)
-        low, high = part.low.to_numpy(float), part.high.to_numpy(float)
-        if len(x) and np.isfinite(low).all():
-            figure.add_trace(fig.band(x, low, high, style).update(legendgroup=style.name))
-        trace = fig.line(x, y, style).update(mode="lines+markers", legendgroup=style.name)
-        figure.add_trace(trace.update(marker={"symbol": style.marker, "size": 8}))
+        figure.add_traces(fig.run_line(part, "epsilon_total", style))
     figure.update_xaxes(**fig.logarithmic(min(params.epsilon_total), max(params.epsilon_total)))
     span = [np.log10(params.sigma / 300), np.log10(2.0 * params.sigma)]
     return figure.update_yaxes(type="log", range=span, dtick=1)

@@ -22,9 +22,8 @@ from __future__ import annotations
 
 import bisect
 import functools
-import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -32,19 +31,19 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
-from scipy import special
 
+from abcdp_core import experiments, pool, predictive
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core import pool
-from abcdp_core.experiments import flip_probability as study
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import SparseVector
+from abcdp_core.privacy.sparse_vector import calibrate
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
-from abcdp_core.theory import flip
+from abcdp_core.theory import false_share, flip
 from abcdp_core.theory import sparse_vector_run as theory
+from abcdp_core.theory.false_share import Share
 
 Array = NDArray[np.float64]
 
@@ -89,19 +88,8 @@ DATA_SETS = Parameter(
     steps=(2, 4, 8, 16, 32, 64, 100),
 )
 
-ROUND = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-"""Values of c that are always looked at."""
-
-NODES = 16
-"""Of the integral over the threshold's noise: within 1e-3 of a share, far below its spread."""
-
-NEVER = 1e-9
-"""Nothing is ever accepted if anything is with at most this probability."""
-
 WINDOW = 15
 """Noise scales b to each side of ε_abc in the picture of the base rates."""
-
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -118,7 +106,7 @@ class Params(BaseParams):
     level: float = LEVEL.field(0.1)
     false_level: float = FALSE_LEVEL.field(0.2)
     data_sets: int = DATA_SETS.field(8)
-    draws: int = study.DRAWS.field(500)
+    draws: int = par.DRAWS.field(500)
 
     def check_together(self) -> None:
         """Refuse too much work, or more acceptances than draws."""
@@ -126,45 +114,29 @@ class Params(BaseParams):
             par.check_work(n, self.pool_size)
         par.check_accepted(self.c, self.pool_size)
 
+    def event(self, c: int) -> SparseVector:
+        """The event of a run that stops at ``c`` acceptances, at one size and budget; public."""
+        (n,), (epsilon_total,) = self.n, self.epsilon_total
+        sensitivity = uniform_mixture.distance().sensitivity(n, self.sensitivity)
+        return calibrate(epsilon_total, sensitivity, c, resample=self.resample)
+
+    def pool_key(self, seed: int) -> pool.PoolKey:
+        """The public pool that runs go through, at one size."""
+        (n,) = self.n
+        return pool.key_for(uniform_mixture.SCENARIO, n, self.pool_size, seed)
+
 
 PRESETS: dict[str, BaseParams] = {}
 
 
-@dataclass(frozen=True)
-class Task:
-    """One size of the data and one budget."""
-
-    params: Params
-    n: int
-    epsilon_total: float
-    seed: int
-
-    def event(self, c: int) -> SparseVector:
-        """The event of a run that stops at ``c`` acceptances; public."""
-        return study.event_of(
-            self.epsilon_total,
-            self.n,
-            c,
-            resample=self.params.resample,
-            sensitivity=self.params.sensitivity,
-        )
-
-    def pool_key(self) -> pool.PoolKey:
-        """The public pool that runs go through."""
-        return pool.key_for(uniform_mixture.SCENARIO, self.n, self.params.pool_size, self.seed)
-
-
-def tasks(params: Params, seed: int) -> list[Task]:
+def tasks(params: Params, seed: int) -> list[experiments.SingleTask[Params]]:
     """One task per size and budget."""
-    return [
-        Task(params, *setting, seed)
-        for setting in itertools.product(params.n, params.epsilon_total)
-    ]
+    return experiments.per_value(params, seed, "n", "epsilon_total")
 
 
 def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
     """Make the public pools that are not there yet, and say how far that is."""
-    keys = list(dict.fromkeys(task.pool_key() for task in tasks(params, seed)))
+    keys = list(dict.fromkeys(task.params.pool_key(seed) for task in tasks(params, seed)))
     for done, key in enumerate(keys):
         pool.make_ready(key, functools.partial(_part_done, progress, done, len(keys)))
 
@@ -173,38 +145,40 @@ def _part_done(progress: pool.Progress, done: int, parts: int, share: float) -> 
     progress((done + share) / parts)
 
 
-def public_distances(task: Task) -> list[Array]:
+def public_distances(params: Params, seed: int) -> list[Array]:
     """Distances ``(T,)`` of each public data set to the pool, in an order of its own."""
-    key = task.pool_key()
-    public, distance = pool.open_pool(key), key.metric()
-    found = []
-    for index in range(task.params.data_sets):
-        data = pool.predictive_data(key, task.n, index)
-        rho = distance.compare(public.statistics[task.n], distance.statistic(data))
-        found.append(rho[pool.order(task.seed, index + 1, key.pool_size)])
-    return found
+    (n,) = params.n
+    found = predictive.distances(params.pool_key(seed), n, params.data_sets)
+    return [rho[pool.order(seed, index + 1, params.pool_size)] for index, rho in enumerate(found)]
 
 
-def work(task: Task) -> Tables:
+def work(task: experiments.SingleTask[Params]) -> Tables:
     """False share at several c, the guideline, and the paper's median."""
     params = task.params
-    rho = public_distances(task)
+    (n,), (epsilon_total,) = params.n, params.epsilon_total
+    rho, gaps = public_distances(params, task.seed), _gaps(params, task.seed)
     most = min(int(par.C.high), params.pool_size)
-    largest = _largest_by_median(task, most)
+    largest = _largest_by_median(params, gaps, most)
 
     def share_at(c: int) -> Share:
-        return share_of(rho, task.event(c), params.epsilon_abc)
+        event = params.event(c)
+        run = theory.Run(
+            params.epsilon_abc, event.threshold_scale, event.query_scale, c, params.resample
+        )
+        return false_share.share_of(rho, run)
 
     also = {params.c, most, *([largest] if largest else [])}
-    shares, largest_false = search(share_at, params.false_level, most, also)
-    row = (task.n, task.epsilon_total, params.epsilon_abc, params.resample, params.sensitivity)
+    shares, largest_false = false_share.search(share_at, params.false_level, most, also)
+    row = (n, epsilon_total, params.epsilon_abc, params.resample, params.sensitivity)
     ends = [
-        _crossing({c: getattr(share, end) for c, share in shares.items()}, params.false_level)
+        false_share.crossing(
+            {c: getattr(share, end) for c, share in shares.items()}, params.false_level
+        )
         for end in ("high", "low")
     ]
     far = np.concatenate([one[one > params.epsilon_abc] for one in rho])
     close = params.pool_size - len(far) / len(rho)
-    scale = task.event(params.c).threshold_scale
+    scale = params.event(params.c).threshold_scale
     let_in = float(flip.flip_probability(far, params.epsilon_abc, scale).sum()) / len(rho)
     guideline = (
         *row,
@@ -217,29 +191,29 @@ def work(task: Task) -> Tables:
         let_in,
     )
     return {
-        "main": _main(task, shares),
+        "main": _main(params, gaps, shares),
         "guideline": pd.DataFrame([guideline], columns=list(COLUMNS["guideline"])),
-        "base_rates": _base_rates(task, rho),
+        "base_rates": _base_rates(params, rho),
     }
 
 
-def _largest_by_median(task: Task, most: int) -> int:
+def _largest_by_median(params: Params, gaps: Array, most: int) -> int:
     """The paper's guideline: the largest c whose median flip probability keeps the level.
 
     Noise grows with c and G_b with the noise, so the c that keep it are 1 up to the guideline.
     """
-    gaps = _gaps(task)
 
     def too_often(c: int) -> bool:
-        return bool(_flip_quantiles(gaps, task.event(c).threshold_scale)[1] > task.params.level)
+        return bool(_flip_quantiles(gaps, params.event(c).threshold_scale)[1] > params.level)
 
     return bisect.bisect_left(range(1, most + 1), True, key=too_often)
 
 
-def _gaps(task: Task) -> Array:
+def _gaps(params: Params, seed: int) -> Array:
     """How far public distances are from ε_abc ``(draws,)``."""
-    rho = study.distances("public", task.n, task.params.draws, task.seed)
-    return np.abs(rho - task.params.epsilon_abc)
+    (n,) = params.n
+    key = pool.key_for(uniform_mixture.SCENARIO, n, params.draws, seed)
+    return np.abs(predictive.paired_distances(key, n) - params.epsilon_abc)
 
 
 def _flip_quantiles(gaps: Array, scale: float) -> Array:
@@ -247,109 +221,28 @@ def _flip_quantiles(gaps: Array, scale: float) -> Array:
     return np.quantile(flip.tail(gaps, scale), [0.25, 0.5, 0.75])
 
 
-@dataclass(frozen=True)
-class Share:
-    """Expected false share at one c, averaged over public data sets.
-
-    Attributes:
-        share: expected share of the accepted that is false, given that any is accepted; ``nan`` if
-            none ever is.
-        low, high: 95 % interval for the mean over all public data sets.
-        unfillable: share of c places that no draw within ε_abc can fill.
-        some: probability that anything is accepted.
-        filled: probability that c are accepted.
-    """
-
-    share: float
-    low: float
-    high: float
-    unfillable: float
-    some: float
-    filled: float
-
-
-def share_of(rho: Sequence[Array], event: SparseVector, epsilon_abc: float) -> Share:
-    """The expected false share over several sets of distances ``(T,)`` (MATH F3, E6)."""
-    run = theory.Run(epsilon_abc, event.threshold_scale, event.query_scale, event.c, event.resample)
-    each = [theory.false_share(one, run, NODES) for one in rho]
-    some = np.array([float(one.accepted[1:].sum()) for one in each])
-    filled = float(np.mean([one.accepted[-1] for one in each]))
-    close = np.array([np.count_nonzero(one <= epsilon_abc) for one in rho])
-    unfillable = float(np.maximum(0.0, 1.0 - close / event.c).mean())
-    if some.mean() <= NEVER:
-        return Share(math.nan, math.nan, math.nan, unfillable, float(some.mean()), filled)
-    false = np.array([one.share for one in each], dtype=float)
-    false = np.where(some > 0, false * some, 0.0)
-    share = float(false.sum() / some.sum())
-    # The interval of a ratio of means, by its linear part.
-    deviation = float(np.std((false - share * some) / some.mean(), ddof=1))
-    quantile = float(special.stdtrit(len(rho) - 1, (1.0 + CONFIDENCE) / 2.0))
-    half = quantile * deviation / math.sqrt(len(rho))
-    low, high = max(0.0, share - half), min(1.0, share + half)
-    return Share(share, low, high, unfillable, float(some.mean()), filled)
-
-
-def search(
-    share_at: Callable[[int], Share], level: float, most: int, also: set[int]
-) -> tuple[dict[int, Share], int]:
-    """Shares at round and further values of c, and the largest c up to which they keep a level.
-
-    Args:
-        share_at: the share at a c.
-        level: what it has to stay at or under.
-        most: largest c.
-        also: values of c that are to be looked at too.
-    """
-    wanted = sorted({c for c in ROUND if c <= most} | also)
-    shares = {c: share_at(c) for c in wanted}
-    # What is not a number keeps nothing.
-    failing = next((c for c in wanted if not shares[c].share <= level), most + 1)
-    keeps = max((c for c in wanted if c < failing), default=0)
-    while failing - keeps > 1:
-        between = (keeps + failing) // 2
-        shares[between] = share_at(between)
-        if shares[between].share <= level:
-            keeps = between
-        else:
-            failing = between
-    return dict(sorted(shares.items())), keeps
-
-
-def _crossing(values: dict[int, float], level: float) -> int:
-    """The c up to which a curve, straight in log c between its points, keeps a level."""
-    before: tuple[int, float] | None = None
-    for c, value in values.items():
-        if not value <= level:
-            if before is None:
-                return 0
-            if math.isnan(value):
-                return before[0]
-            part = (level - before[1]) / (value - before[1])
-            return math.floor(before[0] * (c / before[0]) ** part)
-        before = c, value
-    return max(values)
-
-
-def _main(task: Task, shares: dict[int, Share]) -> pd.DataFrame:
-    gaps, rows = _gaps(task), []
+def _main(params: Params, gaps: Array, shares: dict[int, Share]) -> pd.DataFrame:
+    (n,), (epsilon_total,) = params.n, params.epsilon_total
+    rows = []
     for c, share in shares.items():
-        scale = task.event(c).threshold_scale
+        scale = params.event(c).threshold_scale
         false = (share.share, share.low, share.high, share.unfillable, share.some, share.filled)
-        rows.append((c, scale, *_flip_quantiles(gaps, scale), *false, task.n, task.epsilon_total))
+        rows.append((c, scale, *_flip_quantiles(gaps, scale), *false, n, epsilon_total))
     return pd.DataFrame(rows, columns=list(COLUMNS["main"]))
 
 
-def _base_rates(task: Task, rho: Sequence[Array]) -> pd.DataFrame:
+def _base_rates(params: Params, rho: Sequence[Array]) -> pd.DataFrame:
     """Draws per data set at distances from ε_abc in units of b, and how often each is flipped."""
-    scale = task.event(task.params.c).threshold_scale
+    (n,), (epsilon_total,) = params.n, params.epsilon_total
+    scale = params.event(params.c).threshold_scale
     edges = np.arange(-WINDOW, WINDOW + 1)
-    away = (np.concatenate(rho) - task.params.epsilon_abc) / scale
+    away = (np.concatenate(rho) - params.epsilon_abc) / scale
     # A draw at the threshold is within it.
     counts = np.histogram(-away, edges)[0][::-1] / len(rho)
     middle = np.abs(edges[:-1] + edges[1:]) / 2.0
     table = {"low": edges[:-1], "high": edges[1:], "draws": counts}
     return pd.DataFrame(table).assign(
-        flip_probability=flip.tail(middle, 1.0), n=task.n, epsilon_total=task.epsilon_total
+        flip_probability=flip.tail(middle, 1.0), n=n, epsilon_total=epsilon_total
     )[list(COLUMNS["base_rates"])]
 
 

@@ -29,9 +29,7 @@ $2/N$ of its own Lemma 1: half the noise, and not private at the stated budget.
 from __future__ import annotations
 
 import functools
-import itertools
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -40,9 +38,9 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from abcdp_core import experiments, pool, predictive, simulators, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core import pool, simulators, summaries
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
@@ -51,7 +49,7 @@ from abcdp_core.privacy.sparse_vector import calibrate
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
-from abcdp_core.theory import flip
+from abcdp_core.theory import flip, flip_agreement
 
 Array = NDArray[np.float64]
 
@@ -71,9 +69,6 @@ at most ``level``."""
 SIMULATIONS = 2000
 """Noises simulated per draw."""
 
-JOINT_LEVEL = 0.01
-"""Level of the joint test behind the sentence "simulation agrees"."""
-
 RARE = 0.05
 """Flip probability of the table *needed*."""
 
@@ -90,14 +85,6 @@ DISTANCES = Parameter(
     "paper. observed: pool against the private data; uses the data.",
     options=("public", "uniform", "observed"),
 )
-DRAWS = Parameter(
-    kind="integer",
-    label="Draws",
-    help="How many distances are looked at.",
-    low=10,
-    high=1000,
-    steps=(10, 20, 50, 100, 200, 500, 1000),
-)
 
 
 @dataclass(frozen=True)
@@ -111,7 +98,7 @@ class Params(BaseParams):
     resample: bool = par.RESAMPLE.field(False)
     sensitivity: str = SCRIPT_SENSITIVITY.field("sharp")
     distances: str = DISTANCES.field("public")
-    draws: int = DRAWS.field(100)
+    draws: int = par.DRAWS.field(100)
     noise_draw: int = par.NOISE_DRAW.field(0)
 
 
@@ -129,21 +116,9 @@ PRESETS: dict[str, BaseParams] = {
 }
 
 
-@dataclass(frozen=True)
-class Task:
-    """One combination."""
-
-    params: Params
-    n: int
-    c: int
-    epsilon_total: float
-    seed: int
-
-
-def tasks(params: Params, seed: int) -> list[Task]:
+def tasks(params: Params, seed: int) -> list[experiments.SingleTask[Params]]:
     """One task per combination."""
-    combinations = itertools.product(params.n, params.c, params.epsilon_total)
-    return [Task(params, *combination, seed) for combination in combinations]
+    return experiments.per_value(params, seed, "n", "c", "epsilon_total")
 
 
 @functools.lru_cache(maxsize=32)
@@ -160,48 +135,32 @@ def distances(which: str, n: int, draws: int, seed: int) -> Array:
     if which == "uniform":
         return generator(seed, "distances").uniform(size=draws)
     key = pool.key_for(uniform_mixture.SCENARIO, n, draws, seed)
-    public = pool.build(key)
-    if which == "observed":
-        return pool.compare(public, pool.observed_data(key, n), synthetic=True).rho
-    distance = key.metric()
-    further = np.stack([pool.predictive_data(key, n, index) for index in range(draws)])
-    pairs = zip(public.statistics[n], distance.statistic(further), strict=True)
-    return np.array([distance.compare(ours[None], theirs)[0] for ours, theirs in pairs])
+    if which == "public":
+        return predictive.paired_distances(key, n)
+    return pool.compare(pool.build(key), pool.observed_data(key, n), synthetic=True).rho
 
 
-def noise_scale(epsilon_total: float, n: int, c: int, *, resample: bool, sensitivity: str) -> float:
-    """B of MATH S2 for a data set of ``n`` points."""
-    return event_of(epsilon_total, n, c, resample=resample, sensitivity=sensitivity).threshold_scale
-
-
-def event_of(
-    epsilon_total: float, n: int, c: int, *, resample: bool, sensitivity: str
-) -> SparseVector:
+def event_of(params: Params, epsilon_total: float, n: int, c: int) -> SparseVector:
     """The event of a run; public."""
-    distance = uniform_mixture.distance()
-    return calibrate(epsilon_total, distance.sensitivity(n, sensitivity), c, resample=resample)
+    sensitivity = uniform_mixture.distance().sensitivity(n, params.sensitivity)
+    return calibrate(epsilon_total, sensitivity, c, resample=params.resample)
 
 
-def work(task: Task) -> Tables:
+def work(task: experiments.SingleTask[Params]) -> Tables:
     """Formula and simulated frequencies for one combination."""
     params = task.params
-    rho = distances(params.distances, task.n, params.draws, task.seed)
-    scale = noise_scale(
-        task.epsilon_total,
-        task.n,
-        task.c,
-        resample=params.resample,
-        sensitivity=params.sensitivity,
-    )
+    (n,), (c,), (epsilon_total,) = params.n, params.c, params.epsilon_total
+    rho = distances(params.distances, n, params.draws, task.seed)
+    scale = event_of(params, epsilon_total, n, c).threshold_scale
     rng = generator(task.seed, "noise", 0, params.noise_draw)
     fresh = _fresh_flips(rho, params.epsilon_abc, scale, rng)
-    in_run, reached = _flips_in_runs(rho, params, task.c, scale, rng)
+    in_run, reached = _flips_in_runs(rho, params, c, scale, rng)
     fresh_low, fresh_high = summaries.binomial_interval(fresh, SIMULATIONS)
     in_run_low, in_run_high = summaries.binomial_interval(in_run, reached)
     settings: dict[str, Any] = {
-        "n": task.n,
-        "c": task.c,
-        "epsilon_total": task.epsilon_total,
+        "n": n,
+        "c": c,
+        "epsilon_total": epsilon_total,
         "epsilon_abc": params.epsilon_abc,
         "resample": params.resample,
         "sensitivity": params.sensitivity,
@@ -255,106 +214,15 @@ def _flips_in_runs(
     return flips, reached
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """What the joint test says of all fresh frequencies against their formula.
-
-    Attributes:
-        least: smallest of the single p-values; that of the joint test is no smaller.
-        most: that times their number, at most 1; it is no larger (Bonferroni).
-        lower: factor of the noise scale below 1, nearest to it, that the test would have rejected
-            with probability one half or more; 0 if there is none in reach.
-        upper: the same above 1; infinite if there is none.
-    """
-
-    least: float
-    most: float
-    lower: float
-    upper: float
-
-    @property
-    def rejects(self) -> bool:
-        """Whether the frequencies do not come from the formula."""
-        return self.most < JOINT_LEVEL
-
-    def sentence(self) -> str:
-        """What was found, and what could have been."""
-        if not self.rejects and self.lower == 0.0 and math.isinf(self.upper):
-            return (
-                "Whether simulation agrees with the formula cannot be told here: hardly any "
-                "probability depends on the size of the noise."
-            )
-        found = "does not agree" if self.rejects else "agrees"
-        return (
-            f"Simulation with a fresh threshold {found} with the formula (joint test at 1 %, "
-            f"{self._p_value()}).{'' if self.rejects else self._reach()}"
-        )
-
-    def _p_value(self) -> str:
-        if f"{self.least:.2g}" == f"{self.most:.2g}":
-            return f"p = {self.least:.2g}"
-        return f"p from {self.least:.2g} to {self.most:.2g}, Bonferroni"
-
-    def _reach(self) -> str:
-        """The nearest noise scales that the test tells from the one at hand."""
-        ends = []
-        if self.lower > 0.0:
-            ends.append(f"at most {_rounded(self.lower, math.floor)}")
-        if math.isfinite(self.upper):
-            ends.append(f"at least {_rounded(self.upper, math.ceil)}")
-        missed = "less" if self.lower == 0.0 else "more"
-        other = "" if len(ends) == 2 else f"; much {missed} would mostly go unnoticed"
-        return (
-            f" It would reject noise {' or '.join(ends)} times as large at least every second "
-            f"time{other}."
-        )
-
-
-def _rounded(factor: float, towards: Callable[[float], int]) -> str:
-    """Three figures, away from 1."""
-    digits = 2 - math.floor(math.log10(factor))
-    return f"{towards(factor * 10.0**digits) / 10.0**digits:.3g}"
-
-
-def agreement(table: pd.DataFrame) -> Agreement:
+def agreement(table: pd.DataFrame) -> flip_agreement.Agreement:
     """Test of a table's fresh frequencies against their formula."""
-    expected = table.flip_probability.to_numpy()
-    counts = np.rint(table.fresh.to_numpy() * SIMULATIONS)
-    p_values = summaries.binomial_p_values(counts, SIMULATIONS, expected)
-    least = float(p_values.min())
-    most = min(1.0, len(table) * least)
-    return Agreement(least, most, _told_from(table, below=True), _told_from(table, below=False))
-
-
-LARGEST_FACTOR = 100.0
-"""A test that misses so much more or less noise counts as telling nothing."""
-
-
-def _told_from(table: pd.DataFrame, *, below: bool) -> float:
-    """The factor of the noise scale nearest 1 that the joint test rejects every second time.
-
-    With it some draw's count would lie, in half of all simulations, at its median or beyond. So the
-    test rejects at least that often if it rejects the median, rounded towards what is expected.
-    """
-    expected = table.flip_probability.to_numpy()
-    away = np.abs(table.rho.to_numpy() - table.epsilon_abc.to_numpy())
-    scale, usual = table.noise_scale.to_numpy(), SIMULATIONS * expected
-
-    def rejects(log_factor: float) -> bool:
-        factor = math.exp(-log_factor if below else log_factor)
-        medians = SIMULATIONS * flip.tail(away / (factor * scale), 1.0)
-        counts = np.ceil(medians) if below else np.floor(medians)
-        beyond = (counts < usual) if below else (counts > usual)
-        p_values = summaries.binomial_p_values(counts[beyond], SIMULATIONS, expected[beyond])
-        return bool(len(table) * p_values.min(initial=1.0) < JOINT_LEVEL)
-
-    low, high = 0.0, math.log(LARGEST_FACTOR)
-    if not rejects(high):
-        return 0.0 if below else math.inf
-    while high - low > 1e-3:
-        middle = (low + high) / 2.0
-        low, high = (low, middle) if rejects(middle) else (middle, high)
-    return math.exp(-high if below else high)
+    return flip_agreement.agreement(
+        np.rint(table.fresh.to_numpy() * SIMULATIONS),
+        SIMULATIONS,
+        table.flip_probability.to_numpy(),
+        np.abs(table.rho.to_numpy() - table.epsilon_abc.to_numpy()),
+        table.noise_scale.to_numpy(),
+    )
 
 
 def needed(main: pd.DataFrame) -> pd.DataFrame:
@@ -380,13 +248,8 @@ def collect(params: Params, rows: Tables) -> Result:
     """The result so far."""
     main = rows["main"]
     least_private = main.iloc[int(main.epsilon_total.argmax())]
-    event = event_of(
-        float(least_private.epsilon_total),
-        int(least_private.n),
-        int(least_private.c),
-        resample=params.resample,
-        sensitivity=params.sensitivity,
-    )
+    budget, n, c = (least_private[name] for name in ("epsilon_total", "n", "c"))
+    event = event_of(params, float(budget), int(n), int(c))
     several = len(tasks(params, 0)) > 1
     return Result(
         experiment=EXPERIMENT,

@@ -22,6 +22,7 @@ run accepts nothing, its estimate *is* the prior mean. Each run has its own data
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import math
@@ -33,10 +34,9 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, pool, summaries
+from abcdp_core import experiments, pool, predictive, sentences, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.experiments import mse_curves, soft_abc
 from abcdp_core.mechanisms import gaussian_rejection as mechanism
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
@@ -65,9 +65,8 @@ BOUND_QUANTILE = Parameter(
     high=1.0,
     steps=(0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0),
 )
-ACCOUNTANT = Parameter(
-    kind="choice",
-    label="Accountant",
+ACCOUNTANT = dataclasses.replace(
+    par.ACCOUNTANT,
     help="How noise follows from ε_total. exact: the least noise. published: the paper's bound.",
     options=("exact", "published"),
 )
@@ -85,17 +84,27 @@ class Params(BaseParams):
         (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, math.inf), many=True
     )
     n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
-    pseudo_n: int | str = soft_abc.PSEUDO_N.field("same")
+    pseudo_n: int | str = uniform_mixture.PSEUDO_N.field("same")
     pool_size: int = par.POOL_SIZE.field(1000)
     sensitivity: str = par.SENSITIVITY.field("sharp")
     accountant: str = ACCOUNTANT.field("exact")
     runs: int = par.RUNS.field(10)
-    bandwidth: float | str = mse_curves.BANDWIDTH.field(uniform_mixture.BANDWIDTH)
+    bandwidth: float | str = par.BANDWIDTH.field(uniform_mixture.BANDWIDTH)
     noise_draw: int = par.NOISE_DRAW.field(0)
 
     def check_together(self) -> None:
         """Refuse too much work."""
-        par.check_work(soft_abc.simulated_points(self.n, self.pseudo_n), self.pool_size)
+        par.check_work(self.points, self.pool_size)
+
+    @property
+    def points(self) -> int:
+        """Points in each simulated data set."""
+        return uniform_mixture.simulated_points(self.n, self.pseudo_n)
+
+    def key(self, seed: int, run: int) -> pool.PoolKey:
+        """The pool of a run."""
+        scenario = uniform_mixture.SCENARIO
+        return pool.key_for(scenario, self.points, self.pool_size, seed, run, self.bandwidth)
 
 
 PRESETS: dict[str, BaseParams] = {
@@ -112,70 +121,36 @@ PRESETS: dict[str, BaseParams] = {
 }
 
 
-@dataclass(frozen=True)
-class Task:
-    """One run: ``params`` without the number of runs, so that more runs repeat none."""
-
-    bound_quantile: tuple[float, ...]
-    epsilon_abc: tuple[float, ...]
-    epsilon_total: tuple[float, ...]
-    n: int
-    pseudo_n: int | str
-    pool_size: int
-    sensitivity: str
-    accountant: str
-    bandwidth: float | str
-    noise_draw: int
-    run: int
-    seed: int
-
-    @property
-    def points(self) -> int:
-        """Points in each simulated data set."""
-        return soft_abc.simulated_points(self.n, self.pseudo_n)
-
-    def key(self, run: int) -> pool.PoolKey:
-        """The pool of a run."""
-        return pool.key_for(
-            uniform_mixture.SCENARIO,
-            self.points,
-            self.pool_size,
-            self.seed,
-            run,
-            self.bandwidth,
-        )
-
-
-def tasks(params: Params, seed: int) -> list[Task]:
-    """One task per run."""
-    return experiments.per_run(Task, params, seed)
+tasks = experiments.per_run
 
 
 def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
     """Make the public pool of the first run, which the bounds are taken from."""
-    pool.make_ready(tasks(params, seed)[0].key(0), progress)
+    pool.make_ready(params.key(seed, 0), progress)
 
 
-def work(task: Task) -> Tables:
+def work(task: experiments.Run[Params]) -> Tables:
     """All combinations on the data, the pool and the noise of one run."""
-    comparison = pool.observed_comparison(task.key(task.run), task.n, task.points)
+    params, run, seed = task.params, task.run, task.seed
+    comparison = pool.observed_comparison(params.key(seed, run), params.n, params.points)
     bounds = {
-        quantile: bound(task.key(0), task.n, quantile, task.sensitivity, task.points)
-        for quantile in task.bound_quantile
+        quantile: bound(params.key(seed, 0), params.n, quantile, params.sensitivity, params.points)
+        for quantile in params.bound_quantile
     }
-    combinations = list(itertools.product(bounds, task.epsilon_abc, task.epsilon_total))
     main, noise = [], []
-    for quantile, epsilon_abc, epsilon_total in combinations:
+    for quantile, epsilon_abc, epsilon_total in itertools.product(
+        bounds, params.epsilon_abc, params.epsilon_total
+    ):
         named = (epsilon_abc, epsilon_total)
         asked = mechanism.Setting(
             epsilon_total,
             epsilon_abc,
             bounds[quantile],
-            comparison.sensitivity(task.sensitivity),
-            task.accountant,
+            comparison.sensitivity(params.sensitivity),
+            params.accountant,
         )
-        main.append((quantile, *named, task.run, *_error(comparison, asked, task)))
-        noise.append((quantile, bounds[quantile], *named, *_scales(asked, task.pool_size)))
+        main.append((quantile, *named, run, *_error(comparison, asked, task)))
+        noise.append((quantile, bounds[quantile], *named, *_scales(asked, params.pool_size)))
     return {
         "main": pd.DataFrame(main, columns=list(COLUMNS["main"])),
         "noise": pd.DataFrame(noise, columns=list(COLUMNS["noise"])),
@@ -201,32 +176,19 @@ def bound(
     if quantile == 1.0:
         # The only point of a data set can take it from any distance to any other.
         return key.metric().sensitivity(1, sensitivity)
-    return mechanism.bound_quantile(public_distances(key, n, pseudo_n or n), quantile)
+    return mechanism.bound_quantile(public_distances(key, n, pseudo_n), quantile)
 
 
 @functools.lru_cache(maxsize=8)
-def public_distances(key: pool.PoolKey, n: int, pseudo_n: int) -> Array:
-    """Distances ``(20, T)`` of prior-predictive data sets to a pool; nothing private is read.
-
-    Args:
-        key: of the pool.
-        n: points of each data set that stands for the data.
-        pseudo_n: points of each data set of the pool.
-    """
-    metric = key.metric()
-    statistics = pool.open_pool(key).statistics[pseudo_n]
-    return np.stack(
-        [
-            metric.compare(statistics, metric.statistic(pool.predictive_data(key, n, index)))
-            for index in range(DATA_SETS)
-        ]
-    )
+def public_distances(key: pool.PoolKey, n: int, pseudo_n: int | None = None) -> Array:
+    """Distances ``(20, T)`` of prior-predictive data sets to a pool, kept."""
+    return predictive.distances(key, n, DATA_SETS, pseudo_n)
 
 
 def _error(
-    comparison: pool.Comparison, asked: mechanism.Setting, task: Task
+    comparison: pool.Comparison, asked: mechanism.Setting, task: experiments.Run[Params]
 ) -> tuple[int, float, float]:
-    rng = generator(task.seed, "noise", task.run, task.noise_draw)
+    rng = generator(task.seed, "noise", task.run, task.params.noise_draw)
     release, _ = mechanism.release(comparison, asked, rng)
     estimate = release.mean(comparison.theta, uniform_mixture.PRIOR_MEAN)
     return (len(release.indices), *summaries.errors(estimate, uniform_mixture.TRUTH))
@@ -264,8 +226,12 @@ def collect(params: Params, rows: Tables) -> Result:
     privacy = statement_of_largest(params.epsilon_total, at, uniform_mixture.PROTECTED)
     finite = [value for value in params.epsilon_total if math.isfinite(value)]
     if finite:
-        privacy += soft_abc.overpaid(max(finite), params.accountant)
+        privacy += sentences.overpaid(max(finite), params.accountant)
     return Result(EXPERIMENT, params, tables, _summary(tables), privacy)
+
+
+PRIOR_ERRORS = summaries.errors_by_metric(uniform_mixture.PRIOR_MEAN, uniform_mixture.TRUTH)
+"""Of the prior mean, which needs no data."""
 
 
 def _summary(tables: Tables) -> str:
@@ -280,13 +246,13 @@ def _summary(tables: Tables) -> str:
             f"{noise.bound[noise.bound_quantile == quantile].iloc[0]:.3g})"
             for quantile in _ends(sorted(main.bound_quantile.unique().tolist()))
         )
-        parts.append(f"at {soft_abc.budget_name(float(largest.epsilon_total.iloc[0]))} {each}")
+        parts.append(f"at {sentences.budget_name(float(largest.epsilon_total.iloc[0]))} {each}")
     if len(plain):
         parts.append(f"without noise {_lowest(plain)}")
     return (
-        f"Over {soft_abc.runs_in_words(main)} at each setting, the least mean absolute error of "
+        f"Over {sentences.runs_in_words(main)} at each setting, the least mean absolute error of "
         f"the posterior mean over the thresholds shown is {'; '.join(parts)}. The prior mean alone "
-        f"has {soft_abc.prior_errors()['mae']:.3g}.{summaries.empty_note(_distinct(main).accepted)}"
+        f"has {PRIOR_ERRORS['mae']:.3g}.{summaries.empty_note(_distinct(main).accepted)}"
     )
 
 
@@ -309,7 +275,7 @@ def _lowest(part: pd.DataFrame) -> str:
 
 def figures(result: Result) -> dict[str, go.Figure]:
     """Errors against the budget, a line for each threshold, a panel for each bound; the noise."""
-    drawn = {metric: _curves(result, metric) for metric in mse_curves.METRICS}
+    drawn = {metric: _curves(result, metric) for metric in summaries.METRICS}
     return drawn | {"noise": _noise_figure(result)}
 
 
@@ -324,26 +290,26 @@ def _bounds(result: Result) -> dict[float, str]:
 
 def _curves(result: Result, metric: str) -> go.Figure:
     params, main = cast(Params, result.params), result.tables["main"]
-    words = mse_curves.METRICS[metric]
+    words = summaries.METRICS[metric]
     panels = _panels(result)
-    sizes = soft_abc.sizes_in_words(params.n, params.pseudo_n, params.pool_size)
+    sizes = sentences.sizes_in_words(params.n, params.points, params.pool_size)
     figure = fig.panels(
         list(panels),
-        f"{words.capitalize()} of the posterior mean over {soft_abc.runs_in_words(main)}: {sizes}",
+        f"{words.capitalize()} of the posterior mean over {sentences.runs_in_words(main)}: {sizes}",
         "privacy budget ε_total",
         words,
     )
     ends = _budget_ends(main)
     for index, part in enumerate(panels.values()):
-        statistics = soft_abc.over_runs(part, metric)
+        statistics = summaries.over_runs(part, metric, ("epsilon_total", "epsilon_abc"))
         plain = np.isinf(statistics.epsilon_total).all()
         if plain:
             # The same at every budget.
             statistics = pd.concat([statistics.assign(epsilon_total=end) for end in ends])
-        columns = ("epsilon_abc", "epsilon_total")
-        figure.add_traces(soft_abc.lines(statistics, columns, _threshold_name, index))
+        lines = fig.run_lines(statistics, "epsilon_abc", "epsilon_total", _threshold_name, index)
+        figure.add_traces(lines)
     figure.update_xaxes(fig.logarithmic(*ends))
-    return soft_abc.prior_axes(figure, metric, ends, len(panels))
+    return fig.error_axes(figure, metric, PRIOR_ERRORS[metric], ends, len(panels))
 
 
 def _panels(result: Result) -> dict[str, pd.DataFrame]:
@@ -378,7 +344,7 @@ def _noise_figure(result: Result) -> go.Figure:
     bounds = _bounds(result)
     figure = fig.panels(
         list(bounds.values()),
-        f"Noise on every distance, {soft_abc.budget_name(budget)}"
+        f"Noise on every distance, {sentences.budget_name(budget)}"
         if len(finite)
         else "No noise on any distance",
         "threshold ε_abc",

@@ -15,13 +15,13 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from abcdp_core import experiments, simulators, summaries
+from abcdp_core import experiments, releases, simulators, summaries
 from abcdp_core import figures as fig
-from abcdp_core.experiments import posterior
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
+from abcdp_core.sentences import counted
 from abcdp_core.streams import generator
 
 EXPERIMENT = "many-releases"
@@ -42,7 +42,7 @@ RELEASES = Parameter(
 
 
 @dataclass(frozen=True)
-class Params(posterior.Params):
+class Params(releases.ReleaseParams):
     """A release's parameters, and how many of them; ``noise`` is the number of the first."""
 
     releases: int = RELEASES.field(30)
@@ -50,8 +50,7 @@ class Params(posterior.Params):
 
 PRESETS: dict[str, BaseParams] = {}
 
-prepare = posterior.prepare
-
+prepare = releases.prepare
 
 tasks = experiments.single_task
 
@@ -59,7 +58,7 @@ tasks = experiments.single_task
 def work(task: experiments.SingleTask[Params]) -> Tables:
     """Release the same data again and again."""
     params = task.params
-    comparison = posterior.comparison_of(params, task.seed)
+    comparison = releases.comparison_of(params, task.seed)
     setting = params.setting(comparison)
     source = simulators.load(params.scenario)
     samples, errors = [], []
@@ -86,14 +85,14 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
 def collect(params: Params, rows: Tables) -> Result:
     """The result of the one task."""
     errors = rows["errors"]
-    single = posterior.privacy_of(params)
+    single = releases.privacy_of(params)
     return Result(
         experiment=EXPERIMENT,
         params=params,
         tables=rows,
         summary=f"{_spread(errors)} {_accepted(errors.accepted, params.c)}",
         privacy=f"{single}{_together(len(errors), params.epsilon_total)}",
-        event=posterior.event_of(params),
+        event=releases.event_of(params),
     )
 
 
@@ -107,15 +106,11 @@ FEW = 20
 """Below, quantiles say no more than the ends."""
 
 
-def _releases(count: int) -> str:
-    return "1 release" if count == 1 else f"{count} releases"
-
-
 def _spread(errors: pd.DataFrame) -> str:
-    releases = _releases(len(errors))
+    count = counted(len(errors), "release")
     if errors.mae.isna().all():
-        return f"{releases} of the same data, of which no truth is known."
-    text = f"Over {releases} of the same data the mean absolute error of the posterior mean is "
+        return f"{count} of the same data, of which no truth is known."
+    text = f"Over {count} of the same data the mean absolute error of the posterior mean is "
     if len(errors) == 1:
         return f"{text}{errors.mae.iloc[0]:.3g}."
     share = "all" if len(errors) < FEW else "90 %"
@@ -130,7 +125,7 @@ def _accepted(accepted: pd.Series[int], c: int) -> str:
     low, high = accepted.min(), accepted.max()
     if high == 0:
         return "None accepted a draw, so the estimate is the prior mean."
-    asked = f"c = {c} {'draw' if c == 1 else 'draws'}"
+    asked = f"c = {counted(c, 'draw')}"
     if low == high:
         each = "It" if len(accepted) == 1 else "Each"
         return f"{each} accepted {asked if low == c else f'{low} of {asked}'}."
@@ -149,11 +144,11 @@ def figures(result: Result) -> dict[str, go.Figure]:
         if part is not None:
             traces.append(_steps(part, row))
         if source.TRUTH is not None:
-            traces.append(posterior.truth_line(float(source.TRUTH[row]), row))
+            traces.append(fig.truth_line(float(source.TRUTH[row]), row))
     figure = fig.stack(
         names,
-        f"{_releases(params.releases)} of the same data: share of samples up to each value "
-        f"(c = {params.c}, ε_total = {params.epsilon_total:g})",
+        f"{counted(params.releases, 'release')} of the same data: share of samples up to each "
+        f"value (c = {params.c}, ε_total = {params.epsilon_total:g})",
         "value of the parameter",
         list(source.AXES.values()),
     )
@@ -171,4 +166,4 @@ def _steps(part: pd.DataFrame, row: int) -> go.Scatter:
     style = fig.Style("private releases", fig.VERMILLION)
     trace = fig.line(np.concatenate(xs), np.concatenate(ys), style)
     trace.update(line={"shape": "hv", "width": 1}, opacity=0.5, hoverinfo="skip")
-    return trace.update(showlegend=row == 0, legendgroup=style.name, **fig.panel(row))
+    return fig.in_panel(trace, row)

@@ -3,7 +3,8 @@ r"""The posterior that one release by one mechanism stands for.
 Accepted draws have equal weights; soft weights and importance weights do not. All are weighted
 samples, of which the histograms show shares, and the effective sample size
 $(\sum w)^2 / \sum w^2$ says how many equal ones they are worth. A released estimate is a value and
-no sample: it has a mean only.
+no sample: it has a mean only. A posterior that is known exactly has independent draws of equal
+weight, and its mean is the exact one.
 
 A noise-aware posterior is made in one of three ways (MATH E3). If its importance weights are worth
 enough draws, it has them. If not, that size is all that is to be said of the weights: draws are
@@ -18,6 +19,7 @@ as in the comparison of all mechanisms.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -26,14 +28,23 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, mechanisms, pool, privacy, simulators, summaries, trials
+from abcdp_core import (
+    experiments,
+    mechanisms,
+    pool,
+    privacy,
+    releases,
+    simulators,
+    summaries,
+    trials,
+)
+from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.experiments import compare_mechanisms as comparison
-from abcdp_core.experiments import posterior
 from abcdp_core.mechanisms import Budget, Made, Release, regression_adjustment
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
+from abcdp_core.sentences import counted
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
 
@@ -57,13 +68,13 @@ SHOWN = 2000
 class Params(BaseParams):
     """One release by one mechanism."""
 
-    mechanism: str = comparison.MECHANISM.field("private-embedding")
+    mechanism: str = trials.MECHANISM.field("private-embedding")
     epsilon_total: float = par.EPSILON_TOTAL.field(1.0)
-    delta: float = comparison.DELTA.field(1e-4)
+    delta: float = par.DELTA.field(1e-4)
     c: int = par.C.field(10)
     n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
     pool_size: int = par.POOL_SIZE.field(10_000)
-    sensitivity: str = comparison.COMPARED_SENSITIVITY.field("sharp")
+    sensitivity: str = trials.SENSITIVITY.field("sharp")
     noise_draw: int = par.NOISE_DRAW.field(0)
     scenario: str = trials.SCENARIO.field(uniform_mixture.SCENARIO)
 
@@ -120,9 +131,9 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
     theta, prior_mean = public.theta, np.asarray(public.scenario.PRIOR_MEAN)
     samples = released.parameters(theta)
     made = _made(released)
-    prior = np.arange(min(len(theta), posterior.PRIOR_SHOWN))
+    prior = np.arange(min(len(theta), releases.PRIOR_SHOWN))
     even = np.full(len(prior), 1.0 / len(prior))
-    epsilon_abc = getattr(options, "epsilon_abc", public.scenario.EPSILON_ABC_DEFAULT)
+    epsilon_abc = getattr(options, "epsilon_abc", math.nan)
     of_private = (made.way, epsilon_abc, len(samples), made.importance_size, made.outside)
     rows = [
         ("private", params.mechanism, *of_private, released.mean(theta, prior_mean)),
@@ -146,11 +157,14 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
 
 def _made(released: Release) -> Made:
     """How a release came to be; the effective sample size is that of its weights, if they tell."""
-    if released.made is not None:
-        return released.made
+    made = released.made
+    if made is not None and made.way != "exact":
+        return made
     way = "accepted" if released.estimate is None else "estimate"
     if len(released.weights) and np.ptp(released.weights) > 0.0:
         way = "weighted"
+    if made is not None:
+        way = made.way
     return Made(way, summaries.effective_sample_size(released.weights), 0.0)
 
 
@@ -207,13 +221,15 @@ def _in_words(errors: pd.DataFrame) -> str:
     private = errors.loc["private"]
     size = private.effective_sample_size
     size = f"{size:.3g}" if size < 100.0 else f"{size:,.0f}"
-    draws = f"{private.accepted:,} {'draw' if private.accepted == 1 else 'draws'}"
+    draws = counted(cast(int, private.accepted), "draw")
     if private.way == "estimate":
         return "a value and no sample"
     if private.accepted == 0:
         return "nothing was accepted, so the estimate is the prior mean"
     if private.way == "accepted":
         return draws if private.accepted == 1 else f"{draws} of equal weight"
+    if private.way == "exact":
+        return f"{draws} from the exact posterior given what was released"
     if private.way == "weighted":
         return f"{draws} with weights, effective sample size {size}"
     moved = " and moved by a regression" if private.way == "moved" else ""
@@ -251,8 +267,10 @@ def figures(result: Result) -> dict[str, go.Figure]:
     main = result.tables["main"]
     takes_c = "c" in mechanisms.load(params.mechanism).takes
     asked = f"c = {params.c}, " if takes_c else ""
-    figure = posterior.histograms(
-        params.scenario,
+    source = simulators.load(params.scenario)
+    figure = fig.histograms(
+        source.AXES,
+        source.TRUTH,
         main,
         f"Posterior by {params.mechanism}, share of samples: ε_total = {params.epsilon_total:g}, "
         f"{asked}N = {params.n:,}",

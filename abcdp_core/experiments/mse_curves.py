@@ -26,11 +26,11 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, pool, summaries
+from abcdp_core import experiments, pool, sentences, simulators, summaries, trials
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import sparse_vector
-from abcdp_core.parameters import Parameter
+from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import SparseVector, statement_of_largest
 from abcdp_core.results import Result, Tables
@@ -47,15 +47,6 @@ COLUMNS = {
         "noise_scale", "run", "accepted", "mse", "mae", "prior_mse", "prior_mae",
     )
 }  # fmt: skip
-
-BANDWIDTH = Parameter(
-    kind="real",
-    label="Bandwidth of the kernel",
-    help="A number, or median for the median heuristic on simulated data.",
-    low=0.05,
-    high=5.0,
-    special=("median",),
-)
 
 
 @dataclass(frozen=True)
@@ -74,13 +65,31 @@ class Params(BaseParams):
     resample: tuple[bool, ...] = par.RESAMPLE.field(False, many=True)
     sensitivity: str = par.SENSITIVITY.field("sharp")
     runs: int = par.RUNS.field(10)
-    bandwidth: float | str = BANDWIDTH.field(uniform_mixture.BANDWIDTH)
+    bandwidth: float | str = par.BANDWIDTH.field(uniform_mixture.BANDWIDTH)
     noise_draw: int = par.NOISE_DRAW.field(0)
+    scenario: str = trials.SCENARIO.field(uniform_mixture.SCENARIO)
+
+    @classmethod
+    def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
+        """The scenario's own sizes and threshold bounds."""
+        return simulators.specification(super().specification(), scenario)
+
+    @classmethod
+    def defaults(cls, scenario: str) -> dict[str, Any]:
+        """The scenario's own size, threshold, acceptances, pool and bandwidth."""
+        bandwidth = simulators.load(scenario).BANDWIDTH
+        known = {} if bandwidth is None else {"bandwidth": bandwidth}
+        return simulators.defaults(scenario) | known
 
     def check_together(self) -> None:
-        """Refuse too much work, or more acceptances than draws."""
+        """Refuse too much work, more acceptances than draws, and data of unknown parameters."""
         par.check_work(max(self.n), self.pool_size)
         par.check_accepted(max(self.c), self.pool_size)
+        if not trials.knows_truth(simulators.load(self.scenario)):
+            raise ParameterError(
+                f"scenario = {self.scenario}: nobody knows the true parameters of its data, so "
+                f"their error cannot be measured."
+            )
 
 
 PRESETS: dict[str, BaseParams] = {
@@ -96,80 +105,58 @@ PRESETS: dict[str, BaseParams] = {
 }
 
 
-@dataclass(frozen=True)
-class Task:
-    """One run: ``params`` without the number of runs, so that more runs repeat none."""
-
-    epsilon_total: tuple[float, ...]
-    epsilon_abc: tuple[float, ...]
-    c: tuple[int, ...]
-    n: tuple[int, ...]
-    pool_size: int
-    resample: tuple[bool, ...]
-    sensitivity: str
-    bandwidth: float | str
-    noise_draw: int
-    run: int
-    seed: int
+tasks = experiments.per_run
 
 
-def tasks(params: Params, seed: int) -> list[Task]:
-    """One task per run."""
-    return experiments.per_run(Task, params, seed)
-
-
-def work(task: Task) -> Tables:
+def work(task: experiments.Run[Params]) -> Tables:
     """All combinations on the data, the pool and the noise of one run."""
-    key = pool.key_for(
-        uniform_mixture.SCENARIO,
-        max(task.n),
-        task.pool_size,
-        task.seed,
-        task.run,
-        task.bandwidth,
-    )
-    prior = summaries.errors(uniform_mixture.PRIOR_MEAN, uniform_mixture.TRUTH)
+    params, run, seed = task.params, task.run, task.seed
+    largest = max(params.n)
+    key = pool.key_for(params.scenario, largest, params.pool_size, seed, run, params.bandwidth)
+    source = simulators.load(params.scenario)
+    prior = summaries.errors(np.asarray(source.PRIOR_MEAN), source.TRUTH)
     rows = []
-    for n in task.n:
+    for n in params.n:
         comparison = pool.observed_comparison(key, n)
         for c, epsilon_abc, epsilon_total, resample in itertools.product(
-            task.c, task.epsilon_abc, task.epsilon_total, task.resample
+            params.c, params.epsilon_abc, params.epsilon_total, params.resample
         ):
             setting = sparse_vector.Setting(
-                epsilon_total, epsilon_abc, c, resample, comparison.sensitivity(task.sensitivity)
+                epsilon_total, epsilon_abc, c, resample, comparison.sensitivity(params.sensitivity)
             )
             event = setting.event()
             scale = event.threshold_scale if isinstance(event, SparseVector) else 0.0
-            row = (n, task.pool_size, task.sensitivity, c, epsilon_abc, epsilon_total, resample)
-            rows.append((*row, scale, task.run, *_error(comparison, setting, task), *prior))
+            row = (n, params.pool_size, params.sensitivity, c, epsilon_abc, epsilon_total, resample)
+            rows.append((*row, scale, run, *_error(comparison, setting, task), *prior))
     return {"main": pd.DataFrame(rows, columns=list(COLUMNS["main"]))}
 
 
 def _error(
-    comparison: pool.Comparison, setting: sparse_vector.Setting, task: Task
+    comparison: pool.Comparison, setting: sparse_vector.Setting, task: experiments.Run[Params]
 ) -> tuple[int, float, float]:
-    rng = generator(task.seed, "noise", task.run, task.noise_draw)
+    rng = generator(task.seed, "noise", task.run, task.params.noise_draw)
     release, _ = sparse_vector.release(comparison, setting, rng)
-    estimate = release.mean(comparison.theta, uniform_mixture.PRIOR_MEAN)
-    return (len(release.indices), *summaries.errors(estimate, uniform_mixture.TRUTH))
+    source = simulators.load(task.params.scenario)
+    estimate = release.mean(comparison.theta, np.asarray(source.PRIOR_MEAN))
+    return (len(release.indices), *summaries.errors(estimate, source.TRUTH))
 
 
 def collect(params: Params, rows: Tables) -> Result:
     """The result so far."""
     main = rows["main"]
-    sensitivity = uniform_mixture.distance().sensitivity(params.n[0], params.sensitivity)
+    source = simulators.load(params.scenario)
+    sensitivity = source.distance().sensitivity(params.n[0], params.sensitivity)
     privacy = statement_of_largest(
         params.epsilon_total,
         lambda budget: sparse_vector.Setting(
             budget, params.epsilon_abc[0], params.c[0], params.resample[0], sensitivity
         ).event(),
-        uniform_mixture.PROTECTED,
+        source.PROTECTED,
     )
     return Result(EXPERIMENT, params, rows, _summary(main), privacy)
 
 
 def _summary(main: pd.DataFrame) -> str:
-    runs = main.run.nunique()
     means = main.groupby(["n", "c", "epsilon_abc", "epsilon_total", "resample"]).mae.mean()
     low, high = f"{means.min():.3g}", f"{means.max():.3g}"
     several = len(main["resample"].unique()) > 1
@@ -182,7 +169,7 @@ def _summary(main: pd.DataFrame) -> str:
             f"({_setting(means.idxmax(), several)})"
         )
     return (
-        f"Over {runs} {'run' if runs == 1 else 'runs'}"
+        f"Over {sentences.runs_in_words(main)}"
         f"{f' at each of {len(means)} settings' if len(means) > 1 else ''} the mean absolute error "
         f"of the posterior mean {found}; the prior mean alone has {main.prior_mae.iloc[0]:.3g}."
         f"{summaries.empty_note(main.accepted)}"
@@ -202,31 +189,24 @@ def _budget(epsilon_total: float) -> str:
     return "∞" if math.isinf(epsilon_total) else f"{epsilon_total:g}"
 
 
-DECADES = {"mae": 1.3, "mse": 2.6}
-"""How far below the prior's error the axis reaches."""
-
-METRICS = {"mae": "mean absolute error", "mse": "mean squared error"}
-
-
 def figures(result: Result) -> dict[str, go.Figure]:
     """Error against the budget, one line per value of what varies, panels for what else does."""
-    return {metric: _curves(result, metric) for metric in METRICS}
+    return {metric: _curves(result, metric) for metric in summaries.METRICS}
 
 
 def _curves(result: Result, metric: str) -> go.Figure:
-    params = cast(Params, result.params)
+    params, main = cast(Params, result.params), result.tables["main"]
     lines, facets = _layout(params)
     settings = list(itertools.product(*(getattr(params, name) for name in facets)))
-    runs = result.tables["main"].run.nunique()
     figure = fig.panels(
         [_describe(facets, setting) for setting in settings],
-        _title(params, metric, runs, {lines, *facets}),
+        _title(params, metric, main, {lines, *facets}),
         "privacy budget ε_total",
-        METRICS[metric],
+        summaries.METRICS[metric],
         rows=len(params.resample) if "resample" in facets and len(facets) > 1 else 1,
         height=440 if len(params.resample) == 1 else 640,
     )
-    statistics = error_statistics(result.tables["main"], metric)
+    statistics = error_statistics(main, metric)
     values = getattr(params, lines)
     names = [_describe([lines], (value,)) for value in values]
     for index, setting in enumerate(settings):
@@ -234,12 +214,11 @@ def _curves(result: Result, metric: str) -> go.Figure:
         for name, value in zip(facets, setting, strict=True):
             chosen = chosen[chosen[name] == value]
         for style, value in zip(fig.styles(names), values, strict=True):
-            part = chosen[chosen[lines] == value].sort_values("position")
-            figure.add_traces(_line(part, style, index))
-        prior = float(result.tables["main"][f"prior_{metric}"].iloc[0])
-        figure.add_trace(_prior_line(params, prior, index))
-    _axes(figure, params, metric, float(result.tables["main"][f"prior_{metric}"].iloc[0]))
-    return figure
+            part = chosen[chosen[lines] == value]
+            figure.add_traces(fig.run_line(part, "position", style, index, "ε_total"))
+    _budget_axis(figure, params)
+    prior = float(main[f"prior_{metric}"].iloc[0])
+    return fig.error_axes(figure, metric, prior, _range(params), len(settings))
 
 
 def _layout(params: Params) -> tuple[str, list[str]]:
@@ -251,41 +230,33 @@ def _layout(params: Params) -> tuple[str, list[str]]:
     return lines, [name for name in ("resample", "n", "c") if name in several and name != lines]
 
 
-_LABELS = {"epsilon_abc": "ε_abc", "c": "c", "n": "N"}
-
-
 def _describe(names: list[str], values: tuple[Any, ...]) -> str:
     words = []
     for name, value in zip(names, values, strict=True):
         if name == "resample":
             words.append("threshold redrawn" if value else "threshold kept")
         else:
-            words.append(f"{_LABELS[name]} = {value:,g}")
+            words.append(f"{fig.SYMBOLS[name]} = {value:,g}")
     return ", ".join(words)
 
 
-def _title(params: Params, metric: str, runs: int, varying: set[str]) -> str:
+def _title(params: Params, metric: str, main: pd.DataFrame, varying: set[str]) -> str:
     fixed = [name for name in ("n", "c", "epsilon_abc") if name not in varying]
     setting = _describe(fixed, tuple(getattr(params, name)[0] for name in fixed))
-    over = f"{runs} {'run' if runs == 1 else 'runs'}"
-    return f"{METRICS[metric].capitalize()} of the posterior mean over {over}: {setting}"
+    over = sentences.runs_in_words(main)
+    return f"{summaries.METRICS[metric].capitalize()} of the posterior mean over {over}: {setting}"
 
 
 def error_statistics(main: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Mean and 95 % bootstrap interval over runs of every setting, with its place on the axis.
+    """Errors over runs of every setting, as :func:`summaries.over_runs` has them.
 
-    Columns: the settings, ``position`` (ε_total, or a place beyond the largest for ``inf``),
-    ``mean``, ``low``, ``high``, ``empty_share`` of the runs that accepted nothing.
+    With ``position``, the place on the axis: ε_total, or a place beyond the largest for ``inf``.
     """
-    settings = ["n", "c", "epsilon_abc", "resample", "epsilon_total"]
-    table = main.pivot_table(index="run", columns=settings, values=metric)
-    empty = (main.accepted == 0).groupby([main[name] for name in settings]).mean()
-    values = table.to_numpy()
-    low, high = summaries.mean_interval(values, generator(0, "bootstrap"))
-    statistics = table.columns.to_frame(index=False)
-    statistics["position"] = [_position(main, value) for value in statistics.epsilon_total]
-    shares = empty.reindex(table.columns).to_numpy()
-    return statistics.assign(mean=values.mean(axis=0), low=low, high=high, empty_share=shares)
+    settings = ("n", "c", "epsilon_abc", "resample", "epsilon_total")
+    statistics = summaries.over_runs(main, metric, settings)
+    return statistics.assign(
+        position=[_position(main, value) for value in statistics.epsilon_total]
+    )
 
 
 def _position(main: pd.DataFrame, epsilon_total: float) -> float:
@@ -296,36 +267,12 @@ def _position(main: pd.DataFrame, epsilon_total: float) -> float:
     return 4.0 * float(finite.max()) if len(finite) else 1.0
 
 
-def _line(part: pd.DataFrame, style: fig.Style, index: int) -> list[go.Scatter]:
-    x, y = part.position.to_numpy(), part["mean"].to_numpy()
-    low, high = part.low.to_numpy(), part.high.to_numpy()
-    shown = {"legendgroup": style.name, **fig.panel(index)}
-    traces = [fig.band(x, low, high, style).update(**shown)] if np.isfinite(low).all() else []
-    marks = fig.line(x, y, style).update(showlegend=index == 0, **shown)
-    marks.update(
-        mode="lines+markers",
-        marker={"color": style.color, "symbol": style.marker, "size": 8},
-        customdata=np.column_stack([low, high, 100.0 * part.empty_share]),
-        hovertemplate="ε_total = %{x}: %{y:.4f}, 95 % interval %{customdata[0]:.4f} to "
-        "%{customdata[1]:.4f}; %{customdata[2]:.0f} % of the runs accepted nothing<extra>"
-        + style.name
-        + "</extra>",
-    )
-    return [*traces, fig.hollow(marks, part.empty_share.to_numpy())]
-
-
-def _prior_line(params: Params, prior: float, index: int) -> go.Scatter:
-    low, high = _range(params)
-    trace = fig.line(np.array([low, high]), np.full(2, prior), fig.Style("prior", fig.GREY, "dot"))
-    return trace.update(showlegend=index == 0, legendgroup="prior", **fig.panel(index))
-
-
 def _range(params: Params) -> tuple[float, float]:
     finite = [value for value in params.epsilon_total if math.isfinite(value)] or [1.0]
     return min(finite) / 1.5, max(finite) * (6.0 if math.inf in params.epsilon_total else 1.5)
 
 
-def _axes(figure: go.Figure, params: Params, metric: str, prior: float) -> None:
+def _budget_axis(figure: go.Figure, params: Params) -> None:
     finite = sorted(value for value in params.epsilon_total if math.isfinite(value))
     ticks = [10.0**k for k in range(-3, 4) if finite and finite[0] <= 10.0**k <= finite[-1]]
     labels = [f"{tick:g}" for tick in ticks]
@@ -334,9 +281,6 @@ def _axes(figure: go.Figure, params: Params, metric: str, prior: float) -> None:
         labels.append("∞")
     span = [math.log10(value) for value in _range(params)]
     figure.update_xaxes(type="log", range=span, tickvals=ticks, ticktext=labels)
-    # Fixed by the prior's error, so that a knob moves the curves and not the axis.
-    floor = math.log10(prior) - DECADES[metric]
-    figure.update_yaxes(type="log", range=[floor, math.log10(2 * prior)], dtick=1)
 
 
 def mark(figure: go.Figure, result: Result, metric: str, **setting: float) -> go.Figure:

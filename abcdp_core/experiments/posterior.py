@@ -22,23 +22,20 @@ differently about a draw, the decision is *flipped*; theory gives its probabilit
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, pool, simulators, summaries
+from abcdp_core import experiments, pool, releases, simulators, summaries
 from abcdp_core import figures as fig
-from abcdp_core import parameters as par
 from abcdp_core.mechanisms import Release, sparse_vector
-from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import UNPROTECTED, SparseVector, statement
+from abcdp_core.privacy import UNPROTECTED, SparseVector
 from abcdp_core.results import Result, Tables
-from abcdp_core.simulators import uniform_mixture
+from abcdp_core.sentences import counted
 from abcdp_core.streams import generator
 from abcdp_core.theory import flip
 
@@ -50,73 +47,10 @@ COLUMNS = {
     "errors": ("release", "mechanism", "accepted", "effective_sample_size", "mse", "mae"),
 }
 
-PRIOR_SHOWN = 2000
-"""Draws of the pool that stand for the prior in table and figure."""
-
 STRIP_SHOWN = 2000
 """Most decisions drawn in the strip; flipped ones come first."""
 
-BINS = 20
-
-
-@dataclass(frozen=True)
-class Params(BaseParams):
-    """One release: scenario and size of the data, the four knobs, and what else sets the noise."""
-
-    scenario: str = Parameter(
-        kind="choice",
-        label="Scenario",
-        help="Where the data come from.",
-        options=tuple(dict.fromkeys((uniform_mixture.SCENARIO, *simulators.names()))),
-    ).field(uniform_mixture.SCENARIO)
-    epsilon_total: float = par.EPSILON_TOTAL.field(1.0)
-    epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
-    c: int = par.C.field(10)
-    n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
-    pool_size: int = par.POOL_SIZE.field(10_000)
-    resample: bool = par.RESAMPLE.field(False)
-    sensitivity: str = par.SENSITIVITY.field("sharp")
-    noise_draw: int = par.NOISE_DRAW.field(0)
-
-    @classmethod
-    def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
-        """The scenario's own sizes and threshold bounds."""
-        general = super().specification()
-        if scenario is None or scenario not in general["scenario"].options:
-            return general
-        source = simulators.load(scenario)
-        return general | {
-            "n": source.N,
-            "epsilon_abc": source.EPSILON_ABC,
-            "pool_size": source.POOL_SIZE,
-        }
-
-    @classmethod
-    def defaults(cls, scenario: str) -> dict[str, Any]:
-        """The scenario's own size, threshold, acceptances and pool."""
-        source = simulators.load(scenario)
-        return {
-            "n": source.N_DEFAULT,
-            "epsilon_abc": source.EPSILON_ABC_DEFAULT,
-            "c": source.C_DEFAULT,
-            "pool_size": source.POOL_SIZE_DEFAULT,
-        }
-
-    def check_together(self) -> None:
-        """Refuse too much work, or more acceptances than draws."""
-        par.check_work(self.n, self.pool_size)
-        par.check_accepted(self.c, self.pool_size)
-
-    def setting(self, comparison: pool.Comparison) -> sparse_vector.Setting:
-        """What is asked of the mechanism."""
-        return sparse_vector.Setting(
-            self.epsilon_total,
-            self.epsilon_abc,
-            self.c,
-            self.resample,
-            comparison.sensitivity(self.sensitivity),
-        )
-
+Params = releases.ReleaseParams
 
 PRESETS: dict[str, BaseParams] = {}
 
@@ -124,39 +58,27 @@ PRESETS: dict[str, BaseParams] = {}
 tasks = experiments.single_task
 
 
-def pool_key(params: Params, seed: int) -> pool.PoolKey:
-    """The public pool that a release goes through."""
-    return pool.key_for(params.scenario, params.n, params.pool_size, seed)
-
-
-def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
-    """Make the public pool if it is not there yet, and say how far that is."""
-    pool.make_ready(pool_key(params, seed), progress)
-
-
-def comparison_of(params: Params, seed: int) -> pool.Comparison:
-    """The synthetic private data against the public pool."""
-    return pool.observed_comparison(pool_key(params, seed), params.n)
+prepare = releases.prepare
 
 
 def work(task: experiments.SingleTask[Params]) -> Tables:
     """Run private and non-private release over the same pool."""
     params = task.params
-    comparison = comparison_of(params, task.seed)
+    comparison = releases.comparison_of(params, task.seed)
     setting = params.setting(comparison)
     rng = generator(task.seed, "noise", 0, params.noise_draw)
     private, trace = sparse_vector.release(comparison, setting, rng)
     plain = sparse_vector.Setting(math.inf, params.epsilon_abc, params.c, False, 0.0)
     non_private, _ = sparse_vector.release(comparison, plain, rng)
-    releases = {
+    found = {
         ("prior", "prior"): _prior(len(comparison.theta)),
         ("non-private", "rejection"): (non_private.indices, non_private.weights),
         ("private", sparse_vector.LINEAR.name): (private.indices, private.weights),
     }
     return {
-        "main": _samples(params.scenario, comparison.theta, releases),
+        "main": _samples(params.scenario, comparison.theta, found),
         "decisions": _decisions(comparison, params, private, trace),
-        "errors": _errors(params.scenario, comparison.theta, releases),
+        "errors": _errors(params.scenario, comparison.theta, found),
     }
 
 
@@ -164,12 +86,12 @@ Chosen = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 
 def _prior(size: int) -> Chosen:
-    shown = min(size, PRIOR_SHOWN)
+    shown = min(size, releases.PRIOR_SHOWN)
     return np.arange(shown), np.full(shown, 1.0 / shown)
 
 
 def _samples(
-    scenario: str, theta: NDArray[np.float64], releases: dict[tuple[str, str], Chosen]
+    scenario: str, theta: NDArray[np.float64], found: dict[tuple[str, str], Chosen]
 ) -> pd.DataFrame:
     names = list(simulators.load(scenario).AXES)
     tables = [
@@ -183,7 +105,7 @@ def _samples(
                 "weight": np.repeat(weights, len(names)),
             }
         )
-        for (release, mechanism), (indices, weights) in releases.items()
+        for (release, mechanism), (indices, weights) in found.items()
     ]
     return pd.concat(tables, ignore_index=True)
 
@@ -207,11 +129,11 @@ def _decisions(
 
 
 def _errors(
-    scenario: str, theta: NDArray[np.float64], releases: dict[tuple[str, str], Chosen]
+    scenario: str, theta: NDArray[np.float64], found: dict[tuple[str, str], Chosen]
 ) -> pd.DataFrame:
     source = simulators.load(scenario)
     rows = []
-    for (release, mechanism), (indices, weights) in releases.items():
+    for (release, mechanism), (indices, weights) in found.items():
         empty = len(indices) == 0 or release == "prior"
         mean = source.PRIOR_MEAN if empty else summaries.weighted_mean(theta[indices], weights)
         mse, mae = summaries.errors(mean, source.TRUTH)
@@ -220,41 +142,15 @@ def _errors(
     return pd.DataFrame(rows, columns=list(COLUMNS["errors"]))
 
 
-def event_of(params: Params) -> SparseVector:
-    """The event of a release with these parameters; it depends on nothing private."""
-    distance = simulators.load(params.scenario).distance()
-    sensitivity = distance.sensitivity(params.n, params.sensitivity)
-    setting = sparse_vector.Setting(
-        params.epsilon_total, params.epsilon_abc, params.c, params.resample, sensitivity
-    )
-    return cast(SparseVector, setting.event())
-
-
-def protected(params: Params) -> str:
-    """What one unit of the data is, e.g. "one of the N points"."""
-    return unit_and_neighbours(params)[0]
-
-
-def unit_and_neighbours(params: Params) -> tuple[str, str]:
-    """What one unit of the data is, and how data sets that must look alike differ in it."""
-    return sparse_vector.LINEAR.protects(simulators.load(params.scenario))
-
-
-def privacy_of(params: Params) -> str:
-    """What one release with these parameters guarantees, in words."""
-    unit, neighbours = unit_and_neighbours(params)
-    return statement(event_of(params), unit, neighbours=neighbours)
-
-
 def collect(params: Params, rows: Tables) -> Result:
     """The result of the one task."""
-    event = event_of(params)
+    event = releases.event_of(params)
     return Result(
         experiment=EXPERIMENT,
         params=params,
         tables=rows,
         summary=_summary(params, rows, event),
-        privacy=f"{privacy_of(params)} {UNPROTECTED}",
+        privacy=f"{releases.privacy_of(params)} {UNPROTECTED}",
         event=event,
     )
 
@@ -266,19 +162,16 @@ def _summary(params: Params, tables: Tables, event: SparseVector) -> str:
     if accepted == 0:
         found = f"Nothing was accepted in {len(decisions):,} draws, so the estimate is the prior"
     elif accepted < params.c:
-        found = f"Only {accepted} of {params.c} {_were(accepted)} accepted before the pool ended"
+        were = "was" if accepted == 1 else "were"
+        found = f"Only {accepted} of {params.c} {were} accepted before the pool ended"
     else:
-        draws = "draw" if accepted == 1 else "draws"
-        found = f"{accepted} {draws} {_were(accepted)} accepted after looking at {len(decisions):,}"
-    flipped = int(decisions.flipped.sum())
+        were = counted(accepted, "draw was", "draws were")
+        found = f"{were} accepted after looking at {len(decisions):,}"
+    flipped = counted(int(decisions.flipped.sum()), "decision was", "decisions were")
     return (
-        f"{found}; {flipped:,} {'decision' if flipped == 1 else 'decisions'} {_were(flipped)} "
-        f"flipped by noise of scale b = {event.threshold_scale:.3g}. {_error_sentence(errors)}"
+        f"{found}; {flipped} flipped by noise of scale b = {event.threshold_scale:.3g}. "
+        f"{_error_sentence(errors)}"
     )
-
-
-def _were(count: int) -> str:
-    return "was" if count == 1 else "were"
 
 
 def _error_sentence(errors: pd.DataFrame) -> str:
@@ -302,57 +195,14 @@ def figures(result: Result) -> dict[str, go.Figure]:
 
 
 def _histograms(params: Params, result: Result) -> go.Figure:
-    return histograms(
-        params.scenario,
+    source = simulators.load(params.scenario)
+    return fig.histograms(
+        source.AXES,
+        source.TRUTH,
         result.tables["main"],
         f"Posterior, share of samples: c = {params.c}, N = {params.n:,}, "
         f"ε_total = {params.epsilon_total:g}, ε_abc = {params.epsilon_abc:g}",
     )
-
-
-def histograms(scenario: str, main: pd.DataFrame, title: str) -> go.Figure:
-    """Weighted histograms of every parameter, one row each, with the truth.
-
-    Args:
-        scenario: whose parameters.
-        main: with columns ``release, parameter, value, weight``.
-        title: of the figure.
-    """
-    source = simulators.load(scenario)
-    groups = dict(list(main.groupby(["release", "parameter"])))
-    traces = []
-    for row, name in enumerate(source.AXES):
-        edges = np.linspace(*source.AXES[name], BINS + 1)
-        for style in (fig.PRIVATE, fig.NON_PRIVATE, fig.PRIOR):
-            part = groups.get((style.name, name))
-            if part is not None:
-                heights, _ = np.histogram(part.value, edges, weights=part.weight)
-                traces.append(_steps(edges, heights, style, row))
-        if source.TRUTH is not None:
-            traces.append(truth_line(float(source.TRUTH[row]), row))
-    figure = fig.stack(
-        list(source.AXES),
-        title,
-        "value of the parameter",
-        list(source.AXES.values()),
-    )
-    return figure.add_traces(traces)
-
-
-def truth_line(value: float, row: int) -> go.Scatter:
-    """The true value of a parameter as an upright line in its row."""
-    line = fig.line(np.full(2, value), np.array([0.0, 1.0]), fig.TRUTH)
-    return line.update(showlegend=row == 0, legendgroup="truth", **fig.panel(row))
-
-
-def _steps(
-    edges: NDArray[np.float64], heights: NDArray[np.float64], style: fig.Style, row: int
-) -> go.Scatter:
-    """A histogram as a stepped outline; the private one is filled."""
-    trace = fig.line(np.repeat(edges, 2)[1:-1], np.repeat(heights, 2), style)
-    if style is fig.PRIVATE:
-        trace.update(fill="tozeroy")
-    return trace.update(showlegend=row == 0, legendgroup=style.name, **fig.panel(row))
 
 
 LANES = (

@@ -22,10 +22,8 @@ table *best* has the threshold that was best in each, which is mostly chance in 
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -33,10 +31,9 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from abcdp_core import experiments, pool, summaries
+from abcdp_core import experiments, pool, sentences, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.experiments import mse_curves
 from abcdp_core.mechanisms import soft_weights
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
@@ -52,13 +49,6 @@ COLUMNS = {
     "best": ("epsilon_total", "run", "best"),
 }
 
-ACCOUNTANT = Parameter(
-    kind="choice",
-    label="Accountant",
-    help="How noise follows from ε_total and δ. exact: the least noise. rdp: by autodp. "
-    "rdp-classic: as in the paper.",
-    options=("exact", "rdp", "rdp-classic"),
-)
 POWER = Parameter(
     kind="real",
     label="Power q of the distance in K2-ABC",
@@ -66,13 +56,6 @@ POWER = Parameter(
     low=0.25,
     high=4.0,
     steps=(0.25, 0.5, 1.0, 2.0, 3.0, 4.0),
-)
-
-PSEUDO_N = dataclasses.replace(
-    uniform_mixture.N,
-    label="Points in each simulated data set",
-    help="same: as many as the data have. Noise follows the size of the data, whatever this is.",
-    special=("same",),
 )
 
 
@@ -89,22 +72,17 @@ class Params(BaseParams):
     delta: float = par.DELTA.field(1e-4)
     power: float = POWER.field(1.0)
     n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
-    pseudo_n: int | str = PSEUDO_N.field("same")
+    pseudo_n: int | str = uniform_mixture.PSEUDO_N.field("same")
     pool_size: int = par.POOL_SIZE.field(1000)
     sensitivity: str = par.SENSITIVITY.field("sharp")
-    accountant: str = ACCOUNTANT.field("exact")
+    accountant: str = par.ACCOUNTANT.field("exact")
     runs: int = par.RUNS.field(10)
-    bandwidth: float | str = mse_curves.BANDWIDTH.field(uniform_mixture.BANDWIDTH)
+    bandwidth: float | str = par.BANDWIDTH.field(uniform_mixture.BANDWIDTH)
     noise_draw: int = par.NOISE_DRAW.field(0)
 
     def check_together(self) -> None:
         """Refuse too much work."""
-        par.check_work(simulated_points(self.n, self.pseudo_n), self.pool_size)
-
-
-def simulated_points(n: int, pseudo_n: int | str) -> int:
-    """Points in each simulated data set, for data of ``n`` points."""
-    return n if pseudo_n == "same" else int(pseudo_n)
+        par.check_work(uniform_mixture.simulated_points(self.n, self.pseudo_n), self.pool_size)
 
 
 PRESETS: dict[str, BaseParams] = {
@@ -118,33 +96,10 @@ PRESETS: dict[str, BaseParams] = {
 }
 
 
-@dataclass(frozen=True)
-class Task:
-    """One run: ``params`` without the number of runs, so that more runs repeat none."""
-
-    epsilon_abc: tuple[float, ...]
-    epsilon_total: tuple[float, ...]
-    delta: float
-    power: float
-    n: int
-    pseudo_n: int | str
-    pool_size: int
-    sensitivity: str
-    accountant: str
-    bandwidth: float | str
-    noise_draw: int
-    run: int
-    seed: int
+tasks = experiments.per_run
 
 
-def tasks(params: Params, seed: int) -> list[Task]:
-    """One task per run."""
-    return experiments.per_run(Task, params, seed)
-
-
-def setting(
-    params: Params | Task, epsilon_abc: float, epsilon_total: float
-) -> soft_weights.Setting:
+def setting(params: Params, epsilon_abc: float, epsilon_total: float) -> soft_weights.Setting:
     """What is asked of the mechanism for one threshold and budget."""
     return soft_weights.Setting(
         epsilon_total,
@@ -156,25 +111,29 @@ def setting(
     )
 
 
-def work(task: Task) -> Tables:
+def work(task: experiments.Run[Params]) -> Tables:
     """All combinations on the data, the pool and the noise of one run."""
-    points = simulated_points(task.n, task.pseudo_n)
+    params, run, seed = task.params, task.run, task.seed
+    points = uniform_mixture.simulated_points(params.n, params.pseudo_n)
     key = pool.key_for(
-        uniform_mixture.SCENARIO, points, task.pool_size, task.seed, task.run, task.bandwidth
+        uniform_mixture.SCENARIO, points, params.pool_size, seed, run, params.bandwidth
     )
-    comparison = pool.observed_comparison(key, task.n, points)
+    comparison = pool.observed_comparison(key, params.n, points)
     rows = []
-    for epsilon_abc, epsilon_total in itertools.product(task.epsilon_abc, task.epsilon_total):
-        rng = generator(task.seed, "noise", task.run, task.noise_draw)
-        release, _ = soft_weights.release(
-            comparison, setting(task, epsilon_abc, epsilon_total), rng
-        )
+    for epsilon_abc, epsilon_total in itertools.product(params.epsilon_abc, params.epsilon_total):
+        rng = generator(seed, "noise", run, params.noise_draw)
+        asked = setting(params, epsilon_abc, epsilon_total)
+        release, _ = soft_weights.release(comparison, asked, rng)
         estimate = release.mean(comparison.theta, uniform_mixture.PRIOR_MEAN)
         errors = summaries.errors(estimate, uniform_mixture.TRUTH)
         size = summaries.effective_sample_size(release.weights)
-        rows.append((epsilon_abc, epsilon_total, task.delta, task.run, *errors, size))
+        rows.append((epsilon_abc, epsilon_total, params.delta, run, *errors, size))
     main = pd.DataFrame(rows, columns=list(COLUMNS["main"]))
     return {"main": main, "best": _best_of_run(main)}
+
+
+PRIOR_ERRORS = summaries.errors_by_metric(uniform_mixture.PRIOR_MEAN, uniform_mixture.TRUTH)
+"""Of the prior mean, which needs no data."""
 
 
 def _best_of_run(main: pd.DataFrame) -> pd.DataFrame:
@@ -196,24 +155,8 @@ def collect(params: Params, rows: Tables) -> Result:
     )
     finite = [value for value in params.epsilon_total if math.isfinite(value)]
     if finite:
-        privacy += overpaid(max(finite), params.accountant)
+        privacy += sentences.overpaid(max(finite), params.accountant)
     return Result(EXPERIMENT, params, rows, _summary(rows["main"]), privacy)
-
-
-def overpaid(epsilon_total: float, accountant: str) -> str:
-    """A sentence where noise was made by an accountant that asks for more than needed."""
-    if accountant == "exact":
-        return ""
-    return (
-        f" The noise was made for ε_total = {epsilon_total:g} by the accountant {accountant}, "
-        f"which asks for more than that needs."
-    )
-
-
-def prior_errors() -> dict[str, float]:
-    """Mean squared and mean absolute error of the prior mean, which needs no data."""
-    mse, mae = summaries.errors(uniform_mixture.PRIOR_MEAN, uniform_mixture.TRUTH)
-    return {"mse": mse, "mae": mae}
 
 
 def best(main: pd.DataFrame) -> pd.DataFrame:
@@ -235,19 +178,14 @@ def _summary(main: pd.DataFrame) -> str:
     ends = {0, max(0, int(np.isfinite(table.epsilon_total).sum()) - 1), len(table) - 1}
     parts = [
         f"{cast(float, row.mae):.3g} at ε_abc = {row.epsilon_abc:g} "
-        f"({budget_name(cast(float, row.epsilon_total))}, effective sample size "
+        f"({sentences.budget_name(cast(float, row.epsilon_total))}, effective sample size "
         f"{cast(float, row.effective_sample_size):.3g})"
         for row in table.iloc[sorted(ends)].itertuples()
     ]
     return (
-        f"Over {runs_in_words(main)} the least mean absolute error of the posterior mean "
-        f"is {'; '.join(parts)}. The prior mean alone has {prior_errors()['mae']:.3g}."
+        f"Over {sentences.runs_in_words(main)} the least mean absolute error of the posterior mean "
+        f"is {'; '.join(parts)}. The prior mean alone has {PRIOR_ERRORS['mae']:.3g}."
     )
-
-
-def budget_name(epsilon_total: float) -> str:
-    """A budget in words."""
-    return "no noise" if math.isinf(epsilon_total) else f"ε_total = {epsilon_total:g}"
 
 
 # --------------------------------------------------------------------------------------- figures
@@ -257,30 +195,19 @@ def figures(result: Result) -> dict[str, go.Figure]:
     """Errors and effective sample size against the threshold, a line for each budget."""
     params = cast(Params, result.params)
     main = result.tables["main"]
-    over = f"{runs_in_words(main)}, {sizes_in_words(params.n, params.pseudo_n, params.pool_size)}"
+    points = uniform_mixture.simulated_points(params.n, params.pseudo_n)
+    sizes = sentences.sizes_in_words(params.n, points, params.pool_size)
+    over = f"{sentences.runs_in_words(main)}, {sizes}"
     drawn = {}
-    for metric, words in mse_curves.METRICS.items():
+    for metric, words in summaries.METRICS.items():
         figure = _empty(f"{words.capitalize()} of the posterior mean over {over}", words)
         figure.add_traces(_budget_lines(main, metric))
         ends = (float(main.epsilon_abc.min()), float(main.epsilon_abc.max()))
-        drawn[metric] = prior_axes(figure, metric, ends)
+        drawn[metric] = fig.error_axes(figure, metric, PRIOR_ERRORS[metric], ends)
     figure = _empty(f"Effective sample size over {over}", "effective sample size")
     figure.add_traces(_budget_lines(main, "effective_sample_size"))
     drawn["effective-sample-size"] = figure.update_yaxes(fig.logarithmic(1.0, params.pool_size))
     return drawn
-
-
-def runs_in_words(main: pd.DataFrame) -> str:
-    """How many runs a table has, in words."""
-    runs = main.run.nunique()
-    return f"{runs} {'run' if runs == 1 else 'runs'}"
-
-
-def sizes_in_words(n: int, pseudo_n: int | str, pool_size: int) -> str:
-    """How large the data, the simulated data sets and the pool are."""
-    points = simulated_points(n, pseudo_n)
-    against = f" against {points:,} simulated points" if points != n else ""
-    return f"N = {n:,}{against}, T = {pool_size:,}"
 
 
 def _empty(title: str, y: str) -> go.Figure:
@@ -289,78 +216,5 @@ def _empty(title: str, y: str) -> go.Figure:
 
 
 def _budget_lines(main: pd.DataFrame, column: str) -> list[go.Scatter]:
-    return lines(over_runs(main, column), ("epsilon_total", "epsilon_abc"), budget_name)
-
-
-def lines(
-    statistics: pd.DataFrame,
-    names: tuple[str, str],
-    called: Callable[[float], str],
-    panel: int = 0,
-) -> list[go.Scatter]:
-    """Lines of means over runs with their 95 % bands; marks are open where runs accepted nothing.
-
-    Args:
-        statistics: of :func:`over_runs`.
-        names: the column that has a line for each value, and the one along the axis.
-        called: what a line is called.
-        panel: where it is drawn; the first one has the legend.
-    """
-    each, along = names
-    values = sorted(statistics[each].unique().tolist())
-    traces: list[go.Scatter] = []
-    for style, value in zip(fig.styles([called(value) for value in values]), values, strict=True):
-        part = statistics[statistics[each] == value].sort_values(along)
-        x, y = part[along].to_numpy(), part["mean"].to_numpy()
-        low, high = part.low.to_numpy(), part.high.to_numpy()
-        shown = {"legendgroup": style.name, **fig.panel(panel)}
-        if np.isfinite(low).all():
-            traces.append(fig.band(x, low, high, style).update(**shown))
-        line = fig.line(x, y, style).update(showlegend=panel == 0, **shown)
-        line.update(
-            mode="lines+markers",
-            marker={"color": style.color, "symbol": style.marker, "size": 8},
-            customdata=np.column_stack([low, high]),
-            hovertemplate=f"{_LABELS[along]} = %{{x}}: %{{y:.4g}}, 95 % interval "
-            f"%{{customdata[0]:.4g}} to %{{customdata[1]:.4g}}<extra>{style.name}</extra>",
-        )
-        traces.append(fig.hollow(line, part.empty_share.to_numpy()))
-    return traces
-
-
-_LABELS = {"epsilon_abc": "ε_abc", "epsilon_total": "ε_total"}
-
-SETTINGS = ("epsilon_total", "epsilon_abc")
-
-
-def over_runs(main: pd.DataFrame, column: str, by: Sequence[str] = SETTINGS) -> pd.DataFrame:
-    """Mean and 95 % bootstrap interval over runs at every combination of some columns.
-
-    Columns: those, ``mean``, ``low``, ``high``, and ``empty_share``: the share of the runs that
-    accepted nothing, 0 where nothing is accepted or rejected.
-    """
-    table = main.pivot_table(index="run", columns=list(by), values=column)
-    values = table.to_numpy()
-    low, high = summaries.mean_interval(values, generator(0, "bootstrap"))
-    statistics = table.columns.to_frame(index=False)
-    statistics = statistics.assign(mean=values.mean(axis=0), low=low, high=high, empty_share=0.0)
-    if "accepted" in main:
-        empty = main.assign(empty=main.accepted == 0).groupby(list(by)).empty.mean()
-        statistics["empty_share"] = empty.to_numpy()
-    return statistics
-
-
-def prior_axes(
-    figure: go.Figure, metric: str, ends: tuple[float, float], panels: int = 1
-) -> go.Figure:
-    """Draw the prior's error in every panel, and let it fix the range of the errors."""
-    prior = prior_errors()[metric]
-    for panel in range(panels):
-        style = fig.Style("prior mean", fig.GREY, "dot")
-        line = fig.line(np.array(ends), np.full(2, prior), style)
-        line.update(mode="lines+markers", marker={"color": fig.GREY, "size": 4})
-        figure.add_trace(
-            line.update(showlegend=panel == 0, legendgroup="prior mean", **fig.panel(panel))
-        )
-    floor = math.log10(prior) - mse_curves.DECADES[metric]
-    return figure.update_yaxes(type="log", range=[floor, math.log10(2.0 * prior)], dtick=1)
+    statistics = summaries.over_runs(main, column, ("epsilon_total", "epsilon_abc"))
+    return fig.run_lines(statistics, "epsilon_total", "epsilon_abc", sentences.budget_name)

@@ -21,14 +21,14 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, pool, simulators
+from abcdp_core import experiments, pool, releases, simulators
 from abcdp_core import figures as fig
-from abcdp_core.experiments import posterior
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import UNPROTECTED
 from abcdp_core.results import Result, Tables
+from abcdp_core.sentences import counted
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
@@ -54,7 +54,7 @@ SETS = Parameter(
 
 
 @dataclass(frozen=True)
-class Params(posterior.Params):
+class Params(releases.ReleaseParams):
     """A release's parameters, and how many data sets are simulated from it."""
 
     data_sets: int = SETS.field(3)
@@ -62,7 +62,7 @@ class Params(posterior.Params):
 
 PRESETS: dict[str, BaseParams] = {}
 
-prepare = posterior.prepare
+prepare = releases.prepare
 
 tasks = experiments.single_task
 
@@ -87,9 +87,9 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
     """Release, simulate at what was accepted, and put the observed data beside it."""
     params = task.params
     scenario = simulators.load(params.scenario)
-    comparison = posterior.comparison_of(params, task.seed)
+    comparison = releases.comparison_of(params, task.seed)
     plain = sparse_vector.Setting(math.inf, params.epsilon_abc, params.c, False, 0.0)
-    observed = pool.observed_data(posterior.pool_key(params, task.seed), params.n)
+    observed = pool.observed_data(releases.pool_key(params, task.seed), params.n)
     tables = [table(params.scenario, observed[None], "observed", np.array([-1]))]
     settings = zip(SOURCES, (params.setting(comparison), plain), strict=True)
     for number, (source, setting) in enumerate(settings):
@@ -131,9 +131,9 @@ def collect(params: Params, rows: Tables) -> Result:
         tables=rows,
         summary=f"{_simulated(params, set(compared.source))} "
         f"{shown.coordinate.iloc[0].capitalize()}, mean ± standard deviation: {each}.",
-        privacy=f"{posterior.privacy_of(params)} Simulating from it adds nothing to that. "
+        privacy=f"{releases.privacy_of(params)} Simulating from it adds nothing to that. "
         f"{UNPROTECTED}",
-        event=posterior.event_of(params),
+        event=releases.event_of(params),
     )
 
 
@@ -143,7 +143,7 @@ def _number(value: float) -> str:
 
 def _simulated(params: Params, sources: set[str]) -> str:
     """How many data sets, and from which runs."""
-    sets = "1 data set" if params.data_sets == 1 else f"{params.data_sets} data sets"
+    sets = counted(params.data_sets, "data set")
     runs = [source for source in SOURCES if source in sources]
     if not runs:
         return "Neither run accepted a draw, so there is no synthetic data set."
@@ -200,7 +200,6 @@ def _distributions(params: Params, main: pd.DataFrame) -> go.Figure:
             part = values[name][values[name].source == style.name]
             for number, one in part.groupby("data_set"):
                 shares = np.histogram(one.value, edges)[0] / len(one)
-                trace = fig.line(np.repeat(edges, 2)[1:-1], np.repeat(shares, 2), style)
-                trace.update(line={"width": 1.5}, legendgroup=style.name, **fig.panel(row))
+                trace = fig.outline(edges, shares, style, row).update(line={"width": 1.5})
                 figure.add_trace(trace.update(showlegend=row == 0 and number == 0))
     return figure.update_yaxes(rangemode="tozero")

@@ -29,7 +29,6 @@ times the budget they state (MATH A11).
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import cast
 
@@ -109,7 +108,7 @@ class Params(BaseParams):
     symmetric: bool = online.SYMMETRIC.field(True)
     integration: str = INTEGRATION.field("exact")
     noise: str = online.NOISE.field("laplace")
-    delta: float = online.DELTA.field(1e-5)
+    delta: float = par.DELTA.field(1e-5)
     draws: int = DRAWS.field(200)
 
 
@@ -118,10 +117,7 @@ PRESETS: dict[str, BaseParams] = {"y23-intervals": Params()}
 
 def tasks(params: Params, seed: int) -> list[experiments.SingleTask[Params]]:
     """One per budget."""
-    return [
-        experiments.SingleTask(dataclasses.replace(params, epsilon_total=(epsilon_total,)), seed)
-        for epsilon_total in params.epsilon_total
-    ]
+    return experiments.per_value(params, seed, "epsilon_total")
 
 
 def work(task: experiments.SingleTask[Params]) -> Tables:

@@ -16,7 +16,6 @@ One stream is one draw of chance; the claims are therefore judged over the 30 ru
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
@@ -29,15 +28,15 @@ from numpy.typing import NDArray
 from abcdp_core import experiments
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.experiments import adaptive_truncation
-from abcdp_core.experiments.adaptive_truncation import UNLEARNT
 from abcdp_core.online import learnt, noise
 from abcdp_core.online import parameters as online
+from abcdp_core.online.particles import picture
 from abcdp_core.online.stream import Answer
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import statement_of_largest
 from abcdp_core.results import Result, Tables
+from abcdp_core.sentences import counted
 
 Array = NDArray[np.float64]
 
@@ -85,11 +84,8 @@ PRESETS: dict[str, BaseParams] = {
 
 
 @dataclass(frozen=True)
-class Task:
+class Task(experiments.SingleTask[Params]):
     """One stream; ``params`` hold one budget and one way of asking."""
-
-    params: Params
-    seed: int
 
     @property
     def links(self) -> int:
@@ -113,11 +109,8 @@ class Onward:
 
 def tasks(params: Params, seed: int) -> list[Task]:
     """One stream for each budget and way of asking."""
-    return [
-        Task(dataclasses.replace(params, epsilon_total=(budget,), interval=(interval,)), seed)
-        for budget in params.epsilon_total
-        for interval in params.interval
-    ]
+    singles = experiments.per_value(params, seed, "epsilon_total", "interval")
+    return [Task(single.params, seed) for single in singles]
 
 
 def work(task: Task | Onward) -> experiments.Link:
@@ -132,7 +125,7 @@ def work(task: Task | Onward) -> experiments.Link:
     turns = list(stream.ask(here.state, first, values[first:last], noises[first:last]))
     state = turns[-1][0]
     main = pd.DataFrame([asked for _, asked in turns], columns=list(Answer._fields))
-    particles = adaptive_truncation.cloud_table(state, last, min(KEPT, params.particles))
+    particles = pd.DataFrame({"t": last, **picture(state, min(KEPT, params.particles))})
     tables = {"main": main, "particles": particles}
     for name, table in tables.items():
         table.insert(0, "epsilon_total", budget)
@@ -176,10 +169,9 @@ def _summary(params: Params, main: pd.DataFrame) -> str:
                 f"at ε_total = {budget:g} {interval}{after} μ = "
                 f"{online.estimate(last.mean_mu, last.sd_mu)}, {narrow}"
             )
-    people = "person" if params.n == 1 else "people"
     return (
-        f"Streams of {params.n:,} {people}, one for each budget and way of asking, true μ = "
-        f"{params.mu:.4g}: {'; '.join(parts)}."
+        f"Streams of {counted(params.n, 'person', 'people')}, one for each budget and way of "
+        f"asking, true μ = {params.mu:.4g}: {'; '.join(parts)}."
     )
 
 
@@ -223,7 +215,7 @@ def figures(result: Result) -> dict[str, go.Figure]:
                 panel = fig.panel(row * len(budgets) + budgets.index(budget))
                 traces = _panel(params, name, main, particles[budget, interval])
                 figure.add_traces([trace.update(**panel) for trace in traces])
-    adaptive_truncation.named_once(figure)
+    fig.named_once(figure)
     return {"streams": figure}
 
 
@@ -302,7 +294,7 @@ def _clouds(
     is_grey = np.zeros(len(times), dtype=bool)
     if name == "sigma":
         is_grey = params.narrower(params.sampler, widths) < learnt.LEARNT
-    for style, chosen in ((_CLOUD, times[~is_grey]), (UNLEARNT, times[is_grey])):
+    for style, chosen in ((_CLOUD, times[~is_grey]), (fig.UNLEARNT, times[is_grey])):
         if len(chosen):
             here = [np.sort(particles[particles.t == t][name].to_numpy()) for t in chosen]
             drawn = [cloud[_spread(len(cloud), SHOWN)] for cloud in here]

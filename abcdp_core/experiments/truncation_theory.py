@@ -35,6 +35,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from scipy import optimize
 
+from abcdp_core import experiments
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.online import information, intervals, noise
@@ -47,6 +48,7 @@ from abcdp_core.online.stream import Fixed, Stream
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
+from abcdp_core.sentences import runs_in_words
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
@@ -111,23 +113,13 @@ class Params(BaseParams):
 PRESETS: dict[str, BaseParams] = {}
 
 
-@dataclass(frozen=True)
-class Task:
-    """One run: estimates and times; the first one also does what has no chance in it."""
+Task = experiments.Run[Params]
 
-    params: Params
-    run: int
-    seed: int
-
-
-def tasks(params: Params, seed: int) -> list[Task]:
-    """One per run."""
-    single = dataclasses.replace(params, runs=1)
-    return [Task(single, run, seed) for run in range(params.runs)]
+tasks = experiments.per_run
 
 
 def work(task: Task) -> Tables:
-    """Compare the two ways of each statement."""
+    """Compare the two ways of each statement; the first run also does what has no chance in it."""
     params = task.params
     budgets = params.epsilon_total if task.run == 0 else ()
     rows: dict[str, list[tuple[Any, ...]]] = {
@@ -270,13 +262,12 @@ def _summary(params: Params, rows: Tables) -> str:
     largest = (ratio.log_ratio / ratio.epsilon_total).max()
     off = estimates.groupby("epsilon_total").estimate.mean()
     off = (off / estimates.groupby("epsilon_total").exact.mean() - 1.0).abs().max()
-    runs = estimates.run.nunique()
     return (
         f"One answer's log densities differ by at most {largest:.6g} × ε_total. At μ = "
         f"{params.mu:.4g}, σ = {params.sigma:.3g} the best half-widths are those of the base "
         f"distribution to {apart:.1g} of their size, and what they tell to {told:.1g}. Monte Carlo "
         f"with {params.draws:,} responses misses the information by up to {off:.2g} of it in the "
-        f"mean of {runs} {'run' if runs == 1 else 'runs'}."
+        f"mean of {runs_in_words(estimates)}."
     )
 
 

@@ -30,6 +30,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from abcdp_core import experiments, sentences
 from abcdp_core import figures as fig
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
@@ -82,39 +83,32 @@ class Params(BaseParams):
 PRESETS: dict[str, BaseParams] = {}
 
 
-@dataclass(frozen=True)
-class Task:
-    """Draws ``first`` to ``first + count − 1``, whatever the size of the pool."""
-
-    first: int
-    count: int
-    n: tuple[int, ...]
-    observed_sets: int
-    burden: str
-    seed: int
+Task = experiments.Part[Params]
+"""Some draws, whatever the size of the pool."""
 
 
 def tasks(params: Params, seed: int) -> list[Task]:
     """A few draws each."""
-    rest = (params.n, params.observed_sets, params.burden, seed)
+    smallest = experiments.with_values(params, pool_size=int(tuberculosis.POOL_SIZE.low))
     return [
-        Task(first, min(DRAWS_PER_TASK, params.pool_size - first), *rest)
+        experiments.Part(smallest, first, min(DRAWS_PER_TASK, params.pool_size - first), seed)
         for first in range(0, params.pool_size, DRAWS_PER_TASK)
     ]
 
 
 def work(task: Task) -> Tables:
     """Simulate some draws and compare them with all observed sets."""
-    draws = range(task.first, task.first + task.count)
-    largest = max(task.n)
+    params, draws = task.params, task.pieces
+    largest = max(params.n)
     sets = [
-        tuberculosis.observed_set(index, largest, task.seed) for index in range(task.observed_sets)
+        tuberculosis.observed_set(index, largest, task.seed)
+        for index in range(params.observed_sets)
     ]
     theta, refused = _theta(draws, task)
     outbreaks = np.stack([_outbreaks(theta[[i]], t, largest, task) for i, t in enumerate(draws)])
     rows = [
         (n, index, t, rho)
-        for n in task.n
+        for n in params.n
         for index, (data, _) in enumerate(sets)
         for t, rho in zip(draws, _distances(outbreaks[:, :n], data[:n]), strict=True)
     ]
@@ -140,7 +134,7 @@ def _theta(draws: range, task: Task) -> tuple[Array, dict[str, int]]:
         tuberculosis.draw_prior(
             generator(task.seed, "tuberculosis-prior", t),
             1,
-            tuberculosis.PRIORS[task.burden].deviation[3],
+            tuberculosis.PRIORS[task.params.burden].deviation[3],
         )
         for t in draws
     ]
@@ -198,10 +192,11 @@ def _summary(tables: Tables) -> str:
     tries = int(counts[counts.index.str.startswith("prior: ")].sum())
     again = int(counts[OBSERVED_AGAIN])
     return (
-        f"Of {draws:,} draws compared with {sets} observed {'set' if sets == 1 else 'sets'}, these "
-        f"are within ε_abc = {tuberculosis.EPSILON_ABC_DEFAULT:g}: {shares}. The prior refused "
-        f"{tries:,} {'try' if tries == 1 else 'tries'}; {again} observed "
-        f"{'outbreak was' if again == 1 else 'outbreaks were'} drawn again."
+        f"Of {draws:,} draws compared with {sentences.counted(sets, 'observed set')}, these are "
+        f"within ε_abc = {tuberculosis.EPSILON_ABC_DEFAULT:g}: {shares}. The prior refused "
+        f"{sentences.counted(tries, 'try', 'tries')}; "
+        f"{sentences.counted(again, 'observed outbreak was', 'observed outbreaks were')} "
+        f"drawn again."
     )
 
 

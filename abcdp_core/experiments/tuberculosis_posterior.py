@@ -36,10 +36,9 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, pool, summaries
+from abcdp_core import experiments, pool, sentences, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.experiments import posterior
 from abcdp_core.mechanisms import Ordered, sparse_vector
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
@@ -219,22 +218,19 @@ def collect(params: Params, rows: Tables) -> Result:
 def spreads(errors: pd.DataFrame) -> pd.DataFrame:
     """Mean error at every size and ``resample``, and where its spread comes from.
 
-    Columns: ``n``, ``resample``, ``mean``; ``low`` and ``high``, the 95 % bootstrap interval over
-    data sets; ``noise``, the standard deviation between runs of one data set; ``data``, that of the
-    data sets' expected errors, of data and order of the pool together: what is left of the variance
-    of their means after the noise.
+    Columns: those of :func:`summaries.over_runs`, with what is repeated being data sets; ``noise``,
+    the standard deviation between runs of one data set; ``data``, that of the data sets' expected
+    errors, of data and order of the pool together: what is left of the variance of their means
+    after the noise.
     """
-    rows = []
-    for (n, resample), part in errors.groupby(["n", "resample"]):
-        table = part.pivot_table(index="observed_set", columns="run", values="mae").to_numpy()
-        means = table.mean(axis=1)
-        noise = table.var(axis=1, ddof=1).mean() if table.shape[1] > 1 else math.nan
-        data = means.var(ddof=1) - noise / table.shape[1] if len(means) > 1 else math.nan
-        low, high = summaries.mean_interval(means[:, None], generator(0, "bootstrap"))
-        spread = (math.sqrt(noise), math.sqrt(max(data, 0.0)))
-        rows.append((n, resample, means.mean(), low[0], high[0], *spread))
-    columns = ["n", "resample", "mean", "low", "high", "noise", "data"]
-    return pd.DataFrame(rows, columns=columns)
+    case = ["n", "resample"]
+    sets = errors.groupby([*case, "observed_set"]).mae.agg(["mean", "var", "count"]).reset_index()
+    noise = sets.groupby(case)["var"].mean().to_numpy()
+    each = sets.groupby(case)["count"].first().to_numpy()
+    data = sets.groupby(case)["mean"].var().to_numpy() - noise / each
+    return summaries.over_runs(sets, "mean", case, run="observed_set").assign(
+        noise=np.sqrt(noise), data=np.sqrt(np.maximum(data, 0.0))
+    )
 
 
 def _summary(rows: Tables) -> str:
@@ -316,9 +312,8 @@ def figures(result: Result) -> dict[str, go.Figure]:
 
 def _over(params: Params) -> str:
     """What an average is over, in words."""
-    sets = len(params.observed_set)
-    noises = f"{params.runs} {'noise' if params.runs == 1 else 'noises'}"
-    return f"{noises} and {sets} data {'set' if sets == 1 else 'sets'}"
+    noises = sentences.counted(params.runs, "noise")
+    return f"{noises} and {sentences.counted(len(params.observed_set), 'data set')}"
 
 
 def _error_figure(params: Params, result: Result) -> go.Figure:
@@ -335,9 +330,9 @@ def _error_figure(params: Params, result: Result) -> go.Figure:
     words = [
         _label(n, resample) for n, resample in zip(private.n, private["resample"], strict=True)
     ]
-    figure.add_trace(_box(np.array(words), private.mae.to_numpy(), fig.PRIVATE))
+    figure.add_trace(fig.boxes(np.array(words), private.mae.to_numpy(), fig.PRIVATE))
     words = [f"N = {n}<br>non-private" for n in plain.n]
-    figure.add_trace(_box(np.array(words), plain.mae.to_numpy(), fig.NON_PRIVATE))
+    figure.add_trace(fig.boxes(np.array(words), plain.mae.to_numpy(), fig.NON_PRIVATE))
     reported = [case for case in cases if case in PAPER]
     paper = fig.Style("[P21]", fig.PURPLE, marker="diamond")
     labels = np.array([_label(*case) for case in reported])
@@ -349,7 +344,7 @@ def _error_figure(params: Params, result: Result) -> go.Figure:
         for name in (*(_label(n, each) for each in params.resample), f"N = {n}<br>non-private")
     ]
     prior = np.full(len(order), float(errors.prior_mae.iloc[0]))
-    figure.add_trace(fig.line(np.array(order), prior, fig.Style("prior mean", fig.GREY, "dot")))
+    figure.add_trace(fig.line(np.array(order), prior, fig.PRIOR_MEAN))
     figure.update_xaxes(type="category", categoryorder="array", categoryarray=order)
     return figure.update_yaxes(range=[0.0, 9.0])
 
@@ -360,17 +355,6 @@ def _of(errors: pd.DataFrame, case: tuple[int, bool]) -> pd.DataFrame:
 
 def _label(n: int, resample: bool) -> str:
     return f"N = {n}<br>{'redrawn' if resample else 'kept'}"
-
-
-def _box(x: NDArray[Any], y: Array, style: fig.Style) -> go.Box:
-    return go.Box(
-        x=x,
-        y=y,
-        name=style.name,
-        line={"color": style.color, "width": 1.5},
-        marker={"color": style.color, "symbol": style.marker, "size": 4, "opacity": 0.6},
-        boxmean=True,
-    )
 
 
 BINS = 24
@@ -385,15 +369,16 @@ def _posterior_figure(params: Params, result: Result, resample: bool) -> go.Figu
     """Shares of accepted values, all runs and data sets together, with their means."""
     main = result.tables["main"]
     private = main[(main.release == "private") & (main["resample"] == resample)]
+    axes = tuberculosis.axes(params.burden)
     figure = fig.stack(
-        list(tuberculosis.AXES),
+        list(axes),
         f"Accepted values, average over {_over(params)} (threshold "
         f"{'redrawn' if resample else 'kept'}, c = {params.c}, ε_total = {params.epsilon_total:g})",
         "value of the parameter",
-        _ends(params),
+        list(axes.values()),
         row_height=120,
     )
-    for row, (name, ends) in enumerate(zip(tuberculosis.AXES, _ends(params), strict=True)):
+    for row, (name, ends) in enumerate(axes.items()):
         samples = {fig.PRIOR: _values(result.tables["prior"], name)}
         samples |= {SIZE_STYLES[n]: _values(private[private.n == n], name) for n in params.n}
         for style, values in samples.items():
@@ -401,17 +386,8 @@ def _posterior_figure(params: Params, result: Result, resample: bool) -> go.Figu
                 figure.add_trace(_histogram(values, ends, style, row))
                 if style is not fig.PRIOR:
                     figure.add_trace(_mean_mark(float(values.mean()), style, row))
-        figure.add_trace(posterior.truth_line(float(tuberculosis.TRUTH[row]), row))
+        figure.add_trace(fig.truth_line(float(tuberculosis.TRUTH[row]), row))
     return figure.update_yaxes(range=[0.0, 0.4], tickvals=[0.0, 0.2])
-
-
-def _ends(params: Params) -> list[tuple[float, float]]:
-    """Ends of the parameters' axes; those of the last follow its prior."""
-    *others, (low, high) = tuberculosis.AXES.values()
-    prior = tuberculosis.PRIORS[params.burden]
-    reach = 3.5 * float(prior.deviation[-1])
-    centre = float(prior.mean[-1])
-    return [*others, (min(low, centre - reach), max(high, centre + reach))]
 
 
 def _values(table: pd.DataFrame, name: str) -> Array:
@@ -420,9 +396,7 @@ def _values(table: pd.DataFrame, name: str) -> Array:
 
 def _histogram(values: Array, ends: tuple[float, float], style: fig.Style, row: int) -> go.Scatter:
     edges = np.linspace(*ends, BINS + 1)
-    shares = np.histogram(values, edges)[0] / len(values)
-    trace = fig.line(np.repeat(edges, 2)[1:-1], np.repeat(shares, 2), style)
-    return trace.update(showlegend=row == 0, legendgroup=style.name, **fig.panel(row))
+    return fig.outline(edges, np.histogram(values, edges)[0] / len(values), style, row)
 
 
 def _mean_mark(mean: float, style: fig.Style, row: int) -> go.Scatter:
@@ -430,4 +404,4 @@ def _mean_mark(mean: float, style: fig.Style, row: int) -> go.Scatter:
     named = fig.Style(style.name.replace("private", "mean"), style.color, marker="triangle-down")
     trace = fig.points(np.array([mean]), np.array([0.37]), named)
     trace.update(marker={"size": 11}, hovertemplate=f"{named.name}: %{{x:.4g}}<extra></extra>")
-    return trace.update(showlegend=row == 0, legendgroup=named.name, **fig.panel(row))
+    return fig.in_panel(trace, row)

@@ -36,10 +36,9 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from abcdp_core import experiments, summaries
+from abcdp_core import experiments, sentences, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.experiments import soft_abc
 from abcdp_core.mechanisms import Ordered, soft_weights
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
@@ -89,7 +88,7 @@ class Params(BaseParams):
     epsilon_abc: tuple[float, ...] = tuberculosis.EPSILON_ABC.field((20.0, 80.0), many=True)
     epsilon_total: float = par.EPSILON_TOTAL.field(4.0)
     delta: float = par.DELTA.field(1e-4)
-    accountant: str = soft_abc.ACCOUNTANT.field("exact")
+    accountant: str = par.ACCOUNTANT.field("exact")
     pool_size: int = tuberculosis.POOL_SIZE.field(tuberculosis.POOL_SIZE_DEFAULT)
     burden: str = tuberculosis.BURDEN.field("variance 30")
     independent: bool = INDEPENDENT.field(False)
@@ -102,33 +101,18 @@ PRESETS: dict[str, BaseParams] = {
 }
 
 
-@dataclass(frozen=True)
-class Task:
-    """Runs ``first`` to ``first + count − 1``, all on the same prior draws."""
-
-    epsilon_abc: tuple[float, ...]
-    epsilon_total: float
-    delta: float
-    accountant: str
-    pool_size: int
-    burden: str
-    independent: bool
-    noise_draw: int
-    first: int
-    count: int
-    seed: int
+Task = experiments.Part[Params]
+"""Some runs, all on the same prior draws."""
 
 
 def tasks(params: Params, seed: int) -> list[Task]:
     """One task per run that has prior draws of its own, else one for all."""
-    shared = experiments.shared(Task, params)
+    single = experiments.with_values(params, runs=1)
     parts = [(run, 1) for run in range(params.runs)] if params.independent else [(0, params.runs)]
-    return [Task(**shared, first=first, count=count, seed=seed) for first, count in parts]
+    return [experiments.Part(single, first, count, seed) for first, count in parts]
 
 
-def setting(
-    params: Params | Task, epsilon_abc: float, *, private: bool = True
-) -> soft_weights.Setting:
+def setting(params: Params, epsilon_abc: float, *, private: bool = True) -> soft_weights.Setting:
     """What is asked of the mechanism at one threshold."""
     return soft_weights.Setting(
         params.epsilon_total if private else math.inf,
@@ -142,7 +126,7 @@ def setting(
 def work(task: Task) -> Tables:
     """Weights without noise and with every noise, at every threshold."""
     theta, rho = _draws(task)
-    found = [_at(task, theta, rho, epsilon_abc) for epsilon_abc in task.epsilon_abc]
+    found = [_at(task, theta, rho, epsilon_abc) for epsilon_abc in task.params.epsilon_abc]
     return {
         name: pd.concat([pd.DataFrame(tables[name]) for tables in found], ignore_index=True)[
             list(columns)
@@ -153,13 +137,14 @@ def work(task: Task) -> Tables:
 
 def _draws(task: Task) -> tuple[Array, Array]:
     """Prior draws ``(T, 4)`` and their distances ``(T,)`` to San Francisco."""
-    if not task.independent:
-        return tuberculosis.precomputed(task.pool_size, 1, 0, task.burden)
-    deviation = float(tuberculosis.PRIORS[task.burden].deviation[-1])
+    params = task.params
+    if not params.independent:
+        return tuberculosis.precomputed(params.pool_size, 1, 0, params.burden)
+    deviation = float(tuberculosis.PRIORS[params.burden].deviation[-1])
     prior, outbreaks = (
         generator(task.seed, f"san-francisco-{part}", task.first) for part in ("prior", "outbreaks")
     )
-    theta = tuberculosis.prior(prior, task.pool_size, deviation)
+    theta = tuberculosis.prior(prior, params.pool_size, deviation)
     metric = tuberculosis.distance()
     simulated = metric.statistic(tuberculosis.simulate(outbreaks, theta, 1))
     return theta, metric.compare(simulated, metric.statistic(tuberculosis.SAN_FRANCISCO))
@@ -167,21 +152,21 @@ def _draws(task: Task) -> tuple[Array, Array]:
 
 def _at(task: Task, theta: Array, rho: Array, epsilon_abc: float) -> dict[str, pd.DataFrame]:
     """All tables' rows of one threshold."""
-    runs = range(task.first, task.first + task.count)
-    plain = _weights(task, rho, epsilon_abc, generator(task.seed, "noise"), private=False)[None]
+    params, seed = task.params, task.seed
+    plain = _weights(params, rho, epsilon_abc, generator(seed, "noise"), private=False)[None]
     noisy = np.stack(
         [
-            _weights(task, rho, epsilon_abc, generator(task.seed, "noise", run, task.noise_draw))
-            for run in runs
+            _weights(params, rho, epsilon_abc, generator(seed, "noise", run, params.noise_draw))
+            for run in task.pieces
         ]
     )
     everywhere = np.full((1, len(theta)), 1.0 / len(theta))
     weights = {"prior": everywhere, "non-private": plain, "private": noisy}
-    paper, paper_plain = _reported(task, epsilon_abc)
-    prior = tuberculosis.PRIORS[task.burden]
+    paper, paper_plain = _reported(params, epsilon_abc)
+    prior = tuberculosis.PRIORS[params.burden]
     non_private = _errors(plain, theta, prior).assign(run=task.first, paper_mae=paper_plain)
     errors = _errors(noisy, theta, prior).assign(
-        run=np.array(runs),
+        run=np.array(task.pieces),
         non_private_mae=float(non_private.mae.iloc[0]),
         non_private_spread=float(non_private.spread.iloc[0]),
         pool_mae=float(_errors(everywhere, theta, prior).mae.iloc[0]),
@@ -190,27 +175,32 @@ def _at(task: Task, theta: Array, rho: Array, epsilon_abc: float) -> dict[str, p
     )
     tables = {
         "main": pd.concat(
-            [_means(name, weights[name], theta, task) for name in ("non-private", "private")]
+            [_means(name, weights[name], theta, task.first) for name in ("non-private", "private")]
         ),
         "errors": errors,
         "non_private": non_private,
         "shares": pd.concat(
-            [_shares(task, name, each.mean(axis=0), theta) for name, each in weights.items()]
+            [_shares(params, name, each.mean(axis=0), theta) for name, each in weights.items()]
         ),
     }
     return {name: table.assign(epsilon_abc=epsilon_abc) for name, table in tables.items()}
 
 
 def _weights(
-    task: Task, rho: Array, epsilon_abc: float, rng: np.random.Generator, *, private: bool = True
+    params: Params,
+    rho: Array,
+    epsilon_abc: float,
+    rng: np.random.Generator,
+    *,
+    private: bool = True,
 ) -> Array:
-    asked = setting(task, epsilon_abc, private=private)
+    asked = setting(params, epsilon_abc, private=private)
     return soft_weights.release(Ordered(rho), asked, rng)[0].weights
 
 
-def _reported(task: Task, epsilon_abc: float) -> tuple[float, float]:
+def _reported(params: Params, epsilon_abc: float) -> tuple[float, float]:
     """The paper's error with and without noise; NaN where it has none."""
-    if (task.epsilon_total, task.delta) != PAPER_BUDGET:
+    if (params.epsilon_total, params.delta) != PAPER_BUDGET:
         return math.nan, math.nan
     return PAPER.get(epsilon_abc, math.nan), PAPER_NON_PRIVATE.get(epsilon_abc, math.nan)
 
@@ -231,38 +221,29 @@ def _errors(weights: Array, theta: Array, prior: tuberculosis.Moments) -> pd.Dat
     )
 
 
-def _means(release: str, weights: Array, theta: Array, task: Task) -> pd.DataFrame:
-    """Weighted mean of every parameter for each of the weights ``(k, T)``."""
+def _means(release: str, weights: Array, theta: Array, first: int) -> pd.DataFrame:
+    """Weighted mean of every parameter for weights ``(k, T)`` of runs ``first`` and following."""
     names = list(tuberculosis.AXES)
     means = np.stack([summaries.weighted_mean(theta, each) for each in weights])
     return pd.DataFrame(
         {
             "release": release,
-            "run": task.first + np.repeat(np.arange(len(weights)), len(names)),
+            "run": first + np.repeat(np.arange(len(weights)), len(names)),
             "parameter": np.tile(np.array(names), len(weights)),
             "value": means.ravel(),
         }
     )
 
 
-def _shares(task: Task, release: str, weights: Array, theta: Array) -> pd.DataFrame:
+def _shares(params: Params, release: str, weights: Array, theta: Array) -> pd.DataFrame:
     """Weighted histogram of every parameter for weights ``(T,)``."""
     tables = []
-    for column, (name, ends) in enumerate(_ends(task.burden).items()):
+    for column, (name, ends) in enumerate(tuberculosis.axes(params.burden).items()):
         edges = np.linspace(*ends, BINS + 1)
         shares, _ = np.histogram(theta[:, column], edges, weights=weights)
         part = {"parameter": name, "left": edges[:-1], "right": edges[1:], "share": shares}
         tables.append(pd.DataFrame({"release": release, **part}))
     return pd.concat(tables)
-
-
-def _ends(burden: str) -> dict[str, tuple[float, float]]:
-    """Ends of the parameters' axes; those of β follow its prior."""
-    prior = tuberculosis.PRIORS[burden]
-    reach, centre = 3.5 * float(prior.deviation[-1]), float(prior.mean[-1])
-    ends = dict(tuberculosis.AXES)
-    *_, (name, (low, high)) = ends.items()
-    return ends | {name: (min(low, centre - reach), max(high, centre + reach))}
 
 
 # --------------------------------------------------------------------------------------- finding
@@ -277,7 +258,7 @@ def collect(params: Params, rows: Tables) -> Result:
     privacy = (
         f"{statement(event, tuberculosis.PROTECTED, params.delta)} There is one outbreak, a whole "
         f"city's two years; who fell ill in it is not protected one by one. {UNPROTECTED}"
-        f"{soft_abc.overpaid(params.epsilon_total, params.accountant)}"
+        f"{sentences.overpaid(params.epsilon_total, params.accountant)}"
     )
     return Result(EXPERIMENT, params, tables, _summary(params, tables), privacy, event)
 
@@ -286,8 +267,8 @@ def _over(params: Params, errors: pd.DataFrame) -> str:
     """What a table is over, in words."""
     count = errors.run.nunique()
     if params.independent:
-        return "1 run" if count == 1 else f"{count} runs with prior draws of their own"
-    return f"{count} {'noise' if count == 1 else 'noises'}"
+        return sentences.counted(count, "run", "runs with prior draws of their own")
+    return sentences.counted(count, "noise")
 
 
 def _summary(params: Params, tables: Tables) -> str:
@@ -352,7 +333,7 @@ def _error_figure(params: Params, result: Result) -> go.Figure:
         if len(table) == len(labels):
             trace = fig.points(x, table.mae.to_numpy(), style).update(marker={"size": 12})
         else:
-            trace = _box(x, table.mae.to_numpy(), style)
+            trace = fig.boxes(x, table.mae.to_numpy(), style)
         figure.add_trace(trace)
     papers = {"[P22], 10 runs": (errors, "diamond"), "[P22], no noise": (plain, "diamond-open")}
     for name, (table, marker) in papers.items():
@@ -367,19 +348,8 @@ def _error_figure(params: Params, result: Result) -> go.Figure:
     return figure.update_yaxes(range=[0.0, max(6.0, 1.05 * float(errors.mae.max()))])
 
 
-def _box(x: NDArray[np.str_], y: Array, style: fig.Style) -> go.Box:
-    return go.Box(
-        x=x,
-        y=y,
-        name=style.name,
-        line={"color": style.color, "width": 1.5},
-        marker={"color": style.color, "size": 4, "opacity": 0.6},
-        boxmean=True,
-    )
-
-
 BASELINES = {
-    "prior_mae": fig.Style("prior mean", fig.GREY, "dot"),
+    "prior_mae": fig.PRIOR_MEAN,
     "pool_mae": fig.Style("equal weights", fig.GREEN, "dash"),
 }
 
@@ -390,7 +360,7 @@ def _posterior_figure(params: Params, result: Result) -> go.Figure:
     first = params.epsilon_abc[0]
     rows = [("prior", first, fig.PRIOR), ("non-private", first, fig.NON_PRIVATE)]
     rows += [("private", each, fig.PRIVATE) for each in params.epsilon_abc]
-    names = _ends(params.burden)
+    names = tuberculosis.axes(params.burden)
     titles = ["prior", *(f"{release}, ε_abc = {each:g}" for release, each, _ in rows[1:])]
     figure = make_subplots(
         rows=len(rows),

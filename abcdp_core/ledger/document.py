@@ -24,6 +24,7 @@ from abcdp_core.ledger.report import (
     total_words,
 )
 from abcdp_core.output import export
+from abcdp_core.sentences import counted
 
 PAPERS = {
     "P22": "Park and Jitkrittum, ABC meets differential privacy",
@@ -162,8 +163,8 @@ def _run(
     if details["summary"]:
         yield Paragraph(details["summary"])
         yield Picture(name)
-    tasks = "task" if details["tasks"] == 1 else "tasks"
-    taken = f" Took {_duration(details['seconds'])} for {details['tasks']} {tasks}."
+    tasks = counted(details["tasks"], "task")
+    taken = f" Took {_duration(details['seconds'])} for {tasks}."
     yield Paragraph(f"Experiment {details['experiment']}.{taken if details['tasks'] else ''}")
     yield Command(details["command"])
     if notes := entries.runs[name].differences:

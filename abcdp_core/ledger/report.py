@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from abcdp_core import runner
+from abcdp_core import workers
 from abcdp_core.ledger import OUTCOMES, STANDINGS, Claim, Ledger, Untested
 from abcdp_core.ledger.contrasts import Outcome
 from abcdp_core.ledger.reproduction import Computed, Judged, Plan
 from abcdp_core.ledger.rules import LEVEL, RULES, Rule
 from abcdp_core.output import export
 from abcdp_core.results import versions
+from abcdp_core.sentences import counted
 
 FOLDER = Path(__file__).parents[2] / "assets" / "reproduction"
 """The result that comes with the program."""
@@ -201,7 +202,7 @@ def _details(plan: Plan, table: pd.DataFrame, done: Sequence[Computed]) -> dict[
         "command": f"python -m abcdp_core {asked} --profile {plan.profile} --seed {plan.seed} "
         "--out results/reproduction",
         "versions": versions(),
-        "processors": runner.processor_count(),
+        "processors": workers.processor_count(),
         "seconds": round(sum(computed.seconds for computed in done), 1),
         "totals": totals(table),
         "chance": _chance(table, plan.ledger),
@@ -315,11 +316,6 @@ def chance_words(report: Report) -> str:
         return words + "no verdict changes."
     change = counted(len(changed), "verdict changes", "verdicts change")
     return words + f"{change}, to {' or '.join(f'*{each}*' for each in became)}."
-
-
-def counted(count: int, one: str, several: str) -> str:
-    """A number of things, in the singular where it is one."""
-    return f"{count} {one if count == 1 else several}"
 
 
 def measured(row: pd.Series[Any]) -> str:

@@ -17,12 +17,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
-from abcdp_core import __version__, experiments, ledger, runner
+from abcdp_core import cache, experiments, ledger, runner
 from abcdp_core.experiments import Experiment
 from abcdp_core.ledger import Claim, Ledger, Run, Untested, Verdict
 from abcdp_core.ledger.contrasts import Outcome
 from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.results import Result
+from abcdp_core.store import code_of
 
 NOT_FINISHED = "its run was not finished"
 
@@ -194,7 +195,7 @@ def carry_out(
             except Exception as error:  # noqa: BLE001 - told in the report; other runs go on
                 result, reason = None, _failed(error)
             finally:
-                name = f"{run.name} {asked.profile} {asked.seed} {__version__}"
+                name = f"{run.name} {asked.profile} {asked.seed} {code_of(experiment)}"
                 taken = _spent(store.folder / "seconds.json", name, time.monotonic() - started)
             if result is not None and result.is_partial:
                 result, reason = None, NOT_FINISHED
@@ -206,7 +207,7 @@ def _counts(
 ) -> tuple[int, int]:
     """Number of tasks, and of those that are in the store."""
     tasks = experiment.tasks(params, seed)
-    kept = sum(store.path(experiment.EXPERIMENT, task).is_file() for task in tasks)
+    kept = sum(map(cache.holds, store.entries(experiment, tasks)))
     return len(tasks), kept
 
 

@@ -68,7 +68,8 @@ class Made:
 
     Attributes:
         way: ``weighted``, draws with importance weights; ``moved``, nearest draws moved along a
-            regression; ``kept``, nearest draws left where they are.
+            regression; ``kept``, nearest draws left where they are; ``exact``, independent draws
+            from a posterior that is known, and none of the pool.
         importance_size: effective sample size of the importance weights; 0 where there are none.
         outside: share of the sample, by weight, outside the prior's support.
     """
@@ -84,12 +85,14 @@ class Release:
 
     Attributes:
         indices: accepted draws of the pool ``(k,)``, in order.
-        weights: of those draws ``(k,)``, summing to 1; equal for accept-or-reject.
+        weights: of those draws, or of the samples that stand for them, ``(k,)``; they sum to 1 and
+            are equal for accept-or-reject.
         stopped_at: number of draws looked at; the run's length.
         event: what was done, for the accountant.
         estimate: a released value ``(d,)`` where the release is one, else ``None``.
         samples: parameters ``(k, d)`` that stand for the accepted draws where post-processing moved
-            them, else ``None``.
+            them, or where none of the pool are needed, else ``None``.
+        exact_mean: of the posterior ``(d,)`` where that is known and not only a sample of it.
         made: how, of a posterior made from a released vector, else ``None``.
     """
 
@@ -99,6 +102,7 @@ class Release:
     event: Event
     estimate: Array | None = None
     samples: Array | None = field(default=None, repr=False)
+    exact_mean: Array | None = None
     made: Made | None = None
 
     def parameters(self, theta: Array) -> Array:
@@ -107,8 +111,9 @@ class Release:
 
     def mean(self, theta: Array, otherwise: Array) -> Array:
         """The mean ``(d,)`` that the release stands for, ``otherwise`` if nothing was accepted."""
-        if self.estimate is not None:
-            return self.estimate
+        for known in (self.estimate, self.exact_mean):
+            if known is not None:
+                return known
         sample = self.parameters(theta)
         return summaries.weighted_mean(sample, self.weights) if len(sample) else otherwise
 

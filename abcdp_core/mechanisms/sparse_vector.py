@@ -109,23 +109,30 @@ def release(
 def run(
     rho: Array, epsilon_abc: float, c: int, resample: bool, event: Event, rng: np.random.Generator
 ) -> tuple[Release, Trace]:
-    """Run the mechanism once with the noise of an event; without any if that is no sparse vector.
+    """Run the mechanism once with the noise of an event.
 
     Args:
         rho: distances ``(T,)`` of the data to the draws.
         epsilon_abc: similarity threshold.
-        c: acceptances after which the run stops.
-        resample: whether the threshold changes after each acceptance.
-        event: holds the noise scales.
+        c: acceptances after which the run stops; of the event itself where there is noise.
+        resample: whether the threshold changes after each acceptance; likewise.
+        event: holds the noise scales; :class:`NonPrivate` for none.
         rng: source of all chance.
+
+    Raises:
+        TypeError: the event is of another kind.
     """
     if isinstance(event, SparseVector):
+        # What was paid for counts, whatever was asked.
+        c, resample = event.c, event.resample
         query_noise, threshold_noise = draw_noise(rng, len(rho), c)
         noisy_distance = rho + event.query_scale * query_noise
         noisy_threshold = epsilon_abc + event.threshold_scale * threshold_noise
-    else:
+    elif isinstance(event, NonPrivate):
         noisy_distance = rho
         noisy_threshold = np.full(c, epsilon_abc)
+    else:
+        raise TypeError(f"{type(event).__name__} is no event of a sparse vector run.")
     return decide(rho, noisy_distance, noisy_threshold, epsilon_abc, resample, event)
 
 
@@ -193,19 +200,35 @@ def scan(
 
 @dataclass(frozen=True)
 class Segments(SparseVector):
-    """A run as c segments, each up to an acceptance and with a threshold of its own, composed."""
+    """A run as c segments, each up to an acceptance and with a threshold of its own, composed.
+
+    A segment is a run with c = 1 over the draws that are left, with noise of its own. Where it
+    begins follows from what the segments before it released, so the run is an adaptive composition
+    of at most c answers that are each private by themselves. With a kept threshold it is not.
+
+    Raises:
+        ValueError: the threshold is kept.
+    """
+
+    def __post_init__(self) -> None:
+        """Refuse what is no composition."""
+        if not self.resample:
+            raise ValueError("segments need a threshold each: resample = True.")
 
 
 @cost.register
 def _(event: Segments, delta: float = 0.0) -> Cost:
     """The best rule that knows only what each segment costs (Kairouz, Oh & Viswanath, 2015)."""
-    each = pure_epsilon(dataclasses.replace(event, c=1))
+    each, pure = pure_epsilon(dataclasses.replace(event, c=1)), pure_epsilon(event)
     if delta == 0.0 or math.isinf(each):
-        return Cost(pure_epsilon(event), delta)
-    return Cost(composition.epsilon(each, event.c, delta, "optimal"), delta)
+        return Cost(pure, delta)
+    return Cost(min(pure, composition.epsilon(each, event.c, delta, "optimal")), delta)
 
 
 tradeoff.curve.register(Segments, tradeoff.of_cost)
+
+COST_STEP = 1e-13
+"""First relative step by which a segment's ε is lowered until the cost is within the budget."""
 
 SPLIT = Parameter(
     kind="choice",
@@ -249,10 +272,18 @@ def calibrated(
     each = composition.largest_per_query_epsilon(
         budget.epsilon_total, options.c, budget.delta, accountant
     )
-    segment = calibrate(each, sensitivity, 1, resample=True, threshold_share=_share(options, 1))
-    return Segments(
-        sensitivity, segment.threshold_scale, segment.query_scale, options.c, resample=True
-    )
+
+    def segments(each: float) -> Segments:
+        one = calibrate(each, sensitivity, 1, resample=True, threshold_share=_share(options, 1))
+        scales = one.threshold_scale, one.query_scale
+        return Segments(sensitivity, *scales, options.c, resample=True)
+
+    event, step = segments(each), COST_STEP
+    # The cost of the event is rounded up by itself, up to 1e-6 above what the accountant reckons.
+    while cost(event, budget.delta).epsilon > budget.epsilon_total:
+        each *= 1.0 - step
+        event, step = segments(each), 2.0 * step
+    return event
 
 
 def _share(options: Options, c: int) -> float | None:

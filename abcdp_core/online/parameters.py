@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
 from typing import ClassVar, cast
@@ -102,12 +101,6 @@ NOISE = Parameter(
     help="laplace: pure differential privacy. gaussian: with a small δ.",
     options=("laplace", "gaussian"),
 )
-DELTA = dataclasses.replace(
-    par.DELTA,
-    help=f"Used with Gaussian noise. {par.DELTA.help}",
-    high=0.1,
-    steps=tuple(10.0**e for e in range(-12, 0)),
-)
 START = Parameter(
     kind="choice",
     label="Start",
@@ -185,7 +178,7 @@ class StreamParams(Params):
     weight: float = WEIGHT.field(0.5)
     symmetric: bool = SYMMETRIC.field(True)
     noise: str = NOISE.field("laplace")
-    delta: float = DELTA.field(1e-5)
+    delta: float = par.DELTA.field(1e-5)
     start: str = START.field("prior")
     refresh: int = REFRESH.field(0)
     resampling: str = RESAMPLING.field("systematic")

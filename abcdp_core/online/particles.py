@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import summaries
-from abcdp_core.online.resampling import ancestors
+from abcdp_core.online.resampling import ancestors, evenly
 from abcdp_core.threads import available
 
 Array = NDArray[np.float64]
@@ -76,6 +76,20 @@ class Cloud(Protocol):
     def theta(self) -> Array: ...  # noqa: D102
     @property
     def weights(self) -> Array: ...  # noqa: D102
+
+
+def picture(cloud: Cloud, size: int) -> dict[str, NDArray[Any]]:
+    """Columns of at most ``size`` particles: number, μ, σ and weight.
+
+    Where there are more, some drawn evenly by weight stand for all.
+    """
+    theta, weights = cloud.theta, cloud.weights
+    if len(weights) > size:
+        theta, weights = theta[evenly(weights, size)], np.full(size, 1.0 / size)
+    with np.errstate(over="ignore"):
+        sigma = np.minimum(np.exp(theta[:, 1]), 1e300)
+    numbers = np.arange(len(weights))
+    return {"particle": numbers, "mu": theta[:, 0], "sigma": sigma, "weight": weights}
 
 
 class Moments(NamedTuple):

@@ -53,6 +53,9 @@ class Scenario(Protocol):
     ``from_numbers(numbers)`` gives statistics of its distance ``(T, D)`` and name -> numbers of
     each of its ``STATISTICS``; it is then the pool of every seed and run.
 
+    One with a likelihood may have ``CONJUGATE``, a
+    :class:`~abcdp_core.statistic.DirichletCounts`: which of these counts follow which shares.
+
     One that also takes a person's own series has ``OWN_SIZES``, the smallest and the largest one,
     ``OWN_MODEL``, a sentence on what it takes it for, and ``from_series(values)``: numbers
     ``(n,)`` in the domain as data points ``(n, p)``. One that takes minutes to simulate has
@@ -61,6 +64,7 @@ class Scenario(Protocol):
     ``precomputed_data(n, run)``, that data set ``(n, p)``.
     """
 
+    __name__: str
     SCENARIO: str
     TITLE: str
     PROTECTED: str

@@ -132,6 +132,15 @@ BURDEN = Parameter(
     options=tuple(PRIORS),
 )
 
+
+def axes(burden: str) -> dict[str, tuple[float, float]]:
+    """Ends of the parameters' axes; those of β follow its prior."""
+    moments = PRIORS[burden]
+    reach, centre = 3.5 * float(moments.deviation[-1]), float(moments.mean[-1])
+    *_, (name, (low, high)) = AXES.items()
+    return AXES | {name: (min(low, centre - reach), max(high, centre + reach))}
+
+
 MOST_OBSERVED = 350.0
 """Parameters with more observations per year on average are refused."""
 

@@ -6,6 +6,7 @@ The observed data are synthetic: drawn from θ* = (0.25, 0.04, 0.33, 0.04, 0.34)
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numba
@@ -16,7 +17,7 @@ from abcdp_core import parameters as par
 from abcdp_core import supports
 from abcdp_core.distances import Distance, maximum_mean_discrepancy
 from abcdp_core.parameters import Parameter
-from abcdp_core.statistic import Statistic, added, largest_length, largest_sum
+from abcdp_core.statistic import DirichletCounts, Statistic, added, largest_length, largest_sum
 
 Array = NDArray[np.float64]
 
@@ -40,6 +41,12 @@ N = Parameter(
     options=(10, 30, 100, 300, 1000, 3000, 5000, 10_000, 20_000),
 )
 N_DEFAULT = 5000
+PSEUDO_N = dataclasses.replace(
+    N,
+    label="Points in each simulated data set",
+    help="same: as many as the data have. Noise follows the size of the data, whatever this is.",
+    special=("same",),
+)
 EPSILON_ABC = par.EPSILON_ABC_MMD
 EPSILON_ABC_DEFAULT = 0.1
 THRESHOLDS = (0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5)
@@ -55,6 +62,11 @@ OWN_MODEL = (
     "Your domain is cut into five equal parts. What is learnt is the share of your values in each "
     "of them, θ1 to θ5; within a part all values are taken for equally likely."
 )
+
+
+def simulated_points(n: int, pseudo_n: int | str) -> int:
+    """Points in each simulated data set, for data of ``n`` points and a choice of PSEUDO_N."""
+    return n if pseudo_n == "same" else int(pseudo_n)
 
 
 def prior(rng: np.random.Generator, size: int) -> Array:
@@ -139,6 +151,9 @@ STATISTICS = {
     ),
 }
 """What may be released: the sufficient statistic."""
+
+CONJUGATE = DirichletCounts("counts", concentration=(1.0,) * 5)
+"""Where a point lies within its component says nothing of the weights."""
 
 
 def distance(bandwidth: float | None = None, name: str | None = None) -> Distance:  # noqa: ARG001

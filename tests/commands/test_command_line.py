@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from abcdp_core import commands, experiments, registry, runner
@@ -418,6 +418,7 @@ def params_of(cls: type[Params]) -> st.SearchStrategy[Params | None]:
 
 
 @pytest.mark.parametrize("name", experiments.names())
+@settings(max_examples=25)  # of each of two dozen experiments
 @given(data=st.data(), seed=st.integers(0, 2**63 - 1))
 def test_every_result_s_command_asks_for_its_parameters(
     name: str, data: st.DataObject, seed: int

@@ -12,6 +12,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from abcdp_core import experiments, privacy, runner
+from abcdp_core import figures as fig
 from abcdp_core.experiments import adaptive_truncation as study
 from abcdp_core.online import intervals
 from abcdp_core.online.parameters import estimate
@@ -181,7 +182,7 @@ def test_a_single_person() -> None:
 def grey_and_not(figure: go.Figure) -> tuple[set[float], set[float]]:
     """People at whom the line of σ is grey, and those at whom it is not."""
     lines = [t for t in figure.data if t.yaxis == "y2" and t.name != "truth" and not t.fill]
-    grey = study.UNLEARNT.name
+    grey = fig.UNLEARNT.name
     return (
         {float(t) for line in lines if line.name == grey for t in line.x},
         {float(t) for line in lines if line.name != grey for t in line.x},
@@ -222,7 +223,7 @@ def test_panels_of_particles_say_where_sigma_is_not_learnt() -> None:
     result = run(dataclasses.replace(SMALL, epsilon_total=0.01))
     titles = [note.text for note in study.figures(result)["particles"].layout.annotations]
     assert titles[0] == "1 person, σ not clearly learnt"
-    assert all(title.endswith(study.UNLEARNT.name) for title in titles)
+    assert all(title.endswith(fig.UNLEARNT.name) for title in titles)
 
 
 def test_the_papers_sampler_is_refused_what_it_cannot_hold() -> None:

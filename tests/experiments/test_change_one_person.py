@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from abcdp_core import pool, runner, simulators
+from abcdp_core import pool, releases, runner, simulators
 from abcdp_core.experiments import change_one_person, posterior
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import ParameterError
@@ -45,7 +45,7 @@ def test_no_distance_moves_by_more_than_the_sensitivity_and_one_comes_near(resul
 
 
 def test_exactly_one_point_differs_and_is_the_one_that_is_drawn(result: Result) -> None:
-    key = posterior.pool_key(SMALL, 1)
+    key = releases.pool_key(SMALL, 1)
     data = pool.observed_data(key, SMALL.n)
     public = pool.open_pool(key)
     comparison = pool.compare(public, data, synthetic=True)
@@ -124,7 +124,7 @@ def counted(
     rho: Array, params: change_one_person.Params, highs: Array, share: float = 1.0
 ) -> NDArray[np.int64]:
     """How many of 3000 runs with a share of their noise fall into each class."""
-    event = posterior.event_of(params)
+    event = releases.event_of(params)
     assert isinstance(event, SparseVector)
     rng = np.random.default_rng(2)
     counts = np.zeros(len(highs), dtype=np.int64)
@@ -224,31 +224,6 @@ def test_one_outcome_only_is_said(changes: dict[str, float], words: str) -> None
     assert words in found.summary
     assert "a factor of e^1000: compatible" in found.summary
     assert set(change_one_person.figures(found)) == FIGURES
-
-
-# ------------------------------------------------------------------------------------- in words
-
-
-@pytest.mark.parametrize(
-    ("log_ratio", "text"),
-    [(0.0, "1"), (0.001, "1.00100"), (0.00042, "1.000420"), (1.0, "2.72"), (5.0, "148"),
-     (10.0, "22,026"), (1000.0, "e^1000")],
-)  # fmt: skip
-def test_factors_are_never_rounded_to_none(log_ratio: float, text: str) -> None:
-    assert change_one_person.factor(log_ratio) == text
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.0, "0"), (0.9881, "0.989"), (0.5, "0.500"), (2e-5, "0.000020"), (1e-9, "0.000001"),
-     (97.91, "98.0"), (1234.5, "1235")],
-)  # fmt: skip
-def test_what_is_not_exceeded_is_rounded_up(value: float, text: str) -> None:
-    assert change_one_person.at_most(value) == text
-
-
-def test_a_violation_would_be_said() -> None:
-    assert change_one_person.against_bound(1.01, 1.0).endswith(": not compatible with the bound.")
 
 
 # --------------------------------------------------------------------------------------- figures

@@ -152,7 +152,7 @@ def test_a_method_gives_the_same_in_other_company(tiny: Result) -> None:
 
 
 def test_another_noise_draw_changes_the_estimates() -> None:
-    params = dataclasses.replace(TINY, sampler=("grid",), runs=1)
+    params = dataclasses.replace(TINY, n=5, sampler=("grid",), runs=1)
     first, second = (
         run(dataclasses.replace(params, noise_draw=draw)).tables["main"] for draw in (0, 1)
     )
@@ -197,8 +197,9 @@ def test_a_known_sigma_is_right_for_every_sampler() -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"epsilon_total": (0.001, 1000.0), "runs": 1},
-        {"particles": 1, "runs": 1},
+        {"n": 10, "epsilon_total": (0.001, 1000.0), "runs": 1},
+        # The grid has no particles.
+        {"particles": 1, "runs": 1, "sampler": ("smc", "smc-latent", "mhaar", "mh")},
         {"n": 1, "runs": 1},
     ],
     ids=["budgets", "one particle", "one person"],

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 from typing import Any
 
 import numpy as np
 import pytest
 
-from abcdp_core import pool, runner
-from abcdp_core.experiments import flip_guideline, flip_probability
-from abcdp_core.experiments.flip_guideline import Params, Share, Task
-from abcdp_core.privacy.sparse_vector import calibrate
+from abcdp_core import pool, predictive, runner
+from abcdp_core.experiments import flip_guideline
+from abcdp_core.experiments.flip_guideline import Params
 from abcdp_core.results import Result
 from abcdp_core.theory import flip
-from abcdp_core.theory import sparse_vector_run as theory
 from ui import captions
 
 SMALL = Params(n=1000, pool_size=500, c=5, data_sets=4, draws=100)  # type: ignore[arg-type]
@@ -31,44 +28,6 @@ def changed(**changes: Any) -> Result:
     return result_of(dataclasses.replace(SMALL, **changes))
 
 
-# ------------------------------------------------------------------------------- the false share
-
-
-def test_shares_of_the_toy_data_are_those_of_the_prototype() -> None:
-    # MATH F3's check values, within their Monte Carlo error, and what of each is no noise's doing.
-    key = pool.key_for("uniform-mixture", 5000, 10_000, 1)
-    comparison = pool.observed_comparison(key, 5000)
-    expected = {10: (0.14, 0.0), 50: (0.61, 0.0), 100: (0.86, 0.18), 275: (0.97, 0.70)}
-    close = int((comparison.rho <= 0.1).sum())
-    for c, (share, _) in expected.items():
-        event = calibrate(1.0, comparison.sensitivity(), c, resample=False)
-        found = flip_guideline.share_of([comparison.rho] * 2, event, 0.1)
-        assert found.share == pytest.approx(share, abs=0.06)
-        assert found.unfillable == pytest.approx(max(0.0, 1.0 - close / c))
-        assert found.low == pytest.approx(found.high, abs=1e-12)
-
-
-def test_the_average_is_over_what_is_accepted_of_all_data_sets() -> None:
-    event = calibrate(1.0, 0.002, 3, resample=False)
-    rng = np.random.default_rng(1)
-    rho = [rng.uniform(0.0, 1.0, 100), rng.uniform(0.3, 1.0, 100), np.full(100, 0.5)]
-    run = theory.Run(0.1, event.threshold_scale, event.query_scale, 3, False)
-    each = [theory.false_share(one, run, 512) for one in rho]
-    some = [float(one.accepted[1:].sum()) for one in each]
-    share = sum(one.share * part for one, part in zip(each, some, strict=True)) / sum(some)
-    found = flip_guideline.share_of(rho, event, 0.1)
-    assert found.share == pytest.approx(share, abs=1e-3)
-    assert found.some == pytest.approx(np.mean(some), abs=1e-3)
-    assert found.low < found.share <= found.high
-
-
-def test_nothing_accepted_has_no_share() -> None:
-    event = calibrate(1000.0, 0.0001, 1, resample=False)
-    found = flip_guideline.share_of([np.full(50, 0.9)] * 2, event, 0.1)
-    assert math.isnan(found.share)
-    assert found.some == 0.0
-
-
 def test_private_data_are_never_read(monkeypatch: pytest.MonkeyPatch) -> None:
     def forbidden(*_: object) -> None:
         raise AssertionError("private data were touched")
@@ -81,49 +40,11 @@ def test_private_data_are_never_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_each_public_data_set_has_its_own_order_of_one_pool() -> None:
-    task = Task(SMALL, 1000, 1.0, 1)
-    first, second, *_ = flip_guideline.public_distances(task)
-    key = task.pool_key()
+    first, second, *_ = flip_guideline.public_distances(SMALL, 1)
+    key = SMALL.pool_key(1)
     data = pool.predictive_data(key, 1000, 0)
     assert sorted(first) == sorted(pool.compare(pool.open_pool(key), data, synthetic=True).rho)
     assert np.corrcoef(first, second)[0, 1] < 0.3
-
-
-# ------------------------------------------------------------------------------------ the search
-
-
-def rising(to: float) -> Any:
-    """A share that rises in log c from 0 at 1 to 1 at ``to``."""
-
-    def share_at(c: int) -> Share:
-        share = min(1.0, math.log(c) / math.log(to))
-        return Share(share, max(0.0, share - 0.1), min(1.0, share + 0.1), 0.0, 1.0, 1.0)
-
-    return share_at
-
-
-@pytest.mark.parametrize("most", [7, 137, 1000])
-@pytest.mark.parametrize("to", [1.5, 40.0, 1e5, 1e9])
-def test_the_search_finds_the_largest_c(to: float, most: int) -> None:
-    shares, largest = flip_guideline.search(rising(to), 0.5, most, {3, most})
-    every = [c for c in range(1, most + 1) if rising(to)(c).share <= 0.5]
-    assert largest == max(every)
-    assert list(shares) == sorted(shares)
-    assert {1, 2, 3, 5, most} <= set(shares)
-    assert len(shares) < 25
-
-
-def test_a_share_that_falls_again_does_not_raise_the_guideline() -> None:
-    def share_at(c: int) -> Share:
-        share = 0.9 if 20 <= c < 100 else 0.1
-        return Share(share, share, share, 0.0, 1.0, 1.0)
-
-    assert flip_guideline.search(share_at, 0.2, 1000, set())[1] == 19
-
-
-def test_what_is_unknown_keeps_no_level() -> None:
-    nothing = Share(math.nan, math.nan, math.nan, 1.0, 0.0, 0.0)
-    assert flip_guideline.search(lambda _: nothing, 0.2, 100, set())[1] == 0
 
 
 def test_the_guideline_is_the_crossing_of_the_table() -> None:
@@ -153,10 +74,10 @@ def test_more_data_and_a_larger_budget_allow_more() -> None:
 def test_the_median_guideline_is_the_largest_c_under_the_level() -> None:
     found = changed(level=0.05)
     largest = int(found.tables["guideline"].largest_c.iloc[0])
-    rho = flip_probability.distances("public", 1000, 100, 1)
+    rho = predictive.paired_distances(pool.key_for("uniform-mixture", 1000, 100, 1), 1000)
 
     def median(c: int) -> float:
-        scale = Task(SMALL, 1000, 1.0, 1).event(c).threshold_scale
+        scale = SMALL.event(c).threshold_scale
         return float(np.median(flip.flip_probability(rho, 0.1, scale)))
 
     assert median(largest) <= 0.05 < median(largest + 1)
@@ -167,9 +88,9 @@ def test_the_median_guideline_is_the_largest_c_under_the_level() -> None:
 
 
 def test_base_rates_count_the_draws_around_the_threshold() -> None:
-    tables, task = result_of().tables, Task(SMALL, 1000, 1.0, 1)
-    rho = np.concatenate(flip_guideline.public_distances(task))
-    scale = task.event(SMALL.c).threshold_scale
+    tables = result_of().tables
+    rho = np.concatenate(flip_guideline.public_distances(SMALL, 1))
+    scale = SMALL.event(SMALL.c).threshold_scale
     rates, row = tables["base_rates"], tables["guideline"].iloc[0]
     assert row.close == pytest.approx((rho <= 0.1).sum() / 4)
     first = rates[rates.low == 0].iloc[0]

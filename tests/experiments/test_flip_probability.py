@@ -4,11 +4,9 @@ import dataclasses
 from typing import cast
 
 import numpy as np
-import pandas as pd
 import pytest
-from scipy import stats
 
-from abcdp_core import pool, runner, summaries
+from abcdp_core import pool, predictive, runner
 from abcdp_core.experiments import flip_probability
 from abcdp_core.results import Result
 from abcdp_core.theory import flip
@@ -57,51 +55,6 @@ def test_the_joint_test_rejects_another_noise_scale(factor: float) -> None:
     assert "does not agree with the formula" in found.sentence()
 
 
-def told(rho: list[float], scale: float) -> flip_probability.Agreement:
-    """The test on frequencies as expected, at the threshold 0.2."""
-    table = pd.DataFrame({"rho": rho, "epsilon_abc": 0.2, "noise_scale": scale})
-    expected = flip.flip_probability(table.rho, 0.2, scale)
-    fresh = np.rint(flip_probability.SIMULATIONS * expected) / flip_probability.SIMULATIONS
-    return flip_probability.agreement(table.assign(flip_probability=expected, fresh=fresh))
-
-
-@pytest.mark.parametrize("rho", [[0.4], [0.25, 0.4, 0.8]])
-def test_the_noise_scale_that_would_be_noticed_is_noticed_every_second_time(
-    rho: list[float],
-) -> None:
-    found = told(rho, 0.1)
-    for factor, inside in ((found.upper, 0.98), (found.lower, 1.02)):
-        power = {}
-        for scale in (factor, inside * factor):
-            wrong = flip.flip_probability(np.array(rho), 0.2, 0.1 * scale)
-            right = flip.flip_probability(np.array(rho), 0.2, 0.1)
-            counts = np.arange(flip_probability.SIMULATIONS + 1)
-            rejected = [
-                stats.binom.pmf(counts, flip_probability.SIMULATIONS, p)[
-                    summaries.binomial_p_values(counts, flip_probability.SIMULATIONS, q) * len(rho)
-                    < flip_probability.JOINT_LEVEL
-                ].sum()
-                for p, q in zip(wrong, right, strict=True)
-            ]
-            power[scale] = max(rejected)
-        assert power[factor] >= 0.5
-        assert power[inside * factor] < 0.5
-
-
-@pytest.mark.parametrize(("rho", "scale"), [([0.2, 0.2], 0.1), ([0.9], 1e-4), ([0.9], 1e6)])
-def test_where_nothing_depends_on_the_noise_agreement_cannot_be_told(
-    rho: list[float], scale: float
-) -> None:
-    found = told(rho, scale)
-    assert (found.lower, found.upper) == (0.0, np.inf)
-    assert "cannot be told here" in found.sentence()
-
-
-def test_one_direction_can_be_told_alone() -> None:
-    assert told([0.9], 0.01).sentence().endswith("; much less would mostly go unnoticed.")
-    assert told([0.9], 5.0).sentence().endswith("; much more would mostly go unnoticed.")
-
-
 def test_the_budget_needed_makes_flips_rare_for_half_of_the_draws() -> None:
     several = run(dataclasses.replace(ONE, c=(10, 100), n=(10, 100), draws=25))
     table = several.tables["needed"].set_index(["n", "c"]).epsilon_needed
@@ -136,6 +89,7 @@ def test_public_distances_never_read_private_data(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(pool, "observed_data", forbidden)
     flip_probability.distances.cache_clear()
+    predictive.paired_distances.cache_clear()
     for which in ("public", "uniform"):
         assert len(flip_probability.distances(which, 100, 20, 1)) == 20
     with pytest.raises(AssertionError):

@@ -35,6 +35,7 @@ def private(result: Result) -> dict[str, object]:
         ({"mechanism": "soft-weights"}, "weighted", r"1,000 draws with weights, effective sample"),
         ({"mechanism": "embedding-estimate"}, "estimate", r"no sample\. .* of the estimate"),
         ({"mechanism": "private-embedding"}, "accepted", r": 10 draws of equal weight\."),
+        ({"mechanism": "noisy-counts"}, "exact", r": 1,000 draws from the exact posterior given"),
         ({"mechanism": "private-embedding", "c": 1}, "accepted", r": 1 draw\."),
         (
             {"mechanism": "sparse-vector", "n": 5000, "pool_size": 10, "c": 1},
@@ -58,6 +59,8 @@ def test_the_size_in_the_table_is_that_of_the_importance_weights() -> None:
     # The weights of the regression are worth some 250 draws, which says nothing of the posterior.
     assert 1.0 <= float(str(moved["effective_sample_size"])) < 100.0
     assert 100.0 <= float(str(private(run(epsilon_total=0.01))["effective_sample_size"])) < 1000.0
+    exact = private(run(mechanism="noisy-counts"))
+    assert float(str(exact["effective_sample_size"])) == pytest.approx(1000.0)
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ def test_lines_and_panels_follow_what_varies() -> None:
     figures = mse_curves.figures(result)
     assert set(figures) == {"mae", "mse"}
     names = {trace.name for trace in figures["mae"].data}
-    assert {"c = 5", "c = 20", "prior"} <= names
+    assert {"c = 5", "c = 20", "prior mean"} <= names
     marked = mse_curves.mark(figures["mae"], result, "mae", n=100, c=5, epsilon_total=1.0)
     assert marked.data[-1].name == "your setting"
 

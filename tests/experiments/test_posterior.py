@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from abcdp_core import pool, runner, simulators
+from abcdp_core import pool, releases, runner, simulators
 from abcdp_core.experiments import many_releases, posterior
 from abcdp_core.parameters import ParameterError
 from abcdp_core.results import Result
@@ -45,7 +45,7 @@ def test_decisions_end_at_the_stop_and_flips_are_disagreements() -> None:
     assert int(decisions.private.sum()) == 20
     assert ((decisions.non_private != decisions.private) == decisions.flipped).all()
     assert (decisions.non_private == (decisions.rho <= 0.2)).all()
-    scale = posterior.event_of(SMALL).threshold_scale
+    scale = releases.event_of(SMALL).threshold_scale
     expected = flip.flip_probability(decisions.rho, 0.2, scale)
     np.testing.assert_allclose(decisions.flip_probability, expected, rtol=1e-15)
 
@@ -119,8 +119,8 @@ def test_the_event_depends_on_nothing_private(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(pool, "observed_data", forbidden)
     monkeypatch.setattr(pool, "observed_comparison", forbidden)
-    assert posterior.event_of(SMALL).c == 20
-    assert "ε_total = 50" in posterior.privacy_of(SMALL)
+    assert releases.event_of(SMALL).c == 20
+    assert "ε_total = 50" in releases.privacy_of(SMALL)
 
 
 @pytest.mark.parametrize(
@@ -134,12 +134,12 @@ def test_the_event_depends_on_nothing_private(monkeypatch: pytest.MonkeyPatch) -
 )
 def test_the_label_says_how_neighbouring_data_differ(scenario: str, words: str) -> None:
     params = posterior.Params.from_text({"scenario": scenario})
-    assert re.search(words, posterior.privacy_of(params))
+    assert re.search(words, releases.privacy_of(params))
 
 
 def test_sensitivity_as_published_asks_for_more_noise() -> None:
-    sharp = posterior.event_of(SMALL)
-    published = posterior.event_of(dataclasses.replace(SMALL, sensitivity="published"))
+    sharp = releases.event_of(SMALL)
+    published = releases.event_of(dataclasses.replace(SMALL, sensitivity="published"))
     assert published.threshold_scale / sharp.threshold_scale == pytest.approx(np.sqrt(2), rel=1e-9)
 
 

@@ -70,7 +70,7 @@ def test_the_power_is_of_the_curve_without_noise_only() -> None:
 def test_a_large_threshold_weighs_all_alike() -> None:
     main = run(epsilon_abc=(1.4,), epsilon_total=(1000.0, math.inf)).tables["main"]
     assert (main.effective_sample_size > 250).all()
-    assert (abs(main.mae - study.prior_errors()["mae"]) < 0.03).all()
+    assert (abs(main.mae - study.PRIOR_ERRORS["mae"]) < 0.03).all()
 
 
 def test_the_first_runs_of_many_are_the_runs_of_few() -> None:

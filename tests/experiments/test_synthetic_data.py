@@ -8,7 +8,7 @@ import functools
 import numpy as np
 import pytest
 
-from abcdp_core import pool, runner, simulators
+from abcdp_core import pool, releases, runner, simulators
 from abcdp_core.experiments import posterior, synthetic_data
 from abcdp_core.privacy import UNPROTECTED
 from abcdp_core.results import Result
@@ -69,7 +69,7 @@ def test_its_draws_are_those_that_the_posterior_page_shows() -> None:
 
 def test_a_private_data_set_follows_the_mixture_of_its_draw() -> None:
     main = result_of().tables["main"]
-    theta = posterior.comparison_of(SMALL, 1).theta
+    theta = releases.comparison_of(SMALL, 1).theta
     one = main[(main.source == "private") & (main.data_set == 0)]
     counts = np.bincount(one.value.astype(int), minlength=5)
     weights = theta[one["sample"].iloc[0]]
@@ -80,7 +80,7 @@ def test_a_private_data_set_follows_the_mixture_of_its_draw() -> None:
 def test_the_observed_data_are_those_of_the_comparison() -> None:
     main = result_of().tables["main"]
     observed = main[main.source == "observed"]
-    data = pool.observed_data(posterior.pool_key(SMALL, 1), SMALL.n)
+    data = pool.observed_data(releases.pool_key(SMALL, 1), SMALL.n)
     assert observed.value.to_numpy().tolist() == data[:, 0].tolist()
 
 

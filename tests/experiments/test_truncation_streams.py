@@ -10,6 +10,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from abcdp_core import experiments, runner
+from abcdp_core import figures as fig
 from abcdp_core.experiments import adaptive_truncation
 from abcdp_core.experiments import truncation_streams as study
 from abcdp_core.results import Result
@@ -117,7 +118,7 @@ def test_sigma_is_grey_where_it_is_not_learnt_and_mu_never_is(
 ) -> None:
     main = small.tables["main"]
     grey = {axis for (_, axis), traces in panels(streams).items() for trace in traces
-            if trace.name == adaptive_truncation.UNLEARNT.name}  # fmt: skip
+            if trace.name == fig.UNLEARNT.name}  # fmt: skip
     # Rows: μ adaptive, μ fixed, σ adaptive, σ fixed; columns: ε_total = 2, 10.
     assert grey == {"y5", "y6", "y7", "y8"}
     last = main[(main.t == 50) & (main.interval == "adaptive") & (main.epsilon_total == 10)].iloc[0]

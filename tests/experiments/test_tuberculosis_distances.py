@@ -39,10 +39,8 @@ def test_a_distance_is_that_of_the_outbreaks_addressed(result: Result) -> None:
 
 
 def test_a_larger_pool_and_a_larger_n_begin_with_the_smaller(result: Result) -> None:
-    task = study.Task(
-        first=0, count=1, n=(100, 1000), observed_sets=1, burden=PARAMS.burden, seed=3
-    )
-    main = study.work(task)["main"]
+    both = study.Params(n=(100, 1000), observed_sets=1)
+    main = study.work(experiments.Part(both, first=0, count=1, seed=3))["main"]
     assert main.n.tolist() == [100, 1000]
     assert main.rho[0] == result.tables["main"].rho[0]
     larger = study.tasks(study.Params(n=(100,), pool_size=500, observed_sets=2), SEED)

@@ -197,6 +197,19 @@ def test_the_quick_profile_is_smaller_and_tasks_are_kept(
     assert (full["tasks"], full["tasks_kept_from_before"]) == (20, 4)
 
 
+def test_tasks_of_a_study_that_has_changed_since_count_for_nothing(
+    entries: ledger.Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = []
+    for text in (b"# One text.", b"# One text.", b"# Another text."):
+        monkeypatch.setitem(registry.texts, toy_experiment.__name__, text)
+        run = reproduce("P99-F1", out=tmp_path).details["runs"]["squares"]
+        kept.append(run["tasks_kept_from_before"])
+    assert kept == [0, 4, 0]
+    # Nor do the seconds they took: two texts, two sums.
+    assert len(json.loads((tmp_path / "store" / "seconds.json").read_text())) == 2
+
+
 def test_ctrl_c_writes_what_is_done_and_the_same_command_goes_on(
     entries: ledger.Ledger,
     tmp_path: Path,

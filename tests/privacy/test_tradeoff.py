@@ -28,18 +28,8 @@ from abcdp_core.privacy import (
 )
 from abcdp_core.privacy.exact import log_probability
 from abcdp_core.privacy.sparse_vector import calibrate, pure_epsilon
-from abcdp_core.privacy.tradeoff import (
-    Law,
-    Pair,
-    approximate,
-    curve,
-    gaussian,
-    neyman_pearson,
-    norm_noise,
-    pair_law,
-    pairs,
-    worst,
-)
+from abcdp_core.privacy.tradeoff import approximate, curve, gaussian, norm_noise
+from abcdp_core.privacy.worst_pairs import Law, Pair, neyman_pearson, pair_law, pairs, worst
 from tests.statistics import FALSE_ALARM
 
 Array = NDArray[np.float64]

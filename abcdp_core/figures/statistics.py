@@ -1,0 +1,195 @@
+"""How statistics are drawn: means over runs with their bands, errors, histograms, boxes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from abcdp_core.figures.builders import (
+    GREY,
+    NON_PRIVATE,
+    PRIOR,
+    PRIVATE,
+    TRUTH,
+    Array,
+    Style,
+    band,
+    hollow,
+    line,
+    panel,
+    stack,
+    styles,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SYMBOLS = {"epsilon_abc": "ε_abc", "epsilon_total": "ε_total", "c": "c", "n": "N"}
+"""Column -> how it is written."""
+
+PRIOR_MEAN = Style("prior mean", GREY, "dot")
+"""The error of whoever looks at no data at all."""
+
+UNLEARNT = Style("σ not clearly learnt", GREY, "dot", "diamond")
+"""What is little else than the prior."""
+
+DECADES = {"mae": 1.3, "mse": 2.6}
+"""Metric -> how far below the prior's error an axis reaches."""
+
+BINS = 20
+"""Bars of a histogram of a parameter."""
+
+
+def in_panel(trace: go.Scatter, index: int) -> go.Scatter:
+    """A trace in a panel; the first panel's stands in the legend for those of all."""
+    return trace.update(showlegend=index == 0, legendgroup=trace.name, **panel(index))
+
+
+def named_once(figure: go.Figure) -> None:
+    """Let the legend show each name once, where it stands for traces in several panels."""
+    shown: set[str] = set()
+    for trace in figure.data:
+        if trace.showlegend is not False:
+            trace.update(showlegend=trace.name not in shown, legendgroup=trace.name)
+            shown.add(trace.name)
+
+
+# --------------------------------------------------------------------------- means over runs
+
+
+def run_line(
+    statistics: pd.DataFrame, along: str, style: Style, index: int = 0, called: str | None = None
+) -> list[go.Scatter]:
+    """A line of means over runs with its 95 % band; marks are open where runs accepted nothing.
+
+    Args:
+        statistics: of one line, by :func:`abcdp_core.summaries.over_runs`.
+        along: the column along the axis.
+        style: of the line.
+        index: number of its panel.
+        called: what the column along the axis is; by its own symbol if not given.
+    """
+    part = statistics.sort_values(along)
+    x, y = part[along].to_numpy(), part["mean"].to_numpy()
+    low, high, empty = (part[name].to_numpy() for name in ("low", "high", "empty_share"))
+    traces = []
+    text = f"{called or SYMBOLS[along]} = %{{x}}: %{{y:.4g}}"
+    if np.isfinite(low).all():
+        traces.append(band(x, low, high, style).update(legendgroup=style.name, **panel(index)))
+        text += ", 95 % interval %{customdata[0]:.4g} to %{customdata[1]:.4g}"
+    if empty.any():
+        text += "; %{customdata[2]:.0f} % of the runs accepted nothing"
+    marks = in_panel(line(x, y, style), index).update(
+        mode="lines+markers",
+        marker={"color": style.color, "symbol": style.marker, "size": 8},
+        customdata=np.column_stack([low, high, 100.0 * empty]),
+        hovertemplate=f"{text}<extra>{style.name}</extra>",
+    )
+    return [*traces, hollow(marks, empty)]
+
+
+def run_lines(
+    statistics: pd.DataFrame,
+    each: str,
+    along: str,
+    called: Callable[[float], str],
+    index: int = 0,
+) -> list[go.Scatter]:
+    """Lines of means over runs, as :func:`run_line` draws each.
+
+    Args:
+        statistics: by :func:`abcdp_core.summaries.over_runs`.
+        each: the column that has a line for each value.
+        along: the column along the axis.
+        called: what a line is called.
+        index: number of the panel.
+    """
+    values = sorted(statistics[each].unique().tolist())
+    named = zip(styles([called(value) for value in values]), values, strict=True)
+    return [
+        trace
+        for style, value in named
+        for trace in run_line(statistics[statistics[each] == value], along, style, index)
+    ]
+
+
+def error_axes(
+    figure: go.Figure, metric: str, prior: float, ends: tuple[float, float], panels: int = 1
+) -> go.Figure:
+    """Draw the prior's error in every panel, and let it fix the range of the errors.
+
+    So a knob moves the curves and not the axis.
+
+    Args:
+        figure: with errors on its y axis.
+        metric: ``mae`` or ``mse``.
+        prior: error of the prior mean.
+        ends: of the line along the x axis.
+        panels: how many there are.
+    """
+    for index in range(panels):
+        mean = line(np.array(ends), np.full(2, prior), PRIOR_MEAN)
+        mean.update(mode="lines+markers", marker={"color": GREY, "size": 4})
+        figure.add_trace(in_panel(mean, index))
+    floor = math.log10(prior) - DECADES[metric]
+    return figure.update_yaxes(type="log", range=[floor, math.log10(2.0 * prior)], dtick=1)
+
+
+# -------------------------------------------------------------------------- distributions
+
+
+def outline(edges: Array, heights: Array, style: Style, index: int = 0) -> go.Scatter:
+    """A histogram as a stepped outline, of bars between ``edges (k + 1,)``."""
+    return in_panel(line(np.repeat(edges, 2)[1:-1], np.repeat(heights, 2), style), index)
+
+
+def truth_line(value: float, index: int = 0) -> go.Scatter:
+    """The true value of a parameter as an upright line in its row."""
+    return in_panel(line(np.full(2, value), np.array([0.0, 1.0]), TRUTH), index)
+
+
+def histograms(
+    axes: Mapping[str, tuple[float, float]],
+    truth: Array | None,
+    samples: pd.DataFrame,
+    title: str,
+) -> go.Figure:
+    """Weighted histograms of every parameter, one row each, with the truth; the private is filled.
+
+    Args:
+        axes: parameter -> ends of its axis.
+        truth: of the parameters ``(d,)``, if it is known.
+        samples: with columns ``release, parameter, value, weight``.
+        title: of the figure.
+    """
+    groups = dict(list(samples.groupby(["release", "parameter"])))
+    traces = []
+    for row, (name, ends) in enumerate(axes.items()):
+        edges = np.linspace(*ends, BINS + 1)
+        for style in (PRIVATE, NON_PRIVATE, PRIOR):
+            part = groups.get((style.name, name))
+            if part is not None:
+                shares, _ = np.histogram(part.value, edges, weights=part.weight)
+                fill = "tozeroy" if style is PRIVATE else None
+                traces.append(outline(edges, shares, style, row).update(fill=fill))
+        if truth is not None:
+            traces.append(truth_line(float(truth[row]), row))
+    figure = stack(list(axes), title, "value of the parameter", list(axes.values()))
+    return figure.add_traces(traces)
+
+
+def boxes(x: NDArray[Any], y: Array, style: Style) -> go.Box:
+    """Box plots with their means, one for each name in ``x (k,)``, of values ``y (k,)``."""
+    return go.Box(
+        x=x,
+        y=y,
+        name=style.name,
+        line={"color": style.color, "width": 1.5},
+        marker={"color": style.color, "symbol": style.marker, "size": 4, "opacity": 0.6},
+        boxmean=True,
+    )

@@ -1,0 +1,112 @@
+"""Fingerprints of code: was what is stored made by the code that would make it now?
+
+A fingerprint is a hash of the source text of some modules and of all in this package that they
+import, directly or not and wherever in the file. Imports are found by parsing; nothing is imported
+for it. Plug-ins are not imported but found by scanning: who looks them up in a folder depends on
+all of them. numpy counts too, whose random streams a new version may change; other libraries and
+files of data do not. Of a plug-in from elsewhere its one file counts, and what it imports from
+here. (numba's own cache on disk looks at one file only: who edits compiled functions that those of
+another file call has to remove ``__pycache__``.)
+
+Texts are those of the moment in which this module was imported. So a file that is changed while
+the program runs does not pass for the code that is running; code that was imported after such a
+change is at worst taken for older than it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import importlib.util
+import os
+from collections.abc import Collection
+from pathlib import Path
+
+import numpy as np
+
+from abcdp_core import registry
+
+ROOT = Path(__file__).parent
+
+
+def _read(root: Path) -> dict[str, bytes]:
+    """Full name of every module of a package -> its source text."""
+    texts = {}
+    for file in root.rglob("*.py"):
+        parts = file.relative_to(root.parent).with_suffix("").parts
+        texts[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file.read_bytes()
+    return texts
+
+
+_TEXTS = _read(ROOT)
+
+_LIKE_NO_OTHER = os.urandom(16)
+"""Stands for source text that cannot be read: what such code made serves this process alone."""
+
+
+def of(*modules: str, folders: Collection[str] = ()) -> str:
+    """The fingerprint of modules.
+
+    Args:
+        modules: their full names.
+        folders: packages whose plug-ins may be looked up by name where they are imported.
+
+    Returns:
+        32 hexadecimal digits.
+    """
+    texts = _reached(modules, folders)
+    lines = [np.__version__, *(f"{name} {_digest(texts[name])}" for name in sorted(texts))]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32]
+
+
+def _reached(modules: Collection[str], folders: Collection[str]) -> dict[str, bytes]:
+    """Name -> text of modules, of what they import from here, and of what that looks up."""
+    reached: dict[str, bytes] = {}
+    waiting = [*modules]
+    while waiting:
+        name = waiting.pop()
+        if name in reached:
+            continue
+        text = reached[name] = _text(name)
+        waiting += [other for other in _imported(text) | _packages(name) if other in _TEXTS]
+        if name in folders:
+            waiting += [other for other in _TEXTS if other.startswith(f"{name}.")]
+            waiting += registry.plugged_in()
+    return reached
+
+
+def _text(name: str) -> bytes:
+    """The source text of a module."""
+    for known in (_TEXTS, registry.texts):
+        if name in known:
+            return known[name]
+    try:
+        found = importlib.util.find_spec(name)
+        return Path(str(found and found.origin)).read_bytes()
+    except (ImportError, ValueError, OSError):
+        return _LIKE_NO_OTHER
+
+
+@functools.cache
+def _digest(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()
+
+
+@functools.cache
+def _imported(text: bytes) -> frozenset[str]:
+    """Whatever may be a module among the absolute imports of a text, with the packages it is in."""
+    names: set[str] = set()
+    if text is not _LIKE_NO_OTHER:
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return frozenset(names).union(*(_packages(name) for name in names))
+
+
+def _packages(name: str) -> frozenset[str]:
+    """The packages that a dotted name is in."""
+    parts = name.split(".")
+    return frozenset(".".join(parts[:end]) for end in range(1, len(parts)))

@@ -1,0 +1,283 @@
+r"""The c nearest draws, selected privately; there is no threshold to choose (MATH E4).
+
+*c rounds.* In each round one draw of those that are left is taken, with a probability proportional
+to its weight: the exponential mechanism (McSherry & Talwar, 2007) with sensitivity $\Delta$,
+
+$$P(t) \propto w_t = e^{-\rho_t / s}, \qquad s = 2\Delta/\epsilon_0. \tag{E4}$$
+
+*One pass.* The $c$ smallest of $\rho_t - s\,G_t$ with independent standard Gumbel noise $G_t$, in
+increasing order, have exactly the law of the $c$ rounds (Durfee & Rogers, 2019):
+$e^{(\rho_t - s G_t)/s} = e^{-G_t}/w_t$ is exponential with rate $w_t$, and the order stays the
+same. The smallest of independent exponential variables is that of $t$ with probability
+$w_t / \sum_j w_j$, and by their lack of memory the others, counted from there, are as they were at
+the start: the next round.
+
+*Pure.* One data point moves each distance by at most $\Delta$, up or down. So $w_t$ changes by a
+factor between $e^{-\epsilon_0/2}$ and $e^{\epsilon_0/2}$, and so does the sum that it is divided
+by: a round is $\epsilon_0$-differentially private whatever was taken before, and all of them are
+$c\,\epsilon_0$. Were the distances to move in one direction only, the factor 2 in $s$ could be
+dropped. They do not: a point that comes nearer to one draw goes away from another.
+
+*With a δ.* The sum is the same for all $t$, so in one round the privacy loss
+$X = \ln P(t) - \ln P'(t)$ lies in an interval of length $\epsilon_0$, not only in
+$[-\epsilon_0, \epsilon_0]$: the round has bounded range (Dong, Durfee & Rogers, 2020). Let
+$f(\alpha) = \ln E' e^{\alpha X}$, with $t$ drawn from $P'$. Then $f(0) = f(1) = 0$, and $f''$ is
+the variance of a variable in that interval, at most $\epsilon_0^2/4$. So
+$f(\alpha) - \alpha(\alpha - 1)\,\epsilon_0^2/8$ is concave and 0 at 0 and 1, hence at most 0 for
+$\alpha > 1$: the Rényi divergence $f(\alpha)/(\alpha - 1)$ is at most $\alpha\,\epsilon_0^2/8$
+(Cesar & Rogers, 2021), a quarter of what the pure $\epsilon_0$ alone would allow. Divergences of
+rounds add up, also when a round depends on those before (Bun & Steinke, 2016), to
+
+$$\alpha\rho, \qquad \rho = c\,\epsilon_0^2/8,$$
+
+which :func:`.composition.from_renyi` converts to ε at a given δ (Canonne, Kamath & Steinke, 2020).
+The pure guarantee holds beside it, and the smaller ε counts.
+
+*Released* are the draws that were taken, in the order of the pool. The order in which they were
+taken is covered by the proof and yet not released, nor is any noisy distance. If there are fewer
+than c draws, all of them come back.
+
+Noise is drawn at scale 1 and then scaled, so that a change of budget or c moves the same noise. It
+is in floating point, good for studies; its last digits are not of the law that the proof is about.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from abcdp_core import parameters as par
+from abcdp_core.mechanisms import (
+    Budget,
+    Distances,
+    Mechanism,
+    Part,
+    Prepared,
+    PublicSide,
+    Release,
+)
+from abcdp_core.parameters import Params
+from abcdp_core.privacy import Cost, Event, NonPrivate, composition, cost, tradeoff, worst_pairs
+from abcdp_core.privacy.calibration import ratio, round_up, smallest_satisfying
+
+Array = NDArray[np.float64]
+
+ROUNDING = 1e-12
+"""Relative error allowed for in a converted ε."""
+
+ODDS = np.linspace(-8.0, 8.0, 33)
+"""Logarithms of the odds, about the middle, at which the worst pair is looked for."""
+
+
+# ----------------------------------------------------------------------------------- what it costs
+
+
+@dataclass(frozen=True)
+class NearestSelection(Event):
+    """The c smallest of all distances with Gumbel noise (MATH E4).
+
+    Attributes:
+        sensitivity: Δ of every distance, as the noise was calibrated for.
+        scale: s of the Gumbel noise on each distance.
+        c: draws that are taken, at least 1.
+    """
+
+    sensitivity: float
+    scale: float
+    c: int
+
+    @property
+    def round_epsilon(self) -> float:
+        """ε₀ of one round, rounded up; ``inf`` without noise."""
+        return ratio(2.0 * self.sensitivity, self.scale)
+
+    @property
+    def pure_epsilon(self) -> float:
+        """ε of all rounds, rounded up; ``inf`` without noise."""
+        if self.scale == 0.0:
+            return math.inf
+        return round_up(2 * self.c * Fraction(self.sensitivity) / Fraction(self.scale))
+
+    @property
+    def rho(self) -> float:
+        """ρ of zero-concentrated differential privacy: Rényi divergences are at most αρ."""
+        return self.c * self.round_epsilon**2 / 8.0
+
+
+@cost.register
+def _(event: NearestSelection, delta: float = 0.0) -> Cost:
+    pure = event.pure_epsilon
+    if delta == 0.0 or math.isinf(pure):
+        return Cost(pure, delta)
+    converted = composition.from_renyi(lambda alpha: event.rho * alpha, delta)
+    return Cost(min(pure, converted * (1.0 + ROUNDING)), delta)
+
+
+@tradeoff.curve.register
+def _(event: NearestSelection, false_alarm: Array) -> tradeoff.Curve:
+    """Attained: all distances are equal, and one data point moves some down and the others up.
+
+    In a pool so large that c draws do not thin it out, each round takes one of the former with the
+    same probability, whose odds grow by e^ε₀; only how many were taken tells the two data sets
+    apart. The worst odds of those tried.
+    """
+    laws = [pair_law(odds - event.round_epsilon / 2.0, event) for odds in ODDS.tolist()]
+    return tradeoff.Curve(false_alarm, worst_pairs.worst(laws, false_alarm), "attained")
+
+
+def pair_law(odds: float, event: NearestSelection) -> worst_pairs.Law:
+    """Law of how many taken draws are among those that move down, for two data sets.
+
+    Args:
+        odds: logarithm of the odds of such a draw under the first data set.
+        event: its c rounds and ε₀.
+    """
+    taken = np.arange(event.c + 1)
+    ways = -math.log(event.c + 1) - special.betaln(event.c - taken + 1, taken + 1)
+
+    def law(odds: float) -> Array:
+        one, other = -np.logaddexp(0.0, -odds), -np.logaddexp(0.0, odds)
+        logarithms: Array = ways + taken * one + (event.c - taken) * other
+        return logarithms
+
+    return worst_pairs.Law(law(odds), law(odds + event.round_epsilon))
+
+
+def calibrate(epsilon_total: float, delta: float, sensitivity: float, c: int) -> NearestSelection:
+    """The least noise whose cost is at most the budget, rounded to the safe side.
+
+    Args:
+        epsilon_total: privacy budget, positive and finite.
+        delta: 0 for a pure guarantee, else below 1.
+        sensitivity: Δ of every distance, positive and finite.
+        c: draws that are taken, at least 1.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    if not (0.0 < epsilon_total < math.inf and 0.0 < sensitivity < math.inf and c >= 1):
+        raise ValueError("calibration needs a positive finite budget and sensitivity, and c >= 1.")
+    if not 0.0 <= delta < 1.0:
+        raise ValueError(f"delta = {delta}: must be at least 0 and below 1.")
+
+    def fits(scale: float) -> bool:
+        return cost(NearestSelection(sensitivity, scale, c), delta).epsilon <= epsilon_total
+
+    scale = smallest_satisfying(fits, 2.0 * c * sensitivity / epsilon_total)
+    return NearestSelection(sensitivity, scale, c)
+
+
+# ----------------------------------------------------------------------------------------- the run
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What happened inside, for teaching; never published.
+
+    Attributes:
+        noisy_distance: ρ_t − s G_t of every draw ``(T,)``.
+        order: the draws that were taken ``(k,)``, first to last.
+    """
+
+    noisy_distance: Array = field(repr=False)
+    order: NDArray[np.int64] = field(repr=False)
+
+
+def run(rho: Array, c: int, event: Event, rng: np.random.Generator) -> tuple[Release, Trace]:
+    """Select once, with the noise of an event.
+
+    Args:
+        rho: distances ``(T,)`` of the data to the draws.
+        c: draws to take; of the event itself where there is noise.
+        event: holds the noise scale; :class:`NonPrivate` for the c nearest themselves.
+        rng: source of all chance.
+
+    Raises:
+        TypeError: the event is of another kind.
+    """
+    if isinstance(event, NearestSelection):
+        c, noisy = event.c, rho - event.scale * rng.gumbel(size=len(rho))
+    elif isinstance(event, NonPrivate):
+        noisy = rho
+    else:
+        raise TypeError(f"{type(event).__name__} is no event of a selection.")
+    # Stable, so that without noise the first of equal ones is taken.
+    order = np.argsort(noisy, kind="stable")[:c]
+    weights = np.full(len(order), 1.0 / max(len(order), 1))
+    return Release(np.sort(order), weights, len(rho), event), Trace(noisy, order)
+
+
+# ------------------------------------------------------------------------------------ the contract
+
+
+@dataclass(frozen=True)
+class Options(Params):
+    """What a person may choose."""
+
+    c: int = par.C.field(10)
+    sensitivity: str = par.SENSITIVITY.field("sharp")
+
+
+def calibrated(
+    public: PublicSide, options: Options, learnt: None, budget: Budget, accountant: str
+) -> NearestSelection:
+    """The noise of all rounds: ``linear`` is the pure guarantee, ``rdp`` the better of both."""
+    delta = 0.0 if accountant == "linear" else budget.delta
+    sensitivity = public.distance.sensitivity(public.n, options.sensitivity)
+    return calibrate(budget.epsilon_total, delta, sensitivity, options.c)
+
+
+def released(
+    prepared: Prepared, comparison: Distances, rng: np.random.Generator
+) -> tuple[Release, Trace]:
+    """Select once from all distances of a comparison."""
+    return run(comparison.rho, prepared.options.c, prepared.event, rng)
+
+
+def parts(prepared: Prepared) -> tuple[Part, ...]:
+    """What is paid for. Draws that are not taken are free."""
+    event, pool_size = cast(NearestSelection, prepared.event), prepared.public.pool_size
+    taken = min(event.c, pool_size)
+    return (
+        Part("selected draw", taken, event.scale, event.round_epsilon, "ε"),
+        Part("other draw", pool_size - taken, event.scale, 0.0, "ε"),
+    )
+
+
+def mechanism(name: str, title: str, description: str, accountant: str) -> Mechanism:
+    """One of the two variants, told apart by who does the sums."""
+    return Mechanism(
+        name=name,
+        title=title,
+        description=description,
+        source="ours, after Durfee & Rogers (2019)",
+        options=Options(),
+        takes=("c", "sensitivity"),
+        accountants={accountant: "pure" if accountant == "linear" else "approximate"},
+        calibrate=calibrated,
+        release=released,
+        parts=parts,
+    )
+
+
+MECHANISMS = (
+    mechanism(
+        "nearest-selection",
+        "Selection of the nearest",
+        "Which c draws are the nearest: Gumbel noise on every distance; each of the c is paid for, "
+        "and there is no threshold.",
+        "linear",
+    ),
+    mechanism(
+        "nearest-selection-approximate",
+        "Selection of the nearest with a δ",
+        "The same with a δ: the c selections together cost about as much as the root of c.",
+        "rdp",
+    ),
+)

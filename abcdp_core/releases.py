@@ -1,0 +1,107 @@
+"""One release by the sparse vector technique from the data of a scenario.
+
+Its parameters, the public pool that it goes through and what it costs: what all studies of such a
+release share, whatever they then look at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from abcdp_core import parameters as par
+from abcdp_core import pool, simulators
+from abcdp_core.mechanisms import sparse_vector
+from abcdp_core.parameters import Parameter
+from abcdp_core.parameters import Params as BaseParams
+from abcdp_core.privacy import SparseVector, statement
+from abcdp_core.simulators import uniform_mixture
+
+PRIOR_SHOWN = 2000
+"""Draws of the pool that stand for the prior in a table and its figure."""
+
+
+@dataclass(frozen=True)
+class ReleaseParams(BaseParams):
+    """One release: scenario and size of the data, the four knobs, and what else sets the noise."""
+
+    scenario: str = Parameter(
+        kind="choice",
+        label="Scenario",
+        help="Where the data come from.",
+        options=tuple(dict.fromkeys((uniform_mixture.SCENARIO, *simulators.names()))),
+    ).field(uniform_mixture.SCENARIO)
+    epsilon_total: float = par.EPSILON_TOTAL.field(1.0)
+    epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
+    c: int = par.C.field(10)
+    n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
+    pool_size: int = par.POOL_SIZE.field(10_000)
+    resample: bool = par.RESAMPLE.field(False)
+    sensitivity: str = par.SENSITIVITY.field("sharp")
+    noise_draw: int = par.NOISE_DRAW.field(0)
+
+    @classmethod
+    def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
+        """The scenario's own sizes and threshold bounds."""
+        return simulators.specification(super().specification(), scenario)
+
+    @classmethod
+    def defaults(cls, scenario: str) -> dict[str, Any]:
+        """The scenario's own size, threshold, acceptances and pool."""
+        return simulators.defaults(scenario)
+
+    def check_together(self) -> None:
+        """Refuse too much work, or more acceptances than draws."""
+        par.check_work(self.n, self.pool_size)
+        par.check_accepted(self.c, self.pool_size)
+
+    def setting(self, comparison: pool.Comparison) -> sparse_vector.Setting:
+        """What is asked of the mechanism."""
+        return sparse_vector.Setting(
+            self.epsilon_total,
+            self.epsilon_abc,
+            self.c,
+            self.resample,
+            comparison.sensitivity(self.sensitivity),
+        )
+
+
+def pool_key(params: ReleaseParams, seed: int) -> pool.PoolKey:
+    """The public pool that a release goes through."""
+    return pool.key_for(params.scenario, params.n, params.pool_size, seed)
+
+
+def prepare(params: ReleaseParams, seed: int, progress: pool.Progress) -> None:
+    """Make the public pool if it is not there yet, and say how far that is."""
+    pool.make_ready(pool_key(params, seed), progress)
+
+
+def comparison_of(params: ReleaseParams, seed: int) -> pool.Comparison:
+    """The synthetic private data against the public pool."""
+    return pool.observed_comparison(pool_key(params, seed), params.n)
+
+
+def event_of(params: ReleaseParams) -> SparseVector:
+    """The event of a release with these parameters; it depends on nothing private."""
+    distance = simulators.load(params.scenario).distance()
+    sensitivity = distance.sensitivity(params.n, params.sensitivity)
+    setting = sparse_vector.Setting(
+        params.epsilon_total, params.epsilon_abc, params.c, params.resample, sensitivity
+    )
+    return cast(SparseVector, setting.event())
+
+
+def protected(params: ReleaseParams) -> str:
+    """What one unit of the data is, e.g. "one of the N points"."""
+    return unit_and_neighbours(params)[0]
+
+
+def unit_and_neighbours(params: ReleaseParams) -> tuple[str, str]:
+    """What one unit of the data is, and how data sets that must look alike differ in it."""
+    return sparse_vector.LINEAR.protects(simulators.load(params.scenario))
+
+
+def privacy_of(params: ReleaseParams) -> str:
+    """What one release with these parameters guarantees, in words."""
+    unit, neighbours = unit_and_neighbours(params)
+    return statement(event_of(params), unit, neighbours=neighbours)

@@ -1,0 +1,97 @@
+"""Pieces of sentences that studies, reports and commands share."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+ROUNDING = 1e-6
+"""Relative excess over the bound that counts as rounding."""
+
+EQUAL = 1e-9
+"""A log-ratio below this is none."""
+
+LARGE = 10.0
+"""A factor of more than e to this is written as a power."""
+
+NEGLIGIBLE = 1e-12
+"""A difference of probabilities or distances up to this size is rounding."""
+
+
+def counted(count: int, one: str, several: str | None = None) -> str:
+    """A number of things, in the singular where it is one.
+
+    Args:
+        count: how many, at least 0.
+        one: what one is called.
+        several: what several are called; ``one`` with an s if not given.
+    """
+    return f"{count:,} {one if count == 1 else several or f'{one}s'}"
+
+
+def runs_in_words(table: pd.DataFrame) -> str:
+    """How many runs a table has rows of."""
+    return counted(table.run.nunique(), "run")
+
+
+def sizes_in_words(n: int, points: int, pool_size: int) -> str:
+    """How large the data, each simulated data set and the pool are."""
+    against = f" against {points:,} simulated points" if points != n else ""
+    return f"N = {n:,}{against}, T = {pool_size:,}"
+
+
+def budget_name(epsilon_total: float) -> str:
+    """A budget, of which infinity stands for no noise."""
+    return "no noise" if math.isinf(epsilon_total) else f"ε_total = {epsilon_total:g}"
+
+
+def overpaid(epsilon_total: float, accountant: str) -> str:
+    """What an accountant that asks for more noise than needed did, after a space; else nothing."""
+    if accountant == "exact":
+        return ""
+    return (
+        f" The noise was made for ε_total = {epsilon_total:g} by the accountant {accountant}, "
+        f"which asks for more than that needs."
+    )
+
+
+# ------------------------------------------------------------------------- numbers and bounds
+
+
+def against_bound(log_ratio: float, epsilon_total: float) -> str:
+    """A log-ratio beside what ε_total allows, and whether the two are compatible."""
+    size = abs(log_ratio)
+    within = size <= epsilon_total * (1.0 + ROUNDING)
+    shown = "0" if size < EQUAL else f"{size:.{_decimals(size)}f}"
+    return (
+        f"log-ratio {shown}, a factor of {factor(size)}, where ε_total = {epsilon_total:g} "
+        f"allows {epsilon_total:g}, a factor of {factor(epsilon_total)}: "
+        f"{'compatible' if within else 'not compatible'} with the bound."
+    )
+
+
+def factor(log_ratio: float) -> str:
+    """``e`` to a size of a log-ratio, with three digits of what it is above 1."""
+    if log_ratio > LARGE:
+        return f"e^{log_ratio:.4g}"
+    if log_ratio < EQUAL:
+        return "1"
+    return f"{math.exp(log_ratio):,.{_decimals(math.expm1(log_ratio))}f}"
+
+
+def at_most(value: float, digits: int = 3) -> str:
+    """A number that is not exceeded: rounded up, in plain digits, to a millionth at the finest."""
+    if value <= NEGLIGIBLE:
+        return "0"
+    decimals = min(6, _decimals(value, digits))
+    # What is a whole number of units up to rounding stays so.
+    return f"{math.ceil(value * 10**decimals * (1.0 - ROUNDING)) / 10**decimals:.{decimals}f}"
+
+
+def _decimals(value: float, digits: int = 3) -> int:
+    """Decimals that show some digits of a positive number."""
+    return max(0, digits - 1 - math.floor(math.log10(value)))

@@ -1,0 +1,130 @@
+"""Do simulated flips come from their formula, and what could the test have told?
+
+All frequencies are tested together at :data:`JOINT_LEVEL`. Of the p-value of that test only a range
+is known: it is at least the smallest of the single ones, and at most that times their number
+(Bonferroni). A test that rejects nothing says only as much as it could have seen, so it comes with
+the nearest noise scales that it would have rejected at least every second time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core import summaries
+from abcdp_core.theory import flip
+
+Array = NDArray[np.float64]
+
+JOINT_LEVEL = 0.01
+"""Level of the joint test behind the sentence "simulation agrees"."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """What the joint test says of all fresh frequencies against their formula.
+
+    Attributes:
+        least: smallest of the single p-values; that of the joint test is no smaller.
+        most: that times their number, at most 1; it is no larger (Bonferroni).
+        lower: factor of the noise scale below 1, nearest to it, that the test would have rejected
+            with probability one half or more; 0 if there is none in reach.
+        upper: the same above 1; infinite if there is none.
+    """
+
+    least: float
+    most: float
+    lower: float
+    upper: float
+
+    @property
+    def rejects(self) -> bool:
+        """Whether the frequencies do not come from the formula."""
+        return self.most < JOINT_LEVEL
+
+    def sentence(self) -> str:
+        """What was found, and what could have been."""
+        if not self.rejects and self.lower == 0.0 and math.isinf(self.upper):
+            return (
+                "Whether simulation agrees with the formula cannot be told here: hardly any "
+                "probability depends on the size of the noise."
+            )
+        found = "does not agree" if self.rejects else "agrees"
+        return (
+            f"Simulation with a fresh threshold {found} with the formula (joint test at 1 %, "
+            f"{self._p_value()}).{'' if self.rejects else self._reach()}"
+        )
+
+    def _p_value(self) -> str:
+        if f"{self.least:.2g}" == f"{self.most:.2g}":
+            return f"p = {self.least:.2g}"
+        return f"p from {self.least:.2g} to {self.most:.2g}, Bonferroni"
+
+    def _reach(self) -> str:
+        """The nearest noise scales that the test tells from the one at hand."""
+        ends = []
+        if self.lower > 0.0:
+            ends.append(f"at most {_rounded(self.lower, math.floor)}")
+        if math.isfinite(self.upper):
+            ends.append(f"at least {_rounded(self.upper, math.ceil)}")
+        missed = "less" if self.lower == 0.0 else "more"
+        other = "" if len(ends) == 2 else f"; much {missed} would mostly go unnoticed"
+        return (
+            f" It would reject noise {' or '.join(ends)} times as large at least every second "
+            f"time{other}."
+        )
+
+
+def _rounded(factor: float, towards: Callable[[float], int]) -> str:
+    """Three figures, away from 1."""
+    digits = 2 - math.floor(math.log10(factor))
+    return f"{towards(factor * 10.0**digits) / 10.0**digits:.3g}"
+
+
+def agreement(counts: Array, trials: int, expected: Array, away: Array, scale: Array) -> Agreement:
+    """Test of how often draws were flipped against the formula.
+
+    Args:
+        counts: flips of each draw ``(k,)``.
+        trials: decisions about each.
+        expected: probability that each flips by the formula ``(k,)``.
+        away: distance of each from the threshold ``(k,)``.
+        scale: noise scale b of each ``(k,)``.
+    """
+    least = float(summaries.binomial_p_values(counts, trials, expected).min())
+    most = min(1.0, len(counts) * least)
+    ends = (_told_from(trials, expected, away, scale, below=below) for below in (True, False))
+    return Agreement(least, most, *ends)
+
+
+LARGEST_FACTOR = 100.0
+"""A test that misses so much more or less noise counts as telling nothing."""
+
+
+def _told_from(trials: int, expected: Array, away: Array, scale: Array, *, below: bool) -> float:
+    """The factor of the noise scale nearest 1 that the joint test rejects every second time.
+
+    With it some draw's count would lie, in half of all simulations, at its median or beyond. So the
+    test rejects at least that often if it rejects the median, rounded towards what is expected.
+    """
+    usual = trials * expected
+
+    def rejects(log_factor: float) -> bool:
+        factor = math.exp(-log_factor if below else log_factor)
+        medians = trials * flip.tail(away / (factor * scale), 1.0)
+        counts = np.ceil(medians) if below else np.floor(medians)
+        beyond = (counts < usual) if below else (counts > usual)
+        p_values = summaries.binomial_p_values(counts[beyond], trials, expected[beyond])
+        return bool(len(expected) * p_values.min(initial=1.0) < JOINT_LEVEL)
+
+    low, high = 0.0, math.log(LARGEST_FACTOR)
+    if not rejects(high):
+        return 0.0 if below else math.inf
+    while high - low > 1e-3:
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if rejects(middle) else (middle, high)
+    return math.exp(-high if below else high)

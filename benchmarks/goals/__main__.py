@@ -1,0 +1,52 @@
+"""``python -m benchmarks.goals [NAME ...]`` measures the goals whose names begin so, or all."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import sys
+import textwrap
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks import goals
+
+
+def main(arguments: Sequence[str] | None = None, file: Path = goals.FILE) -> int:
+    """Measure, print and write goal after goal; 1 if one was missed, 2 if there is none."""
+    parser = argparse.ArgumentParser(prog="make studies", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="beginning of a goal's name")
+    parser.add_argument("--list", action="store_true", help="say what there is, measure nothing")
+    options = parser.parse_args(arguments)
+    known = goals.goals()
+    chosen = [name for name in known if name.startswith(tuple(options.names) or "")]
+    if not chosen:
+        print(f"no goal begins with {' or '.join(options.names)}: {', '.join(known)}")
+        return 2
+    if options.list:
+        for each in (known[name] for name in chosen):
+            print(f"{each.name}: {each.bounds()}\n{textwrap.indent(each.what, '    ')}")
+        return 0
+    kept = [_measure(known, name, file) for name in chosen]
+    return 0 if all(kept) else 1
+
+
+def _measure(known: dict[str, goals.Goal], name: str, file: Path) -> bool:
+    """Measure one goal and write its row at once, so that Ctrl-C loses nothing that is done."""
+    started = time.monotonic()
+    measured = known[name].measure()
+    row = goals.row(name, measured, datetime.date.today().isoformat())
+    goals.write(goals.read(file) | {name: row}, known, file)
+    kept = known[name].is_kept(float(row["measured"]))
+    print(
+        f"{name}: {row['measured']} ({row['low']} to {row['high']}, {row['runs']} runs), "
+        f"goal {known[name].bounds()}: {'kept' if kept else 'MISSED'}, "
+        f"{time.monotonic() - started:.0f} s",
+        flush=True,
+    )
+    return kept
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from abcdp_core import experiments, fingerprint, registry, store
+
+CURVES = "abcdp_core.experiments.mse_curves"
+THEORY = "abcdp_core.experiments.truncation_theory"
+MIXTURE = "abcdp_core.simulators.uniform_mixture"
+
+
+def of_pool(scenario: str = MIXTURE) -> str:
+    return fingerprint.of("abcdp_core.pool", scenario)
+
+
+def of_study(study: str = CURVES) -> str:
+    return fingerprint.of("abcdp_core.store", study, folders=store.LOOKED_UP)
+
+
+def change(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
+    """As if somebody had edited a module."""
+    monkeypatch.setitem(fingerprint._TEXTS, module, fingerprint._TEXTS[module] + b"\n# Changed.\n")
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        *("abcdp_core.pool", MIXTURE, "abcdp_core.distances.fourier", "abcdp_core.streams"),
+        *("abcdp_core.cache", "abcdp_core.simulators", "abcdp_core"),
+    ],
+)
+def test_a_pool_follows_its_scenario_and_all_below(
+    monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    before = of_pool()
+    change(monkeypatch, module)
+    assert of_pool() != before
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        *("abcdp_core.simulators.covid", "abcdp_core.mechanisms.sparse_vector", CURVES),
+        *("abcdp_core.runner", "abcdp_core.figures", "abcdp_core.__main__"),
+    ],
+)
+def test_a_pool_does_not_follow_what_it_is_not_made_by(
+    monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    before = of_pool()
+    change(monkeypatch, module)
+    assert of_pool() == before
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        *(CURVES, "abcdp_core.experiments", "abcdp_core.pool", "abcdp_core.privacy.composition"),
+        *("abcdp_core.store", "abcdp_core.cache", "abcdp_core.summaries"),
+        # Found by their names, not imported.
+        *("abcdp_core.simulators.tuberculosis", "abcdp_core.mechanisms.linear_maps"),
+    ],
+)
+def test_a_study_follows_itself_and_all_below(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
+    before = of_study()
+    change(monkeypatch, module)
+    assert of_study() != before
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        *("abcdp_core.experiments.soft_abc", THEORY, "abcdp_core.ledger", "abcdp_core.__main__"),
+        *("abcdp_core.commands.reproduce", "abcdp_core.output.export", "abcdp_core.workers"),
+    ],
+)
+def test_a_study_does_not_follow_other_studies_or_what_shows_it(
+    monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    before = of_study()
+    change(monkeypatch, module)
+    assert of_study() == before
+
+
+def test_a_study_without_data_sets_does_not_follow_scenarios(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = of_study(THEORY)
+    change(monkeypatch, MIXTURE)
+    assert of_study(THEORY) == before
+
+
+def test_another_numpy_is_other_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = of_pool()
+    monkeypatch.setattr(fingerprint.np, "__version__", "0.0")
+    assert of_pool() != before
+
+
+def core_modules_in(module: ModuleType) -> set[str]:
+    """Where the things come from that a module has taken in from the core."""
+    owners = set()
+    for value in vars(module).values():
+        if not isinstance(value, ModuleType):
+            owners.add(str(getattr(value, "__module__", None)))
+        # A package holds the modules in it that anybody has imported.
+        elif value.__name__.rpartition(".")[0] != module.__name__:
+            owners.add(value.__name__)
+    return {owner for owner in owners if owner.split(".")[0] == "abcdp_core"}
+
+
+@pytest.mark.parametrize("name", experiments.names())
+def test_whatever_is_at_hand_while_a_study_runs_is_covered(name: str) -> None:
+    # What the loaded modules hold, against what parsing their text has found.
+    study = experiments.load(name).__name__
+    reached = fingerprint._reached(["abcdp_core.store", study], store.LOOKED_UP)
+    for each in reached:
+        if each in sys.modules:
+            assert core_modules_in(sys.modules[each]) <= reached.keys(), each
+
+
+def test_every_folder_that_is_scanned_is_known() -> None:
+    # An experiment is asked for by name too, but by those who run it, never by another one.
+    scanned = {
+        name
+        for name, text in fingerprint._TEXTS.items()
+        if b"registry." in text and (fingerprint.ROOT.parent / name.replace(".", "/")).is_dir()
+    }
+    assert scanned == {*store.LOOKED_UP, "abcdp_core.experiments"}
+
+
+TEXT = b"""
+'''Not an import: from abcdp_core import ledger'''
+import numpy, abcdp_core.cache as kept
+from abcdp_core.distances.kernel import (
+    median_bandwidth,
+)
+def late():
+    from abcdp_core import __version__, streams
+# import abcdp_core.theory
+"""
+
+
+def test_imports_are_found_wherever_and_however_they_are_written() -> None:
+    assert fingerprint._imported(TEXT) & fingerprint._TEXTS.keys() == {
+        *("abcdp_core", "abcdp_core.cache", "abcdp_core.distances", "abcdp_core.distances.kernel"),
+        "abcdp_core.streams",
+    }
+
+
+# ------------------------------------------------------------------ code from elsewhere
+
+
+@pytest.fixture
+def plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file with a scenario, not yet added."""
+    monkeypatch.setattr(registry, "_added", [])
+    monkeypatch.setattr(registry, "texts", {})
+    file = tmp_path / "mine.py"
+    file.write_text("from abcdp_core import supports\nSCENARIO = 'mine'\n", encoding="utf-8")
+    return file
+
+
+def test_a_plug_in_counts_as_it_was_when_it_was_added(
+    plug_in: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = registry.add_file(plug_in).__name__
+    first = of_pool(name)
+    assert first != of_pool()
+    later = plug_in.read_text(encoding="utf-8") + "TITLE = 'changed'\n"
+    plug_in.write_text(later, encoding="utf-8")
+    assert of_pool(name) == first
+    plug_in.unlink()
+    assert of_pool(name) == first
+    plug_in.write_text(later, encoding="utf-8")
+    registry.add_file(plug_in)
+    second = of_pool(name)
+    assert second != first
+    change(monkeypatch, "abcdp_core.supports")
+    assert of_pool(name) != second
+
+
+def test_a_study_that_may_find_a_plug_in_follows_it(plug_in: Path) -> None:
+    curves, theory = of_study(), of_study(THEORY)
+    registry.add_file(plug_in)
+    assert of_study() != curves
+    assert of_study(THEORY) == theory
+
+
+def test_a_module_from_elsewhere_is_read_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "elsewhere_for_fingerprints.py"
+    file.write_text("EXPERIMENT = 'x'\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    first = of_study(file.stem)
+    file.write_text("EXPERIMENT = 'y'\n", encoding="utf-8")
+    assert of_study(file.stem) != first
+    assert file.stem not in sys.modules
+
+
+@pytest.mark.parametrize("name", ["", "builtins", "no.such.module", "numpy.none"])
+def test_code_that_cannot_be_read_is_like_no_other(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = of_study(name)
+    assert of_study(name) == here
+    # Another process has other bytes.
+    monkeypatch.setattr(fingerprint, "_LIKE_NO_OTHER", b"another process")
+    assert of_study(name) != here

@@ -1,0 +1,55 @@
+"""Pieces of sentences: singular and plural, budgets and sizes."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pytest
+
+from abcdp_core import sentences
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [(0, "0 runs"), (1, "1 run"), (2, "2 runs"), (1000, "1,000 runs")],
+)
+def test_a_number_of_things(count: int, words: str) -> None:
+    assert sentences.counted(count, "run") == words
+    assert sentences.runs_in_words(pd.DataFrame({"run": range(count)})) == words
+
+
+def test_irregular_plurals_are_given() -> None:
+    assert sentences.counted(1, "person", "people") == "1 person"
+    assert sentences.counted(2, "person", "people") == "2 people"
+
+
+def test_sizes_budgets_and_accountants() -> None:
+    assert sentences.sizes_in_words(5000, 5000, 1000) == "N = 5,000, T = 1,000"
+    assert sentences.sizes_in_words(10, 300, 20) == ("N = 10 against 300 simulated points, T = 20")
+    assert sentences.budget_name(math.inf) == "no noise"
+    assert sentences.budget_name(0.5) == "ε_total = 0.5"
+    assert sentences.overpaid(1.0, "exact") == ""
+    assert "by the accountant rdp," in sentences.overpaid(1.0, "rdp")
+
+
+@pytest.mark.parametrize(
+    ("log_ratio", "text"),
+    [(0.0, "1"), (0.001, "1.00100"), (0.00042, "1.000420"), (1.0, "2.72"), (5.0, "148"),
+     (10.0, "22,026"), (1000.0, "e^1000")],
+)  # fmt: skip
+def test_factors_are_never_rounded_to_none(log_ratio: float, text: str) -> None:
+    assert sentences.factor(log_ratio) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (0.9881, "0.989"), (0.5, "0.500"), (2e-5, "0.000020"), (1e-9, "0.000001"),
+     (97.91, "98.0"), (1234.5, "1235")],
+)  # fmt: skip
+def test_what_is_not_exceeded_is_rounded_up(value: float, text: str) -> None:
+    assert sentences.at_most(value) == text
+
+
+def test_a_violation_would_be_said() -> None:
+    assert sentences.against_bound(1.01, 1.0).endswith(": not compatible with the bound.")

@@ -1,0 +1,56 @@
+"""How the runner's tests use the toy experiments: with other work, and compared."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any, cast
+
+from pandas.testing import assert_frame_equal
+
+from abcdp_core import runner
+from abcdp_core.experiments import Experiment, Link
+from abcdp_core.results import Result
+from tests import toy_chain, toy_experiment
+
+TOY = cast(Experiment, toy_experiment)
+CHAIN = cast(Experiment, toy_chain)
+
+
+def toy_with(**changes: Any) -> Experiment:
+    """The toy experiment with other work or other tasks."""
+    return cast(Experiment, SimpleNamespace(**vars(toy_experiment) | changes))
+
+
+def chain_with(work: Callable[[Any], Any]) -> Experiment:
+    """The toy chains with other work."""
+    return cast(Experiment, SimpleNamespace(**vars(toy_chain) | {"work": work}))
+
+
+def recording(begun: list[tuple[int, int]]) -> Experiment:
+    """The toy chains; (chain, link) of what was begun goes to a list."""
+
+    def work(task: Any) -> Link:
+        onward = isinstance(task, toy_chain.Onward)
+        begun.append((task.task.chain, task.done) if onward else (task.chain, 0))
+        return toy_chain.work(task)
+
+    return chain_with(work)
+
+
+def last(results: Iterator[Result]) -> Result:
+    *_, result = results
+    return result
+
+
+def assert_same(first: Result, second: Result) -> None:
+    assert first.tables.keys() == second.tables.keys()
+    for name in first.tables:
+        assert_frame_equal(first.tables[name], second.tables[name], check_exact=True)
+
+
+@functools.cache
+def chains_alone() -> Result:
+    """The toy chains, done in this thread."""
+    return runner.run_to_end(CHAIN, toy_chain.Params(), 1)
