@@ -85,18 +85,28 @@ class Params(releases.ReleaseParams):
     """A release's parameters."""
 
     def check_together(self) -> None:
-        """Refuse also a scenario whose pool is not kept: nothing can be compared with it."""
+        """Refuse also a scenario in which no point can be replaced."""
         super().check_together()
-        if not serves(self.scenario):
+        if reason := _refusal(self.scenario):
             raise par.ParameterError(
-                f"scenario = {self.scenario}: only the distances of its pool are kept, so no "
-                f"point can be replaced; choose another scenario."
+                f"scenario = {self.scenario}: {reason}; choose another scenario."
             )
 
 
 def serves(scenario: str) -> bool:
-    """Whether a point of a scenario's data can be replaced: its pool is at hand."""
-    return not hasattr(simulators.load(scenario), "precomputed")
+    """Whether a point of a scenario's data can be replaced."""
+    return not _refusal(scenario)
+
+
+def _refusal(scenario: str) -> str:
+    """Why no point of a scenario's data can be replaced; empty if one can."""
+    source = simulators.load(scenario)
+    if hasattr(source, "precomputed"):
+        return "only the distances of its pool are kept, so no point can be replaced"
+    unit, neighbours = sparse_vector.LINEAR.protects(source)
+    if neighbours != "replace":
+        return f"{unit} is added or removed there, and no point is replaced"
+    return ""
 
 
 PRESETS: dict[str, BaseParams] = {}

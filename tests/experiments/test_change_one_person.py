@@ -80,12 +80,24 @@ def test_decisions_are_those_of_the_posterior_study(result: Result) -> None:
     assert sorted(accepted) == decisions.t[decisions.original].tolist()
 
 
-def test_where_only_distances_are_kept_nothing_can_be_replaced() -> None:
-    assert [name for name in simulators.names() if not change_one_person.serves(name)] == [
-        "tuberculosis"
-    ]
-    with pytest.raises(ParameterError, match="choose another scenario"):
-        change_one_person.Params.from_text({"scenario": "tuberculosis"})
+@pytest.mark.parametrize(
+    ("scenario", "words"),
+    [
+        ("tuberculosis", "only the distances of its pool are kept"),
+        ("tuberculosis-patients", "one patient is added or removed there"),
+        ("covid-people", "one person is added or removed there"),
+    ],
+)
+def test_where_no_point_can_be_replaced_none_is(scenario: str, words: str) -> None:
+    assert not change_one_person.serves(scenario)
+    with pytest.raises(ParameterError, match=f"{words}.*choose another scenario"):
+        change_one_person.Params.from_text({"scenario": scenario})
+
+
+def test_elsewhere_a_point_is_replaced() -> None:
+    assert [name for name in simulators.names() if change_one_person.serves(name)] == [
+        "covid", "uniform-mixture",
+    ]  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------- the outcomes

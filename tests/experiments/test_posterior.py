@@ -1,6 +1,7 @@
 """The posterior study: what it reports is what the mechanism did."""
 
 import dataclasses
+import re
 
 import numpy as np
 import pandas as pd
@@ -120,6 +121,20 @@ def test_the_event_depends_on_nothing_private(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(pool, "observed_comparison", forbidden)
     assert releases.event_of(SMALL).c == 20
     assert "ε_total = 50" in releases.privacy_of(SMALL)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "words"),
+    [
+        ("uniform-mixture", "one of the N points: .* is replaced by any other"),
+        ("covid", "not a person: .* is replaced by any other"),
+        ("tuberculosis-patients", "one patient: .* is left out or added"),
+        ("covid-people", "one person: .* is left out or added"),
+    ],
+)
+def test_the_label_says_how_neighbouring_data_differ(scenario: str, words: str) -> None:
+    params = posterior.Params.from_text({"scenario": scenario})
+    assert re.search(words, releases.privacy_of(params))
 
 
 def test_sensitivity_as_published_asks_for_more_noise() -> None:
