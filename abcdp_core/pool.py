@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from abcdp_core import cache, fingerprint, simulators, threads
 from abcdp_core.distances import Distance
 from abcdp_core.distances.kernel import median_bandwidth
 from abcdp_core.parameters import WORK_LIMIT, check_work
+from abcdp_core.statistic import Statistic
 from abcdp_core.streams import generator
 from abcdp_core.supports import ALL_REALS, Support
 
@@ -57,11 +59,19 @@ class PoolKey:
 
 @dataclass(frozen=True)
 class Pool:
-    """Public: parameters ``theta (T, d)`` and, for each size, statistics ``(T, D)``."""
+    """Public.
+
+    Attributes:
+        key: which pool.
+        theta: parameters ``(T, d)``.
+        statistics: size -> statistics of the distance ``(T, D)``.
+        summaries: name of one of the scenario's ``STATISTICS`` -> size -> numbers ``(T, k)``.
+    """
 
     key: PoolKey
     theta: Array = field(repr=False)
     statistics: Mapping[int, Array] = field(repr=False)
+    summaries: Mapping[str, Mapping[int, Array]] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -77,6 +87,8 @@ class Comparison:
         synthetic: whether the data are synthetic or published; only then it may touch a disk.
         statistics: those of the simulated data sets ``(T, D)``, public; ``None`` where the pool is
             not at hand any more.
+        summaries: the data set's own, private: name of one of the scenario's ``STATISTICS`` ->
+            numbers ``(k,)``.
     """
 
     theta: Array = field(repr=False)
@@ -86,6 +98,7 @@ class Comparison:
     distance: Distance
     synthetic: bool
     statistics: Array | None = field(default=None, repr=False)
+    summaries: Mapping[str, Array] = field(default_factory=dict, repr=False)
 
     def sensitivity(self, which: str = "sharp") -> float:
         """Most that one data point can change any of the distances."""
@@ -135,6 +148,18 @@ class PublicSide:
     def statistics(self) -> Array:
         """Statistics of the pool ``(T, D)``."""
         return open_pool(self.key).statistics[self.n]
+
+    def statistic(self, name: str) -> Statistic:
+        """One of the scenario's ``STATISTICS``.
+
+        Raises:
+            KeyError: it has none of that name.
+        """
+        return simulators.statistics(self.scenario)[name]
+
+    def summaries(self, name: str) -> Array:
+        """The numbers ``(T, k)`` that one of these keeps of each data set of the pool."""
+        return open_pool(self.key).summaries[name][self.n]
 
     def simulated(self, index: int) -> Comparison:
         """The ``index``-th data set simulated from a prior draw, against the pool."""
@@ -215,6 +240,8 @@ def build(key: PoolKey, progress: Progress | None = None) -> Pool:
         key: which pool.
         progress: called with the fraction done.
     """
+    if _has_precomputed(key):
+        return _precomputed(key)
     arrays: cache.Arrays = {}
     with ThreadPoolExecutor(threads.available()) as executor:
         starts = range(0, key.pool_size, CHUNK)
@@ -230,6 +257,20 @@ def build(key: PoolKey, progress: Progress | None = None) -> Pool:
     return _from_arrays(key, arrays)
 
 
+def _has_precomputed(key: PoolKey) -> bool:
+    return hasattr(simulators.load(key.scenario), "precomputed_pool")
+
+
+def _precomputed(key: PoolKey) -> Pool:
+    """The pool that comes with a scenario: the same for every seed and run."""
+    source: Any = simulators.load(key.scenario)
+    theta, numbers = source.precomputed_pool(key.pool_size)
+    statistics, kept = source.from_numbers(numbers)
+    n = key.largest_n
+    summaries = {name: {n: values} for name, values in kept.items()}
+    return Pool(key, theta, {n: statistics}, summaries)
+
+
 def _place(arrays: cache.Arrays, pool_size: int, start: int, part: cache.Arrays) -> None:
     """Copy a chunk to its rows, so that the parts need not all be held beside the whole."""
     for name, values in part.items():
@@ -239,7 +280,10 @@ def _place(arrays: cache.Arrays, pool_size: int, start: int, part: cache.Arrays)
 
 
 def _chunk(key: PoolKey, start: int) -> cache.Arrays:
-    """Parameters and, under each size's number, statistics of one chunk of draws."""
+    """Parameters of one chunk of draws, and all that is kept of their data sets at each size.
+
+    Each data set is simulated once and reduced part by part, as its points come.
+    """
     source = simulators.load(key.scenario)
     distance = key.metric()
     address = (key.run, start)
@@ -247,27 +291,41 @@ def _chunk(key: PoolKey, start: int) -> cache.Arrays:
     # Always a full chunk of prior draws, so that a larger pool begins with a smaller one.
     theta = source.prior(generator(key.seed, "prior", *address), CHUNK)[:size]
     arrays: cache.Arrays = {"theta": theta}
-    statistic, done = np.empty(0), 0
+    reductions = {DISTANCE: (distance.statistic, distance.combine)} | {
+        name: (each.reduce, each.combine) for name, each in _statistics(key).items()
+    }
+    kept: cache.Arrays = {}
+    done = 0
     for layer, n in enumerate(_sizes(source, key.largest_n)):
         points = source.simulate(generator(key.seed, "pool", *address, layer), theta, n - done)
-        part = distance.statistic(points)
-        statistic = distance.combine(statistic, done, part, n - done) if done else part
-        arrays[str(n)] = statistic
+        for name, (reduce, combine) in reductions.items():
+            part = reduce(points)
+            kept[name] = combine(kept[name], done, part, n - done) if done else part
+        arrays |= {_label(n, name): values for name, values in kept.items()}
         done = n
     return arrays
+
+
+def _statistics(key: PoolKey) -> Mapping[str, Statistic]:
+    """What the scenario of a pool keeps of data sets besides the distance's own."""
+    return simulators.statistics(simulators.load(key.scenario))
 
 
 def open_pool(key: PoolKey, progress: Progress | None = None) -> Pool:
     """The pool of a key: from memory, else from disk, else made and kept on disk."""
     with _opening:
         if key not in _open:
-            arrays = cache.load_or_make(
-                _entry("pool", key), lambda: _to_arrays(build(key, progress))
-            )
+            opened = _precomputed(key) if _has_precomputed(key) else _kept(key, progress)
             while len(_open) >= KEPT_OPEN:
                 _open.pop(next(iter(_open)))
-            _open[key] = _from_arrays(key, arrays)
+            _open[key] = opened
         return _open[key]
+
+
+def _kept(key: PoolKey, progress: Progress | None) -> Pool:
+    """The pool of a key from disk, else made and kept there."""
+    entry = _entry("pool", key)
+    return _from_arrays(key, cache.load_or_make(entry, lambda: _to_arrays(build(key, progress))))
 
 
 KEPT_OPEN = 2
@@ -277,6 +335,15 @@ _open: dict[PoolKey, Pool] = {}
 _opening = threading.Lock()
 
 
+DISTANCE = ""
+"""Goes for the name of what the distance keeps, beside the names of a scenario's statistics."""
+
+
+def _label(n: int, name: str) -> str:
+    """Under which numbers of data sets of size ``n`` are stored."""
+    return f"{n} {name}".rstrip()
+
+
 def _entry(kind: str, key: PoolKey, **more: int | None) -> cache.Entry:
     """What is kept for a pool, made by this module and by the scenario with what they import."""
     code = fingerprint.of(__name__, simulators.load(key.scenario).__name__)
@@ -284,12 +351,19 @@ def _entry(kind: str, key: PoolKey, **more: int | None) -> cache.Entry:
 
 
 def _to_arrays(pool: Pool) -> cache.Arrays:
-    return {"theta": pool.theta} | {str(n): values for n, values in pool.statistics.items()}
+    kept = {DISTANCE: pool.statistics, **pool.summaries}
+    return {"theta": pool.theta} | {
+        _label(n, name): values for name, sizes in kept.items() for n, values in sizes.items()
+    }
 
 
 def _from_arrays(key: PoolKey, arrays: cache.Arrays) -> Pool:
-    statistics = {int(name): values for name, values in arrays.items() if name != "theta"}
-    return Pool(key, arrays["theta"], statistics)
+    kept: dict[str, dict[int, Array]] = {DISTANCE: {}}
+    for label, values in arrays.items():
+        if label != "theta":
+            n, _, name = label.partition(" ")
+            kept.setdefault(name, {})[int(n)] = values
+    return Pool(key, arrays["theta"], kept.pop(DISTANCE), kept)
 
 
 def order(seed: int, run: int, pool_size: int) -> NDArray[np.int64]:
@@ -302,7 +376,7 @@ def order(seed: int, run: int, pool_size: int) -> NDArray[np.int64]:
 
 def is_ready(key: PoolKey) -> bool:
     """Whether the pool's comparison can be had without making the pool."""
-    if hasattr(simulators.load(key.scenario), "precomputed"):
+    if _has_precomputed(key) or hasattr(simulators.load(key.scenario), "precomputed"):
         return True
     return any(cache.holds(_entry(kind, key)) for kind in ("comparison", "pool"))
 
@@ -359,7 +433,10 @@ def compare(pool: Pool, data: Array, *, synthetic: bool, pseudo_n: int | None = 
     statistic = distance.statistic(data)
     statistics = pool.statistics[pseudo_n or len(data)]
     rho = distance.compare(statistics, statistic)
-    return Comparison(pool.theta, rho, statistic, len(data), distance, synthetic, statistics)
+    summaries = {name: each.reduce(data) for name, each in _statistics(pool.key).items()}
+    return Comparison(
+        pool.theta, rho, statistic, len(data), distance, synthetic, statistics, summaries
+    )
 
 
 @functools.lru_cache(maxsize=32)
@@ -385,7 +462,13 @@ def observed_comparison(key: PoolKey, n: int, pseudo_n: int | None = None) -> Co
         entry = _entry("comparison", key, n=n, pseudo_n=pseudo_n)
         arrays = cache.load_or_make(entry, lambda: _compare_sizes(key, n, pseudo_n))
     return Comparison(
-        arrays["theta"], arrays[f"rho {n}"], arrays[f"statistic {n}"], n, distance, synthetic=True
+        arrays["theta"],
+        arrays[f"rho {n}"],
+        arrays[f"statistic {n}"],
+        n,
+        distance,
+        synthetic=True,
+        summaries={name: arrays[f"summary {n} {name}"] for name in _statistics(key)},
     )
 
 
@@ -411,4 +494,5 @@ def _pool_of_run(key: PoolKey) -> Pool:
 def _compared(pool: Pool, n: int, pseudo_n: int | None = None) -> cache.Arrays:
     data = observed_data(pool.key, n)
     comparison = compare(pool, data, synthetic=True, pseudo_n=pseudo_n)
-    return {f"rho {n}": comparison.rho, f"statistic {n}": comparison.statistic}
+    summaries = {f"summary {n} {name}": own for name, own in comparison.summaries.items()}
+    return {f"rho {n}": comparison.rho, f"statistic {n}": comparison.statistic} | summaries

@@ -93,9 +93,15 @@ def event_of(params: ReleaseParams) -> SparseVector:
 
 def protected(params: ReleaseParams) -> str:
     """What one unit of the data is, e.g. "one of the N points"."""
-    return simulators.load(params.scenario).PROTECTED
+    return unit_and_neighbours(params)[0]
+
+
+def unit_and_neighbours(params: ReleaseParams) -> tuple[str, str]:
+    """What one unit of the data is, and how data sets that must look alike differ in it."""
+    return sparse_vector.LINEAR.protects(simulators.load(params.scenario))
 
 
 def privacy_of(params: ReleaseParams) -> str:
     """What one release with these parameters guarantees, in words."""
-    return statement(event_of(params), protected(params))
+    unit, neighbours = unit_and_neighbours(params)
+    return statement(event_of(params), unit, neighbours=neighbours)

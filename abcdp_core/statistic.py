@@ -27,6 +27,20 @@ Cases = Sequence[Sequence[Fraction | int]]
 Neighbours = Literal["replace", "add-remove"]
 
 
+def added(first: Array, n_first: int, second: Array, n_second: int) -> Array:  # noqa: ARG001
+    """Numbers of two parts together, where they are counts or sums."""
+    return first + second
+
+
+def whole_only(*parts: Array | int) -> Array:
+    """Numbers of two parts together, where those of each do not tell.
+
+    Raises:
+        ValueError: always.
+    """
+    raise ValueError(f"numbers of {len(parts) // 2} parts do not tell those of the whole.")
+
+
 @dataclass(frozen=True)
 class Statistic:
     """k numbers that a data set ``(n, p)`` is reduced to.
@@ -43,6 +57,8 @@ class Statistic:
         low, high: public bounds of the numbers ``(k,)``, from what they are and not from any data.
         whole: number j times ``whole[j]`` is a whole number, so that its noise can be one too;
             ``None`` if the numbers are real.
+        combine: numbers of two parts of ``n_first`` and ``n_second`` points to those of both
+            together, :func:`added` for counts; needed where data sets come in several sizes.
     """
 
     name: str
@@ -55,6 +71,7 @@ class Statistic:
     low: tuple[float, ...]
     high: tuple[float, ...]
     whole: tuple[int, ...] | None = None
+    combine: Callable[[Array, int, Array, int], Array] = field(default=whole_only, repr=False)
 
     def __post_init__(self) -> None:
         """Check that what is stated of each number fits together.
@@ -70,6 +87,21 @@ class Statistic:
             raise ValueError(f"statistic {self.name}: a lower bound is above the upper one.")
         if self.whole is not None and min(self.whole) < 1:
             raise ValueError(f"statistic {self.name}: whole = {self.whole}: must be 1 or more.")
+
+
+@dataclass(frozen=True)
+class DirichletCounts:
+    """A model with a likelihood: each point falls into cell i with probability θ_i, independently.
+
+    Then the counts of the cells say all that the data say of the parameters θ.
+
+    Attributes:
+        statistic: name of the :class:`Statistic` that counts them.
+        concentration: of the prior, θ ~ Dirichlet; 1 for each cell if it is flat.
+    """
+
+    statistic: str
+    concentration: tuple[float, ...]
 
 
 def largest_sum(cases: Cases) -> float:

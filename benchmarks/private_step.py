@@ -56,7 +56,9 @@ def _posterior(repeats: int) -> Iterator[Measurement]:
     posterior.figures(result)
     compute = here(lambda: posterior.collect(params, posterior.work(task)), 5 * repeats)
     yield Measurement("posterior: compute", [1e3 * each for each in compute], "ms")
-    draw = here(lambda: [f.to_json() for f in posterior.figures(result).values()], 5 * repeats)
+    draw = here(
+        lambda: [each.figure.to_json() for each in posterior.figures(result).values()], 5 * repeats
+    )
     yield Measurement("posterior: figures, ready to send", [1e3 * each for each in draw], "ms")
     both = [1e3 * (first + second) for first, second in zip(compute, draw, strict=True)]
     yield Measurement("posterior: both", both, "ms", goal="300 in the browser")

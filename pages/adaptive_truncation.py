@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ui import blocks, captions, controls, export, player, router, watch
+from ui import asking, blocks, controls, export, labels, player, router, state, watch
 from ui.jobs import Request
 
 router.guard()
@@ -37,7 +37,7 @@ def live() -> None:
         "adaptive-truncation.symmetric",
     )
     requests = {
-        interval: Request(STREAM, *controls.ask(STREAM, interval=interval))
+        interval: Request(STREAM, *asking.ask(STREAM, interval=interval))
         for interval in ("adaptive", "fixed")
     }
     jobs = watch.growing_together(requests, play)
@@ -54,10 +54,9 @@ def live() -> None:
     with blocks.folded("Numbers, and the figures as the download has them", "for-print") as is_open:
         for interval, job in jobs.items() if is_open else ():
             if job.result is not None:
-                charts = watch.figures(job.result)
-                blocks.figure(f"{interval}-stream", charts["stream"], job.result)
-                clouds = charts["particles"]
-                blocks.figure(f"{interval}-particles", clouds, job.result, ("particles",))
+                blocks.figure(f"{interval}-stream", job.result, of="stream")
+                name = f"{interval}-particles"
+                blocks.figure(name, job.result, ("particles",), of="particles")
     blocks.theory(STREAM)
     export.block("adaptive-truncation", *jobs.values())
 
@@ -66,12 +65,12 @@ def play(found: Mapping[str, blocks.Found], growing: bool) -> None:
     summary = " ".join(result.summary for result in found.values())
     player.show("people", found, growing, summary)
     blocks.note(summary)
-    blocks.privacy_label(next(iter(found.values())))
+    labels.show(next(iter(found.values())))
 
 
 def budgets() -> None:
-    fixed = {} if controls.has_preset() else {"epsilon_total": controls.budgets(BUDGETS)}
-    params, seed = controls.ask(BUDGETS, **fixed)
+    fixed = {} if state.has_preset() else {"epsilon_total": asking.budgets(BUDGETS)}
+    params, seed = asking.ask(BUDGETS, **fixed)
     job = watch.growing(BUDGETS, params, seed, draw_budgets)
     blocks.verdicts(BUDGETS, job.result)
     blocks.theory(BUDGETS)
@@ -79,30 +78,29 @@ def budgets() -> None:
 
 
 def draw_budgets(found: blocks.Found) -> None:
-    blocks.figure("streams", watch.figures(found)["streams"], found, ("main", "particles"))
+    blocks.figure("streams", found, ("main", "particles"))
     blocks.note(
         "The same people with the same noise in every column. σ is grey until the standard "
         "deviation of log σ is clearly below half of its prior's."
     )
-    blocks.privacy_label(found)
+    labels.show(found)
 
 
 def best_interval() -> None:
-    if not controls.has_preset():
+    if not state.has_preset():
         controls.own(
             "truncation-interval.family",
             "truncation-interval.score",
             "truncation-interval.symmetric",
         )
-    found = watch.result(INTERVAL, *controls.ask(INTERVAL))
-    charts = watch.figures(found)
-    blocks.figure("surface", charts["surface"], found, ("main", "surface"))
+    found = watch.result(INTERVAL, *asking.ask(INTERVAL))
+    blocks.figure("surface", found, ("main", "surface"))
     blocks.heading(
         "Narrower can be better",
         "Clipping loses little about μ: which side of μ a value lies on tells most of it. The "
         "noise falls with the width. So the best interval is narrow, and the curve is flat there.",
     )
-    blocks.figure("width", charts["width"], found, ("width", "main"))
+    blocks.figure("width", found, ("width", "main"))
     blocks.note(
         "The paper reports the half-widths 0.06, 0.12, 0.54 and 0.96 for ε_total = 1, 2, 5 and 10, "
         "from a search in steps of 0.06 with Monte Carlo noise. The exact maximisers are 0.0706, "
@@ -116,19 +114,19 @@ def best_interval() -> None:
         "to nothing about σ, even less than a wide fixed interval does. Asking off the middle, "
         "where the share of people beyond depends on σ, buys it back and costs some of μ.",
     )
-    blocks.figure("ways", charts["ways"], found, ("ways",), captions.ways(found))
-    blocks.privacy_label(found, stamp="")
+    blocks.figure("ways", found, ("ways",))
+    labels.show(found, stamp="")
     blocks.verdicts(INTERVAL, found)
     blocks.theory(INTERVAL)
     export.block("best-interval", found)
 
 
 def repeats() -> None:
-    if controls.has_preset():
-        params, seed = controls.ask(REPEATS)
+    if state.has_preset():
+        params, seed = asking.ask(REPEATS)
     else:
         controls.own("estimation-accuracy.runs")
-        params, seed = controls.ask(REPEATS, epsilon_total=controls.budgets(REPEATS))
+        params, seed = asking.ask(REPEATS, epsilon_total=asking.budgets(REPEATS))
     job = watch.growing(REPEATS, params, seed, draw_repeats)
     blocks.verdicts(REPEATS, job.result)
     blocks.theory(REPEATS)
@@ -136,12 +134,10 @@ def repeats() -> None:
 
 
 def draw_repeats(found: blocks.Found) -> None:
-    charts = watch.figures(found)
     for name in ("mu", "sigma"):
-        text = captions.repeats(found, name)
-        blocks.figure(f"means-{name}", charts[f"means-{name}"], found, ("main", "chains"), text)
-        blocks.figure(f"error-{name}", charts[f"error-{name}"], found, text=text)
-    blocks.privacy_label(found)
+        blocks.figure(f"means-{name}", found, ("main", "chains"))
+        blocks.figure(f"error-{name}", found)
+    labels.show(found)
 
 
 main()

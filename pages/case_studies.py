@@ -1,6 +1,6 @@
 """Case studies: real epidemics, what a private fit says about them, and what it cannot say."""
 
-from ui import blocks, captions, controls, export, router, watch
+from ui import asking, blocks, captions, controls, export, labels, router, state, watch
 
 router.guard()
 
@@ -24,8 +24,8 @@ def covid() -> None:
         "fell ill is in every later one, so replacing one day hides nobody. And there are only 18 "
         "days: each matters much, so a budget under 10 leaves little but the prior."
     )
-    if controls.has_preset():
-        params, seed = controls.ask(COVID)
+    if state.has_preset():
+        params, seed = asking.ask(COVID)
         blocks.note(
             "The paper does not say where the bandwidth of the kernel comes from; here simulated "
             "data give it. The published script takes it from the private series, which is **not "
@@ -33,10 +33,9 @@ def covid() -> None:
         )
     else:
         controls.own("covid-fit.distance", "covid-fit.runs")
-        params, seed = controls.ask(COVID, epsilon_total=controls.budgets(COVID))
+        params, seed = asking.ask(COVID, epsilon_total=asking.budgets(COVID))
     found = watch.result(COVID, params, seed)
-    charts = watch.figures(found)
-    blocks.figure("curves", charts["curves"], found)
+    blocks.figure("curves", found)
     blocks.note(
         "Each grey curve is simulated from one accepted set of coefficients: a synthetic data set. "
         "It costs no further privacy. The table *main* holds them all."
@@ -46,8 +45,8 @@ def covid() -> None:
         "Every run has other noise and meets the pool in another order. The spread at ∞ is what "
         "ABC itself leaves open; what is above it is the price of privacy.",
     )
-    blocks.figure("spread", charts["spread"], found, ("spread",), captions.spread(found))
-    blocks.privacy_label(found)
+    blocks.figure("spread", found, ("spread",))
+    labels.show(found)
     blocks.verdicts(COVID, found)
     blocks.theory(COVID)
     export.block("covid-19", found)
@@ -59,13 +58,12 @@ def tuberculosis() -> None:
         "fell ill in it is not protected one by one. The outbreaks are simulated at one truth; "
         "the pool of 1000 draws and all its distances come with the program."
     )
-    if not controls.has_preset():
+    if not state.has_preset():
         controls.own("tuberculosis-posterior.order", "tuberculosis-posterior.burden")
         controls.more("tuberculosis-posterior.runs")
-    both = {} if controls.has_preset() else {"n": (100, 1000), "resample": (True, False)}
-    found = watch.result(TUBERCULOSIS, *controls.ask(TUBERCULOSIS, **both))
-    charts = watch.figures(found)
-    blocks.figure("error", charts["error"], found, ("errors", "non_private"))
+    both = {} if state.has_preset() else {"n": (100, 1000), "resample": (True, False)}
+    found = watch.result(TUBERCULOSIS, *asking.ask(TUBERCULOSIS, **both))
+    blocks.figure("error", found, ("errors", "non_private"))
     blocks.note(
         "*By noise*: runs of the same data with other noise. *By data*: what is left between ten "
         "observed data sets, each with its own order of the pool, once the noise is averaged out. "
@@ -79,11 +77,10 @@ def tuberculosis() -> None:
         "All runs and data sets together. Where a line follows the prior, nothing was learnt; "
         "the triangles are the means.",
     )
-    for resample, name in ((True, "redrawn"), (False, "kept")):
-        chart, text = charts[f"posterior-{name}"], captions.accepted(found, resample)
-        blocks.figure(f"posterior-{name}", chart, found, ("main", "prior"), text)
+    for name in ("redrawn", "kept"):
+        blocks.figure(f"posterior-{name}", found, ("main", "prior"))
     blocks.note(captions.counts(found))
-    blocks.privacy_label(found)
+    labels.show(found)
     blocks.verdicts(TUBERCULOSIS, found)
     city = san_francisco()
     blocks.theory(TUBERCULOSIS, "tuberculosis-distances")
@@ -99,9 +96,9 @@ def san_francisco() -> blocks.Found:
         "*truth* shows here is the posterior mean reported by the model's authors.",
     )
     fixed = {"scenario": "tuberculosis", "n": 1}
-    found = watch.result("posterior", *controls.ask("posterior", **fixed))
-    blocks.figure("san-francisco", watch.figures(found)["posterior"], found, ("errors", "main"))
-    blocks.privacy_label(found)
+    found = watch.result("posterior", *asking.ask("posterior", **fixed))
+    blocks.figure("san-francisco", found, ("errors", "main"), of="posterior")
+    labels.show(found)
     return found
 
 

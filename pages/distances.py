@@ -1,6 +1,6 @@
 """Distances: which form, which bandwidth, and what one point can change."""
 
-from ui import blocks, captions, controls, export, router, watch
+from ui import asking, blocks, controls, export, labels, router, watch
 
 router.guard()
 
@@ -15,9 +15,8 @@ def main() -> None:
         "What one point can change in it decides how much noise privacy needs.",
     )
     controls.own("distance-forms.bandwidth", "distance-forms.pairs")
-    found = watch.result(FORMS, *controls.ask(FORMS))
-    charts = watch.figures(found)
-    blocks.figure("error", charts["error"], found)
+    found = watch.result(FORMS, *asking.ask(FORMS))
+    blocks.figure("error", found)
     blocks.note(
         "*Exact* is as right as the definition and as quick as anything here. Random features are "
         "needed for many dimensions or wide ranges only; the published code takes 50 of them, "
@@ -29,8 +28,7 @@ def main() -> None:
         "It falls as 1/N, but in the linear-time form only its square does. The sharp bound of the "
         "exact form is the paper's divided by √2, and so is the noise for the same privacy.",
     )
-    chart, text = charts["sensitivity"], captions.sensitivities(found)
-    blocks.figure("sensitivity", chart, found, ("sensitivity",), text)
+    blocks.figure("sensitivity", found, ("sensitivity",))
     blocks.heading(
         "Choice of the bandwidth",
         "From public simulations only. A small bandwidth sees detail and calls everything far "
@@ -38,10 +36,8 @@ def main() -> None:
         "for a wide spread between good and bad draws: upper panel, higher is better. Lower panel: "
         "how far the mean of the nearest draws is from the truth, lower is better.",
     )
-    blocks.figure(
-        "bandwidth", charts["bandwidth"], found, ("bandwidth",), captions.bandwidths(found)
-    )
-    blocks.privacy_label(found, stamp="")
+    blocks.figure("bandwidth", found, ("bandwidth",))
+    labels.show(found, stamp="")
     blocks.theory(FORMS)
     export.block("distances", found)
 

@@ -1,6 +1,6 @@
 """Flip probability: how often the noise changes a decision, and how large c may be."""
 
-from ui import blocks, captions, controls, export, router, watch
+from ui import asking, blocks, captions, controls, export, labels, router, state, watch
 
 router.guard()
 
@@ -13,7 +13,7 @@ def main() -> None:
         "checks it.",
     )
     blocks.presets()
-    if controls.has_preset():
+    if state.has_preset():
         preset()
     else:
         one_setting()
@@ -21,7 +21,7 @@ def main() -> None:
 
 def preset() -> None:
     controls.own("flip-probability.script")
-    params, seed = controls.ask("flip-probability", **controls.script_sensitivity())
+    params, seed = asking.ask("flip-probability", **asking.script_sensitivity())
     job = watch.growing("flip-probability", params, seed, draw)
     blocks.verdicts("flip-probability", job.result)
     blocks.theory("flip-probability")
@@ -29,22 +29,22 @@ def preset() -> None:
 
 
 def draw(found: blocks.Found) -> None:
-    blocks.figure("flip-probability", watch.figures(found)["flip-probability"], found)
-    blocks.privacy_label(found)
+    blocks.figure("flip-probability", found)
+    labels.show(found)
 
 
 def one_setting() -> None:
     controls.own("flip-probability.distances", "flip-probability.draws", "flip-probability.script")
-    params, seed = controls.ask("flip-probability", **controls.script_sensitivity())
+    params, seed = asking.ask("flip-probability", **asking.script_sensitivity())
     found = watch.result("flip-probability", params, seed)
-    blocks.figure("flip-probability", watch.figures(found)["flip-probability"], found)
+    blocks.figure("flip-probability", found)
     blocks.note(
         "*Fresh threshold*: its noise is drawn for this decision alone, as the formula assumes. "
         "*In a run*: given that the run got as far as this draw. Runs with a low threshold last "
         "longer, so inside a run false acceptances are rarer and false rejections more frequent "
         "than the formula says."
     )
-    blocks.privacy_label(found)
+    labels.show(found)
     guideline(found)
 
 
@@ -56,16 +56,13 @@ def guideline(found: blocks.Found) -> None:
         "noise and averaged over public simulations, so the guideline costs no privacy.",
     )
     controls.own("flip-guideline.false_level")
-    guide = watch.result("flip-guideline", *controls.ask("flip-guideline"))
-    figures = watch.figures(guide)
-    blocks.figure("flip-guideline", figures["flip-guideline"], guide, ("guideline", "main"))
-    blocks.figure(
-        "base-rates", figures["base-rates"], guide, ("base_rates",), captions.base_rates(guide)
-    )
+    guide = watch.result("flip-guideline", *asking.ask("flip-guideline"))
+    blocks.figure("flip-guideline", guide, ("guideline", "main"))
+    blocks.figure("base-rates", guide, ("base_rates",))
     blocks.heading("The paper's guideline: the median flip probability")
     blocks.note(captions.median_warning(guide))
     controls.own("flip-guideline.level")
-    blocks.figure("median", figures["median"], guide, ("main",), captions.median(guide))
+    blocks.figure("median", guide, ("main",))
     blocks.theory("flip-probability", "flip-guideline")
     export.block("flip-probability", found, guide)
 

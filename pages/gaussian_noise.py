@@ -1,6 +1,6 @@
 """Gaussian noise: the older versions of ABCDP, and the figures of their paper."""
 
-from ui import blocks, captions, controls, export, router, watch
+from ui import asking, blocks, controls, export, labels, router, state, watch
 
 router.guard()
 
@@ -29,16 +29,16 @@ def soft() -> None:
 
 
 def draw_soft(found: blocks.Found) -> None:
-    charts, metric = watch.figures(found), controls.error_metric()
-    blocks.figure(metric, charts[metric], found)
+    metric = asking.error_metric()
+    blocks.figure(metric, found)
     blocks.note(
         "*Accountant*: how the costs of all draws are added up. At ε_total = 1, δ = 0.0001 the "
         "classic conversion of the paper asks for 38 % more noise than is needed, the tight one "
         "of today for 10 % more; the exact one for no more."
     )
-    for name in sorted(charts.keys() - {"mse", "mae"}):
-        blocks.figure(name, charts[name], found)
-    blocks.privacy_label(found)
+    for name in blocks.names(found, without=("mse", "mae")):
+        blocks.figure(name, found)
+    labels.show(found)
 
 
 def rejection() -> None:
@@ -46,15 +46,15 @@ def rejection() -> None:
 
 
 def draw_rejection(found: blocks.Found) -> None:
-    charts, metric = watch.figures(found), controls.error_metric()
-    blocks.figure(metric, charts[metric], found)
+    metric = asking.error_metric()
+    blocks.figure(metric, found)
     blocks.note(
         "Every draw of the pool gets a decision, and every decision has to be paid for: compare "
         "the noise below with the thresholds. Where some runs accept nothing the mark is open; "
         "their estimate is the prior mean."
     )
-    blocks.figure("noise", charts["noise"], found, ("noise",))
-    blocks.privacy_label(found)
+    blocks.figure("noise", found, ("noise",))
+    labels.show(found)
 
 
 def loss() -> None:
@@ -63,11 +63,10 @@ def loss() -> None:
         "units of the threshold. For decisions it is only up to half the clipping bound: beyond "
         "that a rejection becomes the rare decision that tells most."
     )
-    found = watch.result(LOSS, *controls.ask(LOSS, epsilon_abc=controls.thresholds(LOSS)))
-    charts = watch.figures(found)
-    blocks.figure("loss", charts["loss"], found)
-    blocks.figure("noise", charts["noise"], found, ("noise",))
-    blocks.privacy_label(found, stamp="")
+    found = watch.result(LOSS, *asking.ask(LOSS, epsilon_abc=asking.thresholds(LOSS)))
+    blocks.figure("loss", found)
+    blocks.figure("noise", found, ("noise",))
+    labels.show(found, stamp="")
     blocks.theory(LOSS)
     export.block(LOSS, found)
 
@@ -82,22 +81,21 @@ def san_francisco() -> None:
 
 
 def draw_san_francisco(found: blocks.Found) -> None:
-    charts = watch.figures(found)
-    blocks.figure("error", charts["error"], found, ("errors", "non_private"))
-    blocks.figure("posterior", charts["posterior"], found, ("shares",), captions.spreads(found))
-    blocks.privacy_label(found)
+    blocks.figure("error", found, ("errors", "non_private"))
+    blocks.figure("posterior", found, ("shares",))
+    labels.show(found)
 
 
 def growing(experiment: str, draw: watch.DrawOne, *knobs: str) -> None:
     own_knobs(experiment, *knobs)
-    job = watch.growing(experiment, *controls.ask_lists(experiment), draw)
+    job = watch.growing(experiment, *asking.ask_lists(experiment), draw)
     blocks.verdicts(experiment, job.result)
     blocks.theory(experiment)
     export.block(experiment, job)
 
 
 def own_knobs(experiment: str, *shared: str) -> None:
-    if not controls.has_preset():
+    if not state.has_preset():
         controls.own(*shared, f"{experiment}.accountant", f"{experiment}.runs")
     elif shared:
         controls.own(*shared)

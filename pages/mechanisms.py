@@ -1,6 +1,6 @@
 """Mechanisms: what each makes of the same privacy budget."""
 
-from ui import blocks, captions, controls, export, router, watch
+from ui import asking, blocks, captions, controls, export, labels, router, state, watch
 
 router.guard()
 
@@ -20,12 +20,12 @@ def main() -> None:
 
 
 def error() -> None:
-    if controls.has_preset():
+    if state.has_preset():
         controls.own("mse-curves.metric")
-        params, seed = controls.ask(COMPARED)
+        params, seed = asking.ask(COMPARED)
     else:
         controls.own("mse-curves.metric", "compare-mechanisms.runs")
-        params, seed = controls.ask(COMPARED, epsilon_total=controls.budgets(COMPARED))
+        params, seed = asking.ask(COMPARED, epsilon_total=asking.budgets(COMPARED))
     job = watch.growing(COMPARED, params, seed, draw_error)
     release = one_release()
     blocks.theory(COMPARED, POSTERIOR)
@@ -33,10 +33,10 @@ def error() -> None:
 
 
 def draw_error(found: blocks.Found) -> None:
-    controls.follow_click()
-    metric = controls.error_metric()
-    chart, text = watch.figures(found)[metric], captions.compared(found, metric)
-    blocks.figure(metric, chart, found, ("summary", "grid", "main"), text, controls.choose_release)
+    asking.follow_click()
+    metric = asking.error_metric()
+    tables = ("summary", "grid", "main")
+    blocks.figure(metric, found, tables, clicked=asking.choose_release)
     blocks.note(
         "Each mechanism is at its own best ε_abc, chosen on simulated data sets and never on those "
         "it is scored on. Click a point to see its posterior below. A mark is open where some runs "
@@ -48,7 +48,7 @@ def draw_error(found: blocks.Found) -> None:
         "The sparse vector pays for every *yes*. It is still the right choice where nothing can be "
         "embedded, as with the clipped distances of outbreaks, or for a single question."
     )
-    blocks.privacy_label(found)
+    labels.show(found)
 
 
 def one_release() -> blocks.Found:
@@ -58,16 +58,15 @@ def one_release() -> blocks.Found:
         "and truth.",
     )
     controls.own("mechanism-posterior.mechanism")
-    found = watch.result(POSTERIOR, *controls.ask(POSTERIOR))
-    blocks.figure("posterior", watch.figures(found)["posterior"], found, ("errors", "main"))
-    blocks.privacy_label(found)
+    found = watch.result(POSTERIOR, *asking.ask(POSTERIOR))
+    blocks.figure("posterior", found, ("errors", "main"))
+    labels.show(found)
     return found
 
 
 def budget() -> None:
-    found = watch.result(ACCOUNTING, *controls.ask_budget_first(ACCOUNTING))
-    charts = watch.figures(found)
-    blocks.figure("noise", charts["noise"], found)
+    found = watch.result(ACCOUNTING, *asking.ask_budget_first(ACCOUNTING))
+    blocks.figure("noise", found)
     blocks.note(
         "A line for every way to add up costs. *Exact* asks for the least noise, and what another "
         "accountant asks for beyond that buys no privacy. The scales of two mechanisms are noise "
@@ -83,16 +82,16 @@ def budget() -> None:
     blocks.table(found, "price")
     blocks.heading(
         "What an attacker gets",
-        "An attacker who has to tell two neighbouring data sets apart raises false alarms and "
-        "misses. Each line is what the best one misses; nearer to the diagonal is more private. "
+        "An attacker who has to tell two neighbouring data sets apart raises false alarms (type I "
+        "errors) and misses (type II errors). Each line is what the best one misses; nearer to the "
+        "diagonal is more private. "
         "Guarantees that share ε can lie far apart, which is why one pair (ε, δ) is not enough to "
         "compare them. *Exact* is the truth about the noise; a *bound* lies below it; *attained* "
         "lies above it or on it, as a better attack than those tried may exist, though none below "
         "*any pure ε*.",
     )
-    text = captions.attack(found)
-    blocks.figure("tradeoff", charts["tradeoff"], found, ("tradeoff",), text)
-    blocks.privacy_label(found, stamp="")
+    blocks.figure("tradeoff", found, ("tradeoff",))
+    labels.show(found, stamp="")
     blocks.theory(ACCOUNTING)
     export.block("budget", found)
 
@@ -106,24 +105,22 @@ def coverage() -> None:
         "sparse vector accepts, its draws are a sample of the prior: enough of them hold the truth "
         "as often, and say nothing."
     )
-    if controls.has_preset():
-        params, seed = controls.ask(COVERAGE)
+    if state.has_preset():
+        params, seed = asking.ask(COVERAGE)
     else:
         controls.own("coverage.truths", "coverage.runs")
-        params, seed = controls.ask(COVERAGE, epsilon_total=controls.budgets(COVERAGE))
+        params, seed = asking.ask(COVERAGE, epsilon_total=asking.budgets(COVERAGE))
     job = watch.growing(COVERAGE, params, seed, draw_coverage)
     blocks.theory(COVERAGE)
     export.block("coverage", job)
 
 
 def draw_coverage(found: blocks.Found) -> None:
-    charts = watch.figures(found)
-    text, width, caution = captions.coverage(found)
-    blocks.figure("coverage", charts["coverage"], found, ("summary", "main"), text)
-    if caution:
+    blocks.figure("coverage", found, ("summary", "main"))
+    if caution := captions.cautions(found):
         blocks.warning(caution)
-    blocks.figure("width", charts["width"], found, ("summary", "releases"), width)
-    blocks.privacy_label(found)
+    blocks.figure("width", found, ("summary", "releases"))
+    labels.show(found)
 
 
 main()

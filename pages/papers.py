@@ -1,6 +1,6 @@
 """Papers: what they claim, what we find, and the settings that show it."""
 
-from ui import blocks, controls, papers, router
+from ui import blocks, controls, labels, papers, router
 
 router.guard()
 
@@ -26,7 +26,7 @@ def main() -> None:
     papers.numbers(rows)
     blocks.heading("How many of these verdicts are false?", papers.by_chance())
     papers.retired()
-    blocks.label(
+    labels.plain(
         "Nothing private is read here: the table was computed from simulated data and from "
         "published counts, with a known seed."
     )

@@ -1,6 +1,6 @@
 """Privacy and accuracy: what a privacy budget costs in error, simulated while you watch."""
 
-from ui import blocks, controls, export, router, watch
+from ui import asking, blocks, controls, export, labels, router, state, watch
 
 router.guard()
 
@@ -15,15 +15,15 @@ def main() -> None:
         "is open where some runs accepted nothing: their estimate is the prior mean.",
     )
     blocks.presets()
-    if controls.has_preset():
+    if state.has_preset():
         controls.own("mse-curves.metric")
-        params, seed = controls.ask(STUDY)
+        params, seed = asking.ask(STUDY)
     else:
         controls.own("mse-curves.lines", "mse-curves.metric", "mse-curves.runs")
-        params, seed = controls.ask(STUDY, **controls.error_lines())
+        params, seed = asking.ask(STUDY, **asking.error_lines())
     job = watch.growing(STUDY, params, seed, draw)
     blocks.verdicts(STUDY, job.result)
-    bound = [] if controls.has_preset() else theorem_2()
+    bound = [] if state.has_preset() else theorem_2()
     blocks.theory(STUDY, "error-bound")
     export.block("privacy-and-accuracy", job, *bound)
 
@@ -35,15 +35,15 @@ def theorem_2() -> list[blocks.Found]:
         "It is proved for a run over the whole pool that never stops, so the simulation here does "
         "not stop either. Above the trivial bound it says nothing; it falls as N grows.",
     )
-    found = watch.result("error-bound", *controls.ask("error-bound", n=controls.sizes()))
-    blocks.figure("error-bound", watch.figures(found)["error-bound"], found)
+    found = watch.result("error-bound", *asking.ask("error-bound", n=asking.sizes()))
+    blocks.figure("error-bound", found)
     return [found]
 
 
 def draw(found: blocks.Found) -> None:
-    metric = controls.error_metric()
-    blocks.errors(watch.figures(found)[metric], found, metric)
-    blocks.privacy_label(found)
+    metric = asking.error_metric()
+    blocks.errors(found, metric)
+    labels.show(found)
 
 
 main()

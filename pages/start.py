@@ -1,6 +1,6 @@
 """Start: what this is, what each knob means, where to go."""
 
-from ui import blocks, controls, router, watch
+from ui import asking, blocks, labels, router, watch
 
 router.guard()
 
@@ -14,15 +14,15 @@ def main() -> None:
         "limit and see what it does to the answer.",
     )
     router.links()
-    params, seed = controls.ask("posterior")
+    params, seed = asking.ask("posterior")
     result = watch.result("posterior", params, seed)
     blocks.heading("What your settings do")
-    blocks.figure("decisions", watch.figures(result)["decisions"], result, ("decisions",))
+    blocks.figure("decisions", result, ("decisions",))
     blocks.heading("What ε_total promises")
     blocks.promise(params)
     blocks.heading("The four knobs")
     blocks.knob_table()
-    blocks.privacy_label(result)
+    labels.show(result)
     blocks.theory("posterior")
 
 

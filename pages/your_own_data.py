@@ -1,6 +1,6 @@
 """Your own data: one private release, in earnest."""
 
-from ui import blocks, controls, own_data, router, watch
+from ui import asking, blocks, controls, labels, own_data, router, state, uploads, watch
 
 router.guard()
 
@@ -16,11 +16,11 @@ def main() -> None:
     blocks.note(own_data.STAMP)
     blocks.heading("1 · Choose, before you look", "Nothing below reads your data.")
     controls.own("your-data.scenario")
-    found = watch.result(PLAN, *controls.ask(PLAN))
-    request = own_data.settings(controls.scenario_in_force())
-    blocks.figure(PLAN, watch.figures(found)[PLAN], found)
+    found = watch.result(PLAN, *asking.ask(PLAN))
+    request = own_data.settings(state.scenario_in_force())
+    blocks.figure(PLAN, found)
     blocks.heading("2 · Your series")
-    series = own_data.upload(controls.scenario_in_force())
+    series = uploads.ask(state.scenario_in_force())
     if request is not None and series is not None:
         blocks.heading("3 · Confirm")
         own_data.confirm(request, series)
@@ -28,7 +28,7 @@ def main() -> None:
         blocks.heading("4 · What was released")
         own_data.show(documents)
     else:
-        blocks.privacy_label(found, stamp="")
+        labels.show(found, stamp="")
     blocks.theory(PLAN)
 
 

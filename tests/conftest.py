@@ -8,6 +8,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from hypothesis.internal.conjecture import providers
 
 from abcdp_core import pool, runner
 
@@ -16,6 +17,9 @@ hypothesis.settings.register_profile(
     "fixed", derandomize=True, deadline=None, database=None, print_blob=False
 )
 hypothesis.settings.load_profile("fixed")
+# Nor from numbers in the source of all modules that are loaded by then: which they are depends on
+# the tests that came before in the same process.
+pytest.MonkeyPatch().setattr(providers, "_get_local_constants", providers.Constants)
 
 
 LONG = ("browser", "pages", "test_runner.py", "experiments/test_contract.py")

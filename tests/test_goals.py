@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from abcdp_core import runner
+from abcdp_core import workers
 from benchmarks import goals
 from benchmarks.goals import __main__ as command
 
@@ -75,7 +75,7 @@ def test_a_goal_needs_a_name_of_its_own_a_bound_and_words(own_goals: None) -> No
 def test_a_study_is_computed_once_with_settings_as_on_the_command_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(runner, "processor_count", lambda: 1)
+    monkeypatch.setattr(workers, "processor_count", lambda: 1)
     first = goals.study("error-bound", n=(100, 300), runs=1, pool_size=100)
     assert first.params.to_text().items() >= {"n": "100,300", "runs": "1"}.items()
     again = goals.study("error-bound", n=(100, 300), runs=1, pool_size=100)

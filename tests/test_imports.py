@@ -58,7 +58,7 @@ CORE_ARROWS: dict[str, set[str]] = {
     "store": {"cache", "experiments", "fingerprint", "results"},
     "workers": {"experiments", "parameters", "registry"},
     "runner": {"cache", "experiments", "parameters", "results", "store", "workers"},
-    "output": {"experiments", "parameters", "privacy", "results"},
+    "output": {"experiments", "figures", "parameters", "privacy", "results"},
     "ledger": {
         *("cache", "experiments", "output", "figures", "parameters", "results", "runner"),
         *("sentences", "store", "summaries", "workers"),
@@ -69,7 +69,8 @@ CORE_ARROWS: dict[str, set[str]] = {
         "simulators",
     },
     "commands": {
-        *("experiments", "ledger", "mechanisms", "output", "own_data", "parameters", "registry"),
+        *("experiments", "figures", "ledger", "mechanisms", "output", "own_data", "parameters"),
+        "registry",
         *("results", "runner", "sentences", "simulators", "store", "streams", "workers"),
     },
     "__main__": {"commands", "output", "parameters"},

@@ -13,8 +13,8 @@ from abcdp_core import fingerprint, pool
 from abcdp_core.distances import Distance
 from abcdp_core.distances.quadratic import QuadraticMMD
 from abcdp_core.parameters import ParameterError
-from abcdp_core.pool import PoolKey
-from abcdp_core.simulators import uniform_mixture
+from abcdp_core.pool import PoolKey, PublicSide
+from abcdp_core.simulators import covid_people, tuberculosis_patients, uniform_mixture
 from abcdp_core.streams import generator
 
 SCENARIO = uniform_mixture.SCENARIO
@@ -26,6 +26,12 @@ def same(first: pool.Pool, second: pool.Pool) -> bool:
         np.array_equal(first.theta, second.theta)
         and first.statistics.keys() == second.statistics.keys()
         and all(np.array_equal(first.statistics[n], second.statistics[n]) for n in first.statistics)
+        and first.summaries.keys() == second.summaries.keys()
+        and all(
+            np.array_equal(values, second.summaries[name][n])
+            for name, sizes in first.summaries.items()
+            for n, values in sizes.items()
+        )
     )
 
 
@@ -55,12 +61,67 @@ def test_statistics_are_those_of_the_first_points_of_one_data_set() -> None:
         assert statistics[: pool.CHUNK] == pytest.approx(expected, abs=1e-14)
 
 
+def test_counts_are_those_of_the_first_points_of_the_same_data_sets() -> None:
+    made = pool.build(KEY)
+    assert made.summaries.keys() == {"counts"}
+    data = first_data_sets()
+    for n, counts in made.summaries["counts"].items():
+        component = data[:, :n, 0].astype(int)
+        expected = [np.bincount(row, minlength=5) for row in component]
+        assert np.array_equal(counts[: pool.CHUNK], expected)
+        assert np.array_equal(counts.sum(axis=1), np.full(KEY.pool_size, n))
+    assert list(made.summaries["counts"]) == list(made.statistics) == [10, 30, 100, 300]
+
+
+def test_each_draw_is_simulated_once_for_all_that_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the daily counts: one pass for distance and both statistics."""
+    key = PoolKey(covid_people.SCENARIO, None, pool_size=60, largest_n=18, seed=1)
+    simulate, seen = covid_people.simulate, []
+    monkeypatch.setattr(
+        covid_people, "simulate", lambda *given: seen.append(given[1]) or simulate(*given)
+    )
+    made = pool.build(key)
+    assert sum(map(len, seen)) == 60
+    daily = made.summaries["daily-counts"][18]
+    assert np.array_equal(daily, made.statistics[18])
+    assert np.array_equal(
+        made.summaries["daily-counts-of-a-day"][18], np.minimum(daily, covid_people.LIMIT)
+    )
+    theta = covid_people.prior(generator(1, "prior", 0, 0), pool.CHUNK)
+    data = simulate(generator(1, "pool", 0, 0, 0), theta, 18)
+    assert np.array_equal(daily[: pool.CHUNK], data[..., 1])
+
+
+def test_a_precomputed_pool_is_read_and_not_made(
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tuberculosis_patients, "simulate", None)
+    key = pool.key_for(tuberculosis_patients.SCENARIO, 1000, 500, seed=3)
+    assert pool.is_ready(key)
+    public = PublicSide(key, 1000)
+    theta, numbers = tuberculosis_patients.precomputed_pool(500)
+    assert np.array_equal(public.theta, theta)
+    assert np.array_equal(public.summaries("cluster-summary"), numbers)
+    assert not list(empty_cache.glob("*.npz"))
+    # One cluster more of as many patients as that takes has the numbers of no simulation at all.
+    tables = np.zeros((2, 1000, 1))
+    tables[0, :5, 0], tables[1, :2, 0] = (500, 90, 2, 1, 1), (7, 1)
+    kept = {name: each.reduce(tables) for name, each in tuberculosis_patients.STATISTICS.items()}
+    statistics, summaries = tuberculosis_patients.from_numbers(kept["cluster-summary"])
+    assert statistics == pytest.approx(key.metric().statistic(tables), rel=1e-15)
+    assert summaries.keys() == kept.keys()
+    assert all(np.array_equal(summaries[name], kept[name]) for name in kept)
+    own = pool.observed_comparison(key, 1000)
+    assert np.array_equal(own.summaries["cluster-summary"][:2], [473.0, 326.0])
+
+
 @pytest.mark.parametrize("largest_n", [10, 100, 1000])
 def test_a_size_does_not_depend_on_how_far_the_pool_goes(largest_n: int) -> None:
     made, other = pool.build(KEY), pool.build(dataclasses.replace(KEY, largest_n=largest_n))
     assert np.array_equal(made.theta, other.theta)
     for n in made.statistics.keys() & other.statistics.keys():
         assert np.array_equal(made.statistics[n], other.statistics[n])
+        assert np.array_equal(made.summaries["counts"][n], other.summaries["counts"][n])
 
 
 @pytest.mark.parametrize("pool_size", [10, 50, 51, 129])
@@ -160,6 +221,10 @@ def test_the_kept_comparison_is_the_comparison_of_pool_and_data(
         assert np.array_equal(kept.rho, fresh.rho)
         assert np.array_equal(kept.theta, fresh.theta)
         assert np.array_equal(kept.statistic, fresh.statistic)
+        counts = np.bincount(pool.observed_data(key, n)[:, 0].astype(int), minlength=5)
+        for comparison in (kept, fresh):
+            assert comparison.summaries.keys() == {"counts"}
+            assert np.array_equal(comparison.summaries["counts"], counts)
         assert (kept.n, kept.distance, kept.synthetic) == (n, fresh.distance, True)
         assert kept.sensitivity() == kept.distance.sensitivity(n)
     # Only run 0 keeps its pool: a comparison of a further run is all that is needed of it.
@@ -230,6 +295,7 @@ def test_nothing_public_reads_the_private_data(
             np.array([key.bandwidth, key.largest_n]),
             made.theta,
             *made.statistics.values(),
+            *made.summaries["counts"].values(),
             pool.predictive_data(key, 100, 0),
             pool.compare(made, pool.predictive_data(key, 100, 0), synthetic=True).rho,
         ]
@@ -276,6 +342,17 @@ def test_the_median_bandwidth_comes_from_the_prior_predictive_distribution() -> 
         assert key.bandwidth == pytest.approx(5.0 * (1.0 - math.sqrt(0.5)), abs=0.3)
     assert pool.key_for(SCENARIO, 100, 100, 1).bandwidth == uniform_mixture.BANDWIDTH
     assert pool.key_for(SCENARIO, 100, 100, 1, bandwidth=0.25).bandwidth == 0.25
+
+
+def test_the_public_side_has_what_may_be_released_of_the_data(empty_cache: Path) -> None:
+    public = PublicSide(KEY, 100)
+    assert public.statistic("counts") is uniform_mixture.STATISTICS["counts"]
+    made = pool.build(KEY).summaries["counts"][100]
+    assert np.array_equal(public.summaries("counts"), made)
+    further = pool.predictive_data(KEY, 100, 4)
+    assert np.array_equal(public.simulated(4).summaries["counts"], uniform_mixture.count(further))
+    with pytest.raises(KeyError, match="no such"):
+        public.statistic("no such")
 
 
 def test_a_comparison_passes_on_what_its_distance_says() -> None:

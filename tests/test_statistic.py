@@ -7,9 +7,10 @@ import math
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
-from abcdp_core.statistic import Statistic, largest_length, largest_sum
+from abcdp_core.statistic import Statistic, added, largest_length, largest_sum
 
 THIRD, TENTH = Fraction(1, 3), Fraction(1, 10)
 
@@ -38,6 +39,14 @@ def test_sensitivities_are_never_below_the_exact_ones(cases: list[tuple[Fraction
     found, length = largest_sum(cases), largest_length(cases)
     assert total <= Fraction(found) < total + Fraction(1, 10**15)
     assert square <= Fraction(length) ** 2 < square + Fraction(1, 10**14)
+
+
+def test_counts_of_two_parts_add_up_and_other_numbers_have_to_say_how() -> None:
+    first, second = np.array([1.0, 2.0]), np.array([3.0, 5.0])
+    counts = dataclasses.replace(FITTING, combine=added)
+    assert counts.combine(first, 3, second, 8).tolist() == [4.0, 7.0]
+    with pytest.raises(ValueError, match="2 parts do not tell those of the whole"):
+        FITTING.combine(first, 3, second, 8)
 
 
 def test_the_nearest_float_of_a_third_would_be_too_small() -> None:

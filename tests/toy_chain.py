@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import pandas as pd
 import plotly.graph_objects as go
 
+from abcdp_core import figures as fig
 from abcdp_core.experiments import Link
+from abcdp_core.figures import Drawn
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
@@ -78,8 +80,9 @@ def collect(params: Params, rows: Tables) -> Result:
     return Result(EXPERIMENT, params, rows, f"{len(rows['main'])} links.", "Nothing private.")
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, Drawn]:
     """Sums against links."""
     main = result.tables["main"]
     trace = go.Scatter(x=main["link"].to_numpy(), y=main["total"].to_numpy(), name="total")
-    return {"sums": go.Figure(trace, {"title": {"text": TITLE}})}
+    chart = fig.figure(TITLE, "link", "total").add_trace(trace)
+    return {"sums": fig.Drawn(chart, f"The last sum is {main.total.iloc[-1]:g}.")}

@@ -14,11 +14,11 @@ import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from abcdp_core import experiments, privacy, releases
+from abcdp_core import experiments, releases
+from abcdp_core.figures import Drawn
 from abcdp_core.parameters import Params
-from abcdp_core.privacy import Gaussian, Laplace, SparseVector
 from abcdp_core.results import Result
-from ui import charts, controls, knobs, lessons
+from ui import charts, controls, drawings, knobs, lessons, state
 
 if TYPE_CHECKING:
     from abcdp_core.ledger import Verdict
@@ -27,11 +27,6 @@ Found: TypeAlias = Result  # what a page draws
 
 ROWS_SHOWN = 200
 """Rows of a table on the page; the file has all."""
-
-STAMP = (
-    "**Demonstration.** The seed is shown, so anybody can draw the same noise again: nothing here "
-    "is private."
-)
 
 SOURCES = (
     "[P21] Park, Vinaroz, Jitkrittum: ABCDP, Entropy 23(8):961, 2021. "
@@ -84,27 +79,40 @@ def warning(text: str) -> None:
 
 def figure(
     name: str,
-    chart: go.Figure,
-    result: Result,
+    found: Result,
     tables: Sequence[str] = ("main",),
-    text: str = "",
+    of: str = "",
     clicked: charts.Clicked | None = None,
 ) -> None:
-    """A figure with its summary, its numbers and its file.
+    """A figure with its sentence, its numbers and its file.
 
     Args:
         name: of the figure, part of its files' names.
-        chart: the figure.
-        result: where it comes from.
+        found: where it comes from.
         tables: names of the tables it was drawn from.
-        text: the summary; the result's if empty.
+        of: its name among the result's figures, if that is another.
         clicked: called when a person clicks a point.
     """
-    key = f"{result.experiment}-{name}"
-    summary = text or result.summary
-    charts.show(key, chart, summary, clicked)
-    st.markdown(summary)
-    numbers(key, result, tables)
+    show(name, drawings.drawn(found)[of or name], found, tables, clicked)
+
+
+def names(found: Result, without: Sequence[str] = ()) -> list[str]:
+    """Names of a result's figures, but for some."""
+    return sorted(drawings.drawn(found).keys() - set(without))
+
+
+def show(
+    name: str,
+    drawn: Drawn,
+    found: Result,
+    tables: Sequence[str] = ("main",),
+    clicked: charts.Clicked | None = None,
+) -> None:
+    """What :func:`figure` does, with a figure that is not among the result's."""
+    key = f"{found.experiment}-{name}"
+    charts.show(key, drawn, clicked)
+    st.markdown(drawn.sentence)
+    numbers(key, found, tables)
 
 
 def numbers(key: str, result: Result, tables: Sequence[str]) -> None:
@@ -156,18 +164,22 @@ def _csv_button(label: str, table: pd.DataFrame, file: str, key: str) -> None:
     )
 
 
-def errors(chart: go.Figure, result: Result, metric: str) -> None:
+def errors(found: Result, metric: str) -> None:
     """The figure of errors with the sidebar's setting marked and its number said."""
-    # Inside the function: the first page shows no errors, and captions know ten studies.
-    from abcdp_core.experiments import mse_curves
-    from ui import captions
+    each = drawings.drawn(found)[metric]
+    if state.preset(found.experiment) is None:
+        here = {name: float(state.current(name)) for name in knobs.FOUR}
+        place = metric, *here.values()
+        each = drawings.variant(found, place, lambda: _marked(each, found, metric, here))
+    show(metric, each, found)
 
-    text = result.summary
-    if controls.preset(result.experiment) is None:
-        here = {name: float(controls.current(name)) for name in knobs.FOUR}
-        chart = mse_curves.mark(go.Figure(chart), result, metric, **here)
-        text = captions.error_here(result, metric, here) + text
-    figure(metric, chart, result, text=text)
+
+def _marked(usual: Drawn, found: Result, metric: str, here: dict[str, float]) -> Drawn:
+    # Inside the function: the first page shows no errors.
+    from abcdp_core.experiments import mse_curves
+
+    chart = mse_curves.mark(go.Figure(usual.figure), found, metric, **here)
+    return Drawn(chart, mse_curves.error_here(found, metric, here) + usual.sentence)
 
 
 def promise(params: Params) -> None:
@@ -176,7 +188,7 @@ def promise(params: Params) -> None:
     epsilon = release.epsilon_total
     text = f"{lessons.meaning(epsilon)} A record here is {releases.protected(release)}."
     st.markdown(text)
-    charts.show("belief", lessons.belief_figure(epsilon), text.replace("**", ""))
+    charts.show("belief", Drawn(lessons.belief_figure(epsilon), text.replace("**", "")))
 
 
 def knob_table() -> None:
@@ -184,59 +196,6 @@ def knob_table() -> None:
     for name in knobs.FOUR:
         parameter = knobs.find(name).parameter
         st.markdown(f"**{parameter.label}**  \n{parameter.help}")
-
-
-# --------------------------------------------------------------------------------------- privacy
-
-
-def label(text: str) -> None:
-    """The privacy label of what is no result."""
-    with st.container(border=True, key="privacy-label"):
-        st.markdown(f"**Privacy label.** {text}")
-
-
-def privacy_label(result: Result, stamp: str = STAMP) -> None:
-    """What is protected, how much, by what noise, and what is public."""
-    with st.container(border=True, key=f"privacy-label-{result.experiment}"):
-        st.markdown(f"**Privacy label.** {result.privacy}")
-        if isinstance(result.event, SparseVector) and not _is_script(result):
-            st.markdown(_facts(result, result.event))
-        if isinstance(result.event, Laplace | Gaussian):
-            st.markdown(_facts_of_answers(result, result.event))
-        if stamp:
-            st.markdown(stamp)
-
-
-def _is_script(result: Result) -> bool:
-    return getattr(result.params, "sensitivity", "") == "script"
-
-
-def _facts(result: Result, event: SparseVector) -> str:
-    cost = privacy.cost(event)
-    kind = "pure, δ = 0" if cost.delta == 0 else f"approximate, δ = {cost.delta:g}"
-    which = getattr(result.params, "sensitivity", "sharp")
-    threshold = "drawn anew after each acceptance" if event.resample else "drawn once"
-    return (
-        f"- Guarantee: ε_total = {cost.epsilon:.4g}, {kind}. N is the same in neighbouring data.\n"
-        f"- Noise: Laplace, scale b = {event.threshold_scale:.3g} on the threshold ({threshold}) "
-        f"and {event.query_scale:.3g} on each distance; Δ = {event.sensitivity:.3g} ({which}).\n"
-        f"- Public: prior, simulator, pool, distance, ε_abc, c, N."
-    )
-
-
-def _facts_of_answers(result: Result, event: Laplace | Gaussian) -> str:
-    delta = float(getattr(result.params, "delta", 0.0))
-    cost = privacy.cost(event, delta)
-    kind = "pure, δ = 0" if cost.delta == 0 else f"approximate, δ = {cost.delta:g}"
-    noise = "Laplace, scale" if isinstance(event, Laplace) else "Gaussian, standard deviation"
-    return (
-        f"- Guarantee: ε_total = {cost.epsilon:.4g} per person and per answer, {kind}. Neighbours: "
-        f"one person's value replaced by any other.\n"
-        f"- Noise: {noise} {event.scale:.3g} times the width of the interval that the person is "
-        f"asked in.\n"
-        f"- Public: prior, family of the values, the rule that chooses intervals, all answers. An "
-        f"interval follows from earlier answers only. Who answers twice spends ε_total twice."
-    )
 
 
 # --------------------------------------------------------------------------------------- presets
@@ -264,7 +223,7 @@ PRESETS_WIDTH = 420
 
 def preset_note() -> None:
     """That a preset is in force, where one is."""
-    if controls.has_preset():
+    if state.has_preset():
         st.info(
             "The knobs that the preset sets are disabled. "
             f"Choose *{knobs.NO_PRESET}* to move them again."
@@ -273,13 +232,13 @@ def preset_note() -> None:
 
 def verdicts(experiment: str, result: Result | None) -> None:
     """What the paper claims of a preset, and what we find."""
-    chosen = controls.preset(experiment)
+    chosen = state.preset(experiment)
     if result is None or chosen is None or result.params != chosen:
         return
     # Inside the function: only a preset that is in force has claims.
     from abcdp_core.ledger import judge, reading
 
-    claims = reading.load().for_preset(experiment, str(controls.current("preset")))
+    claims = reading.load().for_preset(experiment, str(state.current("preset")))
     if claims:
         so_far = f", after {result.done} of {result.total} parts" if result.is_partial else ""
         st.header(f"The paper's claims and what we find{so_far}")

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from abcdp_core import experiments
 from abcdp_core.output import bundle
 from abcdp_core.output.formats import FORMATS
 from abcdp_core.output.settings import command
 from abcdp_core.results import Result
-from ui import controls
+from ui import controls, drawings
 from ui.jobs import Job
 
 
@@ -53,5 +52,5 @@ def _results(found: Sequence[Result | Job]) -> list[Result]:
 
 def page_zip(results: Sequence[Result]) -> bytes:
     """The zip; where pictures cannot be drawn it holds the rest and a note that says why."""
-    found = [(result, experiments.load(result.experiment).figures(result)) for result in results]
+    found = [(result, drawings.drawn(result)) for result in results]
     return bundle.zip_bytes(found, FORMATS)

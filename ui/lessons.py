@@ -14,6 +14,7 @@ about many people teaches about each of them, whether their record is in it or n
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -77,6 +78,7 @@ def _in_hundred(epsilon: float) -> str:
     return f"about {low:.{digits}f} to {high:.{digits}f}"
 
 
+@functools.lru_cache(maxsize=32)
 def belief_figure(epsilon: float) -> go.Figure:
     """Belief after against belief before, as a band between the two bounds."""
     prior = np.linspace(0.0, 1.0, 201)

@@ -3,48 +3,32 @@
 Nothing here goes through the background jobs, whose results all sessions share and whose tasks are
 kept on disk. A release is made while the page waits, and what comes out is held by the session. No
 widget here is bound to the link.
-
-A file is taken from the server as soon as it is read, and its numbers are dropped by a timer. The
-end of the session cannot be waited for: the server keeps the session of a closed page, and all that
-is in it, at least until another one is closed.
 """
 
 from __future__ import annotations
 
-import hashlib
 import secrets
-import threading
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 from streamlit.delta_generator import DeltaGenerator
-from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
-from streamlit.runtime.scriptrunner import get_script_run_ctx
-from streamlit.typing import UploadedFile
 
-from abcdp_core.own_data import release, series
+from abcdp_core.figures import Drawn
+from abcdp_core.own_data import release
 from abcdp_core.own_data.document import Document, figure, remains, synthetic
 from abcdp_core.own_data.request import (
     ReleaseRequest,
     check_size,
     model,
     noise_scale,
-    own_sizes,
     question,
 )
 from abcdp_core.parameters import ParameterError
-from ui import charts, controls
+from ui import charts, state
+from ui.uploads import MINUTES, Upload
 
 RELEASED = "_released"
-HELD = "_held"
-REFUSED = "_refused"
-GIVEN = "_files_given"
-
-MINUTES = 5
-"""Unused for so long, the numbers of a file are dropped."""
 
 SETS = 5
 """Synthetic series offered."""
@@ -55,39 +39,6 @@ STAMP = (
     "memory of the server, in no cache, no log and no link, until you press *Forget the numbers* "
     f"or have not used this page for {MINUTES} minutes, be it open or closed."
 )
-
-
-@dataclass(frozen=True)
-class Upload:
-    """A person's series, and a digest by which the session knows its file again."""
-
-    name: str
-    values: NDArray[np.float64]
-
-
-class Held:
-    """A series that is dropped when it was not used for some time, whatever becomes of the page."""
-
-    def __init__(self, series_of: Upload, seconds: float = 60.0 * MINUTES) -> None:
-        self._series: Upload | None = series_of
-        self._seconds = seconds
-        self._timer = threading.Timer(0.0, self.drop)
-        self.use()
-
-    def use(self) -> Upload | None:
-        """The series, which is then held for as long again; ``None`` once it is dropped."""
-        self._timer.cancel()
-        series_of = self._series
-        if series_of is not None:
-            self._timer = threading.Timer(self._seconds, self.drop)
-            self._timer.daemon = True
-            self._timer.start()
-        return series_of
-
-    def drop(self) -> None:
-        """Forget the series."""
-        self._timer.cancel()
-        self._series = None
 
 
 def settings(scenario: str) -> ReleaseRequest | None:
@@ -109,13 +60,13 @@ def settings(scenario: str) -> ReleaseRequest | None:
         st.info("Type the domain of your values: the lowest and the highest one possible.")
         return None
     knobs = ("epsilon_total", "epsilon_abc", "c", "resample", "pool_size")
-    values: dict[str, Any] = {name: controls.current(name) for name in knobs}
+    values: dict[str, Any] = {name: state.current(name) for name in knobs}
     try:
         return ReleaseRequest(
             scenario=scenario,
             low=low,
             high=high,
-            pool_seed=int(controls.current("seed")),
+            pool_seed=int(state.current("seed")),
             **values,
             **chosen,
         )
@@ -147,69 +98,6 @@ def _more(scenario: str) -> dict[str, Any]:
             key=f"own-bandwidth-{scenario}",
         )
     return chosen
-
-
-def upload(scenario: str) -> Upload | None:
-    """The person's series, asked for unless it is held; what is wrong is said without a value."""
-    held: Held | None = st.session_state.get(HELD)
-    series_of = held.use() if held else None
-    if series_of is None:
-        _ask(scenario, dropped=held is not None)
-        return None
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(
-            f"{len(series_of.values):,} values are held, for {MINUTES} minutes after your last use "
-            f"of this page."
-        )
-        st.button("Forget the numbers", key="own-forget", on_click=_forget)
-    return series_of
-
-
-def _forget() -> None:
-    held: Held | None = st.session_state.pop(HELD, None)
-    if held is not None:
-        held.drop()
-
-
-def _ask(scenario: str, *, dropped: bool) -> None:
-    """Take a file, read it, and begin again with what was read."""
-    if dropped:
-        st.info(
-            f"Your numbers were dropped, as this page was not used for {MINUTES} minutes. Give the "
-            f"file again to go on."
-        )
-    smallest, largest = own_sizes(scenario)
-    given = st.session_state.setdefault(GIVEN, 0)
-    file = st.file_uploader(
-        f"Your series: a CSV of one column, {smallest} to {largest:,} numbers",
-        type=["csv", "txt"],
-        key=f"own-file-{given}",
-    )
-    if file is None:
-        if refused := st.session_state.get(REFUSED):
-            st.error(refused)
-        return
-    content = _taken(file)
-    st.session_state.pop(REFUSED, None)
-    try:
-        values = series.read(content, largest)
-        st.session_state[HELD] = Held(Upload(hashlib.sha256(content).hexdigest(), values))
-    except series.SeriesError as error:
-        st.session_state[REFUSED] = f"This file cannot be used. {error}"
-    # The browser still names the file in this uploader; the next one is empty.
-    st.session_state[GIVEN] = given + 1
-    st.rerun()
-
-
-def _taken(file: UploadedFile) -> bytes:
-    """What is in a file, of which the server keeps nothing."""
-    content = file.getvalue()
-    file.seek(0)
-    file.truncate()
-    context = get_script_run_ctx()
-    if context is not None and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
-        context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
-    return content
 
 
 def confirm(request: ReleaseRequest, series_of: Upload) -> None:
@@ -276,7 +164,7 @@ def released(series_of: Upload | None) -> list[Document]:
 def show(documents: list[Document]) -> None:
     """What came out last, and the files of all."""
     last = documents[-1]
-    charts.show("released", figure(last), last.summary)
+    charts.show("released", Drawn(figure(last), last.summary), kept=False)
     st.markdown(last.summary)
     with st.container(border=True, key="privacy-label"):
         st.markdown(f"**Privacy label.** {last.statement}")

@@ -10,10 +10,11 @@ from urllib.parse import quote, urlencode
 import pandas as pd
 import streamlit as st
 
+from abcdp_core.figures import Drawn
 from abcdp_core.ledger import Run, document, pictures, reading, report, reproduction
 from abcdp_core.ledger.report import Report, in_words
-from ui import charts, controls, knobs, router
-from ui.router import Page
+from ui import charts, controls, drawings, knobs, router, state
+from ui.page import Page
 
 
 @functools.cache
@@ -48,7 +49,7 @@ def chosen_rows() -> pd.DataFrame:
     """The rows that the filters leave."""
     table = stored().table
     for key, column in FILTERS.items():
-        wanted = str(controls.current(key))
+        wanted = str(state.current(key))
         if wanted != knobs.find(key).default:
             table = table[table[column] == wanted]
     # What nothing can judge comes last.
@@ -129,7 +130,7 @@ def claim() -> str:
     controls.widget("papers.claim")
     table = stored().table
     names = knobs.claim_names(table)
-    row = table.iloc[names.index(str(controls.current("papers.claim")))]
+    row = table.iloc[names.index(str(state.current("papers.claim")))]
     st.subheader(f"{row['item']}, {row['place']}: {in_words(row['verdict'])}")
     if not row["id"]:
         for _, each in table[(table["item"] == row["item"]) & (table["id"] == "")].iterrows():
@@ -140,7 +141,10 @@ def claim() -> str:
         st.markdown(document.claim_text(row, reading.load()))
     with right:
         if pd.notna(row["ours"]):
-            charts.show("claim", pictures.one(row), row["reason"])
+            drawn = drawings.variant(
+                stored(), row["id"], lambda: Drawn(pictures.one(row), str(row["reason"]))
+            )
+            charts.show("claim", drawn)
         _again(reading.load().runs[row["run"]])
     return str(row["experiment"])
 
@@ -182,7 +186,7 @@ class Address:
 @functools.cache
 def address(run: Run, seed: int) -> Address | None:
     """The page that shows a run's experiment, set as the run is; ``None`` if none shows it."""
-    pages = [page for page in router.TABLE if run.experiment in page.setting.every]
+    pages = [page for page in router.TABLE if run.experiment in page.every]
     if not pages:
         return None
     page = pages[-1]
@@ -200,16 +204,16 @@ def _settings(page: Page, run: Run) -> tuple[dict[str, str], list[str]]:
     """Knob -> text, and the parameters that have no knob and another value than the page's."""
     params = reproduction.params_of(run, "full")
     usual, texts = type(params)().to_text(), params.to_text()
-    views = {shown: (page.setting.view, value) for value, shown in page.setting.views.items()}
+    views = {shown: (page.view, value) for value, every in page.views.items() for shown in every}
     views |= {shown: ("posterior.view", value) for shown, value in VIEWS.items()}
     query: dict[str, str] = dict([views[run.experiment]]) if run.experiment in views else {}
     left: list[str] = []
     for name, text in texts.items():
         own = f"{run.experiment}.{name}"
         several = params.takes_many(name) and "," in text
-        if own in page.setting.own and not several:
+        if own in page.own and not several:
             query[own] = text
-        elif (name in knobs.SHARED or name == page.setting.chooser) and not several:
+        elif (name in knobs.SHARED or name == page.chooser) and not several:
             query[name] = text
         elif several or text != usual[name]:
             left.append(name)
@@ -225,12 +229,17 @@ def numbers(rows: pd.DataFrame) -> None:
     if comparable.empty:
         st.markdown("None of the claims chosen above has a number of the paper to set ours beside.")
         return
+    names = tuple(comparable["id"])
+    charts.show("numbers", drawings.variant(stored(), names, lambda: _numbers(comparable)))
+
+
+def _numbers(comparable: pd.DataFrame) -> Drawn:
     chart = pictures.against_papers(comparable)
     text = "; ".join(
         f"{row['item']}: {report.measured(row)}, the paper {report.rounded(row['paper_value'])}"
         for _, row in comparable.iterrows()
     )
-    charts.show("numbers", chart, f"{chart.layout.title.text}. {text}.")
+    return Drawn(chart, f"{chart.layout.title.text}. {text}.")
 
 
 def retired() -> None:

@@ -8,14 +8,13 @@ properly, and the outer run ends.
 from __future__ import annotations
 
 from contextvars import ContextVar
-from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
 
 from abcdp_core import __version__
-from ui import blocks, controls, knobs
-from ui.controls import PageSetting
+from ui import blocks, controls, knobs, state
+from ui.page import Page
 
 ROOT = Path(__file__).parents[1]
 
@@ -26,212 +25,183 @@ Not kept in the session: a page that ends by ``st.stop`` leaves no time to take 
 """
 
 
-@dataclass(frozen=True)
-class Page:
-    """One line of the table: the file under ``pages/`` without its ending, and what it shows."""
-
-    file: str
-    title: str
-    help: str
-    setting: PageSetting
-
-
 TABLE = (
     Page(
         "start",
         "Start",
         "What this is, what each knob means, where to go.",
-        PageSetting("posterior"),
+        "posterior",
+        own=("figures.format",),
     ),
     Page(
         "flip_probability",
         "Flip probability",
         "How often the noise changes a decision, and how large c may be.",
-        PageSetting(
-            "flip-probability",
-            ("flip-guideline",),
-            own=(
-                "flip-probability.distances",
-                "flip-probability.draws",
-                "flip-probability.script",
-                "flip-guideline.false_level",
-                "flip-guideline.level",
-                "figures.format",
-            ),
+        "flip-probability",
+        ("flip-guideline",),
+        own=(
+            "flip-probability.distances",
+            "flip-probability.draws",
+            "flip-probability.script",
+            "flip-guideline.false_level",
+            "flip-guideline.level",
+            "figures.format",
         ),
     ),
     Page(
         "privacy_and_accuracy",
         "Privacy and accuracy",
         "What a privacy budget costs in accuracy, simulated while you watch.",
-        PageSetting(
-            "mse-curves",
-            ("error-bound",),
-            own=("mse-curves.lines", "mse-curves.metric", "mse-curves.runs", "figures.format"),
-        ),
+        "mse-curves",
+        ("error-bound",),
+        own=("mse-curves.lines", "mse-curves.metric", "mse-curves.runs", "figures.format"),
     ),
     Page(
         "posterior",
         "Posterior",
         "One private release beside the non-private one, draw by draw.",
-        PageSetting(
-            "posterior",
-            ("many-releases", "change-one-person", "synthetic-data"),
-            own=("scenario", "posterior.view", "synthetic-data.data_sets", "figures.format"),
-            chooser="scenario",
-        ),
+        "posterior",
+        ("many-releases", "change-one-person", "synthetic-data"),
+        own=("scenario", "posterior.view", "synthetic-data.data_sets", "figures.format"),
+        chooser="scenario",
     ),
     Page(
         "case_studies",
         "Case studies",
         "COVID-19 in the Netherlands and the tuberculosis outbreak model.",
-        PageSetting(
-            "covid-fit",
-            ("tuberculosis-posterior",),
-            own=(
-                "case-studies.view",
-                "covid-fit.distance",
-                "covid-fit.runs",
-                "tuberculosis-posterior.order",
-                "tuberculosis-posterior.burden",
-                "tuberculosis-posterior.runs",
-                "figures.format",
-            ),
-            reasons={"n": "Set by the case study."},
-            view="case-studies.view",
-            views={"COVID-19": "covid-fit", "tuberculosis": "tuberculosis-posterior"},
-            chooser="case-studies.view",
-            scenarios={"COVID-19": "covid"},
+        "covid-fit",
+        ("tuberculosis-posterior",),
+        own=(
+            "case-studies.view",
+            "covid-fit.distance",
+            "covid-fit.runs",
+            "tuberculosis-posterior.order",
+            "tuberculosis-posterior.burden",
+            "tuberculosis-posterior.runs",
+            "figures.format",
         ),
+        reasons={"n": "Set by the case study."},
+        view="case-studies.view",
+        views={"COVID-19": ("covid-fit",), "tuberculosis": ("tuberculosis-posterior", "posterior")},
+        chooser="case-studies.view",
+        scenarios={"COVID-19": "covid"},
     ),
     Page(
         "adaptive_truncation",
         "Adaptive truncation",
         "People asked one after the other, each where the answer tells most.",
-        PageSetting(
-            "adaptive-truncation",
-            ("truncation-streams", "truncation-interval", "estimation-accuracy"),
-            own=(
-                "adaptive-truncation.view",
-                "adaptive-truncation.sampler",
-                "adaptive-truncation.particles",
-                "adaptive-truncation.score",
-                "adaptive-truncation.weight",
-                "adaptive-truncation.symmetric",
-                "adaptive-truncation.fixed_width",
-                "truncation-interval.family",
-                "truncation-interval.score",
-                "truncation-interval.symmetric",
-                "estimation-accuracy.runs",
-                "figures.format",
-            ),
-            view="adaptive-truncation.view",
-            views={
-                "live": "adaptive-truncation",
-                "budgets": "truncation-streams",
-                "best interval": "truncation-interval",
-                "repeats": "estimation-accuracy",
-            },
+        "adaptive-truncation",
+        ("truncation-streams", "truncation-interval", "estimation-accuracy"),
+        own=(
+            "adaptive-truncation.view",
+            "adaptive-truncation.sampler",
+            "adaptive-truncation.particles",
+            "adaptive-truncation.score",
+            "adaptive-truncation.weight",
+            "adaptive-truncation.symmetric",
+            "adaptive-truncation.fixed_width",
+            "truncation-interval.family",
+            "truncation-interval.score",
+            "truncation-interval.symmetric",
+            "estimation-accuracy.runs",
+            "figures.format",
         ),
+        view="adaptive-truncation.view",
+        views={
+            "live": ("adaptive-truncation",),
+            "budgets": ("truncation-streams",),
+            "best interval": ("truncation-interval",),
+            "repeats": ("estimation-accuracy",),
+        },
     ),
     Page(
         "mechanisms",
         "Mechanisms",
         "What each mechanism makes of the same privacy budget.",
-        PageSetting(
-            "compare-mechanisms",
-            ("mechanism-posterior", "accounting", "coverage"),
-            own=(
-                "mechanisms.view",
-                "mse-curves.metric",
-                "compare-mechanisms.runs",
-                "mechanism-posterior.mechanism",
-                "coverage.runs",
-                "coverage.truths",
-                "figures.format",
-            ),
-            view="mechanisms.view",
-            views={
-                "error": "compare-mechanisms",
-                "what a budget buys": "accounting",
-                "coverage": "coverage",
-            },
+        "compare-mechanisms",
+        ("mechanism-posterior", "accounting", "coverage"),
+        own=(
+            "mechanisms.view",
+            "mse-curves.metric",
+            "compare-mechanisms.runs",
+            "mechanism-posterior.mechanism",
+            "coverage.runs",
+            "coverage.truths",
+            "figures.format",
         ),
+        view="mechanisms.view",
+        views={
+            "error": ("compare-mechanisms", "mechanism-posterior"),
+            "what a budget buys": ("accounting",),
+            "coverage": ("coverage",),
+        },
     ),
     Page(
         "papers",
         "Papers",
         "What the papers claim, and what we find.",
-        PageSetting(
-            "",
-            own=(
-                "papers.paper",
-                "papers.verdict",
-                "papers.standing",
-                "papers.claim",
-                "figures.format",
-            ),
-            reasons={"seed": "Known when the table was computed."},
+        "",
+        own=(
+            "papers.paper",
+            "papers.verdict",
+            "papers.standing",
+            "papers.claim",
+            "figures.format",
         ),
+        reasons={"seed": "Known when the table was computed."},
     ),
     Page(
         "gaussian_noise",
         "Gaussian noise",
         "The older versions of ABCDP: soft weights, and a decision about every draw.",
-        PageSetting(
-            "soft-abc",
-            ("gaussian-rejection", "gaussian-loss", "tuberculosis-soft"),
-            own=(
-                "gaussian-noise.view",
-                "mse-curves.metric",
-                "soft-abc.accountant",
-                "soft-abc.runs",
-                "gaussian-rejection.accountant",
-                "gaussian-rejection.runs",
-                "tuberculosis-soft.accountant",
-                "tuberculosis-soft.runs",
-                "figures.format",
-            ),
-            view="gaussian-noise.view",
-            views={
-                "soft weights": "soft-abc",
-                "rejection": "gaussian-rejection",
-                "what it costs": "gaussian-loss",
-                "San Francisco": "tuberculosis-soft",
-            },
-            chooser="gaussian-noise.view",
-            scenarios={
-                "soft weights": knobs.FIRST_SCENARIO,
-                "rejection": knobs.FIRST_SCENARIO,
-                "what it costs": knobs.FIRST_SCENARIO,
-                "San Francisco": "tuberculosis",
-            },
+        "soft-abc",
+        ("gaussian-rejection", "gaussian-loss", "tuberculosis-soft"),
+        own=(
+            "gaussian-noise.view",
+            "mse-curves.metric",
+            "soft-abc.accountant",
+            "soft-abc.runs",
+            "gaussian-rejection.accountant",
+            "gaussian-rejection.runs",
+            "tuberculosis-soft.accountant",
+            "tuberculosis-soft.runs",
+            "figures.format",
         ),
+        view="gaussian-noise.view",
+        views={
+            "soft weights": ("soft-abc",),
+            "rejection": ("gaussian-rejection",),
+            "what it costs": ("gaussian-loss",),
+            "San Francisco": ("tuberculosis-soft",),
+        },
+        chooser="gaussian-noise.view",
+        scenarios={
+            "soft weights": knobs.FIRST_SCENARIO,
+            "rejection": knobs.FIRST_SCENARIO,
+            "what it costs": knobs.FIRST_SCENARIO,
+            "San Francisco": "tuberculosis",
+        },
     ),
     Page(
         "distances",
         "Distances",
         "Forms of the distance: error, time, bandwidth, and what one point can change.",
-        PageSetting(
-            "distance-forms",
-            own=("distance-forms.bandwidth", "distance-forms.pairs", "figures.format"),
-        ),
+        "distance-forms",
+        own=("distance-forms.bandwidth", "distance-forms.pairs", "figures.format"),
     ),
     Page(
         "your_own_data",
         "Your own data",
         "One private release from a series of your own.",
-        PageSetting(
-            "data-needed",
-            own=("your-data.scenario", "figures.format"),
-            uses=("pool_size",),
-            reasons={
-                "n": "The number of values in your file.",
-                "noise_draw": "Drawn by the operating system; no number brings it back.",
-                "sensitivity": "Always the sharp one.",
-            },
-            chooser="your-data.scenario",
-        ),
+        "data-needed",
+        own=("your-data.scenario", "figures.format"),
+        uses=("pool_size",),
+        reasons={
+            "n": "The number of values in your file.",
+            "noise_draw": "Drawn by the operating system; no number brings it back.",
+            "sensitivity": "Always the sharp one.",
+        },
+        chooser="your-data.scenario",
     ),
 )
 
@@ -245,7 +215,7 @@ def main() -> None:
     ]
     chosen = st.navigation(pages)
     page = TABLE[[entry.title for entry in pages].index(chosen.title)]
-    controls.begin(page.setting, known_keys())
+    state.begin(page, known_keys())
     blocks.style(ROOT / "assets" / "style.css")
     controls.sidebar(__version__)
     controls.notices()
@@ -265,7 +235,7 @@ def guard() -> None:
 
 def known_keys() -> list[str]:
     """Keys that a link may hold, whichever page it opens."""
-    own = [key for page in TABLE for key in page.setting.own]
+    own = [key for page in TABLE for key in page.own]
     return [*knobs.SHARED, "preset", *dict.fromkeys(own)]
 
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 
-import plotly.graph_objects as go
 import streamlit as st
 
-from abcdp_core import experiments
 from abcdp_core.parameters import Params
 from abcdp_core.results import Result
 from ui import jobs
@@ -23,26 +19,6 @@ POLL = 0.5
 
 DECLINED = "_declined"
 SHOWN = "_shown"
-
-
-def figures(found: Result) -> dict[str, go.Figure]:
-    """The figures of a result, the main one first; drawn once, however often they are shown."""
-    key = id(found)
-    with _drawing:
-        if key not in _drawn:
-            # The result is kept beside its figures, so that its id stays its own.
-            _drawn[key] = found, experiments.load(found.experiment).figures(found)
-            while len(_drawn) > DRAWN:
-                _drawn.popitem(last=False)
-        _drawn.move_to_end(key)
-        return _drawn[key][1]
-
-
-DRAWN = 32
-"""Results whose figures are kept in memory."""
-
-_drawn: OrderedDict[int, tuple[Result, dict[str, go.Figure]]] = OrderedDict()
-_drawing = threading.Lock()
 
 
 def result(experiment: str, params: Params, seed: int) -> Result:

@@ -14,11 +14,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-import plotly.graph_objects as go
 from tqdm import tqdm
 
 from abcdp_core import experiments
 from abcdp_core.commands import arguments, progress
+from abcdp_core.figures import Drawn
 from abcdp_core.ledger import Run, document, reading, report, reproduction
 from abcdp_core.ledger.reproduction import Computed, Hired, Plan
 from abcdp_core.sentences import counted
@@ -119,9 +119,9 @@ def _write(plan: Plan, done: list[Computed], folder: Path) -> None:
         print(f"  {file}")
 
 
-def _figures(done: list[Computed]) -> dict[str, go.Figure]:
+def _figures(done: list[Computed]) -> dict[str, Drawn]:
     """Run -> its main figure, for those that can be drawn."""
-    figures: dict[str, go.Figure] = {}
+    figures: dict[str, Drawn] = {}
     for computed in done:
         # A figure that fails must not cost the verdicts; the report says that it is missing.
         with contextlib.suppress(Exception):

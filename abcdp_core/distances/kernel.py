@@ -27,14 +27,6 @@ SCRIPT_BOUND = 1.0
 """What the published script of [P21] Figure 1 uses; it is too small, so it is *not private*."""
 
 
-def gaussian_kernel(x: Array, y: Array, bandwidth: float) -> Array:
-    """Kernel matrix ``(n, m)`` of points ``(n, p)`` and ``(m, p)``."""
-    squared = np.zeros((len(x), len(y)))
-    for coordinate in range(x.shape[1]):
-        squared += np.subtract.outer(x[:, coordinate], y[:, coordinate]) ** 2
-    return np.exp(-squared / (2.0 * bandwidth**2))
-
-
 def mmd_sensitivity(n: int, which: str = "sharp", kernel_error: float = 0.0) -> float:
     """Sensitivity of the MMD to replacing one of ``n`` points (MATH M2), rounded up.
 

@@ -19,8 +19,7 @@ from abcdp_core.parameters import Params as BaseParams
 
 if TYPE_CHECKING:
     # Only studies compute and draw; who asks for their names waits for none of it.
-    import plotly.graph_objects as go
-
+    from abcdp_core.figures import Drawn
     from abcdp_core.results import Result, Tables
 
 
@@ -57,8 +56,8 @@ class Experiment(Protocol):
         """The result so far, from the rows of all finished tasks in the tasks' order."""
         ...
 
-    def figures(self, result: Result) -> dict[str, go.Figure]:
-        """Figures of a result, the main one first."""
+    def figures(self, result: Result) -> dict[str, Drawn]:
+        """Figures of a result, each with its own sentence, the main one first."""
         ...
 
 

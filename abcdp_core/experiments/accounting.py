@@ -23,7 +23,8 @@ for the sparse vector, σ of the threshold for its Gaussian form, σ of a distan
 the scale s of norm noise, whose length is about D s in D dimensions.
 
 *One pair (ε, δ) is not enough to compare.* An attacker has to tell two neighbouring data sets
-apart. At a false-alarm rate α the best one misses at a rate $T(\alpha)$; one pair says only that
+apart. At a false-alarm rate (type I
+error) α the best one misses (type II error) at a rate $T(\alpha)$; one pair says only that
 
 $$T(\alpha) \ge \max\{0,\; 1 - \delta - e^{\epsilon}\alpha,\;
 e^{-\epsilon}(1 - \delta - \alpha)\}.$$
@@ -45,6 +46,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
@@ -254,9 +256,40 @@ ROUNDING = 1e-6
 """Percentage points that are no difference."""
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Noise scale against the budget, a panel per mechanism; and the trade-off curves."""
-    return {"noise": _noise_figure(result), "tradeoff": _tradeoff_figure(result)}
+    return {
+        "noise": fig.Drawn(_noise_figure(result), result.summary),
+        "tradeoff": fig.Drawn(_tradeoff_figure(result), attack(result)),
+    }
+
+
+FALSE_ALARMS = 0.1
+
+KNOWN: dict[str, tuple[str, Callable[[float], int]]] = {
+    "exact": ("", round),
+    "attained": ("at most ", lambda misses: math.ceil(misses - ROUNDING)),
+    "bound": ("at least ", lambda misses: math.floor(misses + ROUNDING)),
+}
+"""Kind of a trade-off curve -> how it limits the best attacker's misses, and how to round."""
+
+
+def attack(result: Result) -> str:
+    """How often the best attacker misses, at one rate of false alarms, as far as that is known."""
+    table = result.tables["tradeoff"]
+    each = []
+    for mechanism, part in table.groupby("mechanism", sort=False):
+        misses = np.interp(FALSE_ALARMS, part.false_alarm.to_numpy(), part.miss.to_numpy())
+        limit, rounded = KNOWN[part.kind.iloc[0]]
+        each.append(f"{mechanism} {limit}{rounded(100 * float(misses))}")
+    text = (
+        f"With {100 * FALSE_ALARMS:.0f} false alarms (type I errors) in 100 the best attacker "
+        f"misses (type II error) so often in 100: {', '.join(each)}; a guess "
+        f"misses {100 * (1 - FALSE_ALARMS):.0f} times."
+    )
+    if "attained" in set(table.kind):
+        text += " At most: an attack that misses so often is known; a better one may exist."
+    return text
 
 
 def _noise_figure(result: Result) -> go.Figure:
@@ -292,8 +325,8 @@ def _tradeoff_figure(result: Result) -> go.Figure:
     curves = result.tables["tradeoff"]
     figure = fig.figure(
         f"What the best attacker misses, as far as known, at ε_total = {params.epsilon_total[0]:g}",
-        "false-alarm rate",
-        "miss rate",
+        "false-alarm rate (type I error)",
+        "miss rate (type II error)",
         height=520,
     )
     names = list(curves.mechanism.unique())
@@ -303,7 +336,5 @@ def _tradeoff_figure(result: Result) -> go.Figure:
         figure.add_trace(fig.line(part.false_alarm.to_numpy(), part.miss.to_numpy(), labelled))
     nothing = fig.Style("nothing leaks", fig.GREY, "dot")
     figure.add_trace(fig.line(np.array([0.0, 1.0]), np.array([1.0, 0.0]), nothing))
-    # Room for a legend of several rows.
-    figure.update_layout(margin_t=190)
     figure.update_xaxes(range=[0.0, 1.0])
     return figure.update_yaxes(range=[0.0, 1.0])

@@ -164,9 +164,28 @@ _RUN = {
 _ANSWER = fig.Style("answers", fig.GREY)
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Where people were asked and what was learnt, over time; the particles at a few times."""
-    return {"stream": _stream_figure(result), "particles": _particles_figure(result)}
+    return {
+        "stream": fig.Drawn(_stream_figure(result), result.summary),
+        "particles": fig.Drawn(_particles_figure(result), _particles_sentence(result)),
+    }
+
+
+def _particles_sentence(result: Result) -> str:
+    """Where the particles are after the first and the last of the moments shown."""
+    params, main = cast(Params, result.params), result.tables["main"].set_index("t")
+    times = result.tables["particles"].t.unique()
+    each = [
+        f"after {t:,} {'person' if t == 1 else 'people'} "
+        f"μ = {online.estimate(row.mean_mu, row.sd_mu)}, "
+        f"σ = {online.estimate(row.mean_sigma, row.sd_sigma)}"
+        for t, row in ((t, main.loc[t]) for t in dict.fromkeys([times.min(), times.max()]))
+    ]
+    return (
+        f"Particles of the posterior, mean ± standard deviation: {'; '.join(each)}. "
+        f"True are μ = {params.mu:.4g} and σ = {params.sigma:.3g}."
+    )
 
 
 def _title(params: Params) -> str:

@@ -85,18 +85,28 @@ class Params(releases.ReleaseParams):
     """A release's parameters."""
 
     def check_together(self) -> None:
-        """Refuse also a scenario whose pool is not kept: nothing can be compared with it."""
+        """Refuse also a scenario in which no point can be replaced."""
         super().check_together()
-        if not serves(self.scenario):
+        if reason := _refusal(self.scenario):
             raise par.ParameterError(
-                f"scenario = {self.scenario}: only the distances of its pool are kept, so no "
-                f"point can be replaced; choose another scenario."
+                f"scenario = {self.scenario}: {reason}; choose another scenario."
             )
 
 
 def serves(scenario: str) -> bool:
-    """Whether a point of a scenario's data can be replaced: its pool is at hand."""
-    return not hasattr(simulators.load(scenario), "precomputed")
+    """Whether a point of a scenario's data can be replaced."""
+    return not _refusal(scenario)
+
+
+def _refusal(scenario: str) -> str:
+    """Why no point of a scenario's data can be replaced; empty if one can."""
+    source = simulators.load(scenario)
+    if hasattr(source, "precomputed"):
+        return "only the distances of its pool are kept, so no point can be replaced"
+    unit, neighbours = sparse_vector.LINEAR.protects(source)
+    if neighbours != "replace":
+        return f"{unit} is added or removed there, and no point is replaced"
+    return ""
 
 
 PRESETS: dict[str, BaseParams] = {}
@@ -384,15 +394,71 @@ def curve_gap(main: pd.DataFrame) -> float:
     return 100.0 * float((main.stopped - main.stopped_neighbour).abs().max())
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Outcome distributions, their ratio, how the distances moved, and the point that moved."""
     params, tables = cast(Params, result.params), result.tables
     return {
-        "outcomes": _outcome_figure(params, tables["main"]),
-        "ratio": _ratio_figure(params, tables["ratio"]),
-        "movement": _movement_figure(params, tables["movement"]),
-        "person": _person_figure(result),
+        "outcomes": fig.Drawn(_outcome_figure(params, tables["main"]), _outcomes_sentence(result)),
+        "ratio": fig.Drawn(_ratio_figure(params, tables["ratio"]), _ratio_sentence(result)),
+        "movement": fig.Drawn(
+            _movement_figure(params, tables["movement"]), _moved_sentence(result)
+        ),
+        "person": fig.Drawn(_person_figure(result), _person_sentence(result)),
     }
+
+
+def _outcomes_sentence(result: Result) -> str:
+    """How the two outcome distributions compare."""
+    main = result.tables["main"]
+    bound = float(result.tables["largest"].epsilon_total.iloc[0])
+    # The most that two distributions may differ whose probabilities have ratios up to e^ε.
+    allowed = 100.0 * math.tanh(bound / 2.0)
+    gap = at_most(curve_gap(main), 2)
+    ended = 1.0 - float(main.stopped.iloc[-1])
+    share = f"{100 * ended:.2g} %" if ended < 0.99 else f"{100 * ended:.3g} %"
+    rest = f" In {share} of the runs the pool ends first." if ended >= 0.005 else ""
+    return (
+        f"How likely a run has stopped by then, exactly, from the data and from the data with one "
+        f"person replaced: the curves differ by at most {gap} percentage points, where "
+        f"ε_total = {bound:g} allows {allowed:.3g}.{rest}"
+    )
+
+
+def _ratio_sentence(result: Result) -> str:
+    """How close the ratios of the classes come to the bound."""
+    table = result.tables["ratio"]
+    bound = float(table.epsilon_total.iloc[0])
+    one_sided = int(table.log_ratio.isna().sum())
+    if one_sided:
+        rest = "practically never happens" if one_sided == 1 else "practically never happen"
+        return (
+            f"{one_sided} of {len(table)} classes {rest} from one of the two data sets; "
+            f"ε_total = {bound:g} is so large that this is compatible with the bound."
+        )
+    found = against_bound(float(table.log_ratio.abs().max()), bound)
+    if len(table) == 1:
+        return f"There is one class of outcomes, with the exact {found}"
+    return f"The most unequal of {len(table)} classes of outcomes has the exact {found}"
+
+
+def _moved_sentence(result: Result) -> str:
+    """How far one person moves the distances."""
+    table = result.tables["movement"]
+    sensitivity = float(table.sensitivity.iloc[0])
+    size = table.movement.abs() / sensitivity
+    return (
+        f"Of {len(table):,} distances none moves by more than "
+        f"{at_most(size.max())} Δ; the median movement is {size.median():.2g} Δ. "
+        f"Δ = {sensitivity:.3g}."
+    )
+
+
+def _person_sentence(result: Result) -> str:
+    """Which point is replaced, and why that one."""
+    return (
+        f"{move_in_words(result)}: of the changes tried, the one that moves the "
+        f"distances near ε_abc most."
+    )
 
 
 _YOURS = fig.Style("these data", fig.VERMILLION)

@@ -20,6 +20,12 @@ that is post-processing, and there may be as many as one likes.
 statistic behind them, as with the clipped summaries of outbreaks, there is nothing to embed; and
 for a single yes-or-no question it is as good.
 
+**The unit decides.** A mechanism may protect another unit than another one does with the same data
+(MATH M9): ``private-summary`` and ``private-summary-large-unit`` release the same numbers, with
+noise for one patient or for a whole outbreak. Where the data are simulated at draws from the prior,
+the published data are released too. Nobody knows how far an estimate from them is off; the mark is
+the error that their posterior itself expects.
+
 **Best public setting.** Each mechanism has a threshold or temperature $\epsilon_{abc}$ to choose.
 It is chosen on a grid, as the one with the lowest mean error over simulated data sets, whose truth
 is known; the data it is scored on are not looked at. The table *common* has all at the same one.
@@ -48,7 +54,7 @@ from numpy.typing import NDArray
 from abcdp_core import experiments, mechanisms, pool, sentences, simulators, summaries, trials
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.mechanisms import Budget, Mechanism
+from abcdp_core.mechanisms import Budget, Mechanism, private_summary
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
@@ -72,8 +78,15 @@ COLUMNS = {
         "mechanism", "c", "epsilon_total", "epsilon_abc", "mse", "mse_low", "mse_high",
         "mae", "mae_low", "mae_high", "empty_share",
     ),
+    "published": (
+        "mechanism", "epsilon_total", "c", "unit", "parameter", "mean", "low", "high",
+        *trials.METRICS,
+    ),
 }  # fmt: skip
-"""In *grid*, ``mse`` is what the best setting is chosen by: scaled where units differ."""
+"""In *grid*, ``mse`` is what the best setting is chosen by; there and in *summary* errors are
+scaled where the parameters' units differ. In *published*, of the scenario's published data,
+``low`` and ``high`` are the ends of the posterior's 90 % interval of a parameter, and errors are
+those that it expects of its own mean; ``unit`` is what is protected."""
 
 # ------------------------------------------------------------------------------------ parameters
 
@@ -158,6 +171,28 @@ PRESETS: dict[str, BaseParams] = {
     ),
 }
 
+UNITS = tuple(each.name for each in private_summary.MECHANISMS)
+"""The same numbers of the data, released for units of two sizes."""
+
+
+def _of_units(scenario: str) -> Params:
+    """What each unit costs, on 300 simulated data sets."""
+    starts = simulators.defaults(scenario)
+    return Params(
+        mechanism=UNITS,
+        epsilon_total=(0.1, 0.5, 1.0, 10.0, 100.0, 1000.0),
+        scenario=scenario,
+        truths="prior",
+        runs=300,
+        **starts | {"c": (starts["c"],)},
+    )
+
+
+PRESETS |= {
+    "units": _of_units("tuberculosis-patients"),
+    "units-covid": _of_units("covid-people"),
+}
+
 Task = experiments.SingleTask[Params]
 """One mechanism at one budget and one c, all runs."""
 
@@ -190,11 +225,13 @@ def work(task: Task) -> Tables:
     best = min(tried, key=lambda row: row[1])[0]
     at = (mechanism.name, budget.epsilon_total, params.c[0])
     grid = [(*at, _threshold(options), score) for options, score in tried]
+    main = _scores(task, best)
     return {
-        "main": _scores(task, best),
-        "common": _scores(task, common),
+        "main": main,
+        "common": main if best == common else _scores(task, common),
         "grid": pd.DataFrame(grid, columns=list(COLUMNS["grid"])),
         "prior": _prior(task),
+        "published": _published(task, best),
     }
 
 
@@ -250,7 +287,7 @@ def _scores(task: Task, options: BaseParams) -> pd.DataFrame:
     at = (params.mechanism[0], params.epsilon_total[0], delta, params.c[0])
     for run in range(params.runs):
         released = release(task, options, run)
-        accepted = math.nan if released.estimate is not None else len(released.indices)
+        accepted = math.nan if released.estimate is not None else len(released.weights)
         errors = trials.scores(trial(task, run), released)
         rows.append((*at, _threshold(options), run, accepted, *errors))
     return pd.DataFrame(rows, columns=list(SCORES))
@@ -267,13 +304,43 @@ def _prior(task: Task) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS["prior"]))
 
 
+def _published(task: Task, options: BaseParams) -> pd.DataFrame:
+    """One release of the published data; no row if there are none, or no draws are released."""
+    params, mechanism = task.params, _mechanism(task)
+    public = public_side(params, task.seed)
+    source, rows = public.scenario, []
+    if params.truths == "prior" and source.OBSERVED is not None and mechanism.sample:
+        prepared = mechanism.prepare(public, options, _budget(task))
+        rng = generator(task.seed, "published-noise", params.noise_draw)
+        release = prepared.release(trials.own(public, 0).comparison, rng)
+        if not len(release.indices):
+            whole = np.full(len(public.theta), 1.0 / len(public.theta))
+            release = dataclasses.replace(release, indices=np.arange(len(whole)), weights=whole)
+        theta = public.theta
+        sample, spread = release.parameters(theta), theta.std(axis=0)
+        mean = summaries.weighted_mean(sample, release.weights)
+        low, high = summaries.weighted_quantile(sample, release.weights, [0.05, 0.95])
+        mse, mae = (
+            release.weights @ each for each in ((sample - mean) ** 2, np.abs(sample - mean))
+        )
+        at = (mechanism.name, params.epsilon_total[0], params.c[0], mechanism.protects(source)[0])
+        columns = (source.AXES, mean, low, high, mse, mae, mse / spread**2, mae / spread)
+        rows = [(*at, *each) for each in zip(*columns, strict=True)]
+    # A table without rows is the same as the one that is read from its file.
+    return pd.DataFrame(rows, columns=list(COLUMNS["published"]), dtype=None if rows else "str")
+
+
 # --------------------------------------------------------------------------------------- finding
 
 
 def collect(params: Params, rows: Tables) -> Result:
     """The result so far."""
     prior = rows["prior"].drop_duplicates("run", ignore_index=True)
-    tables = {**rows, "prior": prior, "summary": summary_table(rows["main"])}
+    tables = {
+        **rows,
+        "prior": prior,
+        "summary": summary_table(rows["main"], metrics(params.scenario)),
+    }
     shown = metrics(params.scenario)["mse"]
     budget = Budget(max(params.epsilon_total), params.delta)
     source = simulators.load(params.scenario)
@@ -294,9 +361,12 @@ def in_words(metric: str) -> str:
     return f"{words}, in prior standard deviations" if metric.endswith("_scaled") else words
 
 
-def summary(result: Result, metric: str) -> str:
+BEST = "at its best public setting"
+
+
+def summary(result: Result, metric: str, table: str = "main", setting: str = BEST) -> str:
     """Errors of all mechanisms at the budget nearest 1, smallest first."""
-    main = result.tables["main"]
+    main = result.tables[table]
     budgets = sorted(main.epsilon_total.unique())
     budget = min(budgets, key=lambda value: abs(math.log(value)))
     c = int(main.c.iloc[0])
@@ -304,22 +374,55 @@ def summary(result: Result, metric: str) -> str:
     means = part.groupby("mechanism")[metric].mean().sort_values()
     each = ", ".join(f"{name} {value:.2g}" for name, value in means.items())
     prior = result.tables["prior"][metric].mean()
+    units = unit_finding(result, metric)
+    what, _, measured = in_words(metric).partition(", ")
     return (
-        f"{in_words(metric).capitalize()} of the posterior mean at "
-        f"ε_total = {budget:g}, c = {c}, each at its best public setting, over "
+        f"{f'{units}. ' if units else ''}"
+        f"{what.capitalize()} of the posterior mean{f', {measured},' if measured else ''} at "
+        f"ε_total = {budget:g}, c = {c}, each {setting}, over "
         f"{sentences.runs_in_words(part)} of each: {each}; the prior mean {prior:.2g}."
         f"{summaries.empty_note(part.accepted.dropna())}"
+    )
+
+
+def unit_finding(result: Result, metric: str) -> str:
+    """What the larger unit costs at the budget nearest 1, if units are compared; else empty."""
+    params, main = cast(Params, result.params), result.tables["main"]
+    budget = min(sorted(main.epsilon_total.unique()), key=lambda value: abs(math.log(value)))
+    here = main[(main.epsilon_total == budget) & (main.c == main.c.iloc[0])]
+    # Of a result in progress one of the two may be missing.
+    if not set(params.mechanism) == set(here.mechanism) == set(UNITS):
+        return ""
+    errors = here.pivot_table(index="run", columns="mechanism", values=metric)[list(UNITS)].dropna()
+    small, large = errors.mean()
+    prior = result.tables["prior"][metric].mean()
+    more = errors[UNITS[1]] - errors[UNITS[0]]
+    sure = len(more) > 1 and more.mean() > 2.0 * more.std() / math.sqrt(len(more))
+    verdict = "No difference between the units is seen"
+    if sure:
+        decides = large - small > 0.5 * (prior - small)
+        verdict = "The unit decides" if decides else "The unit matters little"
+    source = simulators.load(params.scenario)
+    whose = [mechanisms.load(name).protects(source)[0] for name in UNITS]
+    return (
+        f"{verdict}: at ε_total = {budget:g} the error is {small:.2g} with {whose[0]} protected, "
+        f"{large:.2g} with {whose[1]}; the prior mean's is {prior:.2g}"
     )
 
 
 SETTING = ("mechanism", "c", "epsilon_total")
 
 
-def summary_table(main: pd.DataFrame) -> pd.DataFrame:
-    """Errors over runs at each mechanism's best setting, and the share that accepted nothing."""
+def summary_table(main: pd.DataFrame, shown: Mapping[str, str]) -> pd.DataFrame:
+    """Errors over runs at each mechanism's best setting, and the share that accepted nothing.
+
+    Args:
+        main: scores of the runs.
+        shown: of :func:`metrics`.
+    """
     found = main[[*SETTING, "epsilon_abc"]].drop_duplicates(ignore_index=True)
-    for metric in summaries.METRICS:
-        names = {"mean": metric, "low": f"{metric}_low", "high": f"{metric}_high"}
+    for short, metric in shown.items():
+        names = {"mean": short, "low": f"{short}_low", "high": f"{short}_high"}
         statistics = error_statistics(main, metric).rename(columns=names)
         repeated = ["empty_share"] if "empty_share" in found else []
         found = found.merge(statistics.drop(columns=repeated), on=list(SETTING))
@@ -341,11 +444,17 @@ def styles() -> dict[str, fig.Style]:
     return dict(zip(names, fig.styles(names), strict=True))
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Error against the budget, each mechanism at its best setting, and at the common one."""
-    shown = metrics(cast(Params, result.params).scenario)
-    drawn = {short: _curves(result, "main", metric) for short, metric in shown.items()}
-    return drawn | {"common": _curves(result, "common", shown["mse"])}
+    params = cast(Params, result.params)
+    shown = metrics(params.scenario)
+    drawn = {
+        short: fig.Drawn(_curves(result, "main", metric), summary(result, metric))
+        for short, metric in shown.items()
+    }
+    common = f"at ε_abc = {params.epsilon_abc:g} where it has one"
+    words = summary(result, shown["mse"], "common", common)
+    return drawn | {"common": fig.Drawn(_curves(result, "common", shown["mse"]), words)}
 
 
 def _curves(result: Result, name: str, metric: str) -> go.Figure:
@@ -354,8 +463,10 @@ def _curves(result: Result, name: str, metric: str) -> go.Figure:
     setting = (
         f"common ε_abc = {params.epsilon_abc:g}" if name == "common" else "best public settings"
     )
+    units = unit_finding(result, metric)
     figure = fig.panels(
         [f"c = {c}" for c in params.c],
+        f"{f'{units}. ' if units else ''}"
         f"{in_words(metric).capitalize()} over {sentences.runs_in_words(table)}, "
         f"{setting}: "
         f"N = {params.n:,}, T = {params.pool_size:,}",
@@ -371,6 +482,8 @@ def _curves(result: Result, name: str, metric: str) -> go.Figure:
             if len(part):
                 style = styles()[mechanism]
                 figure.add_traces(fig.run_line(part, "epsilon_total", style, index))
+            if name == "main":
+                figure.add_traces(_published_marks(result, mechanism, c, metric, index))
         prior = np.full(2, result.tables["prior"][metric].mean())
         figure.add_trace(fig.in_panel(fig.line(ends, prior, fig.PRIOR_MEAN), index))
     ticks = [value for value in (0.001, 0.01, 0.1, 1, 10, 100, 1000) if ends[0] < value < ends[1]]
@@ -381,5 +494,24 @@ def _curves(result: Result, name: str, metric: str) -> go.Figure:
         ticktext=[f"{value:g}" for value in ticks],
     )
     known = metric in RANGES and params.scenario == uniform_mixture.SCENARIO
-    span = {"range": list(np.log10(RANGES[metric]))} if known else {}
-    return figure.update_yaxes(type="log", dtick=1, **span)
+    if known:
+        return figure.update_yaxes(type="log", dtick=1, range=list(np.log10(RANGES[metric])))
+    # Less than a decade may be shown, so 2 and 5 are labelled too.
+    return figure.update_yaxes(type="log", dtick="D2")
+
+
+def _published_marks(
+    result: Result, mechanism: str, c: int, metric: str, index: int
+) -> list[go.Scatter]:
+    """The error that the posterior of the published data expects of its own mean."""
+    params, table = cast(Params, result.params), result.tables["published"]
+    part = table[(table.mechanism == mechanism) & (table.c == c)]
+    if part.empty:
+        return []
+    source = simulators.load(params.scenario)
+    whose = getattr(source, "PUBLISHED", "published data")
+    name = f"{whose}, {part.unit.iloc[0]} protected: what its posterior expects"
+    expected = part.groupby("epsilon_total")[metric].mean()
+    style = dataclasses.replace(styles()[mechanism], name=name, marker="star-open")
+    marks = fig.points(expected.index.to_numpy(), expected.to_numpy(), style)
+    return [fig.in_panel(marks.update(marker={"size": 14}), index)]

@@ -55,7 +55,7 @@ from numpy.typing import NDArray
 from abcdp_core import experiments, mechanisms, pool, sentences, simulators, summaries, trials
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.mechanisms import Budget, Prepared, Release, private_embedding
+from abcdp_core.mechanisms import Budget, Prepared, Release, regression_adjustment
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import UNPROTECTED, NonPrivate
@@ -233,7 +233,7 @@ def _prepared(params: Params, public: pool.PublicSide, name: str, epsilon_total:
 
 def _described(release: Release, pool_size: int) -> tuple[int, int, str, float, float]:
     """Draws accepted and draws of the interval, and how they came to be."""
-    accepted, made = len(release.indices), release.made
+    accepted, made = len(release.weights), release.made
     draws = int(np.count_nonzero(release.weights)) if accepted else pool_size
     if made is None:
         return accepted, draws, "accepted", 0.0, 0.0
@@ -372,11 +372,11 @@ def summarise(
 
 
 def finding(result: Result) -> str:
-    """Coverage and width of every mechanism at the budget nearest 1."""
+    """Coverage of every mechanism at the budget nearest 1."""
     params = cast(Params, result.params)
     return (
-        f"Share of {100 * LEVEL:.0f} % intervals that hold {_truth(params)} (their mean width), "
-        f"{_over(result)}: {_each(result, _both)}."
+        f"Share of {100 * LEVEL:.0f} % intervals that hold {_truth(params)}, {_over(result)}: "
+        f"{_each(result, _share)}."
     )
 
 
@@ -413,8 +413,8 @@ def _each(result: Result, words: Callable[[pd.Series], str]) -> str:
     )
 
 
-def _both(row: pd.Series) -> str:
-    return f"{row.mechanism} {row.coverage:.2f} ({row.mean_width:.2g})"
+def _share(row: pd.Series) -> str:
+    return f"{row.mechanism} {row.coverage:.2f}"
 
 
 def _width_alone(row: pd.Series) -> str:
@@ -430,9 +430,10 @@ def cautions(result: Result) -> list[str]:
             f"An exact posterior's intervals hold {100 * LEVEL:.0f} % on average over the prior, "
             f"not along an edge: with as much below as above, they end above 0."
         )
-    if releases.way.isin(["moved", "kept"]).any():
-        numbers = len(simulators.load(params.scenario).AXES)
-        found.append(private_embedding.caution(params.pool_size, numbers))
+    source, by_regression = simulators.load(params.scenario), releases.way.isin(["moved", "kept"])
+    names = releases.mechanism[by_regression].unique()
+    fewest = [mechanisms.load(name).minimum_pool(source) for name in names]
+    found.append(regression_adjustment.caution(params.pool_size, fewest))
     few = releases[releases.draws < DRAWS_NEEDED]
     if len(few):
         most = int(few.draws.max())
@@ -461,11 +462,14 @@ def _counts(chosen: pd.DataFrame, releases: pd.DataFrame) -> str:
 # --------------------------------------------------------------------------------------- figures
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Coverage, and mean width, against the budget."""
     params = cast(Params, result.params)
     over = f"{_over(result)}, N = {params.n:,}"
-    return {"coverage": _coverage(result, over), "width": _width(result, over)}
+    return {
+        "coverage": fig.Drawn(_coverage(result, over), finding(result)),
+        "width": fig.Drawn(_width(result, over), width_finding(result)),
+    }
 
 
 def _coverage(result: Result, over: str) -> go.Figure:

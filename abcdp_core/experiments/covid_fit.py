@@ -263,10 +263,43 @@ EACH = fig.Style("each run", fig.GREY)
 RUNS_MEAN = fig.Style("mean, 95 % interval", fig.VERMILLION, marker="square")
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Curves of one noise draw, a panel per budget, and how far they spread over all."""
     params = cast(Params, result.params)
-    return {"curves": _curve_figure(params, result), "spread": _spread_figure(params, result)}
+    return {
+        "curves": fig.Drawn(_curve_figure(params, result), _first_curves_sentence(params, result)),
+        "spread": fig.Drawn(_spread_figure(params, result), _spread_sentence(result)),
+    }
+
+
+def _first_curves_sentence(params: Params, result: Result) -> str:
+    """How many curves one noise draw accepts, and what holds over all."""
+    first = result.tables["spread"][result.tables["spread"].run == 0]
+    each = [
+        f"{_words(params, *setting)}: {int(at(first, *setting).accepted.iloc[0])}"
+        for setting in params.settings()
+    ]
+    return f"Curves accepted with one noise draw: {'; '.join(each)}. {result.summary}"
+
+
+def _spread_sentence(result: Result) -> str:
+    """Mean spread of accepted curves at each budget."""
+    table = spread_statistics(result)
+    several = len(table.c.unique()) > 1
+    parts = []
+    for c, budget, mean, low, high, _ in table.to_numpy():
+        what = "non-private" if math.isinf(budget) else f"ε_total = {budget:g}"
+        what += f", c = {c:g}" if several else ""
+        found = "fewer than two accepted" if math.isnan(mean) else f"{mean:.0f}"
+        interval = f" ({low:.0f} to {high:.0f})" if math.isfinite(low) else ""
+        parts.append(f"{what}: {found}{interval}")
+    each = "; ".join(parts)
+    return f"Mean spread of the accepted curves in cases{_in_brackets(table.low)}. {each}."
+
+
+def _in_brackets(low: pd.Series[float]) -> str:
+    """What stands in brackets behind a mean; nothing does where there is one run only."""
+    return " (95 % interval over runs)" if np.isfinite(low.to_numpy(float)).any() else ""
 
 
 def _curve_figure(params: Params, result: Result) -> go.Figure:

@@ -22,7 +22,6 @@ from typing import cast
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
 from abcdp_core import experiments
 from abcdp_core import figures as fig
@@ -106,7 +105,7 @@ def _from_where(main: pd.DataFrame) -> str:
     return f"at most {times} {already} N = {enough.iloc[0]:,} values on"
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Flip probability of a clear case against the number of values."""
     params = cast(Params, result.params)
     main = result.tables["main"]
@@ -122,4 +121,4 @@ def figures(result: Result) -> dict[str, go.Figure]:
     coin = fig.Style("a coin toss", fig.GREY, "dot")
     figure.add_trace(fig.line(sizes[[0, -1]], np.full(2, 0.5), coin))
     figure.update_xaxes(**fig.logarithmic(sizes[0], sizes[-1]))
-    return {EXPERIMENT: figure.update_yaxes(range=[0.0, 0.55])}
+    return {EXPERIMENT: fig.Drawn(figure.update_yaxes(range=[0.0, 0.55]), result.summary)}

@@ -243,14 +243,42 @@ def collect(params: Params, rows: Tables) -> Result:
     )
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Error against time, sensitivity against N, and the choice of the bandwidth."""
     params = cast(Params, result.params)
     return {
-        "error": _error_figure(params, result.tables["main"]),
-        "sensitivity": _sensitivity_figure(params, result.tables["sensitivity"]),
-        "bandwidth": _bandwidth_figure(params, result.tables["bandwidth"]),
+        "error": fig.Drawn(_error_figure(params, result.tables["main"]), result.summary),
+        "sensitivity": fig.Drawn(
+            _sensitivity_figure(params, result.tables["sensitivity"]),
+            _sensitivity_sentence(result),
+        ),
+        "bandwidth": fig.Drawn(
+            _bandwidth_figure(params, result.tables["bandwidth"]), _bandwidth_sentence(result)
+        ),
     }
+
+
+def _sensitivity_sentence(result: Result) -> str:
+    """Sensitivity of each form at the size in force."""
+    n = cast(Params, result.params).points
+    table = result.tables["sensitivity"]
+    here = table[table.n == n]
+    pairs = zip(here.form, here.sensitivity, strict=True)
+    each = "; ".join(f"{form} {value:.3g}" for form, value in pairs)
+    return f"At N = {n:,} replacing one point changes the distance by at most: {each}."
+
+
+def _bandwidth_sentence(result: Result) -> str:
+    """Where draws are told apart best, and where the median heuristic is."""
+    table = result.tables["bandwidth"]
+    by_error = table.iloc[int(table.error.to_numpy().argmin())]
+    by_spread = table.iloc[int(table.spread.to_numpy().argmax())]
+    median = table[table.chosen].iloc[0]
+    return (
+        f"On these data sets the widest spread is at bandwidth {by_spread.bandwidth:.2g} and the "
+        f"smallest error at {by_error.bandwidth:.2g} ({by_error.error:.2g}). The median heuristic "
+        f"gives {median.bandwidth:.2g}, with error {median.error:.2g}."
+    )
 
 
 SMALLEST_ERROR = 1e-16

@@ -26,7 +26,6 @@ from typing import cast
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from abcdp_core import experiments, pool, summaries
@@ -244,7 +243,7 @@ def _says(row: pd.Series[float], error: float) -> str:
     return "is not kept here" if error > row.bound else "holds and says something"
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Simulated error with its interval, the bound, and the trivial bound, against N."""
     params = cast(Params, result.params)
     main = result.tables["main"]
@@ -270,7 +269,7 @@ def figures(result: Result) -> dict[str, go.Figure]:
     )
     figure.update_xaxes(type="log", tickvals=x)
     figure.update_yaxes(type="log", dtick=1)
-    return {EXPERIMENT: figure}
+    return {EXPERIMENT: fig.Drawn(figure, result.summary)}
 
 
 _BOUND = fig.Style("bound of Theorem 2", fig.GREEN, "dash")

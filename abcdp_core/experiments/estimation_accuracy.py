@@ -34,6 +34,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -416,14 +417,45 @@ def about_sigma(result: Result, epsilon_total: float, sampler: str, interval: st
 _SYMBOL = {"mu": "μ", "sigma": "σ"}
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Box plots of the posterior means of all runs, and mean errors against the budget."""
-    return {
-        "means-mu": _boxes(result, "mu"),
-        "means-sigma": _boxes(result, "sigma"),
-        "error-mu": _errors(result, "mu"),
-        "error-sigma": _errors(result, "sigma"),
-    }
+    drawn = {}
+    for kind, draw in (("means", _boxes), ("error", _errors)):
+        for name in _SYMBOL:
+            drawn[f"{kind}-{name}"] = fig.Drawn(draw(result, name), _repeats_sentence(result, name))
+    return drawn
+
+
+def _repeats_sentence(result: Result, name: str) -> str:
+    """Mean error of ``mu`` or ``sigma`` of each method at the smallest and the largest budget.
+
+    For σ also how much narrower than its prior it is on average, and so whether it is learnt.
+    """
+    params, main = cast(Params, result.params), result.tables["main"]
+    if main.empty:
+        return result.summary
+    table = error_statistics(main, name)
+    if name == "sigma" and params.known_sigma:
+        return f"σ = {params.sigma:.3g} is known, so every estimate of it is right."
+    parts = []
+    for budget in sorted({table.epsilon_total.min(), table.epsilon_total.max()}):
+        each = []
+        for row in table[table.epsilon_total == budget].itertuples():
+            known = math.isfinite(row.low)
+            words = f"{row.sampler} {row.interval} {row.mean:.2g}"
+            words += f" ({row.low:.2g} to {row.high:.2g})" if known else ""
+            if name == "sigma":
+                key = row.epsilon_total, row.sampler, row.interval
+                words += f", {about_sigma(result, *key)}"
+            each.append(words)
+        parts.append(f"At ε_total = {budget:g}: {'; '.join(each)}.")
+    symbol = {"mu": "μ", "sigma": "σ"}[name]
+    return f"Mean absolute error of {symbol}{_in_brackets(table.low)}. {' '.join(parts)}"
+
+
+def _in_brackets(low: pd.Series[float]) -> str:
+    """What stands in brackets behind a mean; nothing does where there is one run only."""
+    return " (95 % interval over runs)" if np.isfinite(low.to_numpy(float)).any() else ""
 
 
 def _styles(params: Params) -> dict[tuple[str, str], fig.Style]:

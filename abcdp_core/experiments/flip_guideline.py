@@ -318,8 +318,18 @@ FEWER = 0.05
 
 
 def median_sentence(result: Result) -> str:
-    """The paper's guideline, and what is false there, for a result of one setting."""
-    return _by_median(cast(Params, result.params), result.tables)
+    """The paper's guideline, and what is false there if there is one setting."""
+    params, guideline = cast(Params, result.params), result.tables["guideline"]
+    if len(guideline) == 1:
+        return _by_median(params, result.tables)
+    each = "; ".join(
+        f"{'up to c = ' + str(largest) if largest else 'at no c'} "
+        f"(N = {n:,}, ε_total = {epsilon_total:g})"
+        for n, epsilon_total, largest in zip(
+            guideline.n, guideline.epsilon_total, guideline.largest_c, strict=True
+        )
+    )
+    return f"The paper's median flip probability stays at or under {params.level:g} {each}."
 
 
 def _by_median(params: Params, tables: Tables) -> str:
@@ -348,13 +358,34 @@ def percent(share: float) -> str:
     return "more than 99 %" if 0.995 < share < 1.0 else f"{100 * share:.0f} %"
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """False share against c; base rates; the paper's median against c."""
     return {
-        EXPERIMENT: _share_figure(result),
-        "base-rates": _base_rate_figure(result),
-        "median": _median_figure(result),
+        EXPERIMENT: fig.Drawn(_share_figure(result), result.summary),
+        "base-rates": fig.Drawn(_base_rate_figure(result), _base_rates_sentence(result)),
+        "median": fig.Drawn(_median_figure(result), median_sentence(result)),
     }
+
+
+def _base_rates_sentence(result: Result) -> str:
+    """Why a small flip probability lets in many false draws."""
+    params = cast(Params, result.params)
+    guideline = result.tables["guideline"]
+    row = guideline.iloc[0]
+    where = "" if len(guideline) == 1 else f"N = {row.n:,g}, ε_total = {row.epsilon_total:g}: "
+    far = _counted(params.pool_size - row.close)
+    return (
+        f"{where}Bars: draws of the public pool within {WINDOW} b of ε_abc, average over "
+        f"{params.data_sets} data sets; line: how often noise of the scale b that c = {params.c} "
+        f"asks for flips a decision. {_counted(row.close)} of {params.pool_size:,} draws are "
+        f"close enough. Of the {far} others noise would let in {_counted(row.let_in)} if it "
+        f"decided about all of them, each with a fresh threshold."
+    )
+
+
+def _counted(mean: float) -> str:
+    """An average count: whole from ten on."""
+    return f"{mean:,.0f}" if mean >= 10 or mean == round(mean) else f"{mean:.2g}"
 
 
 def _settings(result: Result) -> list[tuple[str, pd.DataFrame]]:

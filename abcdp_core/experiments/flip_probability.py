@@ -302,14 +302,13 @@ def _small(probability: float) -> str:
     return f"{probability:.3g}" if probability >= 1e-6 else "below one in a million"
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Formula against simulation for one combination; box plots for several."""
     params = cast(Params, result.params)
     main = result.tables["main"]
     combinations = main.groupby(["n", "c", "epsilon_total"]).ngroups
-    if combinations == 1:
-        return {"flip-probability": _theory_and_simulation(params, main)}
-    return {"flip-probability": _boxes(params, main)}
+    figure = _theory_and_simulation(params, main) if combinations == 1 else _boxes(params, main)
+    return {"flip-probability": fig.Drawn(figure, result.summary)}
 
 
 def _theory_and_simulation(params: Params, main: pd.DataFrame) -> go.Figure:

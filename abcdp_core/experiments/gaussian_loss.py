@@ -182,9 +182,32 @@ def _plain(value: float) -> str:
 # --------------------------------------------------------------------------------------- figures
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Loss against the threshold at the same σ; noise against the threshold at the same budget."""
-    return {"loss": _loss_figure(result), "noise": _noise_figure(result)}
+    return {
+        "loss": fig.Drawn(_loss_figure(result), result.summary),
+        "noise": fig.Drawn(_noise_figure(result), _noises_sentence(result)),
+    }
+
+
+def _noises_sentence(result: Result) -> str:
+    """How much noise a budget asks for over the thresholds, by either mechanism."""
+    params, noise = cast(Params, result.params), result.tables["noise"]
+    budget, bound = params.epsilon_total[0], params.bound[0]
+    part = noise[
+        (noise.n == params.n[0]) & (noise.epsilon_total == budget) & (noise.bound == bound)
+    ]
+    return (
+        f"Standard deviation that ε_total = {budget:g} asks for over the thresholds shown, by the "
+        f"exact account at N = {params.n[0]:,}, T = {params.pool_size:,} and B_ρ = {bound:g}: "
+        f"{_span(part.exact)} for rejection; with δ = {params.delta:g}, {_span(part.soft_exact)} "
+        f"for soft weights."
+    )
+
+
+def _span(values: pd.Series[float]) -> str:
+    """The smallest and the largest value, once if they are the same to the digits shown."""
+    return " to ".join(dict.fromkeys((_plain(values.min()), _plain(values.max()))))
 
 
 STYLES = {

@@ -234,7 +234,7 @@ PRIOR_ERRORS = summaries.errors_by_metric(uniform_mixture.PRIOR_MEAN, uniform_mi
 """Of the prior mean, which needs no data."""
 
 
-def _summary(tables: Tables) -> str:
+def _summary(tables: Tables, metric: str = "mae") -> str:
     main, noise = tables["main"], tables["noise"]
     noisy = main[np.isfinite(main.epsilon_total)]
     plain = main[np.isinf(main.epsilon_total)]
@@ -242,17 +242,19 @@ def _summary(tables: Tables) -> str:
     if len(noisy):
         largest = noisy[noisy.epsilon_total == noisy.epsilon_total.max()]
         each = "; ".join(
-            f"{_lowest(largest[largest.bound_quantile == quantile])} (quantile {quantile:g}, bound "
+            f"{_lowest(largest[largest.bound_quantile == quantile], metric)} "
+            f"(quantile {quantile:g}, bound "
             f"{noise.bound[noise.bound_quantile == quantile].iloc[0]:.3g})"
             for quantile in _ends(sorted(main.bound_quantile.unique().tolist()))
         )
         parts.append(f"at {sentences.budget_name(float(largest.epsilon_total.iloc[0]))} {each}")
     if len(plain):
-        parts.append(f"without noise {_lowest(plain)}")
+        parts.append(f"without noise {_lowest(plain, metric)}")
     return (
-        f"Over {sentences.runs_in_words(main)} at each setting, the least mean absolute error of "
-        f"the posterior mean over the thresholds shown is {'; '.join(parts)}. The prior mean alone "
-        f"has {PRIOR_ERRORS['mae']:.3g}.{summaries.empty_note(_distinct(main).accepted)}"
+        f"Over {sentences.runs_in_words(main)} at each setting, the least "
+        f"{summaries.METRICS[metric]} of the posterior mean over the thresholds shown is "
+        f"{'; '.join(parts)}. The prior mean alone has {PRIOR_ERRORS[metric]:.3g}."
+        f"{summaries.empty_note(_distinct(main).accepted)}"
     )
 
 
@@ -266,17 +268,37 @@ def _ends(values: list[float]) -> list[float]:
     return values if len(values) < 4 else [values[0], values[-1]]
 
 
-def _lowest(part: pd.DataFrame) -> str:
-    return f"{part.groupby('epsilon_abc').mae.mean().min():.3g}"
+def _lowest(part: pd.DataFrame, metric: str) -> str:
+    return f"{part.groupby('epsilon_abc')[metric].mean().min():.3g}"
 
 
 # --------------------------------------------------------------------------------------- figures
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Errors against the budget, a line for each threshold, a panel for each bound; the noise."""
-    drawn = {metric: _curves(result, metric) for metric in summaries.METRICS}
-    return drawn | {"noise": _noise_figure(result)}
+    drawn = {
+        metric: fig.Drawn(_curves(result, metric), _summary(result.tables, metric))
+        for metric in summaries.METRICS
+    }
+    return drawn | {"noise": fig.Drawn(_noise_figure(result), _noises_sentence(result))}
+
+
+def _noises_sentence(result: Result) -> str:
+    """How much noise the smallest budget asks for, and how often it is more than the threshold."""
+    noise = result.tables["noise"]
+    finite = noise[np.isfinite(noise.epsilon_total)]
+    if finite.empty:
+        return "No noise is added to any distance, as no budget is set."
+    shown = finite[finite.epsilon_total == finite.epsilon_total.min()]
+    larger = int((shown.exact > shown.epsilon_abc).sum())
+    return (
+        f"At {sentences.budget_name(float(shown.epsilon_total.iloc[0]))} the exact account asks "
+        f"for noise of standard deviation {shown.exact.min():.3g} to {shown.exact.max():.3g} over "
+        f"the thresholds and bounds shown, the published bound for {shown.published.min():.3g} to "
+        f"{shown.published.max():.3g}. Even the exact one is larger than the threshold at {larger} "
+        f"of {len(shown)} settings."
+    )
 
 
 def _bounds(result: Result) -> dict[float, str]:

@@ -132,7 +132,7 @@ def _accepted(accepted: pd.Series[int], c: int) -> str:
     return f"They accepted {low} to {high} of the {asked} asked for."
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Distribution functions of all releases, a panel per parameter."""
     params = cast(Params, result.params)
     source = simulators.load(params.scenario)
@@ -152,7 +152,7 @@ def figures(result: Result) -> dict[str, go.Figure]:
         "value of the parameter",
         list(source.AXES.values()),
     )
-    return {EXPERIMENT: figure.add_traces(traces)}
+    return {EXPERIMENT: fig.Drawn(figure.add_traces(traces), result.summary)}
 
 
 def _steps(part: pd.DataFrame, row: int) -> go.Scatter:

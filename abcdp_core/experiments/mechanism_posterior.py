@@ -3,7 +3,8 @@ r"""The posterior that one release by one mechanism stands for.
 Accepted draws have equal weights; soft weights and importance weights do not. All are weighted
 samples, of which the histograms show shares, and the effective sample size
 $(\sum w)^2 / \sum w^2$ says how many equal ones they are worth. A released estimate is a value and
-no sample: it has a mean only.
+no sample: it has a mean only. A posterior that is known exactly has independent draws of equal
+weight, and its mean is the exact one.
 
 A noise-aware posterior is made in one of three ways (MATH E3). If its importance weights are worth
 enough draws, it has them. If not, that size is all that is to be said of the weights: draws are
@@ -24,7 +25,6 @@ from typing import Any, cast
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from abcdp_core import (
@@ -39,7 +39,7 @@ from abcdp_core import (
 )
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.mechanisms import Budget, Made, Release, private_embedding
+from abcdp_core.mechanisms import Budget, Made, Release, regression_adjustment
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
@@ -156,11 +156,14 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
 
 def _made(released: Release) -> Made:
     """How a release came to be; the effective sample size is that of its weights, if they tell."""
-    if released.made is not None:
-        return released.made
+    made = released.made
+    if made is not None and made.way != "exact":
+        return made
     way = "accepted" if released.estimate is None else "estimate"
     if len(released.weights) and np.ptp(released.weights) > 0.0:
         way = "weighted"
+    if made is not None:
+        way = made.way
     return Made(way, summaries.effective_sample_size(released.weights), 0.0)
 
 
@@ -199,14 +202,12 @@ def collect(params: Params, rows: Tables) -> Result:
     """The result of the one task."""
     errors = rows["errors"].set_index("release")
     caution = _caution(params, str(errors.way["private"]))
-    what = "estimate" if errors.way["private"] == "estimate" else "posterior mean"
     return Result(
         experiment=EXPERIMENT,
         params=params,
         tables=rows,
         summary=f"{params.mechanism} at ε_total = {params.epsilon_total:g}: "
-        f"{_in_words(errors)}. Mean absolute error of the {what} "
-        f"{errors.mae['private']:.3g}, prior mean {errors.mae['prior']:.3g}.{caution}",
+        f"{_in_words(errors)}. {_error_in_words(errors)}{caution}",
         privacy=privacy.guarantee(
             mechanisms.load(params.mechanism).spends(Budget(params.epsilon_total, params.delta)),
             *mechanisms.load(params.mechanism).protects(simulators.load(params.scenario)),
@@ -226,12 +227,27 @@ def _in_words(errors: pd.DataFrame) -> str:
         return "nothing was accepted, so the estimate is the prior mean"
     if private.way == "accepted":
         return draws if private.accepted == 1 else f"{draws} of equal weight"
+    if private.way == "exact":
+        return f"{draws} from the exact posterior given what was released"
     if private.way == "weighted":
         return f"{draws} with weights, effective sample size {size}"
     moved = " and moved by a regression" if private.way == "moved" else ""
+    if private.effective_sample_size == 0.0:
+        return f"{draws} nearest to what was released{moved}"
     return (
         f"the importance weights' effective sample size is only {size}, so {draws} were accepted "
         f"after noise of their own{moved}"
+    )
+
+
+def _error_in_words(errors: pd.DataFrame) -> str:
+    """How far the release is from the truth, if somebody knows it; rows go by release."""
+    if errors.mae.isna().all():
+        return "Nobody knows the true parameters of these data."
+    what = "estimate" if errors.way["private"] == "estimate" else "posterior mean"
+    return (
+        f"Mean absolute error of the {what} {errors.mae['private']:.3g}, "
+        f"prior mean {errors.mae['prior']:.3g}."
     )
 
 
@@ -239,11 +255,12 @@ def _caution(params: Params, way: str) -> str:
     """What a small pool does to the posterior, after a space; empty where it does nothing."""
     if way not in ("moved", "kept"):
         return ""
-    said = private_embedding.caution(params.pool_size, len(simulators.load(params.scenario).AXES))
+    mechanism, source = mechanisms.load(params.mechanism), simulators.load(params.scenario)
+    said = regression_adjustment.caution(params.pool_size, [mechanism.minimum_pool(source)])
     return f" {said}" if said else ""
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Histograms of the parameters."""
     params = cast(Params, result.params)
     main = result.tables["main"]
@@ -257,4 +274,4 @@ def figures(result: Result) -> dict[str, go.Figure]:
         f"Posterior by {params.mechanism}, share of samples: ε_total = {params.epsilon_total:g}, "
         f"{asked}N = {params.n:,}",
     )
-    return {"posterior": figure}
+    return {"posterior": fig.Drawn(figure, result.summary)}

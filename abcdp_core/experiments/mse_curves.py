@@ -156,8 +156,8 @@ def collect(params: Params, rows: Tables) -> Result:
     return Result(EXPERIMENT, params, rows, _summary(main), privacy)
 
 
-def _summary(main: pd.DataFrame) -> str:
-    means = main.groupby(["n", "c", "epsilon_abc", "epsilon_total", "resample"]).mae.mean()
+def _summary(main: pd.DataFrame, metric: str = "mae") -> str:
+    means = main.groupby(["n", "c", "epsilon_abc", "epsilon_total", "resample"])[metric].mean()
     low, high = f"{means.min():.3g}", f"{means.max():.3g}"
     several = len(main["resample"].unique()) > 1
     found = f"is {low} ({_setting(means.idxmin(), several)})"
@@ -170,8 +170,9 @@ def _summary(main: pd.DataFrame) -> str:
         )
     return (
         f"Over {sentences.runs_in_words(main)}"
-        f"{f' at each of {len(means)} settings' if len(means) > 1 else ''} the mean absolute error "
-        f"of the posterior mean {found}; the prior mean alone has {main.prior_mae.iloc[0]:.3g}."
+        f"{f' at each of {len(means)} settings' if len(means) > 1 else ''} the "
+        f"{summaries.METRICS[metric]} of the posterior mean {found}; the prior mean alone has "
+        f"{main[f'prior_{metric}'].iloc[0]:.3g}."
         f"{summaries.empty_note(main.accepted)}"
     )
 
@@ -189,9 +190,13 @@ def _budget(epsilon_total: float) -> str:
     return "∞" if math.isinf(epsilon_total) else f"{epsilon_total:g}"
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Error against the budget, one line per value of what varies, panels for what else does."""
-    return {metric: _curves(result, metric) for metric in summaries.METRICS}
+    main = result.tables["main"]
+    return {
+        metric: fig.Drawn(_curves(result, metric), _summary(main, metric))
+        for metric in summaries.METRICS
+    }
 
 
 def _curves(result: Result, metric: str) -> go.Figure:
@@ -295,3 +300,26 @@ def mark(figure: go.Figure, result: Result, metric: str, **setting: float) -> go
         )
         figure.add_trace(trace.update(marker={"size": 18, "line": {"width": 3}}))
     return figure
+
+
+def error_here(result: Result, metric: str, here: dict[str, float]) -> str:
+    """The error at one setting with its interval; empty where it was not simulated.
+
+    Args:
+        result: of the study of errors.
+        metric: its column, ``mae`` or ``mse``.
+        here: n, c, epsilon_abc, epsilon_total.
+    """
+    table = error_statistics(result.tables["main"], metric)
+    for name, value in here.items():
+        table = table[(table[name] - value).abs() <= 1e-9 * value]
+    if table.empty:
+        return ""
+    row = table.iloc[0]
+    known = math.isfinite(row.low)
+    interval = f" (95 % interval {row.low:.3g} to {row.high:.3g})" if known else ""
+    empty = ""
+    if row.empty_share > 0:
+        empty = f"; {100 * row.empty_share:.0f} % of the runs there accepted nothing"
+    found = f"the {summaries.METRICS[metric]} is {row['mean']:.3g}{interval}{empty}"
+    return f"At your setting {found}. "

@@ -17,7 +17,6 @@ from typing import cast
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
 from abcdp_core import experiments, pool
 from abcdp_core import figures as fig
@@ -79,7 +78,7 @@ def collect(params: Params, rows: Tables) -> Result:
     )
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Shares of the data beside the true weights."""
     params, main = cast(Params, result.params), result.tables["main"]
     figure = fig.figure(
@@ -92,7 +91,7 @@ def figures(result: Result) -> dict[str, go.Figure]:
     for values, style in ((main.share, OBSERVED), (main.weight, fig.TRUTH)):
         x = np.repeat(edges, 2)[1:-1]
         figure.add_trace(fig.line(x, np.repeat(values.to_numpy(), 2), style))
-    return {EXPERIMENT: figure.update_yaxes(rangemode="tozero")}
+    return {EXPERIMENT: fig.Drawn(figure.update_yaxes(rangemode="tozero"), result.summary)}
 
 
 OBSERVED = fig.Style("observed", fig.BLUE, "dash")

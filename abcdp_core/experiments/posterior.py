@@ -188,10 +188,26 @@ def _error_sentence(errors: pd.DataFrame) -> str:
     )
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Histograms of the parameters, and the strip of decisions."""
     params = cast(Params, result.params)
-    return {"posterior": _histograms(params, result), "decisions": _strip(params, result)}
+    return {
+        "posterior": fig.Drawn(_histograms(params, result), result.summary),
+        "decisions": fig.Drawn(_strip(params, result), _flips_sentence(result)),
+    }
+
+
+def _flips_sentence(result: Result) -> str:
+    """How many decisions of each kind there are."""
+    decisions = result.tables["decisions"]
+    private, non_private = decisions.private, decisions.non_private
+    looked_at = "1 draw" if len(decisions) == 1 else f"{len(decisions):,} draws"
+    return (
+        f"{looked_at} looked at, kept by both runs: {int((private & non_private).sum()):,}, only "
+        f"by the private one: {int((private & ~non_private).sum()):,}, only by the non-private "
+        f"one: {int((non_private & ~private).sum()):,}, by neither: "
+        f"{int((~private & ~non_private).sum()):,}."
+    )
 
 
 def _histograms(params: Params, result: Result) -> go.Figure:

@@ -159,55 +159,70 @@ def collect(params: Params, rows: Tables) -> Result:
     return Result(EXPERIMENT, params, rows, _summary(rows["main"]), privacy)
 
 
-def best(main: pd.DataFrame) -> pd.DataFrame:
-    """For each budget the threshold with the least mean absolute error, its error and size.
+def best(main: pd.DataFrame, metric: str = "mae") -> pd.DataFrame:
+    """For each budget the threshold with the least mean error by a metric, that and its size.
 
-    Columns: ``epsilon_total``, ``epsilon_abc``, ``mae``, ``effective_sample_size``.
+    Columns: ``epsilon_total``, ``epsilon_abc``, the metric, ``effective_sample_size``.
     """
     means = (
-        main.groupby(["epsilon_total", "epsilon_abc"])[["mae", "effective_sample_size"]]
+        main.groupby(["epsilon_total", "epsilon_abc"])[[metric, "effective_sample_size"]]
         .mean()
         .reset_index()
     )
-    return means.loc[means.groupby("epsilon_total").mae.idxmin()].reset_index(drop=True)
+    return means.loc[means.groupby("epsilon_total")[metric].idxmin()].reset_index(drop=True)
 
 
-def _summary(main: pd.DataFrame) -> str:
-    table = best(main)
+def _summary(main: pd.DataFrame, metric: str = "mae") -> str:
+    table = best(main, metric)
     # The smallest and largest budget and none at all say enough.
     ends = {0, max(0, int(np.isfinite(table.epsilon_total).sum()) - 1), len(table) - 1}
     parts = [
-        f"{cast(float, row.mae):.3g} at ε_abc = {row.epsilon_abc:g} "
+        f"{cast(float, getattr(row, metric)):.3g} at ε_abc = {row.epsilon_abc:g} "
         f"({sentences.budget_name(cast(float, row.epsilon_total))}, effective sample size "
         f"{cast(float, row.effective_sample_size):.3g})"
         for row in table.iloc[sorted(ends)].itertuples()
     ]
     return (
-        f"Over {sentences.runs_in_words(main)} the least mean absolute error of the posterior mean "
-        f"is {'; '.join(parts)}. The prior mean alone has {PRIOR_ERRORS['mae']:.3g}."
+        f"Over {sentences.runs_in_words(main)} the least {summaries.METRICS[metric]} of the "
+        f"posterior mean is {'; '.join(parts)}. The prior mean alone has "
+        f"{PRIOR_ERRORS[metric]:.3g}."
     )
 
 
 # --------------------------------------------------------------------------------------- figures
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Errors and effective sample size against the threshold, a line for each budget."""
     params = cast(Params, result.params)
     main = result.tables["main"]
     points = uniform_mixture.simulated_points(params.n, params.pseudo_n)
     sizes = sentences.sizes_in_words(params.n, points, params.pool_size)
     over = f"{sentences.runs_in_words(main)}, {sizes}"
-    drawn = {}
+    drawn: dict[str, fig.Drawn] = {}
     for metric, words in summaries.METRICS.items():
         figure = _empty(f"{words.capitalize()} of the posterior mean over {over}", words)
         figure.add_traces(_budget_lines(main, metric))
         ends = (float(main.epsilon_abc.min()), float(main.epsilon_abc.max()))
-        drawn[metric] = fig.error_axes(figure, metric, PRIOR_ERRORS[metric], ends)
+        figure = fig.error_axes(figure, metric, PRIOR_ERRORS[metric], ends)
+        drawn[metric] = fig.Drawn(figure, _summary(main, metric))
     figure = _empty(f"Effective sample size over {over}", "effective sample size")
     figure.add_traces(_budget_lines(main, "effective_sample_size"))
-    drawn["effective-sample-size"] = figure.update_yaxes(fig.logarithmic(1.0, params.pool_size))
+    figure.update_yaxes(fig.logarithmic(1.0, params.pool_size))
+    drawn["effective-sample-size"] = fig.Drawn(figure, _sizes_sentence(main))
     return drawn
+
+
+def _sizes_sentence(main: pd.DataFrame) -> str:
+    """Effective sample size at the smallest and the largest threshold, a part for each budget."""
+    means = main.groupby(["epsilon_total", "epsilon_abc"]).effective_sample_size.mean()
+    each = []
+    for budget, part in means.groupby(level=0):
+        low, high = part.index[0][1], part.index[-1][1]
+        here = f"{part.iloc[0]:.3g} at ε_abc = {low:g}"
+        there = f" to {part.iloc[-1]:.3g} at ε_abc = {high:g}" if high > low else ""
+        each.append(f"{sentences.budget_name(float(cast(float, budget)))}: {here}{there}")
+    return f"Mean effective sample size over {sentences.runs_in_words(main)}. {'; '.join(each)}."
 
 
 def _empty(title: str, y: str) -> go.Figure:

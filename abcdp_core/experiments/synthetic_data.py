@@ -158,12 +158,13 @@ def _simulated(params: Params, sources: set[str]) -> str:
 BINS = 40
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Every coordinate's distribution, or the series where the order of points matters."""
     params = cast(Params, result.params)
     main = result.tables["main"]
     series = simulators.load(params.scenario).COORDINATES[0] == "day"
-    return {EXPERIMENT: _series(params, main) if series else _distributions(params, main)}
+    figure = _series(params, main) if series else _distributions(params, main)
+    return {EXPERIMENT: fig.Drawn(figure, result.summary)}
 
 
 def _title(params: Params) -> str:

@@ -281,13 +281,42 @@ def _ends(a: float, b: float) -> str:
     return f"{text} (none narrower is looked at)" if is_narrowest else text
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """The score of all intervals, of symmetric ones by half-width, and what each way tells."""
     return {
-        "surface": _surface_figure(result),
-        "width": _width_figure(result),
-        "ways": _ways_figure(result),
+        "surface": fig.Drawn(_surface_figure(result), result.summary),
+        "width": fig.Drawn(_width_figure(result), _widths_sentence(result)),
+        "ways": fig.Drawn(_ways_figure(result), _ways_sentence(result)),
     }
+
+
+def _widths_sentence(result: Result) -> str:
+    """The half-width shown that tells most, and what the limit of width 0 tells."""
+    params = cast(Params, result.params)
+    each = []
+    for budget, curve in result.tables["width"].groupby("epsilon_total"):
+        best = curve.iloc[int(curve.information.to_numpy().argmax())]
+        limit = float(curve.information[curve.half_width == 0].iloc[0])
+        each.append(
+            f"{best.half_width:.2g} at ε_total = {budget:g} ({best.information:.3g}; "
+            f"{limit:.3g} at width 0)"
+        )
+    return (
+        f"Half-width, in units of σ, that tells most for {_score_name(params)} of those shown, and "
+        f"the information: {'; '.join(each)}."
+    )
+
+
+def _ways_sentence(result: Result) -> str:
+    """What an answer tells about σ, by the way of asking, at the smallest budget shown."""
+    table = result.tables["ways"]
+    budget = table.epsilon_total.min()
+    part = table[table.epsilon_total == budget]
+    each = "; ".join(
+        f"{row.way} {row.information_mu:.2g} and {row.information_sigma:.2g}"
+        for row in part.itertuples()
+    )
+    return f"Information per person about μ and about log σ at ε_total = {budget:g}: {each}."
 
 
 _BEST = fig.Style("best", fig.VERMILLION, marker="diamond")

@@ -198,7 +198,7 @@ _ASKED = fig.Style("truncation points", fig.GREY, "solid", "triangle-up")
 _SYMBOL = {"mu": "μ", "sigma": "σ"}
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Small multiples: a column for each budget, rows for the ways of asking and the parameters."""
     params = cast(Params, result.params)
     budgets = sorted(params.epsilon_total)
@@ -216,7 +216,7 @@ def figures(result: Result) -> dict[str, go.Figure]:
                 traces = _panel(params, name, main, particles[budget, interval])
                 figure.add_traces([trace.update(**panel) for trace in traces])
     fig.named_once(figure)
-    return {"streams": figure}
+    return {"streams": fig.Drawn(figure, result.summary)}
 
 
 def _empty(params: Params, budgets: list[float], ways: list[tuple[str, str]]) -> go.Figure:

@@ -274,9 +274,25 @@ def _summary(params: Params, rows: Tables) -> str:
 # --------------------------------------------------------------------------------------- figures
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Monte Carlo estimates beside the integral, and seconds per person by size."""
-    return {"estimates": _estimates_figure(result), "cost": _cost_figure(result)}
+    return {
+        "estimates": fig.Drawn(_estimates_figure(result), result.summary),
+        "cost": fig.Drawn(_cost_figure(result), _costs_sentence(result)),
+    }
+
+
+def _costs_sentence(result: Result) -> str:
+    """Time per person with the fewest and with the most people, for each way of refreshing."""
+    params, cost = cast(Params, result.params), result.tables["cost"]
+    each = []
+    for refresh, part in cost.groupby("refresh"):
+        means = 1e3 * part.groupby("n").seconds.mean()
+        words = f"{params.refresh:,} values" if refresh else "all values"
+        ends = means.iloc[[0, -1]] if len(means) > 1 else means
+        times = " and ".join(f"{value:.2g} at N = {n:,}" for n, value in ends.items())
+        each.append(f"refreshing {words}: {times}")
+    return f"Processor time per person in milliseconds. {'; '.join(each)}."
 
 
 def _estimates_figure(result: Result) -> go.Figure:

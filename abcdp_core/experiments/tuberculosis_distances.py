@@ -27,7 +27,6 @@ from typing import cast
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from abcdp_core import experiments, sentences
@@ -200,7 +199,7 @@ def _summary(tables: Tables) -> str:
     )
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Share of draws within each distance, mean and range over the observed sets."""
     main, params = result.tables["main"], cast(Params, result.params)
     clip = tuberculosis.distance().bound
@@ -219,7 +218,7 @@ def figures(result: Result) -> dict[str, go.Figure]:
         figure.add_trace(fig.line(np.full(2, place), np.array([0.0, 1.0]), style))
     figure.update_xaxes(range=[0, 1.02 * clip])
     figure.update_yaxes(range=[0, 1.02], tickformat=".0%")
-    return {"distances": figure}
+    return {"distances": fig.Drawn(figure, result.summary)}
 
 
 _THRESHOLD = fig.Style("ε_abc = 150, the paper's", fig.PURPLE, "dot")

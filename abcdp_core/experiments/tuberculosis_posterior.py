@@ -264,7 +264,9 @@ def means(result: Result, resample: bool) -> dict[str, list[str]]:
     params = cast(Params, result.params)
     main, prior = result.tables["main"], result.tables["prior"]
     private = main[(main.release == "private") & (main["resample"] == resample)]
-    named = {f"N = {n}": private[private.n == n] for n in params.n} | {"prior": prior}
+    # A size at which nothing was accepted has no mean.
+    named = {f"N = {n}": private[private.n == n] for n in params.n if (private.n == n).any()}
+    named |= {"prior": prior}
     return {
         name: [
             *(f"{what} {_values(part, name).mean():.3g}" for what, part in named.items()),
@@ -300,14 +302,28 @@ def unmoved(result: Result, resample: bool) -> dict[int, list[str]]:
 # --------------------------------------------------------------------------------------- figures
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Errors of all runs, and what is accepted on average with each treatment of the threshold."""
     params = cast(Params, result.params)
-    drawn = {"error": _error_figure(params, result)}
+    drawn = {"error": fig.Drawn(_error_figure(params, result), result.summary)}
     for resample in params.resample:
         name = "redrawn" if resample else "kept"
-        drawn[f"posterior-{name}"] = _posterior_figure(params, result, resample)
+        figure = _posterior_figure(params, result, resample)
+        drawn[f"posterior-{name}"] = fig.Drawn(figure, _accepted_sentence(result, resample))
     return drawn
+
+
+def _accepted_sentence(result: Result, resample: bool) -> str:
+    """Means of accepted parameters at each size, beside truth and prior."""
+    found, near_prior = means(result, resample), unmoved(result, resample)
+    each = "; ".join(f"{name} {', '.join(parts)}" for name, parts in found.items())
+    none = "; ".join(f"{', '.join(names)} (N = {n})" for n, names in near_prior.items() if names)
+    params, main = cast(Params, result.params), result.tables["main"]
+    filled = set(main.n[(main.release == "private") & (main["resample"] == resample)])
+    empty = ", ".join(f"N = {n}" for n in params.n if n not in filled)
+    nothing = f" Nothing was accepted at {empty}." if empty else ""
+    near = f" Less than a quarter of a prior standard deviation from the prior mean: {none}."
+    return f"Mean of the accepted values: {each}.{nothing}{near if none else ''}"
 
 
 def _over(params: Params) -> str:

@@ -310,12 +310,12 @@ def spreads(result: Result) -> str:
 # --------------------------------------------------------------------------------------- figures
 
 
-def figures(result: Result) -> dict[str, go.Figure]:
+def figures(result: Result) -> dict[str, fig.Drawn]:
     """Errors of all runs, and the weighted posteriors, a row for each release."""
     params = cast(Params, result.params)
     return {
-        "error": _error_figure(params, result),
-        "posterior": _posterior_figure(params, result),
+        "error": fig.Drawn(_error_figure(params, result), result.summary),
+        "posterior": fig.Drawn(_posterior_figure(params, result), spreads(result)),
     }
 
 
@@ -401,7 +401,5 @@ def _posterior_figure(params: Params, result: Result) -> go.Figure:
             f"(ε_total = {params.epsilon_total:g})"
         },
         height=150 + 130 * len(rows),
-        margin={"t": 120},
-        legend={"y": 1.08, "yref": "paper"},
     )
     return figure.update_yaxes(range=[0.0, highest], tickvals=[0.0, 0.2])

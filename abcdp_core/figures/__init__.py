@@ -1,25 +1,17 @@
-"""Figures: one plotly template, one palette, and the builders that studies share.
+"""Figures: the only place where one gets its looks.
 
-:mod:`.builders` has the looks, empty figures and traces; :mod:`.statistics` what studies draw
-alike: means over runs, errors, distributions. The only place where a figure gets its looks.
+:mod:`looks` has the template, the colours and what a screen or paper asks for; :mod:`builders` the
+empty figures and traces that studies share; :mod:`statistics` what they draw alike: means over
+runs, errors, distributions. A study gives each figure as :class:`Drawn`.
 """
 
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
 from abcdp_core.figures.builders import (
-    BLUE,
-    DASHES,
-    GREEN,
-    GREY,
-    MARKERS,
-    NON_PRIVATE,
-    PALETTE,
-    PRIOR,
-    PRIVATE,
-    PURPLE,
-    TEMPLATE,
-    THEORY,
-    TRUTH,
-    VERMILLION,
-    Style,
     band,
     figure,
     hollow,
@@ -30,6 +22,31 @@ from abcdp_core.figures.builders import (
     points,
     rows,
     stack,
+)
+from abcdp_core.figures.looks import (
+    BLUE,
+    FONT,
+    GREEN,
+    GREY,
+    GRID,
+    INK,
+    NON_PRIVATE,
+    PALETTE,
+    PAPER,
+    PRIOR,
+    PRIVATE,
+    PURPLE,
+    SCREEN,
+    SCREENS,
+    TEMPLATE,
+    THEORY,
+    TRUTH,
+    VERMILLION,
+    WIDTH,
+    Medium,
+    Style,
+    dressed,
+    one_line,
     styles,
 )
 from abcdp_core.figures.statistics import (
@@ -49,29 +66,51 @@ from abcdp_core.figures.statistics import (
     truth_line,
 )
 
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure and what it shows: page, alternative text and exported file say the same.
+
+    Attributes:
+        figure: with the shared template.
+        sentence: one sentence or a few, without any markup.
+    """
+
+    figure: go.Figure
+    sentence: str
+
+
 __all__ = [
     "BINS",
     "BLUE",
-    "DASHES",
     "DECADES",
+    "FONT",
     "GREEN",
     "GREY",
-    "MARKERS",
+    "GRID",
+    "INK",
     "NON_PRIVATE",
     "PALETTE",
+    "PAPER",
     "PRIOR",
     "PRIOR_MEAN",
     "PRIVATE",
     "PURPLE",
+    "SCREEN",
+    "SCREENS",
     "SYMBOLS",
     "TEMPLATE",
     "THEORY",
     "TRUTH",
     "UNLEARNT",
     "VERMILLION",
+    "WIDTH",
+    "Drawn",
+    "Medium",
     "Style",
     "band",
     "boxes",
+    "dressed",
     "error_axes",
     "figure",
     "histograms",
@@ -80,6 +119,7 @@ __all__ = [
     "line",
     "logarithmic",
     "named_once",
+    "one_line",
     "outline",
     "panel",
     "panels",

@@ -1,80 +1,16 @@
-"""One plotly template, one palette, and the builders that experiments share.
-
-Colours are Okabe and Ito's, which people with colour-blindness tell apart; those used for lines and
-marks keep a contrast of 3:1 on white and on dark. Colour is never the only cue: every series also
-has its own dash or marker. Text and grid colours are left to the page's theme.
-"""
+"""Empty figures with the shared template, and the traces that studies put in them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from abcdp_core.figures.looks import TEMPLATE, Style
+
 Array = NDArray[np.float64]
-
-BLUE = "#0072B2"
-VERMILLION = "#D55E00"
-GREEN = "#009E73"
-PURPLE = "#AA4499"
-GREY = "#7F7F7F"
-
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
-MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
-PALETTE = (BLUE, VERMILLION, GREEN, PURPLE, GREY)
-
-TEMPLATE = go.layout.Template(
-    layout=go.Layout(
-        colorway=PALETTE,
-        font={"size": 15},
-        title={
-            **{"x": 0.0, "xanchor": "left", "y": 1.0, "yanchor": "top", "yref": "container"},
-            **{"pad": {"t": 16, "l": 4}, "font": {"size": 18}},
-        },
-        margin={"l": 64, "r": 16, "t": 92, "b": 56},
-        legend={"orientation": "h", "x": 0.0, "xanchor": "left", "y": 1.0, "yanchor": "bottom"},
-        xaxis={"showline": True, "ticks": "outside", "automargin": True},
-        yaxis={
-            **{"showline": True, "ticks": "outside", "automargin": True},
-            "exponentformat": "power",
-        },
-        hovermode="closest",
-        uirevision="kept",
-    )
-)
-
-
-@dataclass(frozen=True)
-class Style:
-    """How a series looks everywhere: name, colour, dash and marker."""
-
-    name: str
-    color: str
-    dash: str = "solid"
-    marker: str = "circle"
-
-
-PRIVATE = Style("private", VERMILLION, "solid", "circle")
-NON_PRIVATE = Style("non-private", BLUE, "dash", "square")
-PRIOR = Style("prior", GREY, "dot", "diamond")
-TRUTH = Style("truth", GREEN, "dashdot", "x")
-THEORY = Style("theory", GREEN, "solid", "diamond")
-
-
-def styles(names: Sequence[str]) -> list[Style]:
-    """A style for each of several series of the same kind."""
-    return [
-        Style(
-            name,
-            PALETTE[i % len(PALETTE)],
-            DASHES[i % len(DASHES)],
-            MARKERS[i % len(MARKERS)],
-        )
-        for i, name in enumerate(names)
-    ]
 
 
 def figure(title: str, x: str, y: str, height: int = 440) -> go.Figure:
@@ -181,7 +117,6 @@ def panels(
         "template": TEMPLATE,
         "title": {"text": title},
         "height": height,
-        "margin": {"t": 120},
     }
     annotations = []
     for index, text in enumerate(titles):
@@ -205,9 +140,7 @@ def panels(
         place = {"x": (left + right) / 2, "y": top, "xref": "paper", "yref": "paper"}
         words = {"text": text, "showarrow": False, "xanchor": "center", "yanchor": "bottom"}
         annotations.append(place | words)
-    # The legend stands above the panels' titles.
-    legend = {"y": 1.0 + 28.0 / (height - 160), "yref": "paper"}
-    return go.Figure(layout=layout | {"annotations": annotations, "legend": legend})
+    return go.Figure(layout=layout | {"annotations": annotations})
 
 
 def stack(

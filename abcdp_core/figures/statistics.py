@@ -10,21 +10,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core.figures.builders import (
-    GREY,
-    NON_PRIVATE,
-    PRIOR,
-    PRIVATE,
-    TRUTH,
-    Array,
-    Style,
-    band,
-    hollow,
-    line,
-    panel,
-    stack,
-    styles,
-)
+from abcdp_core.figures.builders import Array, band, hollow, line, panel, stack
+from abcdp_core.figures.looks import GREY, NON_PRIVATE, PRIOR, PRIVATE, TRUTH, Style, styles
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
-import plotly.graph_objects as go
 
+from abcdp_core import figures as fig
+from abcdp_core.figures import Drawn
 from abcdp_core.ledger import OUTCOMES, Ledger
 from abcdp_core.ledger.report import (
     WHOSE,
@@ -24,7 +25,6 @@ from abcdp_core.ledger.report import (
     total_words,
 )
 from abcdp_core.output.page import part_of_page
-from abcdp_core.output.paper import FONT, GRID, INK
 from abcdp_core.sentences import counted
 
 PAPERS = {
@@ -284,7 +284,7 @@ pre {{ background: #F4F4F4; padding: 0.6rem; white-space: pre-wrap; overflow-wra
 """
 
 
-def page(report: Report, entries: Ledger, figures: Mapping[str, go.Figure]) -> str:
+def page(report: Report, entries: Ledger, figures: Mapping[str, Drawn]) -> str:
     """The document as a page.
 
     Args:
@@ -300,13 +300,13 @@ def page(report: Report, entries: Ledger, figures: Mapping[str, go.Figure]) -> s
     return PAGE.format(
         title=html.escape(title),
         content="\n".join(parts),
-        font=FONT,
-        ink=INK,
-        grid=GRID,
+        font=fig.FONT,
+        ink=fig.INK,
+        grid=fig.GRID,
     )
 
 
-def _in_html(block: Block, figures: Mapping[str, go.Figure], first: Mapping[str, bool]) -> str:
+def _in_html(block: Block, figures: Mapping[str, Drawn], first: Mapping[str, bool]) -> str:
     match block:
         case Heading(level, text):
             return f"<h{level}>{_said(text)}</h{level}>"
@@ -325,11 +325,12 @@ def _in_html(block: Block, figures: Mapping[str, go.Figure], first: Mapping[str,
             return _drawn(run, figures, first)
 
 
-def _drawn(run: str, figures: Mapping[str, go.Figure], first: Mapping[str, bool]) -> str:
+def _drawn(run: str, figures: Mapping[str, Drawn], first: Mapping[str, bool]) -> str:
     if run not in figures:
         return "<p>Its figure could not be drawn.</p>"
-    title = " ".join((figures[run].layout.title.text or "").replace("<br>", " ").split())
-    return part_of_page(figures[run], f"figure-{run}", first[run], title)
+    figure, sentence = figures[run].figure, figures[run].sentence
+    shown = part_of_page(figure, f"figure-{run}", first[run], fig.one_line(figure))
+    return f"{shown}<p>{html.escape(sentence)}</p>"
 
 
 def _each(tag: str, texts: Iterable[str] | Sequence[str]) -> str:

@@ -39,6 +39,7 @@ from abcdp_core import registry, summaries
 from abcdp_core.distances import Distance
 from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.privacy import Cost, Event, NonPrivate
+from abcdp_core.statistic import Statistic
 from abcdp_core.supports import Support
 
 Array = NDArray[np.float64]
@@ -67,7 +68,8 @@ class Made:
 
     Attributes:
         way: ``weighted``, draws with importance weights; ``moved``, nearest draws moved along a
-            regression; ``kept``, nearest draws left where they are.
+            regression; ``kept``, nearest draws left where they are; ``exact``, independent draws
+            from a posterior that is known, and none of the pool.
         importance_size: effective sample size of the importance weights; 0 where there are none.
         outside: share of the sample, by weight, outside the prior's support.
     """
@@ -83,12 +85,14 @@ class Release:
 
     Attributes:
         indices: accepted draws of the pool ``(k,)``, in order.
-        weights: of those draws ``(k,)``, summing to 1; equal for accept-or-reject.
+        weights: of those draws, or of the samples that stand for them, ``(k,)``; they sum to 1 and
+            are equal for accept-or-reject.
         stopped_at: number of draws looked at; the run's length.
         event: what was done, for the accountant.
         estimate: a released value ``(d,)`` where the release is one, else ``None``.
         samples: parameters ``(k, d)`` that stand for the accepted draws where post-processing moved
-            them, else ``None``.
+            them, or where none of the pool are needed, else ``None``.
+        exact_mean: of the posterior ``(d,)`` where that is known and not only a sample of it.
         made: how, of a posterior made from a released vector, else ``None``.
     """
 
@@ -98,6 +102,7 @@ class Release:
     event: Event
     estimate: Array | None = None
     samples: Array | None = field(default=None, repr=False)
+    exact_mean: Array | None = None
     made: Made | None = None
 
     def parameters(self, theta: Array) -> Array:
@@ -106,8 +111,9 @@ class Release:
 
     def mean(self, theta: Array, otherwise: Array) -> Array:
         """The mean ``(d,)`` that the release stands for, ``otherwise`` if nothing was accepted."""
-        if self.estimate is not None:
-            return self.estimate
+        for known in (self.estimate, self.exact_mean):
+            if known is not None:
+                return known
         sample = self.parameters(theta)
         return summaries.weighted_mean(sample, self.weights) if len(sample) else otherwise
 
@@ -158,6 +164,14 @@ class PublicSide(Protocol):
 
     def __hash__(self) -> int: ...
 
+    def statistic(self, name: str) -> Statistic:
+        """What one unit is in one of the scenario's ``STATISTICS``, and how far it moves it."""
+        ...
+
+    def summaries(self, name: str) -> Array:
+        """Its numbers ``(T, k)`` of each data set of the pool."""
+        ...
+
     def simulated(self, index: int) -> Distances:
         """The ``index``-th data set simulated from a prior draw, against the same pool."""
         ...
@@ -197,8 +211,13 @@ def any_scenario(scenario: Any) -> str:
 
 
 def data_points(scenario: Any) -> tuple[str, str]:
-    """Unit and neighbours of a mechanism that reads distances between sets of data points."""
-    return scenario.PROTECTED, "replace"
+    """Unit and neighbours of a mechanism that reads distances between data sets."""
+    return scenario.PROTECTED, getattr(scenario, "NEIGHBOURS", "replace")
+
+
+def any_pool(scenario: Any) -> int:
+    """The smallest pool of a mechanism that any will do for."""
+    return 1
 
 
 @dataclass(frozen=True)
@@ -223,6 +242,8 @@ class Mechanism:
         grid: public side -> option -> values among which a study chooses the best public one.
         refuses: scenario -> why it cannot serve that, a sentence; empty if it can.
         protects: scenario -> what one unit is, and how neighbouring data sets differ in it.
+        minimum_pool: scenario -> fewest draws of a pool that are moved by a regression; from a
+            smaller one they stay.
         noise_needs_learnt: whether ``calibrate`` has to be given what was learnt; if not, it takes
             ``None`` and assumes the most, so that accountants are compared without a pool.
         sample: whether it releases draws of which intervals can be made, and not only a value.
@@ -243,6 +264,7 @@ class Mechanism:
     grid: Callable[[PublicSide], Mapping[str, tuple[float, ...]]] = no_grid
     refuses: Callable[[Any], str] = any_scenario
     protects: Callable[[Any], tuple[str, str]] = data_points
+    minimum_pool: Callable[[Any], int] = any_pool
     noise_needs_learnt: bool = True
     sample: bool = True
     shown_in: tuple[str, ...] = ("compare-mechanisms", "coverage", "accounting")

@@ -263,6 +263,9 @@ def mechanism(name: str, title: str, description: str, accountant: str) -> Mecha
         calibrate=calibrated,
         release=released,
         parts=parts,
+        # With a δ its intervals are of the same kind: draws near the data.
+        shown_in=("compare-mechanisms", "accounting")
+        + (("coverage",) if accountant == "linear" else ()),
     )
 
 

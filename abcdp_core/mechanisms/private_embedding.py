@@ -20,10 +20,7 @@ $\tilde e - A e_t$: self-normalised importance sampling from the exact posterior
 without a threshold (Gong 2022). Where noise is small few draws carry all weight, and their
 effective sample size says so. Then each draw's vector gets noise of its own, of the same law,
 before the nearest are taken; and as these are not quite near, their parameters are moved along a
-local-linear regression to where $\tilde e$ is, with Epanechnikov weights (Beaumont, Zhang &
-Balding, Genetics 162, 2002). They are moved on the scale of the prior's support
-(:mod:`abcdp_core.supports`), bent within half a standard deviation of what the regression leaves
-open, so that none ends outside.
+local-linear regression to where $\tilde e$ is (:mod:`.regression_adjustment`).
 
 **How many draws that needs.** Moving trusts a plane through the accepted draws, and a map that was
 learnt from the pool is closer to the pool's draws than to the data. Where there are few, both make
@@ -74,6 +71,7 @@ from abcdp_core.mechanisms import (
     linear_maps,
 )
 from abcdp_core.mechanisms.linear_maps import LinearMap
+from abcdp_core.mechanisms.regression_adjustment import Near, near, nearest, posterior
 from abcdp_core.parameters import Parameter, Params
 from abcdp_core.privacy import Gaussian, NonPrivate, NormNoise, embedding, gaussian_series
 from abcdp_core.summaries import effective_sample_size
@@ -103,37 +101,10 @@ With 300 draws for the 47 of all features 90 % intervals cover 0.75 to 0.84, wit
 0.88 to 0.90.
 """
 
-BEND = 0.5
-"""Where the support's scale is bent, in standard deviations of what the regression leaves open.
-
-Of weights of at most 0.02, at ε_total = 0.01, intervals by importance weights hold 0.65; by draws
-moved with a half 0.68, with a whole 0.64, with log-ratios 0.61 and in a straight line, where they
-may end below 0, 0.83 (1000 data sets, standard error 0.015).
-"""
-
-SMALLEST_BEND = 1e-9
-"""For a regression that leaves nothing open."""
-
 
 def minimum_pool(numbers: int) -> int:
     """Fewest draws of a pool that are moved, for a released vector of so many numbers."""
     return max(FEWEST, PER_NUMBER * (numbers + 1))
-
-
-def caution(pool_size: int, numbers: int) -> str:
-    """What to say of intervals from a pool that is too small to move its draws, or nearly so."""
-    fewest = minimum_pool(numbers)
-    if pool_size < fewest:
-        return (
-            f"A pool of {pool_size:,} is too small to move draws by a regression ({fewest:,}): "
-            f"they stay, and intervals from them are wide."
-        )
-    if pool_size < 2 * fewest:
-        return (
-            f"A pool of {pool_size:,} is less than twice the {fewest:,} draws that moving them by "
-            f"a regression takes; a larger one is safer."
-        )
-    return ""
 
 
 @dataclass(frozen=True)
@@ -293,18 +264,18 @@ def select(
         if size >= min(ENOUGH, len(theta) / 2):
             made = Made("weighted", size, 0.0)
             return Release(np.arange(len(theta)), weights, len(theta), event, made=made)
-        near = _near(released, event, learnt, rng)
-        return _posterior(near, event, setting.support, theta, size)
+        found = _near(released, event, learnt, rng)
+        return _posterior(found, event, setting.support, theta, size)
     if setting.selection == "noise-ignored":
-        near = _near(released, NonPrivate(), learnt, rng)
-        return _posterior(near, event, setting.support, theta, 0.0)
+        found = _near(released, NonPrivate(), learnt, rng)
+        return _posterior(found, event, setting.support, theta, 0.0)
     if setting.selection == "soft":
         weights = _normalised(-distance / setting.epsilon_abc)
         return Release(np.arange(len(theta)), weights, len(theta), event)
     indices = (
         np.flatnonzero(distance <= setting.epsilon_abc)
         if setting.selection == "threshold"
-        else _nearest(distance, setting.c)
+        else nearest(distance, setting.c)
     )
     return Release(indices, np.full(len(indices), 1.0 / max(len(indices), 1)), len(theta), event)
 
@@ -324,76 +295,20 @@ def _normalised(logarithms: Array) -> Array:
     return weights / weights.sum()
 
 
-def _nearest(distance: Array, count: int) -> NDArray[np.int64]:
-    """Indices of the smallest distances, in order of the pool; all if there are no more."""
-    return np.sort(np.argsort(distance, kind="stable")[:count])
-
-
-@dataclass(frozen=True)
-class _Near:
-    """Draws near a released vector.
-
-    Attributes:
-        indices: which ``(m,)``.
-        away: their vectors less the released one ``(m, k)``.
-        weights: ``(m,)``, adding up to 1.
-    """
-
-    indices: NDArray[np.int64]
-    away: Array
-    weights: Array
-
-
-def _near(released: Array, model: Done, learnt: LinearMap, rng: np.random.Generator) -> _Near:
+def _near(released: Array, model: Done, learnt: LinearMap, rng: np.random.Generator) -> Near:
     """Nearest draws, each with noise as the model says."""
     images = learnt.images
     if not isinstance(model, NonPrivate):
         images = images + embedding.draw(rng, model, learnt.dimension, (len(images),))
-    away = images - released
-    distance = np.linalg.norm(away, axis=1)
-    indices = _nearest(distance, minimum_pool(learnt.dimension))
-    return _Near(indices, away[indices], _epanechnikov(distance[indices]))
+    return near(images - released, minimum_pool(learnt.dimension))
 
 
 def _posterior(
-    near: _Near, event: Done, support: Support, theta: Array, importance_size: float
+    found: Near, event: Done, support: Support, theta: Array, importance_size: float
 ) -> Release:
     """The draws near a released vector, moved to it where there are enough for that."""
-    place, size = theta[near.indices], len(theta)
-    enough = size >= minimum_pool(near.away.shape[1])
-    samples = _regression_adjusted(place, near, support) if enough else None
-    inside = support.contains(place if samples is None else samples)
-    outside = float(near.weights[~inside].sum())
-    made = Made("moved" if enough else "kept", importance_size, outside)
-    return Release(near.indices, near.weights, size, event, samples=samples, made=made)
-
-
-def _regression_adjusted(place: Array, near: _Near, support: Support) -> Array:
-    """Parameters ``(m, d)`` moved along a local-linear regression, on the support's scale."""
-    straight = _less_slope(place, near)
-    apart = straight - near.weights @ straight
-    bend = np.maximum(BEND * np.sqrt(near.weights @ apart**2), SMALLEST_BEND)
-    moved = _less_slope(support.to_unconstrained(place, bend), near)
-    return support.from_unconstrained(moved, bend)
-
-
-def _less_slope(values: Array, near: _Near) -> Array:
-    """Values ``(m, d)`` less what the distance to the released vector explains of them."""
-    return values - near.away @ _slopes(near.away, values, near.weights)
-
-
-def _epanechnikov(distance: Array) -> Array:
-    """Weights ``(m,)`` adding up to 1, falling to 0 at the largest distance."""
-    farthest = float(distance.max())
-    weights = 1.0 - (distance / farthest) ** 2 if len(distance) > 1 else np.ones(1)
-    return weights / weights.sum()
-
-
-def _slopes(away: Array, theta: Array, weights: Array) -> Array:
-    """Slopes ``(k, d)`` of the weighted least-squares plane through parameters ``(m, d)``."""
-    root = np.sqrt(weights)[:, None]
-    design = np.hstack([np.ones((len(away), 1)), away])
-    return np.linalg.lstsq(root * design, root * theta, rcond=None)[0][1:]
+    enough = len(theta) >= minimum_pool(found.away.shape[1])
+    return posterior(found, event, support, theta, move=enough, importance_size=importance_size)
 
 
 # ---------------------------------------------------------------------------------- the contract
@@ -482,6 +397,11 @@ def refuses(scenario: Any) -> str:
     return "Its distance is none between means of bounded features, so there is nothing to embed."
 
 
+def smallest_pool(scenario: Any) -> int:
+    """Fewest draws that are moved where a prediction of each parameter is released."""
+    return minimum_pool(len(scenario.AXES))
+
+
 NEAREST = Mechanism(
     name="private-embedding",
     title="Private embedding",
@@ -525,6 +445,7 @@ NOISE_AWARE = dataclasses.replace(
     "taken into account.",
     options=Options(map="regression", selection="noise-aware"),
     takes=(),
+    minimum_pool=smallest_pool,
     shown_in=("coverage",),
 )
 

@@ -9,11 +9,13 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from abcdp_core import figures as fig
+from abcdp_core.figures import Drawn
 from abcdp_core.output.formats import STATIC, ExportError
-from abcdp_core.output.paper import WIDTH, on_paper, title_of
 from abcdp_core.results import Result
 
-Figures = Mapping[str, go.Figure]
+Figures = Mapping[str, Drawn]
+"""Name -> figure with its sentence."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +31,18 @@ def images_of(
 ) -> list[Image]:
     """A result's figures in each static format, in files that begin with ``stem``."""
     static = [suffix for suffix in STATIC if suffix in formats]
-    return [
-        Image(on_paper(figure, title_of(result, figure)), directory / f"{stem}.{name}.{suffix}")
-        for name, figure in figures.items()
-        for suffix in static
-    ]
+    images = []
+    for name, each in figures.items() if static else ():
+        paper = fig.dressed(each.figure, fig.PAPER, title_of(result, each.figure))
+        images += [Image(paper, directory / f"{stem}.{name}.{suffix}") for suffix in static]
+    return images
+
+
+def title_of(result: Result, figure: go.Figure) -> str:
+    """The title as one line; a result that is not complete says so."""
+    partial = f"partial result: {result.done} of {result.total} tasks"
+    parts = (fig.one_line(figure), partial if result.is_partial else "")
+    return " · ".join(part for part in parts if part)
 
 
 def obstacle() -> str | None:
@@ -81,7 +90,7 @@ def _order(image: Image) -> dict[str, Any]:
     suffix = image.path.suffix.removeprefix(".")
     options = {
         "format": suffix,
-        "width": WIDTH,
+        "width": fig.WIDTH,
         "height": image.figure.layout.height,
         "scale": 2 if suffix == "png" else 1,
     }

@@ -8,7 +8,9 @@ from typing import Literal
 import plotly.graph_objects as go
 import plotly.io
 
-from abcdp_core.output.paper import FONT, INK, on_paper, title_of
+from abcdp_core import figures as fig
+from abcdp_core.figures import Drawn
+from abcdp_core.output.images import title_of
 from abcdp_core.results import Result
 
 CONFIG = {
@@ -33,7 +35,7 @@ h1 {{ font-size: 1.25rem; }}
 <main>
 <h1>{title}</h1>
 {figure}
-<p>{summary}</p>
+<p>{sentence}</p>
 <p>{privacy}</p>
 </main>
 </body>
@@ -41,17 +43,16 @@ h1 {{ font-size: 1.25rem; }}
 """
 
 
-def page(result: Result, name: str, figure: go.Figure) -> str:
-    """A page that holds one figure, its summary and its privacy statement."""
-    title = title_of(result, figure) or name
-    content = part_of_page(figure, name, "directory")
+def page(result: Result, name: str, drawn: Drawn) -> str:
+    """A page that holds one figure, its sentence and the privacy statement."""
+    title = title_of(result, drawn.figure) or name
     return PAGE.format(
         title=html.escape(title),
-        figure=content,
-        summary=html.escape(result.summary),
+        figure=part_of_page(drawn.figure, name, "directory"),
+        sentence=html.escape(drawn.sentence),
         privacy=html.escape(result.privacy),
-        font=FONT,
-        ink=INK,
+        font=fig.FONT,
+        ink=fig.INK,
     )
 
 
@@ -67,7 +68,7 @@ def part_of_page(
         title: above it; empty for none.
     """
     return plotly.io.to_html(
-        on_paper(figure, title),
+        fig.dressed(figure, fig.PAPER, title),
         full_html=False,
         include_plotlyjs=plotlyjs,
         div_id=name,

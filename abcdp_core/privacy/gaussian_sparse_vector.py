@@ -41,20 +41,13 @@ Where there are few draws, releasing all noisy distances costs less: $\mu = \sqr
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from fractions import Fraction
-
-import numpy as np
-from numpy.typing import NDArray
 
 from abcdp_core.privacy import local
 from abcdp_core.privacy.calibration import smallest_satisfying
 from abcdp_core.privacy.composition import from_renyi
 from abcdp_core.privacy.events import GaussianSparseVector
-
-Array = NDArray[np.float64]
-Pattern = NDArray[np.bool_]
 
 ACCOUNTANTS = ("rdp-classic", "rdp", "direct")
 
@@ -182,62 +175,3 @@ def calibrate(
             f"epsilon_total = {epsilon_total}, delta = {delta}: out of reach of the accountant "
             f"{accountant} for c = {c} of {steps} draws; {error}"
         ) from error
-
-
-# ------------------------------------------------------------------------- exact probabilities
-
-
-def log_probability(
-    pattern: Pattern, rho: Array, epsilon_abc: float, event: GaussianSparseVector
-) -> float:
-    """Logarithm of the exact probability that a run decides as ``pattern`` says.
-
-    As in :func:`.exact.log_probability`, with normal distribution functions: one integral over the
-    threshold noise m for each stretch that shares one. Its integrand is analytic and falls off at
-    least as fast as the density of m, so the trapezoid rule is exact to rounding.
-
-    Args:
-        pattern: decisions ``(s,)`` in order, up to the stop or to where the run is looked at.
-        rho: distances ``(T,)``, finite, ``T >= s``.
-        epsilon_abc: similarity threshold, in the unit of the distances.
-        event: the noise, ``c`` and ``resample``.
-
-    Raises:
-        ValueError: no run can decide so, or there are fewer distances than decisions.
-    """
-    if len(pattern) > len(rho) or np.count_nonzero(pattern[:-1]) >= event.c:
-        raise ValueError(f"no run over {len(rho)} draws with c = {event.c} decides so.")
-    kinks = rho[: len(pattern)] - epsilon_abc
-    ends = np.flatnonzero(pattern) + 1 if event.resample else np.empty(0, dtype=np.int64)
-    edges = sorted({0, *ends.tolist(), len(pattern)})
-    return math.fsum(
-        _log_integral(kinks[low:high], np.where(pattern[low:high], 1.0, -1.0), event)
-        for low, high in itertools.pairwise(edges)
-    )
-
-
-def _log_integral(kinks: Array, signs: Array, event: GaussianSparseVector) -> float:
-    """Of density of m times Π Φ(±(m − kink)/σ₂); kinks and signs ``(s,)``."""
-    # Imported here: it takes a while, and no page asks for single patterns.
-    from scipy import optimize, special
-
-    b1, b2 = event.threshold_scale, event.query_scale
-
-    def log_factors(m: Array) -> Array:
-        factors: Array = special.log_ndtr(signs * (m[..., None] - kinks) / b2)
-        return factors
-
-    def slope(m: float) -> float:
-        z = signs * (m - kinks) / b2
-        hazards = np.exp(-0.5 * z**2 - special.log_ndtr(z)) / math.sqrt(2.0 * math.pi)
-        return float(np.sum(signs * hazards) / b2 - m / b1**2)
-
-    reach = len(kinks) * b1**2 / b2
-    peak = optimize.brentq(slope, min(0.0, *kinks) - reach - b1, max(0.0, *kinks) + reach + b1)
-    width = 1.0 / math.sqrt(1.0 / b1**2 + len(kinks) / b2**2)
-    # The integrand falls off from its peak at least as exp(−m²/2σ₁²); 9.5 of them are e^−45.
-    m = peak + np.arange(-9.5 * b1, 9.5 * b1, width / 2.0)
-    logarithms = log_factors(m).sum(axis=-1) - 0.5 * (m / b1) ** 2
-    return float(special.logsumexp(logarithms)) + math.log(
-        width / 2.0 / (b1 * math.sqrt(2.0 * math.pi))
-    )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from abcdp_core import registry
 from abcdp_core.distances import Distance
 from abcdp_core.parameters import Parameter
+from abcdp_core.statistic import Statistic
 
 Array = NDArray[np.float64]
 
@@ -41,12 +42,19 @@ class Scenario(Protocol):
         DISTANCE_AXIS: largest distance shown on an axis.
 
     A scenario may have ``SUPPORT``, a :class:`~abcdp_core.supports.Support`: where its prior's
-    draws can lie, and how they are moved without leaving it.
+    draws can lie, and how they are moved without leaving it; and ``NEIGHBOURS``: ``add-remove``
+    where its distance is made for a unit that is added or removed, otherwise one is replaced; and
+    ``PUBLISHED``, where the published data come from, for a figure.
 
     It may have ``STATISTICS``, name -> :class:`~abcdp_core.statistic.Statistic`: numbers of its
-    data that may be released, with what one unit is and how far it moves them. Where a pool of
-    these is shipped, ``precomputed_pool(pool_size)`` gives parameters ``(T, d)`` and numbers
-    ``(T, k)``.
+    data that may be released, with what one unit is and how far it moves them;
+    :func:`statistics` of one without any is empty. Where a pool is shipped,
+    ``precomputed_pool(pool_size)`` gives parameters ``(T, d)`` and numbers ``(T, k)``, and
+    ``from_numbers(numbers)`` gives statistics of its distance ``(T, D)`` and name -> numbers of
+    each of its ``STATISTICS``; it is then the pool of every seed and run.
+
+    One with a likelihood may have ``CONJUGATE``, a
+    :class:`~abcdp_core.statistic.DirichletCounts`: which of these counts follow which shares.
 
     One that also takes a person's own series has ``OWN_SIZES``, the smallest and the largest one,
     ``OWN_MODEL``, a sentence on what it takes it for, and ``from_series(values)``: numbers
@@ -110,6 +118,15 @@ def simulate_round_robin(
     if len(chosen) == 0:
         return chosen, np.empty((0, n, len(source.COORDINATES)))
     return chosen, source.simulate(rng, theta[chosen], n)
+
+
+def statistics(scenario: Any) -> Mapping[str, Statistic]:
+    """Name -> what may be released of a scenario's data besides distances; the default one first.
+
+    It is empty for a scenario that states none.
+    """
+    stated: Mapping[str, Statistic] = getattr(scenario, "STATISTICS", {})
+    return stated
 
 
 def specification(general: Mapping[str, Parameter], scenario: str | None) -> dict[str, Parameter]:

@@ -48,6 +48,8 @@ Array = NDArray[np.float64]
 SCENARIO = "tuberculosis-patients"
 TITLE = "Tuberculosis, patients as units"
 PROTECTED = "one patient"
+NEIGHBOURS = "add-remove"
+PUBLISHED = "San Francisco"
 COORDINATES = ("patients in the cluster",)
 AXES = tuberculosis.AXES
 UNITS = tuberculosis.UNITS
@@ -261,6 +263,19 @@ def precomputed_pool(pool_size: int = POOL_SIZE_DEFAULT) -> tuple[Array, Array]:
     theta, numbers = _precomputed()
     size = min(pool_size, POOL_SIZE_DEFAULT)
     return theta[:size], numbers[:size]
+
+
+def from_numbers(numbers: Array) -> tuple[Array, dict[str, Array]]:
+    """What is kept of reports with six numbers ``(T, 6)`` each.
+
+    Returns:
+        Statistics of the distance ``(T, 6)``; name -> numbers ``(T, 6)`` of each statistic.
+    """
+    kept = {
+        "cluster-summary": numbers,
+        "cluster-summary-of-an-outbreak": np.minimum(numbers, LIMITS),
+    }
+    return numbers / np.array(SPREAD), kept
 
 
 def held_out() -> tuple[Array, Array]:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from abcdp_core.distances import linear_time
-from abcdp_core.distances.kernel import gaussian_kernel
+from tests.oracles.kernel import gaussian_kernel
 from tests.search import most
 
 BANDWIDTH = 0.6

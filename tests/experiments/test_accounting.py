@@ -95,10 +95,10 @@ def test_curves_are_drawn_at_the_first_budget() -> None:
 def test_figures_show_the_tables() -> None:
     figures = accounting.figures(result())
     assert list(figures) == ["noise", "tradeoff"]
-    assert len(figures["noise"].data) == len(accounting.calibrations())
-    drawn = [(trace.x.tolist(), trace.y.tolist()) for trace in figures["noise"].data]
+    assert len(figures["noise"].figure.data) == len(accounting.calibrations())
+    drawn = [(trace.x.tolist(), trace.y.tolist()) for trace in figures["noise"].figure.data]
     assert ([0.5, 2.0], scales().loc[("sparse-vector", "linear")].tolist()) in drawn
-    names = [trace.name for trace in figures["tradeoff"].data]
+    names = [trace.name for trace in figures["tradeoff"].figure.data]
     assert "sparse-vector, attained" in names
     assert "soft-weights, exact" in names
     assert "gaussian-sparse-vector, bound" in names

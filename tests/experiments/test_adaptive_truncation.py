@@ -194,10 +194,12 @@ def test_sigma_is_grey_until_it_is_clearly_learnt() -> None:
     main = result.tables["main"]
     learnt = main[main.sigma_width <= 0.5]
     assert 0 < len(learnt) < len(main)
-    grey, coloured = grey_and_not(study.figures(result)["stream"])
+    grey, coloured = grey_and_not(study.figures(result)["stream"].figure)
     assert set(main[main.sigma_width > 0.5].t) <= grey
     assert set(learnt.t) <= coloured
-    legend = [t.name for t in study.figures(result)["stream"].data if t.showlegend is not False]
+    legend = [
+        t.name for t in study.figures(result)["stream"].figure.data if t.showlegend is not False
+    ]
     assert len(legend) == len(set(legend))
 
 
@@ -214,14 +216,14 @@ def test_sigma_is_grey_until_it_is_clearly_learnt() -> None:
 def test_what_is_said_about_sigma_at_the_edges(changes: dict[str, Any], words: str) -> None:
     result = run(dataclasses.replace(SMALL, **changes))
     assert words in result.summary
-    grey, coloured = grey_and_not(study.figures(result)["stream"])
+    grey, coloured = grey_and_not(study.figures(result)["stream"].figure)
     assert not (coloured if "known_sigma" not in changes else grey)
     assert "1 of 1 person," in result.summary or result.params.n > 1  # type: ignore[attr-defined]
 
 
 def test_panels_of_particles_say_where_sigma_is_not_learnt() -> None:
     result = run(dataclasses.replace(SMALL, epsilon_total=0.01))
-    titles = [note.text for note in study.figures(result)["particles"].layout.annotations]
+    titles = [note.text for note in study.figures(result)["particles"].figure.layout.annotations]
     assert titles[0] == "1 person, σ not clearly learnt"
     assert all(title.endswith(fig.UNLEARNT.name) for title in titles)
 

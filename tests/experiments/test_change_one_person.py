@@ -80,12 +80,24 @@ def test_decisions_are_those_of_the_posterior_study(result: Result) -> None:
     assert sorted(accepted) == decisions.t[decisions.original].tolist()
 
 
-def test_where_only_distances_are_kept_nothing_can_be_replaced() -> None:
-    assert [name for name in simulators.names() if not change_one_person.serves(name)] == [
-        "tuberculosis"
-    ]
-    with pytest.raises(ParameterError, match="choose another scenario"):
-        change_one_person.Params.from_text({"scenario": "tuberculosis"})
+@pytest.mark.parametrize(
+    ("scenario", "words"),
+    [
+        ("tuberculosis", "only the distances of its pool are kept"),
+        ("tuberculosis-patients", "one patient is added or removed there"),
+        ("covid-people", "one person is added or removed there"),
+    ],
+)
+def test_where_no_point_can_be_replaced_none_is(scenario: str, words: str) -> None:
+    assert not change_one_person.serves(scenario)
+    with pytest.raises(ParameterError, match=f"{words}.*choose another scenario"):
+        change_one_person.Params.from_text({"scenario": scenario})
+
+
+def test_elsewhere_a_point_is_replaced() -> None:
+    assert [name for name in simulators.names() if change_one_person.serves(name)] == [
+        "covid", "uniform-mixture",
+    ]  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------- the outcomes
@@ -220,13 +232,13 @@ def test_one_outcome_only_is_said(changes: dict[str, float], words: str) -> None
 def test_figures_show_the_tables(result: Result) -> None:
     figures = change_one_person.figures(result)
     assert set(figures) == FIGURES
-    band, ours, theirs = figures["outcomes"].data
+    band, ours, theirs = figures["outcomes"].figure.data
     assert np.array_equal(ours.y, result.tables["main"].stopped)
     assert np.array_equal(theirs.y, result.tables["main"].stopped_neighbour)
     assert band.name == "what ε_total = 5 allows"
-    bars = figures["movement"].data[0]
+    bars = figures["movement"].figure.data[0]
     assert bars.y.sum() == pytest.approx(1.0)
     assert (np.abs(bars.x) < 1).all()
-    (arrow,) = figures["person"].layout.annotations
+    (arrow,) = figures["person"].figure.layout.annotations
     person = result.tables["person"].iloc[0]
     assert (arrow.ax, arrow.x) == (person.place_before, person.place_after)

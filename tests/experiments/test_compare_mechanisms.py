@@ -166,7 +166,7 @@ def test_runs_that_accepted_nothing_are_counted_and_their_marks_are_open() -> No
     common = result.tables["common"]
     empty = common.groupby("mechanism").accepted.apply(lambda accepted: (accepted == 0).mean())
     assert empty["sparse-vector"] == empty["gaussian-rejection"] == 1.0
-    drawn = {trace.name: trace for trace in study.figures(result)["common"].data}
+    drawn = {trace.name: trace for trace in study.figures(result)["common"].figure.data}
     assert drawn["sparse-vector"].marker.symbol[0].endswith("-open")
     assert not drawn["embedding-estimate"].marker.symbol[0].endswith("-open")
     main = result.tables["main"].assign(accepted=lambda rows: rows.accepted * 0)
@@ -174,7 +174,9 @@ def test_runs_that_accepted_nothing_are_counted_and_their_marks_are_open() -> No
         dataclasses.replace(result, tables={**result.tables, "main": main}), "mse"
     )
     assert "6 runs of 6 accepted nothing" in counted
-    shares = study.summary_table(main).set_index("mechanism").empty_share
+    shares = (
+        study.summary_table(main, {"mse": "mse", "mae": "mae"}).set_index("mechanism").empty_share
+    )
     assert shares.to_dict() == {
         "sparse-vector": 1.0,
         "gaussian-rejection": 1.0,
@@ -194,7 +196,7 @@ def test_a_released_estimate_has_no_number_of_accepted_draws() -> None:
 def test_the_summary_table_is_what_the_figure_shows() -> None:
     result = result_of()
     table = result.tables["summary"].query("mechanism == 'sparse-vector'")
-    (line,) = [t for t in study.figures(result)["mse"].data if t.name == "sparse-vector"]
+    (line,) = [t for t in study.figures(result)["mse"].figure.data if t.name == "sparse-vector"]
     assert line.y.tolist() == table.sort_values("epsilon_total").mse.tolist()
     main = result.tables["main"].query("mechanism == 'sparse-vector'")
     assert table.mae.tolist() == pytest.approx(main.groupby("epsilon_total").mae.mean().tolist())
@@ -203,4 +205,74 @@ def test_the_summary_table_is_what_the_figure_shows() -> None:
 def test_one_run_is_said_in_the_singular() -> None:
     result = result_of(dataclasses.replace(SMALL, mechanism=("sparse-vector",), runs=1))
     assert "over 1 run of each:" in result.summary
-    assert "over 1 run," in study.figures(result)["mse"].layout.title.text.lower()
+    assert "over 1 run," in study.figures(result)["mse"].figure.layout.title.text.lower()
+
+
+# ---------------------------------------------------------------------------------------- units
+
+
+UNITS = dataclasses.replace(
+    study.PRESETS["units"],  # type: ignore[type-var]
+    epsilon_total=(1.0, 1000.0),
+    pool_size=2000,
+    runs=12,
+)
+
+
+def test_the_same_data_cost_little_or_everything_as_the_unit_decides() -> None:
+    result = result_of(UNITS)
+    assert result.summary.startswith("The unit decides: at ε_total = 1 the error is ")
+    assert "with one patient protected" in result.summary
+    assert "with one outbreak; the prior mean's is" in result.summary
+    for unit in ("Protects one patient", "Protects one outbreak"):
+        assert unit in result.privacy
+    assert "is left out or added" in result.privacy
+    assert "is replaced by any other" in result.privacy
+    for figure in study.figures(result).values():
+        assert figure.figure.layout.title.text.startswith("The unit decides")
+
+
+@pytest.mark.parametrize(
+    ("large", "words"),
+    [
+        (0.9, "The unit decides: at ε_total = 1 the error is 0.5 with one patient protected, 0.9"),
+        (0.6, "The unit matters little"),
+        (0.501, "No difference between the units is seen"),
+    ],
+)
+def test_how_much_the_unit_decides_is_measured(large: float, words: str) -> None:
+    result = result_of(UNITS)
+    main = result.tables["main"].assign(mae_scaled=0.5)
+    noise = 0.01 * (-1.0) ** main.run
+    main.loc[main.mechanism == study.UNITS[1], "mae_scaled"] = large + noise
+    prior = result.tables["prior"].assign(mae_scaled=1.0)
+    changed = dataclasses.replace(result, tables={**result.tables, "main": main, "prior": prior})
+    assert study.unit_finding(changed, "mae_scaled").startswith(words)
+    # Half a result says nothing of units, and neither do other mechanisms.
+    half = {**result.tables, "main": main[main.mechanism == study.UNITS[0]]}
+    assert study.unit_finding(dataclasses.replace(changed, tables=half), "mae_scaled") == ""
+    assert study.unit_finding(result_of(), "mae") == ""
+
+
+def test_published_data_are_marked_with_the_error_that_their_posterior_expects() -> None:
+    result = result_of(UNITS)
+    table = result.tables["published"]
+    assert len(table) == 2 * 2 * 4
+    assert (table.low < table["mean"]).all()
+    assert (table["mean"] < table.high).all()
+    # Half of a 90 % interval is more than a mean distance, and a mean distance than no distance.
+    assert (table.mae < table.high - table.low).all()
+    expected = table.groupby(["mechanism", "epsilon_total"]).mae_scaled.mean()
+    assert expected[study.UNITS[0], 1.0] < 0.8 * expected[study.UNITS[1], 1.0]
+    drawn = {trace.name: trace for trace in study.figures(result)["mae"].figure.data}
+    mark = drawn["San Francisco, one patient protected: what its posterior expects"]
+    assert list(mark.y) == expected[study.UNITS[0]].tolist()
+    # Data that are drawn at a known truth are no published ones.
+    assert result_of().tables["published"].empty
+
+
+def test_the_summary_table_has_the_errors_that_are_shown_where_units_differ() -> None:
+    tables = result_of(UNITS).tables
+    of = tables["main"].groupby(["mechanism", "epsilon_total"]).mae_scaled.mean()
+    for row in tables["summary"].itertuples():
+        assert row.mae == pytest.approx(of[row.mechanism, row.epsilon_total])

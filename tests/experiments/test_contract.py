@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 import pytest
 from pandas.testing import assert_frame_equal
 
 from abcdp_core import experiments, runner
 from abcdp_core.experiments import Experiment, Link
+from abcdp_core.figures import Drawn
 from abcdp_core.output import files
 from abcdp_core.output.tables import column_kinds
 from abcdp_core.parameters import Params
@@ -58,8 +58,8 @@ MEASURED = ("seconds",)
 CLOSED_FORM = ("accounting", "data-needed", "gaussian-loss")
 """Experiments that draw no random number."""
 
-MAY_BE_EMPTY = ("chains",)
-"""Tables that some methods have no row of."""
+MAY_BE_EMPTY = ("chains", "published")
+"""Tables that some methods or scenarios have no row of."""
 
 pytestmark = pytest.mark.parametrize("name", experiments.names())
 
@@ -79,11 +79,11 @@ def result_of(name: str, seed: int = 1) -> Result:
 
 
 @functools.cache
-def figures_of(name: str) -> dict[str, go.Figure]:
+def figures_of(name: str) -> dict[str, Drawn]:
     """Its figures, which leave the result that they are drawn from as it was."""
     result = result_of(name)
     before = {table: frame.copy() for table, frame in result.tables.items()}
-    figures: dict[str, go.Figure] = experiments.load(name).figures(result)
+    figures = experiments.load(name).figures(result)
     for table, frame in before.items():
         assert_frame_equal(result.tables[table], frame, check_exact=True)
     return figures
@@ -110,8 +110,8 @@ def links_of(experiment: Experiment, task: Any) -> Iterator[Tables]:
         task = link.successor
 
 
-def drawn(figures: dict[str, go.Figure]) -> dict[str, str]:
-    return {key: figure.to_json() for key, figure in figures.items()}
+def drawn(figures: dict[str, Drawn]) -> dict[str, tuple[str, str]]:
+    return {key: (each.figure.to_json(), each.sentence) for key, each in figures.items()}
 
 
 # ---------------------------------------------------------------- what it says
@@ -213,6 +213,10 @@ def test_the_same_seed_gives_the_same_result_and_a_store_changes_nothing(
         assert result.privacy == result_of(name).privacy
 
 
+SAID_TOGETHER = {"estimation-accuracy"}
+"""Experiments with two figures of the same numbers, as boxes and as their mean error."""
+
+
 # -------------------------------------------------------------- what it found
 
 
@@ -228,8 +232,8 @@ def test_the_summary_is_one_short_paragraph(name: str) -> None:
 
 
 def test_figures_are_drawn_from_the_result_alone_even_when_saved(name: str, tmp_path: Path) -> None:
-    experiment = experiments.load(name)
-    result, figures = result_of(name), figures_of(name)
+    result = result_of(name)
+    figures = figures_of(name)
     assert figures
     files.write(result, figures, tmp_path, ("csv", "json"))
     saved = files.read(tmp_path, name)
@@ -240,11 +244,12 @@ def test_figures_are_drawn_from_the_result_alone_even_when_saved(name: str, tmp_
             for table, frame in result.tables.items()
         )
     assert dataclasses.replace(saved, tables={}) == dataclasses.replace(result, tables={})
-    assert drawn(experiment.figures(saved)) == drawn(figures)
+    assert drawn(experiments.load(name).figures(saved)) == drawn(figures)
 
 
 def test_figures_have_titles_names_and_few_points(name: str) -> None:
-    for key, figure in figures_of(name).items():
+    for key, each in figures_of(name).items():
+        figure = each.figure
         assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", key)
         assert figure.layout.title.text
         assert figure.layout.template.layout.colorway, "the shared template"
@@ -253,6 +258,23 @@ def test_figures_have_titles_names_and_few_points(name: str) -> None:
         for trace in figure.data:
             words = trace.x is None or all(isinstance(item, str) for item in trace.x)
             assert words or isinstance(trace.x, np.ndarray), "lists of numbers are slow to send"
+
+
+def test_every_figure_has_a_sentence_of_its_own_without_markup(name: str) -> None:
+    every = figures_of(name)
+    assert len({each.sentence for each in every.values()}) == len(every) or name in SAID_TOGETHER
+    for each in every.values():
+        assert 20 < len(each.sentence) < 1000
+        assert each.sentence.endswith(".")
+        assert not re.search(r"[*`\n<>]|\bnan\b", each.sentence)
+
+
+def test_looks_are_left_to_the_one_place_for_them(name: str) -> None:
+    for each in figures_of(name).values():
+        layout = each.figure.layout
+        assert not layout.margin.to_plotly_json()
+        assert not layout.legend.to_plotly_json().keys() - {"itemsizing", "traceorder"}
+        assert layout.title.to_plotly_json().keys() == {"text"}
 
 
 def test_no_number_of_a_table_is_missing_where_it_should_be_there(name: str) -> None:

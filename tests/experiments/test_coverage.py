@@ -279,14 +279,14 @@ def test_figures_show_the_table() -> None:
     assert set(figures) == {"coverage", "width"}
     summary = result.tables["summary"]
     for name, column in (("coverage", "coverage"), ("width", "mean_width")):
-        lines = {trace.name: trace for trace in figures[name].data if trace.mode == "lines"}
+        lines = {trace.name: trace for trace in figures[name].figure.data if trace.mode == "lines"}
         aware = summary[summary.mechanism == "embedding-noise-aware"]
         assert lines["embedding-noise-aware"].y.tolist() == aware[column].tolist()
         assert len(set(lines["non-private"].y)) == 1
-    assert math.isclose(float(lines_of(figures["coverage"], "as it should be")[0]), 0.9)
-    edge = coverage.figures(run(truths="edge"))["coverage"]
+    assert math.isclose(float(lines_of(figures["coverage"].figure, "as it should be")[0]), 0.9)
+    edge = coverage.figures(run(truths="edge"))["coverage"].figure
     assert "a weight of at most 0.02" in edge.layout.title.text
-    width = coverage.figures(run(truths="edge"))["width"].layout.title.text
+    width = coverage.figures(run(truths="edge"))["width"].figure.layout.title.text
     assert "intervals of a weight of at most 0.02" in width
     assert lines_of(edge, "as it should be over the prior")[0] == 0.9
 

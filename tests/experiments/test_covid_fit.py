@@ -14,7 +14,6 @@ from abcdp_core.experiments import covid_fit, posterior
 from abcdp_core.parameters import ParameterError
 from abcdp_core.results import Result
 from abcdp_core.simulators import covid
-from ui import captions
 
 SMALL = covid_fit.Params(pool_size=2000, runs=4)
 
@@ -117,9 +116,9 @@ def test_a_budget_at_which_nothing_was_accepted_is_said() -> None:
     assert "ε_total = 1000: nothing accepted." in result.summary
     assert "3 runs of 3 accepted nothing; their estimates are the prior mean." in result.summary
     drawn = covid_fit.figures(result)
-    assert drawn["curves"].layout.annotations[0].text == "ε_total = 1000: nothing accepted"
-    assert "ε_total = 1000: fewer than two accepted" in captions.spread(result)
-    assert drawn["spread"].data[1].marker.symbol[0].endswith("-open")
+    assert drawn["curves"].figure.layout.annotations[0].text == "ε_total = 1000: nothing accepted"
+    assert "ε_total = 1000: fewer than two accepted" in covid_fit.figures(result)["spread"].sentence
+    assert drawn["spread"].figure.data[1].marker.symbol[0].endswith("-open")
 
 
 def test_a_single_curve_has_no_spread() -> None:
@@ -130,7 +129,7 @@ def test_a_single_curve_has_no_spread() -> None:
     assert "cases, in one run, and how many" in result.summary
     assert "ε_total = 22: no spread, " in result.summary
     assert "1 run accepted a single curve, which has no spread." in result.summary
-    assert "nan" not in result.summary + captions.spread(result)
+    assert "nan" not in result.summary + covid_fit.figures(result)["spread"].sentence
     assert covid_fit.figures(result)
 
 
@@ -155,8 +154,8 @@ def test_every_c_is_run_with_every_budget_on_the_same_noise() -> None:
     assert "ε_total = 22, c = 2" in result.summary
     assert "c = 5" not in result.summary
     drawn = covid_fit.figures(result)
-    assert len(drawn["curves"].layout.annotations) == 6
-    assert {trace.name for trace in drawn["spread"].data} >= {"mean, 95 % interval, c = 9"}
+    assert len(drawn["curves"].figure.layout.annotations) == 6
+    assert {trace.name for trace in drawn["spread"].figure.data} >= {"mean, 95 % interval, c = 9"}
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_runs_that_accepted_nothing_are_counted_and_left_out() -> None:
     assert main.error.isna().sum() == empty
     assert f"over 40 noises ({empty} left out, in which nothing was accepted)" in found.summary
     assert (found.tables["within"].compared == 40 - empty).all()
-    (marks, *_) = error_bound.figures(found)[error_bound.EXPERIMENT].data
+    (marks, *_) = error_bound.figures(found)[error_bound.EXPERIMENT].figure.data
     assert marks.marker.symbol[0].endswith("-open")
 
 

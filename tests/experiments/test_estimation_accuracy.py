@@ -17,7 +17,6 @@ from abcdp_core.experiments import estimation_accuracy as study
 from abcdp_core.parameters import ParameterError
 from abcdp_core.results import Result
 from abcdp_core.streams import generator
-from ui import captions
 
 EXPERIMENT = experiments.load(study.EXPERIMENT)
 STREAM = experiments.load(adaptive_truncation.EXPERIMENT)
@@ -284,9 +283,9 @@ def test_a_chain_that_hardly_moves_does_not_count_as_having_learnt(tiny: Result)
 
 
 def test_words_on_sigma_say_how_much_narrower_it_is(tiny: Result) -> None:
-    assert "log σ" in captions.repeats(tiny, "sigma")
-    assert "log σ" not in captions.repeats(tiny, "mu")
+    assert "log σ" in study._repeats_sentence(tiny, "sigma")
+    assert "log σ" not in study._repeats_sentence(tiny, "mu")
     known = dataclasses.replace(tiny, params=dataclasses.replace(TINY, known_sigma=True))
-    assert captions.repeats(known, "sigma") == (
+    assert study._repeats_sentence(known, "sigma") == (
         "σ = 3.16 is known, so every estimate of it is right."
     )

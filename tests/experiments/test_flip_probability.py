@@ -103,8 +103,8 @@ def test_distances_that_use_the_data_are_labelled() -> None:
 
 def test_boxes_for_several_settings_and_points_for_one() -> None:
     several = run(dataclasses.replace(ONE, c=(10, 100), n=(10, 100)))
-    boxes = flip_probability.figures(several)["flip-probability"]
+    boxes = flip_probability.figures(several)["flip-probability"].figure
     assert {trace.type for trace in boxes.data} == {"box"}
     assert len(boxes.data) == 4
-    one = flip_probability.figures(run())["flip-probability"]
+    one = flip_probability.figures(run())["flip-probability"].figure
     assert {trace.name for trace in one.data} >= {"formula G_b"}

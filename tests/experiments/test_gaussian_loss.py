@@ -88,7 +88,7 @@ def test_the_summary_names_the_least_loss_shown() -> None:
 def test_figures_show_the_tables_and_half_the_bound() -> None:
     drawn = study.figures(result_of())
     assert set(drawn) == {"loss", "noise"}
-    lines = {t.name: t for t in drawn["loss"].data if t.xaxis == "x"}
+    lines = {t.name: t for t in drawn["loss"].figure.data if t.xaxis == "x"}
     main = result_of().tables["main"].query("n == 300 and bound == 0.2 and sigma == 0.05")
     assert lines["rejection, exact"].y == pytest.approx(main.exact.to_numpy())
     assert lines["half the bound"].x.tolist() == [0.1, 0.1]
@@ -114,5 +114,5 @@ def test_one_threshold_is_not_the_least_of_several_and_numbers_are_plain() -> No
 def test_extremes_are_said_and_drawn(extreme: dict[str, object]) -> None:
     result = result_of(dataclasses.replace(SMALL, **extreme))  # type: ignore[arg-type]
     assert "nan" not in result.summary
-    for figure in study.figures(result).values():
+    for figure in (each.figure for each in study.figures(result).values()):
         assert np.isfinite(figure.layout.yaxis.range).all()

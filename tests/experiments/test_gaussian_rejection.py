@@ -132,11 +132,11 @@ def test_figures_have_budgets_on_the_axis_and_a_panel_for_each_bound() -> None:
     result = run(epsilon_total=(1.0, 100.0, math.inf))
     drawn = study.figures(result)
     assert set(drawn) == {"mae", "mse", "noise"}
-    titles = [note.text for note in drawn["mae"].layout.annotations]
+    titles = [note.text for note in drawn["mae"].figure.layout.annotations]
     assert titles[0] == "no noise"
     assert titles[1].startswith("quantile 0.05: B_ρ = ")
     assert titles[2].startswith("quantile 1: B_ρ = 1.41")
-    lines = [trace for trace in drawn["mae"].data if trace.name == "ε_abc = 0.2"]
+    lines = [trace for trace in drawn["mae"].figure.data if trace.name == "ε_abc = 0.2"]
     assert [line.xaxis for line in lines] == ["x", "x2", "x3"]
     assert all(line.x.tolist() == [1.0, 100.0] for line in lines)
     main = result.tables["main"].query("epsilon_abc == 0.2 and bound_quantile == 1")
@@ -146,7 +146,7 @@ def test_figures_have_budgets_on_the_axis_and_a_panel_for_each_bound() -> None:
 
 
 def test_the_noise_has_a_panel_for_each_bound_against_the_threshold() -> None:
-    figure = study.figures(run())["noise"]
+    figure = study.figures(run())["noise"].figure
     assert len(figure.layout.annotations) == 2
     lines = [trace for trace in figure.data if trace.name == "exact"]
     assert [line.x.tolist() for line in lines] == [[0.05, 0.2], [0.05, 0.2]]
@@ -155,7 +155,7 @@ def test_the_noise_has_a_panel_for_each_bound_against_the_threshold() -> None:
 @pytest.mark.parametrize(("budgets", "panels"), [((math.inf,), 1), ((1.0,), 2)])
 def test_few_budgets_have_an_axis_too(budgets: tuple[float, ...], panels: int) -> None:
     result = run(epsilon_total=budgets, runs=1)
-    figure = study.figures(result)["mse"]
+    figure = study.figures(result)["mse"].figure
     low, high = figure.layout.xaxis.range
     assert low < high
     assert len(figure.layout.annotations) == panels
@@ -168,7 +168,7 @@ def test_runs_that_accept_nothing_are_counted_and_their_marks_are_open() -> None
     empty = int((main.accepted == 0).sum())
     assert empty >= 3
     assert f"{empty} runs of {len(main)} accepted nothing" in result.summary
-    drawn = study.figures(result)["mse"].data
+    drawn = study.figures(result)["mse"].figure.data
     small, large = ([t for t in drawn if t.name == f"ε_abc = {each}"] for each in ("0.001", "0.2"))
     assert all(symbol.endswith("-open") for symbol in small[0].marker.symbol)
     assert not any(symbol.endswith("-open") for symbol in large[0].marker.symbol)
@@ -178,7 +178,7 @@ def test_without_any_noise_bounds_are_not_named() -> None:
     result = run(epsilon_total=(math.inf,), runs=1)
     assert "thresholds shown is without noise 0." in result.summary
     assert "quantile" not in result.summary
-    assert study.figures(result)["noise"].layout.title.text == "No noise on any distance"
+    assert study.figures(result)["noise"].figure.layout.title.text == "No noise on any distance"
 
 
 def test_runs_without_noise_count_once_however_many_bounds() -> None:

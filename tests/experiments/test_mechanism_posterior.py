@@ -31,9 +31,11 @@ def private(result: Result) -> dict[str, object]:
         ({"epsilon_total": 0.01}, "weighted", r"1,000 draws with weights, effective sample size "),
         ({"epsilon_total": 100.0}, "moved", r"size is only 1\S*, so 300 draws were .* and moved"),
         ({"epsilon_total": 100.0, "pool_size": 200}, "kept", r"so 200 draws were .* their own\. "),
+        ({"mechanism": "private-summary"}, "moved", r": 250 draws nearest to what .* and moved by"),
         ({"mechanism": "soft-weights"}, "weighted", r"1,000 draws with weights, effective sample"),
         ({"mechanism": "embedding-estimate"}, "estimate", r"no sample\. .* of the estimate"),
         ({"mechanism": "private-embedding"}, "accepted", r": 10 draws of equal weight\."),
+        ({"mechanism": "noisy-counts"}, "exact", r": 1,000 draws from the exact posterior given"),
         ({"mechanism": "private-embedding", "c": 1}, "accepted", r": 1 draw\."),
         (
             {"mechanism": "sparse-vector", "n": 5000, "pool_size": 10, "c": 1},
@@ -57,6 +59,8 @@ def test_the_size_in_the_table_is_that_of_the_importance_weights() -> None:
     # The weights of the regression are worth some 250 draws, which says nothing of the posterior.
     assert 1.0 <= float(str(moved["effective_sample_size"])) < 100.0
     assert 100.0 <= float(str(private(run(epsilon_total=0.01))["effective_sample_size"])) < 1000.0
+    exact = private(run(mechanism="noisy-counts"))
+    assert float(str(exact["effective_sample_size"])) == pytest.approx(1000.0)
 
 
 @pytest.mark.parametrize(
@@ -73,8 +77,17 @@ def test_a_small_pool_is_said(pool_size: int, words: str) -> None:
 
 @pytest.mark.parametrize("name", ["private-embedding", "embedding-noise-aware"])
 def test_the_title_names_what_was_asked(name: str) -> None:
-    title = study.figures(run(mechanism=name))["posterior"].layout.title.text
+    title = study.figures(run(mechanism=name))["posterior"].figure.layout.title.text
     assert ("c = 10" in title) == (name == "private-embedding")
+
+
+def test_data_whose_truth_nobody_knows_have_no_error() -> None:
+    said = run(mechanism="private-summary", scenario="covid-people", n=18).summary
+    assert "nan" not in said
+    assert said.endswith(
+        "Nobody knows the true parameters of these data. A pool of 1,000 is less than twice the "
+        "1,000 draws that moving them by a regression takes; a larger one is safer."
+    )
 
 
 def test_a_thinned_sample_has_the_histogram_of_all() -> None:

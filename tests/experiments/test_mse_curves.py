@@ -83,7 +83,7 @@ def test_marks_are_open_where_runs_accepted_nothing() -> None:
     assert statistics.sort_values("epsilon_total").empty_share.tolist() == empty.mean().tolist()
     assert statistics.empty_share.max() > 0
     assert statistics.empty_share.min() == 0
-    (line,) = [t for t in mse_curves.figures(result)["mae"].data if t.name == "c = 5"]
+    (line,) = [t for t in mse_curves.figures(result)["mae"].figure.data if t.name == "c = 5"]
     shown = dict(zip(line.x, line.marker.symbol, strict=True))
     for row in statistics.itertuples():
         assert shown[row.position].endswith("-open") == (row.empty_share > 0)
@@ -128,9 +128,9 @@ def test_lines_and_panels_follow_what_varies() -> None:
     result = run(n=(100,))
     figures = mse_curves.figures(result)
     assert set(figures) == {"mae", "mse"}
-    names = {trace.name for trace in figures["mae"].data}
+    names = {trace.name for trace in figures["mae"].figure.data}
     assert {"c = 5", "c = 20", "prior mean"} <= names
-    marked = mse_curves.mark(figures["mae"], result, "mae", n=100, c=5, epsilon_total=1.0)
+    marked = mse_curves.mark(figures["mae"].figure, result, "mae", n=100, c=5, epsilon_total=1.0)
     assert marked.data[-1].name == "your setting"
 
 

@@ -1,6 +1,7 @@
 """The posterior study: what it reports is what the mechanism did."""
 
 import dataclasses
+import re
 
 import numpy as np
 import pandas as pd
@@ -72,7 +73,7 @@ def test_where_no_truth_is_known_no_error_is_said() -> None:
     assert result.tables["errors"].mae.isna().all()
     assert "no truth is known" in result.summary
     assert "nan" not in result.summary
-    names = {trace.name for trace in posterior.figures(result)["posterior"].data}
+    names = {trace.name for trace in posterior.figures(result)["posterior"].figure.data}
     assert names == {"private", "non-private", "prior"}
 
 
@@ -122,6 +123,20 @@ def test_the_event_depends_on_nothing_private(monkeypatch: pytest.MonkeyPatch) -
     assert "ε_total = 50" in releases.privacy_of(SMALL)
 
 
+@pytest.mark.parametrize(
+    ("scenario", "words"),
+    [
+        ("uniform-mixture", "one of the N points: .* is replaced by any other"),
+        ("covid", "not a person: .* is replaced by any other"),
+        ("tuberculosis-patients", "one patient: .* is left out or added"),
+        ("covid-people", "one person: .* is left out or added"),
+    ],
+)
+def test_the_label_says_how_neighbouring_data_differ(scenario: str, words: str) -> None:
+    params = posterior.Params.from_text({"scenario": scenario})
+    assert re.search(words, releases.privacy_of(params))
+
+
 def test_sensitivity_as_published_asks_for_more_noise() -> None:
     sharp = releases.event_of(SMALL)
     published = releases.event_of(dataclasses.replace(SMALL, sensitivity="published"))
@@ -155,7 +170,7 @@ def test_the_strip_keeps_every_flip_and_at_most_its_limit() -> None:
 
 
 def test_histogram_heights_are_shares() -> None:
-    figure = posterior.figures(run())["posterior"]
+    figure = posterior.figures(run())["posterior"].figure
     private = [trace for trace in figure.data if trace.name == "private"]
     assert len(private) == len(simulators.load(SMALL.scenario).AXES)
     for trace in private:

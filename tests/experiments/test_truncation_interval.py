@@ -97,9 +97,9 @@ def test_information_by_half_width_begins_at_its_limit(result: Result) -> None:
 
 def test_figures_show_a_share_and_where_it_is_largest(result: Result) -> None:
     figures = study.figures(result)
-    heat = [trace for trace in figures["surface"].data if trace.type == "heatmap"]
+    heat = [trace for trace in figures["surface"].figure.data if trace.type == "heatmap"]
     assert len(heat) == 4
     assert all(0.9 < np.nanmax(trace.z) <= 1.0 for trace in heat)
-    best = next(t for t in figures["width"].data if t.name == "best, ε_total = 5")
-    curve = next(t for t in figures["width"].data if t.name == "ε_total = 5")
+    best = next(t for t in figures["width"].figure.data if t.name == "best, ε_total = 5")
+    curve = next(t for t in figures["width"].figure.data if t.name == "ε_total = 5")
     assert best.y[0] >= curve.y.max()

@@ -32,7 +32,7 @@ def small() -> Result:
 
 @pytest.fixture(scope="module")
 def streams(small: Result) -> go.Figure:
-    return study.figures(small)["streams"]
+    return study.figures(small)["streams"].figure
 
 
 def test_each_stream_is_that_of_the_single_study(small: Result) -> None:
@@ -130,7 +130,7 @@ def test_sigma_is_grey_where_it_is_not_learnt_and_mu_never_is(
 def test_few_budgets_are_drawn_of_many() -> None:
     budgets = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 100.0)
     params = dataclasses.replace(SMALL, n=2, particles=5, epsilon_total=budgets)
-    figure = study.figures(run(params))["streams"]
+    figure = study.figures(run(params))["streams"].figure
     assert "5 of 7 budgets" in figure.layout.title.text
     titles = [note.text for note in figure.layout.annotations if note.text]
     assert titles[0] == "ε_total = 1"

@@ -93,7 +93,7 @@ def test_the_wider_prior_of_the_burden_can_be_asked_for() -> None:
 
 
 def test_the_figure_shows_the_share_of_draws_within_each_distance(result: Result) -> None:
-    figure = study.figures(result)["distances"]
+    figure = study.figures(result)["distances"].figure
     traces = {trace.name: trace for trace in figure.data}
     line, rho = traces["N = 100"], result.tables["main"].rho.to_numpy()
     for place, share in zip(line.x[::50], line.y[::50], strict=True):

@@ -208,7 +208,9 @@ def test_nothing_accepted_is_counted_and_stands_for_the_prior_mean() -> None:
     assert (result.tables["errors"].accepted == 0).all()
     assert (result.tables["errors"].mae == result.tables["errors"].prior_mae).all()
     assert "24 runs of 24 accepted nothing; their estimates are the prior mean." in result.summary
-    assert study.figures(result)
+    said = study.figures(result)["posterior-kept"].sentence
+    assert "Nothing was accepted at N = 100, N = 1000." in said
+    assert "nan" not in said
 
 
 def test_no_spread_is_said_where_there_is_none() -> None:
@@ -236,7 +238,7 @@ def test_one_noise_and_one_data_set_are_no_plurals() -> None:
 
 
 def test_the_figure_has_the_papers_numbers_only_where_there_are_any() -> None:
-    (paper,) = [t for t in study.figures(result_of())["error"].data if "[P21]" in t.name]
+    (paper,) = [t for t in study.figures(result_of())["error"].figure.data if "[P21]" in t.name]
     assert sorted(paper.y) == [2.10, 2.20, 4.51, 4.71]
 
 

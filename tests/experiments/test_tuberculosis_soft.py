@@ -87,7 +87,7 @@ def test_the_papers_numbers_stand_where_they_belong() -> None:
     plain = tables["non_private"].set_index("epsilon_abc").paper_mae
     assert plain[20.0] == 3.10
     assert math.isnan(plain[80.0])
-    drawn = {trace.name: trace for trace in study.figures(result_of())["error"].data}
+    drawn = {trace.name: trace for trace in study.figures(result_of())["error"].figure.data}
     assert drawn["[P22], 10 runs"].y.tolist() == [4.12, 4.05]
     assert drawn["[P22], no noise"].x.tolist() == ["ε_abc = 20"]
     other = result_of(dataclasses.replace(SMALL, epsilon_total=1.0)).tables
@@ -133,11 +133,11 @@ def test_one_run_is_said_in_the_singular_and_no_error_is_off_the_axis() -> None:
     assert "over 1 noise:" in result_of(dataclasses.replace(SMALL, runs=1)).summary
     largest = result.tables["errors"].mae.max()
     assert largest > 6.0
-    assert study.figures(result)["error"].layout.yaxis.range[1] > largest
+    assert study.figures(result)["error"].figure.layout.yaxis.range[1] > largest
 
 
 def test_the_figure_has_the_papers_rows_and_columns() -> None:
-    figure = study.figures(result_of())["posterior"]
+    figure = study.figures(result_of())["posterior"].figure
     titles = [note.text for note in figure.layout.annotations]
     assert titles == [
         *tuberculosis.AXES,

@@ -6,6 +6,7 @@ import contextlib
 import json
 import math
 import re
+import shutil
 from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
@@ -89,17 +90,24 @@ reason = "Nobody said so."
 """
 
 
-@pytest.fixture
-def entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ledger.Ledger]:
+@contextlib.contextmanager
+def made_up(folder: Path) -> Iterator[ledger.Ledger]:
     """A made-up ledger about the toy, which is plugged in, in place of the real one."""
-    file = tmp_path / "p99.toml"
+    file = folder / "p99.toml"
     file.write_text(ENTRIES, encoding="utf-8")
     found = reading.read([file])
-    monkeypatch.setattr(registry, "_added", [*registry._added, toy_experiment])
-    monkeypatch.setattr(reading, "load", lambda: found)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry, "_added", [*registry._added, toy_experiment])
+        patch.setattr(reading, "load", lambda: found)
+        registry.forget()
+        yield found
     registry.forget()
-    yield found
-    registry.forget()
+
+
+@pytest.fixture
+def entries(tmp_path: Path) -> Iterator[ledger.Ledger]:
+    with made_up(tmp_path) as found:
+        yield found
 
 
 def reproduce(*arguments: str, out: Path) -> report.Report:
@@ -291,11 +299,18 @@ def test_a_rule_that_fails_costs_no_other_claim(
 # ----------------------------------------------------------------------------------------- report
 
 
+@pytest.fixture(scope="module")
+def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("reproduced")
+    with made_up(place):
+        reproduce("--profile", "full", out=place / "out")
+    return place / "out"
+
+
 @pytest.fixture
-def folder(entries: ledger.Ledger, tmp_path: Path) -> Path:
-    out = tmp_path / "out"
-    reproduce("--profile", "full", out=out)
-    return out
+def folder(entries: ledger.Ledger, reproduced: Path, tmp_path: Path) -> Path:
+    """A full report on the made-up ledger; a copy for each test."""
+    return Path(shutil.copytree(reproduced, tmp_path / "out"))
 
 
 def test_the_table_has_the_promised_columns_first_and_reads_back(folder: Path) -> None:

@@ -17,14 +17,20 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from abcdp_core.distances.fourier import FourierMMD
-from abcdp_core.mechanisms import Made, Release, linear_maps, names, private_embedding
+from abcdp_core.mechanisms import (
+    Made,
+    Release,
+    linear_maps,
+    names,
+    private_embedding,
+    regression_adjustment,
+)
 from abcdp_core.mechanisms.linear_maps import LinearMap
 from abcdp_core.mechanisms.private_embedding import (
     FEWEST,
     SELECTIONS,
     Setting,
     Trace,
-    caution,
     learn,
     minimum_pool,
     release,
@@ -33,7 +39,7 @@ from abcdp_core.mechanisms.private_embedding import (
 from abcdp_core.pool import Comparison
 from abcdp_core.privacy import Gaussian, NonPrivate, NormNoise, cost
 from abcdp_core.privacy.embedding import draw, log_density
-from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators import covid, uniform_mixture
 from abcdp_core.summaries import effective_sample_size, weighted_mean
 from abcdp_core.supports import SIMPLEX, Support, unchanged
 from tests.statistics import assert_distribution, rejects
@@ -402,7 +408,8 @@ def test_the_smallest_pool_grows_with_the_regression() -> None:
     ],
 )
 def test_a_small_pool_is_said(pool_size: int, words: str) -> None:
-    said = caution(pool_size, 4)
+    fewest = private_embedding.NOISE_AWARE.minimum_pool(covid)
+    said = regression_adjustment.caution(pool_size, [fewest, fewest])
     assert words in said
     assert bool(words) == bool(said)
 

@@ -121,7 +121,8 @@ def test_a_page_needs_no_network(result: Result, tmp_path: Path) -> None:
     page = (tmp_path / "toy.squares.html").read_text(encoding="utf-8")
     assert re.findall(r'src="([^"]*)"', page) == ["plotly.min.js"]
     assert not re.findall(r"<link|@import|https?://[^\"]*\.js", page)
-    assert result.summary in page
+    assert "<p>The largest square is 4.</p>" in page
+    assert result.summary not in page
     assert result.privacy in page
 
 

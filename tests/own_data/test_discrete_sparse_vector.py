@@ -32,7 +32,7 @@ from abcdp_core.own_data.discrete_sparse_vector import (
 )
 from abcdp_core.privacy import SparseVector, cost
 from abcdp_core.privacy.discrete import RandBelow
-from abcdp_core.privacy.exact import log_probability
+from tests.oracles.sparse_vector import log_probability
 from tests.statistics import assert_frequencies, miss_probability, rejects
 
 Array = NDArray[np.float64]

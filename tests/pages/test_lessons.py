@@ -10,7 +10,7 @@ import pytest
 from scipy import special
 
 from abcdp_core.parameters import EPSILON_TOTAL
-from tests.pages.test_pages import opened, texts
+from tests.pages.app import opened, texts
 from ui import lessons
 
 BUDGETS = pytest.mark.parametrize("epsilon", EPSILON_TOTAL.steps)

@@ -11,7 +11,7 @@ import pytest
 
 from abcdp_core import experiments
 from abcdp_core.ledger import Run, pictures, reading, report
-from tests.pages.test_pages import opened, texts
+from tests.pages.app import opened, texts
 from ui import knobs, link, papers, router
 
 TABLE = report.read().table
@@ -68,10 +68,10 @@ def test_a_clicked_row_is_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_link_to_a_run_is_read_without_a_notice(run: Run) -> None:
     found = papers.address(run, 1)
     if found is None:
-        assert not [page for page in router.TABLE if run.experiment in page.setting.every]
+        assert not [page for page in router.TABLE if run.experiment in page.every]
         return
     query = dict(parse_qsl(urlsplit(found.link).query))
-    setting = found.page.setting
+    setting = found.page
     scenario = knobs.FIRST_SCENARIO
     if setting.chooser in query:
         scenario = setting.scenario(query[setting.chooser])

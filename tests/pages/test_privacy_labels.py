@@ -8,8 +8,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from abcdp_core import simulators
-from tests.pages.test_pages import opened
-from ui import blocks
+from tests.pages.app import opened
+from ui import labels
 
 
 def said_on(app: AppTest) -> list[str]:
@@ -48,9 +48,9 @@ def test_a_label_has_the_unit_of_its_scenario(page: str, scenario: str, query: d
 def test_theory_alone_is_not_stamped_with_a_seed(page: str, query: dict[str, str]):
     said = said_on(opened(page, **query))
     assert any(text.startswith("**Privacy label.**") for text in said)
-    assert blocks.STAMP not in said
+    assert labels.STAMP not in said
 
 
 @pytest.mark.parametrize("page", ["start", "posterior"])
 def test_a_demonstration_is_stamped(page: str):
-    assert blocks.STAMP in said_on(opened(page))
+    assert labels.STAMP in said_on(opened(page))

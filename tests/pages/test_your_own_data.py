@@ -14,8 +14,8 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.testing.v1 import AppTest
 from streamlit.typing import UploadedFile
 
-from tests.pages.test_pages import opened, settled, texts
-from ui import own_data
+from tests.pages.app import opened, settled, texts
+from ui import own_data, uploads
 
 SECRET = 61.80339887
 VALUES = np.append(np.random.default_rng(1).uniform(0.0, 100.0, 199), SECRET)
@@ -101,7 +101,7 @@ def arrays_held() -> int:
     """How many arrays with the numbers of the series there are in this process."""
     gc.collect()
     return sum(
-        isinstance(held, own_data.Upload) and held.values.tolist() == VALUES.tolist()
+        isinstance(held, uploads.Upload) and held.values.tolist() == VALUES.tolist()
         for held in gc.get_objects()
     )
 
@@ -127,9 +127,9 @@ def test_a_file_is_taken_from_the_server_once_it_is_read() -> None:
 @pytest.mark.parametrize("is_open", [True, False], ids=["open", "closed"])
 def test_numbers_are_dropped_when_the_page_is_not_used(is_open: bool) -> None:
     app = page()
-    held = app.session_state[own_data.HELD]
-    assert held._timer.interval == 60.0 * own_data.MINUTES
-    assert f"{own_data.MINUTES} minutes" in own_data.STAMP
+    held = app.session_state[uploads.HELD]
+    assert held._timer.interval == 60.0 * uploads.MINUTES
+    assert f"{uploads.MINUTES} minutes" in own_data.STAMP
     before = arrays_held()
     assert before >= 1
     # The timer's own call, without the wait.
@@ -139,14 +139,14 @@ def test_numbers_are_dropped_when_the_page_is_not_used(is_open: bool) -> None:
         app = settled(app.run())
         assert not app.exception
         (info,) = app.info
-        assert f"not used for {own_data.MINUTES} minutes" in info.value
+        assert f"not used for {uploads.MINUTES} minutes" in info.value
         assert app.file_uploader
         assert not app.checkbox
 
 
 def test_a_use_of_the_page_begins_the_time_anew() -> None:
     app = page()
-    held = app.session_state[own_data.HELD]
+    held = app.session_state[uploads.HELD]
     former = held._timer
     app.run()
     assert former.finished.is_set()
@@ -156,7 +156,7 @@ def test_a_use_of_the_page_begins_the_time_anew() -> None:
 
 
 def test_the_timer_drops_and_numbers_that_are_gone_stay_gone() -> None:
-    held = own_data.Held(own_data.Upload("digest", VALUES), seconds=0.01)
+    held = uploads.Held(uploads.Upload("digest", VALUES), seconds=0.01)
     held._timer.join(10.0)
     assert held.use() is None
     assert not held._timer.is_alive()
@@ -164,7 +164,7 @@ def test_the_timer_drops_and_numbers_that_are_gone_stay_gone() -> None:
 
 def test_numbers_are_forgotten_at_once_when_asked() -> None:
     app = page()
-    held = app.session_state[own_data.HELD]
+    held = app.session_state[uploads.HELD]
     app.button(key="own-forget").click().run()
     assert held.use() is None
     assert not app.exception

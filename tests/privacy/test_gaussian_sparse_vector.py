@@ -20,9 +20,10 @@ from abcdp_core.privacy.gaussian_sparse_vector import (
     calibrate,
     epsilon,
     log_delta,
-    log_probability,
 )
 from abcdp_core.privacy.local import gaussian_delta, gaussian_epsilon
+from tests.oracles.gaussian_sparse_vector import log_probability
+from tests.oracles.outcomes import patterns
 
 Array = NDArray[np.float64]
 
@@ -30,19 +31,6 @@ ALL = pytest.mark.parametrize("accountant", ACCOUNTANTS)
 BOTH = pytest.mark.parametrize("resample", [False, True])
 
 DELTA = 1e-4
-
-
-def patterns(steps: int, c: int) -> list[NDArray[np.bool_]]:
-    """Every way in which a run over ``steps`` draws can end."""
-    found = []
-    for digits in itertools.product([False, True], repeat=steps):
-        pattern = np.array(digits)
-        accepted = np.flatnonzero(pattern)
-        if len(accepted) < c:
-            found.append(pattern)
-        elif len(accepted) == c:
-            found.append(pattern[: accepted[-1] + 1])
-    return found
 
 
 def law(rho: Array, event: GaussianSparseVector) -> Array:

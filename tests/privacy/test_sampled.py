@@ -8,7 +8,6 @@ small is missed with a probability under 1 %, by the exact law.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -18,7 +17,8 @@ from numpy.typing import NDArray
 
 from abcdp_core.mechanisms.sparse_vector import Setting, release
 from abcdp_core.privacy import SparseVector
-from abcdp_core.privacy.exact import log_probability
+from tests.oracles.outcomes import law_of_sets
+from tests.oracles.sparse_vector import log_probability
 from tests.statistics import assert_frequencies, miss_probability, rejects
 
 Array = NDArray[np.float64]
@@ -49,22 +49,17 @@ def code(indices: NDArray[np.int64]) -> int:
     return int(np.sum(2**indices))
 
 
-def exact_law(event: SparseVector) -> Array:
-    """Probability ``(32,)`` of every outcome; 0 for those with more than c acceptances."""
-    law = np.zeros(2 ** len(RHO))
-    for outcome in range(len(law)):
-        accepted = np.array([outcome >> t & 1 for t in range(len(RHO))], dtype=bool)
-        count = int(accepted.sum())
-        if count <= event.c:
-            stop = np.flatnonzero(accepted)[-1] + 1 if count == event.c else len(RHO)
-            law[outcome] = math.exp(log_probability(accepted[:stop], RHO, EPSILON_ABC, event))
-    return law
-
-
 def event_of(c: int, resample: bool) -> SparseVector:
     event = setting(c, resample).event()
     assert isinstance(event, SparseVector)
     return event
+
+
+def exact_law(event: SparseVector) -> Array:
+    """Probability ``(32,)`` of every set of accepted draws."""
+    return law_of_sets(
+        lambda pattern: log_probability(pattern, RHO, EPSILON_ABC, event), len(RHO), event.c
+    )
 
 
 @CASES

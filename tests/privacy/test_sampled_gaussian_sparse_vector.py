@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from abcdp_core.mechanisms import Ordered
 from abcdp_core.mechanisms.gaussian_sparse_vector import Setting, release
 from abcdp_core.privacy import GaussianSparseVector
-from abcdp_core.privacy.gaussian_sparse_vector import calibrate, log_probability
+from abcdp_core.privacy.gaussian_sparse_vector import calibrate
+from tests.oracles.gaussian_sparse_vector import log_probability
+from tests.oracles.outcomes import law_of_sets
 from tests.statistics import assert_frequencies, miss_probability, rejects
 
 Array = NDArray[np.float64]
@@ -44,15 +46,10 @@ def event_of(c: int, resample: bool) -> GaussianSparseVector:
 
 
 def exact_law(event: GaussianSparseVector) -> Array:
-    """Probability ``(32,)`` of every set of accepted draws; 0 for more than c."""
-    law = np.zeros(2 ** len(RHO))
-    for outcome in range(len(law)):
-        accepted = np.array([outcome >> t & 1 for t in range(len(RHO))], dtype=bool)
-        count = int(accepted.sum())
-        if count <= event.c:
-            stop = np.flatnonzero(accepted)[-1] + 1 if count == event.c else len(RHO)
-            law[outcome] = math.exp(log_probability(accepted[:stop], RHO, EPSILON_ABC, event))
-    return law
+    """Probability ``(32,)`` of every set of accepted draws."""
+    return law_of_sets(
+        lambda pattern: log_probability(pattern, RHO, EPSILON_ABC, event), len(RHO), event.c
+    )
 
 
 @CASES

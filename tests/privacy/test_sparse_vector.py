@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from abcdp_core.privacy import Event, NonPrivate, SparseVector, cost, statement
-from abcdp_core.privacy.exact import Pattern, largest_loss
 from abcdp_core.privacy.sparse_vector import best_threshold_share, calibrate, pure_epsilon
+from tests.oracles.outcomes import Pattern
+from tests.oracles.sparse_vector import largest_loss
 
 BOTH = pytest.mark.parametrize("resample", [False, True])
 

@@ -26,10 +26,10 @@ from abcdp_core.privacy import (
     gaussian_sparse_vector,
     rejection,
 )
-from abcdp_core.privacy.exact import log_probability
 from abcdp_core.privacy.sparse_vector import calibrate, pure_epsilon
 from abcdp_core.privacy.tradeoff import approximate, curve, gaussian, norm_noise
 from abcdp_core.privacy.worst_pairs import Law, Pair, neyman_pearson, pair_law, pairs, worst
+from tests.oracles.sparse_vector import log_probability
 from tests.statistics import FALSE_ALARM
 
 Array = NDArray[np.float64]

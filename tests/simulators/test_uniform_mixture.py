@@ -115,3 +115,33 @@ def test_the_truth_is_the_papers() -> None:
     assert TRUTH.tolist() == [0.25, 0.04, 0.33, 0.04, 0.34]
     assert TRUTH.sum() == pytest.approx(1.0, abs=1e-15)
     assert uniform_mixture.PRIOR_MEAN.tolist() == [0.2] * 5
+
+
+# ------------------------------------------------------------------------------- counts
+
+
+COUNTS = uniform_mixture.STATISTICS["counts"]
+
+
+def test_every_point_is_counted_once_whatever_it_is() -> None:
+    points = np.array([0.0, 0.999, 1.0, 4.0, 5.0, -3.0, 17.0, np.inf, -np.inf, np.nan])
+    assert COUNTS.reduce(points[:, None]).tolist() == [5.0, 1.0, 0.0, 0.0, 4.0]
+    assert COUNTS.reduce(np.empty((0, 1))).tolist() == [0.0] * 5
+    many = np.random.default_rng(1).uniform(0.0, 5.0, (2, 3, 20, 1))
+    expected = [[np.bincount(one, minlength=5) for one in row] for row in many[..., 0].astype(int)]
+    assert np.array_equal(COUNTS.reduce(many), expected)
+    # Not contiguous.
+    assert np.array_equal(COUNTS.reduce(many[:, :, ::2]), COUNTS.reduce(many[:, :, ::2].copy()))
+
+
+def test_a_replaced_point_moves_the_counts_by_no_more_than_stated() -> None:
+    data = np.array([[0.5], [1.5], [1.6], [4.5]])
+    moves = []
+    for place in range(len(data)):
+        for value in np.linspace(0.0, 5.0, 21):
+            other = data.copy()
+            other[place] = value
+            moves.append(COUNTS.reduce(other) - COUNTS.reduce(data))
+    assert np.abs(moves).sum(axis=1).max() == COUNTS.l1(4) == 2.0
+    assert np.linalg.norm(moves, axis=1).max() <= COUNTS.l2(4) == pytest.approx(np.sqrt(2.0))
+    assert (COUNTS.neighbours, COUNTS.unit) == ("replace", uniform_mixture.PROTECTED)

@@ -8,9 +8,9 @@ import pytest
 from numpy.typing import NDArray
 
 from abcdp_core.privacy import SparseVector
-from abcdp_core.privacy.exact import log_probability
 from abcdp_core.privacy.sparse_vector import calibrate
 from abcdp_core.theory import error_bound
+from tests.oracles.sparse_vector import log_probability
 
 RHO = np.array([0.05, 0.3, 0.12, 0.2, 0.09, 0.5])
 EPSILON_ABC = 0.15

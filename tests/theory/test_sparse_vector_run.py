@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
 import math
 
 import numpy as np
@@ -13,9 +12,10 @@ from numpy.typing import NDArray
 
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.privacy import SparseVector
-from abcdp_core.privacy.exact import log_probability
 from abcdp_core.theory import sparse_vector_run as theory
 from abcdp_core.theory.sparse_vector_run import Run
+from tests.oracles.outcomes import patterns
+from tests.oracles.sparse_vector import log_probability
 from tests.statistics import assert_frequencies, assert_mean, rejects
 
 Array = NDArray[np.float64]
@@ -29,18 +29,6 @@ TARGET, EMPTY = np.array([0.3, 0.2]), np.array([0.5, 0.5])
 
 def run_of(c: int, *, resample: bool, noise: float = 0.1) -> Run:
     return Run(0.2, noise, 1.7 * noise, c, resample)
-
-
-def patterns(steps: int, c: int) -> list[NDArray[np.bool_]]:
-    """All decisions that a run can end with."""
-    stopped = [
-        np.array(pattern, dtype=bool)
-        for length in range(c, steps + 1)
-        for pattern in itertools.product((False, True), repeat=length)
-        if pattern[-1] and sum(pattern) == c
-    ]
-    exhausted = itertools.product((False, True), repeat=steps)
-    return [*stopped, *(np.array(p, dtype=bool) for p in exhausted if sum(p) < c)]
 
 
 @pytest.mark.parametrize("c", [1, 2, 3])

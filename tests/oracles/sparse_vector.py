@@ -30,10 +30,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from abcdp_core.privacy.events import SparseVector
+from abcdp_core.privacy import SparseVector
+from tests.oracles.outcomes import Pattern
 
 Array = NDArray[np.float64]
-Pattern = NDArray[np.bool_]
 
 DROP = 45.0
 """Logarithm of how far below its largest value the integrand counts as nothing: e⁻⁴⁵ = 3e-20."""

@@ -1,4 +1,4 @@
-"""Sentences about further figures: each says what is known, and no more."""
+"""Sentences of figures: each says what is known, and no more."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import pandas as pd
 import pytest
 
 from abcdp_core import experiments
-from abcdp_core.experiments import accounting
+from abcdp_core.experiments import accounting, covid_fit, posterior, tuberculosis_posterior
 from abcdp_core.results import Result
-from ui import captions
 
 
 def curves(**misses: tuple[str, float]) -> Result:
@@ -24,21 +23,21 @@ def curves(**misses: tuple[str, float]) -> Result:
 
 
 def test_each_kind_of_curve_limits_the_misses_from_its_own_side() -> None:
-    said = captions.attack(curves(a=("exact", 70.4), b=("attained", 70.4), c=("bound", 70.6)))
+    said = accounting.attack(curves(a=("exact", 70.4), b=("attained", 70.4), c=("bound", 70.6)))
     assert "a 70, b at most 71, c at least 70;" in said
     assert "a better one may exist" in said
     assert "a guess misses 90 times" in said
 
 
 def test_without_a_searched_curve_nothing_is_said_of_searches() -> None:
-    said = captions.attack(curves(a=("exact", 70.0), c=("bound", 70.0)))
+    said = accounting.attack(curves(a=("exact", 70.0), c=("bound", 70.0)))
     assert "may exist" not in said
     assert "at most" not in said.lower()
 
 
 @pytest.mark.parametrize(("kind", "word"), [("attained", "at most 0"), ("bound", "at least 0")])
 def test_nothing_missed_is_0(kind: str, word: str) -> None:
-    assert f"a {word};" in captions.attack(curves(a=(kind, 1e-9)))
+    assert f"a {word};" in accounting.attack(curves(a=(kind, 1e-9)))
 
 
 def result_with(experiment: str, **tables: pd.DataFrame) -> Result:
@@ -48,10 +47,12 @@ def result_with(experiment: str, **tables: pd.DataFrame) -> Result:
 
 def test_decisions_are_counted_in_the_singular_too() -> None:
     one = pd.DataFrame({"private": [True], "non_private": [False]})
-    said = captions.flips(result_with("posterior", decisions=one))
+    said = posterior._flips_sentence(result_with("posterior", decisions=one))
     assert said.startswith("1 draw looked at, kept by both runs: 0, only by the private one: 1,")
     many = pd.concat([one] * 3)
-    assert captions.flips(result_with("posterior", decisions=many)).startswith("3 draws looked at")
+    assert posterior._flips_sentence(result_with("posterior", decisions=many)).startswith(
+        "3 draws looked at"
+    )
 
 
 def runs(spread: list[float]) -> Result:
@@ -60,17 +61,17 @@ def runs(spread: list[float]) -> Result:
 
 
 def test_an_interval_is_announced_only_where_there_is_one() -> None:
-    assert captions.spread(runs([300.0])) == (
+    assert covid_fit._spread_sentence(runs([300.0])) == (
         "Mean spread of the accepted curves in cases. ε_total = 1: 300."
     )
-    said = captions.spread(runs([300.0, 400.0, 500.0]))
+    said = covid_fit._spread_sentence(runs([300.0, 400.0, 500.0]))
     assert "in cases (95 % interval over runs). ε_total = 1: 400 (" in said
 
 
 def test_a_mean_near_the_prior_is_not_called_unlearnt(monkeypatch: pytest.MonkeyPatch) -> None:
-    study = captions.tuberculosis_posterior
+    study = tuberculosis_posterior
     monkeypatch.setattr(study, "means", lambda *_: {"R1": ["5.1 (N = 100)"]})
     monkeypatch.setattr(study, "unmoved", lambda *_: {100: ["R1"], 1000: []})
-    said = captions.accepted(result_with("tuberculosis-posterior"), True)
+    said = study._accepted_sentence(result_with("tuberculosis-posterior"), True)
     assert "learnt" not in said
     assert "quarter of a prior standard deviation from the prior mean: R1 (N = 100)." in said

@@ -9,22 +9,12 @@ from numpy.typing import NDArray
 from scipy import integrate
 
 from abcdp_core.privacy import SparseVector
-from abcdp_core.privacy.exact import Pattern, log_probability, privacy_loss
 from abcdp_core.theory import flip
+from tests.oracles.outcomes import Pattern, patterns
+from tests.oracles.sparse_vector import log_probability, privacy_loss
 
 RHO = np.array([0.3, 0.05, 0.2, 0.1, 0.15])
 EPSILON_ABC = 0.12
-
-
-def outcomes(steps: int, c: int) -> list[Pattern]:
-    """Every way in which a run over ``steps`` draws can end."""
-    ended: list[list[bool]] = []
-    going: list[list[bool]] = [[]]
-    for _ in range(steps):
-        longer = [[*pattern, accepted] for pattern in going for accepted in (False, True)]
-        ended += [pattern for pattern in longer if sum(pattern) == c]
-        going = [pattern for pattern in longer if sum(pattern) < c]
-    return [np.array(pattern) for pattern in ended + going]
 
 
 def by_adaptive_quadrature(
@@ -86,7 +76,7 @@ def test_the_outcomes_of_a_run_exclude_each_other_and_leave_nothing_out(
     event = SparseVector(1.0, b, 3.0 * b, c, resample)
     total = math.fsum(
         math.exp(log_probability(pattern, RHO, EPSILON_ABC, event))
-        for pattern in outcomes(len(RHO), c)
+        for pattern in patterns(len(RHO), c)
     )
     assert total == pytest.approx(1.0, abs=1e-11)
 

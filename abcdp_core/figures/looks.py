@@ -1,0 +1,240 @@
+"""How every figure looks: colours, the one template, and what a screen or paper asks for.
+
+Colours are Okabe and Ito's, which people with colour-blindness tell apart; those used for lines and
+marks keep a contrast of 3:1 on white and on dark. Colour is never the only cue: every series also
+has its own dash or marker.
+
+Whoever draws decides what is in a figure and how high it is. Fonts, margins, the lines of a title
+and the place of the legend are decided here, by :func:`dressed`, for the medium it is seen in.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
+
+BLUE = "#0072B2"
+VERMILLION = "#D55E00"
+GREEN = "#009E73"
+PURPLE = "#AA4499"
+GREY = "#7F7F7F"
+
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
+PALETTE = (BLUE, VERMILLION, GREEN, PURPLE, GREY)
+
+HEIGHT = 440
+"""Pixels of a figure whose builder does not say."""
+
+TEMPLATE = go.layout.Template(
+    layout=go.Layout(
+        colorway=PALETTE,
+        font={"size": 15},
+        title={"x": 0.0, "xanchor": "left", "yanchor": "top", "yref": "container", "pad": {"l": 4}},
+        margin={"l": 64, "r": 16, "t": 56, "b": 56},
+        legend={
+            **{"orientation": "h", "x": 0.0, "xanchor": "left"},
+            **{"y": 0.0, "yanchor": "bottom", "yref": "container"},
+        },
+        xaxis={"showline": True, "ticks": "outside", "automargin": True},
+        yaxis={
+            **{"showline": True, "ticks": "outside", "automargin": True},
+            "exponentformat": "power",
+        },
+        hovermode="closest",
+        uirevision="kept",
+    )
+)
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a series looks everywhere: name, colour, dash and marker."""
+
+    name: str
+    color: str
+    dash: str = "solid"
+    marker: str = "circle"
+
+
+PRIVATE = Style("private", VERMILLION, "solid", "circle")
+NON_PRIVATE = Style("non-private", BLUE, "dash", "square")
+PRIOR = Style("prior", GREY, "dot", "diamond")
+TRUTH = Style("truth", GREEN, "dashdot", "x")
+THEORY = Style("theory", GREEN, "solid", "diamond")
+
+
+def styles(names: Sequence[str]) -> list[Style]:
+    """A style for each of several series of the same kind."""
+    return [
+        Style(
+            name,
+            PALETTE[i % len(PALETTE)],
+            DASHES[i % len(DASHES)],
+            MARKERS[i % len(MARKERS)],
+        )
+        for i, name in enumerate(names)
+    ]
+
+
+# ----------------------------------------------------------------------------------------- media
+
+
+@dataclass(frozen=True)
+class Medium:
+    """What a figure is seen in.
+
+    Attributes:
+        title_width: characters of a title in a line.
+        title, text, ticks: sizes of letters in pixels; notes and the legend have that of ticks.
+        ink: colour of all text; the page's own if empty.
+        ground: colour behind the figure; the page's own if empty.
+        grid: colour of grid lines; the page's own if empty.
+        font: names of fonts; the page's own if empty.
+        grows: whether title and legend make the figure higher instead of the plot lower.
+    """
+
+    title_width: int
+    title: int
+    text: int
+    ticks: int
+    ink: str = ""
+    ground: str = ""
+    grid: str = ""
+    font: str = ""
+    grows: bool = False
+
+
+FONT = "Arial, Helvetica, 'Liberation Sans', 'DejaVu Sans', sans-serif"
+INK = "#1F1F1F"
+GRID = "#E4E4E4"
+
+SCREEN = Medium(title_width=48, title=16, text=15, ticks=14)
+"""A page whose theme is not known."""
+
+SCREENS = {
+    # The theme's colour of text; plotly's own greys are too pale for a projector.
+    "light": Medium(title_width=48, title=16, text=15, ticks=14, ink="#16181C"),
+    "dark": Medium(title_width=48, title=16, text=15, ticks=14, ink="#E8EAED"),
+}
+"""Theme of a page -> its medium; a title's line fits a telephone."""
+
+PAPER = Medium(
+    title_width=84,
+    title=18,
+    text=15,
+    ticks=13,
+    ink=INK,
+    ground="#FFFFFF",
+    grid=GRID,
+    font=FONT,
+    grows=True,
+)
+"""A file, which has no theme, and room for its whole title."""
+
+WIDTH = 900
+"""Pixels of a figure on paper."""
+
+
+def dressed(figure: go.Figure, medium: Medium, title: str | None = None) -> go.Figure:
+    """A copy as it looks in a medium, with the title in short lines and the legend below.
+
+    Args:
+        figure: left as it is.
+        medium: where it is seen.
+        title: in place of its own; empty for none.
+    """
+    # Edited as plain dictionaries: plotly's own updates take longer than the rest of a page.
+    plain = figure.to_dict()
+    layout: dict[str, Any] = plain["layout"]
+    for name in {"xaxis", "yaxis"} | {key for key in layout if key[1:].startswith("axis")}:
+        _dress_axis(layout.setdefault(name, {}), medium)
+    for note in layout.get("annotations", ()):
+        note["font"] = _font(medium.ticks, medium)
+    lines = wrapped(one_line(figure) if title is None else title, medium.title_width)
+    height = layout.get("height", HEIGHT)
+    top = _room_above(lines, layout, medium)
+    bottom = BOTTOM + (LEGEND_LINE * _legend_rows(plain) if medium.grows else 0)
+    if medium.grows:
+        height = max(height - TITLE_AND_AXIS, LOWEST) + top + bottom
+        layout["height"] = height
+    layout["title"] = {
+        "text": "<br>".join(lines),
+        "font": _font(medium.title, medium),
+        # Plotly hangs a single line below its place but writes the first of several above it.
+        "y": 1.0 - (TITLE_PAD + (medium.title if len(lines) > 1 else 0)) / height,
+        "automargin": False,
+    }
+    layout["margin"] = {"t": top}
+    if medium.grows:
+        # Nothing touches the edge of paper.
+        layout["margin"] |= {"b": bottom, "l": 84, "r": 24}
+        layout["title"]["pad"] = {"l": 12}
+    layout["legend"] = {**layout.get("legend", {}), "font": _font(medium.ticks, medium)}
+    layout["font"] = _font(medium.text, medium)
+    if medium.ground:
+        layout |= {"paper_bgcolor": medium.ground, "plot_bgcolor": medium.ground}
+    return go.Figure(plain)
+
+
+TITLE_PAD = 14
+"""Pixels above the title."""
+
+BOTTOM = 72
+"""Pixels below the plot, for its axis."""
+
+TITLE_AND_AXIS = 148
+"""Pixels of a figure's height that are not for its plot, as long as the title has one line."""
+
+LOWEST = 240
+"""Pixels of the lowest plot."""
+
+LEGEND_LINE = 26
+"""Pixels of a line of the legend."""
+
+
+def one_line(figure: go.Figure) -> str:
+    """The title of a figure as a single line."""
+    return " ".join((figure.layout.title.text or "").replace("<br>", " ").split())
+
+
+def wrapped(title: str, width: int) -> list[str]:
+    """A title in lines that break between settings, as in ``ε_abc = 0.1``, never inside one."""
+    return textwrap.wrap(title.replace(" = ", "\u00a0=\u00a0"), width)
+
+
+def _dress_axis(axis: dict[str, Any], medium: Medium) -> None:
+    axis["tickfont"] = _font(medium.ticks, medium)
+    axis["title"] = {**axis.get("title", {}), "font": _font(medium.text, medium)}
+    if medium.grid:
+        axis |= dict.fromkeys(("gridcolor", "zerolinecolor"), medium.grid)
+        axis |= dict.fromkeys(("linecolor", "tickcolor"), medium.ink)
+
+
+def _font(size: int, medium: Medium) -> dict[str, Any]:
+    named = {"color": medium.ink, "family": medium.font}
+    return {"size": size} | {name: value for name, value in named.items() if value}
+
+
+def _room_above(lines: Sequence[str], layout: Mapping[str, Any], medium: Medium) -> int:
+    """Pixels between the top and the plot: the title's lines, and titles of panels."""
+    panels = any(note.get("text") for note in layout.get("annotations", ()))
+    return 2 * TITLE_PAD + round(1.3 * medium.title) * (len(lines) + panels)
+
+
+def _legend_rows(plain: Mapping[str, Any]) -> int:
+    """Lines of the legend on paper, by the lengths of its texts."""
+    names = {
+        trace["name"]
+        for trace in plain["data"]
+        if trace.get("name") and trace.get("showlegend") is not False
+    }
+    if plain["layout"].get("showlegend") is False or not names:
+        return 0
+    widest = 48 + 8 * max(map(len, names))
+    return math.ceil(len(names) / max(1, (WIDTH - 100) // widest))

@@ -1,0 +1,71 @@
+"""Looks are decided in one place: titles, margins, legends and letters of every medium."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from abcdp_core import figures as fig
+
+LONG = "A title with N = 5,000 and ε_abc = 0.1 that is longer than a figure is wide " * 2
+MEDIA = pytest.mark.parametrize("medium", [fig.SCREEN, *fig.SCREENS.values(), fig.PAPER])
+
+
+def drawn(title: str, names: int = 1) -> go.Figure:
+    chart = fig.panels(["left", "right"], title, "x", "y")
+    one = np.ones(1)
+    for number in range(names):
+        style = fig.Style(f"a series with a long name, {number}", fig.BLUE)
+        chart.add_trace(fig.points(one, one, style))
+    return chart
+
+
+@MEDIA
+def test_a_title_stands_in_lines_that_fit_above_the_plot(medium: fig.Medium) -> None:
+    layout = fig.dressed(drawn(LONG), medium).layout
+    lines = layout.title.text.split("<br>")
+    assert len(lines) > 1
+    assert max(map(len, lines)) <= medium.title_width
+    assert not any(line.startswith("=") or line.endswith("=") for line in lines)
+    assert layout.margin.t > len(lines) * medium.title
+    assert layout.title.font.size == medium.title
+
+
+@MEDIA
+def test_every_text_has_the_ink_of_its_medium(medium: fig.Medium) -> None:
+    layout = fig.dressed(drawn("Title"), medium).layout
+    notes = [note.font for note in layout.annotations]
+    axes = [layout.xaxis.tickfont, layout.yaxis2.tickfont, layout.xaxis.title.font]
+    inks = {font.color or "" for font in [*notes, *axes, layout.legend.font, layout.font]}
+    assert inks == {medium.ink}
+
+
+def plot_height(chart: go.Figure) -> float:
+    return float(chart.layout.height - chart.layout.margin.t - chart.layout.margin.b)
+
+
+def test_on_paper_title_and_legend_cost_the_plot_nothing() -> None:
+    usual = fig.dressed(drawn("Title"), fig.PAPER)
+    for other in (drawn(LONG), drawn("Title", names=20)):
+        dressed = fig.dressed(other, fig.PAPER)
+        assert plot_height(dressed) == pytest.approx(plot_height(usual))
+        assert dressed.layout.height > usual.layout.height
+
+
+def test_on_a_screen_a_figure_keeps_its_height() -> None:
+    chart = drawn(LONG)
+    assert fig.dressed(chart, fig.SCREEN).layout.height == chart.layout.height
+
+
+def test_paper_is_white_and_takes_colours_of_no_theme() -> None:
+    layout = fig.dressed(drawn("Title"), fig.PAPER).layout
+    assert layout.paper_bgcolor == layout.plot_bgcolor == "#FFFFFF"
+    assert layout.xaxis.gridcolor == layout.yaxis2.gridcolor == fig.GRID
+
+
+def test_the_figure_itself_is_left_as_it_is() -> None:
+    chart = drawn(LONG)
+    before = chart.to_json()
+    fig.dressed(chart, fig.PAPER, "Another title")
+    assert chart.to_json() == before

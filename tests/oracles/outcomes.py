@@ -1,0 +1,43 @@
+"""Every way in which a run of decisions can end, for mechanisms that stop at c acceptances."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Pattern = NDArray[np.bool_]
+
+
+def patterns(steps: int, c: int) -> list[Pattern]:
+    """Decisions of every run over ``steps`` draws: up to the c-th acceptance, or all."""
+    found = []
+    for digits in itertools.product([False, True], repeat=steps):
+        pattern = np.array(digits)
+        accepted = np.flatnonzero(pattern)
+        if len(accepted) < c:
+            found.append(pattern)
+        elif len(accepted) == c:
+            # Only once: what would follow the stop is all rejected here.
+            found.append(pattern[: accepted[-1] + 1])
+    return found
+
+
+def law_of_sets(log_probability: Callable[[Pattern], float], steps: int, c: int) -> Array:
+    """Probability ``(2^steps,)`` of every set of accepted draws, 0 for more than c.
+
+    Args:
+        log_probability: of a pattern.
+        steps, c: as in :func:`patterns`.
+
+    Returns:
+        At the sum of 2^t over the accepted draws t.
+    """
+    law = np.zeros(2**steps)
+    for pattern in patterns(steps, c):
+        law[int(np.sum(2 ** np.flatnonzero(pattern)))] = math.exp(log_probability(pattern))
+    return law

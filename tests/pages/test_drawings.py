@@ -1,0 +1,60 @@
+"""Figures are drawn once, and once dressed for a theme: running a page again draws nothing."""
+
+from __future__ import annotations
+
+import json
+
+import plotly.io
+import pytest
+
+from abcdp_core import experiments
+from abcdp_core import figures as fig
+from tests.pages.app import opened
+from ui import drawings
+
+
+def test_a_page_that_runs_again_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = opened("posterior", noise_draw="3")
+    before = [chart.proto.spec for chart in app.get("plotly_chart")]
+
+    def fail(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(experiments.load("posterior"), "figures", fail)
+    monkeypatch.setattr(fig, "dressed", fail)
+    app.run()
+    assert not app.exception
+    assert [chart.proto.spec for chart in app.get("plotly_chart")] == before
+    app.button(key="new-noise").click().run()
+    assert app.exception, "another result has other figures"
+
+
+def test_each_theme_has_a_figure_of_its_own() -> None:
+    chart = fig.figure("Title", "x", "y")
+    light, dark = drawings.dressed(chart, "light"), drawings.dressed(chart, "dark")
+    assert drawings.dressed(chart, "light") is light
+    inks = [each.to_dict()["layout"]["font"]["color"] for each in (light, dark)]
+    assert inks == [fig.SCREENS["light"].ink, fig.SCREENS["dark"].ink]
+
+
+def test_what_is_sent_is_the_figure() -> None:
+    chart = fig.figure("Title", "x", "y")
+    sent = json.loads(plotly.io.to_json(drawings.dressed(chart, "dark").to_dict(), validate=False))
+    dressed = fig.dressed(chart, fig.SCREENS["dark"])
+    assert sent == json.loads(dressed.to_json())
+
+
+def test_what_is_kept_is_bounded_and_belongs_to_its_owner() -> None:
+    kept = drawings.Kept[int](3)
+    made = []
+
+    def make() -> int:
+        made.append(1)
+        return len(made)
+
+    owners = [object() for _ in range(5)]
+    assert [kept.of(owner, "name", make) for owner in owners] == [1, 2, 3, 4, 5]
+    assert len(kept) == 3
+    assert kept.of(owners[4], "name", make) == 5
+    assert kept.of(owners[4], "other name", make) == 6
+    assert kept.of(owners[0], "name", make) == 7, "the one not used for longest was let go"

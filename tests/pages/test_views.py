@@ -1,0 +1,114 @@
+"""Every view of the pages that have several, but for the one that a page opens with."""
+
+from __future__ import annotations
+
+import pytest
+
+from abcdp_core.experiments import change_one_person
+from abcdp_core.parameters import text_of
+from tests.pages.app import opened, pictures, settled, texts
+from ui import knobs
+
+
+@pytest.mark.parametrize("scenario", knobs.find("scenario").parameter.options)
+@pytest.mark.parametrize("view", knobs.find("posterior.view").parameter.options)
+def test_every_view_of_the_posterior_with_every_scenario(view, scenario):
+    usual = knobs.find("n", scenario=scenario).default
+    n = {"uniform-mixture": 100, "tuberculosis": 100}.get(scenario, usual)
+    threshold = knobs.find("epsilon_abc", scenario=scenario).default
+    app = opened(
+        "posterior",
+        scenario=scenario,
+        n=text_of(n),
+        epsilon_abc=text_of(threshold),
+        **{"posterior.view": view, "synthetic-data.data_sets": "1"},
+    )
+    assert not app.exception
+    if view == "change one person" and not change_one_person.serves(scenario):
+        (warning,) = app.warning
+        assert "posterior.view = change one person: must be one of" in warning.value
+        assert pictures(app)
+    else:
+        assert not app.warning
+        assert pictures(app)
+        assert "Privacy label" in texts(app)
+
+
+def test_a_scenario_without_a_pool_does_not_offer_to_change_one_person():
+    app = opened("posterior", **{"posterior.view": "change one person"})
+    assert "compatible with the bound" in texts(app)
+    chooser = next(group for group in app.button_group if group.key == "scenario")
+    app = settled(chooser.set_value("tuberculosis").run())
+    assert not app.exception
+    assert not app.warning
+    views = next(group for group in app.button_group if group.key == "posterior.view")
+    assert "change one person" not in views.options
+    assert views.value == "one release"
+    assert pictures(app)
+
+
+@pytest.mark.parametrize("view", knobs.find("gaussian-noise.view").parameter.options[1:])
+def test_every_view_of_gaussian_noise(view):
+    threshold = "150" if view == "San Francisco" else "0.1"
+    app = opened("gaussian_noise", epsilon_abc=threshold, **{"gaussian-noise.view": view})
+    assert not app.exception
+    assert not app.warning
+    assert len(pictures(app)) >= 2
+    assert "Privacy label" in texts(app)
+
+
+def test_what_a_budget_buys_is_a_view_of_its_own():
+    app = opened("mechanisms", **{"mechanisms.view": "what a budget buys"})
+    assert not app.exception
+    assert len(pictures(app)) == 2
+    assert "a guess misses 90 times" in texts(app)
+
+
+def test_coverage_is_a_view_of_its_own():
+    app = opened("mechanisms", **{"mechanisms.view": "coverage", "coverage.runs": "2"})
+    assert not app.exception
+    assert len(pictures(app)) == 2
+    assert "Privacy label" in texts(app)
+    assert "that hold the truth, 2 data sets" in texts(app)
+    assert "Mean width of the intervals, 2 data sets" in texts(app)
+
+
+def test_coverage_along_an_edge_from_a_small_pool_says_so():
+    settings = {"mechanisms.view": "coverage", "coverage.runs": "2", "coverage.truths": "edge"}
+    app = opened("mechanisms", pool_size="100", **settings)
+    assert not app.exception
+    assert "that hold a weight of at most 0.02" in texts(app)
+    (said,) = (warning.value for warning in app.warning)
+    assert "not along an edge" in said
+    assert "A pool of 100 is too small" in said
+
+
+@pytest.mark.parametrize("view", knobs.find("case-studies.view").parameter.options)
+def test_every_case_study(view):
+    app = opened(
+        "case_studies",
+        epsilon_abc="0.1" if view == "COVID-19" else "150",
+        n="18" if view == "COVID-19" else "100",
+        **{"case-studies.view": view, "tuberculosis-posterior.runs": "2"},
+    )
+    assert not app.exception
+    assert not app.warning
+    assert len(pictures(app)) >= 2
+    assert "Privacy label" in texts(app)
+    assert "Protected is" in texts(app)
+
+
+@pytest.mark.parametrize("view", knobs.find("adaptive-truncation.view").parameter.options[1:])
+def test_every_view_of_adaptive_truncation(view):
+    app = opened("adaptive_truncation", **{"adaptive-truncation.view": view})
+    assert not app.exception
+    assert not app.error
+    assert pictures(app)
+    assert "Privacy label" in texts(app)
+
+
+def test_a_preset_brings_its_view_with_it():
+    app = opened("adaptive_truncation", preset="y23-intervals")
+    assert not app.exception
+    assert app.get("plotly_chart")
+    assert app.sidebar.select_slider(key="epsilon_total").disabled

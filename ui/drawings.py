@@ -1,0 +1,102 @@
+"""Figures that were drawn once are kept, so that running a page again costs next to nothing.
+
+What is kept belongs to an object, a result or a figure, and is found by its identity and a name: a
+result's figures, a figure as it looks in a theme. Objects are kept beside what was made of them, so
+that an identity stays its own; what was not used for longest is let go.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any, Generic, TypeVar
+
+import plotly.graph_objects as go
+from plotly.basedatatypes import BaseFigure
+
+from abcdp_core import experiments
+from abcdp_core import figures as fig
+from abcdp_core.figures import Drawn
+from abcdp_core.results import Result
+
+T = TypeVar("T")
+
+
+class Kept(Generic[T]):
+    """What was made of objects, at most so many things; threads share it."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._things: OrderedDict[tuple[int, Hashable], tuple[object, T]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, owner: object, name: Hashable, make: Callable[[], T]) -> T:
+        """What was made of an object under a name; made now if it is not there.
+
+        Args:
+            owner: never changed once something was made of it.
+            name: tells the things of one owner apart.
+            make: makes the thing.
+        """
+        key = id(owner), name
+        with self._lock:
+            if key in self._things:
+                self._things.move_to_end(key)
+                return self._things[key][1]
+        thing = make()
+        with self._lock:
+            self._things[key] = owner, thing
+            self._things.move_to_end(key)
+            while len(self._things) > self._most:
+                self._things.popitem(last=False)
+        return thing
+
+    def __len__(self) -> int:
+        return len(self._things)
+
+
+_figures: Kept[dict[str, Drawn]] = Kept(32)
+_variants: Kept[Drawn] = Kept(64)
+_dressed: Kept[Dressed] = Kept(128)
+
+
+def drawn(found: Result) -> dict[str, Drawn]:
+    """The figures of a result with their sentences, the main one first."""
+    study = experiments.load(found.experiment)
+    return _figures.of(found, "", lambda: study.figures(found))
+
+
+def variant(owner: object, name: Hashable, make: Callable[[], Drawn]) -> Drawn:
+    """A further figure, as one of a result with the sidebar's setting marked.
+
+    Args:
+        owner: the result, or what else it is drawn from.
+        name: all that the figure depends on beside it.
+        make: draws it.
+    """
+    return _variants.of(owner, name, make)
+
+
+def dressed(figure: go.Figure, theme: str | None) -> Dressed:
+    """A figure ready for the page's theme, ``None`` if that is not known."""
+    return _dressed.of(figure, theme, lambda: dress(figure, theme))
+
+
+def dress(figure: go.Figure, theme: str | None) -> Dressed:
+    """What :func:`dressed` gives, made now and not kept."""
+    return Dressed(fig.dressed(figure, fig.SCREENS.get(str(theme), fig.SCREEN)))
+
+
+class Dressed(BaseFigure):  # type: ignore[misc]
+    """A finished figure, given to Streamlit as the dictionary that it asks every figure for.
+
+    Plotly makes that dictionary anew each time, which takes longer than the rest of a page.
+    """
+
+    def __init__(self, figure: go.Figure) -> None:
+        self._plain = figure.to_dict()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Itself, to be read only."""
+        return self._plain

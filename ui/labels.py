@@ -1,0 +1,64 @@
+"""Privacy labels: what is protected, how much, by what noise, and what is public."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from abcdp_core import privacy
+from abcdp_core.privacy import Gaussian, Laplace, SparseVector
+from abcdp_core.results import Result
+
+STAMP = (
+    "**Demonstration.** The seed is shown, so anybody can draw the same noise again: nothing here "
+    "is private."
+)
+
+
+def plain(text: str) -> None:
+    """The privacy label of what is no result."""
+    with st.container(border=True, key="privacy-label"):
+        st.markdown(f"**Privacy label.** {text}")
+
+
+def show(result: Result, stamp: str = STAMP) -> None:
+    """What is protected, how much, by what noise, and what is public."""
+    with st.container(border=True, key=f"privacy-label-{result.experiment}"):
+        st.markdown(f"**Privacy label.** {result.privacy}")
+        if isinstance(result.event, SparseVector) and not _is_script(result):
+            st.markdown(_facts(result, result.event))
+        if isinstance(result.event, Laplace | Gaussian):
+            st.markdown(_facts_of_answers(result, result.event))
+        if stamp:
+            st.markdown(stamp)
+
+
+def _is_script(result: Result) -> bool:
+    return getattr(result.params, "sensitivity", "") == "script"
+
+
+def _facts(result: Result, event: SparseVector) -> str:
+    cost = privacy.cost(event)
+    kind = "pure, δ = 0" if cost.delta == 0 else f"approximate, δ = {cost.delta:g}"
+    which = getattr(result.params, "sensitivity", "sharp")
+    threshold = "drawn anew after each acceptance" if event.resample else "drawn once"
+    return (
+        f"- Guarantee: ε_total = {cost.epsilon:.4g}, {kind}. N is the same in neighbouring data.\n"
+        f"- Noise: Laplace, scale b = {event.threshold_scale:.3g} on the threshold ({threshold}) "
+        f"and {event.query_scale:.3g} on each distance; Δ = {event.sensitivity:.3g} ({which}).\n"
+        f"- Public: prior, simulator, pool, distance, ε_abc, c, N."
+    )
+
+
+def _facts_of_answers(result: Result, event: Laplace | Gaussian) -> str:
+    delta = float(getattr(result.params, "delta", 0.0))
+    cost = privacy.cost(event, delta)
+    kind = "pure, δ = 0" if cost.delta == 0 else f"approximate, δ = {cost.delta:g}"
+    noise = "Laplace, scale" if isinstance(event, Laplace) else "Gaussian, standard deviation"
+    return (
+        f"- Guarantee: ε_total = {cost.epsilon:.4g} per person and per answer, {kind}. Neighbours: "
+        f"one person's value replaced by any other.\n"
+        f"- Noise: {noise} {event.scale:.3g} times the width of the interval that the person is "
+        f"asked in.\n"
+        f"- Public: prior, family of the values, the rule that chooses intervals, all answers. An "
+        f"interval follows from earlier answers only. Who answers twice spends ε_total twice."
+    )

@@ -1,0 +1,102 @@
+"""What the router's table says of a page: its file, what it shows and which knobs it may use."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+
+from abcdp_core.parameters import Scalar
+from ui import knobs
+from ui.knobs import SHARED
+
+
+class NotGrantedError(Exception):
+    """A page asks for what its line in the router's table does not grant: a mistake in the page.
+
+    Without that line the link loses the knob's value, or the knob moves and nothing happens.
+    """
+
+
+@dataclasses.dataclass(frozen=True)
+class Page:
+    """One line of the table.
+
+    Attributes:
+        file: the file under ``pages/`` without its ending.
+        title: its name in the navigation.
+        help: what it shows.
+        experiment: its main experiment; empty if it runs none.
+        experiments: the others it shows; their parameters tell which shared knobs it uses.
+        own: keys of the knobs it asks for itself.
+        uses: shared knobs that it takes beside those of its experiments.
+        reasons: shared knob -> why it is not used here, where there is more to say than that.
+        view: key of the knob that chooses what is shown, if there is one.
+        views: its value -> the experiments shown then, the main one first.
+        chooser: key of the knob that tells the scenario, if there is one.
+        scenarios: its value -> the scenario; the value itself where that is not said.
+    """
+
+    file: str
+    title: str
+    help: str
+    experiment: str
+    experiments: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
+    reasons: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    view: str = ""
+    views: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    chooser: str = ""
+    scenarios: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def every(self) -> tuple[str, ...]:
+        """All its experiments, the main one first."""
+        return tuple(name for name in (self.experiment, *self.experiments) if name)
+
+    def scenario(self, chosen: Scalar) -> str:
+        """The scenario that a value of the chooser stands for."""
+        return self.scenarios.get(str(chosen), str(chosen))
+
+    def shown(self, view: Scalar | None) -> tuple[str, ...]:
+        """The experiments that a view shows; all of them on a page without views."""
+        return self.views.get(str(view), self.every)
+
+    def unused(self, view: Scalar | None) -> dict[str, str]:
+        """Shared knob -> why it is disabled while a view is shown."""
+        used = knobs.used_by(self.shown(view)) | {*self.uses}
+        return {
+            name: self.reasons.get(name, "Not used on this page.")
+            for name in SHARED
+            if name not in used or name in self.reasons
+        }
+
+    def check_knobs(self, keys: Iterable[str], view: Scalar | None) -> None:
+        """Refuse knobs that are not granted.
+
+        Args:
+            keys: what the page asks for, by the names in the link.
+            view: the one that is shown.
+
+        Raises:
+            NotGrantedError: names page and knob.
+        """
+        granted = {*self.own, *SHARED, "preset"} - self.unused(view).keys()
+        for key in keys:
+            if key not in granted:
+                raise self._refusal("knob", key)
+
+    def check_experiment(self, name: str, view: Scalar | None) -> None:
+        """Refuse an experiment that is not granted, since the shared knobs do not follow it.
+
+        Raises:
+            NotGrantedError: names page and experiment.
+        """
+        if name not in self.shown(view):
+            raise self._refusal("experiment", name)
+
+    def _refusal(self, kind: str, name: str) -> NotGrantedError:
+        return NotGrantedError(
+            f"The page {self.title} asks for the {kind} {name}, which its line in ui/router.py "
+            f"does not grant."
+        )

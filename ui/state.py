@@ -1,0 +1,169 @@
+"""What the knobs stand at: the widget's value, else the link's, else the default.
+
+Streamlit holds the values: a widget's key is its name in the link, and ``bind="query-params"``
+keeps the two the same and carries the values from page to page. This module only reads them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+
+import streamlit as st
+
+from abcdp_core import experiments
+from abcdp_core.parameters import ParameterError, Params, Scalar
+from ui import knobs, link
+from ui.knobs import NO_PRESET, SHARED
+from ui.page import Page
+
+LINK_READ = "_link_read"
+NOTICES = "_notices"
+PAGE = "_page"
+SCENARIO = "_scenario"
+KEPT = "_kept_by_scenario"
+
+
+def begin(page: Page, known: Iterable[str]) -> None:
+    """Remember the page and, at the first run of a session, read the link.
+
+    Args:
+        page: the one on screen.
+        known: keys of the knobs of all pages.
+    """
+    st.session_state[PAGE] = page
+    if LINK_READ in st.session_state:
+        _follow_preset(page)
+        _follow_scenario()
+        return
+    st.session_state[LINK_READ] = True
+    _follow_preset(page)
+    scenario = st.session_state[SCENARIO] = scenario_in_force()
+    asked = st.query_params.to_dict()
+    unused = page.unused(view())
+    found = {key: knobs.find(key, page.every, scenario) for key in known}
+    # What is not used here may be meant for another page, so for the scenario of the others.
+    elsewhere = {key: knobs.find(key, page.every) for key in found.keys() & unused}
+    found |= {
+        key: knob for key, knob in elsewhere.items() if not _allows(found[key], asked.get(key))
+    }
+    reading = link.read(asked, found)
+    st.session_state[NOTICES] = reading.notices
+    for key in reading.query.keys() - {*SHARED, *page.own, "preset"}:
+        # For another page: Streamlit would lose it on the way there.
+        st.session_state[key] = found[key].parameter.parse(key, reading.query[key])
+    if reading.query != asked:
+        st.query_params.from_dict(reading.query)
+        st.rerun()
+
+
+def _allows(knob: knobs.Knob, text: str | None) -> bool:
+    with contextlib.suppress(ParameterError):
+        return text is None or knob.parameter.parse("knob", text) is not None
+    return False
+
+
+def scenario_in_force() -> str:
+    """The scenario that the page shows."""
+    page = on_screen()
+    return page.scenario(held(page.chooser)) if page.chooser else knobs.FIRST_SCENARIO
+
+
+def _follow_preset(page: Page) -> None:
+    """A preset brings its view with it."""
+    owners = [view for view, shown in page.views.items() if preset(shown[0]) is not None]
+    if owners and owners[0] != held(page.view):
+        st.session_state[page.view] = owners[0]
+
+
+def _follow_scenario() -> None:
+    """Each scenario keeps the knobs' values that were set for it."""
+    before, now = st.session_state[SCENARIO], scenario_in_force()
+    if before == now:
+        return
+    kept: dict[str, dict[str, Scalar]] = st.session_state.setdefault(KEPT, {})
+    kept[before] = {key: _standing(key, before) for key in knobs.BY_SCENARIO}
+    st.session_state[SCENARIO] = now
+    for key in knobs.BY_SCENARIO:
+        start = knobs.find(key, scenario=now).default
+        st.session_state[key] = kept.get(now, {}).get(key, start)
+    for key in knobs.LIMITED_BY_SCENARIO:
+        # A widget cannot stand at what it does not offer.
+        if key in st.session_state:
+            st.session_state[key] = _standing(key, now)
+
+
+def current(key: str) -> Scalar:
+    """The value in force: the widget's, else the link's, else the default.
+
+    Raises:
+        NotGrantedError: the page may not use the knob.
+    """
+    check(key)
+    return held(key)
+
+
+def check(*keys: str) -> None:
+    """Refuse knobs that the page's line in the router's table does not grant.
+
+    Raises:
+        NotGrantedError: names page and knob.
+    """
+    on_screen().check_knobs(keys, view())
+
+
+def check_experiment(name: str) -> None:
+    """Refuse an experiment that the page's line in the router's table does not grant.
+
+    Raises:
+        NotGrantedError: names page and experiment.
+    """
+    on_screen().check_experiment(name, view())
+
+
+def is_own(key: str) -> bool:
+    """Whether the page has a knob of its own by this name."""
+    return key in on_screen().own
+
+
+def view() -> Scalar | None:
+    """The view in force, on a page that has views."""
+    return held(on_screen().view) if on_screen().view else None
+
+
+def held(key: str) -> Scalar:
+    """The value in force, whether or not the page on screen uses it."""
+    return _standing(
+        key, knobs.FIRST_SCENARIO if key == on_screen().chooser else scenario_in_force()
+    )
+
+
+def _standing(key: str, scenario: str) -> Scalar:
+    """What a knob stands at, if that is allowed in a scenario; else its default there."""
+    knob = knobs.find(key, on_screen().every, scenario)
+    value = st.session_state.get(key)
+    with contextlib.suppress(ParameterError):
+        if value is not None:
+            return knob.parameter.check(key, value)
+        if key in st.query_params:
+            return knob.parameter.parse(key, st.query_params[key])
+    return knob.default
+
+
+def on_screen() -> Page:
+    """The page's line of the table."""
+    return st.session_state[PAGE]
+
+
+# --------------------------------------------------------------------------------------- presets
+
+
+def preset(experiment: str) -> Params | None:
+    """The preset in force, ``None`` for the person's own settings."""
+    name = st.session_state.get("preset") or st.query_params.get("preset", NO_PRESET)
+    return experiments.load(experiment).PRESETS.get(str(name))
+
+
+def has_preset() -> bool:
+    """Whether a preset is in force on this page."""
+    return any(preset(name) is not None for name in on_screen().every)
