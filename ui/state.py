@@ -41,7 +41,8 @@ def begin(page: Page, known: Iterable[str]) -> None:
     scenario = st.session_state[SCENARIO] = scenario_in_force()
     asked = st.query_params.to_dict()
     unused = page.unused(view())
-    found = {key: knobs.find(key, page.every, scenario) for key in known}
+    # Only what the link asks for: each knob of another page would load the study it belongs to.
+    found = {key: knobs.find(key, page.every, scenario) for key in asked.keys() & {*known}}
     # What is not used here may be meant for another page, so for the scenario of the others.
     elsewhere = {key: knobs.find(key, page.every) for key in found.keys() & unused}
     found |= {
