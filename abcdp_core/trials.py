@@ -118,9 +118,10 @@ def guarantees(
     for name in names:
         mechanism = mechanisms.load(name)
         text = privacy.guarantee(mechanism.spends(budget), *mechanism.protects(scenario))
-        found.setdefault(text, []).append(name)
+        found.setdefault(text.removesuffix(privacy.ADDS_UP).strip(), []).append(name)
     texts = [f"{', '.join(of)}: {text}" if len(found) > 1 else text for text, of in found.items()]
-    return " ".join(texts + ["This is the largest budget shown."] * (budgets > 1))
+    largest = ["That is the largest budget shown."] * (budgets > 1)
+    return " ".join([*texts, *largest, privacy.ADDS_UP])
 
 
 def knows_truth(scenario: simulators.Scenario) -> bool:

@@ -5,6 +5,7 @@ the same ones. Calibration solves for the noise, rounds up and recomputes the co
 """
 
 from abcdp_core.privacy.accounting import (
+    ADDS_UP,
     UNPROTECTED,
     Cost,
     cost,
@@ -25,6 +26,7 @@ from abcdp_core.privacy.events import (
 )
 
 __all__ = [
+    "ADDS_UP",
     "UNPROTECTED",
     "Cost",
     "Event",

@@ -129,7 +129,7 @@ def guarantee(spent: Cost, protected: str, neighbours: str = "replace") -> str:
     )
     return (
         f"Protects {protected}: {kind} with ε_total = {spent.epsilon:.4g} when it "
-        f"{NEIGHBOURS[neighbours]}. Every further release from the same data adds to it."
+        f"{NEIGHBOURS[neighbours]}. {ADDS_UP}"
     )
 
 
@@ -153,6 +153,9 @@ def statement_of_largest(
         text += f" This is the largest {'finite ' if bare else ''}budget shown."
     return f"{text} {UNPROTECTED}" if bare else text
 
+
+ADDS_UP = "Every further release from the same data adds to it."
+"""Of every guarantee."""
 
 UNPROTECTED = "The non-private results beside it are not protected."
 """Where a private result stands beside one without noise."""

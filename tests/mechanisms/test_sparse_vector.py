@@ -247,7 +247,16 @@ def test_little_noise_hardly_differs_from_none() -> None:
 
 def test_a_release_holds_what_may_be_published_and_nothing_else() -> None:
     names = {field.name for field in dataclasses.fields(Release)}
-    assert names == {"indices", "weights", "stopped_at", "event", "estimate", "samples", "made"}
+    assert names == {
+        "indices",
+        "weights",
+        "stopped_at",
+        "event",
+        "estimate",
+        "samples",
+        "made",
+        "exact_mean",
+    }
     published, _ = release(uniform_pool(), SETTING, rng_of(13))
     assert published.estimate is None
     assert published.made is None

@@ -22,8 +22,8 @@ from abcdp_core import mechanisms
 from abcdp_core.mechanisms import Budget
 from abcdp_core.mechanisms.sparse_vector import Segments, run
 from abcdp_core.privacy import Gaussian, cost
-from abcdp_core.privacy.exact import largest_loss, log_probability
 from abcdp_core.privacy.sparse_vector import pure_epsilon
+from tests.oracles.sparse_vector import largest_loss, log_probability
 from tests.statistics import assert_frequencies, miss_probability, rejects
 
 Array = NDArray[np.float64]

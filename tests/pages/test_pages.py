@@ -80,15 +80,13 @@ def test_dismissed_notice_stays_away():
 
 def test_each_scenario_keeps_the_values_of_its_knobs():
     app = opened("posterior", epsilon_abc="0.2", c="20")
-    chooser = [knob for knob in app.get("button_group") if knob.key == "scenario"]
-    chooser[0].set_value("covid").run()
+    app.selectbox(key="scenario").set_value("covid").run()
     app = settled(app)
     assert not app.exception
     assert app.sidebar.select_slider(key="c").value == 5
     assert app.sidebar.select_slider(key="epsilon_abc").value == 0.1
     app.sidebar.select_slider(key="c").set_value(10).run()
-    chooser = [knob for knob in app.get("button_group") if knob.key == "scenario"]
-    chooser[0].set_value("uniform-mixture").run()
+    app.selectbox(key="scenario").set_value("uniform-mixture").run()
     app = settled(app)
     assert app.sidebar.select_slider(key="c").value == 20
     assert app.sidebar.select_slider(key="epsilon_abc").value == 0.2

@@ -37,8 +37,7 @@ def test_every_view_of_the_posterior_with_every_scenario(view, scenario):
 def test_a_scenario_without_a_pool_does_not_offer_to_change_one_person():
     app = opened("posterior", **{"posterior.view": "change one person"})
     assert "compatible with the bound" in texts(app)
-    chooser = next(group for group in app.button_group if group.key == "scenario")
-    app = settled(chooser.set_value("tuberculosis").run())
+    app = settled(app.selectbox(key="scenario").set_value("tuberculosis").run())
     assert not app.exception
     assert not app.warning
     views = next(group for group in app.button_group if group.key == "posterior.view")
