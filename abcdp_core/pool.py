@@ -23,7 +23,7 @@ from abcdp_core import cache, fingerprint, simulators, threads
 from abcdp_core.distances import Distance
 from abcdp_core.distances.kernel import median_bandwidth
 from abcdp_core.parameters import WORK_LIMIT, check_work
-from abcdp_core.statistic import Statistic
+from abcdp_core.statistic import Statistic, stated_by
 from abcdp_core.streams import generator
 from abcdp_core.supports import ALL_REALS, Support
 
@@ -155,7 +155,7 @@ class PublicSide:
         Raises:
             KeyError: it has none of that name.
         """
-        return simulators.statistics(self.scenario)[name]
+        return stated_by(self.scenario)[name]
 
     def summaries(self, name: str) -> Array:
         """The numbers ``(T, k)`` that one of these keeps of each data set of the pool."""
@@ -308,7 +308,7 @@ def _chunk(key: PoolKey, start: int) -> cache.Arrays:
 
 def _statistics(key: PoolKey) -> Mapping[str, Statistic]:
     """What the scenario of a pool keeps of data sets besides the distance's own."""
-    return simulators.statistics(simulators.load(key.scenario))
+    return stated_by(simulators.load(key.scenario))
 
 
 def open_pool(key: PoolKey, progress: Progress | None = None) -> Pool:

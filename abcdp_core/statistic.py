@@ -14,10 +14,10 @@ fractions, so both are computed exactly and rounded up.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,6 +102,15 @@ class DirichletCounts:
 
     statistic: str
     concentration: tuple[float, ...]
+
+
+def stated_by(scenario: Any) -> Mapping[str, Statistic]:
+    """Name -> what may be released of a scenario's data besides distances; the default one first.
+
+    It is empty for a scenario that states none.
+    """
+    stated: Mapping[str, Statistic] = getattr(scenario, "STATISTICS", {})
+    return stated
 
 
 def largest_sum(cases: Cases) -> float:

@@ -41,8 +41,8 @@ CORE_ARROWS: dict[str, set[str]] = {
     "releases": {"mechanisms", "parameters", "pool", "privacy", "simulators"},
     "privacy": set(),
     "mechanisms": {
-        *("distances", "parameters", "privacy", "registry", "simulators", "statistic", "streams"),
-        *("summaries", "supports"),
+        *("distances", "parameters", "privacy", "registry", "statistic", "streams", "summaries"),
+        "supports",
     },
     "theory": {"summaries"},
     "online": {"parameters", "privacy", "registry", "streams", "summaries", "threads"},

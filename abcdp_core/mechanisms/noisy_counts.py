@@ -53,12 +53,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft, special
 
-from abcdp_core import simulators
 from abcdp_core.mechanisms import Budget, Made, Mechanism, Part, Prepared, PublicSide, Release
 from abcdp_core.mechanisms.private_summary import SummaryNoise, noise_for, noisy
 from abcdp_core.parameters import Parameter, Params
 from abcdp_core.privacy import Event, cost
-from abcdp_core.statistic import DirichletCounts, Statistic
+from abcdp_core.statistic import DirichletCounts, Statistic, stated_by
 
 Array = NDArray[np.float64]
 
@@ -290,7 +289,7 @@ def _model(scenario: Any) -> DirichletCounts | None:
 
 def _statistic(scenario: Any) -> Statistic:
     """The counts of a scenario that has a model of them."""
-    return simulators.statistics(scenario)[cast(DirichletCounts, _model(scenario)).statistic]
+    return stated_by(scenario)[cast(DirichletCounts, _model(scenario)).statistic]
 
 
 def refuses(scenario: Any) -> str:

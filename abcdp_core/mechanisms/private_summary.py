@@ -69,7 +69,6 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import simulators
 from abcdp_core.mechanisms import (
     Budget,
     Mechanism,
@@ -82,7 +81,7 @@ from abcdp_core.mechanisms import (
 from abcdp_core.parameters import Parameter, Params
 from abcdp_core.privacy import Cost, Event, cost
 from abcdp_core.privacy.calibration import round_up, scale_for
-from abcdp_core.statistic import Statistic
+from abcdp_core.statistic import Statistic, stated_by
 from abcdp_core.streams import generator
 from abcdp_core.supports import Support
 
@@ -352,7 +351,7 @@ class Trace:
 
 def statistic_of(scenario: Any, unit: str) -> Statistic | None:
     """The statistic that protects such a unit; ``None`` if the scenario has none."""
-    stated = list(simulators.statistics(scenario).values())
+    stated = list(stated_by(scenario).values())
     place = UNIT.options.index(unit)
     return stated[place] if place < len(stated) else None
 

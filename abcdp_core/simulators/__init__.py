@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from abcdp_core import registry
 from abcdp_core.distances import Distance
 from abcdp_core.parameters import Parameter
-from abcdp_core.statistic import Statistic
 
 Array = NDArray[np.float64]
 
@@ -47,8 +46,8 @@ class Scenario(Protocol):
     ``PUBLISHED``, where the published data come from, for a figure.
 
     It may have ``STATISTICS``, name -> :class:`~abcdp_core.statistic.Statistic`: numbers of its
-    data that may be released, with what one unit is and how far it moves them;
-    :func:`statistics` of one without any is empty. Where a pool is shipped,
+    data that may be released, with what one unit is and how far it moves them; a second one may
+    state the same numbers for a larger unit. Where a pool is shipped,
     ``precomputed_pool(pool_size)`` gives parameters ``(T, d)`` and numbers ``(T, k)``, and
     ``from_numbers(numbers)`` gives statistics of its distance ``(T, D)`` and name -> numbers of
     each of its ``STATISTICS``; it is then the pool of every seed and run.
@@ -118,15 +117,6 @@ def simulate_round_robin(
     if len(chosen) == 0:
         return chosen, np.empty((0, n, len(source.COORDINATES)))
     return chosen, source.simulate(rng, theta[chosen], n)
-
-
-def statistics(scenario: Any) -> Mapping[str, Statistic]:
-    """Name -> what may be released of a scenario's data besides distances; the default one first.
-
-    It is empty for a scenario that states none.
-    """
-    stated: Mapping[str, Statistic] = getattr(scenario, "STATISTICS", {})
-    return stated
 
 
 def specification(general: Mapping[str, Parameter], scenario: str | None) -> dict[str, Parameter]:

@@ -34,7 +34,7 @@ from abcdp_core.mechanisms.private_summary import (
 from abcdp_core.privacy import NonPrivate, cost
 from abcdp_core.simulators import covid_people, uniform_mixture
 from abcdp_core.simulators import tuberculosis_patients as patients
-from abcdp_core.statistic import Statistic
+from abcdp_core.statistic import Statistic, stated_by
 from abcdp_core.supports import ALL_REALS, box
 from tests.statistics import assert_frequencies, rejects
 
@@ -163,7 +163,7 @@ def test_no_patient_changes_any_outcome_by_more_than_the_budget(budget: float) -
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_what_is_released_is_in_whole_steps_and_of_the_stated_law(name: str) -> None:
-    chosen = next(iter(simulators.statistics(simulators.load(name)).values()))
+    chosen = next(iter(stated_by(simulators.load(name)).values()))
     event = dataclasses.replace(noise_for(chosen, 18, 1.0), scale=0.8)
     whole = np.array(chosen.whole)
     values = np.zeros((40_000, len(whole))) + 7.0 / whole
@@ -253,7 +253,7 @@ def test_the_data_are_read_once_and_all_else_follows_from_what_is_released(
 ) -> None:
     prepared = prepared_of(name, scenario, 1.0)
     public, mechanism = prepared.public, prepared.mechanism
-    stated = simulators.statistics(public.scenario)
+    stated = stated_by(public.scenario)
     place = 0 if name == "private-summary" else 1
     key = list(stated)[place]
     # Nothing else of the data is at hand: no distance, and no other statistic.
