@@ -238,7 +238,8 @@ def simulate(rng: np.random.Generator, theta: Array, size: int) -> Array:
     hosts = balance(theta)
     if not (np.isfinite(hosts) & (hosts > 0.0)).all():
         raise ValueError(f"theta: must have R1 > 1, t1 > 0 and a balance; is {theta.tolist()}.")
-    return outbreak.simulate(rng, rates(theta), hosts[:, :2], size)
+    # One layout in memory for one draw and for many, or the slow compilation is done twice.
+    return outbreak.simulate(rng, rates(theta), np.ascontiguousarray(hosts[:, :2]), size)
 
 
 def observed(rng: np.random.Generator, size: int) -> tuple[Array, int]:
