@@ -263,7 +263,8 @@ def _hosts(theta: Array) -> Array:
     hosts = balance(theta)
     if not (np.isfinite(hosts) & (hosts > 0.0)).all():
         raise ValueError(f"theta: must have R1 > 1, t1 > 0 and a balance; is {theta.tolist()}.")
-    return hosts[:, :2]
+    # One layout in memory for one draw and for many, or the slow compilation is done twice.
+    return np.ascontiguousarray(hosts[:, :2])
 
 
 def observed(rng: np.random.Generator, size: int) -> tuple[Array, int]:
