@@ -86,6 +86,13 @@ SENSITIVITY = dataclasses.replace(
 )
 
 
+def able(parameter: Parameter, scenario: str) -> Parameter:
+    """A choice of mechanisms without those that cannot serve a scenario."""
+    served = mechanisms.for_scenario(simulators.load(scenario))
+    options = tuple(name for name in parameter.options if name in served)
+    return dataclasses.replace(parameter, options=options)
+
+
 def check(scenario: str, truths: str, names: tuple[str, ...]) -> None:
     """Refuse a scenario where errors cannot be measured, and mechanisms that cannot serve it.
 

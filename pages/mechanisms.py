@@ -12,9 +12,11 @@ def main() -> None:
     blocks.title(
         "Mechanisms",
         "Many ways to answer from the same data with the same privacy budget. The published ones "
-        "pay for every accepted draw, or for every draw they look at; an embedding pays once, for "
-        "one noisy vector, and everything else follows from that without further cost.",
+        "pay for every accepted draw, or for every draw they look at; others pay once, for a few "
+        "noisy numbers, and everything else follows from those without further cost.",
     )
+    if not state.has_preset():
+        controls.own("compare-mechanisms.scenario")
     shown = {"error": error, "what a budget buys": budget, "coverage": coverage}
     shown[blocks.view_and_presets()]()
 

@@ -29,7 +29,7 @@ REFERENCE = "posterior"
 BY_SCENARIO = ("epsilon_abc", "c", "n", "pool_size")
 """Shared knobs whose bounds or starting values are the scenario's."""
 
-LIMITED_BY_SCENARIO = ("posterior.view",)
+LIMITED_BY_SCENARIO = ("posterior.view", "mechanism-posterior.mechanism", "coverage.truths")
 """Choices of a page that not every scenario has all of."""
 
 FIRST_SCENARIO = "uniform-mixture"
@@ -142,8 +142,10 @@ def find(key: str, page: tuple[str, ...] = (REFERENCE,), scenario: str = FIRST_S
     Raises:
         KeyError: there is none.
     """
-    if key in SCREEN:
+    if key in LIMITED_BY_SCENARIO:
         return _offered(key, scenario)
+    if key in SCREEN:
+        return SCREEN[key]
     if key.startswith("papers."):
         return _of_papers()[key]
     if key == "preset":
@@ -154,17 +156,22 @@ def find(key: str, page: tuple[str, ...] = (REFERENCE,), scenario: str = FIRST_S
 
 @functools.cache
 def _offered(key: str, scenario: str) -> Knob:
-    """A knob of the screen without what a scenario cannot show."""
-    knob = SCREEN[key]
-    if key not in LIMITED_BY_SCENARIO:
-        return knob
-    # Inside the function: most pages do without this study.
-    from abcdp_core.experiments import change_one_person
+    """A knob without what a scenario cannot show."""
+    # Inside the function: most pages do without these studies.
+    if key == "posterior.view":
+        from abcdp_core.experiments import change_one_person as study
 
-    if change_one_person.serves(scenario):
-        return knob
-    options = tuple(view for view in knob.parameter.options if view != "change one person")
-    return Knob(dataclasses.replace(knob.parameter, options=options), knob.default)
+        knob = SCREEN[key]
+        if study.serves(scenario):
+            return knob
+        options = tuple(view for view in knob.parameter.options if view != "change one person")
+        return Knob(dataclasses.replace(knob.parameter, options=options), knob.default)
+    owner, _, name = key.rpartition(".")
+    knob = _of_experiment(owner, name)
+    params = experiments.load(owner).Params
+    parameter = params.specification(scenario)[name]
+    start = params.defaults(scenario).get(name, knob.default)
+    return Knob(parameter, start if start in parameter.options else parameter.options[0])
 
 
 @functools.cache

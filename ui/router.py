@@ -121,6 +121,7 @@ TABLE = (
         "compare-mechanisms",
         ("mechanism-posterior", "accounting", "coverage"),
         own=(
+            "compare-mechanisms.scenario",
             "mechanisms.view",
             "mse-curves.metric",
             "compare-mechanisms.runs",
@@ -129,6 +130,7 @@ TABLE = (
             "coverage.truths",
             "figures.format",
         ),
+        chooser="compare-mechanisms.scenario",
         view="mechanisms.view",
         views={
             "error": ("compare-mechanisms", "mechanism-posterior"),

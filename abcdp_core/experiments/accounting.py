@@ -48,17 +48,18 @@ import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, mechanisms, pool
+from abcdp_core import experiments, mechanisms, pool, simulators, trials
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import Budget, Mechanism, Prepared
+from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import tradeoff
 from abcdp_core.results import Result, Tables
@@ -95,6 +96,17 @@ class Params(BaseParams):
     n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
     pool_size: int = par.POOL_SIZE.field(uniform_mixture.POOL_SIZE_DEFAULT)
     epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
+    scenario: str = trials.SCENARIO.field(uniform_mixture.SCENARIO)
+
+    @classmethod
+    def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
+        """The scenario's own sizes and threshold bounds."""
+        return simulators.specification(super().specification(), scenario)
+
+    @classmethod
+    def defaults(cls, scenario: str) -> dict[str, Any]:
+        """The scenario's own size, threshold, acceptances and pool."""
+        return simulators.defaults(scenario)
 
     def check_together(self) -> None:
         """Refuse more acceptances than draws."""
@@ -137,7 +149,7 @@ class Calibration:
 
 def public_side(params: Params) -> pool.PublicSide:
     """Sizes and distance; the pool itself is opened by nobody who does not need it."""
-    key = pool.key_for(uniform_mixture.SCENARIO, params.n, params.pool_size, POOL_SEED)
+    key = pool.key_for(params.scenario, params.n, params.pool_size, POOL_SEED)
     return pool.PublicSide(key, params.n)
 
 
@@ -145,17 +157,17 @@ POOL_SEED = 1
 """Of the pool that a mechanism learns from whose noise cannot be set without."""
 
 
-def compared() -> list[Mechanism]:
-    """Mechanisms whose noise is compared: those that serve the mixture and ask to be here."""
-    served = mechanisms.for_scenario(uniform_mixture).values()
+def compared(scenario: str = uniform_mixture.SCENARIO) -> list[Mechanism]:
+    """Mechanisms whose noise is compared: those that serve a scenario and ask to be here."""
+    served = mechanisms.for_scenario(simulators.load(scenario)).values()
     return [each for each in served if EXPERIMENT in each.shown_in]
 
 
-def calibrations() -> list[Calibration]:
+def calibrations(scenario: str = uniform_mixture.SCENARIO) -> list[Calibration]:
     """Every mechanism with every accountant that it knows, in the order of :data:`ACCOUNTANTS`."""
     return [
         Calibration(mechanism, accountant)
-        for mechanism in compared()
+        for mechanism in compared(scenario)
         for accountant in sorted(mechanism.accountants, key=_rank)
     ]
 
@@ -171,7 +183,8 @@ def _rank(accountant: str) -> int:
 def prepared(params: Params, epsilon_total: float) -> list[Prepared]:
     """What each mechanism does at a budget, by the accountant that it uses."""
     return [
-        Calibration(each, each.accountant).prepared(params, epsilon_total) for each in compared()
+        Calibration(each, each.accountant).prepared(params, epsilon_total)
+        for each in compared(params.scenario)
     ]
 
 
@@ -179,7 +192,7 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
     """Noise scales at all budgets; curves, and what the parts cost, at the first."""
     params = task.params
     rows = []
-    for each in calibrations():
+    for each in calibrations(params.scenario):
         for epsilon_total in params.epsilon_total:
             scale = each.mechanism.parts(each.prepared(params, epsilon_total))[0].noise_scale
             at = (each.mechanism.name, each.accountant, epsilon_total)

@@ -156,7 +156,10 @@ class Params(BaseParams):
     @classmethod
     def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
         """The scenario's own sizes and threshold bounds."""
-        return simulators.specification(super().specification(), scenario)
+        general = simulators.specification(super().specification(), scenario)
+        if scenario in (None, uniform_mixture.SCENARIO):
+            return general
+        return general | {"truths": dataclasses.replace(TRUTHS, options=("prior",))}
 
     @classmethod
     def defaults(cls, scenario: str) -> dict[str, Any]:

@@ -80,7 +80,10 @@ class Params(BaseParams):
     @classmethod
     def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
         """The scenario's own sizes and threshold bounds."""
-        return simulators.specification(super().specification(), scenario)
+        general = simulators.specification(super().specification(), scenario)
+        if scenario is None or scenario not in general["scenario"].options:
+            return general
+        return general | {"mechanism": trials.able(general["mechanism"], scenario)}
 
     @classmethod
     def defaults(cls, scenario: str) -> dict[str, Any]:

@@ -131,7 +131,7 @@ def learn(public: Public, kind: str, axes: int, sensitivity: str = "sharp") -> L
     if kind not in KINDS:
         raise ValueError(f"map = {kind}: must be one of {', '.join(KINDS)}.")
     statistics = public.statistics
-    features = np.eye(statistics.shape[1])[_constants(public.distance) :]
+    features = np.eye(statistics.shape[1])[constants(public.distance) :]
     centre = back = None
     if kind == "none":
         matrix = features
@@ -145,7 +145,7 @@ def learn(public: Public, kind: str, axes: int, sensitivity: str = "sharp") -> L
     return LinearMap(kind, matrix, statistics @ matrix.T, most, centre, back)
 
 
-def _constants(distance: Distance) -> int:
+def constants(distance: Distance) -> int:
     """Leading coordinates that are the same for all data, so that nobody needs them."""
     return 1 if isinstance(distance, FourierMMD) else 0
 
@@ -202,6 +202,9 @@ def map_sensitivity(matrix: Array, distance: Distance, n: int, which: str = "sha
     product = 4.0 * matrix.shape[1] * float(np.finfo(float).eps) * float(np.linalg.norm(matrix))
     norm = float(np.linalg.norm(matrix, 2))
     most = norm * distance.sensitivity(n, which)
+    if not isinstance(distance, FourierMMD):
+        # A distance that is clipped may move by less than its statistic, which is not.
+        most = max(most, norm * distance.statistic_sensitivity(n))
     if which == "sharp" and isinstance(distance, FourierMMD):
         # What computing the statistic rounds, which the distance allows for as well.
         rounding = norm * (distance.statistic_sensitivity(n) - SHARP_BOUND / n)

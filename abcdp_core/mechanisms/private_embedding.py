@@ -60,6 +60,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import parameters as par
+from abcdp_core.distances.fourier import FourierMMD
+from abcdp_core.distances.random_features import RandomFeatures
 from abcdp_core.mechanisms import (
     Budget,
     Made,
@@ -358,11 +360,14 @@ def calibrated(
     budget: Budget,
     accountant: str,
 ) -> Done:
-    """The noise of the vector; of all features of the distance if no map was learnt."""
+    """The noise of the vector; of all features of an MMD if no map was learnt."""
+    if learnt is None and not isinstance(public.distance, FourierMMD | RandomFeatures):
+        learnt = learnt_from(public, options)
     if learnt is None:
         change = public.distance.sensitivity(public.n)
-        # All but the first, which is constant, are released.
-        dimension = public.distance.statistic(np.zeros((1, 1, 1))).shape[-1] - 1
+        point = np.zeros((1, 1, len(public.scenario.COORDINATES)))
+        constant = linear_maps.constants(public.distance)
+        dimension = public.distance.statistic(point).shape[-1] - constant
     else:
         change, dimension = learnt.sensitivity, learnt.dimension
     if accountant == "linear":

@@ -192,12 +192,18 @@ def test_a_release_from_a_file_and_its_document(visit: Visit, tmp_path: Path) ->
     assert "97" not in visit.page.url
 
 
+def choose(visit: Visit, key: str, name: str) -> None:
+    """Choose from a list that opens."""
+    visit.page.locator(f".st-key-{key} input").click()
+    visit.page.get_by_role("option", name=name, exact=True).click()
+
+
 def test_each_scenario_has_its_knobs_and_the_link_reproduces_it(visit: Visit) -> None:
     visit.open("posterior", epsilon_abc="0.2", c="20")
-    visit.page.get_by_role("radio", name="covid").click()
+    choose(visit, "scenario", "covid")
     shows(visit, "c = 5, N = 18")
     expect(visit.page).to_have_url(re.compile("scenario=covid"))
-    visit.page.get_by_role("radio", name="tuberculosis").click()
+    choose(visit, "scenario", "tuberculosis")
     shows(visit, "c = 10, N = 1,000")
     visit.page.get_by_role("button", name="Copy full link").click()
     address = visit.page.get_by_test_id("stPopoverBody").get_by_test_id("stCode").inner_text()

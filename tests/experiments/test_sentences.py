@@ -42,7 +42,7 @@ def test_nothing_missed_is_0(kind: str, word: str) -> None:
 
 def result_with(experiment: str, **tables: pd.DataFrame) -> Result:
     params = experiments.load(experiment).Params()
-    return Result(experiment, params, {"main": pd.DataFrame(), **tables}, "", "")
+    return Result(experiment, params, {"main": pd.DataFrame()} | tables, "", "")
 
 
 def test_decisions_are_counted_in_the_singular_too() -> None:
@@ -72,6 +72,7 @@ def test_a_mean_near_the_prior_is_not_called_unlearnt(monkeypatch: pytest.Monkey
     study = tuberculosis_posterior
     monkeypatch.setattr(study, "means", lambda *_: {"R1": ["5.1 (N = 100)"]})
     monkeypatch.setattr(study, "unmoved", lambda *_: {100: ["R1"], 1000: []})
-    said = study._accepted_sentence(result_with("tuberculosis-posterior"), True)
+    accepted = pd.DataFrame({"release": "private", "resample": True, "n": [100, 1000]})
+    said = study._accepted_sentence(result_with("tuberculosis-posterior", main=accepted), True)
     assert "learnt" not in said
     assert "quarter of a prior standard deviation from the prior mean: R1 (N = 100)." in said

@@ -16,6 +16,7 @@ from abcdp_core.distances.fourier import FourierMMD
 from abcdp_core.distances.outbreaks import ClippedOutbreaks
 from abcdp_core.distances.quadratic import QuadraticMMD
 from abcdp_core.distances.random_features import RandomFeatures
+from abcdp_core.distances.summaries import ClippedSummaries
 from abcdp_core.mechanisms.linear_maps import KINDS, LinearMap, learn, map_sensitivity
 from abcdp_core.pool import Comparison
 from abcdp_core.simulators import uniform_mixture
@@ -268,3 +269,10 @@ def test_unknown_maps_and_too_many_axes_are_refused(comparison: Comparison) -> N
     for axes in (0, 47):
         with pytest.raises(ValueError, match=f"axes = {axes}: must be a whole number from 1 to 46"):
             learn(comparison, "axes", axes=axes)
+
+
+def test_a_clipped_distance_does_not_hide_what_its_statistic_moves_by() -> None:
+    # One unit moves the number by 5, the distance by no more than its bound.
+    clipped = ClippedSummaries(lambda data: data[..., 0, :], (1.0,), length=5.0, bound=2.0)
+    assert clipped.sensitivity(1) == 2.0
+    assert map_sensitivity(np.eye(1), clipped, 1) >= 5.0
