@@ -67,7 +67,12 @@ def _allows(knob: knobs.Knob, text: str | None) -> bool:
 def scenario_in_force() -> str:
     """The scenario that the page shows."""
     page = on_screen()
-    return page.scenario(held(page.chooser)) if page.chooser else knobs.FIRST_SCENARIO
+    if not page.chooser:
+        return knobs.FIRST_SCENARIO
+    # A preset brings its scenario with it.
+    chosen = [preset(name) for name in page.every] if _presets_are_asked_for() else []
+    brought = [str(vars(each)["scenario"]) for each in chosen if each and hasattr(each, "scenario")]
+    return brought[0] if brought else page.scenario(held(page.chooser))
 
 
 def _follow_preset(page: Page) -> None:
@@ -161,8 +166,16 @@ def on_screen() -> Page:
 
 def preset(experiment: str) -> Params | None:
     """The preset in force, ``None`` for the person's own settings."""
-    name = st.session_state.get("preset") or st.query_params.get("preset", NO_PRESET)
-    return experiments.load(experiment).PRESETS.get(str(name))
+    return experiments.load(experiment).PRESETS.get(_preset_name())
+
+
+def _preset_name() -> str:
+    return str(st.session_state.get("preset") or st.query_params.get("preset", NO_PRESET))
+
+
+def _presets_are_asked_for() -> bool:
+    """Whether a preset may be in force; to find out which one loads studies."""
+    return _preset_name() != NO_PRESET
 
 
 def has_preset() -> bool:

@@ -54,7 +54,7 @@ from numpy.typing import NDArray
 from abcdp_core import experiments, mechanisms, pool, sentences, simulators, summaries, trials
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.mechanisms import Budget, Mechanism, private_summary
+from abcdp_core.mechanisms import Budget, Mechanism, noisy_counts, private_summary
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
@@ -448,8 +448,9 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
     """Error against the budget, each mechanism at its best setting, and at the common one."""
     params = cast(Params, result.params)
     shown = metrics(params.scenario)
+    rival = noisy_counts.rival(simulators.load(params.scenario))
     drawn = {
-        short: fig.Drawn(_curves(result, "main", metric), summary(result, metric))
+        short: fig.Drawn(_curves(result, "main", metric), f"{summary(result, metric)} {rival}")
         for short, metric in shown.items()
     }
     common = f"at ε_abc = {params.epsilon_abc:g} where it has one"

@@ -386,7 +386,10 @@ def finding(result: Result) -> str:
 def width_finding(result: Result) -> str:
     """Mean width of every mechanism's intervals at the budget nearest 1."""
     whose = _whose(cast(Params, result.params))
-    return f"Mean width of the intervals{whose}, {_over(result)}: {_each(result, _width_alone)}."
+    unit = _unit(cast(Params, result.params))
+    return (
+        f"Mean width of the intervals{whose}{unit}, {_over(result)}: {_each(result, _width_alone)}."
+    )
 
 
 def _truth(params: Params) -> str:
@@ -397,6 +400,12 @@ def _truth(params: Params) -> str:
 def _whose(params: Params) -> str:
     """Which intervals are counted, after a space; empty for all."""
     return "" if params.truths == "prior" else f" of {_truth(params)}"
+
+
+def _unit(params: Params) -> str:
+    """What widths are measured in, after a comma; empty for the parameters' own unit."""
+    several = len(set(simulators.load(params.scenario).UNITS.values())) > 1
+    return ", in prior standard deviations" if several else ""
 
 
 def _over(result: Result) -> str:
@@ -499,7 +508,7 @@ def _width(result: Result, over: str) -> go.Figure:
     """Mean width of the intervals."""
     params = cast(Params, result.params)
     title = f"Mean width of the {100 * LEVEL:.0f} % intervals{_whose(params)} ({over})"
-    figure = fig.figure(title, "privacy budget ε_total", "mean width")
+    figure = fig.figure(title, "privacy budget ε_total", f"mean width{_unit(params)}")
     for style, part in _parts(result):
         x, y = _ends(params), np.repeat(part.mean_width.to_numpy(), 2)
         if style.name != "non-private":
@@ -508,7 +517,9 @@ def _width(result: Result, over: str) -> go.Figure:
             figure.add_trace(marks.update(showlegend=False, marker={"size": 10}))
         figure.add_trace(fig.line(x, y, style))
     _budget_axis(figure, params)
-    return figure.update_yaxes(**fig.logarithmic(0.001, 1.0))
+    if params.scenario == uniform_mixture.SCENARIO:
+        return figure.update_yaxes(**fig.logarithmic(0.001, 1.0))
+    return figure.update_yaxes(type="log", dtick="D2")
 
 
 def _parts(result: Result) -> list[tuple[fig.Style, pd.DataFrame]]:
