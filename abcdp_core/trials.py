@@ -9,9 +9,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from abcdp_core import mechanisms, pool, privacy, simulators, summaries
@@ -186,3 +188,39 @@ def tried(
 def best(name: str, public: PublicSide, options: Params, budget: Budget, seed: int) -> Params:
     """The setting of the grid with the least error over simulated data sets."""
     return min(tried(name, public, options, budget, seed), key=lambda row: row[1])[0]
+
+
+# ------------------------------------------------------------- the rival that needs no simulation
+
+RIVAL = "noisy-counts"
+RIVAL_COLUMNS = ("n", "epsilon_total", "run", "mse", "mae")
+
+
+def rival(
+    public: PublicSide,
+    comparison: pool.Comparison,
+    budgets: Sequence[float],
+    address: tuple[int, int, int],
+) -> pd.DataFrame:
+    """Errors of the exact posterior mean given the data's counts with noise (MATH E7).
+
+    No row where a scenario states no model of counts: then there is no such rival.
+
+    Args:
+        public: size of the data, and the scenario.
+        comparison: the data's own counts.
+        budgets: of a release each; ``inf`` for counts without noise.
+        address: seed, run and number of the noise draw.
+    """
+    mechanism, rows = mechanisms.load(RIVAL), []
+    served = budgets if not mechanism.refuses(public.scenario) else ()
+    for epsilon_total in served:
+        prepared = mechanism.prepare(public, mechanism.chosen(draws=1), Budget(epsilon_total))
+        seed, run, noise_draw = address
+        release = prepared.release(comparison, generator(seed, "rival-noise", run, noise_draw))
+        mean = release.mean(public.theta[:0], np.asarray(public.scenario.PRIOR_MEAN))
+        errors_of = summaries.errors(mean, public.scenario.TRUTH)
+        rows.append((public.n, epsilon_total, run, *errors_of))
+    return pd.DataFrame(rows, columns=list(RIVAL_COLUMNS)).astype(
+        {"n": int, "epsilon_total": float, "run": int, "mse": float, "mae": float}
+    )

@@ -42,8 +42,11 @@ def _print_experiment(experiment: Experiment) -> None:
     print(f"{experiment.EXPERIMENT}: {experiment.TITLE}\n")
     print("Parameters (--set name=value):")
     defaults = experiment.Params()
+    general = experiment.Params.specification()
     for key, parameter in experiment.Params.specification(_scenario(defaults)).items():
-        print(_described(key, parameter, defaults))
+        # A choice is named whole: what one scenario leaves out of it another one has.
+        whole = general[key] if parameter.kind == "choice" else parameter
+        print(_described(key, whole, defaults))
     for scenario, starts in _starts(experiment).items():
         print(_folded(f"With scenario={scenario}: {starts}", 2))
     print("\nPresets (--preset name):" if experiment.PRESETS else "\nPresets: none")

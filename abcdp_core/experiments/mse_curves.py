@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -29,7 +30,7 @@ from numpy.typing import NDArray
 from abcdp_core import experiments, pool, sentences, simulators, summaries, trials
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.mechanisms import sparse_vector
+from abcdp_core.mechanisms import noisy_counts, sparse_vector
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import SparseVector, statement_of_largest
@@ -45,7 +46,8 @@ COLUMNS = {
     "main": (
         "n", "pool_size", "sensitivity", "c", "epsilon_abc", "epsilon_total", "resample",
         "noise_scale", "run", "accepted", "mse", "mae", "prior_mse", "prior_mae",
-    )
+    ),
+    "rival": trials.RIVAL_COLUMNS,
 }  # fmt: skip
 
 
@@ -115,9 +117,13 @@ def work(task: experiments.Run[Params]) -> Tables:
     key = pool.key_for(params.scenario, largest, params.pool_size, seed, run, params.bandwidth)
     source = simulators.load(params.scenario)
     prior = summaries.errors(np.asarray(source.PRIOR_MEAN), source.TRUTH)
-    rows = []
+    rows, rivals = [], []
     for n in params.n:
         comparison = pool.observed_comparison(key, n)
+        address = (seed, run, params.noise_draw)
+        rivals.append(
+            trials.rival(pool.PublicSide(key, n), comparison, params.epsilon_total, address)
+        )
         for c, epsilon_abc, epsilon_total, resample in itertools.product(
             params.c, params.epsilon_abc, params.epsilon_total, params.resample
         ):
@@ -128,7 +134,10 @@ def work(task: experiments.Run[Params]) -> Tables:
             scale = event.threshold_scale if isinstance(event, SparseVector) else 0.0
             row = (n, params.pool_size, params.sensitivity, c, epsilon_abc, epsilon_total, resample)
             rows.append((*row, scale, run, *_error(comparison, setting, task), *prior))
-    return {"main": pd.DataFrame(rows, columns=list(COLUMNS["main"]))}
+    return {
+        "main": pd.DataFrame(rows, columns=list(COLUMNS["main"])),
+        "rival": pd.concat(rivals, ignore_index=True),
+    }
 
 
 def _error(
@@ -192,9 +201,10 @@ def _budget(epsilon_total: float) -> str:
 
 def figures(result: Result) -> dict[str, fig.Drawn]:
     """Error against the budget, one line per value of what varies, panels for what else does."""
-    main = result.tables["main"]
+    main, params = result.tables["main"], cast(Params, result.params)
+    rival = noisy_counts.rival(simulators.load(params.scenario))
     return {
-        metric: fig.Drawn(_curves(result, metric), _summary(main, metric))
+        metric: fig.Drawn(_curves(result, metric), f"{_summary(main, metric)} {rival}")
         for metric in summaries.METRICS
     }
 
@@ -221,9 +231,24 @@ def _curves(result: Result, metric: str) -> go.Figure:
         for style, value in zip(fig.styles(names), values, strict=True):
             part = chosen[chosen[lines] == value]
             figure.add_traces(fig.run_line(part, "position", style, index, "ε_total"))
+        for part in _rival_lines(result, metric, dict(zip(facets, setting, strict=True))):
+            figure.add_traces(fig.run_line(part, "position", fig.RIVAL, index, "ε_total"))
     _budget_axis(figure, params)
     prior = float(main[f"prior_{metric}"].iloc[0])
-    return fig.error_axes(figure, metric, prior, _range(params), len(settings))
+    rival = len(result.tables["rival"]) > 0
+    return fig.error_axes(figure, metric, prior, _range(params), len(settings), rival=rival)
+
+
+def _rival_lines(result: Result, metric: str, setting: Mapping[str, Any]) -> Iterator[pd.DataFrame]:
+    """What the counts with noise give at a panel's size, if that is one size."""
+    rival, params = result.tables["rival"], cast(Params, result.params)
+    sizes = [setting["n"]] if "n" in setting else params.n
+    chosen = rival[rival.n == sizes[0]]
+    if len(sizes) > 1 or chosen.empty:
+        return
+    statistics = summaries.over_runs(chosen, metric, ("n", "epsilon_total"))
+    main = result.tables["main"]
+    yield statistics.assign(position=[_position(main, each) for each in statistics.epsilon_total])
 
 
 def _layout(params: Params) -> tuple[str, list[str]]:

@@ -11,7 +11,16 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from abcdp_core.figures.builders import Array, band, hollow, line, panel, stack
-from abcdp_core.figures.looks import GREY, NON_PRIVATE, PRIOR, PRIVATE, TRUTH, Style, styles
+from abcdp_core.figures.looks import (
+    GREY,
+    NON_PRIVATE,
+    PRIOR,
+    PRIVATE,
+    PURPLE,
+    TRUTH,
+    Style,
+    styles,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,11 +31,17 @@ SYMBOLS = {"epsilon_abc": "ε_abc", "epsilon_total": "ε_total", "c": "c", "n": 
 PRIOR_MEAN = Style("prior mean", GREY, "dot")
 """The error of whoever looks at no data at all."""
 
+RIVAL = Style("counts with noise, no ABC", PURPLE, "longdashdot", "star")
+"""The error of whoever releases the sufficient counts where a likelihood exists."""
+
 UNLEARNT = Style("σ not clearly learnt", GREY, "dot", "diamond")
 """What is little else than the prior."""
 
 DECADES = {"mae": 1.3, "mse": 2.6}
 """Metric -> how far below the prior's error an axis reaches."""
+
+ROOM = 1.4
+"""Times so far where the rival that needs no simulation is drawn."""
 
 BINS = 20
 """Bars of a histogram of a parameter."""
@@ -106,7 +121,13 @@ def run_lines(
 
 
 def error_axes(
-    figure: go.Figure, metric: str, prior: float, ends: tuple[float, float], panels: int = 1
+    figure: go.Figure,
+    metric: str,
+    prior: float,
+    ends: tuple[float, float],
+    panels: int = 1,
+    *,
+    rival: bool = False,
 ) -> go.Figure:
     """Draw the prior's error in every panel, and let it fix the range of the errors.
 
@@ -118,12 +139,13 @@ def error_axes(
         prior: error of the prior mean.
         ends: of the line along the x axis.
         panels: how many there are.
+        rival: whether there has to be room for :data:`RIVAL`, far below.
     """
     for index in range(panels):
         mean = line(np.array(ends), np.full(2, prior), PRIOR_MEAN)
         mean.update(mode="lines+markers", marker={"color": GREY, "size": 4})
         figure.add_trace(in_panel(mean, index))
-    floor = math.log10(prior) - DECADES[metric]
+    floor = math.log10(prior) - DECADES[metric] * (ROOM if rival else 1.0)
     return figure.update_yaxes(type="log", range=[floor, math.log10(2.0 * prior)], dtick=1)
 
 

@@ -147,3 +147,15 @@ def test_lines_and_panels_follow_what_varies() -> None:
 def test_what_is_not_allowed_is_one_clear_line(changes: dict[str, object], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         run(**changes)
+
+
+def test_the_rival_that_needs_no_simulation_is_drawn_and_far_below() -> None:
+    result = run(n=(300,))
+    rival, main = result.tables["rival"], result.tables["main"]
+    assert set(rival.epsilon_total) == set(main.epsilon_total)
+    assert set(rival.run) == set(main.run)
+    large = rival[rival.epsilon_total >= 1.0].mse.mean()
+    # (1 − Σθ²) / (5N) without noise (MATH E7).
+    assert 0.2 * 0.709 / 1500 < large < 5.0 * 0.709 / 1500
+    names = {trace.name for trace in mse_curves.figures(result)["mae"].figure.data}
+    assert "counts with noise, no ABC" in names
