@@ -218,7 +218,8 @@ def rival(
         prepared = mechanism.prepare(public, mechanism.chosen(draws=1), Budget(epsilon_total))
         seed, run, noise_draw = address
         release = prepared.release(comparison, generator(seed, "rival-noise", run, noise_draw))
-        mean = release.mean(public.theta[:0], np.asarray(public.scenario.PRIOR_MEAN))
+        # Not the public side's draws: a pool of a further run is not kept, and would be made anew.
+        mean = release.mean(comparison.theta, np.asarray(public.scenario.PRIOR_MEAN))
         errors_of = summaries.errors(mean, public.scenario.TRUTH)
         rows.append((public.n, epsilon_total, run, *errors_of))
     return pd.DataFrame(rows, columns=list(RIVAL_COLUMNS)).astype(

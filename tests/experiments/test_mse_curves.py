@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 import pytest
 
-from abcdp_core import runner
+from abcdp_core import pool, runner
 from abcdp_core.experiments import mse_curves, posterior
 from abcdp_core.parameters import ParameterError
 from abcdp_core.results import Result
@@ -159,3 +159,17 @@ def test_the_rival_that_needs_no_simulation_is_drawn_and_far_below() -> None:
     assert 0.2 * 0.709 / 1500 < large < 5.0 * 0.709 / 1500
     names = {trace.name for trace in mse_curves.figures(result)["mae"].figure.data}
     assert "counts with noise, no ABC" in names
+
+
+def test_a_pool_of_a_further_run_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    build = pool.build
+
+    def counted(key: pool.PoolKey, progress: pool.Progress | None = None) -> pool.Pool:
+        made.append(key.run)
+        return build(key, progress)
+
+    monkeypatch.setattr(pool, "build", counted)
+    params = dataclasses.replace(SMALL, n=(100,), pool_size=37, runs=3)
+    runner.run_to_end(mse_curves, params, seed=71)
+    assert sorted(made) == [0, 1, 2]
