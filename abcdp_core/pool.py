@@ -214,6 +214,15 @@ def key_for(
     )
 
 
+def public_side(scenario: str, n: int, pool_size: int, seed: int) -> PublicSide:
+    """What is public about ``n`` points of a scenario against its pool of a seed.
+
+    Raises:
+        ParameterError: as :func:`key_for`.
+    """
+    return PublicSide(key_for(scenario, n, pool_size, seed), n)
+
+
 def _sizes(source: simulators.Scenario, largest: int) -> list[int]:
     """The ends of a stream's layers: allowed sizes up to ``largest``, or that alone if it is none.
 

@@ -70,7 +70,7 @@ SCENARIO = Parameter(
     options=tuple(
         name
         for name in dict.fromkeys((uniform_mixture.SCENARIO, *simulators.names()))
-        if not hasattr(simulators.load(name), "precomputed")
+        if name not in simulators.with_feature("precomputed")
     ),
 )
 
@@ -171,7 +171,8 @@ def tried(
     """
     mechanism = mechanisms.load(name)
     grid = mechanism.grid(public)
-    metric = 2 if len(set(public.scenario.UNITS.values())) > 1 else 0
+    scaled = simulators.has_several_units(public.scenario)
+    metric = METRICS.index("mse_scaled" if scaled else "mse")
     found = []
     for values in itertools.product(*grid.values()):
         chosen = dataclasses.replace(options, **dict(zip(grid, values, strict=True)))

@@ -149,8 +149,7 @@ class Calibration:
 
 def public_side(params: Params) -> pool.PublicSide:
     """Sizes and distance; the pool itself is opened by nobody who does not need it."""
-    key = pool.key_for(params.scenario, params.n, params.pool_size, POOL_SEED)
-    return pool.PublicSide(key, params.n)
+    return pool.public_side(params.scenario, params.n, params.pool_size, POOL_SEED)
 
 
 POOL_SEED = 1

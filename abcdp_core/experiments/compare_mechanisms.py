@@ -54,7 +54,7 @@ from numpy.typing import NDArray
 from abcdp_core import experiments, mechanisms, pool, sentences, simulators, summaries, trials
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.mechanisms import Budget, Mechanism, noisy_counts, private_summary
+from abcdp_core.mechanisms import Budget, Mechanism, Prepared, noisy_counts, private_summary
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
@@ -204,8 +204,7 @@ def tasks(params: Params, seed: int) -> list[Task]:
 
 def public_side(params: Params, seed: int) -> pool.PublicSide:
     """The one pool that all runs share."""
-    key = pool.key_for(params.scenario, params.n, params.pool_size, seed)
-    return pool.PublicSide(key, params.n)
+    return pool.public_side(params.scenario, params.n, params.pool_size, seed)
 
 
 def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
@@ -272,21 +271,24 @@ def trial(task: Task, run: int) -> trials.Trial:
     return trials.simulated(public, trials.HELD_OUT + run)
 
 
-def release(task: Task, options: BaseParams, run: int) -> mechanisms.Release:
+def prepared(task: Task, options: BaseParams) -> Prepared:
+    """What is done before any data are looked at; it serves every run."""
+    return _mechanism(task).prepare(public_side(task.params, task.seed), options, _budget(task))
+
+
+def release(task: Task, ready: Prepared, run: int) -> mechanisms.Release:
     """The release of a run."""
-    params = task.params
-    public = public_side(params, task.seed)
-    prepared = _mechanism(task).prepare(public, options, _budget(task))
-    rng = generator(task.seed, "noise", run, params.noise_draw)
-    return prepared.release(trial(task, run).comparison, rng)
+    rng = generator(task.seed, "noise", run, task.params.noise_draw)
+    return ready.release(trial(task, run).comparison, rng)
 
 
 def _scores(task: Task, options: BaseParams) -> pd.DataFrame:
     params, rows = task.params, []
     delta = _mechanism(task).spends(_budget(task)).delta
     at = (params.mechanism[0], params.epsilon_total[0], delta, params.c[0])
+    ready = prepared(task, options)
     for run in range(params.runs):
-        released = release(task, options, run)
+        released = release(task, ready, run)
         accepted = math.nan if released.estimate is not None else len(released.weights)
         errors = trials.scores(trial(task, run), released)
         rows.append((*at, _threshold(options), run, accepted, *errors))
@@ -310,9 +312,8 @@ def _published(task: Task, options: BaseParams) -> pd.DataFrame:
     public = public_side(params, task.seed)
     source, rows = public.scenario, []
     if params.truths == "prior" and source.OBSERVED is not None and mechanism.sample:
-        prepared = mechanism.prepare(public, options, _budget(task))
         rng = generator(task.seed, "published-noise", params.noise_draw)
-        release = prepared.release(trials.own(public, 0).comparison, rng)
+        release = prepared(task, options).release(trials.own(public, 0).comparison, rng)
         if not len(release.indices):
             whole = np.full(len(public.theta), 1.0 / len(public.theta))
             release = dataclasses.replace(release, indices=np.arange(len(whole)), weights=whole)
@@ -351,7 +352,7 @@ def collect(params: Params, rows: Tables) -> Result:
 
 def metrics(scenario: str) -> Mapping[str, str]:
     """Short name -> column of the error shown: scaled where the parameters have several units."""
-    several = len(set(simulators.load(scenario).UNITS.values())) > 1
+    several = simulators.has_several_units(simulators.load(scenario))
     return {short: f"{short}_scaled" if several else short for short in summaries.METRICS}
 
 

@@ -199,8 +199,7 @@ def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
 
 
 def _public_side(params: Params, seed: int) -> pool.PublicSide:
-    key = pool.key_for(params.scenario, params.n, params.pool_size, seed)
-    return pool.PublicSide(key, params.n)
+    return pool.public_side(params.scenario, params.n, params.pool_size, seed)
 
 
 def work(task: Task) -> Tables:
@@ -342,7 +341,7 @@ def units(scenario: str) -> Mapping[str, float]:
     one.
     """
     source = simulators.load(scenario)
-    if len(set(source.UNITS.values())) == 1:
+    if not simulators.has_several_units(source):
         return dict.fromkeys(source.AXES, 1.0)
     draws = source.prior(generator(0, "coverage-units"), PRIOR_DRAWS)
     return dict(zip(source.AXES, draws.std(axis=0), strict=True))
@@ -404,7 +403,7 @@ def _whose(params: Params) -> str:
 
 def _unit(params: Params) -> str:
     """What widths are measured in, after a comma; empty for the parameters' own unit."""
-    several = len(set(simulators.load(params.scenario).UNITS.values())) > 1
+    several = simulators.has_several_units(simulators.load(params.scenario))
     return ", in prior standard deviations" if several else ""
 
 

@@ -114,8 +114,7 @@ def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
 
 
 def _public_side(params: Params, seed: int) -> pool.PublicSide:
-    key = pool.key_for(params.scenario, params.n, params.pool_size, seed)
-    return pool.PublicSide(key, params.n)
+    return pool.public_side(params.scenario, params.n, params.pool_size, seed)
 
 
 def work(task: experiments.SingleTask[Params]) -> Tables:

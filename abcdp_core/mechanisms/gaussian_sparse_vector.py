@@ -29,7 +29,7 @@ from abcdp_core.mechanisms import (
     Release,
     thresholds,
 )
-from abcdp_core.mechanisms.sparse_vector import Trace, decide
+from abcdp_core.mechanisms.sparse_vector import Trace, decide, parts_of_run
 from abcdp_core.parameters import Params
 from abcdp_core.privacy import Event, GaussianSparseVector, NonPrivate
 from abcdp_core.privacy.gaussian_sparse_vector import ACCOUNTANTS, calibrate
@@ -142,13 +142,8 @@ def released(
 
 def parts(prepared: Prepared) -> tuple[Part, ...]:
     """What the budget is spent on; rejected draws are free, but for a logarithm (MATH S6)."""
-    event, pool_size = cast(GaussianSparseVector, prepared.event), prepared.public.pool_size
-    change, threshold, query = event.sensitivity, event.threshold_scale, event.query_scale
-    return (
-        Part("threshold", event.c if event.resample else 1, threshold, change / threshold, "μ"),
-        Part("accepted sample", event.c, query, 2.0 * change / query, "μ"),
-        Part("rejected draw", pool_size - event.c, query, 0.0, "μ"),
-    )
+    event = cast(GaussianSparseVector, prepared.event)
+    return parts_of_run(event, prepared.public.pool_size, "μ")
 
 
 MECHANISMS = (

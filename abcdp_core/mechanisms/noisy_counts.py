@@ -46,7 +46,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import numba
 import numpy as np
@@ -54,7 +54,7 @@ from numpy.typing import NDArray
 from scipy import fft, special
 
 from abcdp_core.mechanisms import Budget, Made, Mechanism, Part, Prepared, PublicSide, Release
-from abcdp_core.mechanisms.private_summary import SummaryNoise, noise_for, noisy
+from abcdp_core.mechanisms.private_summary import Summaries, SummaryNoise, noise_for, noisy
 from abcdp_core.parameters import Parameter, Params
 from abcdp_core.privacy import Event, cost
 from abcdp_core.statistic import DirichletCounts, Statistic, stated_by
@@ -257,15 +257,6 @@ class Options(Params):
     """What a person may choose."""
 
     draws: int = DRAWS.field(1000)
-
-
-class Summaries(Protocol):
-    """The part of a comparison that this mechanism reads."""
-
-    @property
-    def summaries(self) -> Any:
-        """Name of a statistic -> the data set's own numbers ``(k,)``; private."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,16 @@ from abcdp_core.mechanisms import (
     thresholds,
 )
 from abcdp_core.parameters import Parameter, Params
-from abcdp_core.privacy import Cost, Event, NonPrivate, SparseVector, composition, cost, tradeoff
+from abcdp_core.privacy import (
+    Cost,
+    Event,
+    GaussianSparseVector,
+    NonPrivate,
+    SparseVector,
+    composition,
+    cost,
+    tradeoff,
+)
 from abcdp_core.privacy.sparse_vector import best_threshold_share, calibrate, pure_epsilon
 
 Array = NDArray[np.float64]
@@ -312,12 +321,19 @@ def released(
 
 def parts(prepared: Prepared) -> tuple[Part, ...]:
     """What is paid for. Rejected draws are free: the threshold's noise pays (MATH S2)."""
-    event, pool_size = cast(SparseVector, prepared.event), prepared.public.pool_size
+    return parts_of_run(cast(SparseVector, prepared.event), prepared.public.pool_size, "ε")
+
+
+def parts_of_run(
+    event: SparseVector | GaussianSparseVector, pool_size: int, measure: str
+) -> tuple[Part, ...]:
+    """Threshold, acceptances and rejections of a run, whatever the law of its noise."""
     change, threshold, query = event.sensitivity, event.threshold_scale, event.query_scale
+    redrawn = event.c if event.resample else 1
     return (
-        Part("threshold", event.c if event.resample else 1, threshold, change / threshold, "ε"),
-        Part("accepted sample", event.c, query, 2.0 * change / query, "ε"),
-        Part("rejected draw", pool_size - event.c, query, 0.0, "ε"),
+        Part("threshold", redrawn, threshold, change / threshold, measure),
+        Part("accepted sample", event.c, query, 2.0 * change / query, measure),
+        Part("rejected draw", pool_size - event.c, query, 0.0, measure),
     )
 
 

@@ -144,6 +144,11 @@ def names() -> list[str]:
     return list(registry.scan(__name__, "SCENARIO"))
 
 
+def has_several_units(scenario: Scenario) -> bool:
+    """Whether errors of its parameters are to be compared in prior standard deviations."""
+    return len(set(scenario.UNITS.values())) > 1
+
+
 def with_feature(feature: str) -> list[str]:
     """Names of the scenarios that define something not all have; imports none of them."""
     found = registry.scan(__name__, "SCENARIO")

@@ -39,7 +39,7 @@ def task_of(name: str, **changes: object) -> study.Task:
 
 
 def released(task: study.Task, run: int = 0) -> Release:
-    return study.release(task, study.common_options(task), run)
+    return study.release(task, study.prepared(task, study.common_options(task)), run)
 
 
 @EVERY
