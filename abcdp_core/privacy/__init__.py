@@ -10,6 +10,7 @@ from abcdp_core.privacy.accounting import (
     Cost,
     cost,
     guarantee,
+    noise_in_words,
     statement,
     statement_of_largest,
 )
@@ -22,7 +23,6 @@ from abcdp_core.privacy.events import (
     Laplace,
     NonPrivate,
     NormNoise,
-    SparseVector,
 )
 
 __all__ = [
@@ -37,9 +37,9 @@ __all__ = [
     "Laplace",
     "NonPrivate",
     "NormNoise",
-    "SparseVector",
     "cost",
     "guarantee",
+    "noise_in_words",
     "statement",
     "statement_of_largest",
 ]

@@ -20,25 +20,6 @@ class NonPrivate(Event):
 
 
 @dataclass(frozen=True)
-class SparseVector(Event):
-    """One run of the sparse vector technique with Laplace noise (MATH S1-S3).
-
-    Attributes:
-        sensitivity: Δ of every query, as the noise was calibrated for.
-        threshold_scale: Laplace scale b₁ of the threshold's noise.
-        query_scale: Laplace scale b₂ of each query's noise.
-        c: acceptances after which the run stops, at least 1.
-        resample: whether the threshold's noise is redrawn after each acceptance.
-    """
-
-    sensitivity: float
-    threshold_scale: float
-    query_scale: float
-    c: int
-    resample: bool
-
-
-@dataclass(frozen=True)
 class Laplace(Event):
     """One number with Laplace noise (MATH A1).
 

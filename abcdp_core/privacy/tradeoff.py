@@ -48,13 +48,10 @@ from abcdp_core.privacy.events import (
     Laplace,
     NonPrivate,
     NormNoise,
-    SparseVector,
 )
 from abcdp_core.privacy.gaussian_series import joint_mu
 from abcdp_core.privacy.local import laplace_epsilon
 from abcdp_core.privacy.quadrature import legendre
-from abcdp_core.privacy.sparse_vector import pure_epsilon
-from abcdp_core.privacy.worst_pairs import ACCEPTANCES, pair_law, pairs, worst
 
 Array = NDArray[np.float64]
 
@@ -140,15 +137,6 @@ def _(event: GaussianSparseVector, false_alarm: Array) -> Curve:
         delta = math.exp(gaussian_sparse_vector.log_delta(event, epsilon))
         miss = np.maximum(miss, approximate(epsilon, delta, false_alarm))
     return Curve(false_alarm, miss, "bound")
-
-
-@curve.register
-def _(event: SparseVector, false_alarm: Array) -> Curve:
-    """Attained up to ACCEPTANCES, unless thresholds are redrawn; else the bound by ε."""
-    if event.c > ACCEPTANCES or (event.resample and event.c > 1):
-        return Curve(false_alarm, approximate(pure_epsilon(event), 0.0, false_alarm), "bound")
-    laws = [pair_law(pair, event) for pair in pairs(event)]
-    return Curve(false_alarm, worst(laws, false_alarm), "attained")
 
 
 # ------------------------------------------------------------------------------- closed forms
