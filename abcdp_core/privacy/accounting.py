@@ -10,7 +10,6 @@ from functools import singledispatch
 from abcdp_core.privacy import (
     embedding,
     gaussian_series,
-    gaussian_sparse_vector,
     local,
     rejection,
 )
@@ -19,7 +18,6 @@ from abcdp_core.privacy.events import (
     Gaussian,
     GaussianRejection,
     GaussianSeries,
-    GaussianSparseVector,
     Laplace,
     NonPrivate,
     NormNoise,
@@ -74,11 +72,6 @@ def _(event: GaussianSeries, delta: float = 0.0) -> Cost:
 @cost.register
 def _(event: GaussianRejection, delta: float = 0.0) -> Cost:  # noqa: ARG001 - pure, so delta is 0
     return Cost(rejection.pure_epsilon(event))
-
-
-@cost.register
-def _(event: GaussianSparseVector, delta: float = 0.0) -> Cost:
-    return Cost(gaussian_sparse_vector.epsilon(event, delta), delta)
 
 
 @cost.register

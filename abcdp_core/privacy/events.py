@@ -80,27 +80,6 @@ class GaussianRejection(Event):
 
 
 @dataclass(frozen=True)
-class GaussianSparseVector(Event):
-    """One run of the sparse vector technique with Gaussian noise (MATH S6).
-
-    Attributes:
-        sensitivity: Δ of every query.
-        threshold_scale: standard deviation of the threshold's noise.
-        query_scale: standard deviation of each query's noise.
-        c: acceptances after which the run stops, at least 1.
-        resample: whether the threshold's noise is redrawn after each acceptance.
-        steps: queries that a run may ask, whether it does or not.
-    """
-
-    sensitivity: float
-    threshold_scale: float
-    query_scale: float
-    c: int
-    resample: bool
-    steps: int
-
-
-@dataclass(frozen=True)
 class NormNoise(Event):
     """A vector with noise of density ∝ exp(−‖z‖₂ / scale) (MATH E1).
 

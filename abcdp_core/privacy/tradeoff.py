@@ -36,7 +36,7 @@ from functools import singledispatch
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.privacy import gaussian_sparse_vector, rejection
+from abcdp_core.privacy import rejection
 from abcdp_core.privacy.accounting import cost
 from abcdp_core.privacy.embedding import norm_noise_epsilon
 from abcdp_core.privacy.events import (
@@ -44,7 +44,6 @@ from abcdp_core.privacy.events import (
     Gaussian,
     GaussianRejection,
     GaussianSeries,
-    GaussianSparseVector,
     Laplace,
     NonPrivate,
     NormNoise,
@@ -128,15 +127,6 @@ def _(event: GaussianRejection, false_alarm: Array) -> Curve:
     series = GaussianSeries(shift, event.scale, event.steps)
     lines = approximate(rejection.pure_epsilon(event), 0.0, false_alarm)
     return Curve(false_alarm, np.maximum(lines, gaussian(joint_mu(series), false_alarm)), "bound")
-
-
-@curve.register
-def _(event: GaussianSparseVector, false_alarm: Array) -> Curve:
-    miss = np.zeros_like(false_alarm)
-    for epsilon in (0.0, *np.geomspace(1e-3, 100.0, 300).tolist()):
-        delta = math.exp(gaussian_sparse_vector.log_delta(event, epsilon))
-        miss = np.maximum(miss, approximate(epsilon, delta, false_alarm))
-    return Curve(false_alarm, miss, "bound")
 
 
 # ------------------------------------------------------------------------------- closed forms

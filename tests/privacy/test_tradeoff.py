@@ -10,6 +10,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import integrate, special, stats
 
+from abcdp_core.mechanisms import gaussian_sparse_vector
+from abcdp_core.mechanisms.gaussian_sparse_vector import GaussianSparseVector
 from abcdp_core.mechanisms.sparse_vector import SparseVector, calibrate, pure_epsilon
 from abcdp_core.mechanisms.sparse_vector_pairs import Pair, pair_law, pairs
 from abcdp_core.privacy import (
@@ -17,14 +19,12 @@ from abcdp_core.privacy import (
     Gaussian,
     GaussianRejection,
     GaussianSeries,
-    GaussianSparseVector,
     Laplace,
     NonPrivate,
     NormNoise,
     cost,
     embedding,
     gaussian_series,
-    gaussian_sparse_vector,
     rejection,
 )
 from abcdp_core.privacy.tradeoff import approximate, curve, gaussian, norm_noise
