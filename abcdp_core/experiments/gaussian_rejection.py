@@ -40,7 +40,7 @@ from abcdp_core import parameters as par
 from abcdp_core.mechanisms import gaussian_rejection as mechanism
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import Event, GaussianRejection, statement_of_largest
+from abcdp_core.privacy import Event, NonPrivate, statement_of_largest
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
@@ -142,15 +142,13 @@ def work(task: experiments.Run[Params]) -> Tables:
         bounds, params.epsilon_abc, params.epsilon_total
     ):
         named = (epsilon_abc, epsilon_total)
-        asked = mechanism.Setting(
-            epsilon_total,
-            epsilon_abc,
-            bounds[quantile],
-            comparison.sensitivity(params.sensitivity),
-            params.accountant,
+        event = _event(params, bounds[quantile], *named)
+        main.append((quantile, *named, run, *_error(comparison, epsilon_abc, event, task)))
+        scales = (
+            getattr(_event(params, bounds[quantile], *named, account), "scale", 0.0)
+            for account in ("published", "exact")
         )
-        main.append((quantile, *named, run, *_error(comparison, asked, task)))
-        noise.append((quantile, bounds[quantile], *named, *_scales(asked, params.pool_size)))
+        noise.append((quantile, bounds[quantile], *named, *scales))
     return {
         "main": pd.DataFrame(main, columns=list(COLUMNS["main"])),
         "noise": pd.DataFrame(noise, columns=list(COLUMNS["noise"])),
@@ -185,24 +183,34 @@ def public_distances(key: pool.PoolKey, n: int, pseudo_n: int | None = None) -> 
     return predictive.distances(key, n, DATA_SETS, pseudo_n)
 
 
+def _event(
+    params: Params,
+    clipped_to: float,
+    epsilon_abc: float,
+    epsilon_total: float,
+    accountant: str | None = None,
+) -> Event:
+    """What a release with one bound, threshold and budget does with the data; public."""
+    if math.isinf(epsilon_total):
+        return NonPrivate()
+    sensitivity = uniform_mixture.distance().sensitivity(params.n, params.sensitivity)
+    return mechanism.calibrate(
+        epsilon_total,
+        sensitivity,
+        clipped_to,
+        epsilon_abc,
+        params.pool_size,
+        accountant or params.accountant,
+    )
+
+
 def _error(
-    comparison: pool.Comparison, asked: mechanism.Setting, task: experiments.Run[Params]
+    comparison: pool.Comparison, epsilon_abc: float, event: Event, task: experiments.Run[Params]
 ) -> tuple[int, float, float]:
     rng = generator(task.seed, "noise", task.run, task.params.noise_draw)
-    release, _ = mechanism.release(comparison, asked, rng)
+    release, _ = mechanism.run(comparison.rho, epsilon_abc, event, rng)
     estimate = release.mean(comparison.theta, uniform_mixture.PRIOR_MEAN)
     return (len(release.indices), *summaries.errors(estimate, uniform_mixture.TRUTH))
-
-
-def _scales(asked: mechanism.Setting, steps: int) -> list[float]:
-    """Noise scale by the paper's bound and by the exact account; 0 without noise."""
-    events = [
-        mechanism.Setting(
-            asked.epsilon_total, asked.epsilon_abc, asked.bound, asked.sensitivity, accountant
-        ).event(steps)
-        for accountant in ("published", "exact")
-    ]
-    return [event.scale if isinstance(event, GaussianRejection) else 0.0 for event in events]
 
 
 # --------------------------------------------------------------------------------------- finding
@@ -215,13 +223,7 @@ def collect(params: Params, rows: Tables) -> Result:
 
     def at(budget: float) -> Event:
         row = noise[noise.epsilon_total == budget].iloc[0]
-        return mechanism.Setting(
-            budget,
-            float(row.epsilon_abc),
-            float(row.bound),
-            uniform_mixture.distance().sensitivity(params.n, params.sensitivity),
-            params.accountant,
-        ).event(params.pool_size)
+        return _event(params, float(row.bound), float(row.epsilon_abc), budget)
 
     privacy = statement_of_largest(params.epsilon_total, at, uniform_mixture.PROTECTED)
     finite = [value for value in params.epsilon_total if math.isfinite(value)]

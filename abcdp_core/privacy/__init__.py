@@ -17,7 +17,6 @@ from abcdp_core.privacy.accounting import (
 from abcdp_core.privacy.events import (
     Event,
     Gaussian,
-    GaussianRejection,
     GaussianSeries,
     Laplace,
     NonPrivate,
@@ -30,7 +29,6 @@ __all__ = [
     "Cost",
     "Event",
     "Gaussian",
-    "GaussianRejection",
     "GaussianSeries",
     "Laplace",
     "NonPrivate",

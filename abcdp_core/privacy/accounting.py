@@ -11,12 +11,10 @@ from abcdp_core.privacy import (
     embedding,
     gaussian_series,
     local,
-    rejection,
 )
 from abcdp_core.privacy.events import (
     Event,
     Gaussian,
-    GaussianRejection,
     GaussianSeries,
     Laplace,
     NonPrivate,
@@ -67,11 +65,6 @@ def _(event: Gaussian, delta: float = 0.0) -> Cost:
 @cost.register
 def _(event: GaussianSeries, delta: float = 0.0) -> Cost:
     return Cost(gaussian_series.epsilon(event, delta), delta)
-
-
-@cost.register
-def _(event: GaussianRejection, delta: float = 0.0) -> Cost:  # noqa: ARG001 - pure, so delta is 0
-    return Cost(rejection.pure_epsilon(event))
 
 
 @cost.register

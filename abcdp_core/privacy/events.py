@@ -61,25 +61,6 @@ class GaussianSeries(Event):
 
 
 @dataclass(frozen=True)
-class GaussianRejection(Event):
-    """Decisions about clipped distances with Gaussian noise, all of them released (MATH R1, R2).
-
-    Attributes:
-        sensitivity: most that one person can change a distance.
-        bound: distances are clipped to ``[0, bound]``.
-        epsilon_abc: similarity threshold.
-        scale: standard deviation of the noise.
-        steps: how many decisions.
-    """
-
-    sensitivity: float
-    bound: float
-    epsilon_abc: float
-    scale: float
-    steps: int
-
-
-@dataclass(frozen=True)
 class NormNoise(Event):
     """A vector with noise of density ∝ exp(−‖z‖₂ / scale) (MATH E1).
 

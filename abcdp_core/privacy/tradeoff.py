@@ -36,13 +36,11 @@ from functools import singledispatch
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.privacy import rejection
 from abcdp_core.privacy.accounting import cost
 from abcdp_core.privacy.embedding import norm_noise_epsilon
 from abcdp_core.privacy.events import (
     Event,
     Gaussian,
-    GaussianRejection,
     GaussianSeries,
     Laplace,
     NonPrivate,
@@ -119,14 +117,6 @@ def _(event: Laplace, false_alarm: Array) -> Curve:
 def _(event: NormNoise, false_alarm: Array) -> Curve:
     miss = norm_noise(norm_noise_epsilon(event), event.dimension, false_alarm)
     return Curve(false_alarm, miss, "exact")
-
-
-@curve.register
-def _(event: GaussianRejection, false_alarm: Array) -> Curve:
-    shift = min(event.sensitivity, event.bound)
-    series = GaussianSeries(shift, event.scale, event.steps)
-    lines = approximate(rejection.pure_epsilon(event), 0.0, false_alarm)
-    return Curve(false_alarm, np.maximum(lines, gaussian(joint_mu(series), false_alarm)), "bound")
 
 
 # ------------------------------------------------------------------------------- closed forms

@@ -11,8 +11,8 @@ import pytest
 
 from abcdp_core import pool, runner
 from abcdp_core.experiments import gaussian_rejection as study
+from abcdp_core.mechanisms.gaussian_rejection import calibrate
 from abcdp_core.parameters import ParameterError
-from abcdp_core.privacy.rejection import calibrate
 from abcdp_core.results import Result
 from abcdp_core.simulators import uniform_mixture
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import integrate, special
 
 from abcdp_core.mechanisms import Ordered, gaussian_rejection, soft_weights
-from abcdp_core.privacy import GaussianRejection, GaussianSeries
+from abcdp_core.privacy import GaussianSeries
 from abcdp_core.privacy.local import gaussian_delta
 from tests.statistics import assert_frequencies, miss_probability, rejects
 
@@ -71,33 +71,25 @@ def check_is_missed(law: Array, sample: Callable[[int, int], Counts]) -> None:
 RHO = np.array([0.05, 0.3, 0.9, 0.0, 0.2])
 """Two of the distances lie beyond the bound."""
 
-REJECTION = gaussian_rejection.Setting(
-    epsilon_total=2.0, epsilon_abc=0.12, bound=0.25, sensitivity=0.05
-)
-
-
-def rejection_event() -> GaussianRejection:
-    event = REJECTION.event(len(RHO))
-    assert isinstance(event, GaussianRejection)
-    return event
+REJECTION = gaussian_rejection.calibrate(2.0, 0.05, 0.25, 0.12, len(RHO))
 
 
 def rejection_law() -> Array:
     """Probability ``(32,)`` of every set of accepted draws."""
-    accepted = special.ndtr((0.12 - np.minimum(RHO, 0.25)) / rejection_event().scale)
+    accepted = special.ndtr((0.12 - np.minimum(RHO, 0.25)) / REJECTION.scale)
     return np.where(every_outcome(len(RHO)), accepted, 1.0 - accepted).prod(axis=1)
 
 
 def rejections(noise: Noise, distances: Array, runs: int, seed: int) -> Counts:
     draws = np.random.default_rng(seed).standard_normal((runs, len(RHO)))
-    return counts_of(distances + noise(draws, rejection_event().scale) <= 0.12)
+    return counts_of(distances + noise(draws, REJECTION.scale) <= 0.12)
 
 
 def test_decisions_come_up_as_often_as_they_should() -> None:
     rng = np.random.default_rng(1)
     accepted = np.zeros((RUNS, len(RHO)), dtype=bool)
     for run in range(RUNS):
-        published, _ = gaussian_rejection.release(Ordered(RHO), REJECTION, rng)
+        published, _ = gaussian_rejection.run(RHO, 0.12, REJECTION, rng)
         accepted[run, published.indices] = True
     assert_frequencies(counts_of(accepted), rejection_law())
 

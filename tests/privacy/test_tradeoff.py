@@ -10,14 +10,15 @@ import pytest
 from numpy.typing import NDArray
 from scipy import integrate, special, stats
 
+from abcdp_core.mechanisms import gaussian_rejection as rejection
 from abcdp_core.mechanisms import gaussian_sparse_vector
+from abcdp_core.mechanisms.gaussian_rejection import GaussianRejection
 from abcdp_core.mechanisms.gaussian_sparse_vector import GaussianSparseVector
 from abcdp_core.mechanisms.sparse_vector import SparseVector, calibrate, pure_epsilon
 from abcdp_core.mechanisms.sparse_vector_pairs import Pair, pair_law, pairs
 from abcdp_core.privacy import (
     Event,
     Gaussian,
-    GaussianRejection,
     GaussianSeries,
     Laplace,
     NonPrivate,
@@ -25,7 +26,6 @@ from abcdp_core.privacy import (
     cost,
     embedding,
     gaussian_series,
-    rejection,
 )
 from abcdp_core.privacy.tradeoff import approximate, curve, gaussian, norm_noise
 from abcdp_core.privacy.worst_pairs import Law, neyman_pearson, worst
