@@ -37,7 +37,7 @@ from abcdp_core import parameters as par
 from abcdp_core.mechanisms import soft_weights
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import statement_of_largest
+from abcdp_core.privacy import Event, NonPrivate, statement_of_largest
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
@@ -99,15 +99,13 @@ PRESETS: dict[str, BaseParams] = {
 tasks = experiments.per_run
 
 
-def setting(params: Params, epsilon_abc: float, epsilon_total: float) -> soft_weights.Setting:
-    """What is asked of the mechanism for one threshold and budget."""
-    return soft_weights.Setting(
-        epsilon_total,
-        params.delta,
-        epsilon_abc,
-        uniform_mixture.distance().sensitivity(params.n, params.sensitivity),
-        params.accountant,
-        params.power if math.isinf(epsilon_total) else 1.0,
+def event_of(params: Params, epsilon_abc: float, epsilon_total: float) -> Event:
+    """What a release with one threshold and budget does with the data; public."""
+    if math.isinf(epsilon_total):
+        return NonPrivate()
+    sensitivity = uniform_mixture.distance().sensitivity(params.n, params.sensitivity)
+    return soft_weights.calibrate(
+        epsilon_total, params.delta, sensitivity, epsilon_abc, params.pool_size, params.accountant
     )
 
 
@@ -122,8 +120,9 @@ def work(task: experiments.Run[Params]) -> Tables:
     rows = []
     for epsilon_abc, epsilon_total in itertools.product(params.epsilon_abc, params.epsilon_total):
         rng = generator(seed, "noise", run, params.noise_draw)
-        asked = setting(params, epsilon_abc, epsilon_total)
-        release, _ = soft_weights.release(comparison, asked, rng)
+        power = params.power if math.isinf(epsilon_total) else 1.0
+        event = event_of(params, epsilon_abc, epsilon_total)
+        release, _ = soft_weights.run(comparison.rho**power / epsilon_abc, event, rng)
         estimate = release.mean(comparison.theta, uniform_mixture.PRIOR_MEAN)
         errors = summaries.errors(estimate, uniform_mixture.TRUTH)
         size = summaries.effective_sample_size(release.weights)
@@ -149,7 +148,7 @@ def collect(params: Params, rows: Tables) -> Result:
     """The result so far."""
     privacy = statement_of_largest(
         params.epsilon_total,
-        lambda budget: setting(params, params.epsilon_abc[0], budget).event(params.pool_size),
+        lambda budget: event_of(params, params.epsilon_abc[0], budget),
         uniform_mixture.PROTECTED,
         params.delta,
     )

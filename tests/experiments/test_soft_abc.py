@@ -46,7 +46,7 @@ def test_without_noise_it_is_k2_abc_by_hand() -> None:
 
 def test_noise_follows_the_data_and_not_the_size_of_the_simulated_sets() -> None:
     params = dataclasses.replace(SMALL, pseudo_n=100)
-    assert study.setting(params, 0.05, 1.0) == study.setting(SMALL, 0.05, 1.0)
+    assert study.event_of(params, 0.05, 1.0) == study.event_of(SMALL, 0.05, 1.0)
     key = pool.key_for(uniform_mixture.SCENARIO, 100, 300, 1, 1)
     comparison = pool.observed_comparison(key, 300, 100)
     weights = np.exp(-comparison.rho / 0.05)
@@ -80,7 +80,7 @@ def test_the_first_runs_of_many_are_the_runs_of_few() -> None:
 
 def test_a_looser_accountant_only_adds_noise() -> None:
     events = [
-        study.setting(dataclasses.replace(SMALL, accountant=each), 0.05, 1.0).event(300)
+        study.event_of(dataclasses.replace(SMALL, accountant=each), 0.05, 1.0)
         for each in ("exact", "rdp-classic")
     ]
     costs = [cost(event, 1e-4).epsilon for event in events]
