@@ -18,6 +18,10 @@ What one person can change, hence the noise, depends on the size of the data alo
 There is no stop: all $T$ decisions are paid for, each with $\epsilon_{total} / T$, so the noise
 grows in proportion to the pool. The sparse vector technique pays for its acceptances alone. If a
 run accepts nothing, its estimate *is* the prior mean. Each run has its own data, pool and noise.
+
+This model has a likelihood, so there is a rival that needs no simulation: its counts, released once
+with noise, and their exact posterior (MATH E7), in the table *rival*. It has no bound to choose, so
+its line is the same in every panel with noise.
 """
 
 from __future__ import annotations
@@ -34,10 +38,11 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, pool, predictive, sentences, summaries
+from abcdp_core import experiments, pool, predictive, sentences, summaries, trials
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import gaussian_rejection as mechanism
+from abcdp_core.mechanisms import noisy_counts
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import Event, NonPrivate, statement_of_largest
@@ -52,6 +57,7 @@ TITLE = "Rejection with Gaussian noise: clipped distances"
 COLUMNS = {
     "main": ("bound_quantile", "epsilon_abc", "epsilon_total", "run", "accepted", "mse", "mae"),
     "noise": ("bound_quantile", "bound", "epsilon_abc", "epsilon_total", "published", "exact"),
+    "rival": trials.RIVAL_COLUMNS,
 }
 
 DATA_SETS = 20
@@ -149,9 +155,14 @@ def work(task: experiments.Run[Params]) -> Tables:
             for account in ("published", "exact")
         )
         noise.append((quantile, bounds[quantile], *named, *scales))
+    public, address = (
+        pool.PublicSide(params.key(seed, run), params.n),
+        (seed, run, params.noise_draw),
+    )
     return {
         "main": pd.DataFrame(main, columns=list(COLUMNS["main"])),
         "noise": pd.DataFrame(noise, columns=list(COLUMNS["noise"])),
+        "rival": trials.rival(public, comparison, params.epsilon_total, address),
     }
 
 
@@ -279,8 +290,9 @@ def _lowest(part: pd.DataFrame, metric: str) -> str:
 
 def figures(result: Result) -> dict[str, fig.Drawn]:
     """Errors against the budget, a line for each threshold, a panel for each bound; the noise."""
+    rival = noisy_counts.rival(uniform_mixture)
     drawn = {
-        metric: fig.Drawn(_curves(result, metric), _summary(result.tables, metric))
+        metric: fig.Drawn(_curves(result, metric), f"{_summary(result.tables, metric)} {rival}")
         for metric in summaries.METRICS
     }
     return drawn | {"noise": fig.Drawn(_noise_figure(result), _noises_sentence(result))}
@@ -324,16 +336,24 @@ def _curves(result: Result, metric: str) -> go.Figure:
         words,
     )
     ends = _budget_ends(main)
+    rival = result.tables["rival"]
+    style = fig.RIVAL if np.isfinite(rival.epsilon_total).any() else fig.RIVAL_WITHOUT_NOISE
     for index, part in enumerate(panels.values()):
+        plain = np.isinf(part.epsilon_total).all()
         statistics = summaries.over_runs(part, metric, ("epsilon_total", "epsilon_abc"))
-        plain = np.isinf(statistics.epsilon_total).all()
+        beside = rival[np.isinf(rival.epsilon_total) == plain]
+        without_abc = summaries.over_runs(beside, metric, ("n", "epsilon_total"))
         if plain:
             # The same at every budget.
-            statistics = pd.concat([statistics.assign(epsilon_total=end) for end in ends])
+            statistics, without_abc = (
+                pd.concat([each.assign(epsilon_total=end) for end in ends])
+                for each in (statistics, without_abc)
+            )
         lines = fig.run_lines(statistics, "epsilon_abc", "epsilon_total", _threshold_name, index)
         figure.add_traces(lines)
+        figure.add_traces(fig.run_line(without_abc, "epsilon_total", style, index))
     figure.update_xaxes(fig.logarithmic(*ends))
-    return fig.error_axes(figure, metric, PRIOR_ERRORS[metric], ends, len(panels))
+    return fig.error_axes(figure, metric, PRIOR_ERRORS[metric], ends, len(panels), rival=True)
 
 
 def _panels(result: Result) -> dict[str, pd.DataFrame]:

@@ -23,6 +23,8 @@ VERMILLION = "#D55E00"
 GREEN = "#009E73"
 PURPLE = "#AA4499"
 GREY = "#7F7F7F"
+OLIVE = "#8C6D1F"
+"""Of none of several series of the same kind."""
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -14,9 +15,9 @@ from abcdp_core.figures.builders import Array, band, hollow, line, panel, stack
 from abcdp_core.figures.looks import (
     GREY,
     NON_PRIVATE,
+    OLIVE,
     PRIOR,
     PRIVATE,
-    PURPLE,
     TRUTH,
     Style,
     styles,
@@ -31,7 +32,8 @@ SYMBOLS = {"epsilon_abc": "ε_abc", "epsilon_total": "ε_total", "c": "c", "n": 
 PRIOR_MEAN = Style("prior mean", GREY, "dot")
 """The error of whoever looks at no data at all."""
 
-RIVAL = Style("counts with noise, no ABC", PURPLE, "longdashdot", "star")
+RIVAL = Style("counts with noise, no ABC", OLIVE, "longdashdot", "star")
+RIVAL_WITHOUT_NOISE = dataclasses.replace(RIVAL, name="counts without noise, no ABC")
 """The error of whoever releases the sufficient counts where a likelihood exists."""
 
 UNLEARNT = Style("σ not clearly learnt", GREY, "dot", "diamond")

@@ -11,9 +11,7 @@ $$T(\alpha) = \min \{P(\text{miss}) : P(\text{false alarm}) \le \alpha\},$$
 |---|---|---|
 | Gaussian, a series of them | $\Phi(\Phi^{-1}(1 - \alpha) - \mu)$ | exact |
 | Laplace; a vector with norm noise | from the law of the loss, one integral | exact |
-| sparse vector | from the probabilities of all outcomes, the worst pairs tried | attained |
-| Gaussian rejection | the pure ε, and the Gaussian curve of the noisy distances | bound |
-| Gaussian sparse vector | δ(ε) at every ε | bound |
+| of one mechanism alone | registered in its file | each says which |
 
 - *exact*: $T$ itself, where one person moves each noisy number by all of its sensitivity. What is
   computed from the numbers may tell less.

@@ -141,3 +141,27 @@ def test_figures_have_a_line_for_each_budget_and_the_prior() -> None:
 def test_what_is_not_allowed_is_one_clear_line(changes: dict[str, object], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         run(**changes)
+
+
+def test_the_rival_that_needs_no_simulation_is_drawn_at_the_smallest_budget() -> None:
+    result = run()
+    rival, main = result.tables["rival"], result.tables["main"]
+    assert set(rival.epsilon_total) == set(main.epsilon_total)
+    assert set(rival.run) == set(main.run)
+    # (1 − Σθ²) / (5N) without noise (MATH E7).
+    assert 0.2 * 0.709 / 1500 < rival.mse.mean() < 5.0 * 0.709 / 1500
+    drawn = study.figures(result)
+    name = "counts with noise, no ABC, ε_total = 1"
+    (trace,) = (each for each in drawn["mse"].figure.data if each.name == name)
+    at_one = rival[rival.epsilon_total == 1.0].mse.mean()
+    assert trace.y.tolist() == pytest.approx([at_one, at_one])
+    assert trace.x.tolist() == [0.005, 0.5]
+    assert "likelihood" in drawn["mse"].sentence
+    assert drawn["mse"].sentence.endswith(" at ε_total = 1, the smallest budget shown.")
+    assert "no ABC" not in str(drawn["effective-sample-size"].figure.data)
+
+
+def test_the_rival_without_noise_is_said_to_have_none() -> None:
+    drawn = study.figures(run(epsilon_total=(math.inf,), epsilon_abc=(0.05,)))["mae"]
+    assert "counts without noise, no ABC" in {each.name for each in drawn.figure.data}
+    assert drawn.sentence.endswith("The line of the counts is without noise.")
