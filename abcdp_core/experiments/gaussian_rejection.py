@@ -150,9 +150,9 @@ def work(task: experiments.Run[Params]) -> Tables:
         named = (epsilon_abc, epsilon_total)
         event = _event(params, bounds[quantile], *named)
         main.append((quantile, *named, run, *_error(comparison, epsilon_abc, event, task)))
+        both = [_event(params, bounds[quantile], *named, each) for each in mechanism.ACCOUNTANTS]
         scales = (
-            getattr(_event(params, bounds[quantile], *named, account), "scale", 0.0)
-            for account in ("published", "exact")
+            each.scale if isinstance(each, mechanism.GaussianRejection) else 0.0 for each in both
         )
         noise.append((quantile, bounds[quantile], *named, *scales))
     public, address = (

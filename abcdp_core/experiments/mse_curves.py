@@ -31,6 +31,7 @@ from abcdp_core import experiments, pool, sentences, simulators, summaries, tria
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import Budget, Prepared, noisy_counts, sparse_vector
+from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import statement_of_largest
@@ -127,7 +128,8 @@ def work(task: experiments.Run[Params]) -> Tables:
         ):
             options = sparse_vector.Options(epsilon_abc, c, resample, params.sensitivity)
             prepared = sparse_vector.LINEAR.prepare(public, options, Budget(epsilon_total))
-            scale = getattr(prepared.event, "threshold_scale", 0.0)
+            event = prepared.event
+            scale = event.threshold_scale if isinstance(event, SparseVector) else 0.0
             row = (n, params.pool_size, params.sensitivity, c, epsilon_abc, epsilon_total, resample)
             rows.append((*row, scale, run, *_error(comparison, prepared, task), *prior))
     return {

@@ -1,7 +1,8 @@
 """What a release cost: events say what was done, :func:`cost` says what it cost.
 
 An event is data; only :func:`cost` turns it into numbers, so a label, a file and a test all read
-the same ones. Calibration solves for the noise, rounds up and recomputes the cost.
+the same ones. Calibration solves for the noise, rounds up and recomputes the cost. Here is what
+several mechanisms share; the event of one alone is in its file, with its cost.
 """
 
 from abcdp_core.privacy.accounting import (
