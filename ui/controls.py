@@ -22,10 +22,16 @@ def notices() -> None:
     texts = st.session_state.get(state.NOTICES, ())
     if not texts:
         return
-    lines = "\n".join(f"- {text}" for text in texts)
+    lines = "\n".join(f"- {text}" for text in texts[:NOTICES_SHOWN])
+    if len(texts) > NOTICES_SHOWN:
+        lines += f"\n- and {len(texts) - NOTICES_SHOWN:,} more."
     with st.container(key="notices"):
         st.warning(f"Not everything in the link could be used:\n\n{lines}")
         st.button("Dismiss", on_click=st.session_state.pop, args=(state.NOTICES, None))
+
+
+NOTICES_SHOWN = 12
+"""Lines about a link; a link that is not made by an attacker has fewer."""
 
 
 def sidebar(version: str) -> None:
