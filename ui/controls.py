@@ -9,7 +9,7 @@ import streamlit as st
 
 from abcdp_core import experiments
 from abcdp_core.parameters import text_of
-from ui import knobs, link, state
+from ui import knobs, labels, link, state
 from ui.knobs import FOUR, MORE, SHARED
 from ui.page import Page
 from ui.state import held
@@ -46,7 +46,7 @@ def sidebar(version: str) -> None:
             for name in MORE:
                 widget(name, disabled.get(name, ""))
         _full_link(page)
-        st.caption(f"ABCDP Explorer {version}. Nothing leaves this machine.")
+        st.caption(f"ABCDP Explorer {version}{labels.run_by()}. {labels.where_to()}")
 
 
 def _set_by_preset(page: Page) -> dict[str, str]:
