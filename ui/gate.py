@@ -32,6 +32,9 @@ others, signing in, a folder of files."""
 LONGEST_ADDRESS = 16_384
 """Bytes of path and query: ten times the longest link of ours."""
 
+MOST_VISITORS = 200
+"""Open pages at a time: twice a large class. Each takes memory as long as it is open."""
+
 POLICY = "; ".join(
     [
         *("default-src 'self' 'unsafe-inline' 'unsafe-eval' blob: data:", "base-uri 'self'"),
@@ -66,6 +69,7 @@ NOT_BY_THIS_NAME = Refusal(
 NOT_FROM_THERE = Refusal(403, "Another web site may not ask this server.")
 TOO_LONG = Refusal(414, "This address is too long.")
 TOO_LARGE = Refusal(413, "Nothing is to be sent here.")
+FULL = Refusal(503, "There are too many visitors at the moment.")
 
 
 def middleware() -> list[Middleware]:
@@ -91,6 +95,7 @@ class Gate:
         self._app = app
         self._settings = settings
         self._below = below
+        self._visitors = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one connection, or have it answered."""
@@ -98,8 +103,22 @@ class Gate:
             await self._app(scope, receive, send)
         elif found := refusal(scope, self._settings, self._below):
             await _refuse(found, scope, receive, send)
+        elif scope["type"] == "http":
+            await self._app(_without_origin(scope), receive, _with_headers(send))
+        elif self._visitors >= MOST_VISITORS:
+            await _refuse(FULL, scope, receive, send)
         else:
-            await self._app(scope, receive, _with_headers(send))
+            self._visitors += 1
+            try:
+                await self._app(_without_origin(scope), receive, send)
+            finally:
+                self._visitors -= 1
+
+
+def _without_origin(scope: Scope) -> Scope:
+    """The same request, of which Streamlit has no reason to look a web site up."""
+    headers = [(name, text) for name, text in scope["headers"] if name != b"origin"]
+    return {**scope, "headers": headers}
 
 
 async def _refuse(found: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
@@ -132,7 +151,7 @@ def refusal(scope: Scope, settings: served.Served, below: str = "") -> Refusal |
     headers = Headers(scope=scope)
     return (
         _by_name(headers, settings)
-        or _by_origin(headers)
+        or _by_origin(headers, settings)
         or _by_place(scope, settings, scope["path"].removeprefix(below))
         or _by_size(scope, headers)
     )
@@ -153,14 +172,16 @@ def host_name(host: str) -> str:
     return name if port.isdigit() and port.isascii() else ""
 
 
-def _by_origin(headers: Headers) -> Refusal | None:
+def _by_origin(headers: Headers, settings: served.Served) -> Refusal | None:
     """Whether a request that says which web site it comes from comes from this one.
 
-    Compared letter by letter, as Streamlit does before it begins to look names up. What is no
-    browser says nothing; a browser always does, except when a link is followed.
+    That is the one it asks for, letter by letter; behind a proxy that asks in a name of its own, it
+    is one of the names in the settings. What is no browser says nothing; a browser always does,
+    except when a link is followed.
     """
-    host, origins = headers["host"], headers.getlist("origin")
-    own = {f"http://{host}", f"https://{host}"}
+    names = (headers["host"], *settings.hosts)
+    own = {f"{scheme}://{name}" for name in names for scheme in ("http", "https")}
+    origins = headers.getlist("origin")
     return None if len(origins) < 2 and {*origins} <= own else NOT_FROM_THERE
 
 

@@ -91,6 +91,15 @@ def test_own_origin_is_let_through(origin: str, host: str) -> None:
     assert refusal(scope(gate.STREAM, "WS", host=host, origin=origin), CLASS) is None
 
 
+def test_behind_a_proxy_with_a_name_of_its_own_the_origin_is_one_of_the_settings() -> None:
+    for scheme in ("http", "https"):
+        asked = scope(gate.STREAM, "WS", origin=f"{scheme}://class.example.org")
+        assert refusal(asked, CLASS) is None
+        assert refusal(asked, RELEASES) == gate.NOT_FROM_THERE
+    other_port = scope(gate.STREAM, "WS", origin="https://class.example.org:444")
+    assert refusal(other_port, CLASS) == gate.NOT_FROM_THERE
+
+
 def test_what_is_no_browser_has_no_origin() -> None:
     assert refusal(scope(gate.STREAM, "WS"), RELEASES) is None
 
@@ -202,6 +211,51 @@ def test_an_answer_says_that_nothing_may_be_loaded_from_elsewhere() -> None:
     policy = headers[b"content-security-policy"].decode()
     assert not {part for part in policy.split() if "*" in part or "http" in part or "ws" in part}
     assert headers[b"x-content-type-options"] == b"nosniff"
+
+
+def test_streamlit_sees_no_origin_that_it_could_look_up() -> None:
+    seen: list[dict[str, Any]] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(scope)
+
+    for method in ("WS", "GET"):
+        asked = scope(
+            gate.STREAM if method == "WS" else "/", method, origin="http://localhost:8501"
+        )
+        asyncio.run(Gate(app, RELEASES)(asked, None, None))  # type: ignore[arg-type]
+        assert seen.pop()["headers"] == [(b"host", b"localhost:8501")]
+
+
+def test_so_many_visitors_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "MOST_VISITORS", 2)
+    refused: list[Any] = []
+
+    async def send(message: Any) -> None:
+        refused.append(message)
+
+    async def visit() -> None:
+        leave = asyncio.Event()
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            await leave.wait()
+
+        door = Gate(app, RELEASES)
+        asked = scope(gate.STREAM, "WS")
+
+        async def come() -> None:
+            await door(asked, None, send)  # type: ignore[arg-type]
+
+        for _ in range(2):
+            inside = [asyncio.create_task(come()) for _ in range(2)]
+            await asyncio.sleep(0)
+            await come()
+            leave.set()
+            await asyncio.gather(*inside)
+            leave.clear()
+
+    asyncio.run(visit())
+    assert refused == [{"type": "websocket.close", "code": 1008}] * 2
 
 
 def test_a_setting_that_is_not_allowed_ends_the_start_in_one_line(
