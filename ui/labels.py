@@ -83,11 +83,11 @@ def where_to() -> str:
 
 
 def who_sees() -> str:
-    """Who else can see a file that is given to this server; empty if nobody else runs it."""
+    """Who else can see a file that is given to this server; empty if it serves nobody else."""
     if not served.settings().to_others:
         return ""
     return (
-        f"**This server is not yours**{run_by()}. Who runs it can see the numbers that you give "
-        f"it: give it none that you would not give them. To keep your numbers to yourself, run "
-        f"the program on your own machine."
+        f"**This is a shared server**{run_by()}. Who runs it can see the numbers that you give it, "
+        f"so give it none that you would not show them. To keep your numbers to yourself, run the "
+        f"program on your own machine."
     )

@@ -143,7 +143,7 @@ def test_who_gives_a_file_to_somebody_elses_server_is_told(monkeypatch: pytest.M
     assert not warnings_of(opened("your_own_data"))
     serve(monkeypatch, Served(to_others=True, run_by=HOST))
     (said,) = warnings_of(opened("your_own_data"))
-    assert f"**This server is not yours**, run by ` {HOST} `." in said
+    assert f"**This is a shared server**, run by ` {HOST} `." in said
 
 
 def warnings_of(app: AppTest) -> list[str]:
