@@ -13,7 +13,7 @@ from pathlib import Path
 import streamlit as st
 
 from abcdp_core import __version__
-from ui import blocks, controls, knobs, state
+from ui import blocks, controls, knobs, served, state
 from ui.page import Page
 
 ROOT = Path(__file__).parents[1]
@@ -204,8 +204,14 @@ TABLE = (
             "sensitivity": "Always the sharp one.",
         },
         chooser="your-data.scenario",
+        own_data=True,
     ),
 )
+
+
+def shown() -> tuple[Page, ...]:
+    """The lines of the table that this server has pages for."""
+    return tuple(page for page in TABLE if served.settings().own_data or not page.own_data)
 
 
 def main() -> None:
@@ -213,10 +219,10 @@ def main() -> None:
     st.set_page_config(page_icon=ROOT / "assets" / "icon.png", layout="wide")
     pages = [
         st.Page(ROOT / "pages" / f"{page.file}.py", title=page.title, help=page.help)
-        for page in TABLE
+        for page in shown()
     ]
     chosen = st.navigation(pages)
-    page = TABLE[[entry.title for entry in pages].index(chosen.title)]
+    page = shown()[[entry.title for entry in pages].index(chosen.title)]
     state.begin(page, known_keys())
     blocks.style(ROOT / "assets" / "style.css")
     controls.sidebar(__version__)
@@ -244,7 +250,7 @@ def known_keys() -> list[str]:
 def links() -> None:
     """A card for each other page: where to go."""
     with st.grid(2, min_column_width=260, border=True):
-        for page in TABLE[1:]:
+        for page in shown()[1:]:
             with st.container(border=False):
                 st.page_link(ROOT / "pages" / f"{page.file}.py", label=f"**{page.title}**")
                 st.markdown(page.help)
