@@ -7,22 +7,21 @@ release share, whatever they then look at.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 from abcdp_core import parameters as par
 from abcdp_core import pool, simulators
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import Parameter
-from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import SparseVector, statement
-from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators import ScenarioParams, uniform_mixture
 
 PRIOR_SHOWN = 2000
 """Draws of the pool that stand for the prior in a table and its figure."""
 
 
 @dataclass(frozen=True)
-class ReleaseParams(BaseParams):
+class ReleaseParams(ScenarioParams):
     """One release: scenario and size of the data, the four knobs, and what else sets the noise."""
 
     scenario: str = Parameter(
@@ -39,21 +38,6 @@ class ReleaseParams(BaseParams):
     resample: bool = par.RESAMPLE.field(False)
     sensitivity: str = par.SENSITIVITY.field("sharp")
     noise_draw: int = par.NOISE_DRAW.field(0)
-
-    @classmethod
-    def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
-        """The scenario's own sizes and threshold bounds."""
-        return simulators.specification(super().specification(), scenario)
-
-    @classmethod
-    def defaults(cls, scenario: str) -> dict[str, Any]:
-        """The scenario's own size, threshold, acceptances and pool."""
-        return simulators.defaults(scenario)
-
-    def check_together(self) -> None:
-        """Refuse too much work, or more acceptances than draws."""
-        par.check_work(self.n, self.pool_size)
-        par.check_accepted(self.c, self.pool_size)
 
     def setting(self, comparison: pool.Comparison) -> sparse_vector.Setting:
         """What is asked of the mechanism."""

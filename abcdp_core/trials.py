@@ -90,23 +90,36 @@ SENSITIVITY = dataclasses.replace(
 
 def able(parameter: Parameter, scenario: str) -> Parameter:
     """A choice of mechanisms without those that cannot serve a scenario."""
+    names = tuple(str(name) for name in parameter.options)
+    return dataclasses.replace(parameter, options=serving(names, scenario))
+
+
+def serving(names: tuple[str, ...], scenario: str) -> tuple[str, ...]:
+    """Those of some mechanisms that can serve a scenario."""
     served = mechanisms.for_scenario(simulators.load(scenario))
-    options = tuple(name for name in parameter.options if name in served)
-    return dataclasses.replace(parameter, options=options)
+    return tuple(name for name in names if name in served)
 
 
-def check(scenario: str, truths: str, names: tuple[str, ...]) -> None:
-    """Refuse a scenario where errors cannot be measured, and mechanisms that cannot serve it.
+def check_truths(scenario: str, truths: str) -> None:
+    """Refuse a scenario's own data where nobody knows their true parameters.
+
+    Raises:
+        ParameterError: one sentence says so, and what can be done.
+    """
+    if truths == "own" and not knows_truth(simulators.load(scenario)):
+        raise ParameterError(
+            f"truths = own: nobody knows the true parameters of {scenario}'s data; "
+            f"truths = prior has some that are known."
+        )
+
+
+def check_mechanisms(scenario: str, names: tuple[str, ...]) -> None:
+    """Refuse mechanisms that cannot serve a scenario.
 
     Raises:
         ParameterError: one sentence says which and why.
     """
     source = simulators.load(scenario)
-    if truths == "own" and not knows_truth(source):
-        raise ParameterError(
-            f"truths = own: nobody knows the true parameters of {scenario}'s data; "
-            f"truths = prior has some that are known."
-        )
     for name in names:
         if reason := mechanisms.load(name).refuses(source):
             raise ParameterError(f"mechanism = {name}: cannot serve {scenario}. {reason}")
