@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -173,7 +174,8 @@ def tried(
 ) -> tuple[tuple[Params, float], ...]:
     """Every setting of a mechanism's grid, and its mean squared error over simulated data sets.
 
-    Where parameters have different units the error is that in prior standard deviations.
+    Where parameters have different units the error is that in prior standard deviations. Where
+    there is one setting only it is not tried, and its error is NaN.
 
     Args:
         name: of the mechanism.
@@ -184,11 +186,16 @@ def tried(
     """
     mechanism = mechanisms.load(name)
     grid = mechanism.grid(public)
+    settings = [
+        dataclasses.replace(options, **dict(zip(grid, values, strict=True)))
+        for values in itertools.product(*grid.values())
+    ]
+    if len(settings) == 1:
+        return ((settings[0], math.nan),)
     scaled = simulators.has_several_units(public.scenario)
     metric = METRICS.index("mse_scaled" if scaled else "mse")
     found = []
-    for values in itertools.product(*grid.values()):
-        chosen = dataclasses.replace(options, **dict(zip(grid, values, strict=True)))
+    for chosen in settings:
         prepared = mechanism.prepare(public, chosen, budget)
         each = []
         for index in range(TUNING_SETS):

@@ -83,10 +83,10 @@ COLUMNS = {
         *trials.METRICS,
     ),
 }  # fmt: skip
-"""In *grid*, ``mse`` is what the best setting is chosen by; there and in *summary* errors are
-scaled where the parameters' units differ. In *published*, of the scenario's published data,
-``low`` and ``high`` are the ends of the posterior's 90 % interval of a parameter, and errors are
-those that it expects of its own mean; ``unit`` is what is protected."""
+"""In *grid*, ``mse`` is what the best setting is chosen by, NaN where there is nothing to choose;
+there and in *summary* errors are scaled where the parameters' units differ. In *published*, of the
+scenario's published data, ``low`` and ``high`` are the ends of the posterior's 90 % interval of a
+parameter, and errors are those that it expects of its own mean; ``unit`` is what is protected."""
 
 # ------------------------------------------------------------------------------------ parameters
 
