@@ -23,7 +23,6 @@ run accepts nothing, its estimate *is* the prior mean. Each run has its own data
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 import math
 from dataclasses import dataclass
@@ -34,10 +33,11 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, pool, predictive, sentences, summaries
+from abcdp_core import experiments, pool, sentences, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import gaussian_rejection as mechanism
+from abcdp_core.mechanisms import thresholds
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import Event, GaussianRejection, statement_of_largest
@@ -179,10 +179,9 @@ def bound(
     return mechanism.bound_quantile(public_distances(key, n, pseudo_n), quantile)
 
 
-@functools.lru_cache(maxsize=8)
 def public_distances(key: pool.PoolKey, n: int, pseudo_n: int | None = None) -> Array:
-    """Distances ``(20, T)`` of prior-predictive data sets to a pool, kept."""
-    return predictive.distances(key, n, DATA_SETS, pseudo_n)
+    """Distances ``(20, T)`` of prior-predictive data sets to a pool."""
+    return thresholds.simulated(pool.PublicSide(key, n, pseudo_n), DATA_SETS)
 
 
 def _error(
