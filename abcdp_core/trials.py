@@ -84,8 +84,7 @@ MECHANISM = Parameter(
 )
 SENSITIVITY = dataclasses.replace(
     par.SENSITIVITY,
-    help="published: each published mechanism with the Δ of its paper, 2/N, the others with their "
-    "own. sharp: all with the smallest true value.",
+    help=f"{par.SENSITIVITY.help} A mechanism that does not have this choice has a Δ of its own.",
 )
 
 
