@@ -58,7 +58,7 @@ def test_every_release_costs_the_budget_that_all_are_given(
 
 
 @EVERY
-def test_the_published_sensitivity_is_for_published_mechanisms_only(name: str) -> None:
+def test_the_published_sensitivity_is_for_mechanisms_with_that_choice(name: str) -> None:
     sharp, published = (
         released(task_of(name, sensitivity=which)).event for which in ("sharp", "published")
     )
