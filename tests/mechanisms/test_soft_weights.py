@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 from scipy import stats
 
-from abcdp_core.mechanisms import Ordered
+from abcdp_core.mechanisms import Budget, Ordered, soft_weights
 from abcdp_core.mechanisms.soft_weights import Setting, release, weights_of
+from abcdp_core.pool import public_side
 from abcdp_core.privacy import GaussianSeries, NonPrivate, cost
 from tests.statistics import assert_distribution, rejects
 
@@ -84,6 +86,21 @@ def test_the_event_is_a_series_over_the_whole_pool_in_units_of_the_threshold() -
     mu = math.sqrt(300) * 0.01 / published.event.scale
     assert mu == pytest.approx(0.31390, abs=1e-5)
     assert cost(published.event, 1e-4).epsilon <= 1.0
+
+
+@pytest.mark.parametrize("accountant", ["exact", "linear"])
+def test_the_sensitivity_in_units_of_the_threshold_is_rounded_up(accountant: str) -> None:
+    (mechanism,) = soft_weights.MECHANISMS
+    public = public_side("uniform-mixture", 100, 60, 1)
+    budget = Budget(1.0, 1e-6)
+    exact = Fraction(public.distance.sensitivity(100))
+    for k in range(1, 20):
+        options = mechanism.chosen(epsilon_abc=k / 30.0)
+        event = mechanism.calibrate(public, options, None, budget, accountant)
+        assert isinstance(event, GaussianSeries)
+        assert Fraction(event.sensitivity) * Fraction(k / 30.0) >= exact
+        if accountant == "exact":
+            assert Setting(1.0, 1e-6, k / 30.0, float(exact)).event(60) == event
 
 
 def test_every_draw_comes_back_with_its_weight() -> None:
