@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -48,6 +49,40 @@ def test_another_seed_takes_nothing_from_the_store(tmp_path: Path) -> None:
     for seed in (1, 2, 1):
         last(runner.run(counting(done), Params(size=2), seed, store=store))
     assert done == [0, 1, 0, 1]
+
+
+def test_another_study_with_the_same_tasks_takes_nothing_from_the_store(tmp_path: Path) -> None:
+    # Both are of one module, so that nothing but the name tells them apart.
+    store = Store(tmp_path)
+    done: list[int] = []
+    for name in ("toy", "another", "toy"):
+        study = counting(done)
+        study.EXPERIMENT = name
+        last(runner.run(study, Params(size=2), 1, store=store))
+    assert done == [0, 1, 0, 1]
+
+
+@dataclasses.dataclass(frozen=True)
+class Lookalike(Task):
+    """Another kind of task, of the same fields."""
+
+
+def test_tasks_of_two_kinds_with_the_same_fields_are_kept_apart(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    kinds: list[str] = []
+
+    def work(task: Task) -> Tables:
+        kinds.append(type(task).__name__)
+        return toy_experiment.work(task)
+
+    both = toy_with(
+        work=work,
+        tasks=lambda _params, seed: [Task(3, 0.0, -1, seed), Lookalike(3, 0.0, -1, seed)],
+    )
+    for _ in range(2):
+        last(runner.run(both, Params(size=2), 1, store=store))
+    assert kinds == ["Task", "Lookalike"]
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def truncated(data: bytes) -> bytes:

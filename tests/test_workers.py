@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -156,8 +157,10 @@ def test_numbers_of_a_table_do_not_depend_on_the_number_of_tasks_before(alone: R
 
 
 @pytest.mark.skipif(not hasattr(os, "nice"), reason="no priorities here")
-def test_workers_give_way_to_the_process_that_asks() -> None:
+def test_workers_give_way_and_leave_ctrl_c_to_the_process_that_asks() -> None:
     with executor_for(2) as executor:
         assert executor is not None
         found = executor.submit(os.nice, 0).result()
+        at_ctrl_c = executor.submit(signal.getsignal, signal.SIGINT).result()
     assert found == min(os.nice(0) + workers.NICENESS, 19)
+    assert at_ctrl_c is signal.SIG_IGN
