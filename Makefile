@@ -9,7 +9,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --pytho
         --generate-hashes --no-header --no-emit-index-url --no-emit-find-links $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test types pytest bench studies lock clean
+.PHONY: help run test types pytest bench studies mutants lock clean
 .DELETE_ON_ERROR:
 
 help:  ## show this list
@@ -36,6 +36,9 @@ bench: .venv/run.stamp  ## measure speed
 
 studies: .venv/run.stamp  ## measure what tests have no time for, into benchmarks/goals.csv (ARGS=GOAL)
 	$(BIN)/python -m benchmarks.goals $(ARGS)
+
+mutants: .venv/test.stamp  ## change single lines: do tests notice? (ARGS="--workers 2 --only FOLDER --sample N")
+	$(BIN)/python -m benchmarks.mutants $(ARGS)
 
 lock: .venv/python.stamp  ## remake both lock files (UPGRADE=--upgrade for newest versions)
 	$(PIP) "uv>=0.9,<1"
