@@ -374,7 +374,8 @@ def run(mutants: Sequence[Mutant], tests: dict[str, list[str]], workers: int) ->
             try:
                 files = sorted({mutant.file for mutant in mutants})
                 usual = dict(threads.map(unchanged, files))
-                print(f"{len(files)} files' tests pass unchanged, {sum(usual.values()):.0f} s.")
+                total = sum(usual.values())
+                print(f"{len(files)} files' tests pass unchanged, {total:.0f} s.", flush=True)
                 yield from threads.map(changed, mutants, [usual[m.file] for m in mutants])
             except BaseException:
                 threads.shutdown(cancel_futures=True)

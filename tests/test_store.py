@@ -156,6 +156,10 @@ def test_a_store_keeps_kinds_of_columns_and_every_bit(tmp_path: Path) -> None:
     assert [column.kind for column in second.tables["main"].dtypes][:4] == ["i", "i", "f", "b"]
 
 
+def test_a_store_is_part_of_a_cache_unless_it_is_to_keep_all(tmp_path: Path) -> None:
+    assert not Store(tmp_path).keep_all
+
+
 @pytest.mark.parametrize(("keep_all", "left"), [(True, 4), (False, 1)])
 def test_only_a_store_in_a_cache_makes_room(
     keep_all: bool, left: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
