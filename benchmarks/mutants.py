@@ -96,6 +96,10 @@ WORDS = {"Parameter", "Mechanism", "Part", "field"}
 """Calls that hold words and suggestions: not changed inside."""
 
 
+GUARDS = {"strict"}
+"""Arguments that guard against mistakes which are not made."""
+
+
 @dataclass(frozen=True, order=True)
 class Mutant:
     """Bytes ``start`` to ``end`` of a line of a file become ``new``."""
@@ -165,6 +169,8 @@ def _changeable(tree: ast.AST, chosen: Collection[str]) -> Iterator[ast.expr]:
             continue
         for child in value if isinstance(value, list) else [value]:
             if not isinstance(child, ast.AST) or isinstance(child, ast.Raise | ast.JoinedStr):
+                continue
+            if isinstance(child, ast.keyword) and child.arg in GUARDS:
                 continue
             if isinstance(child, ast.Assign) and _name_of(child.targets[0]) in chosen:
                 continue

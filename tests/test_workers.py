@@ -64,6 +64,12 @@ def test_all_threads_share_the_worker_processes() -> None:
     assert pools[0] is pools[1]
 
 
+def test_a_pool_is_as_wide_as_it_has_workers_and_another_executor_as_the_machine() -> None:
+    with ThreadPoolExecutor(3) as threads:
+        assert workers.width(threads) == 3
+    assert workers.width(Executor()) == os.cpu_count()
+
+
 def test_one_worker_is_this_thread() -> None:
     with executor_for(1) as executor:
         assert executor is None
