@@ -203,6 +203,35 @@ def test_a_changed_simulator_never_serves_an_old_pool(
     assert not same(pool.open_pool(KEY), made)
 
 
+def test_sound_files_that_trade_places_are_not_taken_for_each_other(empty_cache: Path) -> None:
+    """Pools, comparisons and comparisons of two sizes of two keys, all of this code."""
+    keys = [dataclasses.replace(KEY, seed=seed) for seed in (1, 2)]
+
+    def numbers() -> list[np.ndarray]:
+        pool._open.clear()
+        pool.observed_comparison.cache_clear()
+        return [
+            values
+            for key in keys
+            for values in (
+                pool.observed_comparison(key, 300).rho,
+                pool.observed_comparison(key, 300, 100).rho,
+                pool.open_pool(key).theta,
+            )
+        ]
+
+    before = numbers()
+    files = sorted(empty_cache.glob("*.npz"))
+    sound = [file.read_bytes() for file in files]
+    assert len(set(sound)) == 6
+    for moved in (1, 3):
+        for file, content in zip(files, sound[moved:] + sound[:moved], strict=True):
+            file.write_bytes(content)
+        assert not any(pool.is_ready(key) for key in keys)
+        assert all(map(np.array_equal, numbers(), before))
+        assert [file.read_bytes() for file in files] == sound
+
+
 def test_few_pools_stay_in_memory(empty_cache: Path) -> None:
     keys = [PoolKey(SCENARIO, 0.6, 10, 10, seed) for seed in range(4)]
     pools = [pool.open_pool(key) for key in keys]

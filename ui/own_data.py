@@ -123,8 +123,8 @@ def confirm(request: ReleaseRequest, series_of: Upload) -> None:
         spent = sum(document.request.epsilon_total for document in made)
         times = "once" if len(made) == 1 else f"{len(made)} times, together"
         st.markdown(
-            f"This file was released {times} in this session, for ε_total = {spent:g}. One more "
-            f"release makes it {spent + request.epsilon_total:g}."
+            f"These numbers were released {times} in this session, for ε_total = {spent:g}. One "
+            f"more release makes it {spent + request.epsilon_total:g}."
         )
     # Another request, or one more of the same, needs a confirmation of its own.
     sure = st.checkbox(
@@ -155,7 +155,7 @@ def _advance(bar: DeltaGenerator, done: float) -> None:
 
 
 def released(series_of: Upload | None) -> list[Document]:
-    """What was released in this session from a file; from the last one if it is gone."""
+    """What was released in this session from a series; from the last one if it is gone."""
     every: dict[str, list[Document]] = st.session_state.get(RELEASED, {})
     if series_of is None:
         return list(every.values())[-1] if every else []

@@ -6,7 +6,6 @@ that is in it, at least until another one is closed.
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from dataclasses import dataclass
 
@@ -31,7 +30,7 @@ MINUTES = 5
 
 @dataclass(frozen=True)
 class Upload:
-    """A person's series, and a digest by which the session knows its file again."""
+    """A person's series, and a digest by which the session knows its numbers again."""
 
     name: str
     values: NDArray[np.float64]
@@ -106,7 +105,7 @@ def _ask(scenario: str, *, dropped: bool) -> None:
     st.session_state.pop(REFUSED, None)
     try:
         values = series.read(content, largest)
-        st.session_state[HELD] = Held(Upload(hashlib.sha256(content).hexdigest(), values))
+        st.session_state[HELD] = Held(Upload(series.digest_of(values), values))
     except series.SeriesError as error:
         st.session_state[REFUSED] = f"This file cannot be used. {verbatim(error)}"
     # The browser still names the file in this uploader; the next one is empty.

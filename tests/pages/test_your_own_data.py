@@ -80,6 +80,18 @@ def test_what_comes_out_is_one_document_and_the_next_needs_a_new_confirmation() 
     assert "ε_total = 100" in texts(app)
 
 
+def test_the_same_numbers_in_another_file_add_up() -> None:
+    app = released(page())
+    app.button(key="own-forget").click().run()
+    again = "\r\n".join(f'"{value!r}"' for value in VALUES.tolist())
+    app.file_uploader[0].set_value(("other.csv", again.encode(), "text/csv"))
+    app = settled(app.run())
+    assert "These numbers were released once" in texts(app)
+    app.button(key="own-forget").click().run()
+    app.file_uploader[0].set_value(("mine.csv", again.encode() + b"\r\n1", "text/csv"))
+    assert "released once" not in texts(settled(app.run()))
+
+
 def test_nothing_of_the_file_stays_behind(empty_cache: Path) -> None:
     before = page(None)
     kept = {file: file.read_bytes() for file in empty_cache.rglob("*") if file.is_file()}
@@ -195,7 +207,8 @@ def test_another_request_takes_the_confirmation_back() -> None:
     ("content", "words"),
     [
         (b"", "empty"),
-        (b"a\n1\ntwo61.80339\n3\n", "Row 3 is not a number"),
+        (b"age\n1\ntwo61.80339\n3\n", "Row 3 is not a number"),
+        (b"N/A\n61.80339\n3\n", "Row 1 is a missing"),
         (b"1\nnan\n3\n", "Row 2 is a missing or infinite value"),
         (b"1\n2\ninf\n", "Row 3 is a missing or infinite value"),
         (b"1\n", "at least 2"),
@@ -205,7 +218,19 @@ def test_another_request_takes_the_confirmation_back() -> None:
         ("1\n2\n".encode("utf-16"), "UTF-8"),
         (b"1\n" * 1_000_000, "1,000,000 values"),
     ],
-    ids=["empty", "text", "nan", "inf", "one", "few", "columns", "latin", "utf-16", "million"],
+    ids=[
+        "empty",
+        "text",
+        "spoilt",
+        "nan",
+        "inf",
+        "one",
+        "few",
+        "columns",
+        "latin",
+        "utf-16",
+        "million",
+    ],
 )
 def test_a_file_that_cannot_be_used_is_one_sentence(content: bytes, words: str) -> None:
     app = page(content)
