@@ -80,7 +80,7 @@ CORE_ARROWS: dict[str, set[str]] = {
 
 UI_MAY_IMPORT = {
     *("cache", "experiments", "output", "figures", "ledger", "parameters", "privacy", "registry"),
-    *("own_data", "releases", "results", "runner", "sentences", "streams", "summaries"),
+    *("own_data", "pool", "releases", "results", "runner", "sentences", "streams", "summaries"),
     "workers",
 }
 """Parts of the core that what knows Streamlit may import; the rest it reaches by experiments."""
