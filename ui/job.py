@@ -211,18 +211,24 @@ class Job:
             self.end("done")
         except UnwantedError:
             self.end("stopped")
-        except (ParameterError, LimitError) as error:
+        except LimitError as error:
             self.end("failed", str(error))
-        except Exception as error:
-            if self.request is None:
-                # Its text or traceback may hold private data.
-                log.error("a release failed: %s", type(error).__name__)
-            else:
-                log.exception("a job failed: %s", self.request)
-            self.end("failed", f"This could not be computed ({type(error).__name__}).")
+        except Exception as error:  # noqa: BLE001 - it becomes a sentence
+            self._fail(error)
         finally:
             self.spent += time.monotonic() - self._began
         return None
+
+    def _fail(self, error: Exception) -> None:
+        words = f"This could not be computed ({type(error).__name__})."
+        if self.request is None:
+            # Text and traceback may hold private data.
+            log.warning("a release failed: %s", type(error).__name__)
+        elif isinstance(error, ParameterError):
+            words = str(error)
+        else:
+            log.error("a job failed: %s", self.request, exc_info=error)
+        self.end("failed", words)
 
     def end(self, state: State, error: str = "") -> None:
         """It stands where it stands; whatever it held in order to go on is let go."""
