@@ -13,7 +13,7 @@ from pathlib import Path
 import streamlit as st
 
 from abcdp_core import __version__
-from ui import blocks, controls, knobs, state
+from ui import blocks, controls, knobs, state, turns
 from ui.page import Page
 
 ROOT = Path(__file__).parents[1]
@@ -209,6 +209,12 @@ TABLE = (
 
 
 def main() -> None:
+    """Draw the page when its turn comes."""
+    with turns.turn():
+        _draw()
+
+
+def _draw() -> None:
     """Set the page up, run it, and say around it what holds everywhere."""
     st.set_page_config(page_icon=ROOT / "assets" / "icon.png", layout="wide")
     pages = [

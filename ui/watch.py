@@ -8,11 +8,14 @@ import streamlit as st
 
 from abcdp_core.parameters import Params
 from abcdp_core.results import Result
-from ui import jobs, steps
+from ui import jobs, steps, turns
 from ui.job import Job, Request
 
-WAIT_BEFORE_PROGRESS = 1.0
+WAIT_BEFORE_PROGRESS = 0.5
 """Seconds that a page waits for a result before it shows progress instead."""
+
+MOMENTS = 0.1
+"""Seconds that it waits for a result without letting others draw."""
 
 POLL = 0.5
 """Seconds between two looks at a job."""
@@ -24,7 +27,10 @@ SHOWN = "_shown"
 def result(experiment: str, params: Params, seed: int) -> Result:
     """The complete result of a quick study; the page ends here with a progress bar until then."""
     job = _job_of(Request(experiment, params, seed), experiment)
-    job.ended.wait(WAIT_BEFORE_PROGRESS)
+    if not job.ended.wait(MOMENTS):
+        # Others may draw meanwhile.
+        with turns.away():
+            job.ended.wait(WAIT_BEFORE_PROGRESS)
     if job.state != "done" or job.result is None:
         _wait_for(job)
         st.stop()
