@@ -79,11 +79,11 @@ def _moves_held_back() -> Iterator[None]:
     ask, mine, lock = requests.request_rerun, threading.current_thread(), threading.Lock()
     held: list[RerunData] | None = []
 
-    def hold(move: RerunData) -> bool:
+    def hold(new_data: RerunData) -> bool:
         with lock:
             if held is None or threading.current_thread() is mine:
-                return ask(move)
-            held.append(move)
+                return ask(new_data)
+            held.append(new_data)
             return True
 
     # There is no setting for this; it touches the requests of this one script.
