@@ -127,6 +127,8 @@ class Visitor:
             self._knob, self._widget = element.slider, element.slider.id
         elif kind == "progress":
             self.seen.told_to_wait += " in line" in element.progress.text
+        elif kind == "alert":
+            self.seen.told_to_wait += "drawn before" in element.alert.body
         elif kind == "plotly_chart":
             self._take_picture(element.plotly_chart.spec)
 

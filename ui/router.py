@@ -210,7 +210,17 @@ TABLE = (
 
 def main() -> None:
     """Draw the page when its turn comes."""
-    with turns.turn():
+    # Always there, so that what comes below keeps its place.
+    line = st.empty()
+
+    def tell(ahead: int, seconds: float) -> None:
+        line.info(
+            f"Many are here at once: {ahead} pages are drawn before this one, which takes about "
+            f"{seconds:.0f} s."
+        )
+
+    with turns.turn(tell):
+        line.empty()
         _draw()
 
 

@@ -11,12 +11,22 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 
 from abcdp_core import workers
+
+Tell = Callable[[int, float], None]
+"""Is told how many come before, and about how many seconds that takes."""
+
+MOMENTS = 1.0
+"""Seconds after which who waits is told so for the first time."""
+
+AGAIN = 3.0
+"""Seconds between two times."""
 
 
 class Turns:
@@ -27,25 +37,62 @@ class Turns:
     """
 
     def __init__(self, count: int) -> None:
-        self._free = count
-        self._waiting: deque[object] = deque()
-        self._changed = threading.Condition()
+        self._count = self._free = count
+        self._waiting: deque[threading.Event] = deque()
+        self._lock = threading.Lock()
+        self._seconds = 0.1
 
-    def begin(self, *, again: bool = False) -> None:
-        """Wait for a turn; who had one and went away for a while comes before the others."""
-        place = object()
-        with self._changed:
-            (self._waiting.appendleft if again else self._waiting.append)(place)
-            self._changed.wait_for(lambda: self._free > 0 and self._waiting[0] is place)
-            self._waiting.popleft()
-            self._free -= 1
-            self._changed.notify_all()
+    def begin(self, tell: Tell | None = None, *, again: bool = False) -> None:
+        """Wait for a turn.
 
-    def end(self) -> None:
-        """Let the next have a turn."""
-        with self._changed:
+        Args:
+            tell: is told of a wait that takes more than moments.
+            again: whether it had a turn and went away for a while; then it comes first.
+        """
+        called, pause = threading.Event(), MOMENTS
+        with self._lock:
+            (self._waiting.appendleft if again else self._waiting.append)(called)
+            self._call()
+        try:
+            while not called.wait(pause):
+                ahead = self._ahead(called)
+                if tell is not None and ahead:
+                    tell(ahead, ahead * self._seconds / self._count)
+                pause = AGAIN
+        except BaseException:
+            self._go(called)
+            raise
+
+    def end(self, seconds: float | None = None) -> None:
+        """Let the next have a turn.
+
+        Args:
+            seconds: that a whole turn took, for what is told to others.
+        """
+        with self._lock:
+            if seconds is not None:
+                self._seconds = 0.9 * self._seconds + 0.1 * seconds
             self._free += 1
-            self._changed.notify_all()
+            self._call()
+
+    def _call(self) -> None:
+        """Wake those whose turn it is and nobody else."""
+        while self._free > 0 and self._waiting:
+            self._free -= 1
+            self._waiting.popleft().set()
+
+    def _ahead(self, called: threading.Event) -> int:
+        with self._lock:
+            return self._waiting.index(called) if called in self._waiting else 0
+
+    def _go(self, called: threading.Event) -> None:
+        """Leave the line; the turn of who was called just then is the next one's."""
+        with self._lock:
+            if called in self._waiting:
+                self._waiting.remove(called)
+            else:
+                self._free += 1
+                self._call()
 
 
 _turns = Turns(workers.processor_count())
@@ -53,19 +100,23 @@ _mine = threading.local()
 
 
 @contextlib.contextmanager
-def turn() -> Iterator[None]:
-    """A turn for the script in this thread, which is not ended by a move before it is through."""
+def turn(tell: Tell) -> Iterator[None]:
+    """A turn for the script in this thread, which is not ended by a move before it is through.
+
+    Args:
+        tell: is told of a wait that takes more than moments.
+    """
     if getattr(_mine, "has", False):
         yield
         return
     with _moves_held_back():
-        _turns.begin()
-        _mine.has = True
+        _turns.begin(tell)
+        _mine.has, began = True, time.monotonic()
         try:
             yield
         finally:
             _mine.has = False
-            _turns.end()
+            _turns.end(time.monotonic() - began)
 
 
 @contextlib.contextmanager

@@ -9,13 +9,17 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from streamlit.runtime.scriptrunner import RerunData
+from streamlit.runtime.scriptrunner import RerunData, StopException
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests, ScriptRequestType
 
 from ui import turns
 from ui.turns import Turns
 
 SOON = 20.0
+
+
+def nobody(*_: float) -> None:
+    """Is told and does nothing."""
 
 
 @pytest.fixture
@@ -44,18 +48,18 @@ def test_a_move_ends_no_page_that_is_being_drawn_and_the_latest_is_drawn_next(
 ) -> None:
     move(requests, "before")
     assert requests.on_scriptrunner_yield() is not None
-    with turns.turn():
+    with turns.turn(nobody):
         move(requests, "first")
         assert requests.on_scriptrunner_yield() is None
         with turns.away():
             move(requests, "second")
-        with turns.turn():
+        with turns.turn(nobody):
             assert requests.on_scriptrunner_yield() is None
     assert requests.on_scriptrunner_ready().rerun_data.query_string == "second"
 
 
 def test_what_a_page_itself_asks_for_is_done_at_once(requests: ScriptRequests) -> None:
-    with turns.turn():
+    with turns.turn(nobody):
         move(requests, "move")
         requests.request_rerun(RerunData(query_string="own"))
         request = requests.on_scriptrunner_yield()
@@ -67,7 +71,7 @@ def test_what_a_page_itself_asks_for_is_done_at_once(requests: ScriptRequests) -
 
 def test_a_page_that_fails_lets_the_next_have_its_turn(requests: ScriptRequests) -> None:
     for _ in range(2):
-        with pytest.raises(ZeroDivisionError), turns.turn():
+        with pytest.raises(ZeroDivisionError), turns.turn(nobody):
             raise ZeroDivisionError
     assert turns._turns._free == 1
 
@@ -75,6 +79,27 @@ def test_a_page_that_fails_lets_the_next_have_its_turn(requests: ScriptRequests)
 def test_the_server_brings_moves_to_the_script_that_is_going_on() -> None:
     config = tomllib.loads((Path(__file__).parents[2] / ".streamlit/config.toml").read_text())
     assert config["runner"]["fastReruns"] is False
+
+
+def test_who_waits_for_long_is_told_and_who_is_gone_leaves_the_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(turns, "MOMENTS", 0.0)
+    line, told = Turns(1), list[tuple[int, float]]()
+    line.begin()
+    another = threading.Event()
+    line._waiting.append(another)
+
+    def tell(*words: float) -> None:
+        told.append(words)  # type: ignore[arg-type]
+        raise StopException
+
+    with pytest.raises(StopException):
+        line.begin(tell)
+    assert told == [(1, pytest.approx(0.1))]
+    assert list(line._waiting) == [another]
+    line.end()
+    assert another.is_set()
 
 
 def test_pages_are_drawn_in_order_but_for_those_that_come_back() -> None:
