@@ -14,6 +14,7 @@ from typing import Any
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
 
 PAGE = "posterior"
 KNOB = "epsilon_total"
@@ -70,8 +71,12 @@ class Visitor:
                     self._take(ForwardMsg.FromString(content))
         except Exception as error:  # noqa: BLE001 - counted as what it is
             self.seen.errors.append(type(error).__name__)
-        for poll in self._polls.values():
-            poll.cancel()
+        self.leave()
+
+    def leave(self) -> None:
+        """Ask for nothing more."""
+        for fragment in list(self._polls):
+            self._stop_polling(fragment)
 
     async def open(self) -> None:
         """Open the page and wait until its first picture is there."""
@@ -100,7 +105,7 @@ class Visitor:
     async def _send(self, request: BackMsg) -> None:
         request.rerun_script.page_name = PAGE
         request.rerun_script.query_string = self._query
-        with contextlib.suppress(ConnectionError):
+        with contextlib.suppress(ConnectionClosed):
             await self._browser.send(request.SerializeToString())
 
     def _take(self, message: ForwardMsg) -> None:
@@ -175,3 +180,4 @@ async def visiting(address: str, query: str = "", seed: int = 0) -> AsyncIterato
             yield visitor
         finally:
             listening.cancel()
+            visitor.leave()

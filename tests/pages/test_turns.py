@@ -76,9 +76,11 @@ def test_a_page_that_fails_lets_the_next_have_its_turn(requests: ScriptRequests)
     assert turns._turns._free == 1
 
 
-def test_the_server_brings_moves_to_the_script_that_is_going_on() -> None:
+def test_the_server_brings_moves_to_the_script_and_no_run_of_it_holds_up_the_others() -> None:
+    """A full collection after every run, polls for progress among them, stopped the server."""
     config = tomllib.loads((Path(__file__).parents[2] / ".streamlit/config.toml").read_text())
     assert config["runner"]["fastReruns"] is False
+    assert config["runner"]["postScriptGC"] is False
 
 
 def test_who_waits_for_long_is_told_and_who_is_gone_leaves_the_line(
