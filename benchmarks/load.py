@@ -19,7 +19,8 @@ import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from abcdp_core.results import versions
+import streamlit
+
 from abcdp_core.workers import processor_count
 from benchmarks import server
 from benchmarks.server import Server
@@ -177,7 +178,7 @@ def main() -> None:
     options = parser.parse_args()
     print(f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}, {platform.machine()}, ", end="")
     print(f"{processor_count()} processors, load {os.getloadavg()[0]:.2f}, ", end="")
-    print(f"{options.seconds:g} s each; Streamlit {_version()}\n\n{HEADER}")
+    print(f"{options.seconds:g} s each; Streamlit {streamlit.__version__}\n\n{HEADER}")
     with tempfile.TemporaryDirectory() as cache:
         for count in options.only or (1, 8, 32, 80):
             with server.started(cache) as here:
@@ -198,10 +199,6 @@ async def _stage(here: Server, count: int, seconds: float) -> None:
         again = await load(here, count, seconds, f"{count} again", first=count)
         grown = again.megabytes[1] / first.megabytes[1] - 1.0
         print(again.row(), *sorted(set(again.errors)), f"memory {grown:+.1%}", flush=True)
-
-
-def _version() -> str:
-    return versions().get("streamlit") or __import__("streamlit").__version__
 
 
 if __name__ == "__main__":
