@@ -3,7 +3,9 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
+import threading
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +21,7 @@ from abcdp_core.streams import generator
 
 SCENARIO = uniform_mixture.SCENARIO
 KEY = PoolKey(SCENARIO, 0.6, pool_size=130, largest_n=300, seed=1)
+OTHER = PoolKey(SCENARIO, 0.6, pool_size=60, largest_n=10, seed=2)
 
 
 def same(first: pool.Pool, second: pool.Pool) -> bool:
@@ -389,3 +392,63 @@ def test_a_comparison_passes_on_what_its_distance_says() -> None:
     comparison = pool.compare(pool.build(KEY), pool.observed_data(KEY, 10), synthetic=True)
     for which in ("sharp", "published", "script"):
         assert comparison.sensitivity(which) == distance.sensitivity(10, which)
+
+
+# --------------------------------------------------------------------------- who makes, who waits
+
+
+def test_where_nobody_makes_pools_the_missing_one_is_named(empty_cache: Path) -> None:
+    with pool.made_by(None):
+        for ask in (pool.open_pool, pool.build, lambda key: pool.observed_comparison(key, 10)):
+            with pytest.raises(pool.MissingError) as missing:
+                ask(OTHER)
+            assert missing.value.key == OTHER
+    made = pool.open_pool(OTHER)
+    pool._open.clear()
+    with pool.made_by(None):
+        assert same(pool.open_pool(OTHER), made)
+        assert len(pool.observed_comparison(OTHER, 10).rho) == OTHER.pool_size
+
+
+def test_who_is_named_makes_the_pool(empty_cache: Path) -> None:
+    asked = []
+
+    class Maker(ThreadPoolExecutor):
+        def submit(self, fn, /, *args, **kwargs):  # type: ignore[no-untyped-def]
+            asked.append(args)
+            return super().submit(fn, *args, **kwargs)
+
+    with pool.made_by(lambda: Maker(1)):
+        made = pool.build(OTHER)
+    assert [start for _, start in asked] == [0, 50]
+    assert same(made, pool.build(OTHER))
+
+
+def test_a_pool_that_is_being_made_holds_up_no_other(
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second opens, and is read by those who made none, while the first is under way."""
+    begun, go = threading.Event(), threading.Event()
+    build = pool.build
+
+    def held_build(key: PoolKey, progress: pool.Progress | None = None) -> pool.Pool:
+        if key == OTHER:
+            begun.set()
+            assert go.wait(20.0)
+        return build(key, progress)
+
+    monkeypatch.setattr(pool, "build", held_build)
+    third = dataclasses.replace(OTHER, seed=3)
+    with ThreadPoolExecutor(2) as threads:
+        first = [threads.submit(pool.open_pool, OTHER) for _ in range(2)]
+        assert begun.wait(20.0)
+        try:
+            assert pool.open_pool(third).key == third
+            with pool.made_by(None), pytest.raises(pool.MissingError):
+                pool.open_pool(OTHER)
+            assert not any(future.done() for future in first)
+        finally:
+            go.set()
+        opened = [future.result() for future in first]
+    assert opened[0] is opened[1]
+    assert not pool._opening
