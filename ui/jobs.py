@@ -43,6 +43,7 @@ import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from ui import served
 from ui.job import Job, Lane, Request, Work
 from ui.line import FullError, Line
 
