@@ -4,8 +4,9 @@
 ``run EXPERIMENT --out DIR`` runs one and writes tables, settings and figures. ``release SCENARIO``
 makes one private release from somebody's own numbers. ``reproduce --out DIR`` judges what the
 papers claim. Exit codes: 0 if all went well; 2 with one line ``error: ...`` if something asked for
-is not possible; 130 after Ctrl-C, with what was done until then written and marked partial, if it
-was a run or a reproduction.
+is not possible, 1 if worker processes or memory gave out or standard output is full; 130 after
+Ctrl-C, 143 and 129 after the signals TERM and HUP, with what was done until then written and marked
+partial, if it was a run or a reproduction; 141 if nobody reads standard output any more.
 """
 
 from __future__ import annotations
@@ -14,13 +15,19 @@ import argparse
 import importlib
 import io
 import re
+import signal
 import sys
 from collections.abc import Sequence
+from concurrent.futures import BrokenExecutor
 from typing import NoReturn
 
+from abcdp_core import interruption
+from abcdp_core.commands import ending
 from abcdp_core.output.formats import ExportError
 from abcdp_core.parameters import ParameterError
 
+FAILED = 1
+IMPOSSIBLE = 2
 INTERRUPTED = 130
 
 COMMANDS = {
@@ -43,15 +50,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = values_in_one(sys.argv[1:] if arguments is None else arguments)
     try:
-        options = parser_of(next(iter(given), "")).parse_args(given)
-        code: int = options.run(options)
+        with interruption.like_ctrl_c():
+            return _done(given)
     except (ParameterError, ExportError) as error:
-        print("error:", " ".join(str(error).split()), file=sys.stderr)
-        return 2
+        ending.complain(f"error: {error}")
+        return IMPOSSIBLE
+    except BrokenExecutor as error:
+        ending.complain(f"error: {error}")
+    except MemoryError as error:
+        ending.complain(f"error: there is not enough memory. {error}")
+    except ending.UnheardError as error:
+        ending.drop_unheard()
+        ending.complain(f"error: {error}")
+        return error.code
     except KeyboardInterrupt as stop:
         left = str(stop) or "nothing is done yet that could be written."
-        print(f"Interrupted; {left}", file=sys.stderr)
-        return INTERRUPTED
+        ending.complain(f"{interruption.words_for(stop)}; {left}")
+        return interruption.exit_code(stop)
+    return FAILED
+
+
+def _done(given: Sequence[str]) -> int:
+    """Do it; the exit code."""
+    try:
+        options = parser_of(next(iter(given), "")).parse_args(given)
+        code: int = options.run(options)
+    except SystemExit:
+        # What `--help` printed.
+        ending.say()
+        raise
     return code
 
 
@@ -94,4 +121,7 @@ if __name__ == "__main__":
         if isinstance(stream, io.TextIOWrapper):
             # A terminal without Greek letters shows a question mark instead of failing.
             stream.reconfigure(errors="replace")
-    sys.exit(main())
+    code = main()
+    # There is nothing left to stop.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.exit(code)

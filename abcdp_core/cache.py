@@ -19,6 +19,7 @@ import functools
 import hashlib
 import json
 import logging
+import math
 import os
 import tempfile
 import time
@@ -51,8 +52,9 @@ UNREADABLE = (
 )
 """What a damaged file raises."""
 
-A_DAY = 24 * 3600.0
-"""Seconds after which an unfinished file is taken for one whose writer was killed."""
+LEFT_BEHIND = 600.0
+"""Seconds after which an unfinished file is taken for one whose writer was killed. A writer that
+was only asleep cannot put it in place any more, and does without."""
 
 log = logging.getLogger(__name__)
 
@@ -183,7 +185,8 @@ def save(made: Entry, arrays: Mapping[str, NDArray[Any]], *, make_room: bool = T
         _say_once(str(directory), type(error).__name__)
         return False
     finally:
-        Path(name).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            Path(name).unlink(missing_ok=True)
     if make_room:
         evict(directory)
     return True
@@ -198,7 +201,8 @@ def load_or_make(wanted: Entry, make: Callable[[], Arrays]) -> Arrays:
         wanted.path.parent.mkdir(parents=True, exist_ok=True)
         lock = filelock.FileLock(wanted.path.with_suffix(".lock"))
         lock.acquire()
-    except OSError as error:
+    except (OSError, NotImplementedError) as error:
+        # The latter is said of drives without locks.
         _say_once(str(wanted.path.parent), type(error).__name__)
         return make()
     try:
@@ -211,7 +215,12 @@ def load_or_make(wanted: Entry, make: Callable[[], Arrays]) -> Arrays:
         lock.release()
 
 
-def evict(directory: Path, limit: int = SIZE_LIMIT) -> None:
+def sweep(directory: Path) -> None:
+    """Remove what killed writers left, and nothing else."""
+    evict(directory, math.inf)
+
+
+def evict(directory: Path, limit: float = SIZE_LIMIT) -> None:
     """Remove the files used longest ago until the rest fits, and what killed writers left.
 
     Lock files are empty and stay: were one removed while a process holds it or waits for it, the
@@ -226,7 +235,8 @@ def evict(directory: Path, limit: int = SIZE_LIMIT) -> None:
                     files.append((status.st_mtime, status.st_size, file.path))
     total = sum(size for _, size, _ in files)
     for used, size, path in sorted(files):
-        left_behind = path.endswith(".part") and used < time.time() - A_DAY
+        # Either way: the clock may have been set back.
+        left_behind = path.endswith(".part") and abs(time.time() - used) > LEFT_BEHIND
         if left_behind or (total > limit and path.endswith(".npz")):
             with contextlib.suppress(OSError):
                 Path(path).unlink()

@@ -73,8 +73,7 @@ def test_a_worker_that_dies_is_an_error_once() -> None:
     with pytest.raises(BrokenExecutor):
         last(runner.run(dying, Params(), 1, workers.processes(1)))
     assert workers.processes(1).submit(abs, -3).result() == 3
-    workers.processes(1).shutdown()
-    workers.forget(workers.processes(1))
+    workers._shared.pop(1).shutdown()
 
 
 TINY = mse_curves.Params(

@@ -219,7 +219,7 @@ def test_what_is_wrong_is_said_in_one_line(
 
 def test_every_command_is_a_file_and_every_file_is_a_command_or_what_they_share() -> None:
     files = {file.stem for file in Path(commands.__file__).parent.glob("*.py")}
-    assert files == {*COMMANDS, "__init__", "arguments", "progress"}
+    assert files == {*COMMANDS, "__init__", "arguments", "ending", "progress"}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
