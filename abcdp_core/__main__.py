@@ -19,7 +19,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from abcdp_core import interruption
 from abcdp_core.commands import ending
@@ -51,14 +51,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = values_in_one(sys.argv[1:] if arguments is None else arguments)
     try:
         with interruption.like_ctrl_c():
-            return _done(given)
+            options = parser_of(next(iter(given), "")).parse_args(given)
+            code: int = options.run(options)
+            return code
     except (ParameterError, ExportError) as error:
         ending.complain(f"error: {error}")
         return IMPOSSIBLE
     except BrokenExecutor as error:
         ending.complain(f"error: {error}")
     except MemoryError as error:
-        ending.complain(f"error: there is not enough memory. {error}")
+        ending.complain(f"error: there is not enough memory; {error or 'smaller sizes need less.'}")
     except ending.UnheardError as error:
         ending.drop_unheard()
         ending.complain(f"error: {error}")
@@ -70,19 +72,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return FAILED
 
 
-def _done(given: Sequence[str]) -> int:
-    """Do it; the exit code."""
-    try:
-        options = parser_of(next(iter(given), "")).parse_args(given)
-        code: int = options.run(options)
-    except SystemExit:
-        # What `--help` printed.
-        ending.say()
-        raise
-    return code
-
-
 class _Parser(argparse.ArgumentParser):
+    def print_help(self, file: Any = None) -> None:
+        """On standard output, and not in silence if it takes nothing."""
+        ending.say(self.format_help().rstrip("\n"))
+
     def error(self, message: str) -> NoReturn:
         """One line, like every other error, instead of the usage."""
         raise ParameterError(f"{message} (see `python -m abcdp_core --help`).")

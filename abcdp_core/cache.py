@@ -19,7 +19,6 @@ import functools
 import hashlib
 import json
 import logging
-import math
 import os
 import tempfile
 import time
@@ -215,32 +214,41 @@ def load_or_make(wanted: Entry, make: Callable[[], Arrays]) -> Arrays:
         lock.release()
 
 
-def sweep(directory: Path) -> None:
-    """Remove what killed writers left, and nothing else."""
-    evict(directory, math.inf)
-
-
-def evict(directory: Path, limit: float = SIZE_LIMIT) -> None:
+def evict(directory: Path, limit: int = SIZE_LIMIT) -> None:
     """Remove the files used longest ago until the rest fits, and what killed writers left.
 
     Lock files are empty and stay: were one removed while a process holds it or waits for it, the
     next process would get a new one and work beside the first.
     """
+    sweep(directory)
+    files = _files(directory, ".npz")
+    total = sum(size for _, size, _ in files)
+    for _, size, path in files:
+        if total > limit:
+            with contextlib.suppress(OSError):
+                path.unlink()
+                total -= size
+
+
+def sweep(directory: Path) -> None:
+    """Remove what killed writers left."""
+    for changed, _, path in _files(directory, ".part"):
+        # Either way: the clock may have been set back since.
+        if abs(time.time() - changed) > LEFT_BEHIND:
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def _files(directory: Path, suffix: str) -> list[tuple[float, int, Path]]:
+    """Date, bytes and path of the files of a kind, oldest first."""
     files = []
     with contextlib.suppress(OSError), os.scandir(directory) as found:
         for file in found:
-            if file.name.endswith((".npz", ".part")):
+            if file.name.endswith(suffix):
                 with contextlib.suppress(OSError):
                     status = file.stat()
-                    files.append((status.st_mtime, status.st_size, file.path))
-    total = sum(size for _, size, _ in files)
-    for used, size, path in sorted(files):
-        # Either way: the clock may have been set back.
-        left_behind = path.endswith(".part") and abs(time.time() - used) > LEFT_BEHIND
-        if left_behind or (total > limit and path.endswith(".npz")):
-            with contextlib.suppress(OSError):
-                Path(path).unlink()
-                total -= size
+                    files.append((status.st_mtime, status.st_size, Path(file.path)))
+    return sorted(files)
 
 
 @functools.cache

@@ -36,16 +36,11 @@ def say(*lines: str) -> None:
     try:
         for line in lines:
             print(line)
-        flush()
+        # There is none in a program without a console.
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except OSError as error:
         raise UnheardError(error) from error
-
-
-def flush() -> None:
-    """Have all that was printed taken."""
-    # There is no standard output in a program without a console.
-    if sys.stdout is not None:
-        sys.stdout.flush()
 
 
 def complain(words: str) -> None:

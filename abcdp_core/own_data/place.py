@@ -35,7 +35,9 @@ def reserved(out: Path, size: int) -> Iterator[Keep]:
     part = out.with_name(f".{out.name}.part")
     handle = _taken(part)
     try:
-        if _is_whole(os.pread(handle, os.fstat(handle).st_size, 0)):
+        left_behind = part.read_bytes().rstrip(b"\0")
+        if _is_whole(left_behind):
+            _fill(handle, left_behind)
             _publish(part, out)
         if os.path.lexists(out):
             raise FileExistsError(errno.EEXIST, "is there already", str(out))
@@ -84,7 +86,7 @@ def _lock(handle: int) -> None:
 
 def _is_whole(content: bytes) -> bool:
     try:
-        return isinstance(json.loads(content.rstrip(b"\0")), dict)
+        return isinstance(json.loads(content), dict)
     except ValueError:
         return False
 
