@@ -180,6 +180,8 @@ class _Cluster(Executor):
     def __init__(self, address: str) -> None:
         from distributed import Client
 
+        # It tells of a lost scheduler in tracebacks; what matters of it is said in an error.
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
         self.client = Client(address, set_as_default=False, timeout=CONNECT_SECONDS)
         self.inner = self.client.get_executor(pure=False)
 
