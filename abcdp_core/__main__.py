@@ -60,7 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenExecutor as error:
         ending.complain(f"error: {error}")
     except MemoryError as error:
-        ending.complain(f"error: there is not enough memory; {error or 'smaller sizes need less.'}")
+        less = "smaller sizes or fewer workers need less."
+        ending.complain(f"error: there is not enough memory; {str(error) or less}")
     except ending.UnheardError as error:
         ending.drop_unheard()
         ending.complain(f"error: {error}")

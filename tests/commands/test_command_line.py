@@ -392,12 +392,13 @@ def test_other_signals_write_what_is_done_too(
 @pytest.mark.parametrize(
     ("stop", "sentence"),
     [
-        (MemoryError, "there is not enough memory"),
-        (workers.LostWorkersError, "a worker process was lost"),
+        (MemoryError(), "there is not enough memory; smaller sizes or fewer workers need less."),
+        (MemoryError("Unable to\nallocate 1 TiB"), "not enough memory; Unable to allocate 1 TiB"),
+        (workers.LostWorkersError("a worker process was lost"), "a worker process was lost"),
     ],
 )
 def test_what_gives_out_is_said_in_one_line_after_what_is_done_is_written(
-    stop: type[Exception],
+    stop: Exception,
     sentence: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -405,7 +406,7 @@ def test_what_gives_out_is_said_in_one_line_after_what_is_done_is_written(
 ) -> None:
     def give_out(task: Any) -> Any:
         if task.index == 3:
-            raise stop(sentence)
+            raise stop
         return toy_experiment.work(task)
 
     toy = SimpleNamespace(**vars(toy_experiment) | {"work": give_out})
