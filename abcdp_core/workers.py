@@ -192,19 +192,19 @@ class _Cluster(Executor):
             except Exception as error:
                 if self.client.status == "running":
                     raise
-                raise CancelledError from error
+                raise lost(self, 1) from error
             return future
 
     def width(self) -> int:
         """Tasks that all workers there are now can do at a time.
 
         Raises:
-            CancelledError: no scheduler answers.
+            LostWorkersError: no scheduler answers.
         """
         try:
             return sum(self.client.nthreads().values())
         except Exception as error:
-            raise CancelledError from error
+            raise lost(self, 1) from error
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         self.client.close()

@@ -32,7 +32,7 @@ from abcdp_core.workers import processor_count
 ROOT = Path(__file__).resolve().parents[1]
 
 STUDIES: dict[str, Sequence[str]] = {
-    "mse-curves": ("epsilon_total=0.1,1,10", "n=100,300", "c=5", "pool_size=1000", "runs=60"),
+    "mse-curves": ("epsilon_total=0.1,1,10", "n=100,300", "c=5", "pool_size=1000", "runs=30"),
     "coverage": ("n=300", "pool_size=1000", "c=10", "runs=60"),
     "truncation-streams": ("n=400", "particles=200", "epsilon_total=1,5"),
 }
@@ -145,6 +145,7 @@ class Faults:
         rng: of the moments.
         expected: study -> its tables, undisturbed.
         seconds: study -> how long it took.
+        tasks: study -> how many there are.
     """
 
     def __init__(self, folder: Path, kills: int, seed: int) -> None:
@@ -153,6 +154,7 @@ class Faults:
         self.rng = random.Random(seed)
         self.expected: dict[str, dict[str, bytes]] = {}
         self.seconds: dict[str, float] = {}
+        self.tasks: dict[str, int] = {}
 
     def rows(self) -> Iterator[tuple[str, str]]:
         """Fault -> what came out, one after the other."""
@@ -162,6 +164,7 @@ class Faults:
             ended(start(*study(name, place, "--workers", "1"), cache=place / "cache"))
             self.seconds[name] = time.monotonic() - started
             self.expected[name] = tables(place)
+            self.tasks[name] = kept(place)
         yield "undisturbed, one process", self._said_seconds()
         for name in STUDIES:
             yield f"`{name}`, `kill -9` at random moments, resumed", self._killed(name)
@@ -192,29 +195,33 @@ class Faults:
     def _killed(self, name: str) -> str:
         """Kill a study at random moments and start it again, until it has ended."""
         asked = self.kills // len(STUDIES) + (list(STUDIES).index(name) < self.kills % len(STUDIES))
-        place, kills, lives, latest, resumed = self._new(name), 0, 0, 0.0, []
-        while kills < asked:
+        place, latest, done = self._new(name), 0.0, []
+        while len(done) < asked:
             process = start(*study(name, place), cache=place / "cache")
-            lives += 1
-            try:
-                process.communicate(timeout=self.rng.uniform(0.0, 1.2 * self.seconds[name]))
-                check(process.returncode == 0, "it ended by itself with an error")
-                self._same(name, place)
-                place = self._new(name)
-                continue
-            except subprocess.TimeoutExpired:
-                process.kill()
-            kills += 1
+            if self.rng.random() < 0.3:
+                # Also before the first task, while the program and its workers start.
+                time.sleep(self.rng.uniform(0.0, 5.0))
+            else:
+                more = kept(place) + self.rng.randint(1, max(1, 2 * self.tasks[name] // asked))
+                wait_for(lambda: kept(place) >= more or process.poll() is not None)  # noqa: B023
+                time.sleep(self.rng.uniform(0.0, 0.5))
+            process.kill()
+            killed = process.wait() != 0
             latest = max(latest, wait_for(lambda: not session(process.pid), 30.0))  # noqa: B023
             process.communicate()
-            resumed.append(kept(place))
             found = tables(place)
             check(found in ({}, self.expected[name]), f"{name}: half a result after a kill")
+            if killed:
+                done.append(kept(place))
+            else:
+                self._same(name, place)
+                place = self._new(name)
         ended(start(*study(name, place), cache=place / "cache"))
         self._same(name, place)
+        tasks = ", ".join(map(str, done))
         return (
-            f"{kills} kills in {lives} runs, with {min(resumed)} to {max(resumed)} tasks done by "
-            f"then: same tables; workers gone within {latest:.1f} s"
+            f"{len(done)} kills, with {tasks} of {self.tasks[name]} tasks done by then: same "
+            f"tables; workers gone within {latest:.1f} s"
         )
 
     def _two_on_one_cache(self) -> str:

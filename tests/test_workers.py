@@ -8,12 +8,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from distributed import KilledWorker
 from pandas.testing import assert_frame_equal
 
 from abcdp_core import experiments, registry, runner, workers
@@ -209,6 +210,39 @@ def test_a_dask_cluster_gives_the_same_table_also_after_a_cancel_and_an_error(
             last(runner.run(toy, Params(fails=2), 1, executor, plugins=along))
         result = last(runner.run(toy, Params(), 1, executor, plugins=along))
     assert_same(result, runner.run_to_end(TOY, Params(), 1))
+
+
+class Gone:
+    """A connection to a Dask scheduler that is lost when it is asked one of these."""
+
+    status = "connecting"
+
+    def __init__(self, asked: str) -> None:
+        self.asked = asked
+
+    def nthreads(self) -> dict[str, int]:
+        if self.asked == "width":
+            raise ConnectionResetError
+        return {"a worker": 1}
+
+    def submit(self, *_: object) -> Future[Any]:
+        if self.asked == "submit":
+            raise ConnectionResetError
+        future: Future[Any] = Future()
+        if self.asked == "result":
+            future.cancel()
+            future.set_running_or_notify_cancel()
+        else:
+            future.set_exception(KilledWorker("task", None, 3))
+        return future
+
+
+@pytest.mark.parametrize("asked", ["width", "submit", "result", "worker"])
+def test_a_scheduler_that_is_lost_is_one_error_whenever_that_is_seen(asked: str) -> None:
+    cluster = workers._Cluster.__new__(workers._Cluster)
+    cluster.client = cluster.inner = Gone(asked)
+    with pytest.raises(workers.LostWorkersError, match="the Dask cluster lost its scheduler"):
+        last(runner.run(TOY, Params(), 1, cluster))
 
 
 @pytest.mark.parametrize("address", ["", "nonsense", "tcp://", "xyz://host:1", "host:port"])
