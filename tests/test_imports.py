@@ -24,6 +24,7 @@ CORE_ARROWS: dict[str, set[str]] = {
     "registry": {"syntax"},
     "cache": set(),
     "fingerprint": {"registry", "syntax"},
+    "interruption": set(),
     "summaries": {"streams"},
     "sentences": set(),
     "figures": set(),
@@ -34,8 +35,8 @@ CORE_ARROWS: dict[str, set[str]] = {
     "distances": {"streams", "threads"},
     "simulators": {"distances", "parameters", "registry", "statistic", "streams", "supports"},
     "pool": {
-        *("cache", "distances", "fingerprint", "parameters", "simulators", "statistic", "streams"),
-        *("supports", "threads"),
+        *("cache", "distances", "fingerprint", "interruption", "parameters", "simulators"),
+        *("statistic", "streams", "supports", "threads"),
     },
     "predictive": {"pool"},
     "releases": {"mechanisms", "parameters", "pool", "privacy", "simulators"},
@@ -57,9 +58,11 @@ CORE_ARROWS: dict[str, set[str]] = {
         *("summaries", "theory", "trials"),
     },
     "store": {"cache", "experiments", "fingerprint", "results"},
-    "workers": {"experiments", "parameters", "registry"},
-    "runner": {"cache", "experiments", "parameters", "results", "store", "workers"},
-    "output": {"experiments", "figures", "parameters", "privacy", "results"},
+    "workers": {"experiments", "interruption", "parameters", "registry"},
+    "runner": {
+        *("cache", "experiments", "interruption", "parameters", "results", "store", "workers"),
+    },
+    "output": {"experiments", "figures", "interruption", "parameters", "privacy", "results"},
     "ledger": {
         *("cache", "experiments", "output", "figures", "parameters", "results", "runner"),
         *("sentences", "store", "summaries", "workers"),
@@ -70,11 +73,11 @@ CORE_ARROWS: dict[str, set[str]] = {
         "simulators",
     },
     "commands": {
-        *("experiments", "figures", "ledger", "mechanisms", "output", "own_data", "parameters"),
-        "registry",
+        *("experiments", "figures", "interruption", "ledger", "mechanisms", "output", "own_data"),
+        *("parameters", "registry"),
         *("results", "runner", "sentences", "simulators", "store", "streams", "workers"),
     },
-    "__main__": {"commands", "output", "parameters"},
+    "__main__": {"commands", "interruption", "output", "parameters"},
 }
 """Part of the core -> other parts that it may import."""
 
