@@ -21,10 +21,10 @@ import pytest
 from abcdp_core import pool
 from abcdp_core.__main__ import INTERRUPTED, main, values_in_one
 from abcdp_core.mechanisms import Release
+from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.own_data import place, release
 from abcdp_core.own_data.document import Document, largest_file
 from abcdp_core.own_data.request import ReleaseRequest
-from abcdp_core.privacy import SparseVector
 
 ROOT = Path(__file__).resolve().parents[2]
 CANARY = "48.151623"
