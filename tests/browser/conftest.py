@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
 
 from tests.browser import chromium
 
@@ -63,6 +63,10 @@ class Visit:
         """Title of the first figure, in one line."""
         parts = self.page.locator(".gtitle").first.text_content() or ""
         return parts.replace("\u00a0", " ")
+
+    def note(self, request: Request) -> None:
+        """Remember a request."""
+        self.requests.append(request.url)
 
     def foreign(self) -> list[str]:
         """Requests that left this machine."""
@@ -119,21 +123,23 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    context = browser.new_context(
-        viewport={"width": 1400, "height": 900}, permissions=["clipboard-read", "clipboard-write"]
-    )
+def window(browser: Browser) -> Iterator[Page]:
+    """A window for all tests: one that stays need not compile the scripts of the app anew."""
+    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
     context.set_default_timeout(WAIT_BEFORE_PROGRESS)
-    yield context
+    yield context.new_page()
     context.close()
 
 
 @pytest.fixture
-def visit(context: BrowserContext, server: str) -> Iterator[Visit]:
-    """A window whose requests must all stay on this machine."""
-    visit = Visit(context.new_page(), server)
-    visit.page.on("request", lambda request: visit.requests.append(request.url))
+def visit(window: Page, server: str) -> Iterator[Visit]:
+    """The window as it was at first, showing nothing; its requests must stay on this machine."""
+    visit = Visit(window, server)
+    window.goto("about:blank")
+    window.set_viewport_size({"width": 1400, "height": 900})
+    window.emulate_media(color_scheme="null")
+    window.on("request", visit.note)
     yield visit
-    visit.page.close()
+    window.remove_listener("request", visit.note)
     assert visit.requests
     assert not visit.foreign()
