@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -14,7 +15,15 @@ from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    Request,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 
 from tests.browser import chromium
 
@@ -30,6 +39,8 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+SIZE: ViewportSize = {"width": 1400, "height": 900}
 
 IDLE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 
@@ -123,23 +134,45 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def window(browser: Browser) -> Iterator[Page]:
-    """A window for all tests: one that stays need not compile the scripts of the app anew."""
-    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    context = browser.new_context(viewport=SIZE, permissions=["clipboard-read", "clipboard-write"])
     context.set_default_timeout(WAIT_BEFORE_PROGRESS)
-    yield context.new_page()
+    yield context
     context.close()
 
 
 @pytest.fixture
-def visit(window: Page, server: str) -> Iterator[Visit]:
-    """The window as it was at first, showing nothing; its requests must stay on this machine."""
-    visit = Visit(window, server)
+def visit(context: BrowserContext, server: str) -> Iterator[Visit]:
+    """A window of its own."""
+    page = context.new_page()
+    with _watched(Visit(page, server)) as visit:
+        yield visit
+        page.close()
+
+
+@pytest.fixture(scope="module")
+def window(context: BrowserContext) -> Iterator[Page]:
+    """A window that stays: in a new one the scripts of the app are compiled anew."""
+    page = context.new_page()
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def look(window: Page, server: str) -> Iterator[Visit]:
+    """The window that stays, as it was at first, for who opens an address and only looks."""
     window.goto("about:blank")
-    window.set_viewport_size({"width": 1400, "height": 900})
+    window.set_viewport_size(SIZE)
     window.emulate_media(color_scheme="null")
-    window.on("request", visit.note)
+    with _watched(Visit(window, server)) as visit:
+        yield visit
+
+
+@contextlib.contextmanager
+def _watched(visit: Visit) -> Iterator[Visit]:
+    """All that it asks for must stay on this machine."""
+    visit.page.on("request", visit.note)
     yield visit
-    window.remove_listener("request", visit.note)
+    visit.page.remove_listener("request", visit.note)
     assert visit.requests
     assert not visit.foreign()
