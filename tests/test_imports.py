@@ -7,8 +7,8 @@ arrow is, means that something is in the wrong place.
 from __future__ import annotations
 
 import ast
+import functools
 import graphlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -106,14 +106,21 @@ def files_of(place: str) -> list[Path]:
     return [path] if path.is_file() else sorted(path.rglob("*.py"))
 
 
-def imports_of(file: Path) -> Iterator[str]:
+def imports_of(file: Path) -> list[str]:
     """Dotted names of all that a file imports, wherever in it, down to what is taken from where."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    return imports_in(file.read_text(encoding="utf-8"), file)
+
+
+@functools.cache
+def imports_in(text: str, file: Path) -> list[str]:
+    found: list[str] = []
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file.relative_to(ROOT)}: relative import"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found += (f"{node.module}.{alias.name}" for alias in node.names)
+    return found
 
 
 def core_parts() -> set[str]:
