@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from abcdp_core import experiments
+from abcdp_core import experiments, workers
 from ui import jobs
 
 
@@ -63,3 +63,10 @@ def test_bad_combination_is_an_error_in_a_sentence(monkeypatch):
         assert job.ended.wait(60)
         assert job.state == "failed"
         assert "ZeroDivisionError" in job.error
+
+
+def test_long_work_goes_to_processes_as_soon_as_they_have_loaded_a_study():
+    jobs._workers("posterior")
+    assert jobs._started is not None
+    assert jobs._started.result(120).EXPERIMENT, "of whichever asked first"
+    assert jobs._workers("posterior") is workers.processes()
