@@ -100,7 +100,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield f"http://localhost:{port}"
     finally:
         process.terminate()
-        process.wait(timeout=20)
+        process.wait(timeout=WAIT_BEFORE_PROGRESS / 1000)
         log.close()
 
 
