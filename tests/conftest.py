@@ -33,7 +33,7 @@ while the others have nothing left to do."""
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are processors: the tests with a browser wait for it most of the time."""
+    """One more than there are processors, as the tests with a browser mostly wait for it."""
     return workers.processor_count() + 1
 
 

@@ -120,7 +120,7 @@ def running(command: Sequence[str], port: int, folder: Path, **environment: str)
             yield f"http://localhost:{port}"
         finally:
             process.terminate()
-            process.wait(timeout=20)
+            process.wait(timeout=WAIT_BEFORE_PROGRESS / 1000)
 
 
 def _wait_until_up(address: str, process: subprocess.Popen[bytes]) -> None:
