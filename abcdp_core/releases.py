@@ -7,14 +7,16 @@ release share, whatever they then look at.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
+
+import numpy as np
 
 from abcdp_core import parameters as par
 from abcdp_core import pool, simulators
-from abcdp_core.mechanisms import sparse_vector
+from abcdp_core.mechanisms import Release, sparse_vector
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import SparseVector, statement
+from abcdp_core.privacy import statement
 from abcdp_core.simulators import uniform_mixture
 
 PRIOR_SHOWN = 2000
@@ -55,16 +57,6 @@ class ReleaseParams(BaseParams):
         par.check_work(self.n, self.pool_size)
         par.check_accepted(self.c, self.pool_size)
 
-    def setting(self, comparison: pool.Comparison) -> sparse_vector.Setting:
-        """What is asked of the mechanism."""
-        return sparse_vector.Setting(
-            self.epsilon_total,
-            self.epsilon_abc,
-            self.c,
-            self.resample,
-            comparison.sensitivity(self.sensitivity),
-        )
-
 
 def pool_key(params: ReleaseParams, seed: int) -> pool.PoolKey:
     """The public pool that a release goes through."""
@@ -81,14 +73,20 @@ def comparison_of(params: ReleaseParams, seed: int) -> pool.Comparison:
     return pool.observed_comparison(pool_key(params, seed), params.n)
 
 
-def event_of(params: ReleaseParams) -> SparseVector:
+def event_of(params: ReleaseParams) -> sparse_vector.SparseVector:
     """The event of a release with these parameters; it depends on nothing private."""
     distance = simulators.load(params.scenario).distance()
     sensitivity = distance.sensitivity(params.n, params.sensitivity)
-    setting = sparse_vector.Setting(
-        params.epsilon_total, params.epsilon_abc, params.c, params.resample, sensitivity
+    return sparse_vector.calibrate(
+        params.epsilon_total, sensitivity, params.c, resample=params.resample
     )
-    return cast(SparseVector, setting.event())
+
+
+def release(
+    params: ReleaseParams, comparison: pool.Comparison, rng: np.random.Generator
+) -> tuple[Release, sparse_vector.Trace]:
+    """Release once, with what happened inside."""
+    return sparse_vector.run(comparison.rho, params.epsilon_abc, event_of(params), rng)
 
 
 def protected(params: ReleaseParams) -> str:

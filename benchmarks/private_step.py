@@ -13,19 +13,22 @@ from abcdp_core.simulators import uniform_mixture
 from benchmarks.measure import Measurement, here
 from benchmarks.public_step import KEY
 
+Asked = tuple[float, sparse_vector.SparseVector]
+"""The threshold ε_abc, and what a run does."""
+
 
 def measure(repeats: int) -> Iterator[Measurement]:
     """Releases from a pool that is in memory, and the experiment ``posterior``."""
     public = pool.build(KEY)
     comparison = pool.compare(public, pool.observed_data(KEY, 5000), synthetic=True)
-    usual = _setting(comparison, epsilon_abc=0.1, c=10)
+    usual = _asked(comparison, epsilon_abc=0.1, c=10)
     # So small a threshold that nothing is accepted: every draw is looked at.
-    whole = _setting(comparison, epsilon_abc=0.001, c=1000, epsilon_total=1000.0)
+    whole = _asked(comparison, epsilon_abc=0.001, c=1000, epsilon_total=1000.0)
     rng = np.random.default_rng(1)
 
-    def release(setting: sparse_vector.Setting, times: int) -> None:
+    def release(asked: Asked, times: int) -> None:
         for _ in range(times):
-            sparse_vector.release(comparison, setting, rng)
+            sparse_vector.run(comparison.rho, *asked, rng)
 
     release(usual, 1)
     one = [1e3 * seconds for seconds in here(lambda: release(usual, 1), 20 * repeats)]
@@ -41,11 +44,11 @@ def measure(repeats: int) -> Iterator[Measurement]:
     yield from _posterior(repeats)
 
 
-def _setting(
+def _asked(
     comparison: pool.Comparison, epsilon_abc: float, c: int, epsilon_total: float = 1.0
-) -> sparse_vector.Setting:
+) -> Asked:
     sensitivity = comparison.sensitivity("sharp")
-    return sparse_vector.Setting(epsilon_total, epsilon_abc, c, False, sensitivity)
+    return epsilon_abc, sparse_vector.calibrate(epsilon_total, sensitivity, c, resample=False)
 
 
 def _posterior(repeats: int) -> Iterator[Measurement]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from abcdp_core import privacy
-from abcdp_core.privacy import Gaussian, Laplace, SparseVector
+from abcdp_core.privacy import Event, Gaussian, Laplace
 from abcdp_core.results import Result
 
 STAMP = (
@@ -24,7 +24,7 @@ def show(result: Result, stamp: str = STAMP) -> None:
     """What is protected, how much, by what noise, and what is public."""
     with st.container(border=True, key=f"privacy-label-{result.experiment}"):
         st.markdown(f"**Privacy label.** {result.privacy}")
-        if isinstance(result.event, SparseVector) and not _is_script(result):
+        if result.event and privacy.noise_in_words(result.event) and not _is_script(result):
             st.markdown(_facts(result, result.event))
         if isinstance(result.event, Laplace | Gaussian):
             st.markdown(_facts_of_answers(result, result.event))
@@ -36,15 +36,13 @@ def _is_script(result: Result) -> bool:
     return getattr(result.params, "sensitivity", "") == "script"
 
 
-def _facts(result: Result, event: SparseVector) -> str:
+def _facts(result: Result, event: Event) -> str:
     cost = privacy.cost(event)
     kind = "pure, δ = 0" if cost.delta == 0 else f"approximate, δ = {cost.delta:g}"
     which = getattr(result.params, "sensitivity", "sharp")
-    threshold = "drawn anew after each acceptance" if event.resample else "drawn once"
     return (
         f"- Guarantee: ε_total = {cost.epsilon:.4g}, {kind}. N is the same in neighbouring data.\n"
-        f"- Noise: Laplace, scale b = {event.threshold_scale:.3g} on the threshold ({threshold}) "
-        f"and {event.query_scale:.3g} on each distance; Δ = {event.sensitivity:.3g} ({which}).\n"
+        f"- Noise: {privacy.noise_in_words(event)} ({which}).\n"
         f"- Public: prior, simulator, pool, distance, ε_abc, c, N."
     )
 

@@ -33,7 +33,6 @@ from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import SparseVector
 from abcdp_core.results import Result, Tables
 from abcdp_core.sentences import against_bound, at_most, counted
 from abcdp_core.streams import generator
@@ -126,22 +125,17 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
     original = pool.compare(public, data, synthetic=True)
     changed = worst_neighbour(original, public.statistics[params.n], data, params)
     neighbour = pool.compare(public, changed, synthetic=True)
-    setting = params.setting(original)
-    event = cast(SparseVector, setting.event())
+    event = releases.event_of(params)
     run = theory.Run(
-        setting.epsilon_abc,
-        event.threshold_scale,
-        event.query_scale,
-        setting.c,
-        setting.resample,
+        params.epsilon_abc, event.threshold_scale, event.query_scale, event.c, event.resample
     )
     stops = theory.stopping_time(original.rho, run), theory.stopping_time(neighbour.rho, run)
     return {
         "main": _curves(*stops, params.epsilon_total),
         "ratio": _ratios(*stops, params.epsilon_total),
         "largest": _largest(*stops, params.epsilon_total),
-        "movement": _movement(original, neighbour, setting.sensitivity),
-        "decisions": _decisions(original, neighbour, setting, task),
+        "movement": _movement(original, neighbour, event.sensitivity),
+        "decisions": _decisions(original, neighbour, task),
         **_person(data, changed, simulators.load(params.scenario).DOMAIN),
     }
 
@@ -292,14 +286,13 @@ def _movement(
 def _decisions(
     original: pool.Comparison,
     neighbour: pool.Comparison,
-    setting: sparse_vector.Setting,
     task: experiments.SingleTask[Params],
 ) -> pd.DataFrame:
     """Draws accepted from either side under the same noise, the one the posterior page shows."""
     accepted = []
     for comparison in (original, neighbour):
         rng = generator(task.seed, "noise", 0, task.params.noise_draw)
-        release, _ = sparse_vector.release(comparison, setting, rng)
+        release, _ = releases.release(task.params, comparison, rng)
         accepted.append(release.indices)
     either = np.union1d(*accepted)
     return pd.DataFrame(

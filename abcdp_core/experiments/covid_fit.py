@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from abcdp_core import experiments, pool, sentences, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.mechanisms import Ordered, sparse_vector
+from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import statement_of_largest
@@ -98,10 +98,10 @@ class Params(BaseParams):
         """Refuse more acceptances than draws."""
         par.check_accepted(max(self.c), self.pool_size)
 
-    def setting(self, c: int, epsilon_total: float) -> sparse_vector.Setting:
-        """What is asked of the mechanism for one c at one budget."""
+    def event(self, c: int, epsilon_total: float) -> sparse_vector.SparseVector:
+        """What a fit with one c and a finite budget does with the data."""
         sensitivity = covid.distance().sensitivity(covid.N_DEFAULT, self.sensitivity)
-        return sparse_vector.Setting(epsilon_total, self.epsilon_abc, c, self.resample, sensitivity)
+        return sparse_vector.calibrate(epsilon_total, sensitivity, c, resample=self.resample)
 
     def settings(self) -> list[tuple[int, float]]:
         """Every c with every budget."""
@@ -144,11 +144,16 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
     prior = _spread(curves), _misfit(curves)
     main, spreads = [], []
     for c, epsilon_total in params.settings():
-        setting = params.setting(c, epsilon_total)
+        event = None if math.isinf(epsilon_total) else params.event(c, epsilon_total)
         main.append(_curves(0, "observed", covid.CASES[None], c, epsilon_total))
         for run, order in enumerate(orders):
             rng = generator(task.seed, "noise", run, params.noise_draw)
-            release, trace = sparse_vector.release(Ordered(comparison.rho[order]), setting, rng)
+            rho = comparison.rho[order]
+            release, trace = (
+                sparse_vector.run(rho, params.epsilon_abc, event, rng)
+                if event
+                else sparse_vector.non_private(rho, params.epsilon_abc, c)
+            )
             kept = curves[order[release.indices]]
             misfit = prior[1]
             if len(kept):
@@ -205,7 +210,7 @@ def privacy_of(params: Params) -> str:
         )
     return statement_of_largest(
         params.epsilon_total,
-        lambda budget: params.setting(params.c[0], budget).event(),
+        lambda budget: params.event(params.c[0], budget),
         covid.PROTECTED,
     )
 

@@ -26,9 +26,8 @@ import pandas as pd
 from abcdp_core import experiments
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.mechanisms.sparse_vector import Setting
+from abcdp_core.mechanisms.sparse_vector import calibrate
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import SparseVector
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.theory import flip
@@ -69,10 +68,8 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
 
 
 def _scale(params: Params, sensitivity: float) -> float:
-    setting = Setting(
-        params.epsilon_total, params.epsilon_abc, params.c, params.resample, sensitivity
-    )
-    return cast(SparseVector, setting.event()).threshold_scale
+    event = calibrate(params.epsilon_total, sensitivity, params.c, resample=params.resample)
+    return event.threshold_scale
 
 
 def collect(params: Params, rows: Tables) -> Result:

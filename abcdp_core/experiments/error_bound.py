@@ -32,8 +32,8 @@ from abcdp_core import experiments, pool, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import sparse_vector
+from abcdp_core.mechanisms.sparse_vector import calibrate
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy.sparse_vector import calibrate
 from abcdp_core.results import Result, Tables
 from abcdp_core.sentences import counted
 from abcdp_core.simulators import uniform_mixture

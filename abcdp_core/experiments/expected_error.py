@@ -28,7 +28,6 @@ from abcdp_core import parameters as par
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import SparseVector
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
@@ -130,10 +129,10 @@ def budgets(params: Params) -> tuple[float, ...]:
     return (*sorted({*BUDGETS, params.epsilon_total}), math.inf)
 
 
-def _event(params: Params, c: int, epsilon_total: float) -> SparseVector:
+def _event(params: Params, c: int, epsilon_total: float) -> sparse_vector.SparseVector:
     sensitivity = uniform_mixture.distance().sensitivity(params.n, params.sensitivity)
     if math.isinf(epsilon_total):
-        return SparseVector(sensitivity, 0.0, 0.0, c, params.resample)
+        return sparse_vector.SparseVector(sensitivity, 0.0, 0.0, c, params.resample)
     return sparse_vector.calibrate(epsilon_total, sensitivity, c, resample=params.resample)
 
 
@@ -161,7 +160,7 @@ def _releases(params: Params, comparison: pool.Comparison, run: int, seed: int) 
     for noise in range(NOISES):
         rng = generator(seed, "noise", run, noise)
         release, _ = sparse_vector.run(
-            comparison.rho, params.epsilon_abc, params.c, params.resample, event, rng
+            comparison.rho, params.epsilon_abc, event, rng
         )
         kept = release.indices
         false = int((~close[kept]).sum())

@@ -42,10 +42,10 @@ from abcdp_core import experiments, pool, predictive, simulators, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import sparse_vector
+from abcdp_core.mechanisms.sparse_vector import SparseVector, calibrate
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import SparseVector, statement
-from abcdp_core.privacy.sparse_vector import calibrate
+from abcdp_core.privacy import statement
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator

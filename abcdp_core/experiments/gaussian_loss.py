@@ -39,9 +39,10 @@ import plotly.graph_objects as go
 from abcdp_core import experiments
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
+from abcdp_core.mechanisms import gaussian_rejection as rejection
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import GaussianRejection, GaussianSeries, gaussian_series, rejection
+from abcdp_core.privacy import GaussianSeries, gaussian_series
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
 
@@ -122,7 +123,7 @@ def _losses(
 ) -> tuple[float, ...]:
     """Δ; ε of one decision by both accounts; Rényi divergence of one weight's distance."""
     change = uniform_mixture.distance().sensitivity(n, params.sensitivity)
-    decision = GaussianRejection(change, bound, epsilon_abc, sigma, 1)
+    decision = rejection.GaussianRejection(change, bound, epsilon_abc, sigma, 1)
     mu = gaussian_series.joint_mu(GaussianSeries(change / epsilon_abc, sigma, 1))
     both = (rejection.decision_epsilon(decision, each) for each in rejection.ACCOUNTANTS)
     return (change, *both, ORDER * mu**2 / 2.0)

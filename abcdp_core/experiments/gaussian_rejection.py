@@ -18,6 +18,10 @@ What one person can change, hence the noise, depends on the size of the data alo
 There is no stop: all $T$ decisions are paid for, each with $\epsilon_{total} / T$, so the noise
 grows in proportion to the pool. The sparse vector technique pays for its acceptances alone. If a
 run accepts nothing, its estimate *is* the prior mean. Each run has its own data, pool and noise.
+
+This model has a likelihood, so there is a rival that needs no simulation: its counts, released once
+with noise, and their exact posterior (MATH E7), in the table *rival*. It has no bound to choose, so
+its line is the same in every panel with noise.
 """
 
 from __future__ import annotations
@@ -34,13 +38,14 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, pool, predictive, sentences, summaries
+from abcdp_core import experiments, pool, predictive, sentences, summaries, trials
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import gaussian_rejection as mechanism
+from abcdp_core.mechanisms import noisy_counts
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import Event, GaussianRejection, statement_of_largest
+from abcdp_core.privacy import Event, NonPrivate, statement_of_largest
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
@@ -52,6 +57,7 @@ TITLE = "Rejection with Gaussian noise: clipped distances"
 COLUMNS = {
     "main": ("bound_quantile", "epsilon_abc", "epsilon_total", "run", "accepted", "mse", "mae"),
     "noise": ("bound_quantile", "bound", "epsilon_abc", "epsilon_total", "published", "exact"),
+    "rival": trials.RIVAL_COLUMNS,
 }
 
 DATA_SETS = 20
@@ -142,18 +148,21 @@ def work(task: experiments.Run[Params]) -> Tables:
         bounds, params.epsilon_abc, params.epsilon_total
     ):
         named = (epsilon_abc, epsilon_total)
-        asked = mechanism.Setting(
-            epsilon_total,
-            epsilon_abc,
-            bounds[quantile],
-            comparison.sensitivity(params.sensitivity),
-            params.accountant,
+        event = _event(params, bounds[quantile], *named)
+        main.append((quantile, *named, run, *_error(comparison, epsilon_abc, event, task)))
+        both = [_event(params, bounds[quantile], *named, each) for each in mechanism.ACCOUNTANTS]
+        scales = (
+            each.scale if isinstance(each, mechanism.GaussianRejection) else 0.0 for each in both
         )
-        main.append((quantile, *named, run, *_error(comparison, asked, task)))
-        noise.append((quantile, bounds[quantile], *named, *_scales(asked, params.pool_size)))
+        noise.append((quantile, bounds[quantile], *named, *scales))
+    public, address = (
+        pool.PublicSide(params.key(seed, run), params.n),
+        (seed, run, params.noise_draw),
+    )
     return {
         "main": pd.DataFrame(main, columns=list(COLUMNS["main"])),
         "noise": pd.DataFrame(noise, columns=list(COLUMNS["noise"])),
+        "rival": trials.rival(public, comparison, params.epsilon_total, address),
     }
 
 
@@ -185,24 +194,34 @@ def public_distances(key: pool.PoolKey, n: int, pseudo_n: int | None = None) -> 
     return predictive.distances(key, n, DATA_SETS, pseudo_n)
 
 
+def _event(
+    params: Params,
+    clipped_to: float,
+    epsilon_abc: float,
+    epsilon_total: float,
+    accountant: str | None = None,
+) -> Event:
+    """What a release with one bound, threshold and budget does with the data; public."""
+    if math.isinf(epsilon_total):
+        return NonPrivate()
+    sensitivity = uniform_mixture.distance().sensitivity(params.n, params.sensitivity)
+    return mechanism.calibrate(
+        epsilon_total,
+        sensitivity,
+        clipped_to,
+        epsilon_abc,
+        params.pool_size,
+        accountant or params.accountant,
+    )
+
+
 def _error(
-    comparison: pool.Comparison, asked: mechanism.Setting, task: experiments.Run[Params]
+    comparison: pool.Comparison, epsilon_abc: float, event: Event, task: experiments.Run[Params]
 ) -> tuple[int, float, float]:
     rng = generator(task.seed, "noise", task.run, task.params.noise_draw)
-    release, _ = mechanism.release(comparison, asked, rng)
+    release, _ = mechanism.run(comparison.rho, epsilon_abc, event, rng)
     estimate = release.mean(comparison.theta, uniform_mixture.PRIOR_MEAN)
     return (len(release.indices), *summaries.errors(estimate, uniform_mixture.TRUTH))
-
-
-def _scales(asked: mechanism.Setting, steps: int) -> list[float]:
-    """Noise scale by the paper's bound and by the exact account; 0 without noise."""
-    events = [
-        mechanism.Setting(
-            asked.epsilon_total, asked.epsilon_abc, asked.bound, asked.sensitivity, accountant
-        ).event(steps)
-        for accountant in ("published", "exact")
-    ]
-    return [event.scale if isinstance(event, GaussianRejection) else 0.0 for event in events]
 
 
 # --------------------------------------------------------------------------------------- finding
@@ -215,13 +234,7 @@ def collect(params: Params, rows: Tables) -> Result:
 
     def at(budget: float) -> Event:
         row = noise[noise.epsilon_total == budget].iloc[0]
-        return mechanism.Setting(
-            budget,
-            float(row.epsilon_abc),
-            float(row.bound),
-            uniform_mixture.distance().sensitivity(params.n, params.sensitivity),
-            params.accountant,
-        ).event(params.pool_size)
+        return _event(params, float(row.bound), float(row.epsilon_abc), budget)
 
     privacy = statement_of_largest(params.epsilon_total, at, uniform_mixture.PROTECTED)
     finite = [value for value in params.epsilon_total if math.isfinite(value)]
@@ -277,8 +290,9 @@ def _lowest(part: pd.DataFrame, metric: str) -> str:
 
 def figures(result: Result) -> dict[str, fig.Drawn]:
     """Errors against the budget, a line for each threshold, a panel for each bound; the noise."""
+    rival = noisy_counts.rival(uniform_mixture)
     drawn = {
-        metric: fig.Drawn(_curves(result, metric), _summary(result.tables, metric))
+        metric: fig.Drawn(_curves(result, metric), f"{_summary(result.tables, metric)} {rival}")
         for metric in summaries.METRICS
     }
     return drawn | {"noise": fig.Drawn(_noise_figure(result), _noises_sentence(result))}
@@ -322,16 +336,24 @@ def _curves(result: Result, metric: str) -> go.Figure:
         words,
     )
     ends = _budget_ends(main)
+    rival = result.tables["rival"]
+    style = fig.RIVAL if np.isfinite(rival.epsilon_total).any() else fig.RIVAL_WITHOUT_NOISE
     for index, part in enumerate(panels.values()):
+        plain = np.isinf(part.epsilon_total).all()
         statistics = summaries.over_runs(part, metric, ("epsilon_total", "epsilon_abc"))
-        plain = np.isinf(statistics.epsilon_total).all()
+        beside = rival[np.isinf(rival.epsilon_total) == plain]
+        without_abc = summaries.over_runs(beside, metric, ("n", "epsilon_total"))
         if plain:
             # The same at every budget.
-            statistics = pd.concat([statistics.assign(epsilon_total=end) for end in ends])
+            statistics, without_abc = (
+                pd.concat([each.assign(epsilon_total=end) for end in ends])
+                for each in (statistics, without_abc)
+            )
         lines = fig.run_lines(statistics, "epsilon_abc", "epsilon_total", _threshold_name, index)
         figure.add_traces(lines)
+        figure.add_traces(fig.run_line(without_abc, "epsilon_total", style, index))
     figure.update_xaxes(fig.logarithmic(*ends))
-    return fig.error_axes(figure, metric, PRIOR_ERRORS[metric], ends, len(panels))
+    return fig.error_axes(figure, metric, PRIOR_ERRORS[metric], ends, len(panels), rival=True)
 
 
 def _panels(result: Result) -> dict[str, pd.DataFrame]:

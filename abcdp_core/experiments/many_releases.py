@@ -17,7 +17,6 @@ import plotly.graph_objects as go
 
 from abcdp_core import experiments, releases, simulators, summaries
 from abcdp_core import figures as fig
-from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
@@ -59,12 +58,11 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
     """Release the same data again and again."""
     params = task.params
     comparison = releases.comparison_of(params, task.seed)
-    setting = params.setting(comparison)
     source = simulators.load(params.scenario)
     samples, errors = [], []
     for number in range(params.noise_draw, params.noise_draw + params.releases):
         rng = generator(task.seed, "noise", 0, number)
-        release, _ = sparse_vector.release(comparison, setting, rng)
+        release, _ = releases.release(params, comparison, rng)
         chosen = comparison.theta[release.indices]
         samples.append((number, release, chosen))
         mean = release.mean(comparison.theta, source.PRIOR_MEAN)

@@ -30,10 +30,11 @@ from numpy.typing import NDArray
 from abcdp_core import experiments, pool, sentences, simulators, summaries, trials
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.mechanisms import noisy_counts, sparse_vector
+from abcdp_core.mechanisms import Budget, Prepared, noisy_counts, sparse_vector
+from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import SparseVector, statement_of_largest
+from abcdp_core.privacy import statement_of_largest
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
@@ -119,21 +120,18 @@ def work(task: experiments.Run[Params]) -> Tables:
     prior = summaries.errors(np.asarray(source.PRIOR_MEAN), source.TRUTH)
     rows, rivals = [], []
     for n in params.n:
-        comparison = pool.observed_comparison(key, n)
+        public, comparison = pool.PublicSide(key, n), pool.observed_comparison(key, n)
         address = (seed, run, params.noise_draw)
-        rivals.append(
-            trials.rival(pool.PublicSide(key, n), comparison, params.epsilon_total, address)
-        )
+        rivals.append(trials.rival(public, comparison, params.epsilon_total, address))
         for c, epsilon_abc, epsilon_total, resample in itertools.product(
             params.c, params.epsilon_abc, params.epsilon_total, params.resample
         ):
-            setting = sparse_vector.Setting(
-                epsilon_total, epsilon_abc, c, resample, comparison.sensitivity(params.sensitivity)
-            )
-            event = setting.event()
+            options = sparse_vector.Options(epsilon_abc, c, resample, params.sensitivity)
+            prepared = sparse_vector.LINEAR.prepare(public, options, Budget(epsilon_total))
+            event = prepared.event
             scale = event.threshold_scale if isinstance(event, SparseVector) else 0.0
             row = (n, params.pool_size, params.sensitivity, c, epsilon_abc, epsilon_total, resample)
-            rows.append((*row, scale, run, *_error(comparison, setting, task), *prior))
+            rows.append((*row, scale, run, *_error(comparison, prepared, task), *prior))
     return {
         "main": pd.DataFrame(rows, columns=list(COLUMNS["main"])),
         "rival": pd.concat(rivals, ignore_index=True),
@@ -141,10 +139,10 @@ def work(task: experiments.Run[Params]) -> Tables:
 
 
 def _error(
-    comparison: pool.Comparison, setting: sparse_vector.Setting, task: experiments.Run[Params]
+    comparison: pool.Comparison, prepared: Prepared, task: experiments.Run[Params]
 ) -> tuple[int, float, float]:
     rng = generator(task.seed, "noise", task.run, task.params.noise_draw)
-    release, _ = sparse_vector.release(comparison, setting, rng)
+    release = prepared.release(comparison, rng)
     source = simulators.load(task.params.scenario)
     estimate = release.mean(comparison.theta, np.asarray(source.PRIOR_MEAN))
     return (len(release.indices), *summaries.errors(estimate, source.TRUTH))
@@ -157,9 +155,9 @@ def collect(params: Params, rows: Tables) -> Result:
     sensitivity = source.distance().sensitivity(params.n[0], params.sensitivity)
     privacy = statement_of_largest(
         params.epsilon_total,
-        lambda budget: sparse_vector.Setting(
-            budget, params.epsilon_abc[0], params.c[0], params.resample[0], sensitivity
-        ).event(),
+        lambda budget: sparse_vector.calibrate(
+            budget, sensitivity, params.c[0], resample=params.resample[0]
+        ),
         source.PROTECTED,
     )
     return Result(EXPERIMENT, params, rows, _summary(main), privacy)

@@ -21,7 +21,6 @@ differently about a draw, the decision is *flipped*; theory gives its probabilit
 
 from __future__ import annotations
 
-import math
 from typing import cast
 
 import numpy as np
@@ -33,7 +32,7 @@ from abcdp_core import experiments, pool, releases, simulators, summaries
 from abcdp_core import figures as fig
 from abcdp_core.mechanisms import Release, sparse_vector
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import UNPROTECTED, SparseVector
+from abcdp_core.privacy import UNPROTECTED
 from abcdp_core.results import Result, Tables
 from abcdp_core.sentences import counted
 from abcdp_core.streams import generator
@@ -70,11 +69,9 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
     """Run private and non-private release over the same pool."""
     params = task.params
     comparison = releases.comparison_of(params, task.seed)
-    setting = params.setting(comparison)
     rng = generator(task.seed, "noise", 0, params.noise_draw)
-    private, trace = sparse_vector.release(comparison, setting, rng)
-    plain = sparse_vector.Setting(math.inf, params.epsilon_abc, params.c, False, 0.0)
-    non_private, _ = sparse_vector.release(comparison, plain, rng)
+    private, trace = releases.release(params, comparison, rng)
+    non_private, _ = sparse_vector.non_private(comparison.rho, params.epsilon_abc, params.c)
     found = {
         ("prior", "prior"): _prior(len(comparison.theta)),
         ("non-private", "rejection"): (non_private.indices, non_private.weights),
@@ -120,7 +117,7 @@ def _decisions(
 ) -> pd.DataFrame:
     """One row per draw that the private run looked at; after its stop there is no decision."""
     rho = comparison.rho[: private.stopped_at]
-    scale = private.event.threshold_scale if isinstance(private.event, SparseVector) else 0.0
+    scale = releases.event_of(params).threshold_scale
     return pd.DataFrame(
         {
             "t": np.arange(private.stopped_at),
@@ -162,7 +159,7 @@ def collect(params: Params, rows: Tables) -> Result:
     )
 
 
-def _summary(params: Params, tables: Tables, event: SparseVector) -> str:
+def _summary(params: Params, tables: Tables, event: sparse_vector.SparseVector) -> str:
     errors = tables["errors"].set_index("release")
     accepted = int(errors.accepted["private"])
     decisions = tables["decisions"]
@@ -231,10 +228,10 @@ def _moved(result: Result) -> str:
     if not np.isfinite([private, plain]).all():
         return "What was kept with noise, and without"
     if private > 1.1 * plain:
-        return f"The private answer is {_times(private, plain)} as far from the truth"
+        return f"The private answer is {_times(private, plain)} as far off"
     if private < plain / 1.1:
         return "By luck the private answer is nearer to the truth this time"
-    return "The private answer is about as far from the truth"
+    return "The private answer is about as far from the truth as the other"
 
 
 def _times(private: float, plain: float) -> str:

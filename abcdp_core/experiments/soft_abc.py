@@ -18,10 +18,15 @@ noise the weights are those of the few draws with the luckiest noise; where it i
 distances all draws weigh the same, and the estimate is the prior mean. The effective sample size,
 $(\sum w)^2 / \sum w^2$, tells how many draws count. Each run has its own data, pool and noise; the
 table *best* has the threshold that was best in each, which is mostly chance in a single one.
+
+This model has a likelihood, so there is a rival that needs no simulation: its counts, released once
+with noise, and their exact posterior (MATH E7). The table *rival* has its errors at every budget;
+the figures show them at the smallest, where they are largest.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from dataclasses import dataclass
@@ -31,13 +36,13 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from abcdp_core import experiments, pool, sentences, summaries
+from abcdp_core import experiments, pool, sentences, summaries, trials
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.mechanisms import soft_weights
+from abcdp_core.mechanisms import noisy_counts, soft_weights
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import statement_of_largest
+from abcdp_core.privacy import Event, NonPrivate, statement_of_largest
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
@@ -47,6 +52,7 @@ TITLE = "Soft weights: error against the threshold"
 COLUMNS = {
     "main": ("epsilon_abc", "epsilon_total", "delta", "run", "mse", "mae", "effective_sample_size"),
     "best": ("epsilon_total", "run", "best"),
+    "rival": trials.RIVAL_COLUMNS,
 }
 
 POWER = Parameter(
@@ -99,15 +105,13 @@ PRESETS: dict[str, BaseParams] = {
 tasks = experiments.per_run
 
 
-def setting(params: Params, epsilon_abc: float, epsilon_total: float) -> soft_weights.Setting:
-    """What is asked of the mechanism for one threshold and budget."""
-    return soft_weights.Setting(
-        epsilon_total,
-        params.delta,
-        epsilon_abc,
-        uniform_mixture.distance().sensitivity(params.n, params.sensitivity),
-        params.accountant,
-        params.power if math.isinf(epsilon_total) else 1.0,
+def event_of(params: Params, epsilon_abc: float, epsilon_total: float) -> Event:
+    """What a release with one threshold and budget does with the data; public."""
+    if math.isinf(epsilon_total):
+        return NonPrivate()
+    sensitivity = uniform_mixture.distance().sensitivity(params.n, params.sensitivity)
+    return soft_weights.calibrate(
+        epsilon_total, params.delta, sensitivity, epsilon_abc, params.pool_size, params.accountant
     )
 
 
@@ -122,14 +126,18 @@ def work(task: experiments.Run[Params]) -> Tables:
     rows = []
     for epsilon_abc, epsilon_total in itertools.product(params.epsilon_abc, params.epsilon_total):
         rng = generator(seed, "noise", run, params.noise_draw)
-        asked = setting(params, epsilon_abc, epsilon_total)
-        release, _ = soft_weights.release(comparison, asked, rng)
+        power = params.power if math.isinf(epsilon_total) else 1.0
+        event = event_of(params, epsilon_abc, epsilon_total)
+        release, _ = soft_weights.run(comparison.rho**power / epsilon_abc, event, rng)
         estimate = release.mean(comparison.theta, uniform_mixture.PRIOR_MEAN)
         errors = summaries.errors(estimate, uniform_mixture.TRUTH)
         size = summaries.effective_sample_size(release.weights)
         rows.append((epsilon_abc, epsilon_total, params.delta, run, *errors, size))
     main = pd.DataFrame(rows, columns=list(COLUMNS["main"]))
-    return {"main": main, "best": _best_of_run(main)}
+    address = (seed, run, params.noise_draw)
+    public = pool.PublicSide(key, params.n)
+    rival = trials.rival(public, comparison, params.epsilon_total, address)
+    return {"main": main, "best": _best_of_run(main), "rival": rival}
 
 
 PRIOR_ERRORS = summaries.errors_by_metric(uniform_mixture.PRIOR_MEAN, uniform_mixture.TRUTH)
@@ -149,7 +157,7 @@ def collect(params: Params, rows: Tables) -> Result:
     """The result so far."""
     privacy = statement_of_largest(
         params.epsilon_total,
-        lambda budget: setting(params, params.epsilon_abc[0], budget).event(params.pool_size),
+        lambda budget: event_of(params, params.epsilon_abc[0], budget),
         uniform_mixture.PROTECTED,
         params.delta,
     )
@@ -204,8 +212,9 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
         figure = _empty(f"{words.capitalize()} of the posterior mean over {over}", words)
         figure.add_traces(_budget_lines(main, metric))
         ends = (float(main.epsilon_abc.min()), float(main.epsilon_abc.max()))
-        figure = fig.error_axes(figure, metric, PRIOR_ERRORS[metric], ends)
-        drawn[metric] = fig.Drawn(figure, _summary(main, metric))
+        figure.add_traces(_rival_line(result.tables["rival"], metric, ends))
+        figure = fig.error_axes(figure, metric, PRIOR_ERRORS[metric], ends, rival=True)
+        drawn[metric] = fig.Drawn(figure, f"{_summary(main, metric)} {_rival_sentence(params)}")
     figure = _empty(f"Effective sample size over {over}", "effective sample size")
     figure.add_traces(_budget_lines(main, "effective_sample_size"))
     figure.update_yaxes(fig.logarithmic(1.0, params.pool_size))
@@ -228,6 +237,27 @@ def _sizes_sentence(main: pd.DataFrame) -> str:
 def _empty(title: str, y: str) -> go.Figure:
     figure = fig.figure(title, "threshold ε_abc", y)
     return figure.update_xaxes(fig.logarithmic(0.001, math.sqrt(2.0)))
+
+
+def _rival_line(rival: pd.DataFrame, metric: str, ends: tuple[float, float]) -> list[go.Scatter]:
+    """The error without any simulation at the smallest budget, the same at every threshold."""
+    budget = rival.epsilon_total.min()
+    statistics = summaries.over_runs(
+        rival[rival.epsilon_total == budget], metric, ("n", "epsilon_total")
+    )
+    style = fig.RIVAL_WITHOUT_NOISE
+    if math.isfinite(budget):
+        style = dataclasses.replace(fig.RIVAL, name=f"{fig.RIVAL.name}, ε_total = {budget:g}")
+    both = pd.concat([statistics.assign(epsilon_abc=end) for end in dict.fromkeys(ends)])
+    return fig.run_line(both, "epsilon_abc", style)
+
+
+def _rival_sentence(params: Params) -> str:
+    """What the rival is, and which budget its line is for."""
+    budget = min(params.epsilon_total)
+    shown = "without noise" if math.isinf(budget) else f"at ε_total = {budget:g}"
+    smallest = ", the smallest budget shown" if len(params.epsilon_total) > 1 else ""
+    return f"{noisy_counts.rival(uniform_mixture)} The line of the counts is {shown}{smallest}."
 
 
 def _budget_lines(main: pd.DataFrame, column: str) -> list[go.Scatter]:

@@ -12,7 +12,6 @@ it would be a release.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import cast
 
@@ -88,13 +87,12 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
     params = task.params
     scenario = simulators.load(params.scenario)
     comparison = releases.comparison_of(params, task.seed)
-    plain = sparse_vector.Setting(math.inf, params.epsilon_abc, params.c, False, 0.0)
+    rng = generator(task.seed, "noise", 0, params.noise_draw)
+    private, _ = releases.release(params, comparison, rng)
+    plain, _ = sparse_vector.non_private(comparison.rho, params.epsilon_abc, params.c)
     observed = pool.observed_data(releases.pool_key(params, task.seed), params.n)
     tables = [table(params.scenario, observed[None], "observed", np.array([-1]))]
-    settings = zip(SOURCES, (params.setting(comparison), plain), strict=True)
-    for number, (source, setting) in enumerate(settings):
-        rng = generator(task.seed, "noise", 0, params.noise_draw)
-        release, _ = sparse_vector.release(comparison, setting, rng)
+    for number, (source, release) in enumerate(zip(SOURCES, (private, plain), strict=True)):
         chance = generator(task.seed, "synthetic", params.noise_draw, number)
         theta = comparison.theta[release.indices]
         chosen, data = simulators.simulate_round_robin(

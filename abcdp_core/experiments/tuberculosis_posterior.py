@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 from abcdp_core import experiments, pool, sentences, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.mechanisms import Ordered, sparse_vector
+from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import UNPROTECTED, statement
@@ -116,13 +116,11 @@ class Params(BaseParams):
         """Refuse more acceptances than draws."""
         par.check_accepted(self.c, self.pool_size)
 
-    def setting(self, n: int, resample: bool) -> sparse_vector.Setting:
-        """What is asked of the mechanism for one size."""
+    def event(self, n: int, resample: bool) -> sparse_vector.SparseVector:
+        """What a release of one size does with the data."""
         distance = tuberculosis.distance()
         sensitivity = distance.sensitivity(n if self.sensitivity_of == "mean" else 1)
-        return sparse_vector.Setting(
-            self.epsilon_total, self.epsilon_abc, self.c, resample, sensitivity
-        )
+        return sparse_vector.calibrate(self.epsilon_total, sensitivity, self.c, resample=resample)
 
 
 PRESETS: dict[str, BaseParams] = {"p21-figure-5": Params()}
@@ -142,15 +140,16 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
             own = observed_set if params.order == "own" else 0
             order = pool.order(task.seed, own, params.pool_size)
             theta, rho = tuberculosis.precomputed(params.pool_size, n, observed_set, params.burden)
-            distances = Ordered(rho[order])
-            kept = order[_non_private(distances.rho, params)]
+            distances = rho[order]
+            release, _ = sparse_vector.non_private(distances, params.epsilon_abc, params.c)
+            kept = order[release.indices]
             main.append((n, False, observed_set, 0, "non-private", kept))
             plain.append((n, observed_set, len(kept), *_errors(theta[kept], prior)))
             for resample in params.resample:
-                setting = params.setting(n, resample)
+                event = params.event(n, resample)
                 for run in range(params.runs):
                     rng = generator(task.seed, "noise", run, observed_set, params.noise_draw)
-                    release, _ = sparse_vector.release(distances, setting, rng)
+                    release, _ = sparse_vector.run(distances, params.epsilon_abc, event, rng)
                     kept = order[release.indices]
                     main.append((n, resample, observed_set, run, "private", kept))
                     row = (n, resample, observed_set, run, len(kept))
@@ -162,11 +161,6 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
         "prior": pd.DataFrame(_long(np.arange(len(theta)), theta)),
         "counts": tuberculosis.shipped_counts(params.burden),
     }
-
-
-def _non_private(rho: Array, params: Params) -> NDArray[np.int64]:
-    """Rejection ABC: the first c draws within the threshold (MATH S5)."""
-    return np.flatnonzero(rho <= params.epsilon_abc)[: params.c]
 
 
 def _errors(kept: Array, prior: tuberculosis.Moments) -> tuple[float, float]:
@@ -207,7 +201,7 @@ def _long(samples: NDArray[np.int64], theta: Array) -> dict[str, NDArray[Any]]:
 def collect(params: Params, rows: Tables) -> Result:
     """The result of the one task."""
     case = max(params.n), params.resample[0]
-    event = params.setting(*case).event()
+    event = params.event(*case)
     privacy = (
         f"{statement(event, tuberculosis.PROTECTED)} One outbreak is a whole city's two years; "
         f"who fell ill in it is not protected one by one. {UNPROTECTED}"

@@ -39,10 +39,10 @@ from plotly.subplots import make_subplots
 from abcdp_core import experiments, sentences, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.mechanisms import Ordered, soft_weights
+from abcdp_core.mechanisms import soft_weights
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import UNPROTECTED, statement
+from abcdp_core.privacy import UNPROTECTED, GaussianSeries, statement
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import tuberculosis
 from abcdp_core.streams import generator
@@ -112,13 +112,14 @@ def tasks(params: Params, seed: int) -> list[Task]:
     return [experiments.Part(single, first, count, seed) for first, count in parts]
 
 
-def setting(params: Params, epsilon_abc: float, *, private: bool = True) -> soft_weights.Setting:
-    """What is asked of the mechanism at one threshold."""
-    return soft_weights.Setting(
-        params.epsilon_total if private else math.inf,
+def event_of(params: Params, epsilon_abc: float) -> GaussianSeries:
+    """What a release with one threshold does with the data; public."""
+    return soft_weights.calibrate(
+        params.epsilon_total,
         params.delta,
-        epsilon_abc,
         tuberculosis.distance().sensitivity(1),
+        epsilon_abc,
+        params.pool_size,
         params.accountant,
     )
 
@@ -153,13 +154,11 @@ def _draws(task: Task) -> tuple[Array, Array]:
 def _at(task: Task, theta: Array, rho: Array, epsilon_abc: float) -> dict[str, pd.DataFrame]:
     """All tables' rows of one threshold."""
     params, seed = task.params, task.seed
-    plain = _weights(params, rho, epsilon_abc, generator(seed, "noise"), private=False)[None]
-    noisy = np.stack(
-        [
-            _weights(params, rho, epsilon_abc, generator(seed, "noise", run, params.noise_draw))
-            for run in task.pieces
-        ]
-    )
+    scaled = rho / epsilon_abc
+    plain = soft_weights.weights_of(scaled)[None]
+    event = event_of(params, epsilon_abc)
+    noises = (generator(seed, "noise", run, params.noise_draw) for run in task.pieces)
+    noisy = np.stack([soft_weights.run(scaled, event, rng)[0].weights for rng in noises])
     everywhere = np.full((1, len(theta)), 1.0 / len(theta))
     weights = {"prior": everywhere, "non-private": plain, "private": noisy}
     paper, paper_plain = _reported(params, epsilon_abc)
@@ -184,18 +183,6 @@ def _at(task: Task, theta: Array, rho: Array, epsilon_abc: float) -> dict[str, p
         ),
     }
     return {name: table.assign(epsilon_abc=epsilon_abc) for name, table in tables.items()}
-
-
-def _weights(
-    params: Params,
-    rho: Array,
-    epsilon_abc: float,
-    rng: np.random.Generator,
-    *,
-    private: bool = True,
-) -> Array:
-    asked = setting(params, epsilon_abc, private=private)
-    return soft_weights.release(Ordered(rho), asked, rng)[0].weights
 
 
 def _reported(params: Params, epsilon_abc: float) -> tuple[float, float]:
@@ -254,7 +241,7 @@ def collect(params: Params, rows: Tables) -> Result:
     named = ["release", "epsilon_abc", "parameter", "left", "right"]
     shares = rows["shares"].groupby(named, sort=False).share.mean()
     tables = {**rows, "shares": shares.reset_index()}
-    event = setting(params, params.epsilon_abc[0]).event(params.pool_size)
+    event = event_of(params, params.epsilon_abc[0])
     privacy = (
         f"{statement(event, tuberculosis.PROTECTED, params.delta)} There is one outbreak, a whole "
         f"city's two years; who fell ill in it is not protected one by one. {UNPROTECTED}"

@@ -2,7 +2,7 @@
 
 :mod:`looks` has the template, the colours and what a screen or paper asks for; :mod:`builders` the
 empty figures and traces that studies share; :mod:`statistics` what they draw alike: means over
-runs, errors, distributions. A study gives each figure as :class:`Drawn`.
+runs and errors; :mod:`mirrored` histograms with and without noise. A study gives each figure as :class:`Drawn`.
 """
 
 from __future__ import annotations
@@ -56,18 +56,19 @@ from abcdp_core.figures.looks import (
     styles,
     translucent,
 )
+from abcdp_core.figures.mirrored import mirrored
 from abcdp_core.figures.statistics import (
     BINS,
     DECADES,
     PRIOR_MEAN,
     RIVAL,
+    RIVAL_WITHOUT_NOISE,
     SYMBOLS,
     UNLEARNT,
     boxes,
     error_axes,
     evenly,
     in_panel,
-    mirrored,
     named_once,
     outline,
     run_line,
@@ -111,6 +112,7 @@ __all__ = [
     "PURPLE",
     "REJECTED",
     "RIVAL",
+    "RIVAL_WITHOUT_NOISE",
     "SCREEN",
     "SCREENS",
     "SYMBOLS",

@@ -25,13 +25,14 @@ GREEN = "#009E73"
 GREY = "#6B737C"
 BLACK = "#16181C"
 PALE = "#868E97"
+OLIVE = "#6B7300"
 PURPLE = "#6A3D9A"
-"""Six that have one meaning each, see the styles below, and the first of the categories."""
+"""Seven that have one meaning each, see the styles below, and the first of the categories."""
 
 GROUND = "#FFFFFF"
 """Behind the words in a plot."""
 
-CATEGORIES = (PURPLE, "#A0703A", "#B5338A", "#6B7300", "#8B1E3F", "#3F5F6B")
+CATEGORIES = (PURPLE, "#A0703A", "#B5338A", "#8B1E3F", "#3F5F6B")
 """Colours of budgets, values of c, mechanisms, intervals, samplers: none of them has a meaning."""
 
 ON_DARK = {
@@ -41,10 +42,10 @@ ON_DARK = {
     GREY: "#98A1AB",
     BLACK: "#E8EAED",
     PALE: "#76808B",
+    OLIVE: "#C6CC4E",
     PURPLE: "#B79CED",
     "#A0703A": "#D9B382",
     "#B5338A": "#F08CCB",
-    "#6B7300": "#C6CC4E",
     "#8B1E3F": "#E58CA6",
     "#3F5F6B": "#A9C3CC",
     GROUND: "#111418",

@@ -22,6 +22,11 @@ together. A kind of event that is new registers its cost in the same file::
 
     @privacy.cost.register
     def _(event: MyEvent, delta: float = 0.0) -> privacy.Cost: ...
+
+and, if more is known, its noise in words (``privacy.noise_in_words``) and what the best attacker
+gets of it (``privacy.tradeoff.curve``). Beside the contract a file has two functions with numbers,
+for whoever needs no more than a run: ``calibrate``, budget and sensitivity -> event, and ``run``,
+distances, event, rng -> release, trace.
 """
 
 from __future__ import annotations

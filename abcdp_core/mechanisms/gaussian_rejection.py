@@ -1,4 +1,4 @@
-"""Rejection ABC with Gaussian noise on every distance ([P22] Theorem 3.1; MATH R1-R3).
+r"""Rejection ABC with Gaussian noise on every distance ([P22] Theorem 3.1; MATH R1-R3).
 
 Each draw's distance is clipped to [0, B_ρ] and becomes ρ_t + N(0, σ²); the draw is accepted if that
 is at most ε_abc. All T decisions are released: nothing stops the run, and every decision costs the
@@ -11,6 +11,29 @@ noise, at the price of telling draws beyond it no longer apart (MATH R3).
 
 Noise is drawn at scale 1 and then scaled, so that a change of budget, threshold or bound moves the
 same noise.
+
+**What it costs.** A decision accepts if $\rho + N(0, \sigma^2) \le \epsilon_{abc}$, with $\rho$
+clipped to $[0, B_\rho]$ and moved by at most $\Delta$ by one data point. No decision is rarer than
+
+$$p = \Phi(x/\sigma), \qquad x = \min(\epsilon_{abc} - B_\rho,\; -\epsilon_{abc}) \le -B_\rho/2,$$
+
+the first if an acceptance at $\rho = B_\rho$ is the rarest, the second if a rejection at 0 is.
+
+*Published* ([P22] Theorem 3.1): one decision is $\epsilon$-differentially private with
+
+$$\epsilon = h(\sigma) = \min\bigl(1, \Delta / \sqrt{2\pi\sigma^2}\bigr) \,/\, \Phi(x/\sigma).
+\tag{R1}$$
+
+*Exact:* with $\Delta' = \min(\Delta, B_\rho)$, which is all that two clipped distances can differ
+by,
+
+$$\epsilon = \ln \Phi((x + \Delta')/\sigma) - \ln \Phi(x/\sigma). \tag{R2}$$
+
+For $\ln\Phi$ is concave, so a shift by $\Delta'$ changes it most where its argument is smallest,
+and that is $x/\sigma$, whichever decision it belongs to. Both are strictly decreasing in $\sigma$
+and reach every positive value; neither minds $\epsilon_{abc} > B_\rho$, where it is the rejections
+that are rare. All $T$ decisions are released, and at worst every one of them loses as much, so
+their costs add up: $\epsilon_{total} = T \epsilon$.
 """
 
 from __future__ import annotations
@@ -36,48 +59,154 @@ from abcdp_core.mechanisms import (
 )
 from abcdp_core.parameters import Params
 from abcdp_core.privacy import (
+    Cost,
     Event,
-    GaussianRejection,
+    GaussianSeries,
     NonPrivate,
     composition,
+    cost,
     gaussian_series,
-    rejection,
+    tradeoff,
 )
-from abcdp_core.privacy.rejection import calibrate
+from abcdp_core.privacy.calibration import smallest_satisfying
 
 Array = NDArray[np.float64]
 
+ACCOUNTANTS = ("published", "exact")
+
+ROUNDING = 1e-14
+"""Relative error allowed for in a logarithm of Φ."""
+
+
+# ----------------------------------------------------------------------------------- what it costs
+
 
 @dataclass(frozen=True)
-class Setting:
-    """What is asked of a run; public.
+class GaussianRejection(Event):
+    """Decisions about clipped distances with Gaussian noise, all of them released (MATH R1, R2).
 
     Attributes:
-        epsilon_total: privacy budget of all decisions together; ``inf`` for no noise.
-        epsilon_abc: similarity threshold, in the unit of the distance; may exceed the bound.
-        bound: B_ρ, distances are clipped to ``[0, bound]``; chosen without the private data.
-        sensitivity: Δ of a distance before it is clipped.
-        accountant: ``exact`` or ``published``, which needs more noise.
+        sensitivity: most that one person can change a distance.
+        bound: distances are clipped to ``[0, bound]``.
+        epsilon_abc: similarity threshold.
+        scale: standard deviation of the noise.
+        steps: how many decisions.
     """
 
-    epsilon_total: float
-    epsilon_abc: float
-    bound: float
     sensitivity: float
-    accountant: str = "exact"
+    bound: float
+    epsilon_abc: float
+    scale: float
+    steps: int
 
-    def event(self, steps: int) -> Event:
-        """The event of a run over ``steps`` draws, which holds its noise scale."""
-        if math.isinf(self.epsilon_total):
-            return NonPrivate()
-        return calibrate(
-            self.epsilon_total,
-            self.sensitivity,
-            self.bound,
-            self.epsilon_abc,
-            steps,
-            self.accountant,
-        )
+
+@cost.register
+def _(event: GaussianRejection, delta: float = 0.0) -> Cost:
+    return Cost(pure_epsilon(event))
+
+
+@tradeoff.curve.register
+def _(event: GaussianRejection, false_alarm: Array) -> tradeoff.Curve:
+    shift = min(event.sensitivity, event.bound)
+    series = GaussianSeries(shift, event.scale, event.steps)
+    lines = tradeoff.approximate(pure_epsilon(event), 0.0, false_alarm)
+    noisy = tradeoff.gaussian(gaussian_series.joint_mu(series), false_alarm)
+    return tradeoff.Curve(false_alarm, np.maximum(lines, noisy), "bound")
+
+
+def decision_epsilon(event: GaussianRejection, accountant: str = "exact") -> float:
+    """ε of one decision, rounded up; ``inf`` without noise.
+
+    Args:
+        event: what was done.
+        accountant: ``published`` for R1, ``exact`` for R2.
+
+    Raises:
+        ValueError: the accountant is none of these.
+    """
+    if accountant not in ACCOUNTANTS:
+        raise ValueError(f"accountant = {accountant}: must be one of {', '.join(ACCOUNTANTS)}.")
+    if event.scale == 0:
+        return math.inf
+    return _published(event) if accountant == "published" else _exact(event)
+
+
+def _rarest(event: GaussianRejection) -> float:
+    """x: −x/σ standard deviations of luck make the rarest decision."""
+    return min(event.epsilon_abc - event.bound, -event.epsilon_abc)
+
+
+def _published(event: GaussianRejection) -> float:
+    # Inside the function: what needs none of these functions starts without SciPy.
+    from scipy import special
+
+    rarest = float(special.log_ndtr(_rarest(event) / event.scale))
+    change = math.log(event.sensitivity) - math.log(event.scale) - 0.5 * math.log(2.0 * math.pi)
+    logarithm = min(0.0, change) - rarest * (1.0 + ROUNDING) + ROUNDING * (1.0 + abs(change))
+    # Beyond, the exponential has no floating-point number.
+    return math.exp(logarithm) if logarithm < 709.0 else math.inf
+
+
+def _exact(event: GaussianRejection) -> float:
+    from scipy import special
+
+    shift = min(event.sensitivity, event.bound)
+    moved = float(special.log_ndtr((_rarest(event) + shift) / event.scale))
+    rarest = float(special.log_ndtr(_rarest(event) / event.scale))
+    # Where both logarithms are nearly one, their difference says less than the bound.
+    return min(moved * (1.0 - ROUNDING) - rarest * (1.0 + ROUNDING), _published(event))
+
+
+def pure_epsilon(event: GaussianRejection, accountant: str = "exact") -> float:
+    """ε_total of all decisions together, rounded up; arguments as in :func:`decision_epsilon`."""
+    return math.nextafter(event.steps * decision_epsilon(event, accountant), math.inf)
+
+
+@functools.lru_cache(maxsize=1024)
+def calibrate(
+    epsilon_total: float,
+    sensitivity: float,
+    bound: float,
+    epsilon_abc: float,
+    steps: int,
+    accountant: str = "exact",
+) -> GaussianRejection:
+    """The least noise whose cost is at most ``epsilon_total``, rounded to the safe side.
+
+    Args:
+        epsilon_total: privacy budget of all decisions, above 0.
+        sensitivity: Δ of a distance before it is clipped, above 0.
+        bound: B_ρ, distances are clipped to ``[0, bound]``; above 0.
+        epsilon_abc: similarity threshold, above 0; may be larger than the bound.
+        steps: T, decisions, at least 1.
+        accountant: ``published`` for R1, ``exact`` for R2, which needs less noise.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    named = {
+        "epsilon_total": epsilon_total,
+        "sensitivity": sensitivity,
+        "bound": bound,
+        "epsilon_abc": epsilon_abc,
+    }
+    for name, value in named.items():
+        if not 0.0 < value < math.inf:
+            raise ValueError(f"{name} = {value}: must be positive and finite.")
+    if steps < 1:
+        raise ValueError(f"steps = {steps}: must be at least 1.")
+
+    def event(scale: float) -> GaussianRejection:
+        return GaussianRejection(sensitivity, bound, epsilon_abc, scale, steps)
+
+    def private(scale: float) -> bool:
+        return pure_epsilon(event(scale), accountant) <= epsilon_total
+
+    # Much noise makes every decision a fair coin: ε = 2 Δ / √(2π σ²).
+    return event(smallest_satisfying(private, steps * sensitivity / epsilon_total))
+
+
+# --------------------------------------------------------------------------------------- the run
 
 
 @dataclass(frozen=True)
@@ -95,44 +224,26 @@ class Trace:
     non_private: NDArray[np.bool_] = field(repr=False)
 
 
-def release(
-    comparison: Distances, setting: Setting, rng: np.random.Generator
-) -> tuple[Release, Trace]:
-    """Run the mechanism once over all distances of a comparison."""
-    event = setting.event(len(comparison.rho))
-    return run(comparison.rho, setting.epsilon_abc, event, rng)
-
-
 def run(
     rho: Array, epsilon_abc: float, event: Event, rng: np.random.Generator
 ) -> tuple[Release, Trace]:
-    """Decide about all distances ``(T,)`` with the noise of an event; without, if it has none."""
-    noisy_distance = rho
+    """Decide about all distances ``(T,)`` with the noise of an event; :class:`NonPrivate` has none.
+
+    Raises:
+        TypeError: the event is of another kind.
+    """
     if isinstance(event, GaussianRejection):
         clipped = np.clip(rho, 0.0, event.bound)
         noisy_distance = clipped + event.scale * rng.standard_normal(len(rho))
+    elif isinstance(event, NonPrivate):
+        noisy_distance = rho
+    else:
+        raise TypeError(f"{type(event).__name__} is no event of rejection with Gaussian noise.")
     accepted = noisy_distance <= epsilon_abc
     indices = np.flatnonzero(accepted)
     weights = np.full(len(indices), 1.0 / max(len(indices), 1))
     trace = Trace(noisy_distance, accepted, rho <= epsilon_abc)
     return Release(indices, weights, len(rho), event), trace
-
-
-def bound_quantile(distances: Array, quantile: float) -> float:
-    """B_ρ: a quantile of distances, of any shape, between *simulated* data sets (MATH R3).
-
-    [P22] calls the small one "top 5 percentile": most distances exceed it, so it is the 5 %
-    quantile. Distances of the private data have no place here.
-
-    Raises:
-        ValueError: the quantile does not lie in (0, 1], or comes out as no positive number.
-    """
-    if not 0.0 < quantile <= 1.0:
-        raise ValueError(f"quantile = {quantile}: must lie above 0 and not above 1.")
-    bound = float(np.quantile(distances, quantile))
-    if not 0.0 < bound < math.inf:
-        raise ValueError(f"bound = {bound}: simulated data sets have no positive distance.")
-    return bound
 
 
 # ---------------------------------------------------------------------------------- the contract
@@ -153,6 +264,23 @@ class Options(Params):
 def learn(public: PublicSide, options: Options) -> float:
     """B_ρ, from simulated data sets only (MATH R3)."""
     return _bound(public)
+
+
+def bound_quantile(distances: Array, quantile: float) -> float:
+    """B_ρ: a quantile of distances, of any shape, between *simulated* data sets (MATH R3).
+
+    [P22] calls the small one "top 5 percentile": most distances exceed it, so it is the 5 %
+    quantile. Distances of the private data have no place here.
+
+    Raises:
+        ValueError: the quantile does not lie in (0, 1], or comes out as no positive number.
+    """
+    if not 0.0 < quantile <= 1.0:
+        raise ValueError(f"quantile = {quantile}: must lie above 0 and not above 1.")
+    bound = float(np.quantile(distances, quantile))
+    if not 0.0 < bound < math.inf:
+        raise ValueError(f"bound = {bound}: simulated data sets have no positive distance.")
+    return bound
 
 
 @functools.lru_cache(maxsize=16)
@@ -200,7 +328,7 @@ def released(
 def parts(prepared: Prepared) -> tuple[Part, ...]:
     """Every decision costs the same, accepted or rejected."""
     event, pool_size = cast(GaussianRejection, prepared.event), prepared.public.pool_size
-    share = rejection.pure_epsilon(event) / pool_size
+    share = pure_epsilon(event) / pool_size
     return (Part("decision about a draw", pool_size, event.scale, share, "ε"),)
 
 

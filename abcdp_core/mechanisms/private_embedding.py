@@ -3,13 +3,11 @@ r"""Release once, then sample freely: one noisy vector, everything else from it 
 The data enter only through one vector, $A e(Y^*)$: all features of the distance, or a linear map of
 them learnt from the pool (:mod:`.linear_maps`). It is released with noise, $\tilde e = A e + z$.
 That is the one thing private data pay for. What follows looks at $\tilde e$ and at the pool, so any
-number of samples, thresholds and weights costs nothing more.
+number of samples and estimates costs nothing more.
 
 | selection | what stands for the posterior |
 |---|---|
 | ``nearest`` | the c draws with the smallest $d_t = \|\tilde e - A e_t\|_2$ |
-| ``threshold`` | the draws with $d_t \le \epsilon_{abc}$ |
-| ``soft`` | all draws, weights $\propto \exp(-d_t / \epsilon_{abc})$ |
 | ``estimate`` | the regression's prediction from $\tilde e$, a value and no sample |
 | ``noise-aware`` | the posterior given the *released* vector, noise included |
 | ``noise-ignored`` | the same as if $\tilde e$ were the data's own vector, to compare with |
@@ -74,15 +72,15 @@ from abcdp_core.mechanisms import (
 )
 from abcdp_core.mechanisms.linear_maps import LinearMap
 from abcdp_core.mechanisms.regression_adjustment import Near, near, nearest, posterior
-from abcdp_core.parameters import Parameter, Params
+from abcdp_core.parameters import Parameter, ParameterError, Params
 from abcdp_core.privacy import Gaussian, NonPrivate, NormNoise, embedding, gaussian_series
 from abcdp_core.summaries import effective_sample_size
-from abcdp_core.supports import ALL_REALS, Support
+from abcdp_core.supports import Support
 
 Array = NDArray[np.float64]
 Done = NonPrivate | NormNoise | Gaussian
 
-SELECTIONS = ("nearest", "threshold", "soft", "estimate", "noise-aware", "noise-ignored")
+SELECTIONS = ("nearest", "estimate", "noise-aware", "noise-ignored")
 
 AXES = 4
 """Principal axes that are released."""
@@ -109,53 +107,7 @@ def minimum_pool(numbers: int) -> int:
     return max(FEWEST, PER_NUMBER * (numbers + 1))
 
 
-@dataclass(frozen=True)
-class Setting:
-    """What is asked of a run; public.
-
-    Attributes:
-        epsilon_total: privacy budget; ``inf`` for no noise.
-        delta: 0 for pure differential privacy, else the δ of Gaussian noise.
-        c: draws taken by ``nearest``.
-        epsilon_abc: threshold or temperature of ``threshold`` and ``soft``, in the unit of what is
-            released: that of the distance, or for a regression standard deviations of the prior.
-        map: one of :data:`linear_maps.KINDS`.
-        axes: principal axes of ``axes``.
-        selection: one of :data:`SELECTIONS`.
-        sensitivity: ``sharp`` or ``published``.
-        support: the prior's, which moved draws are kept in.
-
-    Raises:
-        ValueError: a value is none of what it may be.
-    """
-
-    epsilon_total: float
-    delta: float = 0.0
-    c: int = 10
-    epsilon_abc: float = 0.1
-    map: str = "regression"
-    axes: int = AXES
-    selection: str = "noise-aware"
-    sensitivity: str = "sharp"
-    support: Support = field(default=ALL_REALS, repr=False)
-
-    def __post_init__(self) -> None:
-        """Check what no later step would."""
-        if self.selection not in SELECTIONS:
-            known = ", ".join(SELECTIONS)
-            raise ValueError(f"selection = {self.selection}: must be one of {known}.")
-        if self.selection == "estimate" and self.map != "regression":
-            raise ValueError(f"map = {self.map}: an estimate needs map = regression.")
-        if not (self.c >= 1 and 0.0 < self.epsilon_abc < math.inf):
-            raise ValueError("a selection needs c >= 1 and a positive finite epsilon_abc.")
-
-    def event(self, learnt: LinearMap) -> Done:
-        """The event of a run, which holds its noise scale and depends on nothing private."""
-        if math.isinf(self.epsilon_total):
-            return NonPrivate()
-        return embedding.calibrate(
-            self.epsilon_total, self.delta, learnt.sensitivity, learnt.dimension
-        )
+# --------------------------------------------------------------------------------------- the run
 
 
 class Statistics(linear_maps.Public, Protocol):
@@ -184,51 +136,19 @@ class Trace:
     effective_sample_size: float
 
 
-def learn(comparison: linear_maps.Public, setting: Setting) -> LinearMap:
-    """The public map of a setting; learnt once, it serves every data set of the same pool and n.
-
-    Raises:
-        ValueError: there is none for this distance or this comparison.
-    """
-    return linear_maps.learn(comparison, setting.map, setting.axes, setting.sensitivity)
-
-
-def release(
-    comparison: Statistics,
-    setting: Setting,
-    rng: np.random.Generator,
-    learnt: LinearMap | None = None,
+def released(
+    prepared: Prepared, comparison: Statistics, rng: np.random.Generator
 ) -> tuple[Release, Trace]:
-    """Release the vector once, and take from the pool what the setting asks for.
-
-    Args:
-        comparison: of a distance between mean features, with the pool's statistics.
-        setting: what is asked.
-        rng: source of all chance.
-        learnt: the map, if it is at hand already.
-
-    Raises:
-        ValueError: the distance has no such features, or the setting is out of range.
-    """
-    learnt = learn(comparison, setting) if learnt is None else learnt
-    return run(comparison, setting, setting.event(learnt), learnt, rng)
-
-
-def run(
-    comparison: Statistics,
-    setting: Setting,
-    event: Done,
-    learnt: LinearMap,
-    rng: np.random.Generator,
-) -> tuple[Release, Trace]:
-    """Release the vector with the noise of an event, and take what the setting asks for."""
+    """Release the vector of a comparison once, and take from the pool what was asked for."""
+    learnt: LinearMap = prepared.learnt
+    event = cast(Done, prepared.event)
     image = learnt.matrix @ comparison.statistic
     noise = 0.0 if isinstance(event, NonPrivate) else embedding.draw(rng, event, learnt.dimension)
-    released = image + noise
-    distance = distances(released, learnt)
+    vector = image + noise
+    distance = distances(vector, learnt)
     size = effective_sample_size(importance_weights(distance, event))
-    trace = Trace(image, released, distance, size)
-    return select(released, setting, event, learnt, comparison.theta, rng), trace
+    trace = Trace(image, vector, distance, size)
+    return select(vector, prepared, comparison.theta, rng), trace
 
 
 def distances(released: Array, learnt: LinearMap) -> Array:
@@ -237,48 +157,35 @@ def distances(released: Array, learnt: LinearMap) -> Array:
     return found
 
 
-def select(
-    released: Array,
-    setting: Setting,
-    event: Done,
-    learnt: LinearMap,
-    theta: Array,
-    rng: np.random.Generator,
-) -> Release:
+def select(released: Array, prepared: Prepared, theta: Array, rng: np.random.Generator) -> Release:
     """What a released vector says: post-processing, so it may be asked again and again.
 
     Args:
         released: the vector with its noise ``(k,)``.
-        setting: what is asked for.
-        event: how the vector was released.
-        learnt: by which map.
+        prepared: how it was released, and what is asked for.
         theta: parameters of the pool ``(T, d)``.
         rng: of the noise that is added to the pool's own vectors.
     """
+    options: Options = prepared.options
+    learnt: LinearMap = prepared.learnt
+    event, support = cast(Done, prepared.event), prepared.public.support
     distance = distances(released, learnt)
-    if setting.selection == "estimate":
+    if options.selection == "estimate":
         none = np.empty(0)
         prediction = learnt.predict(released)
         return Release(none.astype(np.int64), none, len(theta), event, prediction)
-    if setting.selection == "noise-aware":
+    if options.selection == "noise-aware":
         weights = importance_weights(distance, event)
         size = effective_sample_size(weights)
         if size >= min(ENOUGH, len(theta) / 2):
             made = Made("weighted", size, 0.0)
             return Release(np.arange(len(theta)), weights, len(theta), event, made=made)
         found = _near(released, event, learnt, rng)
-        return _posterior(found, event, setting.support, theta, size)
-    if setting.selection == "noise-ignored":
+        return _posterior(found, event, support, theta, size)
+    if options.selection == "noise-ignored":
         found = _near(released, NonPrivate(), learnt, rng)
-        return _posterior(found, event, setting.support, theta, 0.0)
-    if setting.selection == "soft":
-        weights = _normalised(-distance / setting.epsilon_abc)
-        return Release(np.arange(len(theta)), weights, len(theta), event)
-    indices = (
-        np.flatnonzero(distance <= setting.epsilon_abc)
-        if setting.selection == "threshold"
-        else nearest(distance, setting.c)
-    )
+        return _posterior(found, event, support, theta, 0.0)
+    indices = nearest(distance, options.c)
     return Release(indices, np.full(len(indices), 1.0 / max(len(indices), 1)), len(theta), event)
 
 
@@ -289,10 +196,7 @@ def importance_weights(distance: Array, event: Done) -> Array:
     """
     if isinstance(event, NonPrivate):
         return np.empty(0)
-    return _normalised(embedding.log_density(event, distance))
-
-
-def _normalised(logarithms: Array) -> Array:
+    logarithms = embedding.log_density(event, distance)
     weights = np.exp(logarithms - logarithms.max())
     return weights / weights.sum()
 
@@ -314,6 +218,7 @@ def _posterior(
 
 
 # ---------------------------------------------------------------------------------- the contract
+
 
 MAP = Parameter(
     kind="choice",
@@ -338,9 +243,10 @@ class Options(Params):
     map: str = MAP.field("axes")
     selection: str = SELECTION.field("nearest")
 
-    def setting(self, support: Support) -> Setting:
-        """As the setting of a run; its budget is not looked at."""
-        return Setting(math.inf, c=self.c, map=self.map, selection=self.selection, support=support)
+    def check_together(self) -> None:
+        """Refuse an estimate without a regression."""
+        if self.selection == "estimate" and self.map != "regression":
+            raise ParameterError(f"map = {self.map}: an estimate needs map = regression.")
 
 
 def learnt_from(public: PublicSide, options: Options) -> LinearMap:
@@ -374,14 +280,6 @@ def calibrated(
         return embedding.calibrate(budget.epsilon_total, 0.0, change, dimension)
     series = gaussian_series.calibrate(budget.epsilon_total, budget.delta, 1, change, accountant)
     return Gaussian(series.sensitivity, series.scale)
-
-
-def released(
-    prepared: Prepared, comparison: Statistics, rng: np.random.Generator
-) -> tuple[Release, Trace]:
-    """Release the vector of a comparison."""
-    setting = prepared.options.setting(prepared.public.support)
-    return run(comparison, setting, cast(Done, prepared.event), prepared.learnt, rng)
 
 
 def parts(prepared: Prepared) -> tuple[Part, ...]:

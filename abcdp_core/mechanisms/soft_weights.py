@@ -37,48 +37,54 @@ from abcdp_core.mechanisms import (
     thresholds,
 )
 from abcdp_core.parameters import Params
-from abcdp_core.privacy import Event, GaussianSeries, NonPrivate, composition
-from abcdp_core.privacy.gaussian_series import calibrate
+from abcdp_core.privacy import (
+    Event,
+    GaussianSeries,
+    NonPrivate,
+    composition,
+    gaussian_series,
+)
 from abcdp_core.privacy.local import gaussian_unit_scale
 
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Setting:
-    """What is asked of a run; public.
+# ----------------------------------------------------------------------------------- what it costs
 
-    Attributes:
-        epsilon_total: privacy budget; ``inf`` for no noise.
-        delta: δ, between 0 and 1; of no effect without noise.
-        epsilon_abc: similarity threshold, in the unit of the distance (to the power q).
-        sensitivity: Δ of a distance.
+
+def calibrate(
+    epsilon_total: float,
+    delta: float,
+    sensitivity: float,
+    epsilon_abc: float,
+    steps: int,
+    accountant: str = "exact",
+) -> GaussianSeries:
+    """The least noise whose cost is at most the budget, in units of the threshold.
+
+    Args:
+        epsilon_total: privacy budget, above 0.
+        delta: δ, between 0 and 1.
+        sensitivity: Δ of a distance, above 0.
+        epsilon_abc: similarity threshold, in the unit of the distance; above 0.
+        steps: T, draws of the pool, at least 1.
         accountant: ``exact``, ``rdp`` or ``rdp-classic``; the latter need more noise.
-        power: q of the distance without noise; 1 with it, as Δ is about the distance itself.
+
+    Raises:
+        ValueError: an argument is out of range.
     """
+    moved = _in_units(sensitivity, epsilon_abc)
+    return gaussian_series.calibrate(epsilon_total, delta, steps, moved, accountant)
 
-    epsilon_total: float
-    delta: float
-    epsilon_abc: float
-    sensitivity: float
-    accountant: str = "exact"
-    power: float = 1.0
 
-    def event(self, steps: int) -> Event:
-        """The event of a run over ``steps`` draws, which holds its noise scale.
+def _in_units(sensitivity: float, epsilon_abc: float) -> float:
+    """Δ in units of the threshold, rounded up."""
+    if not 0.0 < epsilon_abc < math.inf:
+        raise ValueError(f"epsilon_abc = {epsilon_abc}: must be positive and finite.")
+    return math.nextafter(sensitivity / epsilon_abc, math.inf)
 
-        Raises:
-            ValueError: a setting is out of range.
-        """
-        for name, value in {"epsilon_abc": self.epsilon_abc, "power": self.power}.items():
-            if not 0.0 < value < math.inf:
-                raise ValueError(f"{name} = {value}: must be positive and finite.")
-        if math.isinf(self.epsilon_total):
-            return NonPrivate()
-        if self.power != 1.0:
-            raise ValueError(f"power = {self.power}: must be 1 where there is noise.")
-        scaled = math.nextafter(self.sensitivity / self.epsilon_abc, math.inf)
-        return calibrate(self.epsilon_total, self.delta, steps, scaled, self.accountant)
+
+# --------------------------------------------------------------------------------------- the run
 
 
 @dataclass(frozen=True)
@@ -102,19 +108,23 @@ def weights_of(distances: Array) -> Array:
     return weights
 
 
-def release(
-    comparison: Distances, setting: Setting, rng: np.random.Generator
-) -> tuple[Release, Trace]:
-    """Run the mechanism once over all distances ``(T,)`` of a comparison, T at least 1."""
-    rho = comparison.rho
-    return run(rho**setting.power / setting.epsilon_abc, setting.event(len(rho)), rng)
-
-
 def run(scaled: Array, event: Event, rng: np.random.Generator) -> tuple[Release, Trace]:
-    """Weights of all draws from distances ``(T,)`` in units of the temperature."""
-    noisy = scaled
+    """Weights of all draws from distances ``(T,)`` in units of the threshold, T at least 1.
+
+    Args:
+        scaled: ρ_t / ε_abc, or without noise ρ_t^q / ε_abc.
+        event: holds the noise scale; :class:`NonPrivate` for none.
+        rng: source of all chance.
+
+    Raises:
+        TypeError: the event is of another kind.
+    """
     if isinstance(event, GaussianSeries):
         noisy = scaled + event.scale * rng.standard_normal(len(scaled))
+    elif isinstance(event, NonPrivate):
+        noisy = scaled
+    else:
+        raise TypeError(f"{type(event).__name__} is no event of soft weights.")
     published = Release(np.arange(len(scaled)), weights_of(noisy), len(scaled), event)
     return published, Trace(noisy, weights_of(scaled))
 
@@ -139,7 +149,7 @@ def calibrated(
     half for their composition; the others account for the series as one.
     """
     sensitivity = public.distance.sensitivity(public.n, options.sensitivity)
-    scaled = math.nextafter(sensitivity / options.epsilon_abc, math.inf)
+    moved = _in_units(sensitivity, options.epsilon_abc)
     epsilon_total, delta, steps = budget.epsilon_total, budget.delta, public.pool_size
     if accountant == "linear":
         unit = gaussian_unit_scale(epsilon_total / steps, delta / steps)
@@ -148,8 +158,8 @@ def calibrated(
         each = composition.largest_per_query_epsilon(epsilon_total, steps, half, "advanced")
         unit = gaussian_unit_scale(each, half / steps)
     else:
-        return calibrate(epsilon_total, delta, steps, scaled, accountant)
-    return GaussianSeries(scaled, scaled * unit, steps)
+        return calibrate(epsilon_total, delta, sensitivity, options.epsilon_abc, steps, accountant)
+    return GaussianSeries(moved, moved * unit, steps)
 
 
 def released(

@@ -6,6 +6,13 @@ acceptance, with ``resample``, m is drawn anew. The run stops at ``c`` acceptanc
 the pool; if the end comes first, fewer come back, never padded (MATH S4). Without noise this is
 rejection ABC: the first ``c`` draws with ρ_t ≤ ε_abc (MATH S5).
 
+What a run costs is [P21] Theorem 1 with any split of the noise (MATH S2, S3):
+
+    ε_total = Δ/b₁ + 2cΔ/b₂        threshold noise kept,
+    ε_total = c (Δ/b₁ + 2Δ/b₂)     redrawn after each acceptance.
+
+The paper takes b₁ = b and b₂ = 2b, so b = (c+1)Δ/ε_total or 2cΔ/ε_total.
+
 Noise is drawn at scale 1 and then scaled, so that a change of budget, threshold or c moves the same
 noise.
 """
@@ -15,6 +22,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import cast
 
 import numba
@@ -30,55 +38,166 @@ from abcdp_core.mechanisms import (
     Prepared,
     PublicSide,
     Release,
+    sparse_vector_pairs,
     thresholds,
 )
 from abcdp_core.parameters import Parameter, Params
 from abcdp_core.privacy import (
     Cost,
     Event,
-    GaussianSparseVector,
     NonPrivate,
-    SparseVector,
     composition,
     cost,
+    noise_in_words,
     tradeoff,
+    worst_pairs,
 )
-from abcdp_core.privacy.sparse_vector import best_threshold_share, calibrate, pure_epsilon
+from abcdp_core.privacy.calibration import round_up
 
 Array = NDArray[np.float64]
 
 
+# ----------------------------------------------------------------------------------- what it costs
+
+
 @dataclass(frozen=True)
-class Setting:
-    """What is asked of a run; public.
+class ThresholdRun(Event):
+    """One run, whatever the law of its noise.
 
     Attributes:
-        epsilon_total: privacy budget; ``inf`` for no noise.
-        epsilon_abc: similarity threshold, in the unit of the distance.
-        c: acceptances after which the run stops.
+        sensitivity: Δ of every query, as the noise was calibrated for.
+        threshold_scale: scale of the threshold's noise.
+        query_scale: scale of each query's noise.
+        c: acceptances after which the run stops, at least 1.
         resample: whether the threshold's noise is redrawn after each acceptance.
-        sensitivity: Δ the noise is calibrated for.
-        threshold_share: part of the budget for the threshold; ``None`` for the paper's split.
     """
 
-    epsilon_total: float
-    epsilon_abc: float
+    sensitivity: float
+    threshold_scale: float
+    query_scale: float
     c: int
     resample: bool
-    sensitivity: float
-    threshold_share: float | None = None
 
-    def event(self) -> Event:
-        """The event of a run, which holds its noise scales."""
-        if math.isinf(self.epsilon_total):
-            return NonPrivate()
-        return calibrate(
-            self.epsilon_total,
-            self.sensitivity,
-            self.c,
-            resample=self.resample,
-            threshold_share=self.threshold_share,
-        )
+
+@dataclass(frozen=True)
+class SparseVector(ThresholdRun):
+    """One run with Laplace noise of the scales b₁ and b₂ (MATH S1-S3)."""
+
+
+@cost.register
+def _(event: SparseVector, delta: float = 0.0) -> Cost:
+    return Cost(pure_epsilon(event))
+
+
+@noise_in_words.register
+def _(event: SparseVector) -> str:
+    threshold = "drawn anew after each acceptance" if event.resample else "drawn once"
+    return (
+        f"Laplace, scale b = {event.threshold_scale:.3g} on the threshold ({threshold}) "
+        f"and {event.query_scale:.3g} on each distance; Δ = {event.sensitivity:.3g}"
+    )
+
+
+@tradeoff.curve.register
+def _(event: SparseVector, false_alarm: Array) -> tradeoff.Curve:
+    """Attained up to ACCEPTANCES, unless thresholds are redrawn; else the bound by ε."""
+    if event.c > sparse_vector_pairs.ACCEPTANCES or (event.resample and event.c > 1):
+        miss = tradeoff.approximate(pure_epsilon(event), 0.0, false_alarm)
+        return tradeoff.Curve(false_alarm, miss, "bound")
+    laws = sparse_vector_pairs.laws(event)
+    return tradeoff.Curve(false_alarm, worst_pairs.worst(laws, false_alarm), "attained")
+
+
+@dataclass(frozen=True)
+class Segments(SparseVector):
+    """A run as c segments, each up to an acceptance and with a threshold of its own, composed.
+
+    A segment is a run with c = 1 over the draws that are left, with noise of its own. Where it
+    begins follows from what the segments before it released, so the run is an adaptive composition
+    of at most c answers that are each private by themselves. With a kept threshold it is not.
+
+    Raises:
+        ValueError: the threshold is kept.
+    """
+
+    def __post_init__(self) -> None:
+        """Refuse what is no composition."""
+        if not self.resample:
+            raise ValueError("segments need a threshold each: resample = True.")
+
+
+@cost.register
+def _(event: Segments, delta: float = 0.0) -> Cost:
+    """The best rule that knows only what each segment costs (Kairouz, Oh & Viswanath, 2015)."""
+    each, pure = pure_epsilon(dataclasses.replace(event, c=1)), pure_epsilon(event)
+    if delta == 0.0 or math.isinf(each):
+        return Cost(pure, delta)
+    return Cost(min(pure, composition.epsilon(each, event.c, delta, "optimal")), delta)
+
+
+tradeoff.curve.register(Segments, tradeoff.of_cost)
+
+
+def pure_epsilon(event: SparseVector) -> float:
+    """ε_total of a run (MATH S3), rounded up; ``inf`` if a noise scale is 0."""
+    if event.threshold_scale == 0 or event.query_scale == 0:
+        return math.inf
+    return round_up(_exact_epsilon(event))
+
+
+def _exact_epsilon(event: SparseVector) -> Fraction:
+    """Rational arithmetic: the scales are what they are, nothing is lost in the sum."""
+    delta = Fraction(event.sensitivity)
+    threshold = delta / Fraction(event.threshold_scale)
+    queries = 2 * event.c * delta / Fraction(event.query_scale)
+    return (event.c * threshold if event.resample else threshold) + queries
+
+
+def calibrate(
+    epsilon_total: float,
+    sensitivity: float,
+    c: int,
+    *,
+    resample: bool,
+    threshold_share: float | None = None,
+) -> SparseVector:
+    """The least noise whose cost is at most ``epsilon_total``, rounded to the safe side.
+
+    Args:
+        epsilon_total: privacy budget, above 0.
+        sensitivity: Δ of every query, above 0.
+        c: acceptances, at least 1.
+        resample: whether the threshold's noise is redrawn after each acceptance.
+        threshold_share: part of the budget spent on the threshold, in (0, 1); ``None`` for the
+            paper's split b₂ = 2 b₁.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    if not (0 < epsilon_total < math.inf and 0 < sensitivity < math.inf and c >= 1):
+        raise ValueError("calibration needs a positive finite budget and sensitivity, and c >= 1.")
+    if threshold_share is None:
+        threshold_share = 0.5 if resample else 1.0 / (c + 1)
+    if not 0.0 < threshold_share < 1.0:
+        raise ValueError(f"threshold_share = {threshold_share}: must lie between 0 and 1.")
+    redraws = c if resample else 1
+    threshold_scale = redraws * sensitivity / (threshold_share * epsilon_total)
+    query_scale = 2 * c * sensitivity / ((1.0 - threshold_share) * epsilon_total)
+    event = SparseVector(sensitivity, threshold_scale, query_scale, c, resample)
+    while _exact_epsilon(event) > Fraction(epsilon_total):
+        threshold_scale = math.nextafter(threshold_scale, math.inf)
+        query_scale = math.nextafter(query_scale, math.inf)
+        event = SparseVector(sensitivity, threshold_scale, query_scale, c, resample)
+    return event
+
+
+def best_threshold_share(c: int, *, resample: bool) -> float:
+    """The split with the least variance of noisy query minus noisy threshold ([LSL17]; MATH S3)."""
+    queries = 2.0 ** (2 / 3) if resample else (2.0 * c) ** (2 / 3)
+    return 1.0 / (1.0 + queries)
+
+
+# --------------------------------------------------------------------------------------- the run
 
 
 @dataclass(frozen=True)
@@ -106,43 +225,31 @@ def draw_noise(rng: np.random.Generator, steps: int, c: int) -> tuple[Array, Arr
     return rng.laplace(size=steps), rng.laplace(size=c)
 
 
-def release(
-    comparison: Distances, setting: Setting, rng: np.random.Generator
-) -> tuple[Release, Trace]:
-    """Run the mechanism once over all distances of a comparison."""
-    return run(
-        comparison.rho, setting.epsilon_abc, setting.c, setting.resample, setting.event(), rng
-    )
-
-
 def run(
-    rho: Array, epsilon_abc: float, c: int, resample: bool, event: Event, rng: np.random.Generator
+    rho: Array, epsilon_abc: float, event: Event, rng: np.random.Generator
 ) -> tuple[Release, Trace]:
     """Run the mechanism once with the noise of an event.
 
     Args:
         rho: distances ``(T,)`` of the data to the draws.
         epsilon_abc: similarity threshold.
-        c: acceptances after which the run stops; of the event itself where there is noise.
-        resample: whether the threshold changes after each acceptance; likewise.
-        event: holds the noise scales; :class:`NonPrivate` for none.
+        event: its noise, c, and whether the threshold is redrawn.
         rng: source of all chance.
 
     Raises:
         TypeError: the event is of another kind.
     """
-    if isinstance(event, SparseVector):
-        # What was paid for counts, whatever was asked.
-        c, resample = event.c, event.resample
-        query_noise, threshold_noise = draw_noise(rng, len(rho), c)
-        noisy_distance = rho + event.query_scale * query_noise
-        noisy_threshold = epsilon_abc + event.threshold_scale * threshold_noise
-    elif isinstance(event, NonPrivate):
-        noisy_distance = rho
-        noisy_threshold = np.full(c, epsilon_abc)
-    else:
+    if not isinstance(event, SparseVector):
         raise TypeError(f"{type(event).__name__} is no event of a sparse vector run.")
-    return decide(rho, noisy_distance, noisy_threshold, epsilon_abc, resample, event)
+    query_noise, threshold_noise = draw_noise(rng, len(rho), event.c)
+    noisy_distance = rho + event.query_scale * query_noise
+    noisy_threshold = epsilon_abc + event.threshold_scale * threshold_noise
+    return decide(rho, noisy_distance, noisy_threshold, epsilon_abc, event.resample, event)
+
+
+def non_private(rho: Array, epsilon_abc: float, c: int) -> tuple[Release, Trace]:
+    """The same without noise: the first ``c`` of the distances ``(T,)`` within ε_abc (MATH S5)."""
+    return decide(rho, rho, np.full(c, epsilon_abc), epsilon_abc, False, NonPrivate())
 
 
 def decide(
@@ -215,35 +322,6 @@ def _scan_redrawn(
 # ---------------------------------------------------------------------------------- the contract
 
 
-@dataclass(frozen=True)
-class Segments(SparseVector):
-    """A run as c segments, each up to an acceptance and with a threshold of its own, composed.
-
-    A segment is a run with c = 1 over the draws that are left, with noise of its own. Where it
-    begins follows from what the segments before it released, so the run is an adaptive composition
-    of at most c answers that are each private by themselves. With a kept threshold it is not.
-
-    Raises:
-        ValueError: the threshold is kept.
-    """
-
-    def __post_init__(self) -> None:
-        """Refuse what is no composition."""
-        if not self.resample:
-            raise ValueError("segments need a threshold each: resample = True.")
-
-
-@cost.register
-def _(event: Segments, delta: float = 0.0) -> Cost:
-    """The best rule that knows only what each segment costs (Kairouz, Oh & Viswanath, 2015)."""
-    each, pure = pure_epsilon(dataclasses.replace(event, c=1)), pure_epsilon(event)
-    if delta == 0.0 or math.isinf(each):
-        return Cost(pure, delta)
-    return Cost(min(pure, composition.epsilon(each, event.c, delta, "optimal")), delta)
-
-
-tradeoff.curve.register(Segments, tradeoff.of_cost)
-
 COST_STEP = 1e-13
 """First relative step by which a segment's ε is lowered until the cost is within the budget."""
 
@@ -315,8 +393,9 @@ def released(
 ) -> tuple[Release, Trace]:
     """Run the mechanism once over all distances of a comparison."""
     asked: Options = prepared.options
-    rho = comparison.rho
-    return run(rho, asked.epsilon_abc, asked.c, asked.resample, prepared.event, rng)
+    if isinstance(prepared.event, NonPrivate):
+        return non_private(comparison.rho, asked.epsilon_abc, asked.c)
+    return run(comparison.rho, asked.epsilon_abc, prepared.event, rng)
 
 
 def parts(prepared: Prepared) -> tuple[Part, ...]:
@@ -324,9 +403,7 @@ def parts(prepared: Prepared) -> tuple[Part, ...]:
     return parts_of_run(cast(SparseVector, prepared.event), prepared.public.pool_size, "ε")
 
 
-def parts_of_run(
-    event: SparseVector | GaussianSparseVector, pool_size: int, measure: str
-) -> tuple[Part, ...]:
+def parts_of_run(event: ThresholdRun, pool_size: int, measure: str) -> tuple[Part, ...]:
     """Threshold, acceptances and rejections of a run, whatever the law of its noise."""
     change, threshold, query = event.sensitivity, event.threshold_scale, event.query_scale
     redrawn = event.c if event.resample else 1

@@ -29,48 +29,39 @@ from dataclasses import dataclass
 import numpy as np
 
 from abcdp_core.mechanisms import Distances, Release
-from abcdp_core.mechanisms.sparse_vector import Setting
-from abcdp_core.privacy import SparseVector
+from abcdp_core.mechanisms.sparse_vector import SparseVector, calibrate
 from abcdp_core.privacy.discrete import RandBelow, laplace
-from abcdp_core.privacy.sparse_vector import calibrate
 
 FINENESS = 20
 """The unit of the grid is at least 2 to the minus this of the sensitivity, and below twice that."""
 
 
 def release_exactly(
-    comparison: Distances, setting: Setting, randbelow: RandBelow = secrets.randbelow
+    comparison: Distances,
+    epsilon_abc: float,
+    noise: IntegerNoise,
+    randbelow: RandBelow = secrets.randbelow,
 ) -> Release:
-    """Run the mechanism once; pure differential privacy at no more than ``epsilon_total``.
+    """Run the mechanism once; pure differential privacy at what the noise was calibrated for.
 
     Args:
         comparison: finite distances.
-        setting: with a finite budget.
+        epsilon_abc: similarity threshold.
+        noise: of :func:`integer_noise`.
         randbelow: where the noise comes from: the operating system, but for tests.
 
     Raises:
-        ValueError: the budget is infinite, another setting is out of range, or a distance is not
-            finite.
+        ValueError: a distance is not finite.
     """
-    if not isinstance(setting.event(), SparseVector):
-        raise ValueError("epsilon_total = inf: a release of somebody's own data needs noise.")
-    unit = grid(setting.sensitivity)
-    noise = integer_noise(setting, unit)
-    distances = np.floor(comparison.rho / unit)
+    distances = np.floor(comparison.rho / noise.unit)
     if not np.isfinite(distances).all():
         raise ValueError("a release needs finite distances.")
     accepted, stopped_at = decide(
-        distances.tolist(), math.floor(setting.epsilon_abc / unit), noise, randbelow
+        distances.tolist(), math.floor(epsilon_abc / noise.unit), noise, randbelow
     )
     indices = np.array(accepted, dtype=np.int64)
     weights = np.full(len(indices), 1.0 / max(len(indices), 1))
-    return Release(indices, weights, stopped_at, noise.event(unit))
-
-
-def event_of(setting: Setting) -> SparseVector:
-    """The event of a run, which depends on nothing private."""
-    unit = grid(setting.sensitivity)
-    return integer_noise(setting, unit).event(unit)
+    return Release(indices, weights, stopped_at, noise.event)
 
 
 def grid(sensitivity: float) -> float:
@@ -89,30 +80,41 @@ class IntegerNoise:
     query_scale: int
     c: int
     resample: bool
+    unit: float
 
-    def event(self, unit: float) -> SparseVector:
+    @property
+    def event(self) -> SparseVector:
         """The event in the unit of the distance; exact, as ``unit`` is a power of two."""
         return SparseVector(
-            self.sensitivity * unit,
-            self.threshold_scale * unit,
-            self.query_scale * unit,
+            self.sensitivity * self.unit,
+            self.threshold_scale * self.unit,
+            self.query_scale * self.unit,
             self.c,
             self.resample,
         )
 
 
-def integer_noise(setting: Setting, unit: float) -> IntegerNoise:
-    """The noise that a setting asks for on a grid, every rounding on the safe side."""
-    sensitivity = math.ceil(setting.sensitivity / unit) + 1
-    least = calibrate(
-        setting.epsilon_total,
-        sensitivity,
-        setting.c,
-        resample=setting.resample,
-        threshold_share=setting.threshold_share,
-    )
+def integer_noise(
+    epsilon_total: float, sensitivity: float, c: int, unit: float, *, resample: bool
+) -> IntegerNoise:
+    """The noise that a budget asks for on a grid, every rounding on the safe side.
+
+    Args:
+        epsilon_total: privacy budget, above 0.
+        sensitivity: Δ of every distance, above 0.
+        c: acceptances, at least 1.
+        unit: of the grid.
+        resample: whether the threshold's noise is redrawn after each acceptance.
+
+    Raises:
+        ValueError: an argument is out of range; there is no release without noise.
+    """
+    # Once for what is asked, which must be in range, and once for what that is on the grid.
+    calibrate(epsilon_total, sensitivity, c, resample=resample)
+    units = math.ceil(sensitivity / unit) + 1
+    least = calibrate(epsilon_total, units, c, resample=resample)
     scales = math.ceil(least.threshold_scale), math.ceil(least.query_scale)
-    return IntegerNoise(sensitivity, *scales, setting.c, setting.resample)
+    return IntegerNoise(units, *scales, c, resample, unit)
 
 
 def decide(

@@ -18,8 +18,8 @@ from abcdp_core.own_data.document import Document
 from abcdp_core.own_data.request import (
     ReleaseRequest,
     check_size,
+    noise_of,
     pool_key,
-    setting_of,
     source_of,
 )
 from abcdp_core.own_data.series import to_domain
@@ -54,5 +54,6 @@ def make(
     public = pool.build(pool_key(request, n), progress)
     data = source.from_series(to_domain(values, (request.low, request.high), source.DOMAIN))
     comparison = pool.compare(public, data, synthetic=False)
-    release = release_exactly(comparison, setting_of(request, n), randbelow)
+    noise = noise_of(request, n)
+    release = release_exactly(comparison, request.epsilon_abc, noise, randbelow)
     return Document(request, n, release, public.theta[release.indices])

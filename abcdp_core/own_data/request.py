@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from abcdp_core import parameters as par
 from abcdp_core import pool, simulators
-from abcdp_core.mechanisms.sparse_vector import Setting
-from abcdp_core.own_data.discrete_sparse_vector import event_of
+from abcdp_core.own_data.discrete_sparse_vector import IntegerNoise, grid, integer_noise
 from abcdp_core.parameters import Parameter, ParameterError, Params
 
 Array = NDArray[np.float64]
@@ -183,14 +182,11 @@ def pool_key(request: ReleaseRequest, n: int) -> pool.PoolKey:
     )
 
 
-def setting_of(request: ReleaseRequest, n: int) -> Setting:
-    """What is asked of the mechanism, for the sharp sensitivity; public."""
-    return Setting(
-        request.epsilon_total,
-        request.epsilon_abc,
-        request.c,
-        request.resample,
-        pool_key(request, n).metric().sensitivity(n),
+def noise_of(request: ReleaseRequest, n: int) -> IntegerNoise:
+    """The noise of a release from ``n`` values, for the sharp sensitivity; public."""
+    sensitivity = pool_key(request, n).metric().sensitivity(n)
+    return integer_noise(
+        request.epsilon_total, sensitivity, request.c, grid(sensitivity), resample=request.resample
     )
 
 
@@ -208,4 +204,4 @@ def question(request: ReleaseRequest, n: int) -> str:
 
 def noise_scale(request: ReleaseRequest, n: int) -> float:
     """Laplace scale of the threshold's noise for a series of ``n`` values."""
-    return event_of(setting_of(request, n)).threshold_scale
+    return noise_of(request, n).event.threshold_scale

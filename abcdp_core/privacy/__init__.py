@@ -1,7 +1,8 @@
 """What a release cost: events say what was done, :func:`cost` says what it cost.
 
 An event is data; only :func:`cost` turns it into numbers, so a label, a file and a test all read
-the same ones. Calibration solves for the noise, rounds up and recomputes the cost.
+the same ones. Calibration solves for the noise, rounds up and recomputes the cost. Here is what
+several mechanisms share; the event of one alone is in its file, with its cost.
 """
 
 from abcdp_core.privacy.accounting import (
@@ -10,19 +11,17 @@ from abcdp_core.privacy.accounting import (
     Cost,
     cost,
     guarantee,
+    noise_in_words,
     statement,
     statement_of_largest,
 )
 from abcdp_core.privacy.events import (
     Event,
     Gaussian,
-    GaussianRejection,
     GaussianSeries,
-    GaussianSparseVector,
     Laplace,
     NonPrivate,
     NormNoise,
-    SparseVector,
 )
 
 __all__ = [
@@ -31,15 +30,13 @@ __all__ = [
     "Cost",
     "Event",
     "Gaussian",
-    "GaussianRejection",
     "GaussianSeries",
-    "GaussianSparseVector",
     "Laplace",
     "NonPrivate",
     "NormNoise",
-    "SparseVector",
     "cost",
     "guarantee",
+    "noise_in_words",
     "statement",
     "statement_of_largest",
 ]

@@ -10,21 +10,15 @@ from functools import singledispatch
 from abcdp_core.privacy import (
     embedding,
     gaussian_series,
-    gaussian_sparse_vector,
     local,
-    rejection,
-    sparse_vector,
 )
 from abcdp_core.privacy.events import (
     Event,
     Gaussian,
-    GaussianRejection,
     GaussianSeries,
-    GaussianSparseVector,
     Laplace,
     NonPrivate,
     NormNoise,
-    SparseVector,
 )
 
 
@@ -59,11 +53,6 @@ def _(event: NonPrivate, delta: float = 0.0) -> Cost:  # noqa: ARG001 - no guara
 
 
 @cost.register
-def _(event: SparseVector, delta: float = 0.0) -> Cost:  # noqa: ARG001 - pure, so delta is 0
-    return Cost(sparse_vector.pure_epsilon(event))
-
-
-@cost.register
 def _(event: Laplace, delta: float = 0.0) -> Cost:  # noqa: ARG001 - pure, so delta is 0
     return Cost(local.laplace_epsilon(event))
 
@@ -79,18 +68,14 @@ def _(event: GaussianSeries, delta: float = 0.0) -> Cost:
 
 
 @cost.register
-def _(event: GaussianRejection, delta: float = 0.0) -> Cost:  # noqa: ARG001 - pure, so delta is 0
-    return Cost(rejection.pure_epsilon(event))
-
-
-@cost.register
-def _(event: GaussianSparseVector, delta: float = 0.0) -> Cost:
-    return Cost(gaussian_sparse_vector.epsilon(event, delta), delta)
-
-
-@cost.register
 def _(event: NormNoise, delta: float = 0.0) -> Cost:  # noqa: ARG001 - pure, so delta is 0
     return Cost(embedding.norm_noise_epsilon(event))
+
+
+@singledispatch
+def noise_in_words(event: Event) -> str:  # noqa: ARG001 - nothing is known of most kinds
+    """Law and scale of the noise, for a label; empty where a kind of event has registered none."""
+    return ""
 
 
 NEIGHBOURS = {

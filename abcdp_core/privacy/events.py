@@ -20,25 +20,6 @@ class NonPrivate(Event):
 
 
 @dataclass(frozen=True)
-class SparseVector(Event):
-    """One run of the sparse vector technique with Laplace noise (MATH S1-S3).
-
-    Attributes:
-        sensitivity: Δ of every query, as the noise was calibrated for.
-        threshold_scale: Laplace scale b₁ of the threshold's noise.
-        query_scale: Laplace scale b₂ of each query's noise.
-        c: acceptances after which the run stops, at least 1.
-        resample: whether the threshold's noise is redrawn after each acceptance.
-    """
-
-    sensitivity: float
-    threshold_scale: float
-    query_scale: float
-    c: int
-    resample: bool
-
-
-@dataclass(frozen=True)
 class Laplace(Event):
     """One number with Laplace noise (MATH A1).
 
@@ -76,46 +57,6 @@ class GaussianSeries(Event):
 
     sensitivity: float
     scale: float
-    steps: int
-
-
-@dataclass(frozen=True)
-class GaussianRejection(Event):
-    """Decisions about clipped distances with Gaussian noise, all of them released (MATH R1, R2).
-
-    Attributes:
-        sensitivity: most that one person can change a distance.
-        bound: distances are clipped to ``[0, bound]``.
-        epsilon_abc: similarity threshold.
-        scale: standard deviation of the noise.
-        steps: how many decisions.
-    """
-
-    sensitivity: float
-    bound: float
-    epsilon_abc: float
-    scale: float
-    steps: int
-
-
-@dataclass(frozen=True)
-class GaussianSparseVector(Event):
-    """One run of the sparse vector technique with Gaussian noise (MATH S6).
-
-    Attributes:
-        sensitivity: Δ of every query.
-        threshold_scale: standard deviation of the threshold's noise.
-        query_scale: standard deviation of each query's noise.
-        c: acceptances after which the run stops, at least 1.
-        resample: whether the threshold's noise is redrawn after each acceptance.
-        steps: queries that a run may ask, whether it does or not.
-    """
-
-    sensitivity: float
-    threshold_scale: float
-    query_scale: float
-    c: int
-    resample: bool
     steps: int
 
 

@@ -11,9 +11,7 @@ $$T(\alpha) = \min \{P(\text{miss}) : P(\text{false alarm}) \le \alpha\},$$
 |---|---|---|
 | Gaussian, a series of them | $\Phi(\Phi^{-1}(1 - \alpha) - \mu)$ | exact |
 | Laplace; a vector with norm noise | from the law of the loss, one integral | exact |
-| sparse vector | from the probabilities of all outcomes, the worst pairs tried | attained |
-| Gaussian rejection | the pure ε, and the Gaussian curve of the noisy distances | bound |
-| Gaussian sparse vector | δ(ε) at every ε | bound |
+| of one mechanism alone | registered in its file | each says which |
 
 - *exact*: $T$ itself, where one person moves each noisy number by all of its sensitivity. What is
   computed from the numbers may tell less.
@@ -36,25 +34,19 @@ from functools import singledispatch
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.privacy import gaussian_sparse_vector, rejection
 from abcdp_core.privacy.accounting import cost
 from abcdp_core.privacy.embedding import norm_noise_epsilon
 from abcdp_core.privacy.events import (
     Event,
     Gaussian,
-    GaussianRejection,
     GaussianSeries,
-    GaussianSparseVector,
     Laplace,
     NonPrivate,
     NormNoise,
-    SparseVector,
 )
 from abcdp_core.privacy.gaussian_series import joint_mu
 from abcdp_core.privacy.local import laplace_epsilon
 from abcdp_core.privacy.quadrature import legendre
-from abcdp_core.privacy.sparse_vector import pure_epsilon
-from abcdp_core.privacy.worst_pairs import ACCEPTANCES, pair_law, pairs, worst
 
 Array = NDArray[np.float64]
 
@@ -123,32 +115,6 @@ def _(event: Laplace, false_alarm: Array) -> Curve:
 def _(event: NormNoise, false_alarm: Array) -> Curve:
     miss = norm_noise(norm_noise_epsilon(event), event.dimension, false_alarm)
     return Curve(false_alarm, miss, "exact")
-
-
-@curve.register
-def _(event: GaussianRejection, false_alarm: Array) -> Curve:
-    shift = min(event.sensitivity, event.bound)
-    series = GaussianSeries(shift, event.scale, event.steps)
-    lines = approximate(rejection.pure_epsilon(event), 0.0, false_alarm)
-    return Curve(false_alarm, np.maximum(lines, gaussian(joint_mu(series), false_alarm)), "bound")
-
-
-@curve.register
-def _(event: GaussianSparseVector, false_alarm: Array) -> Curve:
-    miss = np.zeros_like(false_alarm)
-    for epsilon in (0.0, *np.geomspace(1e-3, 100.0, 300).tolist()):
-        delta = math.exp(gaussian_sparse_vector.log_delta(event, epsilon))
-        miss = np.maximum(miss, approximate(epsilon, delta, false_alarm))
-    return Curve(false_alarm, miss, "bound")
-
-
-@curve.register
-def _(event: SparseVector, false_alarm: Array) -> Curve:
-    """Attained up to ACCEPTANCES, unless thresholds are redrawn; else the bound by ε."""
-    if event.c > ACCEPTANCES or (event.resample and event.c > 1):
-        return Curve(false_alarm, approximate(pure_epsilon(event), 0.0, false_alarm), "bound")
-    laws = [pair_law(pair, event) for pair in pairs(event)]
-    return Curve(false_alarm, worst(laws, false_alarm), "attained")
 
 
 # ------------------------------------------------------------------------------- closed forms

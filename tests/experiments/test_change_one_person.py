@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from abcdp_core import pool, releases, runner, simulators
 from abcdp_core.experiments import change_one_person, posterior
 from abcdp_core.mechanisms import sparse_vector
+from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.parameters import ParameterError
-from abcdp_core.privacy import SparseVector
 from abcdp_core.results import Result
 from tests.statistics import assert_frequencies, rejects
 

@@ -11,8 +11,8 @@ import pytest
 
 from abcdp_core import pool, runner
 from abcdp_core.experiments import gaussian_rejection as study
+from abcdp_core.mechanisms.gaussian_rejection import calibrate
 from abcdp_core.parameters import ParameterError
-from abcdp_core.privacy.rejection import calibrate
 from abcdp_core.results import Result
 from abcdp_core.simulators import uniform_mixture
 
@@ -200,3 +200,23 @@ def test_runs_without_noise_count_once_however_many_bounds() -> None:
 def test_what_is_not_allowed_is_one_clear_line(changes: dict[str, object], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         run(**changes)
+
+
+def test_the_rival_that_needs_no_simulation_is_drawn_in_every_panel() -> None:
+    result = run()
+    rival = result.tables["rival"]
+    assert set(rival.epsilon_total) == {1.0, math.inf}
+    assert set(rival.run) == {0, 1, 2}
+    drawn = study.figures(result)["mse"]
+    lines = [each for each in drawn.figure.data if each.name == "counts with noise, no ABC"]
+    marks = [each for each in lines if each.mode == "lines+markers"]
+    # Without noise, and at either bound.
+    assert len({each.xaxis for each in marks}) == len(marks) == 3
+    plain, *noisy = (each.y.tolist() for each in marks)
+    bare = rival[np.isinf(rival.epsilon_total)].mse.mean()
+    assert plain == pytest.approx([bare, bare])
+    at_one = rival[rival.epsilon_total == 1.0].mse.mean()
+    assert noisy == [pytest.approx([at_one])] * 2
+    assert "likelihood" in drawn.sentence
+    bare_only = study.figures(run(epsilon_total=(math.inf,)))["mse"].figure
+    assert "counts without noise, no ABC" in {each.name for each in bare_only.data}

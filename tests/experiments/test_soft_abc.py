@@ -46,7 +46,7 @@ def test_without_noise_it_is_k2_abc_by_hand() -> None:
 
 def test_noise_follows_the_data_and_not_the_size_of_the_simulated_sets() -> None:
     params = dataclasses.replace(SMALL, pseudo_n=100)
-    assert study.setting(params, 0.05, 1.0) == study.setting(SMALL, 0.05, 1.0)
+    assert study.event_of(params, 0.05, 1.0) == study.event_of(SMALL, 0.05, 1.0)
     key = pool.key_for(uniform_mixture.SCENARIO, 100, 300, 1, 1)
     comparison = pool.observed_comparison(key, 300, 100)
     weights = np.exp(-comparison.rho / 0.05)
@@ -80,7 +80,7 @@ def test_the_first_runs_of_many_are_the_runs_of_few() -> None:
 
 def test_a_looser_accountant_only_adds_noise() -> None:
     events = [
-        study.setting(dataclasses.replace(SMALL, accountant=each), 0.05, 1.0).event(300)
+        study.event_of(dataclasses.replace(SMALL, accountant=each), 0.05, 1.0)
         for each in ("exact", "rdp-classic")
     ]
     costs = [cost(event, 1e-4).epsilon for event in events]
@@ -141,3 +141,27 @@ def test_figures_have_a_line_for_each_budget_and_the_prior() -> None:
 def test_what_is_not_allowed_is_one_clear_line(changes: dict[str, object], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         run(**changes)
+
+
+def test_the_rival_that_needs_no_simulation_is_drawn_at_the_smallest_budget() -> None:
+    result = run()
+    rival, main = result.tables["rival"], result.tables["main"]
+    assert set(rival.epsilon_total) == set(main.epsilon_total)
+    assert set(rival.run) == set(main.run)
+    # (1 − Σθ²) / (5N) without noise (MATH E7).
+    assert 0.2 * 0.709 / 1500 < rival.mse.mean() < 5.0 * 0.709 / 1500
+    drawn = study.figures(result)
+    name = "counts with noise, no ABC, ε_total = 1"
+    (trace,) = (each for each in drawn["mse"].figure.data if each.name == name)
+    at_one = rival[rival.epsilon_total == 1.0].mse.mean()
+    assert trace.y.tolist() == pytest.approx([at_one, at_one])
+    assert trace.x.tolist() == [0.005, 0.5]
+    assert "likelihood" in drawn["mse"].sentence
+    assert drawn["mse"].sentence.endswith(" at ε_total = 1, the smallest budget shown.")
+    assert "no ABC" not in str(drawn["effective-sample-size"].figure.data)
+
+
+def test_the_rival_without_noise_is_said_to_have_none() -> None:
+    drawn = study.figures(run(epsilon_total=(math.inf,), epsilon_abc=(0.05,)))["mae"]
+    assert "counts without noise, no ABC" in {each.name for each in drawn.figure.data}
+    assert drawn.sentence.endswith("The line of the counts is without noise.")

@@ -224,7 +224,7 @@ def test_no_spread_is_said_where_there_is_none() -> None:
 
 def test_a_distance_clipped_as_a_whole_has_the_sensitivity_of_its_bound() -> None:
     mean, term = (
-        dataclasses.replace(SMALL, sensitivity_of=each).setting(100, False).sensitivity
+        dataclasses.replace(SMALL, sensitivity_of=each).event(100, False).sensitivity
         for each in ("mean", "term")
     )
     assert mean == pytest.approx(2.0, rel=1e-9)

@@ -37,7 +37,7 @@ def test_without_noise_it_is_k2_abc_by_hand() -> None:
 
 def test_the_noise_is_thirty_times_the_largest_signal() -> None:
     for epsilon_abc in (20.0, 80.0):
-        event = study.setting(SMALL, epsilon_abc).event(1000)
+        event = study.event_of(SMALL, epsilon_abc)
         assert isinstance(event, GaussianSeries)
         assert event.scale / (200.0 / epsilon_abc) == pytest.approx(30.3, abs=0.1)
 

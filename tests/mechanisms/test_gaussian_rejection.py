@@ -11,45 +11,57 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 from scipy import stats
 
-from abcdp_core.mechanisms import Ordered, Release
-from abcdp_core.mechanisms.gaussian_rejection import Setting, Trace, bound_quantile, release
-from abcdp_core.privacy import GaussianRejection, NonPrivate, cost
-from abcdp_core.privacy.rejection import calibrate
+from abcdp_core.mechanisms.gaussian_rejection import (
+    GaussianRejection,
+    Trace,
+    bound_quantile,
+    calibrate,
+    run,
+)
+from abcdp_core.privacy import Gaussian, NonPrivate, cost
 from tests.statistics import assert_distribution, rejects
 
 Array = NDArray[np.float64]
 
-SETTING = Setting(10.0, 0.2, 0.5, sensitivity=0.01)
+EPSILON_ABC = 0.2
 
 
 def rng_of(seed: int) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def uniform_pool(size: int = 300) -> Ordered:
-    return Ordered(rng_of(0).random(size))
+def event_of(
+    epsilon_total: float = 10.0,
+    sensitivity: float = 0.01,
+    bound: float = 0.5,
+    epsilon_abc: float = EPSILON_ABC,
+    steps: int = 300,
+    accountant: str = "exact",
+) -> GaussianRejection:
+    return calibrate(epsilon_total, sensitivity, bound, epsilon_abc, steps, accountant)
 
 
-def event_of(published: Release) -> GaussianRejection:
-    assert isinstance(published.event, GaussianRejection)
-    return published.event
+USUAL = event_of()
+
+
+def uniform_distances() -> Array:
+    return rng_of(0).random(300)
 
 
 def test_noise_has_the_standard_deviation_of_the_event() -> None:
-    published, trace = release(Ordered(np.full(20_000, 0.3)), SETTING, rng_of(1))
-    noise = (trace.noisy_distance - 0.3) / event_of(published).scale
+    event = event_of(steps=20_000)
+    _, trace = run(np.full(20_000, 0.3), EPSILON_ABC, event, rng_of(1))
+    noise = (trace.noisy_distance - 0.3) / event.scale
     assert_distribution(noise, stats.norm.cdf)
     assert rejects(assert_distribution, noise / math.sqrt(2.0), stats.norm.cdf)
 
 
 def test_distances_beyond_the_bound_count_as_the_bound() -> None:
-    near, far = (
-        release(Ordered(np.full(100, place)), SETTING, rng_of(2))[1] for place in (0.5, 5.0)
-    )
-    assert np.array_equal(near.noisy_distance, far.noisy_distance)
-    below = release(Ordered(np.full(100, -1.0)), SETTING, rng_of(2))[1]
-    at_zero = release(Ordered(np.zeros(100)), SETTING, rng_of(2))[1]
-    assert np.array_equal(below.noisy_distance, at_zero.noisy_distance)
+    def noisy(place: float) -> Array:
+        return run(np.full(100, place), EPSILON_ABC, USUAL, rng_of(2))[1].noisy_distance
+
+    assert np.array_equal(noisy(0.5), noisy(5.0))
+    assert np.array_equal(noisy(-1.0), noisy(0.0))
 
 
 @pytest.mark.parametrize(
@@ -58,15 +70,13 @@ def test_distances_beyond_the_bound_count_as_the_bound() -> None:
     ids=lambda change: next(iter(change)),
 )
 def test_another_setting_moves_the_same_noise(change: dict[str, float]) -> None:
-    pool = uniform_pool()
+    rho = uniform_distances()
 
-    def noise(setting: Setting) -> Array:
-        published, trace = release(pool, setting, rng_of(3))
-        event = event_of(published)
-        return (trace.noisy_distance - np.minimum(pool.rho, event.bound)) / event.scale
+    def noise(event: GaussianRejection) -> Array:
+        _, trace = run(rho, EPSILON_ABC, event, rng_of(3))
+        return (trace.noisy_distance - np.minimum(rho, event.bound)) / event.scale
 
-    after = dataclasses.replace(SETTING, **change)  # type: ignore[arg-type]
-    assert noise(after) == pytest.approx(noise(SETTING), abs=1e-9)
+    assert noise(event_of(**change)) == pytest.approx(noise(USUAL), abs=1e-9)  # type: ignore[arg-type]
 
 
 @given(
@@ -78,8 +88,9 @@ def test_another_setting_moves_the_same_noise(change: dict[str, float]) -> None:
 def test_release_and_trace_tell_the_same_story(
     rho: Array, epsilon_total: float, epsilon_abc: float, seed: int
 ) -> None:
-    setting = Setting(epsilon_total, epsilon_abc, 0.5, 0.01)
-    published, trace = release(Ordered(rho), setting, rng_of(seed))
+    bare = math.isinf(epsilon_total)
+    event = NonPrivate() if bare else event_of(epsilon_total, epsilon_abc=epsilon_abc)
+    published, trace = run(rho, epsilon_abc, event, rng_of(seed))
     assert all(len(getattr(trace, field.name)) == len(rho) for field in dataclasses.fields(Trace))
     assert np.array_equal(trace.accepted, trace.noisy_distance <= epsilon_abc)
     assert np.array_equal(np.flatnonzero(trace.accepted), published.indices)
@@ -90,8 +101,9 @@ def test_release_and_trace_tell_the_same_story(
 
 
 def test_a_run_pays_for_the_whole_pool_and_says_so() -> None:
-    published, _ = release(uniform_pool(300), SETTING, rng_of(4))
-    assert published.event == calibrate(10.0, 0.01, 0.5, 0.2, 300)
+    published, _ = run(uniform_distances(), EPSILON_ABC, USUAL, rng_of(4))
+    assert published.event == USUAL
+    assert USUAL.steps == len(uniform_distances())
     assert published.estimate is None
     assert published.samples is None
     assert cost(published.event).epsilon <= 10.0
@@ -99,46 +111,49 @@ def test_a_run_pays_for_the_whole_pool_and_says_so() -> None:
 
 def test_without_noise_nothing_is_clipped_and_no_noise_is_drawn() -> None:
     rng = rng_of(5)
-    pool = uniform_pool()
-    # With distances clipped below the threshold, all would be accepted.
-    setting = Setting(math.inf, 0.2, 0.1, 0.01)
-    published, trace = release(pool, setting, rng)
-    assert np.array_equal(published.indices, np.flatnonzero(pool.rho <= 0.2))
+    rho = uniform_distances()
+    published, trace = run(rho, EPSILON_ABC, NonPrivate(), rng)
+    assert np.array_equal(published.indices, np.flatnonzero(rho <= EPSILON_ABC))
+    assert np.array_equal(trace.noisy_distance, rho)
     assert np.array_equal(trace.accepted, trace.non_private)
     assert published.event == NonPrivate()
     assert rng.random() == rng_of(5).random()
 
 
+def test_an_event_of_another_kind_is_refused_and_not_run_without_noise() -> None:
+    with pytest.raises(TypeError, match="Gaussian is no event of rejection with Gaussian noise"):
+        run(uniform_distances(), EPSILON_ABC, Gaussian(0.1, 1.0), rng_of(5))
+
+
 def test_little_noise_hardly_differs_from_none() -> None:
-    pool = uniform_pool()
-    quiet = dataclasses.replace(SETTING, epsilon_total=1e12)
-    silent = dataclasses.replace(SETTING, epsilon_total=math.inf)
-    first, second = (release(pool, each, rng_of(6))[0] for each in (quiet, silent))
-    assert np.array_equal(first.indices, second.indices)
+    rho = uniform_distances()
+    quiet, silent = (
+        run(rho, EPSILON_ABC, event, rng_of(6))[0] for event in (event_of(1e12), NonPrivate())
+    )
+    assert np.array_equal(quiet.indices, silent.indices)
 
 
 def test_a_release_depends_on_the_data_through_the_decisions_only() -> None:
-    pool = uniform_pool()
+    rho = uniform_distances()
     # Hardly any noise, so that distances can be moved without a decision changing.
-    setting = dataclasses.replace(SETTING, epsilon_total=1e9)
-    published, trace = release(pool, setting, rng_of(7))
-    moved = np.where(trace.accepted, 0.5 * pool.rho, pool.rho + 0.05)
-    other, _ = release(Ordered(moved), setting, rng_of(7))
+    event = event_of(1e9)
+    published, trace = run(rho, EPSILON_ABC, event, rng_of(7))
+    moved = np.where(trace.accepted, 0.5 * rho, rho + 0.05)
+    other, _ = run(moved, EPSILON_ABC, event, rng_of(7))
     assert np.array_equal(published.indices, other.indices)
     assert np.array_equal(published.weights, other.weights)
     assert (published.stopped_at, published.event) == (other.stopped_at, other.event)
 
 
-def test_releasing_leaves_the_comparison_as_it_was() -> None:
-    pool = uniform_pool()
-    before = pool.rho.copy()
-    release(pool, SETTING, rng_of(8))
-    assert np.array_equal(pool.rho, before)
+def test_releasing_leaves_the_distances_as_they_were() -> None:
+    rho = uniform_distances()
+    run(rho, EPSILON_ABC, USUAL, rng_of(8))
+    assert np.array_equal(rho, uniform_distances())
 
 
 def test_a_threshold_above_the_bound_accepts_most_but_not_all() -> None:
-    setting = dataclasses.replace(SETTING, epsilon_abc=0.9)
-    published, _ = release(Ordered(np.full(1000, 0.9)), setting, rng_of(9))
+    event = event_of(epsilon_abc=0.9, steps=1000)
+    published, _ = run(np.full(1000, 0.9), 0.9, event, rng_of(9))
     assert 500 < len(published.indices) < 1000
 
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import numpy as np
@@ -11,23 +10,33 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 from scipy import stats
 
-from abcdp_core.mechanisms import Ordered
-from abcdp_core.mechanisms.soft_weights import Setting, release, weights_of
-from abcdp_core.privacy import GaussianSeries, NonPrivate, cost
+from abcdp_core.mechanisms.soft_weights import calibrate, run, weights_of
+from abcdp_core.privacy import Gaussian, GaussianSeries, NonPrivate, cost
 from tests.statistics import assert_distribution, rejects
 
 Array = NDArray[np.float64]
 
-SETTING = Setting(1.0, 1e-4, 0.1, sensitivity=0.001)
-PLAIN = dataclasses.replace(SETTING, epsilon_total=math.inf)
+EPSILON_ABC = 0.1
 
 
 def rng_of(seed: int) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def uniform_pool(size: int = 300) -> Ordered:
-    return Ordered(rng_of(0).random(size))
+def event_of(
+    epsilon_total: float = 1.0,
+    delta: float = 1e-4,
+    sensitivity: float = 0.001,
+    epsilon_abc: float = EPSILON_ABC,
+    steps: int = 300,
+    accountant: str = "exact",
+) -> GaussianSeries:
+    return calibrate(epsilon_total, delta, sensitivity, epsilon_abc, steps, accountant)
+
+
+USUAL = event_of()
+RHO = rng_of(0).random(300)
+SCALED = RHO / EPSILON_ABC
 
 
 # ---------------------------------------------------------------------------------- weights
@@ -67,27 +76,26 @@ def test_weights_sum_to_one_and_fall_with_the_distance(distances: Array) -> None
 
 
 def test_noise_has_the_standard_deviation_of_the_event() -> None:
-    published, trace = release(Ordered(np.full(20_000, 0.3)), SETTING, rng_of(1))
-    assert isinstance(published.event, GaussianSeries)
-    noise = (trace.noisy_distance - 0.3 / 0.1) / published.event.scale
+    event = event_of(steps=20_000)
+    _, trace = run(np.full(20_000, 3.0), event, rng_of(1))
+    noise = (trace.noisy_distance - 3.0) / event.scale
     assert_distribution(noise, stats.norm.cdf)
     assert rejects(assert_distribution, noise / math.sqrt(2.0), stats.norm.cdf)
 
 
 def test_the_event_is_a_series_over_the_whole_pool_in_units_of_the_threshold() -> None:
-    published, _ = release(uniform_pool(300), SETTING, rng_of(2))
-    assert isinstance(published.event, GaussianSeries)
-    assert published.event.sensitivity == pytest.approx(0.01)
-    assert published.event.sensitivity * 0.1 >= 0.001
-    assert published.event.steps == 300
+    published, _ = run(SCALED, USUAL, rng_of(2))
+    assert published.event == USUAL
+    assert USUAL.sensitivity == pytest.approx(0.01)
+    assert USUAL.sensitivity * EPSILON_ABC >= 0.001
+    assert USUAL.steps == len(SCALED)
     # MATH W3: μ = √T Δ / (σ ε_abc).
-    mu = math.sqrt(300) * 0.01 / published.event.scale
-    assert mu == pytest.approx(0.31390, abs=1e-5)
+    assert math.sqrt(300) * 0.01 / USUAL.scale == pytest.approx(0.31390, abs=1e-5)
     assert cost(published.event, 1e-4).epsilon <= 1.0
 
 
 def test_every_draw_comes_back_with_its_weight() -> None:
-    published, trace = release(uniform_pool(), SETTING, rng_of(3))
+    published, trace = run(SCALED, USUAL, rng_of(3))
     assert published.indices.tolist() == list(range(300))
     assert published.stopped_at == 300
     assert (published.estimate, published.samples) == (None, None)
@@ -100,79 +108,71 @@ def test_every_draw_comes_back_with_its_weight() -> None:
     ids=lambda change: next(iter(change)),
 )
 def test_another_setting_moves_the_same_noise(change: dict[str, float]) -> None:
-    pool = uniform_pool()
+    def noise(epsilon_abc: float = EPSILON_ABC, **asked: float) -> Array:
+        event = event_of(epsilon_abc=epsilon_abc, **asked)  # type: ignore[arg-type]
+        _, trace = run(RHO / epsilon_abc, event, rng_of(4))
+        return (trace.noisy_distance - RHO / epsilon_abc) / event.scale
 
-    def noise(setting: Setting) -> Array:
-        published, trace = release(pool, setting, rng_of(4))
-        assert isinstance(published.event, GaussianSeries)
-        return (trace.noisy_distance - pool.rho / setting.epsilon_abc) / published.event.scale
-
-    after = dataclasses.replace(SETTING, **change)  # type: ignore[arg-type]
-    assert noise(after) == pytest.approx(noise(SETTING), abs=1e-9)
+    assert noise(**change) == pytest.approx(noise(), abs=1e-9)
 
 
 def test_the_noise_in_units_of_the_distance_does_not_depend_on_the_threshold() -> None:
-    scales = []
-    for epsilon_abc in (0.001, 0.1, 1.0):
-        event = dataclasses.replace(SETTING, epsilon_abc=epsilon_abc).event(1000)
-        assert isinstance(event, GaussianSeries)
-        scales.append(event.scale * epsilon_abc)
+    scales = [event_of(epsilon_abc=each).scale * each for each in (0.001, 0.1, 1.0)]
     assert scales == pytest.approx([scales[0]] * 3, rel=1e-9)
 
 
 @pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
 def test_without_noise_it_is_k2_abc(power: float) -> None:
     rng = rng_of(5)
-    pool = uniform_pool()
-    published, trace = release(pool, dataclasses.replace(PLAIN, power=power), rng)
-    expected = np.exp(-(pool.rho**power) / 0.1)
+    published, trace = run(RHO**power / EPSILON_ABC, NonPrivate(), rng)
+    expected = np.exp(-(RHO**power) / 0.1)
     assert published.weights == pytest.approx(expected / expected.sum(), rel=1e-9)
     assert np.array_equal(published.weights, trace.non_private)
     assert published.event == NonPrivate()
     assert rng.random() == rng_of(5).random()
 
 
+def test_an_event_of_another_kind_is_refused_and_not_run_without_noise() -> None:
+    with pytest.raises(TypeError, match="Gaussian is no event of soft weights"):
+        run(SCALED, Gaussian(0.1, 1.0), rng_of(5))
+
+
 def test_a_tiny_threshold_gives_all_weight_to_the_nearest_draw() -> None:
-    pool = uniform_pool()
-    published, _ = release(pool, dataclasses.replace(PLAIN, epsilon_abc=1e-9), rng_of(6))
-    assert published.weights[np.argmin(pool.rho)] == 1.0
+    published, _ = run(RHO / 1e-9, NonPrivate(), rng_of(6))
+    assert published.weights[np.argmin(RHO)] == 1.0
 
 
 def test_little_noise_hardly_differs_from_none() -> None:
-    pool = uniform_pool()
-    quiet, _ = release(pool, dataclasses.replace(SETTING, epsilon_total=1e12), rng_of(7))
-    silent, _ = release(pool, PLAIN, rng_of(7))
-    assert quiet.weights == pytest.approx(silent.weights, abs=1e-4)
+    quiet, silent = (
+        run(SCALED, event, rng_of(7))[0].weights for event in (event_of(1e12), NonPrivate())
+    )
+    assert quiet == pytest.approx(silent, abs=1e-4)
 
 
 def test_a_single_draw_has_all_the_weight() -> None:
-    published, _ = release(Ordered(np.array([0.7])), SETTING, rng_of(8))
+    published, _ = run(np.array([7.0]), event_of(steps=1), rng_of(8))
     assert published.weights.tolist() == [1.0]
 
 
 def test_a_release_depends_on_the_data_through_the_noisy_distances_only() -> None:
-    pool = uniform_pool()
-    published, trace = release(pool, SETTING, rng_of(9))
+    published, trace = run(SCALED, USUAL, rng_of(9))
     # Where the noisy distance is negative, the distance may be anything smaller.
-    rho = np.where(trace.noisy_distance < 0.0, 0.5 * pool.rho, pool.rho)
-    assert not np.array_equal(rho, pool.rho)
-    other, _ = release(Ordered(rho), SETTING, rng_of(9))
+    moved = np.where(trace.noisy_distance < 0.0, 0.5 * SCALED, SCALED)
+    assert not np.array_equal(moved, SCALED)
+    other, _ = run(moved, USUAL, rng_of(9))
     assert np.array_equal(published.weights, other.weights)
     assert published.event == other.event
 
 
-def test_releasing_leaves_the_comparison_as_it_was() -> None:
-    pool = uniform_pool()
-    before = pool.rho.copy()
-    release(pool, SETTING, rng_of(10))
-    assert np.array_equal(pool.rho, before)
+def test_releasing_leaves_the_distances_as_they_were() -> None:
+    before = SCALED.copy()
+    run(SCALED, USUAL, rng_of(10))
+    assert np.array_equal(SCALED, before)
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"power": 2.0}, "power = 2.0: must be 1 where there is noise"),
-        ({"power": 0.0}, "power = 0.0: must be positive"),
         ({"epsilon_abc": 0.0}, "epsilon_abc = 0.0: must be positive"),
         ({"epsilon_abc": math.nan}, "epsilon_abc = nan: must be positive"),
         ({"delta": 1.0}, "delta = 1.0: must lie between 0 and 1"),
@@ -182,4 +182,4 @@ def test_releasing_leaves_the_comparison_as_it_was() -> None:
 )
 def test_what_is_out_of_range_is_named(change: dict[str, float], words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        dataclasses.replace(SETTING, **change).event(10)  # type: ignore[arg-type]
+        event_of(**change)  # type: ignore[arg-type]

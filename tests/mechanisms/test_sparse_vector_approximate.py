@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from abcdp_core import mechanisms
 from abcdp_core.mechanisms import Budget
-from abcdp_core.mechanisms.sparse_vector import Segments, run
+from abcdp_core.mechanisms.sparse_vector import Segments, pure_epsilon, run
 from abcdp_core.privacy import Gaussian, cost
-from abcdp_core.privacy.sparse_vector import pure_epsilon
 from tests.oracles.sparse_vector import largest_loss, log_probability
 from tests.statistics import assert_frequencies, miss_probability, rejects
 
@@ -209,7 +208,7 @@ def counts_of(event: Segments, seed: int) -> NDArray[np.int64]:
     codes = {tuple(np.flatnonzero(each)): i for i, each in enumerate(outcomes(5, event.c))}
     counts = np.zeros(len(codes), dtype=np.int64)
     for _ in range(RUNS):
-        published, _ = run(RHO, 0.0, event.c, False, event, rng)
+        published, _ = run(RHO, 0.0, event, rng)
         counts[codes[tuple(published.indices)]] += 1
     return counts
 
@@ -238,4 +237,4 @@ def test_a_release_stops_at_c_and_costs_its_budget() -> None:
 
 def test_an_event_of_another_kind_is_refused_and_not_run_without_noise() -> None:
     with pytest.raises(TypeError, match="Gaussian is no event of a sparse vector run"):
-        run(RHO, 0.0, 2, False, Gaussian(0.1, 1.0), np.random.default_rng(4))
+        run(RHO, 0.0, Gaussian(0.1, 1.0), np.random.default_rng(4))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
-from abcdp_core.privacy import GaussianSparseVector
+from abcdp_core.mechanisms.gaussian_sparse_vector import GaussianSparseVector
 from tests.oracles.outcomes import Pattern
 
 Array = NDArray[np.float64]

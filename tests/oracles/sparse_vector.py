@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from abcdp_core.privacy import SparseVector
+from abcdp_core.mechanisms.sparse_vector import SparseVector
 from tests.oracles.outcomes import Pattern
 
 Array = NDArray[np.float64]

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import integrate
 
-from abcdp_core.privacy import SparseVector
+from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.theory import flip
 from tests.oracles.outcomes import Pattern, patterns
 from tests.oracles.sparse_vector import log_probability, privacy_loss

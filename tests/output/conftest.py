@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from abcdp_core import experiments, registry, runner
-from abcdp_core.privacy import SparseVector
+from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.results import Result
 from tests import toy_experiment
 from tests.browser import chromium

@@ -12,11 +12,12 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from abcdp_core import registry
+from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.output import files
 from abcdp_core.output.formats import chosen_formats
 from abcdp_core.output.settings import command, settings_of
 from abcdp_core.parameters import ParameterError
-from abcdp_core.privacy import NonPrivate, SparseVector
+from abcdp_core.privacy import NonPrivate
 from abcdp_core.results import Result
 from tests import toy_experiment
 from tests.toy_experiment import figures

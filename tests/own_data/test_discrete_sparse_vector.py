@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from abcdp_core.mechanisms import names
-from abcdp_core.mechanisms.sparse_vector import Setting
+from abcdp_core.mechanisms.sparse_vector import SparseVector, calibrate
 from abcdp_core.own_data.discrete_sparse_vector import (
     IntegerNoise,
     decide,
@@ -30,7 +30,7 @@ from abcdp_core.own_data.discrete_sparse_vector import (
     integer_noise,
     release_exactly,
 )
-from abcdp_core.privacy import SparseVector, cost
+from abcdp_core.privacy import cost
 from abcdp_core.privacy.discrete import RandBelow
 from tests.oracles.sparse_vector import log_probability
 from tests.statistics import assert_frequencies, miss_probability, rejects
@@ -57,8 +57,14 @@ def seeded(seed: int) -> RandBelow:
 
 def small_noise(epsilon_total: float, c: int, resample: bool) -> IntegerNoise:
     """The noise for a sensitivity of exactly :data:`SENSITIVITY` units."""
-    asked = Setting(epsilon_total, 0.0, c, resample, sensitivity=SENSITIVITY - 1.0)
-    return integer_noise(asked, unit=1.0)
+    return integer_noise(epsilon_total, SENSITIVITY - 1.0, c, unit=1.0, resample=resample)
+
+
+def noise_for(
+    epsilon_total: float, c: int, resample: bool = False, *, sensitivity: float
+) -> IntegerNoise:
+    """The noise on the grid that a release takes."""
+    return integer_noise(epsilon_total, sensitivity, c, grid(sensitivity), resample=resample)
 
 
 # ------------------------------------------------------------------- exact probabilities
@@ -210,13 +216,12 @@ def outcome(indices: NDArray[np.int64]) -> int:
 def test_a_release_has_the_law_of_the_one_in_floating_point(resample: bool) -> None:
     # Exact by quadrature, and tested against that one too. A grid of a millionth of Δ is not seen;
     # scales that are a third too small are, in all but 1 % of the times.
-    setting = Setting(1.0, 0.12, 2, resample, sensitivity=0.03)
-    event = setting.event()
-    assert isinstance(event, SparseVector)
+    noise = noise_for(1.0, 2, resample, sensitivity=0.03)
+    event = calibrate(1.0, 0.03, 2, resample=resample)
     runs, randbelow = 8000, seeded(3)
     counts = np.zeros(16, dtype=np.int64)
     for _ in range(runs):
-        counts[outcome(release_exactly(Pool(), setting, randbelow).indices)] += 1
+        counts[outcome(release_exactly(Pool(), 0.12, noise, randbelow).indices)] += 1
     law = continuous_law(event)
     assert_frequencies(counts, law)
     b1, b2 = event.threshold_scale / 1.5, event.query_scale / 1.5
@@ -260,7 +265,7 @@ def test_distances_as_far_apart_as_the_sensitivity_stay_so_on_the_grid(
     apart = abs(Fraction(other) - Fraction(rho))
     if apart > Fraction(sensitivity) + Fraction(unit):
         return
-    noise = integer_noise(Setting(1.0, 0.1, 1, False, sensitivity), unit)
+    noise = integer_noise(1.0, sensitivity, 1, unit, resample=False)
     assert abs(math.floor(rho / unit) - math.floor(other / unit)) <= noise.sensitivity
     assert math.floor(rho / unit) == Fraction(rho) // Fraction(unit)
 
@@ -270,22 +275,18 @@ def test_distances_as_far_apart_as_the_sensitivity_stay_so_on_the_grid(
     st.floats(1e-6, 10.0),
     st.integers(1, 1000),
     st.booleans(),
-    st.none() | st.floats(0.001, 0.999),
 )
 def test_the_event_costs_at_most_the_budget_and_hardly_less(
-    budget: float, sensitivity: float, c: int, resample: bool, share: float | None
+    budget: float, sensitivity: float, c: int, resample: bool
 ) -> None:
-    setting = Setting(budget, 0.1, c, resample, sensitivity, share)
-    unit = grid(sensitivity)
-    noise = integer_noise(setting, unit)
-    event = noise.event(unit)
+    noise = noise_for(budget, c, resample, sensitivity=sensitivity)
+    event, unit = noise.event, noise.unit
     assert budget * 0.998 <= cost(event).epsilon <= budget
     assert sensitivity + unit <= event.sensitivity <= sensitivity + 2.0 * unit
     for field_name in ("sensitivity", "threshold_scale", "query_scale"):
         units = Fraction(getattr(event, field_name)) / Fraction(unit)
         assert units == getattr(noise, field_name), "the event is exact in floating point"
-    ordinary = setting.event()
-    assert isinstance(ordinary, SparseVector)
+    ordinary = calibrate(budget, sensitivity, c, resample=resample)
     assert ordinary.threshold_scale <= event.threshold_scale <= 1.002 * ordinary.threshold_scale
     assert ordinary.query_scale <= event.query_scale <= 1.002 * ordinary.query_scale
 
@@ -304,14 +305,14 @@ def silent() -> RandBelow:
 
 
 def test_a_distance_at_the_threshold_is_accepted_and_one_beyond_it_is_not() -> None:
-    noise = IntegerNoise(1, 10, 10, c=3, resample=True)
+    noise = IntegerNoise(1, 10, 10, c=3, resample=True, unit=1.0)
     assert decide([7.0, 8.0, 6.0, 7.0, 0.0], 7, noise, silent()) == ([0, 2, 3], 4)
 
 
 def test_distances_and_threshold_of_one_unit_of_the_grid_are_a_tie() -> None:
-    setting = Setting(1.0, 0.25 + 2.0**-30, 5, False, sensitivity=2.0**-4)
+    noise = noise_for(1.0, 5, sensitivity=2.0**-4)
     pool = Pool(np.array([0.25 + 2.0**-25, 0.25 + 2.0**-24, 0.25, 0.2]))
-    published = release_exactly(pool, setting, silent())
+    published = release_exactly(pool, 0.25 + 2.0**-30, noise, silent())
     assert published.indices.tolist() == [0, 2, 3]
     assert published.stopped_at == 4
 
@@ -330,7 +331,7 @@ def counted(randbelow: RandBelow) -> tuple[RandBelow, list[int]]:
 def test_noise_is_drawn_once_per_decision_and_threshold_and_not_after_the_end(
     resample: bool, thresholds: int
 ) -> None:
-    noise = IntegerNoise(1, 10, 20, c=3, resample=resample)
+    noise = IntegerNoise(1, 10, 20, c=3, resample=resample, unit=1.0)
     chance, asked = counted(silent())
     assert decide([0.0, 9.0, 0.0, 0.0, 0.0, 0.0], 5, noise, chance) == ([0, 2, 3], 4)
     # Remainder and first coin are drawn below the scale.
@@ -344,8 +345,8 @@ def test_nothing_overflows_at_extreme_settings(
     epsilon_total: float, c: int, resample: bool
 ) -> None:
     pool = Pool(np.linspace(0.0, math.sqrt(2.0), 200))
-    setting = Setting(epsilon_total, 0.1, c, resample, sensitivity=math.sqrt(2.0) / 20_000)
-    published = release_exactly(pool, setting, seeded(5))
+    noise = noise_for(epsilon_total, c, resample, sensitivity=math.sqrt(2.0) / 20_000)
+    published = release_exactly(pool, 0.1, noise, seeded(5))
     assert 0 < len(published.indices) <= min(c, 200)
     assert 0.998 * epsilon_total <= cost(published.event).epsilon <= epsilon_total
     if c == 1:
@@ -354,8 +355,7 @@ def test_nothing_overflows_at_extreme_settings(
 
 def test_little_noise_is_rejection_abc() -> None:
     pool = Pool(np.random.default_rng(6).random(300))
-    setting = Setting(1e4, 0.2, 10, False, sensitivity=1e-6)
-    published = release_exactly(pool, setting, seeded(7))
+    published = release_exactly(pool, 0.2, noise_for(1e4, 10, sensitivity=1e-6), seeded(7))
     first = np.flatnonzero(pool.rho <= 0.2)[:10]
     assert np.array_equal(published.indices, first)
     assert published.stopped_at == first[-1] + 1
@@ -364,7 +364,8 @@ def test_little_noise_is_rejection_abc() -> None:
 
 
 def test_no_acceptance_is_an_empty_release() -> None:
-    published = release_exactly(Pool(np.full(50, 1e3)), Setting(1.0, 0.1, 3, True, 0.01), seeded(8))
+    noise = noise_for(1.0, 3, resample=True, sensitivity=0.01)
+    published = release_exactly(Pool(np.full(50, 1e3)), 0.1, noise, seeded(8))
     assert published.indices.shape == published.weights.shape == (0,)
     assert published.indices.dtype == np.int64
     assert published.stopped_at == 50
@@ -373,26 +374,27 @@ def test_no_acceptance_is_an_empty_release() -> None:
 def test_the_noise_is_the_operating_system_s_and_never_the_same() -> None:
     assert release_exactly.__defaults__ == (secrets.randbelow,)
     pool = Pool(np.random.default_rng(9).random(300))
-    setting = Setting(1.0, 0.5, 20, True, sensitivity=0.01)
-    releases = {tuple(release_exactly(pool, setting).indices.tolist()) for _ in range(5)}
+    noise = noise_for(1.0, 20, resample=True, sensitivity=0.01)
+    releases = {tuple(release_exactly(pool, 0.5, noise).indices.tolist()) for _ in range(5)}
     assert len(releases) == 5
 
 
 def test_a_release_without_noise_is_refused() -> None:
-    with pytest.raises(ValueError, match="needs noise"):
-        release_exactly(Pool(), Setting(math.inf, 0.1, 1, False, 0.01))
+    with pytest.raises(ValueError, match="positive finite budget"):
+        noise_for(math.inf, 1, sensitivity=0.01)
 
 
 @pytest.mark.parametrize("sensitivity", [0.0, -1.0, math.inf, math.nan])
 def test_a_release_for_no_sensitivity_is_refused(sensitivity: float) -> None:
     with pytest.raises(ValueError, match="positive finite budget and sensitivity"):
-        release_exactly(Pool(), Setting(1.0, 0.1, 1, False, sensitivity))
+        noise_for(1.0, 1, sensitivity=sensitivity)
 
 
 @pytest.mark.parametrize("rho", [math.nan, math.inf, -math.inf])
 def test_distances_that_are_none_are_refused(rho: float) -> None:
+    noise = noise_for(1.0, 1, sensitivity=0.01)
     with pytest.raises(ValueError, match="finite distances"):
-        release_exactly(Pool(np.array([0.1, rho])), Setting(1.0, 0.1, 1, False, 0.01))
+        release_exactly(Pool(np.array([0.1, rho])), 0.1, noise)
 
 
 def test_it_is_no_mechanism_that_pages_can_choose() -> None:

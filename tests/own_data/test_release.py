@@ -16,22 +16,22 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from abcdp_core import pool, simulators
+from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.output.settings import event_from_text
-from abcdp_core.own_data.discrete_sparse_vector import event_of
 from abcdp_core.own_data.document import Document
 from abcdp_core.own_data.release import make
 from abcdp_core.own_data.request import (
     PROTECTED,
     ReleaseRequest,
+    noise_of,
     own_sizes,
     pool_key,
     question,
     scenarios,
-    setting_of,
 )
 from abcdp_core.own_data.series import to_domain
 from abcdp_core.parameters import ParameterError
-from abcdp_core.privacy import SparseVector, cost
+from abcdp_core.privacy import cost
 from abcdp_core.privacy.discrete import RandBelow
 from tests.conftest import forget
 
@@ -322,7 +322,7 @@ def test_what_will_be_spent_is_said_before() -> None:
     for words in ("ε_total = 0.5", "25 values", "between -20 and 480", "cannot be undone"):
         assert words in said
     event = make(request, VALUES).release.event
-    assert event == event_of(setting_of(request, 25)), "known before any data are seen"
+    assert event == noise_of(request, 25).event, "known before any data are seen"
     assert f"b = {event.threshold_scale:.3g}." in said
     assert PROTECTED in said
 

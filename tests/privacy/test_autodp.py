@@ -5,7 +5,7 @@ import pytest
 from autodp import rdp_bank
 
 from abcdp_core import privacy
-from abcdp_core.privacy.sparse_vector import calibrate
+from abcdp_core.mechanisms.sparse_vector import calibrate
 
 
 @pytest.mark.parametrize("c", [1, 10, 1000])

@@ -10,25 +10,25 @@ import pytest
 from numpy.typing import NDArray
 from scipy import integrate, special, stats
 
+from abcdp_core.mechanisms import gaussian_rejection as rejection
+from abcdp_core.mechanisms import gaussian_sparse_vector
+from abcdp_core.mechanisms.gaussian_rejection import GaussianRejection
+from abcdp_core.mechanisms.gaussian_sparse_vector import GaussianSparseVector
+from abcdp_core.mechanisms.sparse_vector import SparseVector, calibrate, pure_epsilon
+from abcdp_core.mechanisms.sparse_vector_pairs import Pair, pair_law, pairs
 from abcdp_core.privacy import (
     Event,
     Gaussian,
-    GaussianRejection,
     GaussianSeries,
-    GaussianSparseVector,
     Laplace,
     NonPrivate,
     NormNoise,
-    SparseVector,
     cost,
     embedding,
     gaussian_series,
-    gaussian_sparse_vector,
-    rejection,
 )
-from abcdp_core.privacy.sparse_vector import calibrate, pure_epsilon
 from abcdp_core.privacy.tradeoff import approximate, curve, gaussian, norm_noise
-from abcdp_core.privacy.worst_pairs import Law, Pair, neyman_pearson, pair_law, pairs, worst
+from abcdp_core.privacy.worst_pairs import Law, neyman_pearson, worst
 from tests.oracles.sparse_vector import log_probability
 from tests.statistics import FALSE_ALARM
 

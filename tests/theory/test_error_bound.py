@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from abcdp_core.privacy import SparseVector
-from abcdp_core.privacy.sparse_vector import calibrate
+from abcdp_core.mechanisms.sparse_vector import SparseVector, calibrate
 from abcdp_core.theory import error_bound
 from tests.oracles.sparse_vector import log_probability
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from abcdp_core import pool
-from abcdp_core.privacy import SparseVector
-from abcdp_core.privacy.sparse_vector import calibrate
+from abcdp_core.mechanisms.sparse_vector import SparseVector, calibrate
 from abcdp_core.theory import false_share
 from abcdp_core.theory import sparse_vector_run as theory
 from abcdp_core.theory.false_share import Share

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from abcdp_core.mechanisms import sparse_vector
-from abcdp_core.privacy import SparseVector
+from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.theory import sparse_vector_run as theory
 from abcdp_core.theory.sparse_vector_run import Run
 from tests.oracles.outcomes import patterns

@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import integrate, special
 
-from abcdp_core.privacy import Gaussian, GaussianSparseVector, cost, statement
-from abcdp_core.privacy.gaussian_sparse_vector import (
+from abcdp_core.mechanisms.gaussian_sparse_vector import (
     ACCOUNTANTS,
+    GaussianSparseVector,
     _log_gaussian_delta,
     calibrate,
     epsilon,
     log_delta,
 )
+from abcdp_core.privacy import Gaussian, cost, statement
 from abcdp_core.privacy.local import gaussian_delta, gaussian_epsilon
 from tests.oracles.gaussian_sparse_vector import log_probability
 from tests.oracles.outcomes import patterns

@@ -9,14 +9,12 @@ small is missed with a probability under 1 %, by the exact law.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from abcdp_core.mechanisms.sparse_vector import Setting, release
-from abcdp_core.privacy import SparseVector
+from abcdp_core.mechanisms.sparse_vector import SparseVector, calibrate, run
 from tests.oracles.outcomes import law_of_sets
 from tests.oracles.sparse_vector import log_probability
 from tests.statistics import assert_frequencies, miss_probability, rejects
@@ -31,28 +29,15 @@ RUNS = 20_000
 CASES = pytest.mark.parametrize(("c", "resample"), [(1, False), (1, True), (2, False), (2, True)])
 
 
-@dataclass(frozen=True)
-class Pool:
-    """The part of a comparison that the mechanism reads."""
-
-    rho: Array = field(default_factory=lambda: RHO)
-
-
-def setting(c: int, resample: bool) -> Setting:
-    """A setting whose noise is of the size of the distances: b = 0.1."""
-    cost_of_a_scale = 2 * c if resample else c + 1
-    return Setting(1.0, EPSILON_ABC, c, resample, sensitivity=0.1 / cost_of_a_scale)
-
-
 def code(indices: NDArray[np.int64]) -> int:
     """An outcome as a whole number below 2^5: which draws were accepted."""
     return int(np.sum(2**indices))
 
 
 def event_of(c: int, resample: bool) -> SparseVector:
-    event = setting(c, resample).event()
-    assert isinstance(event, SparseVector)
-    return event
+    """A run whose noise is of the size of the distances: b = 0.1."""
+    cost_of_a_scale = 2 * c if resample else c + 1
+    return calibrate(1.0, 0.1 / cost_of_a_scale, c, resample=resample)
 
 
 def exact_law(event: SparseVector) -> Array:
@@ -65,12 +50,12 @@ def exact_law(event: SparseVector) -> Array:
 @CASES
 def test_releases_come_up_as_often_as_they_should(c: int, resample: bool) -> None:
     rng = np.random.default_rng(1)
-    asked, pool = setting(c, resample), Pool()
+    event = event_of(c, resample)
     counts = np.zeros(2 ** len(RHO), dtype=np.int64)
     for _ in range(RUNS):
-        published, _ = release(pool, asked, rng)
+        published, _ = run(RHO, EPSILON_ABC, event, rng)
         counts[code(published.indices)] += 1
-    assert_frequencies(counts, exact_law(event_of(c, resample)))
+    assert_frequencies(counts, exact_law(event))
 
 
 # ------------------------------------------------------------------------ broken twins

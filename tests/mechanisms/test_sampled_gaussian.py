@@ -15,8 +15,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import integrate, special
 
-from abcdp_core.mechanisms import Ordered, gaussian_rejection, soft_weights
-from abcdp_core.privacy import GaussianRejection, GaussianSeries
+from abcdp_core.mechanisms import gaussian_rejection, soft_weights
 from abcdp_core.privacy.local import gaussian_delta
 from tests.statistics import assert_frequencies, miss_probability, rejects
 
@@ -71,33 +70,25 @@ def check_is_missed(law: Array, sample: Callable[[int, int], Counts]) -> None:
 RHO = np.array([0.05, 0.3, 0.9, 0.0, 0.2])
 """Two of the distances lie beyond the bound."""
 
-REJECTION = gaussian_rejection.Setting(
-    epsilon_total=2.0, epsilon_abc=0.12, bound=0.25, sensitivity=0.05
-)
-
-
-def rejection_event() -> GaussianRejection:
-    event = REJECTION.event(len(RHO))
-    assert isinstance(event, GaussianRejection)
-    return event
+REJECTION = gaussian_rejection.calibrate(2.0, 0.05, 0.25, 0.12, len(RHO))
 
 
 def rejection_law() -> Array:
     """Probability ``(32,)`` of every set of accepted draws."""
-    accepted = special.ndtr((0.12 - np.minimum(RHO, 0.25)) / rejection_event().scale)
+    accepted = special.ndtr((0.12 - np.minimum(RHO, 0.25)) / REJECTION.scale)
     return np.where(every_outcome(len(RHO)), accepted, 1.0 - accepted).prod(axis=1)
 
 
 def rejections(noise: Noise, distances: Array, runs: int, seed: int) -> Counts:
     draws = np.random.default_rng(seed).standard_normal((runs, len(RHO)))
-    return counts_of(distances + noise(draws, rejection_event().scale) <= 0.12)
+    return counts_of(distances + noise(draws, REJECTION.scale) <= 0.12)
 
 
 def test_decisions_come_up_as_often_as_they_should() -> None:
     rng = np.random.default_rng(1)
     accepted = np.zeros((RUNS, len(RHO)), dtype=bool)
     for run in range(RUNS):
-        published, _ = gaussian_rejection.release(Ordered(RHO), REJECTION, rng)
+        published, _ = gaussian_rejection.run(RHO, 0.12, REJECTION, rng)
         accepted[run, published.indices] = True
     assert_frequencies(counts_of(accepted), rejection_law())
 
@@ -122,15 +113,7 @@ SCALED = np.array([0.2, 1.5, 0.6, 3.0])
 """Distances in units of the threshold 0.1."""
 
 # The noise is of the size of the distances, and not near 1: there a variance would look the same.
-SOFT = soft_weights.Setting(
-    epsilon_total=1.0, delta=1e-4, epsilon_abc=0.1, sensitivity=0.1 * 0.314 * 1.5
-)
-
-
-def soft_event(setting: soft_weights.Setting, steps: int) -> GaussianSeries:
-    event = setting.event(steps)
-    assert isinstance(event, GaussianSeries)
-    return event
+SOFT = soft_weights.calibrate(1.0, 1e-4, 0.1 * 0.314 * 1.5, 0.1, len(SCALED))
 
 
 def heaviest(weights: Array) -> NDArray[np.bool_]:
@@ -144,7 +127,7 @@ def soft_law() -> Array:
     Two and more tie if and only if just these went below 0. One alone is the only one below 0, or
     none is and it is the smallest.
     """
-    scale = soft_event(SOFT, len(SCALED)).scale
+    scale = SOFT.scale
     below = special.ndtr(-SCALED / scale)
     law = np.where(every_outcome(len(SCALED)), below, 1.0 - below).prod(axis=1)
     law[0] = 0.0
@@ -161,17 +144,14 @@ def soft_law() -> Array:
 
 def soft_counts(noise: Noise, runs: int, seed: int) -> Counts:
     draws = np.random.default_rng(seed).standard_normal((runs, len(SCALED)))
-    noisy = SCALED + noise(draws, soft_event(SOFT, len(SCALED)).scale)
+    noisy = SCALED + noise(draws, SOFT.scale)
     projected = np.maximum(noisy, 0.0)
     return counts_of(projected == projected.min(axis=1, keepdims=True))
 
 
 def test_the_heaviest_draws_come_up_as_often_as_they_should() -> None:
     rng = np.random.default_rng(1)
-    comparison = Ordered(0.1 * SCALED)
-    weights = np.stack(
-        [soft_weights.release(comparison, SOFT, rng)[0].weights for _ in range(RUNS)]
-    )
+    weights = np.stack([soft_weights.run(SCALED, SOFT, rng)[0].weights for _ in range(RUNS)])
     assert_frequencies(counts_of(heaviest(weights)), soft_law())
 
 
@@ -187,32 +167,33 @@ def test_the_bench_passes_sound_weights() -> None:
 # ------------------------------------------- soft weights: the most telling event of a long run
 
 STEPS = 50
-LONG = soft_weights.Setting(epsilon_total=1.0, delta=0.05, epsilon_abc=0.1, sensitivity=0.04)
+SHIFT = 0.4
+"""What one person changes a distance by, in units of the threshold."""
+
+LONG = soft_weights.calibrate(1.0, 0.05, 0.1 * SHIFT, 0.1, STEPS)
 
 
 def telling(noisy: Array, scaled: Array) -> Array:
     """Log-likelihood ratio ``(runs,)`` of noisy distances: these data, or each one Δ nearer."""
-    scale = soft_event(LONG, STEPS).scale
-    shift = LONG.sensitivity / LONG.epsilon_abc
-    return ((noisy - scaled) * shift + 0.5 * shift**2).sum(axis=1) / scale**2
+    return ((noisy - scaled) * SHIFT + 0.5 * SHIFT**2).sum(axis=1) / LONG.scale**2
 
 
 def telling_law() -> Array:
     """Probability of a log-likelihood ratio above and not above ε: L ~ N(μ²/2, μ²) (MATH W3)."""
-    mu = math.sqrt(STEPS) * LONG.sensitivity / LONG.epsilon_abc / soft_event(LONG, STEPS).scale
-    above = float(special.ndtr(mu / 2.0 - LONG.epsilon_total / mu))
+    mu = math.sqrt(STEPS) * SHIFT / LONG.scale
+    above = float(special.ndtr(mu / 2.0 - 1.0 / mu))
     return np.array([above, 1.0 - above])
 
 
 def tellings(noise: Noise, runs: int, seed: int) -> Counts:
     draws = np.random.default_rng(seed).standard_normal((runs, STEPS))
-    above = telling(noise(draws, soft_event(LONG, STEPS).scale), np.zeros(STEPS)) > 1.0
+    above = telling(noise(draws, LONG.scale), np.zeros(STEPS)) > 1.0
     return np.array([above.sum(), runs - above.sum()])
 
 
 def test_the_worst_pair_is_told_apart_as_often_as_delta_allows() -> None:
     # P(L > ε) − e^ε Q(L > ε) is δ: both probabilities by the law of L under either data set.
-    mu = math.sqrt(STEPS) * 0.4 / soft_event(LONG, STEPS).scale
+    mu = math.sqrt(STEPS) * SHIFT / LONG.scale
     other = float(special.ndtr(-mu / 2.0 - 1.0 / mu))
     spent = telling_law()[0] - math.e * other
     assert 0.95 * 0.05 <= spent <= 0.05
@@ -222,11 +203,9 @@ def test_the_worst_pair_is_told_apart_as_often_as_delta_allows() -> None:
 
 def test_the_most_telling_event_comes_up_as_often_as_it_should() -> None:
     rng = np.random.default_rng(1)
-    rho = np.linspace(0.0, 0.5, STEPS)
-    noisy = np.stack(
-        [soft_weights.release(Ordered(rho), LONG, rng)[1].noisy_distance for _ in range(RUNS)]
-    )
-    above = int((telling(noisy, rho / 0.1) > 1.0).sum())
+    scaled = np.linspace(0.0, 5.0, STEPS)
+    noisy = np.stack([soft_weights.run(scaled, LONG, rng)[1].noisy_distance for _ in range(RUNS)])
+    above = int((telling(noisy, scaled) > 1.0).sum())
     assert_frequencies(np.array([above, RUNS - above]), telling_law())
 
 

@@ -9,8 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
 
-from abcdp_core.privacy import Event, NonPrivate, SparseVector, cost, statement
-from abcdp_core.privacy.sparse_vector import best_threshold_share, calibrate, pure_epsilon
+from abcdp_core.mechanisms.sparse_vector import (
+    SparseVector,
+    best_threshold_share,
+    calibrate,
+    pure_epsilon,
+)
+from abcdp_core.privacy import Event, NonPrivate, cost, noise_in_words, statement
 from tests.oracles.outcomes import Pattern
 from tests.oracles.sparse_vector import largest_loss
 
@@ -109,6 +114,16 @@ def test_a_statement_names_kind_number_and_who_is_protected() -> None:
     words = statement(event, "one of the N points")
     for word in ("one of the N points", "pure differential privacy", "ε_total = 0.5", "replaced"):
         assert word in words
+
+
+def test_the_noise_in_words_names_scales_and_sensitivity() -> None:
+    words = noise_in_words(calibrate(1.0, 0.01, 3, resample=False))
+    assert words == (
+        "Laplace, scale b = 0.04 on the threshold (drawn once) and 0.08 on each distance; Δ = 0.01"
+    )
+    again = noise_in_words(calibrate(1.0, 0.01, 3, resample=True))
+    assert "(drawn anew after each acceptance)" in again
+    assert noise_in_words(NonPrivate()) == ""
 
 
 def test_an_event_nobody_can_account_for_is_an_error() -> None:

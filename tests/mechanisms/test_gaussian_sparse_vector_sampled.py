@@ -14,10 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from abcdp_core.mechanisms import Ordered
-from abcdp_core.mechanisms.gaussian_sparse_vector import Setting, release
-from abcdp_core.privacy import GaussianSparseVector
-from abcdp_core.privacy.gaussian_sparse_vector import calibrate
+from abcdp_core.mechanisms.gaussian_sparse_vector import GaussianSparseVector, calibrate, run
 from tests.oracles.gaussian_sparse_vector import log_probability
 from tests.oracles.outcomes import law_of_sets
 from tests.statistics import assert_frequencies, miss_probability, rejects
@@ -33,16 +30,10 @@ DELTA = 1e-2
 CASES = pytest.mark.parametrize(("c", "resample"), [(1, False), (2, False), (2, True)])
 
 
-def setting(c: int, resample: bool) -> Setting:
-    """A setting whose threshold noise has a standard deviation of 0.1."""
-    unit = calibrate(1.0, DELTA, 1.0, c, len(RHO), resample=resample).threshold_scale
-    return Setting(1.0, DELTA, EPSILON_ABC, c, resample, sensitivity=0.1 / unit)
-
-
 def event_of(c: int, resample: bool) -> GaussianSparseVector:
-    event = setting(c, resample).event(len(RHO))
-    assert isinstance(event, GaussianSparseVector)
-    return event
+    """A run whose threshold noise has a standard deviation of 0.1."""
+    unit = calibrate(1.0, DELTA, 1.0, c, len(RHO), resample=resample).threshold_scale
+    return calibrate(1.0, DELTA, 0.1 / unit, c, len(RHO), resample=resample)
 
 
 def exact_law(event: GaussianSparseVector) -> Array:
@@ -54,11 +45,11 @@ def exact_law(event: GaussianSparseVector) -> Array:
 
 @CASES
 def test_releases_come_up_as_often_as_they_should(c: int, resample: bool) -> None:
-    rng, asked, pool = np.random.default_rng(1), setting(c, resample), Ordered(RHO)
+    rng, event = np.random.default_rng(1), event_of(c, resample)
     counts = np.zeros(2 ** len(RHO), dtype=np.int64)
     for _ in range(RUNS):
-        counts[int(np.sum(2 ** release(pool, asked, rng)[0].indices))] += 1
-    assert_frequencies(counts, exact_law(event_of(c, resample)))
+        counts[int(np.sum(2 ** run(RHO, EPSILON_ABC, event, rng)[0].indices))] += 1
+    assert_frequencies(counts, exact_law(event))
 
 
 # ------------------------------------------------------------------------ broken twins

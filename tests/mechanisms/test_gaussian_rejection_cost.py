@@ -12,13 +12,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import integrate, special
 
-from abcdp_core.privacy import GaussianRejection, cost, statement
-from abcdp_core.privacy.rejection import (
+from abcdp_core.mechanisms.gaussian_rejection import (
     ACCOUNTANTS,
+    GaussianRejection,
     calibrate,
     decision_epsilon,
     pure_epsilon,
 )
+from abcdp_core.privacy import cost, statement
 
 BOTH = pytest.mark.parametrize("accountant", ACCOUNTANTS)
 

@@ -1,0 +1,139 @@
+"""Neighbouring data sets for a sparse vector run that are easy to tell apart (MATH S1-S3).
+
+The probabilities of all outcomes of a run with the threshold kept are exact for these, so
+:mod:`abcdp_core.privacy.worst_pairs` finds the best attacker on them.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core.privacy.quadrature import legendre
+from abcdp_core.privacy.worst_pairs import Law
+
+if TYPE_CHECKING:
+    # The event's own file imports this one.
+    from abcdp_core.mechanisms.sparse_vector import SparseVector
+
+Array = NDArray[np.float64]
+
+ACCEPTANCES = 10
+"""Most acceptances for which the worst pair of a sparse vector run is looked for."""
+
+CLOSE = ((0.0, 0.5, 1.0, 2.0, 3.0), (-1.0, -0.5, 0.0, 0.5, 1.0))
+FAR = ((-2.0, 0.0, 1.0, 2.0, 4.0, 6.0), (-2.0, -1.0, 0.0, 1.0))
+"""Where falling and growing distances are tried, from the threshold, in threshold scales."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Neighbouring data sets for a sparse vector run with the threshold kept.
+
+    One data point moves every distance by Δ, all that it can. Rejections of draws whose distance
+    falls and acceptances of those whose distance grows speak against the second data set.
+
+    Attributes:
+        signs: of the moves, −1 or 1, one per draw of the run.
+        falling, growing: distances of the draws of either sign, less ε_abc.
+    """
+
+    signs: tuple[int, ...]
+    falling: float
+    growing: float
+
+
+def pairs(event: SparseVector) -> list[Pair]:
+    """Neighbouring data sets to try.
+
+    Among all signs of short runs, alternating ones are the easiest to tell apart at moderate
+    false-alarm rates: draws of one sign tell where the noisy threshold is, and those of the other
+    are compared with it. At small ones some rejections come first, and where all of them do the
+    loss itself comes nearest to ε. No signs of six draws were found worse by more than 0.002.
+    """
+    alternating = (-1, 1) * min(max(4 * event.c, 8), 20)
+    both = (-1,) * 4 + (1, -1) * 8
+    rejections_first = (-1,) * 10 + (1,) * event.c
+    unit = event.threshold_scale
+    return [
+        Pair(signs, falling * unit, growing * unit)
+        for signs, places in ((alternating, CLOSE), (both, CLOSE), (rejections_first, FAR))
+        for falling, growing in itertools.product(*places)
+    ]
+
+
+def laws(event: SparseVector) -> list[Law]:
+    """Exact laws of the outcomes of a run, one for each pair that is tried."""
+    return [pair_law(pair, event) for pair in pairs(event)]
+
+
+def pair_law(pair: Pair, event: SparseVector) -> Law:
+    """Exact law of the outcomes of a run over a pair; the threshold is drawn once."""
+    groups, delta = _groups(pair.signs, event.c), event.sensitivity
+    first = _log_law(groups, pair.falling, pair.growing, event)
+    second = _log_law(groups, pair.falling - delta, pair.growing + delta, event)
+    return Law(first, second)
+
+
+@functools.lru_cache(maxsize=64)
+def _groups(signs: tuple[int, ...], c: int) -> Array:
+    """Outcomes of equal probability ``(k, 5)``.
+
+    Accepted and rejected of the falling draws, accepted and rejected of the growing ones, and the
+    logarithm of how many such outcomes there are. A run that stops ends with an acceptance; one
+    that does not goes through all draws.
+    """
+    rows = []
+    low = high = 0
+    for sign in signs:
+        for i in range(max(0, c - 1 - high), min(low, c - 1) + 1):
+            j = c - 1 - i
+            last = (1, 0, 0, 0) if sign < 0 else (0, 0, 1, 0)
+            before = (i, low - i, j, high - j)
+            rows.append((*map(sum, zip(before, last, strict=True)), _log_ways(low, i, high, j)))
+        low, high = low + (sign < 0), high + (sign > 0)
+    rows += [
+        (i, low - i, j, high - j, _log_ways(low, i, high, j))
+        for i in range(min(low, c - 1) + 1)
+        for j in range(min(high, c - 1 - i) + 1)
+    ]
+    return np.array(rows, dtype=float)
+
+
+def _log_ways(low: int, i: int, high: int, j: int) -> float:
+    return math.log(math.comb(low, i) * math.comb(high, j))
+
+
+def _log_law(groups: Array, falling: float, growing: float, event: SparseVector) -> Array:
+    """Logarithms ``(k,)`` of the probabilities of the groups, by quadrature over the threshold."""
+    m, density = _threshold_nodes((falling, growing), event)
+    above = np.array([m - falling, falling - m, m - growing, growing - m]) / event.query_scale
+    outcomes = groups[:, :4] @ _log_laplace(above)
+    # Scaled by each row's largest value, so that nothing vanishes.
+    largest = outcomes.max(axis=1)
+    probability = np.exp(outcomes - largest[:, None], out=outcomes) @ density
+    logarithms: Array = np.log(probability) + largest + groups[:, 4]
+    return logarithms
+
+
+def _threshold_nodes(kinks: tuple[float, float], event: SparseVector) -> tuple[Array, Array]:
+    """Nodes and weights for the density of the threshold noise, with panels graded at kinks."""
+    shortest = min(event.threshold_scale, event.query_scale) / 2.0
+    reach = 45.0 * event.threshold_scale + max(abs(kink) for kink in kinks)
+    steps = shortest * 2.0 ** np.arange(math.ceil(math.log2(reach / shortest)) + 1)
+    graded = np.concatenate([[0.0], steps, -steps])
+    edges = np.unique(np.add.outer(np.array([0.0, *kinks]), graded))
+    m, weight = legendre(edges[np.abs(edges) <= reach])
+    scale = event.threshold_scale
+    return m, weight * np.exp(-np.abs(m) / scale) / (2.0 * scale)
+
+
+def _log_laplace(x: Array) -> Array:
+    """Logarithm of the distribution function of Lap(1)."""
+    return np.where(x < 0.0, x - math.log(2.0), np.log1p(-0.5 * np.exp(-np.abs(x))))
