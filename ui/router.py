@@ -27,10 +27,11 @@ Not kept in the session: a page that ends by ``st.stop`` leaves no time to take 
 
 TABLE = (
     Page(
-        "start",
-        "Start",
-        "What this is, what each knob means, where to go.",
+        "overview",
+        "Overview",
+        "What the four knobs do, in four pictures.",
         "posterior",
+        ("expected-error",),
         own=("figures.format",),
     ),
     Page(
@@ -241,10 +242,7 @@ def known_keys() -> list[str]:
     return [*knobs.SHARED, "preset", *dict.fromkeys(own)]
 
 
-def links() -> None:
-    """A card for each other page: where to go."""
-    with st.grid(2, min_column_width=260, border=True):
-        for page in TABLE[1:]:
-            with st.container(border=False):
-                st.page_link(ROOT / "pages" / f"{page.file}.py", label=f"**{page.title}**")
-                st.markdown(page.help)
+def link(file: str) -> None:
+    """A link to a page, by its name."""
+    page = next(page for page in TABLE if page.file == file)
+    st.page_link(ROOT / "pages" / f"{file}.py", label=f"{page.title} →", width="content")

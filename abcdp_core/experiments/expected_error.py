@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from abcdp_core import experiments, pool, releases, sentences, summaries, trials
+from abcdp_core import experiments, pool, sentences, summaries, trials
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import sparse_vector
@@ -159,9 +159,7 @@ def _releases(params: Params, comparison: pool.Comparison, run: int, seed: int) 
     rows = []
     for noise in range(NOISES):
         rng = generator(seed, "noise", run, noise)
-        release, _ = sparse_vector.run(
-            comparison.rho, params.epsilon_abc, event, rng
-        )
+        release, _ = sparse_vector.run(comparison.rho, params.epsilon_abc, event, rng)
         kept = release.indices
         false = int((~close[kept]).sum())
         rows.append((run, noise, _error(comparison, kept), plain, len(kept), false))
@@ -213,6 +211,15 @@ def typical(result: Result) -> tuple[float, float, float]:
     ratio = np.sqrt(table.private_mse / table.non_private_mse)
     middle, low, high = np.quantile(ratio, (0.5, 0.1, 0.9))
     return float(middle), float(low), float(high)
+
+
+def typical_in_words(result: Result) -> str:
+    """How far single releases are from the average."""
+    middle, low, high = typical(result)
+    return (
+        f"Average over noise and {sentences.counted(result.done, 'data set')}. Single releases: "
+        f"{middle:.1f} times the error without noise, 80 % of them {low:.1f} to {high:.1f}."
+    )
 
 
 def _summary(params: Params, rows: Tables) -> str:
@@ -323,6 +330,8 @@ def mark(drawn: fig.Drawn, epsilon_total: float, error: float) -> fig.Drawn:
     """The figure with the error of one run on it, hollow."""
     figure = go.Figure(drawn.figure)
     this = fig.points(np.array([epsilon_total]), np.array([error]), fig.PRIVATE)
-    this.update(name="this run", marker={"symbol": "circle-open", "size": 13, "line": {"width": 2.5}})
+    this.update(
+        name="this run", marker={"symbol": "circle-open", "size": 13, "line": {"width": 2.5}}
+    )
     figure.add_trace(this)
     return fig.Drawn(figure, f"{drawn.sentence} This run: {error:.3g}.")

@@ -21,6 +21,7 @@ differently about a draw, the decision is *flipped*; theory gives its probabilit
 
 from __future__ import annotations
 
+import math
 from typing import cast
 
 import numpy as np
@@ -189,6 +190,38 @@ def _error_sentence(errors: pd.DataFrame) -> str:
         f"Mean absolute error of the posterior mean: private {errors.mae['private']:.3g}, "
         f"non-private {errors.mae['non-private']:.3g} ({accepted} accepted), prior "
         f"{errors.mae['prior']:.3g}."
+    )
+
+
+def headline(result: Result) -> tuple[str, str, str]:
+    """What noise did to this run: a number, the sentence it begins, and what else there is to say.
+
+    The sentences are Markdown.
+    """
+    params, decisions = cast(Params, result.params), result.tables["decisions"]
+    errors = result.tables["errors"].set_index("release")
+    kept = int(decisions.private.sum())
+    false = int((decisions.private & ~decisions.non_private).sum())
+    looked_at = counted(len(decisions), "draw")
+    if kept == 0:
+        words = f"of {params.c:,} draws were kept: none of {looked_at} passed **with the noise**."
+        return "0", words, _in_numbers(errors)
+    were = "draw was" if kept == 1 else "draws were"
+    words = f"{were} kept **only because of noise**. {_moved(result)}."
+    looked = f"The run looked at {looked_at}"
+    stopped = f" and kept {kept:,} of {params.c:,}" if kept < params.c else ""
+    return f"{false:,} of {kept:,}", words, f"{looked}{stopped}. {_in_numbers(errors)}"
+
+
+def _in_numbers(errors: pd.DataFrame) -> str:
+    if errors.mse.isna().all():
+        return "The data are real: nobody knows the truth."
+    private, plain, prior = (
+        math.sqrt(float(errors.mse[release])) for release in ("private", "non-private", "prior")
+    )
+    return (
+        f"Root mean squared error of this run {private:.3f}, without noise {plain:.3f}, of the "
+        f"prior {prior:.3f}."
     )
 
 

@@ -154,9 +154,7 @@ SCREEN = Medium(title_width=48, title=16, text=15, ticks=14)
 SCREENS = {
     # The theme's colour of text; plotly's own greys are too pale for a projector.
     "light": Medium(title_width=48, title=16, text=15, ticks=14, ink=BLACK),
-    "dark": Medium(
-        title_width=48, title=16, text=15, ticks=14, ink=ON_DARK[BLACK], colors=ON_DARK
-    ),
+    "dark": Medium(title_width=48, title=16, text=15, ticks=14, ink=ON_DARK[BLACK], colors=ON_DARK),
 }
 """Theme of a page -> its medium; a title's line fits a telephone."""
 
@@ -217,6 +215,14 @@ def dressed(figure: go.Figure, medium: Medium, title: str | None = None) -> go.F
     if medium.ground:
         layout |= {"paper_bgcolor": medium.ground, "plot_bgcolor": medium.ground}
     return go.Figure(plain)
+
+
+def in_card(figure: go.Figure, medium: Medium, height: int) -> go.Figure:
+    """A copy without a title, for a card of the page that says it, and so many pixels high."""
+    found = dressed(figure, medium, "")
+    notes = any(note.yref == "paper" for note in found.layout.annotations)
+    top = 2 * medium.ticks if notes else TITLE_PAD
+    return found.update_layout(height=height, margin={"t": top, "b": 44, "l": 44, "r": 12})
 
 
 COLOR = re.compile(r"#[0-9A-F]{6}|rgba\((\d+),(\d+),(\d+),([\d.]+)\)")

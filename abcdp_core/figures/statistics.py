@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,6 @@ from abcdp_core.figures.builders import Array, band, hollow, line, panel
 from abcdp_core.figures.looks import (
     GREY,
     OLIVE,
-    PRIOR,
     TRUTH,
     Style,
     styles,
