@@ -9,14 +9,18 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --pytho
         --generate-hashes --no-header --no-emit-index-url --no-emit-find-links $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test types pytest bench studies lock clean
+.PHONY: help run serve test types pytest bench studies audit lock clean
 .DELETE_ON_ERROR:
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
 
-run: .venv/run.stamp  ## start the app on http://localhost:8501 (PORT=..., ARGS="--server.address ...")
+run: .venv/run.stamp  ## start the app on http://localhost:8501 (PORT=..., ARGS="--server...")
 	$(BIN)/python -m streamlit run app.py --server.port $(PORT) $(ARGS)
+
+serve: .venv/run.stamp  ## start it for others, who open http://HOSTS:8501 (HOSTS=name,address)
+	ABCDP_SERVED=1 ABCDP_HOSTS="$(HOSTS)" $(BIN)/python -m streamlit run app.py \
+	  --server.address 0.0.0.0 --server.port $(PORT) $(ARGS)
 
 test: .venv/test.stamp  ## lint, type check and all tests (ARGS="tests/pages -x")
 	$(BIN)/python -m tests.browser.chromium
@@ -36,6 +40,13 @@ bench: .venv/run.stamp  ## measure speed
 
 studies: .venv/run.stamp  ## measure what tests have no time for, into benchmarks/goals.csv (ARGS=GOAL)
 	$(BIN)/python -m benchmarks.goals $(ARGS)
+
+# In an environment of its own, so that the app never depends on it.
+audit: .venv/run.stamp  ## list licences and check the locked packages for known vulnerabilities
+	@$(PYTHON) -m venv .venv/audit
+	@.venv/audit/bin/python -m pip install --quiet --disable-pip-version-check \
+	  "pip-audit>=2.10,<3" 2>/dev/null || true
+	@$(BIN)/python deploy/audit.py .venv/audit/bin/pip-audit
 
 lock: .venv/python.stamp  ## remake both lock files (UPGRADE=--upgrade for newest versions)
 	$(PIP) "uv>=0.9,<1"

@@ -1,6 +1,14 @@
-"""Start the app: ``streamlit run app.py``."""
+"""Start the app: ``streamlit run app.py``.
 
-from ui import router
+Streamlit's server imports this file and serves ``app``; for every visitor it runs the file as a
+script, as tests without a browser do, and then nothing is left to define.
+"""
+
+import streamlit as st
+
+from ui import gate, router
 
 if __name__ == "__main__":
     router.main()
+else:
+    app = st.App(__file__, middleware=gate.middleware())

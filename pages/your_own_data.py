@@ -14,6 +14,8 @@ def main() -> None:
         "series of numbers goes in, accepted parameters come out, and the budget is spent.",
     )
     blocks.note(own_data.STAMP)
+    if others := labels.who_sees():
+        blocks.warning(others)
     blocks.heading("1 · Choose, before you look", "Nothing below reads your data.")
     controls.own("your-data.scenario")
     found = watch.result(PLAN, *asking.ask(PLAN))

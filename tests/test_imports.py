@@ -89,7 +89,7 @@ OUTSIDE: dict[str, set[str]] = {
     "abcdp_core": {"abcdp_core"},
     "ui": {"abcdp_core", "ui", "streamlit"},
     "pages": {"ui", "streamlit"},
-    "app.py": {"ui"},
+    "app.py": {"ui", "streamlit"},
     "benchmarks": {"abcdp_core", "benchmarks", "streamlit"},
 }
 """Folder or file -> what of the project, and of Streamlit, it may import."""

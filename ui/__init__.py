@@ -1,6 +1,7 @@
 """What knows Streamlit and is not a page.
 
 `router` holds the page table, `knobs` what can be set, `controls` the widgets made from it, `link`
-the address that reproduces a view, `jobs` the work in the background, `cards` the recurring blocks
-of a page, `lessons` what ε means in odds, `export` the downloads.
+the address that reproduces a view, `jobs` the work in the background, `blocks` the recurring blocks
+of a page, `lessons` what ε means in odds, `export` the downloads. `verbatim` shows what comes from
+outside as text, `gate` is who may talk to the server, `served` what holds where others use it.
 """

@@ -12,6 +12,7 @@ from abcdp_core.parameters import ParameterError, Params, Scalar
 from ui import knobs, state
 from ui.knobs import SHARED
 from ui.state import current, preset
+from ui.verbatim import verbatim
 
 
 def script_sensitivity() -> dict[str, Any]:
@@ -101,7 +102,7 @@ def ask(experiment: str, **fixed: Any) -> tuple[Params, int]:
     try:
         asked = dataclasses.replace(chosen or params(), **(values | fixed))
     except ParameterError as error:
-        st.warning(f"These settings do not go together: {error}", icon="⚠️")
+        st.warning(f"These settings do not go together: {verbatim(error)}", icon="⚠️")
         st.stop()
     return asked, int(current("seed"))
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from abcdp_core import experiments
 from abcdp_core.parameters import text_of
-from ui import knobs, link, state
+from ui import knobs, labels, link, state
 from ui.knobs import FOUR, MORE, SHARED
 from ui.page import Page
 from ui.state import held
@@ -22,10 +22,16 @@ def notices() -> None:
     texts = st.session_state.get(state.NOTICES, ())
     if not texts:
         return
-    lines = "\n".join(f"- {text}" for text in texts)
+    lines = "\n".join(f"- {text}" for text in texts[:NOTICES_SHOWN])
+    if len(texts) > NOTICES_SHOWN:
+        lines += f"\n- and {len(texts) - NOTICES_SHOWN:,} more."
     with st.container(key="notices"):
         st.warning(f"Not everything in the link could be used:\n\n{lines}")
         st.button("Dismiss", on_click=st.session_state.pop, args=(state.NOTICES, None))
+
+
+NOTICES_SHOWN = 12
+"""Lines about a link; a link that is not made by an attacker has fewer."""
 
 
 def sidebar(version: str) -> None:
@@ -40,7 +46,7 @@ def sidebar(version: str) -> None:
             for name in MORE:
                 widget(name, disabled.get(name, ""))
         _full_link(page)
-        st.caption(f"ABCDP Explorer {version}. Nothing leaves this machine.")
+        st.caption(f"ABCDP Explorer {version}{labels.run_by()}. {labels.where_to()}")
 
 
 def _set_by_preset(page: Page) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Privacy labels: what is protected, how much, by what noise, and what is public."""
+"""Privacy labels: what is protected, how much, by what noise, and what is public; who else sees."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import streamlit as st
 from abcdp_core import privacy
 from abcdp_core.privacy import Event, Gaussian, Laplace
 from abcdp_core.results import Result
+from ui import served
+from ui.verbatim import verbatim
 
 STAMP = (
     "**Demonstration.** The seed is shown, so anybody can draw the same noise again: nothing here "
@@ -59,4 +61,31 @@ def _facts_of_answers(result: Result, event: Laplace | Gaussian) -> str:
         f"asked in.\n"
         f"- Public: prior, family of the values, the rule that chooses intervals, all answers. An "
         f"interval follows from earlier answers only. Who answers twice spends ε_total twice."
+    )
+
+
+# ----------------------------------------------------------------------------- who runs the server
+
+
+def run_by() -> str:
+    """Who runs this server, after its name; empty if that is not said."""
+    who = served.settings().run_by
+    return f", run by {verbatim(who)}" if who else ""
+
+
+def where_to() -> str:
+    """Where goes what a visitor sets."""
+    if served.settings().to_others:
+        return "What you set goes to this server, and from there nowhere."
+    return "Nothing leaves this machine."
+
+
+def who_sees() -> str:
+    """Who else can see a file that is given to this server; empty if it serves nobody else."""
+    if not served.settings().to_others:
+        return ""
+    return (
+        f"**This is a shared server**{run_by()}. Who runs it can see the numbers that you give it, "
+        f"so give it none that you would not show them. To keep your numbers to yourself, run the "
+        f"program on your own machine."
     )

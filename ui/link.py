@@ -10,11 +10,12 @@ from abcdp_core import __version__, experiments
 from abcdp_core.parameters import ParameterError, Scalar, text_of
 from ui import knobs
 from ui.knobs import Knob
+from ui.verbatim import verbatim
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What came of a link: the query to go on with, and what to tell the person."""
+    """What came of a link: the query to go on with, and what to tell the person, in Markdown."""
 
     query: dict[str, str]
     notices: tuple[str, ...]
@@ -39,24 +40,30 @@ def read(query: Mapping[str, str], known: Mapping[str, Knob]) -> Reading:
 
 
 def _value(key: str, text: str, known: Mapping[str, Knob]) -> tuple[Scalar | None, str]:
+    asked = verbatim(f"{_short(key)} = {_short(text)}")
     if key == "version":
-        other = f"This link was made with version {text}; this is version {__version__}, so "
-        return None, "" if text == __version__ else other + "numbers may differ."
+        made = f"This link was made with {asked}; this is version {__version__}"
+        return None, "" if text == __version__ else f"{made}, so numbers may differ."
     if key not in known:
-        return None, f"{key} = {_short(text)}: unknown, so left out."
+        return None, f"{asked}: unknown, so left out."
     parameter = known[key].parameter
     if key == "preset" and (successor := experiments.RETIRED.get(text)) in parameter.options:
-        return successor, f"preset = {text}: retired. Shown instead: {successor}."
+        return successor, f"{asked}: retired. Shown instead: {verbatim(successor)}."
     try:
         return parameter.parse(key, text), ""
     except ParameterError as error:
         value = knobs.nearest(parameter, text)
         used = known[key].default if value is None else value
-        return value, f"{_short(str(error))} Used instead: {text_of(used)}."
+        return value, f"{verbatim(error)} Used instead: {verbatim(text_of(used))}."
 
 
-def _short(text: str, limit: int = 160) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+def _short(text: str) -> str:
+    """A key or a value that leaves room for the other."""
+    return text if len(text) <= SHOWN_OF_EACH else text[: SHOWN_OF_EACH - 1] + "…"
+
+
+SHOWN_OF_EACH = 60
+"""Characters of a key or of a value that a notice shows."""
 
 
 def address(page_url: str, values: Mapping[str, Scalar]) -> str:

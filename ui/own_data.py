@@ -27,6 +27,7 @@ from abcdp_core.own_data.request import (
 from abcdp_core.parameters import ParameterError
 from ui import charts, state
 from ui.uploads import MINUTES, Upload
+from ui.verbatim import verbatim
 
 RELEASED = "_released"
 
@@ -71,7 +72,7 @@ def settings(scenario: str) -> ReleaseRequest | None:
             **chosen,
         )
     except ParameterError as error:
-        st.warning(f"These settings do not go together: {error}", icon="⚠️")
+        st.warning(f"These settings do not go together: {verbatim(error)}", icon="⚠️")
         return None
 
 
@@ -106,7 +107,7 @@ def confirm(request: ReleaseRequest, series_of: Upload) -> None:
     try:
         check_size(request, n)
     except ParameterError as error:
-        st.error(f"This file cannot be used. {error}")
+        st.error(f"This file cannot be used. {verbatim(error)}")
         return
     st.markdown(question(request, n))
     noise = noise_scale(request, n)

@@ -34,6 +34,7 @@ class Page:
         views: its value -> the experiments shown then, the main one first.
         chooser: key of the knob that tells the scenario, if there is one.
         scenarios: its value -> the scenario; the value itself where that is not said.
+        own_data: whether it takes a person's own data, as not every server does.
     """
 
     file: str
@@ -48,6 +49,7 @@ class Page:
     views: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     chooser: str = ""
     scenarios: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    own_data: bool = False
 
     @property
     def every(self) -> tuple[str, ...]:

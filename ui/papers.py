@@ -186,7 +186,7 @@ class Address:
 @functools.cache
 def address(run: Run, seed: int) -> Address | None:
     """The page that shows a run's experiment, set as the run is; ``None`` if none shows it."""
-    pages = [page for page in router.TABLE if run.experiment in page.every]
+    pages = [page for page in router.shown() if run.experiment in page.every]
     if not pages:
         return None
     page = pages[-1]

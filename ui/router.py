@@ -13,7 +13,7 @@ from pathlib import Path
 import streamlit as st
 
 from abcdp_core import __version__
-from ui import blocks, controls, knobs, state
+from ui import blocks, controls, knobs, served, state
 from ui.page import Page
 
 ROOT = Path(__file__).parents[1]
@@ -205,21 +205,29 @@ TABLE = (
             "sensitivity": "Always the sharp one.",
         },
         chooser="your-data.scenario",
+        own_data=True,
     ),
 )
+
+
+def shown() -> tuple[Page, ...]:
+    """The lines of the table that this server has pages for."""
+    return tuple(page for page in TABLE if served.settings().own_data or not page.own_data)
 
 
 def main() -> None:
     """Set the page up, run it, and say around it what holds everywhere."""
     st.set_page_config(page_icon=ROOT / "assets" / "icon.png", layout="wide")
     pages = [
-        st.Page(ROOT / "pages" / f"{page.file}.py", title=page.title, help=page.help)
-        for page in TABLE
+        st.Page(_file(page), title=page.title, help=page.help)
+        for page in shown()
     ]
-    chosen = st.navigation(pages)
-    page = TABLE[[entry.title for entry in pages].index(chosen.title)]
+    chosen = st.navigation(pages, position="hidden")
+    page = shown()[[entry.title for entry in pages].index(chosen.title)]
     state.begin(page, known_keys())
     blocks.style(ROOT / "assets" / "style.css")
+    with st.sidebar:
+        _navigation(page)
     controls.sidebar(__version__)
     controls.notices()
     token = _inside.set(True)
@@ -227,6 +235,35 @@ def main() -> None:
         chosen.run()
     finally:
         _inside.reset(token)
+
+
+GROUPS = {
+    "Explore": (
+        *("overview", "flip_probability", "privacy_and_accuracy"),
+        *("posterior", "adaptive_truncation"),
+    ),
+    "Compare": ("mechanisms", "case_studies"),
+    "Use": ("your_own_data",),
+    "Check": ("papers",),
+    "For researchers": ("gaussian_noise", "distances"),
+}
+"""Where each page stands in the navigation. Streamlit's own sections fail the check of what
+assistive technology can use."""
+
+
+def _navigation(here: Page) -> None:
+    """Links to all pages, in groups that are folded but for the one of this page."""
+    with st.container(key="navigation", gap=None):
+        for name, files in GROUPS.items():
+            pages = [page for page in shown() if page.file in files]
+            if pages:
+                with st.expander(name, expanded=here in pages):
+                    for page in pages:
+                        st.page_link(_file(page), label=page.title, help=page.help)
+
+
+def _file(page: Page) -> Path:
+    return ROOT / "pages" / f"{page.file}.py"
 
 
 def guard() -> None:
@@ -245,4 +282,4 @@ def known_keys() -> list[str]:
 def link(file: str) -> None:
     """A link to a page, by its name."""
     page = next(page for page in TABLE if page.file == file)
-    st.page_link(ROOT / "pages" / f"{file}.py", label=f"{page.title} →", width="content")
+    st.page_link(_file(page), label=f"{page.title} →", width="content")

@@ -19,6 +19,7 @@ from streamlit.typing import UploadedFile
 
 from abcdp_core.own_data import series
 from abcdp_core.own_data.request import own_sizes
+from ui.verbatim import verbatim
 
 HELD = "_held"
 REFUSED = "_refused"
@@ -107,7 +108,7 @@ def _ask(scenario: str, *, dropped: bool) -> None:
         values = series.read(content, largest)
         st.session_state[HELD] = Held(Upload(hashlib.sha256(content).hexdigest(), values))
     except series.SeriesError as error:
-        st.session_state[REFUSED] = f"This file cannot be used. {error}"
+        st.session_state[REFUSED] = f"This file cannot be used. {verbatim(error)}"
     # The browser still names the file in this uploader; the next one is empty.
     st.session_state[GIVEN] = given + 1
     st.rerun()

@@ -10,6 +10,7 @@ from abcdp_core.parameters import Params
 from abcdp_core.results import Result
 from ui import jobs
 from ui.jobs import Job, Request
+from ui.verbatim import verbatim
 
 WAIT_BEFORE_PROGRESS = 1.0
 """Seconds that a page waits for a result before it shows progress instead."""
@@ -33,7 +34,7 @@ def result(experiment: str, params: Params, seed: int) -> Result:
 
 def _wait_for(job: Job) -> None:
     if job.state == "failed":
-        st.error(job.error)
+        st.error(verbatim(job.error))
         return
 
     @st.fragment(run_every=POLL)
@@ -136,7 +137,7 @@ def _resume(group: Sequence[Job]) -> None:
 def _status(group: Sequence[Job], going: bool) -> None:
     """One line: how far it is, how long it takes, and the button that stops or continues it."""
     if errors := [job.error for job in group if job.state == "failed"]:
-        st.error(errors[0])
+        st.error(verbatim(errors[0]))
         return
     found = [job.result for job in group]
     if not going and not any(result is None or result.is_partial for result in found):

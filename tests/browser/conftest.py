@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
@@ -73,20 +74,39 @@ class Visit:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of a fresh server with an empty cache."""
+    port = free_port()
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    with running(command, port, tmp_path_factory.mktemp("server")) as address:
+        yield address
+
+
+def free_port() -> int:
+    """A port that nobody listens to."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
-        port = free.getsockname()[1]
-    environment = os.environ | {"ABCDP_CACHE_DIR": str(tmp_path_factory.mktemp("cache"))}
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
-    log = (tmp_path_factory.mktemp("server") / "log.txt").open("w")
-    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
-    try:
-        _wait_until_up(f"http://localhost:{port}", process)
-        yield f"http://localhost:{port}"
-    finally:
-        process.terminate()
-        process.wait(timeout=20)
-        log.close()
+        port: int = free.getsockname()[1]
+        return port
+
+
+@contextlib.contextmanager
+def running(command: Sequence[str], port: int, folder: Path, **environment: str) -> Iterator[str]:
+    """A server from its first answer until it is no longer needed; gives its address.
+
+    Args:
+        command: starts it.
+        port: where it then listens.
+        folder: for its log and its cache.
+        environment: what it finds there besides what there is.
+    """
+    own = os.environ | {"ABCDP_CACHE_DIR": str(folder / "cache")} | environment
+    with (folder / "log.txt").open("w") as log:
+        process = subprocess.Popen(command, cwd=ROOT, env=own, stdout=log, stderr=log)
+        try:
+            _wait_until_up(f"http://localhost:{port}", process)
+            yield f"http://localhost:{port}"
+        finally:
+            process.terminate()
+            process.wait(timeout=20)
 
 
 def _wait_until_up(address: str, process: subprocess.Popen[bytes]) -> None:

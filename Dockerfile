@@ -1,0 +1,32 @@
+# ABCDP Explorer for others: see "Serve it to others" in the README.
+FROM python:3.11-slim-bookworm AS packages
+COPY requirements.lock /
+RUN python -m venv /packages
+RUN /packages/bin/python -m pip install --no-cache-dir --disable-pip-version-check --require-hashes -r /requirements.lock
+
+FROM python:3.11-slim-bookworm
+COPY --from=packages /packages /packages
+WORKDIR /app
+COPY app.py ./
+COPY .streamlit/config.toml .streamlit/
+COPY abcdp_core abcdp_core/
+COPY assets assets/
+COPY pages pages/
+COPY ui ui/
+# Nothing is written beside the code later.
+RUN /packages/bin/python -m compileall -q .
+# Pools and compiled functions are kept here; all else may be read-only.
+RUN install --directory --owner 10001 --group 10001 /cache
+VOLUME /cache
+USER 10001:10001
+ENV PATH=/packages/bin:/usr/bin:/bin \
+    PYTHONDONTWRITEBYTECODE=1 \
+    HOME=/tmp \
+    ABCDP_CACHE_DIR=/cache/abcdp \
+    NUMBA_CACHE_DIR=/cache/numba \
+    ABCDP_SERVED=1
+EXPOSE 8501
+# By its body: Streamlit answers 200 wherever it is asked.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
+    CMD ["python", "-c", "import urllib.request as u; assert u.urlopen('http://127.0.0.1:8501/_stcore/health', timeout=4).read() == b'ok'"]
+CMD ["python", "-m", "streamlit", "run", "app.py", "--server.address", "0.0.0.0", "--server.port", "8501"]

@@ -1,0 +1,275 @@
+"""Who is let through the gate: own names, own origins, and only where visitors ask."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from streamlit.web.server.app_discovery import discover_asgi_app
+
+from tests.pages.app import ROOT, SMALL
+from ui import gate
+from ui.gate import Gate, refusal
+from ui.served import Served
+
+CLASS = Served(hosts=("class.example.org", "192.168.1.5", "[fe80::1]"), to_others=True)
+RELEASES = Served()
+
+
+def scope(
+    path: str = "/",
+    method: str = "GET",
+    host: str | None = "localhost:8501",
+    query: str = "",
+    **headers: str,
+) -> dict[str, Any]:
+    """A request as a server hands it on; a websocket's handshake has the method ``WS``."""
+    named = {} if host is None else {"host": host}
+    texts = named | {name.replace("_", "-"): text for name, text in headers.items()}
+    common = {
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "headers": [(name.encode(), text.encode()) for name, text in texts.items()],
+    }
+    return common | (
+        {"type": "websocket"} if method == "WS" else {"type": "http", "method": method}
+    )
+
+
+@pytest.mark.parametrize("host", ["localhost:8501", "127.0.0.1:8501", "[::1]:8501", "LOCALHOST"])
+def test_this_machine_may_always_ask(host: str) -> None:
+    assert refusal(scope(host=host), RELEASES) is None
+
+
+@pytest.mark.parametrize(
+    "host", ["class.example.org", "Class.Example.org:443", "192.168.1.5:8501", "[fe80::1]:8501"]
+)
+def test_a_name_of_the_settings_may_be_used_and_no_other_server_knows_it(host: str) -> None:
+    assert refusal(scope(host=host), CLASS) is None
+    assert refusal(scope(host=host), RELEASES) == gate.NOT_BY_THIS_NAME
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *(None, "", ":8501", "evil.example", "localhost.evil.example", "localhost:8501:8501"),
+        *("evil.example:8501", "localhost:", "localhost:x", "localhost:٣", "x@localhost"),
+        *(
+            "localhost/",
+            "localhost,evil.example",
+            "*",
+            "::1",
+            "[::1",
+            "192.168.1.50",
+            "local\thost",
+        ),
+    ],
+)
+def test_any_other_name_is_refused_whatever_is_asked_for(host: str | None) -> None:
+    for asked in (scope(host=host), scope(gate.STREAM, "WS", host=host)):
+        assert refusal(asked, CLASS) == gate.NOT_BY_THIS_NAME
+
+
+def test_two_names_are_none() -> None:
+    asked = scope()
+    asked["headers"].append((b"host", b"localhost:8501"))
+    assert refusal(asked, RELEASES) == gate.NOT_BY_THIS_NAME
+
+
+@pytest.mark.parametrize(
+    ("origin", "host"),
+    [
+        ("http://localhost:8501", "localhost:8501"),
+        ("https://class.example.org", "class.example.org"),
+        ("http://192.168.1.5:8501", "192.168.1.5:8501"),
+    ],
+)
+def test_own_origin_is_let_through(origin: str, host: str) -> None:
+    assert refusal(scope(gate.STREAM, "WS", host=host, origin=origin), CLASS) is None
+
+
+def test_behind_a_proxy_with_a_name_of_its_own_the_origin_is_one_of_the_settings() -> None:
+    for scheme in ("http", "https"):
+        asked = scope(gate.STREAM, "WS", origin=f"{scheme}://class.example.org")
+        assert refusal(asked, CLASS) is None
+        assert refusal(asked, RELEASES) == gate.NOT_FROM_THERE
+    other_port = scope(gate.STREAM, "WS", origin="https://class.example.org:444")
+    assert refusal(other_port, CLASS) == gate.NOT_FROM_THERE
+
+
+def test_what_is_no_browser_has_no_origin() -> None:
+    assert refusal(scope(gate.STREAM, "WS"), RELEASES) is None
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        *("http://evil.example", "null", "", "http://localhost", "http://localhost:3000"),
+        *("http://localhost:8501.evil.example", "http://evil.example/localhost:8501"),
+        *("http://127.0.0.1:8501", "ftp://localhost:8501", "file://", "localhost:8501"),
+        *("http://x@localhost:8501", "http://localhost:8501/", "http://localhost:8501 x"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("path", "method"),
+    [(gate.STREAM, "WS"), (f"{gate.UPLOAD}a/b", "PUT"), ("/", "GET"), (gate.ANSWERED[0], "GET")],
+)
+def test_any_other_origin_is_refused(origin: str, path: str, method: str) -> None:
+    assert refusal(scope(path, method, origin=origin), RELEASES) == gate.NOT_FROM_THERE
+
+
+def test_two_origins_are_refused() -> None:
+    asked = scope(gate.STREAM, "WS", origin="http://localhost:8501")
+    asked["headers"].append((b"origin", b"http://localhost:8501"))
+    assert refusal(asked, RELEASES) == gate.NOT_FROM_THERE
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/posterior", "/static/js/x.js", "/media/x.csv", "/favicon.png", *gate.ANSWERED]
+)
+def test_what_a_page_is_made_of_can_be_had(path: str) -> None:
+    assert refusal(scope(path), RELEASES) is None
+    assert refusal(scope(path, "HEAD"), RELEASES) is None
+    for method in ("POST", "OPTIONS", "PUT", "DELETE", "TRACE"):
+        assert refusal(scope(path, method), RELEASES) == gate.NOT_SO
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/_stcore/metrics", "/_stcore/metrics/", "/_stcore", "/_stcore/", "/_stcore/stream"),
+        *("/_stcore/agent/mcp", "/_stcore/agent/interact", "/_stcore/script-health-check"),
+        *("/component/a/b", "/auth/login", "/oauth2callback", "/app/static/x"),
+        *("/_stcore/health/", "/_stcore/health/x", "/_stcore/bidi-components/x"),
+    ],
+)
+def test_what_no_visitor_asks_for_is_not_there(path: str) -> None:
+    assert refusal(scope(path), RELEASES) == gate.NOT_HERE
+
+
+@pytest.mark.parametrize("path", ["/", "/_stcore/streams", "/posterior/_stcore/stream"])
+def test_a_handshake_anywhere_else_is_refused(path: str) -> None:
+    assert refusal(scope(path, "WS"), RELEASES) == gate.NOT_HERE
+
+
+def test_files_are_taken_only_where_there_is_the_page_for_them() -> None:
+    upload = scope(f"{gate.UPLOAD}session/file", "PUT", content_length="100")
+    assert refusal(upload, RELEASES) is None
+    assert refusal(upload, Served(own_data=False)) == gate.NOT_HERE
+    assert refusal(scope(f"{gate.UPLOAD}a/b"), RELEASES) == gate.NOT_SO
+
+
+def test_below_a_path_the_same_holds() -> None:
+    assert refusal(scope("/abc/_stcore/stream", "WS"), RELEASES, "/abc") is None
+    assert refusal(scope("/abc/_stcore/metrics"), RELEASES, "/abc") == gate.NOT_HERE
+
+
+def test_only_a_file_is_sent_and_an_address_has_an_end() -> None:
+    longest = "x" * (gate.LONGEST_ADDRESS - 1)
+    assert refusal(scope(query=longest), RELEASES) is None
+    assert refusal(scope(query=f"{longest}x"), RELEASES) == gate.TOO_LONG
+    assert refusal(scope(gate.STREAM, "WS", query=f"{longest}x"), RELEASES) == gate.TOO_LONG
+    assert refusal(scope(content_length="0"), RELEASES) is None
+    for headers in ({"content_length": "1"}, {"transfer_encoding": "chunked"}):
+        assert refusal(scope(**headers), RELEASES) == gate.TOO_LARGE
+
+
+def answers(asked: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the gate sends, with an app behind it that says yes to everything."""
+    sent: list[dict[str, Any]] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"yes"})
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        raise AssertionError("nothing of a request's body is read at the gate")
+
+    asyncio.run(Gate(app, RELEASES)(asked, receive, send))
+    return sent
+
+
+def test_a_refusal_is_a_sentence_and_the_app_is_not_asked() -> None:
+    start, body = answers(scope(host="evil.example"))
+    assert start["status"] == 403
+    assert b"ABCDP_HOSTS" in body["body"]
+    assert answers(scope(gate.STREAM, "WS", origin="null")) == [
+        {"type": "websocket.close", "code": 1008}
+    ]
+
+
+def test_an_answer_says_that_nothing_may_be_loaded_from_elsewhere() -> None:
+    start, body = answers(scope())
+    assert body["body"] == b"yes"
+    headers = dict(start["headers"])
+    policy = headers[b"content-security-policy"].decode()
+    assert not {part for part in policy.split() if "*" in part or "http" in part or "ws" in part}
+    assert headers[b"x-content-type-options"] == b"nosniff"
+
+
+def test_streamlit_sees_no_origin_that_it_could_look_up() -> None:
+    seen: list[dict[str, Any]] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(scope)
+
+    for method in ("WS", "GET"):
+        asked = scope(
+            gate.STREAM if method == "WS" else "/", method, origin="http://localhost:8501"
+        )
+        asyncio.run(Gate(app, RELEASES)(asked, None, None))  # type: ignore[arg-type]
+        assert seen.pop()["headers"] == [(b"host", b"localhost:8501")]
+
+
+def test_so_many_visitors_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "MOST_VISITORS", 2)
+    refused: list[Any] = []
+
+    async def send(message: Any) -> None:
+        refused.append(message)
+
+    async def visit() -> None:
+        leave = asyncio.Event()
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            await leave.wait()
+
+        door = Gate(app, RELEASES)
+        asked = scope(gate.STREAM, "WS")
+
+        async def come() -> None:
+            await door(asked, None, send)  # type: ignore[arg-type]
+
+        for _ in range(2):
+            inside = [asyncio.create_task(come()) for _ in range(2)]
+            await asyncio.sleep(0)
+            await come()
+            leave.set()
+            await asyncio.gather(*inside)
+            leave.clear()
+
+    asyncio.run(visit())
+    assert refused == [{"type": "websocket.close", "code": 1008}] * 2
+
+
+def test_a_setting_that_is_not_allowed_ends_the_start_in_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ABCDP_HOSTS", "http://x")
+    gate.served.settings.cache_clear()
+    with pytest.raises(SystemExit, match=r"^ABCDP_HOSTS = http://x: must be names"):
+        gate.middleware()
+
+
+def test_the_file_that_defines_the_server_is_the_script_that_tests_run() -> None:
+    """Else one of the two would be looked after by nobody."""
+    assert discover_asgi_app(ROOT / "app.py").import_string == "app:app"
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.query_params.update(SMALL)
+    assert [title.value for title in app.run().title] == ["ABCDP Explorer"]

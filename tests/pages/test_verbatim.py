@@ -1,0 +1,157 @@
+"""Text from outside is shown as text: no image, no link, no formula, and it does not end early."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from ui import knobs, link
+from ui.verbatim import LONGEST, UNSHOWABLE, verbatim
+
+ROOT = Path(__file__).parents[2]
+
+IMAGE = "![](http://192.0.2.1/seen.png)"
+HOSTILE = [
+    IMAGE,
+    f"` {IMAGE}",
+    f"``` {IMAGE} ``",
+    f"x\n\n{IMAGE}",
+    f"x\r\u2028\u2029{IMAGE}",
+    "<img src=http://192.0.2.1/seen.png>",
+    "[here](http://192.0.2.1/) https://192.0.2.1/ me@192.0.2.1",
+    "$\\includegraphics{http://192.0.2.1}$",
+    ":red[x] :smile: :material/face: -> # * _",
+    "\u202etxet",
+    "",
+    " ",
+    "`",
+]
+
+
+def inside(markdown: str) -> str:
+    """What a code span that is all of a text holds, by the rules of CommonMark.
+
+    Raises:
+        AssertionError: the text is not one code span.
+    """
+    fence = re.match("`+", markdown)
+    assert fence is not None
+    assert "\n" not in markdown
+    runs = [run.start() for run in re.finditer("`+", markdown) if len(run[0]) == len(fence[0])]
+    assert runs == [0, len(markdown) - len(fence[0])]
+    held = markdown[len(fence[0]) : -len(fence[0])]
+    strips = held[:1] == held[-1:] == " " and held.strip(" ") != ""
+    return held[1:-1] if strips else held
+
+
+@given(st.text() | st.text("`\n ![]()") | st.sampled_from(HOSTILE))
+def test_any_text_is_one_code_span_that_holds_it(text: str) -> None:
+    shown = inside(verbatim(text))
+    whole = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    if whole.strip(" "):
+        assert len(shown) == len(whole)
+        pairs = zip(shown, whole, strict=True)
+        assert all(a == b or (a == UNSHOWABLE and not b.isprintable()) for a, b in pairs)
+    verbatim(text).encode()
+
+
+def test_a_code_span_that_ends_early_would_be_seen() -> None:
+    for broken in (f"`a` {IMAGE} `", f"` a\n\n{IMAGE} `", IMAGE):
+        with pytest.raises(AssertionError):
+            inside(broken)
+
+
+def test_what_is_longer_than_anybody_reads_is_cut() -> None:
+    assert inside(verbatim("x" * 10**6)) == "x" * (LONGEST - 1) + "…"
+    assert inside(verbatim(ValueError("12345"), 4)) == "123…"
+
+
+def without_code(markdown: str) -> str:
+    """A sentence without its code spans."""
+    return re.sub(r"(`+) .*? \1(?!`)", "", markdown)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("key", ["c", "preset", "scenario", "version", "no_such_knob"])
+def test_no_notice_about_a_link_has_markdown_of_the_link(key: str, text: str) -> None:
+    known = {name: knobs.find(name) for name in ("c", "preset")}
+    for query in ({key: text}, {text: key}):
+        for notice in link.read(query, known).notices:
+            rest = without_code(notice)
+            assert re.fullmatch(r"[A-Za-z0-9 .:;,]*", rest), rest
+
+
+def test_a_link_with_a_hostile_value_key_and_version_is_shown_as_text() -> None:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    query = {"n": "100", "pool_size": "200", "c": IMAGE, IMAGE: "1", "version": IMAGE}
+    for key, text in query.items():
+        app.query_params[key] = text
+    (notice,) = app.run().warning
+    assert notice.value.count(IMAGE) == 3
+    assert IMAGE not in without_code(notice.value)
+
+
+def test_a_link_with_very_many_keys_has_a_notice_of_a_few_lines() -> None:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.query_params.update({"n": "100", "pool_size": "200"})
+    app.query_params.update({f"key{i}": "1" for i in range(900)})
+    (notice,) = app.run().warning
+    assert notice.value.endswith("- and 888 more.")
+    assert len(notice.value) < 2000
+
+
+# --------------------------------------------------------------------------------- what is written
+
+
+def caught(handler: ast.ExceptHandler) -> list[str]:
+    """Uses of a caught error that put its message into a text, as source code."""
+    harmless = [
+        node
+        for each in ast.walk(handler)
+        if isinstance(each, ast.Call | ast.Raise)
+        for node in (
+            [each.cause]
+            if isinstance(each, ast.Raise)
+            else each.args
+            if ast.unparse(each.func) in ("verbatim", "type")
+            else []
+        )
+    ]
+    return [
+        f"line {node.lineno}"
+        for node in ast.walk(handler)
+        if isinstance(node, ast.Name) and node.id == handler.name and node not in harmless
+    ]
+
+
+def messages_shown_as_markdown(source: str) -> list[str]:
+    return [
+        use
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ExceptHandler) and node.name
+        for use in caught(node)
+    ]
+
+
+@pytest.mark.parametrize("folder", ["ui", "pages"])
+def test_no_message_of_an_error_is_put_into_markdown(folder: str) -> None:
+    found = {
+        file.name: uses
+        for file in (ROOT / folder).glob("*.py")
+        # A job keeps the message as text; ui/watch.py shows it.
+        if file.name != "jobs.py"
+        and (uses := messages_shown_as_markdown(file.read_text(encoding="utf-8")))
+    }
+    assert found == {}
+
+
+def test_a_message_in_markdown_would_be_seen() -> None:
+    source = 'try:\n    f()\nexcept E as error:\n    st.error(f"No: {error}")\n'
+    assert messages_shown_as_markdown(source) == ["line 4"]
+    assert messages_shown_as_markdown(source.replace("{error}", "{verbatim(error)}")) == []

@@ -1,0 +1,204 @@
+"""The gate: what reaches Streamlit of all that others send.
+
+Streamlit answers any name it is called by, so that a foreign web site which points its own name at
+this machine speaks for the visitor (DNS rebinding). A handshake from a foreign web site makes it
+ask an outside service for its own address, and everybody waits meanwhile. And it answers where
+nobody here asks. So before it sees a request, this looks at four things: by which name it comes,
+from which web site, where to and how large. What does not fit gets a line of plain text, no more.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+import streamlit as st
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ui import served
+
+STREAM, UPLOAD = "/_stcore/stream", "/_stcore/upload_file/"
+
+ANSWERED = ("/_stcore/health", "/_stcore/host-config")
+"""What Streamlit's page asks its server for; all else under `CLOSED` is for others."""
+
+CLOSED = ("/_stcore", "/component", "/auth", "/oauth2callback", "/app/static")
+"""Where there is nothing for visitors but what is named above: metrics, agents, components of
+others, signing in, a folder of files."""
+
+LONGEST_ADDRESS = 16_384
+"""Bytes of path and query: ten times the longest link of ours."""
+
+MOST_VISITORS = 200
+"""Open pages at a time: twice a large class. Each takes memory as long as it is open."""
+
+POLICY = "; ".join(
+    [
+        *("default-src 'self' 'unsafe-inline' 'unsafe-eval' blob: data:", "base-uri 'self'"),
+        *("form-action 'self'", "frame-ancestors 'self'", "object-src 'none'"),
+    ]
+)
+"""What a page may load: its own server's files and what it makes itself, nothing from elsewhere.
+Streamlit's pages need scripts and styles in the page and code made while they run."""
+
+HEADERS = {
+    "content-security-policy": POLICY,
+    "referrer-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+}
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """What a request gets instead of an answer."""
+
+    status: int
+    sentence: str
+
+
+NOT_HERE = Refusal(404, "There is nothing here.")
+NOT_SO = Refusal(405, "This cannot be asked for in this way.")
+NOT_BY_THIS_NAME = Refusal(
+    403,
+    f"This server does not go by this name. Who runs it can add the name to {served.HOSTS}, as the "
+    'README says under "Serve it to others".',
+)
+NOT_FROM_THERE = Refusal(403, "Another web site may not ask this server.")
+TOO_LONG = Refusal(414, "This address is too long.")
+TOO_LARGE = Refusal(413, "Nothing is to be sent here.")
+FULL = Refusal(503, "There are too many visitors at the moment.")
+
+
+def middleware() -> list[Middleware]:
+    """The gate for this process's settings; ends the program if those are not allowed."""
+    try:
+        settings = served.settings()
+    except served.ServedError as error:
+        sys.exit(str(error))
+    below = str(st.get_option("server.baseUrlPath")).strip("/")
+    return [Middleware(Gate, settings=settings, below=f"/{below}" if below else "")]
+
+
+class Gate:
+    """Lets through what a visitor's browser sends, and refuses the rest.
+
+    Args:
+        app: what is behind the gate.
+        settings: who may come.
+        below: the path under which the app is served, without a slash at its end.
+    """
+
+    def __init__(self, app: ASGIApp, settings: served.Served, below: str = "") -> None:
+        self._app = app
+        self._settings = settings
+        self._below = below
+        self._visitors = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one connection, or have it answered."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+        elif found := refusal(scope, self._settings, self._below):
+            await _refuse(found, scope, receive, send)
+        elif scope["type"] == "http":
+            await self._app(_without_origin(scope), receive, _with_headers(send))
+        elif self._visitors >= MOST_VISITORS:
+            await _refuse(FULL, scope, receive, send)
+        else:
+            self._visitors += 1
+            try:
+                await self._app(_without_origin(scope), receive, send)
+            finally:
+                self._visitors -= 1
+
+
+def _without_origin(scope: Scope) -> Scope:
+    """The same request, of which Streamlit has no reason to look a web site up."""
+    headers = [(name, text) for name, text in scope["headers"] if name != b"origin"]
+    return {**scope, "headers": headers}
+
+
+async def _refuse(found: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "http":
+        await PlainTextResponse(found.sentence, found.status, HEADERS)(scope, receive, send)
+    else:
+        # A handshake that is refused with a sentence leaves a line in uvicorn's log each time.
+        await send({"type": "websocket.close", "code": 1008})
+
+
+def _with_headers(send: Send) -> Send:
+    """The same, adding to each answer what its page may load."""
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message).update(HEADERS)
+        await send(message)
+
+    return sending
+
+
+def refusal(scope: Scope, settings: served.Served, below: str = "") -> Refusal | None:
+    """Why a request is refused; ``None`` if it is not.
+
+    Args:
+        scope: of a request or a handshake, as ASGI has it.
+        settings: who may come.
+        below: the path under which the app is served, without a slash at its end.
+    """
+    headers = Headers(scope=scope)
+    return (
+        _by_name(headers, settings)
+        or _by_origin(headers, settings)
+        or _by_place(scope, settings, scope["path"].removeprefix(below))
+        or _by_size(scope, headers)
+    )
+
+
+def _by_name(headers: Headers, settings: served.Served) -> Refusal | None:
+    """Whether it is called by a name of its own, whatever the port."""
+    hosts = headers.getlist("host")
+    named = host_name(hosts[0]) if len(hosts) == 1 else ""
+    return None if named in (*served.HERE, *settings.hosts) else NOT_BY_THIS_NAME
+
+
+def host_name(host: str) -> str:
+    """The name in a Host header, in lower case; empty if that is not a name and a port."""
+    name, colon, port = host.lower().rpartition(":")
+    if not colon or host.endswith("]"):
+        return host.lower()
+    return name if port.isdigit() and port.isascii() else ""
+
+
+def _by_origin(headers: Headers, settings: served.Served) -> Refusal | None:
+    """Whether a request that says which web site it comes from comes from this one.
+
+    That is the one it asks for, letter by letter; behind a proxy that asks in a name of its own, it
+    is one of the names in the settings. What is no browser says nothing; a browser always does,
+    except when a link is followed.
+    """
+    names = (headers["host"], *settings.hosts)
+    own = {f"{scheme}://{name}" for name in names for scheme in ("http", "https")}
+    origins = headers.getlist("origin")
+    return None if len(origins) < 2 and {*origins} <= own else NOT_FROM_THERE
+
+
+def _by_place(scope: Scope, settings: served.Served, path: str) -> Refusal | None:
+    """Whether there is something to be had, and in this way."""
+    if scope["type"] == "websocket":
+        return None if path == STREAM else NOT_HERE
+    if settings.own_data and path.startswith(UPLOAD):
+        return None if scope["method"] in ("PUT", "DELETE") else NOT_SO
+    if path not in ANSWERED and any(path == at or path.startswith(f"{at}/") for at in CLOSED):
+        return NOT_HERE
+    return None if scope["method"] in ("GET", "HEAD") else NOT_SO
+
+
+def _by_size(scope: Scope, headers: Headers) -> Refusal | None:
+    """Whether it is larger than what a visitor sends; Streamlit limits uploads and messages."""
+    if len(scope.get("raw_path") or scope["path"]) + len(scope["query_string"]) > LONGEST_ADDRESS:
+        return TOO_LONG
+    nothing = headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers
+    return None if nothing or scope.get("method") == "PUT" else TOO_LARGE

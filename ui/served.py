@@ -1,0 +1,150 @@
+"""What holds where the app is served to others: who may come, what they may ask for, who runs it.
+
+All of it is read once from the environment; this table is all there is.
+
+========================  =============================================================
+``ABCDP_SERVED``          ``1``: others use it, so the defaults below are those in brackets
+``ABCDP_HOSTS``           names and addresses it goes by besides localhost, with commas between
+``ABCDP_WORK_LIMIT``      seconds that one job may work, or ``none``: none (60)
+``ABCDP_OWN_DATA``        whether there is the page for a release from one's own data: 1 (0)
+``ABCDP_RUN_BY``          who runs it, as visitors read it
+========================  =============================================================
+"""
+
+from __future__ import annotations
+
+import functools
+import ipaddress
+import math
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+SERVED, HOSTS, WORK_LIMIT = "ABCDP_SERVED", "ABCDP_HOSTS", "ABCDP_WORK_LIMIT"
+OWN_DATA, RUN_BY = "ABCDP_OWN_DATA", "ABCDP_RUN_BY"
+
+USUAL_LIMIT = 60.0
+"""Seconds of a job where the app is served to others and nothing else is said."""
+
+LEAST, MOST = 1.0, 86_400.0
+"""Seconds that a limit may be."""
+
+LONGEST_NAME = 120
+"""Characters of who runs it."""
+
+HERE = ("localhost", "127.0.0.1", "[::1]")
+"""Names under which this machine reaches itself."""
+
+HOST = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)(\.(?!-)[a-z0-9-]{1,63}(?<!-))*")
+
+
+class ServedError(ValueError):
+    """A setting of a served instance is not allowed; one line says which and what would be."""
+
+
+@dataclass(frozen=True)
+class Served:
+    """How the app is served.
+
+    Attributes:
+        hosts: names and addresses that it goes by besides `HERE`, in lower case; an address of
+            IP version 6 in brackets.
+        work_limit: seconds that one job may work; ``None`` for as long as it takes.
+        own_data: whether there is the page for a release from one's own data.
+        run_by: who runs it; empty if that is not said.
+        to_others: whether others than who started it use it.
+    """
+
+    hosts: tuple[str, ...] = ()
+    work_limit: float | None = None
+    own_data: bool = True
+    run_by: str = ""
+    to_others: bool = False
+
+
+@functools.cache
+def settings() -> Served:
+    """How this process serves the app.
+
+    Raises:
+        ServedError: the environment asks for what is not allowed.
+    """
+    return read(os.environ)
+
+
+def read(environment: Mapping[str, str]) -> Served:
+    """What an environment asks for; an empty variable is as good as none.
+
+    Raises:
+        ServedError: it asks for what is not allowed.
+    """
+    to_others = _switch(environment, SERVED, usual=False)
+    return Served(
+        hosts=_hosts(environment, needed=to_others),
+        work_limit=_limit(environment, USUAL_LIMIT if to_others else None),
+        own_data=_switch(environment, OWN_DATA, usual=not to_others),
+        run_by=_run_by(environment),
+        to_others=to_others,
+    )
+
+
+def _switch(environment: Mapping[str, str], name: str, *, usual: bool) -> bool:
+    text = environment.get(name, "").strip()
+    if text not in ("", "0", "1"):
+        raise _refusal(name, text, "0 or 1")
+    return text == "1" if text else usual
+
+
+def _hosts(environment: Mapping[str, str], *, needed: bool) -> tuple[str, ...]:
+    texts = [text.strip().lower() for text in environment.get(HOSTS, "").split(",")]
+    hosts = tuple(dict.fromkeys(_host(text) for text in texts if text))
+    if needed and not hosts:
+        raise ServedError(
+            f"{SERVED} = 1: {HOSTS} has to say by which names or addresses others reach this "
+            f"server, as in {HOSTS}=abc.example.org,192.168.1.5."
+        )
+    return hosts
+
+
+def _host(text: str) -> str:
+    bare = text.removeprefix("[").removesuffix("]")
+    try:
+        address = ipaddress.ip_address(bare)
+    except ValueError:
+        # All digits would be a number that browsers rewrite as an address.
+        is_name = HOST.fullmatch(text) and len(text) <= 253
+        if not is_name or text.rpartition(".")[2].isdigit():
+            raise _refusal(
+                HOSTS,
+                text,
+                "names or addresses without scheme, port or path, as in abc.example.org",
+            ) from None
+        return text
+    return f"[{address}]" if address.version == 6 else str(address)
+
+
+def _limit(environment: Mapping[str, str], usual: float | None) -> float | None:
+    text = environment.get(WORK_LIMIT, "").strip().lower()
+    if text in ("", "none"):
+        return None if text else usual
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not LEAST <= seconds <= MOST:
+        raise _refusal(WORK_LIMIT, text, f"none or seconds from {LEAST:g} to {MOST:g}")
+    return seconds
+
+
+def _run_by(environment: Mapping[str, str]) -> str:
+    text = environment.get(RUN_BY, "").strip()
+    if len(text) > LONGEST_NAME or not text.isprintable():
+        raise _refusal(RUN_BY, text, f"one line of at most {LONGEST_NAME} characters")
+    return text
+
+
+def _refusal(name: str, text: str, allowed: str) -> ServedError:
+    shown = text if text.isprintable() else repr(text)
+    shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
+    return ServedError(f"{name} = {shown}: must be {allowed}.")
