@@ -218,10 +218,7 @@ def shown() -> tuple[Page, ...]:
 def main() -> None:
     """Set the page up, run it, and say around it what holds everywhere."""
     st.set_page_config(page_icon=ROOT / "assets" / "icon.png", layout="wide")
-    pages = [
-        st.Page(_file(page), title=page.title, help=page.help)
-        for page in shown()
-    ]
+    pages = [st.Page(_file(page), title=page.title, help=page.help) for page in shown()]
     chosen = st.navigation(pages, position="hidden")
     page = shown()[[entry.title for entry in pages].index(chosen.title)]
     state.begin(page, known_keys())
