@@ -322,7 +322,8 @@ RESAMPLE = Parameter(
 SENSITIVITY = Parameter(
     kind="choice",
     label="Sensitivity Δ of the distance",
-    help="sharp: the smallest true value, √2/N. published: the paper's Lemma 1, 2/N.",
+    help="Most that one record can move a distance. With a kernel: sharp, the smallest true value, "
+    "√2/N; published, the paper's Lemma 1, 2/N. Other distances have one value for both.",
     options=("sharp", "published"),
 )
 BANDWIDTH = Parameter(

@@ -13,7 +13,7 @@ import itertools
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -114,10 +114,12 @@ class PublicSide:
     Attributes:
         key: of the pool.
         n: points of the data.
+        pseudo_n: points of each simulated data set; as many as the data have if not given.
     """
 
     key: PoolKey
     n: int
+    pseudo_n: int | None = None
 
     @property
     def scenario(self) -> simulators.Scenario:
@@ -147,7 +149,7 @@ class PublicSide:
     @property
     def statistics(self) -> Array:
         """Statistics of the pool ``(T, D)``."""
-        return open_pool(self.key).statistics[self.n]
+        return open_pool(self.key).statistics[self.pseudo_n or self.n]
 
     def statistic(self, name: str) -> Statistic:
         """One of the scenario's ``STATISTICS``.
@@ -159,7 +161,7 @@ class PublicSide:
 
     def summaries(self, name: str) -> Array:
         """The numbers ``(T, k)`` that one of these keeps of each data set of the pool."""
-        return open_pool(self.key).summaries[name][self.n]
+        return open_pool(self.key).summaries[name][self.pseudo_n or self.n]
 
     def simulated(self, index: int) -> Comparison:
         """The ``index``-th data set simulated from a prior draw, against the pool."""
@@ -173,7 +175,9 @@ class PublicSide:
 @functools.lru_cache(maxsize=64)
 def _simulated(public: PublicSide, index: int) -> Comparison:
     data = predictive_data(public.key, public.n, index)
-    return compare(open_pool(public.key), data, synthetic=True)
+    made = compare(open_pool(public.key), data, synthetic=True, pseudo_n=public.pseudo_n)
+    # Without the pool's own numbers, which would stay in memory as long as this does.
+    return replace(made, statistics=None)
 
 
 def key_for(

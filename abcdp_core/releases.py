@@ -7,7 +7,6 @@ release share, whatever they then look at.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -15,16 +14,15 @@ from abcdp_core import parameters as par
 from abcdp_core import pool, simulators
 from abcdp_core.mechanisms import Release, sparse_vector
 from abcdp_core.parameters import Parameter
-from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import statement
-from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators import ScenarioParams, uniform_mixture
 
 PRIOR_SHOWN = 2000
 """Draws of the pool that stand for the prior in a table and its figure."""
 
 
 @dataclass(frozen=True)
-class ReleaseParams(BaseParams):
+class ReleaseParams(ScenarioParams):
     """One release: scenario and size of the data, the four knobs, and what else sets the noise."""
 
     scenario: str = Parameter(
@@ -41,21 +39,6 @@ class ReleaseParams(BaseParams):
     resample: bool = par.RESAMPLE.field(False)
     sensitivity: str = par.SENSITIVITY.field("sharp")
     noise_draw: int = par.NOISE_DRAW.field(0)
-
-    @classmethod
-    def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
-        """The scenario's own sizes and threshold bounds."""
-        return simulators.specification(super().specification(), scenario)
-
-    @classmethod
-    def defaults(cls, scenario: str) -> dict[str, Any]:
-        """The scenario's own size, threshold, acceptances and pool."""
-        return simulators.defaults(scenario)
-
-    def check_together(self) -> None:
-        """Refuse too much work, or more acceptances than draws."""
-        par.check_work(self.n, self.pool_size)
-        par.check_accepted(self.c, self.pool_size)
 
 
 def pool_key(params: ReleaseParams, seed: int) -> pool.PoolKey:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -83,30 +84,42 @@ MECHANISM = Parameter(
 )
 SENSITIVITY = dataclasses.replace(
     par.SENSITIVITY,
-    help="published: each published mechanism with the Δ of its paper, 2/N, the others with their "
-    "own. sharp: all with the smallest true value.",
+    help=f"{par.SENSITIVITY.help} A mechanism that does not have this choice has a Δ of its own.",
 )
 
 
 def able(parameter: Parameter, scenario: str) -> Parameter:
     """A choice of mechanisms without those that cannot serve a scenario."""
+    names = tuple(str(name) for name in parameter.options)
+    return dataclasses.replace(parameter, options=serving(names, scenario))
+
+
+def serving(names: tuple[str, ...], scenario: str) -> tuple[str, ...]:
+    """Those of some mechanisms that can serve a scenario."""
     served = mechanisms.for_scenario(simulators.load(scenario))
-    options = tuple(name for name in parameter.options if name in served)
-    return dataclasses.replace(parameter, options=options)
+    return tuple(name for name in names if name in served)
 
 
-def check(scenario: str, truths: str, names: tuple[str, ...]) -> None:
-    """Refuse a scenario where errors cannot be measured, and mechanisms that cannot serve it.
+def check_truths(scenario: str, truths: str) -> None:
+    """Refuse a scenario's own data where nobody knows their true parameters.
+
+    Raises:
+        ParameterError: one sentence says so, and what can be done.
+    """
+    if truths == "own" and not knows_truth(simulators.load(scenario)):
+        raise ParameterError(
+            f"truths = own: nobody knows the true parameters of {scenario}'s data; "
+            f"truths = prior has some that are known."
+        )
+
+
+def check_mechanisms(scenario: str, names: tuple[str, ...]) -> None:
+    """Refuse mechanisms that cannot serve a scenario.
 
     Raises:
         ParameterError: one sentence says which and why.
     """
     source = simulators.load(scenario)
-    if truths == "own" and not knows_truth(source):
-        raise ParameterError(
-            f"truths = own: nobody knows the true parameters of {scenario}'s data; "
-            f"truths = prior has some that are known."
-        )
     for name in names:
         if reason := mechanisms.load(name).refuses(source):
             raise ParameterError(f"mechanism = {name}: cannot serve {scenario}. {reason}")
@@ -160,7 +173,8 @@ def tried(
 ) -> tuple[tuple[Params, float], ...]:
     """Every setting of a mechanism's grid, and its mean squared error over simulated data sets.
 
-    Where parameters have different units the error is that in prior standard deviations.
+    Where parameters have different units the error is that in prior standard deviations. Where
+    there is one setting only it is not tried, and its error is NaN.
 
     Args:
         name: of the mechanism.
@@ -171,11 +185,16 @@ def tried(
     """
     mechanism = mechanisms.load(name)
     grid = mechanism.grid(public)
+    settings = [
+        dataclasses.replace(options, **dict(zip(grid, values, strict=True)))
+        for values in itertools.product(*grid.values())
+    ]
+    if len(settings) == 1:
+        return ((settings[0], math.nan),)
     scaled = simulators.has_several_units(public.scenario)
     metric = METRICS.index("mse_scaled" if scaled else "mse")
     found = []
-    for values in itertools.product(*grid.values()):
-        chosen = dataclasses.replace(options, **dict(zip(grid, values, strict=True)))
+    for chosen in settings:
         prepared = mechanism.prepare(public, chosen, budget)
         each = []
         for index in range(TUNING_SETS):

@@ -1,1 +1,1 @@
-"""Measurements of speed and memory, run by hand; nothing here is asserted."""
+"""Measurements of speed and memory, run by hand; only what :mod:`.goals` has is asserted."""

@@ -50,7 +50,17 @@ def draw_error(found: blocks.Found) -> None:
         "The sparse vector pays for every *yes*. It is still the right choice where nothing can be "
         "embedded, as with the clipped distances of outbreaks, or for a single question."
     )
+    described(found)
     labels.show(found)
+
+
+def described(found: blocks.Found) -> None:
+    """What each of the mechanisms is, by their names in the figures."""
+    with blocks.folded("What the mechanisms are", key="mechanisms-described") as unfolded:
+        if unfolded:
+            names = captions.mechanisms_of(found)
+            blocks.tiles([captions.mechanism(name) for name in names])
+            blocks.small_print(captions.papers_of(names))
 
 
 def one_release() -> blocks.Found:
@@ -60,7 +70,9 @@ def one_release() -> blocks.Found:
         "and truth.",
     )
     controls.own("mechanism-posterior.mechanism")
-    found = watch.result(POSTERIOR, *asking.ask(POSTERIOR))
+    params, seed = asking.ask(POSTERIOR)
+    blocks.note(captions.mechanism(params.to_text()["mechanism"]))
+    found = watch.result(POSTERIOR, params, seed)
     blocks.figure("posterior", found, ("errors", "main"))
     labels.show(found)
     return found
@@ -93,6 +105,7 @@ def budget() -> None:
         "*any pure ε*.",
     )
     blocks.figure("tradeoff", found, ("tradeoff",))
+    described(found)
     labels.show(found, stamp="")
     blocks.theory(ACCOUNTING)
     export.block("budget", found)
@@ -122,6 +135,7 @@ def draw_coverage(found: blocks.Found) -> None:
     if caution := captions.cautions(found):
         blocks.warning(caution)
     blocks.figure("width", found, ("summary", "releases"))
+    described(found)
     labels.show(found)
 
 

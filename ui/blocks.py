@@ -69,6 +69,19 @@ def note(text: str) -> None:
     st.markdown(text)
 
 
+def small_print(text: str) -> None:
+    """What few look up, if there is any."""
+    if text:
+        st.caption(text)
+
+
+def tiles(texts: Sequence[str]) -> None:
+    """Short texts side by side where there is room."""
+    with st.grid(2, min_column_width=260, gap="medium"):
+        for text in texts:
+            st.markdown(text)
+
+
 def warning(text: str) -> None:
     """What must not be overlooked."""
     st.warning(text, icon="⚠️")

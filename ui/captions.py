@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
+from abcdp_core import mechanisms
 from abcdp_core.experiments import coverage, flip_guideline
 from abcdp_core.results import Result
 
@@ -15,6 +17,31 @@ def counts(result: Result) -> str:
         f"{what} {count:,}" for what, count in zip(table.what, table["count"], strict=True)
     )
     return f"While the pool was made, draws and outbreaks refused or drawn again: {each}."
+
+
+def mechanisms_of(result: Result) -> tuple[str, ...]:
+    """Names of the mechanisms that a result is about: asked for, or else all in its table."""
+    asked = getattr(result.params, "mechanism", None)
+    return tuple(result.tables["main"].mechanism.unique() if asked is None else asked)
+
+
+def mechanism(name: str) -> str:
+    """What a mechanism is, what it releases and pays for, what it promises and who it is from."""
+    each = mechanisms.load(name)
+    promise = "pure " if each.measure == "pure" else "(ε, δ)-"
+    return (
+        f"**{each.title}**  \n{each.description}  \n"
+        f"`{name}` · {promise}differential privacy · {each.source}"
+    )
+
+
+def papers_of(names: Sequence[str]) -> str:
+    """The papers that mechanisms are from, in full; empty where there are none."""
+    # Inside the function: only who unfolds the list waits for the ledger.
+    from abcdp_core.ledger.document import PAPERS
+
+    sources = " ".join(mechanisms.load(name).source for name in names)
+    return " ".join(f"[{tag}] {paper}." for tag, paper in PAPERS.items() if f"[{tag}]" in sources)
 
 
 def cautions(result: Result) -> str:

@@ -1,7 +1,7 @@
 """Distances between data sets, each made for a domain and knowing its own sensitivity.
 
-All distances here estimate one quantity, the maximum mean discrepancy (MMD) with the Gaussian
-kernel of a bandwidth; MATH M1. They differ in cost, exactness and in what one point can change.
+Most estimate one quantity, the maximum mean discrepancy (MMD) with the Gaussian kernel of a
+bandwidth; MATH M1. They differ in cost, exactness and in what one point can change.
 
 | module | form | cost for N points | statistic |
 |---|---|---|---|
@@ -9,6 +9,9 @@ kernel of a bandwidth; MATH M1. They differ in cost, exactness and in what one p
 | :mod:`.fourier` | trapezoid rule in frequency, exact to rounding | N·K | 2K+1 numbers |
 | :mod:`.random_features` | random frequencies, approximate, any dimension | N·D | D numbers |
 | :mod:`.linear_time` | unbiased estimator from disjoint pairs; not a distance | N | none |
+
+Two compare summaries and are clipped (MATH M7): :mod:`.summaries` a few numbers of each data set,
+:mod:`.outbreaks` its points one by one. :mod:`.columns` looks at some coordinates of each point.
 
 A *statistic* of a data set is all that the distance needs to know of it, so each data set is
 reduced once and compared as often as wanted.

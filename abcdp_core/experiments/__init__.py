@@ -76,6 +76,24 @@ class Link:
     successor: Any
 
 
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Onward(Generic[T]):
+    """The rest of a task that is done in links.
+
+    Attributes:
+        task: the whole one.
+        state: where it stands; what the next link needs to know.
+        done: links that are done.
+    """
+
+    task: T
+    state: Any
+    done: int
+
+
 P = TypeVar("P", bound=BaseParams)
 
 

@@ -48,7 +48,7 @@ import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -59,11 +59,10 @@ from abcdp_core import experiments, mechanisms, pool, simulators, trials
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import Budget, Mechanism, Prepared
-from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import tradeoff
 from abcdp_core.results import Result, Tables
-from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators import ScenarioParams, uniform_mixture
 
 Array = NDArray[np.float64]
 
@@ -85,7 +84,7 @@ RATES = np.unique(np.concatenate([np.geomspace(1e-4, 0.1, 40), np.linspace(0.0, 
 
 
 @dataclass(frozen=True)
-class Params(BaseParams):
+class Params(ScenarioParams):
     """What sets the noise; curves are drawn at the first of the budgets."""
 
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field(
@@ -97,20 +96,6 @@ class Params(BaseParams):
     pool_size: int = par.POOL_SIZE.field(uniform_mixture.POOL_SIZE_DEFAULT)
     epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
     scenario: str = trials.SCENARIO.field(uniform_mixture.SCENARIO)
-
-    @classmethod
-    def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
-        """The scenario's own sizes and threshold bounds."""
-        return simulators.specification(super().specification(), scenario)
-
-    @classmethod
-    def defaults(cls, scenario: str) -> dict[str, Any]:
-        """The scenario's own size, threshold, acceptances and pool."""
-        return simulators.defaults(scenario)
-
-    def check_together(self) -> None:
-        """Refuse more acceptances than draws."""
-        par.check_accepted(self.c, self.pool_size)
 
 
 PRESETS: dict[str, BaseParams] = {}

@@ -39,13 +39,13 @@ from numpy.typing import NDArray
 from abcdp_core import experiments
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.online import learnt, noise
+from abcdp_core.experiments import Onward
+from abcdp_core.online import learnt
 from abcdp_core.online import parameters as online
 from abcdp_core.online.particles import picture
 from abcdp_core.online.resampling import evenly
 from abcdp_core.online.stream import Answer
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import statement
 from abcdp_core.results import Result, Tables
 from abcdp_core.sentences import counted
 
@@ -88,21 +88,12 @@ class Task(experiments.SingleTask[Params]):
         return min(LINKS, self.params.n)
 
 
-@dataclass(frozen=True)
-class Onward:
-    """The rest of a stream: the sampler's state after so many parts."""
-
-    task: Task
-    state: Any
-    done: int
-
-
 def tasks(params: Params, seed: int) -> list[Task]:
     """A single stream."""
     return [Task(params, seed)]
 
 
-def work(task: Task | Onward) -> experiments.Link:
+def work(task: Task | Onward[Task]) -> experiments.Link:
     """Ask the next people, and say what is known then."""
     here = task if isinstance(task, Onward) else Onward(task, None, 0)
     params, seed = here.task.params, here.task.seed
@@ -122,14 +113,14 @@ def work(task: Task | Onward) -> experiments.Link:
 
 def collect(params: Params, rows: Tables) -> Result:
     """The result so far."""
-    event = noise.event(params.family(), params.unit_scale(params.epsilon_total))
+    event = params.event(params.epsilon_total)
     last = rows["main"].iloc[-1]
     return Result(
         EXPERIMENT,
         params,
         rows,
         _summary(params, last),
-        statement(event, "each person's answer", params.delta),
+        params.promise([params.epsilon_total]),
         event,
     )
 

@@ -58,7 +58,7 @@ from abcdp_core.mechanisms import Budget, Mechanism, Prepared, noisy_counts, pri
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
-from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators import ScenarioParams, uniform_mixture
 from abcdp_core.streams import generator
 from abcdp_core.trials import SCENARIO
 
@@ -83,10 +83,10 @@ COLUMNS = {
         *trials.METRICS,
     ),
 }  # fmt: skip
-"""In *grid*, ``mse`` is what the best setting is chosen by; there and in *summary* errors are
-scaled where the parameters' units differ. In *published*, of the scenario's published data,
-``low`` and ``high`` are the ends of the posterior's 90 % interval of a parameter, and errors are
-those that it expects of its own mean; ``unit`` is what is protected."""
+"""In *grid*, ``mse`` is what the best setting is chosen by, NaN where there is nothing to choose;
+there and in *summary* errors are scaled where the parameters' units differ. In *published*, of the
+scenario's published data, ``low`` and ``high`` are the ends of the posterior's 90 % interval of a
+parameter, and errors are those that it expects of its own mean; ``unit`` is what is protected."""
 
 # ------------------------------------------------------------------------------------ parameters
 
@@ -108,7 +108,7 @@ TRUTHS = Parameter(
 
 
 @dataclass(frozen=True)
-class Params(BaseParams):
+class Params(ScenarioParams):
     """Every combination of the lists is scored on the same data and noise."""
 
     mechanism: tuple[str, ...] = trials.MECHANISM.field(SHOWN, many=True)
@@ -127,25 +127,19 @@ class Params(BaseParams):
     truths: str = TRUTHS.field("own")
 
     @classmethod
-    def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
-        """The scenario's own sizes and threshold bounds."""
-        return simulators.specification(super().specification(), scenario)
-
-    @classmethod
     def defaults(cls, scenario: str) -> dict[str, Any]:
         """The scenario's own size, threshold, acceptances and pool, and what can serve it."""
-        source = simulators.load(scenario)
-        served = mechanisms.for_scenario(source)
-        return simulators.defaults(scenario) | {
-            "mechanism": tuple(name for name in SHOWN if name in served),
-            "truths": "own" if trials.knows_truth(source) else "prior",
+        known = trials.knows_truth(simulators.load(scenario))
+        return super().defaults(scenario) | {
+            "mechanism": trials.serving(SHOWN, scenario),
+            "truths": "own" if known else "prior",
         }
 
     def check_together(self) -> None:
         """Refuse too much work, more acceptances than draws, and what cannot be measured."""
-        par.check_work(self.n, self.pool_size)
-        par.check_accepted(max(self.c), self.pool_size)
-        trials.check(self.scenario, self.truths, self.mechanism)
+        super().check_together()
+        trials.check_truths(self.scenario, self.truths)
+        trials.check_mechanisms(self.scenario, self.mechanism)
 
 
 SELECTIONS = (
@@ -177,15 +171,13 @@ UNITS = tuple(each.name for each in private_summary.MECHANISMS)
 
 def _of_units(scenario: str) -> Params:
     """What each unit costs, on 300 simulated data sets."""
-    starts = simulators.defaults(scenario)
-    return Params(
-        mechanism=UNITS,
-        epsilon_total=(0.1, 0.5, 1.0, 10.0, 100.0, 1000.0),
-        scenario=scenario,
-        truths="prior",
-        runs=300,
-        **starts | {"c": (starts["c"],)},
-    )
+    asked = {
+        "mechanism": UNITS,
+        "epsilon_total": (0.1, 0.5, 1.0, 10.0, 100.0, 1000.0),
+        "truths": "prior",
+        "runs": 300,
+    }
+    return Params(scenario=scenario, **Params.defaults(scenario) | asked)
 
 
 PRESETS |= {

@@ -60,7 +60,7 @@ from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import UNPROTECTED, NonPrivate
 from abcdp_core.results import Result, Tables
-from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators import ScenarioParams, uniform_mixture
 from abcdp_core.streams import generator
 from abcdp_core.trials import SCENARIO
 
@@ -137,7 +137,7 @@ TRUTHS = Parameter(
 
 
 @dataclass(frozen=True)
-class Params(BaseParams):
+class Params(ScenarioParams):
     """Every budget is spent on the same data sets, pool and noise."""
 
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((0.01, 0.1, 1.0), many=True)
@@ -155,8 +155,8 @@ class Params(BaseParams):
 
     @classmethod
     def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
-        """The scenario's own sizes and threshold bounds."""
-        general = simulators.specification(super().specification(), scenario)
+        """The scenario's own sizes and threshold bounds, and the truths that it can have."""
+        general = super().specification(scenario)
         if scenario in (None, uniform_mixture.SCENARIO):
             return general
         return general | {"truths": dataclasses.replace(TRUTHS, options=("prior",))}
@@ -164,15 +164,12 @@ class Params(BaseParams):
     @classmethod
     def defaults(cls, scenario: str) -> dict[str, Any]:
         """The scenario's own size, threshold, acceptances and pool, and what can serve it."""
-        served = mechanisms.for_scenario(simulators.load(scenario))
-        starts = simulators.defaults(scenario)
-        return starts | {"mechanism": tuple(name for name in SHOWN if name in served)}
+        return super().defaults(scenario) | {"mechanism": trials.serving(SHOWN, scenario)}
 
     def check_together(self) -> None:
         """Refuse too much work, more acceptances than draws, and what cannot be measured."""
-        par.check_work(self.n, self.pool_size)
-        par.check_accepted(self.c, self.pool_size)
-        trials.check(self.scenario, "prior", self.mechanism)
+        super().check_together()
+        trials.check_mechanisms(self.scenario, self.mechanism)
         if self.truths == "edge" and self.scenario != uniform_mixture.SCENARIO:
             raise ParameterError("truths = edge: only the mixture's weights have that edge.")
 

@@ -48,14 +48,13 @@ from numpy.typing import NDArray
 from abcdp_core import experiments, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.online import information, learnt, noise
+from abcdp_core.online import information, learnt
 from abcdp_core.online import parameters as online
 from abcdp_core.online.batch import Batch
 from abcdp_core.online.families import FAMILIES
 from abcdp_core.online.stream import answer
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import statement_of_largest
 from abcdp_core.results import Result, Tables
 from abcdp_core.sentences import runs_in_words
 from abcdp_core.streams import generator
@@ -330,12 +329,7 @@ def _responses(task: Task) -> Array:
 
 def collect(params: Params, rows: Tables) -> Result:
     """The result so far."""
-    privacy = statement_of_largest(
-        params.epsilon_total,
-        lambda budget: noise.event(params.family(), params.unit_scale(budget)),
-        "each person's answer",
-        params.delta,
-    )
+    privacy = params.promise(params.epsilon_total)
     return Result(EXPERIMENT, params, rows, _summary(params, rows["main"]), privacy)
 
 

@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from abcdp_core import experiments, pool, predictive
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
+from abcdp_core.mechanisms import thresholds
 from abcdp_core.mechanisms.sparse_vector import SparseVector, calibrate
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
@@ -147,7 +148,7 @@ def _part_done(progress: pool.Progress, done: int, parts: int, share: float) -> 
 def public_distances(params: Params, seed: int) -> list[Array]:
     """Distances ``(T,)`` of each public data set to the pool, in an order of its own."""
     (n,) = params.n
-    found = predictive.distances(params.pool_key(seed), n, params.data_sets)
+    found = thresholds.simulated(pool.PublicSide(params.pool_key(seed), n), params.data_sets)
     return [rho[pool.order(seed, index + 1, params.pool_size)] for index, rho in enumerate(found)]
 
 

@@ -27,7 +27,6 @@ its line is the same in every panel with noise.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 import math
 from dataclasses import dataclass
@@ -38,11 +37,11 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, pool, predictive, sentences, summaries, trials
+from abcdp_core import experiments, pool, sentences, summaries, trials
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import gaussian_rejection as mechanism
-from abcdp_core.mechanisms import noisy_counts
+from abcdp_core.mechanisms import noisy_counts, thresholds
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import Event, NonPrivate, statement_of_largest
@@ -188,10 +187,9 @@ def bound(
     return mechanism.bound_quantile(public_distances(key, n, pseudo_n), quantile)
 
 
-@functools.lru_cache(maxsize=8)
 def public_distances(key: pool.PoolKey, n: int, pseudo_n: int | None = None) -> Array:
-    """Distances ``(20, T)`` of prior-predictive data sets to a pool, kept."""
-    return predictive.distances(key, n, DATA_SETS, pseudo_n)
+    """Distances ``(20, T)`` of prior-predictive data sets to a pool."""
+    return thresholds.simulated(pool.PublicSide(key, n, pseudo_n), DATA_SETS)
 
 
 def _event(

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -40,11 +40,11 @@ from abcdp_core import (
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import Budget, Made, Release, regression_adjustment
-from abcdp_core.parameters import Parameter, ParameterError
+from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
 from abcdp_core.sentences import counted
-from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators import ScenarioParams, uniform_mixture
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
@@ -64,7 +64,7 @@ SHOWN = 2000
 
 
 @dataclass(frozen=True)
-class Params(BaseParams):
+class Params(ScenarioParams):
     """One release by one mechanism."""
 
     mechanism: str = trials.MECHANISM.field("private-embedding")
@@ -79,28 +79,16 @@ class Params(BaseParams):
 
     @classmethod
     def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
-        """The scenario's own sizes and threshold bounds."""
-        general = simulators.specification(super().specification(), scenario)
+        """The scenario's own sizes, and what can serve it."""
+        general = super().specification(scenario)
         if scenario is None or scenario not in general["scenario"].options:
             return general
         return general | {"mechanism": trials.able(general["mechanism"], scenario)}
 
-    @classmethod
-    def defaults(cls, scenario: str) -> dict[str, Any]:
-        """The scenario's own size, acceptances and pool."""
-        starts = simulators.defaults(scenario)
-        del starts["epsilon_abc"]
-        return starts
-
     def check_together(self) -> None:
         """Refuse too much work, more acceptances than draws, and what cannot serve."""
-        par.check_work(self.n, self.pool_size)
-        par.check_accepted(self.c, self.pool_size)
-        source = simulators.load(self.scenario)
-        if reason := mechanisms.load(self.mechanism).refuses(source):
-            raise ParameterError(
-                f"mechanism = {self.mechanism}: cannot serve {self.scenario}. {reason}"
-            )
+        super().check_together()
+        trials.check_mechanisms(self.scenario, (self.mechanism,))
 
 
 PRESETS: dict[str, BaseParams] = {}

@@ -32,11 +32,11 @@ from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import Budget, Prepared, noisy_counts, sparse_vector
 from abcdp_core.mechanisms.sparse_vector import SparseVector
-from abcdp_core.parameters import Parameter, ParameterError
+from abcdp_core.parameters import ParameterError
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import statement_of_largest
 from abcdp_core.results import Result, Tables
-from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators import ScenarioParams, uniform_mixture
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
@@ -53,7 +53,7 @@ COLUMNS = {
 
 
 @dataclass(frozen=True)
-class Params(BaseParams):
+class Params(ScenarioParams):
     """Every combination of the lists is run on the same data, pool and noise within a run."""
 
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL_OR_INF.field(
@@ -72,22 +72,9 @@ class Params(BaseParams):
     noise_draw: int = par.NOISE_DRAW.field(0)
     scenario: str = trials.SCENARIO.field(uniform_mixture.SCENARIO)
 
-    @classmethod
-    def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
-        """The scenario's own sizes and threshold bounds."""
-        return simulators.specification(super().specification(), scenario)
-
-    @classmethod
-    def defaults(cls, scenario: str) -> dict[str, Any]:
-        """The scenario's own size, threshold, acceptances, pool and bandwidth."""
-        bandwidth = simulators.load(scenario).BANDWIDTH
-        known = {} if bandwidth is None else {"bandwidth": bandwidth}
-        return simulators.defaults(scenario) | known
-
     def check_together(self) -> None:
         """Refuse too much work, more acceptances than draws, and data of unknown parameters."""
-        par.check_work(max(self.n), self.pool_size)
-        par.check_accepted(max(self.c), self.pool_size)
+        super().check_together()
         if not trials.knows_truth(simulators.load(self.scenario)):
             raise ParameterError(
                 f"scenario = {self.scenario}: nobody knows the true parameters of its data, so "

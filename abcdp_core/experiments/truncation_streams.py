@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -28,13 +28,13 @@ from numpy.typing import NDArray
 from abcdp_core import experiments
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.online import learnt, noise
+from abcdp_core.experiments import Onward
+from abcdp_core.online import learnt
 from abcdp_core.online import parameters as online
 from abcdp_core.online.particles import picture
 from abcdp_core.online.stream import Answer
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.privacy import statement_of_largest
 from abcdp_core.results import Result, Tables
 from abcdp_core.sentences import counted
 
@@ -98,22 +98,13 @@ class Task(experiments.SingleTask[Params]):
         return min(self.params.n, (part + 1) * whole // self.links * self.params.every)
 
 
-@dataclass(frozen=True)
-class Onward:
-    """The rest of a stream: the sampler's state after so many parts."""
-
-    task: Task
-    state: Any
-    done: int
-
-
 def tasks(params: Params, seed: int) -> list[Task]:
     """One stream for each budget and way of asking."""
     singles = experiments.per_value(params, seed, "epsilon_total", "interval")
     return [Task(single.params, seed) for single in singles]
 
 
-def work(task: Task | Onward) -> experiments.Link:
+def work(task: Task | Onward[Task]) -> experiments.Link:
     """Ask the next people, and keep a picture of the particles."""
     here = task if isinstance(task, Onward) else Onward(task, None, 0)
     params, seed = here.task.params, here.task.seed
@@ -137,12 +128,7 @@ def work(task: Task | Onward) -> experiments.Link:
 
 def collect(params: Params, rows: Tables) -> Result:
     """The result so far."""
-    privacy = statement_of_largest(
-        params.epsilon_total,
-        lambda budget: noise.event(params.family(), params.unit_scale(budget)),
-        "each person's answer",
-        params.delta,
-    )
+    privacy = params.promise(params.epsilon_total)
     return Result(EXPERIMENT, params, rows, _summary(params, rows["main"]), privacy)
 
 

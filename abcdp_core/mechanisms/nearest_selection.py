@@ -280,7 +280,8 @@ MECHANISMS = (
     mechanism(
         "nearest-selection-approximate",
         "Selection of the nearest with a δ",
-        "The same with a δ: the c selections together cost about as much as the root of c.",
+        "Which c draws are the nearest: Gumbel noise on every distance; all c are paid for "
+        "together with a δ, and there is no threshold.",
         "rdp",
     ),
 )

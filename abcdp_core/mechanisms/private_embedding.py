@@ -332,8 +332,8 @@ ESTIMATE = dataclasses.replace(
     NEAREST,
     name="embedding-estimate",
     title="Estimate from an embedding",
-    description="One noisy vector, the regression's prediction of the parameters; a value, no "
-    "sample.",
+    description="One noisy vector, the regression's prediction of the parameters, paid for once; "
+    "a value, no sample.",
     options=Options(map="regression", selection="estimate"),
     takes=(),
     sample=False,
@@ -344,8 +344,8 @@ NOISE_AWARE = dataclasses.replace(
     NEAREST,
     name="embedding-noise-aware",
     title="Noise-aware posterior from an embedding",
-    description="One noisy vector, as for the estimate; the posterior given that vector, its noise "
-    "taken into account.",
+    description="One noisy vector, the regression's prediction of the parameters, paid for once; "
+    "the posterior given that vector, its noise taken into account.",
     options=Options(map="regression", selection="noise-aware"),
     takes=(),
     minimum_pool=smallest_pool,
@@ -356,7 +356,8 @@ NOISE_IGNORED = dataclasses.replace(
     NOISE_AWARE,
     name="embedding-noise-ignored",
     title="Posterior that takes the noise for data",
-    description="The same vector taken for the data's own, to see what goes wrong then.",
+    description="One noisy vector, the regression's prediction of the parameters, paid for once; "
+    "the posterior as if it had no noise, to see what goes wrong then.",
     options=Options(map="regression", selection="noise-ignored"),
 )
 

@@ -445,8 +445,8 @@ LARGE_UNIT = dataclasses.replace(
     SUMMARY,
     name="private-summary-large-unit",
     title="Private summary, larger unit",
-    description="The same numbers with noise that hides a larger unit: all of an outbreak instead "
-    "of one patient, all of a day instead of one person.",
+    description="A few numbers of the data with Laplace noise that hides a larger unit: all of an "
+    "outbreak instead of one patient, all of a day instead of one person.",
     options=Options(unit="larger"),
     refuses=_refuses("larger"),
     protects=_protects("larger"),

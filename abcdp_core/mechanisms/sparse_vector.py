@@ -438,8 +438,8 @@ SEGMENTED = dataclasses.replace(
     LINEAR,
     name="sparse-vector-approximate",
     title="Sparse vector technique with a δ",
-    description="The same decisions with a threshold redrawn after each acceptance, so that the "
-    "segments can be composed with a δ, at the best split of the noise.",
+    description="Which draws are accepted, until c are: Laplace noise on every distance and on a "
+    "threshold redrawn after each acceptance; the costs of the acceptances are composed with a δ.",
     source="ours",
     options=Options(resample=True, split="best"),
     accountants={"optimal": "approximate", "advanced": "approximate", "rdp": "approximate"},

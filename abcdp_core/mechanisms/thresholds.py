@@ -10,9 +10,12 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from abcdp_core.mechanisms import PublicSide
 from abcdp_core.parameters import Parameter
+
+Array = NDArray[np.float64]
 
 EPSILON_ABC = Parameter(
     kind="real",
@@ -45,11 +48,14 @@ def temperatures(public: PublicSide) -> Mapping[str, tuple[float, ...]]:
     return {"epsilon_abc": own or _positive(np.median(simulated(public, SETS)) * np.array(PARTS))}
 
 
-def simulated(public: PublicSide, sets: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """Distances ``(sets, T)`` of simulated data sets to the draws of the pool."""
+def simulated(public: PublicSide, sets: int) -> Array:
+    """Distances ``(sets, T)`` of simulated data sets to the draws of the pool.
+
+    Each data set that stands for the data is simulated at a prior draw beyond the pool.
+    """
     return np.stack([public.simulated(index).rho for index in range(sets)])
 
 
-def _positive(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> tuple[float, ...]:
+def _positive(values: Array) -> tuple[float, ...]:
     """Three digits of those that are positive: a distance may be 0."""
     return tuple(dict.fromkeys(float(f"{value:.3g}") for value in values if value > 0.0))

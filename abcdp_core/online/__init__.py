@@ -17,9 +17,11 @@ $[l_t, r_t]$, which may therefore depend on all earlier responses. The data that
     prior        of (μ, log σ)
     resampling   particles in proportion to their weights
     single       draws and noise densities for the samplers with values, in single precision
+    particles    weighted particles and what they say, in common to the samplers that have them
     smc, latent, grid      online samplers (A6-A8)                -> states, one per person
     batch        Metropolis-Hastings and MHAAR, after all have answered (A9)
     stream       people, intervals, responses and a sampler, one step per person (A5)
+    learnt       whether the answers have told anything about σ
     parameters   what a person can set about a stream
 
 A step is a pure function ``(rng, state, response) -> (state, info)``. Particles are ``(N, 2)``

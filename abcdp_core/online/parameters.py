@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
@@ -18,9 +19,13 @@ from abcdp_core.online.prior import Prior
 from abcdp_core.online.smc import Smc
 from abcdp_core.online.stream import Adaptive, Fixed, Sampler, Stream, separate
 from abcdp_core.parameters import Parameter, ParameterError, Params
+from abcdp_core.privacy import Gaussian, Laplace, statement_of_largest
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
+
+PROTECTED = "each person's answer"
+"""One unit of a stream."""
 
 PEOPLE = Parameter(
     kind="integer",
@@ -266,6 +271,14 @@ class StreamParams(Params):
     def unit_scale(self, epsilon_total: float) -> float:
         """Scale of the noise per unit of the interval's width."""
         return noise.unit_scale(self.family(), epsilon_total, self.delta)
+
+    def event(self, epsilon_total: float) -> Laplace | Gaussian:
+        """What happens to one person's answer, per unit of the interval's width."""
+        return noise.event(self.family(), self.unit_scale(epsilon_total))
+
+    def promise(self, budgets: Sequence[float]) -> str:
+        """What each answer guarantees at the largest of some budgets, in words."""
+        return statement_of_largest(budgets, self.event, PROTECTED, self.delta)
 
     def stream(
         self, epsilon_total: float, sampler: str, interval: str, seed: int, run: int

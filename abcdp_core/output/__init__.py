@@ -10,7 +10,6 @@ needs a network to be read.
 | :mod:`.formats` | the formats there are, and the names of files |
 | :mod:`.tables` | tables as CSV, and what kind of values a column holds |
 | :mod:`.settings` | all that is known about a result beside its tables, and its command |
-| :mod:`.paper` | a figure that stands on white by itself |
 | :mod:`.page` | a figure as a page in HTML |
 | :mod:`.images` | figures as SVG, PNG and PDF, drawn by a browser |
 | :mod:`.files` | a result as files in a folder, and read again |

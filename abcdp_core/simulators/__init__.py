@@ -5,7 +5,8 @@ A scenario is public knowledge: what one data point is, the prior, the simulator
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from abcdp_core import registry
 from abcdp_core.distances import Distance
-from abcdp_core.parameters import Parameter
+from abcdp_core.parameters import Parameter, Params, check_accepted, check_work
 
 Array = NDArray[np.float64]
 
@@ -119,24 +120,48 @@ def simulate_round_robin(
     return chosen, source.simulate(rng, theta[chosen], n)
 
 
-def specification(general: Mapping[str, Parameter], scenario: str | None) -> dict[str, Parameter]:
-    """Parameters of a study with a scenario's own sizes and threshold bounds in their place."""
-    if scenario is None or scenario not in general["scenario"].options:
-        return dict(general)
-    source = load(scenario)
-    own = {"n": source.N, "epsilon_abc": source.EPSILON_ABC, "pool_size": source.POOL_SIZE}
-    return {name: own.get(name, parameter) for name, parameter in general.items()}
+@dataclass(frozen=True)
+class ScenarioParams(Params):
+    """Base of parameters of which ``scenario`` is one: it has a say in the others.
+
+    Of these a study has ``n``, ``c`` and ``pool_size``, and may have ``epsilon_abc`` and
+    ``bandwidth``.
+    """
+
+    @classmethod
+    def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
+        """The scenario's own sizes and threshold bounds."""
+        general = super().specification()
+        if scenario is None or scenario not in general["scenario"].options:
+            return general
+        source = load(scenario)
+        own = {"n": source.N, "epsilon_abc": source.EPSILON_ABC, "pool_size": source.POOL_SIZE}
+        return {name: own.get(name, parameter) for name, parameter in general.items()}
+
+    @classmethod
+    def defaults(cls, scenario: str) -> dict[str, Any]:
+        """The scenario's own size, threshold, acceptances, pool and bandwidth."""
+        source = load(scenario)
+        own = {
+            "n": source.N_DEFAULT,
+            "epsilon_abc": source.EPSILON_ABC_DEFAULT,
+            "c": source.C_DEFAULT,
+            "pool_size": source.POOL_SIZE_DEFAULT,
+            "bandwidth": source.BANDWIDTH,
+        }
+        taken = {field.name for field in dataclasses.fields(cls)}
+        return {name: own[name] for name in own if name in taken and own[name] is not None}
+
+    def check_together(self) -> None:
+        """Refuse too much work, or more acceptances than draws."""
+        values = vars(self)
+        check_work(_largest(values["n"]), values["pool_size"])
+        check_accepted(_largest(values["c"]), values["pool_size"])
 
 
-def defaults(scenario: str) -> dict[str, Any]:
-    """A scenario's own size, threshold, acceptances and pool."""
-    source = load(scenario)
-    return {
-        "n": source.N_DEFAULT,
-        "epsilon_abc": source.EPSILON_ABC_DEFAULT,
-        "c": source.C_DEFAULT,
-        "pool_size": source.POOL_SIZE_DEFAULT,
-    }
+def _largest(value: int | tuple[int, ...]) -> int:
+    """Of a parameter that holds one value or several."""
+    return max(value) if isinstance(value, tuple) else value
 
 
 def names() -> list[str]:

@@ -58,7 +58,7 @@ def test_every_release_costs_the_budget_that_all_are_given(
 
 
 @EVERY
-def test_the_published_sensitivity_is_for_published_mechanisms_only(name: str) -> None:
+def test_the_published_sensitivity_is_for_mechanisms_with_that_choice(name: str) -> None:
     sharp, published = (
         released(task_of(name, sensitivity=which)).event for which in ("sharp", "published")
     )
@@ -84,7 +84,8 @@ def test_thresholds_are_chosen_without_the_data_that_are_scored(
 def test_the_best_threshold_has_the_lowest_error_of_the_grid_and_is_the_one_scored() -> None:
     tables = result_of().tables
     for (name, budget), part in tables["grid"].groupby(["mechanism", "epsilon_total"]):
-        best = part.epsilon_abc[part.mse.idxmin()]
+        assert part.mse.notna().all() == (len(part) > 1)
+        best = part.epsilon_abc[part.mse.fillna(0.0).idxmin()]
         main = tables["main"]
         scored = main[(main.mechanism == name) & (main.epsilon_total == budget)]
         assert np.array_equal(scored.epsilon_abc.unique(), [best], equal_nan=True)
@@ -92,6 +93,24 @@ def test_the_best_threshold_has_the_lowest_error_of_the_grid_and_is_the_one_scor
     assert thresholds.dropna().unique().tolist() == [SMALL.epsilon_abc]
     without = set(tables["common"].mechanism[thresholds.isna()])
     assert without == {n for n in SMALL.mechanism if "epsilon_abc" not in mechanisms.load(n).takes}
+
+
+def test_where_there_is_nothing_to_choose_nothing_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool.PublicSide, "simulated", lambda *_: 1 / 0)
+    trials.tried.cache_clear()
+    without = [name for name in SMALL.mechanism if name in set(single_settings())]
+    assert {"noisy-counts", "private-embedding", "nearest-selection"} <= set(without)
+    for name in without:
+        assert study.best_options(task_of(name)) == study.common_options(task_of(name))
+    with pytest.raises(ZeroDivisionError):
+        study.best_options(task_of("sparse-vector"))
+
+
+def single_settings() -> list[str]:
+    """Mechanisms with nothing to choose."""
+    grid = result_of().tables["grid"]
+    rows = grid.groupby(["mechanism", "epsilon_total"]).size()
+    return list(rows[rows == 1].index.get_level_values("mechanism"))
 
 
 def test_more_runs_leave_the_first_ones_as_they_were() -> None:

@@ -281,10 +281,16 @@ def test_no_number_of_a_table_is_missing_where_it_should_be_there(name: str) -> 
     """A missing real is an interval, a frequency of no trial, or a number that cannot be.
 
     A released estimate accepts no draws and rejects none, and not every mechanism has a threshold.
+    One without a setting to choose is not tried.
     """
     for table, frame in result_of(name).tables.items():
         for column, values in frame.items():
             if not pd.api.types.is_float_dtype(values) or not values.isna().any():
+                continue
+            if (name, table, column) == ("compare-mechanisms", "grid", "mse"):
+                # Where there is a choice there are several rows, and all of them have an error.
+                rows = frame.groupby(["mechanism", "epsilon_total", "c"]).mse
+                assert set(rows.transform("size")[values.isna()]) == {1}
                 continue
             assert re.search(r"_low|_high|in_run|ratio|paper_|accepted|epsilon_abc", str(column)), (
                 f"{table}: {column}"

@@ -46,12 +46,12 @@ def test_the_bound_is_a_quantile_of_simulated_distances() -> None:
 
 def test_other_private_data_change_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     before = [study.bound(KEY, 300, quantile) for quantile in (0.05, 0.2, 1.0)]
-    study.public_distances.cache_clear()
+    pool._simulated.cache_clear()
 
     def forbidden(*_: object) -> None:
         raise AssertionError("the private data were read")
 
-    for name in ("observed_data", "observed_comparison", "compare"):
+    for name in ("observed_data", "observed_comparison"):
         monkeypatch.setattr(pool, name, forbidden)
     monkeypatch.setattr(uniform_mixture, "TRUTH", np.full(5, 0.2))
     assert [study.bound(KEY, 300, quantile) for quantile in (0.05, 0.2, 1.0)] == before

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from abcdp_core.experiments import change_one_person
+from abcdp_core.experiments import accounting, change_one_person
 from abcdp_core.parameters import text_of
 from tests.pages.app import opened, pictures, settled, texts
-from ui import knobs
+from ui import captions, knobs
 
 
 @pytest.mark.parametrize("scenario", knobs.find("scenario").parameter.options)
@@ -61,6 +61,11 @@ def test_what_a_budget_buys_is_a_view_of_its_own():
     assert not app.exception
     assert len(pictures(app)) == 2
     assert "a guess misses 90 times" in texts(app)
+    app.session_state["mechanisms-described"] = True
+    said = texts(settled(app.run()))
+    for each in accounting.compared():
+        assert captions.mechanism(each.name) in said
+    assert "[P21] Park, Vinaroz and Jitkrittum" in said
 
 
 def test_coverage_is_a_view_of_its_own():

@@ -1,0 +1,56 @@
+"""A scenario's say in the parameters of studies that take one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from abcdp_core import experiments
+from abcdp_core import parameters as par
+from abcdp_core.parameters import ParameterError
+from abcdp_core.simulators import ScenarioParams, covid, covid_people, uniform_mixture
+
+
+@dataclass(frozen=True)
+class Small(ScenarioParams):
+    """No threshold and no bandwidth; several sizes, one c."""
+
+    scenario: str = par.Parameter("choice", "", options=("uniform-mixture", "covid")).field("covid")
+    n: tuple[int, ...] = uniform_mixture.N.field((100, 300), many=True)
+    c: int = par.C.field(1)
+    pool_size: int = par.POOL_SIZE.field(100)
+
+
+def test_only_what_a_study_has_follows_the_scenario() -> None:
+    assert Small.defaults("covid") == {
+        "n": covid.N_DEFAULT,
+        "c": covid.C_DEFAULT,
+        "pool_size": covid.POOL_SIZE_DEFAULT,
+    }
+    assert list(Small.specification("covid")) == ["scenario", "n", "c", "pool_size"]
+    assert Small.specification("covid")["n"] == covid.N
+    assert (
+        Small.specification(None)["n"] == Small.specification("unknown")["n"] == uniform_mixture.N
+    )
+
+
+def test_a_scenario_without_a_kernel_leaves_the_bandwidth_alone() -> None:
+    params = experiments.load("mse-curves").Params
+    assert covid_people.BANDWIDTH is None
+    assert "bandwidth" not in params.defaults("covid-people")
+    assert params.defaults("uniform-mixture")["bandwidth"] == uniform_mixture.BANDWIDTH
+
+
+def test_every_study_of_several_scenarios_refuses_what_is_too_much() -> None:
+    every = [experiments.load(name).Params for name in experiments.names()]
+    several = [params for params in every if "scenario" in params.specification()]
+    assert len(several) > 5
+    for params in several:
+        assert issubclass(params, ScenarioParams)
+        with pytest.raises(
+            ParameterError, match=r"n \* pool_size = 1,000,000,000: must be at most"
+        ):
+            params(n=10_000, pool_size=100_000)
+        with pytest.raises(ParameterError, match="c = 11: must be a whole number from 1 to pool"):
+            params(c=11, pool_size=10)
