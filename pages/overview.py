@@ -4,33 +4,29 @@ from ui import asking, blocks, cards, labels, router, watch
 
 router.guard()
 
+DECISIONS = "Each mark is a simulated data set; those below the orange line are kept."
+POSTERIOR = "The kept draws of each parameter: with noise above its line, without below."
+
 
 def main() -> None:
     params, seed = asking.ask("posterior")
     found = watch.result("posterior", params, seed)
-    cards.headline(found)
-    decisions, posterior = cards.pair()
-    with decisions:
-        cards.of_result(
-            "decisions",
-            found,
-            "Each mark is a simulated data set; those below the orange line are kept.",
-            "flip_probability",
-        )
-    with posterior:
-        cards.of_result(
-            "posterior",
-            found,
-            "Kept draws of each parameter: with noise above its line, without noise below.",
-            "posterior",
-        )
-    error, promise = cards.pair()
-    with error:
-        watch.growing(
-            "expected-error", *asking.ask("expected-error"), lambda grown: cards.error(grown, found)
-        )
-    with promise:
-        cards.promise(params)
+    with cards.screen():
+        cards.headline(found)
+        decisions, posterior = cards.pair()
+        error, promise = cards.pair()
+        with decisions:
+            cards.of_result("decisions", found, DECISIONS, "flip_probability")
+        with posterior:
+            cards.of_result("posterior", found, POSTERIOR, "posterior")
+        with promise:
+            cards.promise(params)
+        with error:
+            watch.growing(
+                "expected-error",
+                *asking.ask("expected-error"),
+                lambda grown: cards.error(grown, found),
+            )
     labels.show(found)
     blocks.heading("What this is")
     blocks.note(

@@ -20,6 +20,11 @@ HEIGHT = 268
 """Pixels of a picture: two rows of them, a headline and a label fit into 900."""
 
 
+def screen() -> DeltaGenerator:
+    """What stands in it is laid out so that it can be seen without scrolling."""
+    return st.container(key="overview")
+
+
 def headline(found: Result) -> None:
     """The number that says most, and the sentence that it begins."""
     number, words, rest = posterior.headline(found)
@@ -32,7 +37,7 @@ def headline(found: Result) -> None:
 
 def pair() -> tuple[DeltaGenerator, DeltaGenerator]:
     """Two cards side by side; one above the other where there is no room."""
-    left, right = st.columns(2, gap="small", border=True)
+    left, right = st.columns(2, gap="xsmall", border=True)
     return left, right
 
 
@@ -63,8 +68,10 @@ def promise(params: Params) -> None:
 
 
 def _card(name: str, drawn: Drawn, lead: str, page: str) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"**{fig.one_line(drawn.figure)}**")
+    with st.container(
+        key=f"card-{name}", horizontal=True, vertical_alignment="center", gap="small"
+    ):
+        st.markdown(f"**{fig.one_line(drawn.figure)}**", width="stretch")
         if page:
             router.link(page)
     st.caption(lead)

@@ -243,11 +243,12 @@ NEARLY = 0.95
 def finding(params: Params, main: pd.DataFrame) -> str:
     """What the curve says of the setting, in a line."""
     here, plain = at(main, params.c, params.epsilon_total), at(main, params.c, math.inf)
+    if plain >= NEARLY * PRIOR_ERROR:
+        return "Even without noise: hardly better than the prior"
     if here >= NEARLY * PRIOR_ERROR:
-        than = "no" if here >= PRIOR_ERROR else "hardly"
-        return f"With this budget the answer is {than} better than the prior"
+        return "With this budget: hardly better than the prior"
     if here <= LITTLE * plain:
-        return "This budget costs little: noise adds at most 10 % to the error"
+        return "This budget adds at most 10 % to the error"
     return f"This budget makes the error {here / plain:.1f} times as large"
 
 

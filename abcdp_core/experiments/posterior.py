@@ -263,8 +263,8 @@ def _moved(result: Result) -> str:
     if private > 1.1 * plain:
         return f"The private answer is {_times(private, plain)} as far off"
     if private < plain / 1.1:
-        return "By luck the private answer is nearer to the truth this time"
-    return "The private answer is about as far from the truth as the other"
+        return "By luck the private answer is nearer this time"
+    return "The private answer is about as far off"
 
 
 def _times(private: float, plain: float) -> str:
@@ -297,7 +297,7 @@ def _decided(result: Result) -> go.Figure:
     within = neither[(neither.rho <= end) & neither.noisy_distance.between(*ends)]
     _add_marks(figure, fig.evenly(within, REJECTED_SHOWN), "rejected by both", fig.REJECTED, 4, end)
     beyond = len(neither) - len(within)
-    more = f"<br>{beyond:,} more beyond the edge" if beyond else ""
+    more = f"<br>{beyond:,} of them beyond the edge" if beyond else ""
     words = f"{len(neither):,} rejected by both{more} "
     fig.note(figure, end, end, words, fig.REJECTED.color, "top right")
     for name, non_private, private, style, corner in LANES:
@@ -314,7 +314,7 @@ def _decided(result: Result) -> go.Figure:
 
 def _end_of_axis(params: Params) -> float:
     """Where the axes end; no knob moves it until the threshold comes near."""
-    end = AXIS * float(simulators.defaults(params.scenario).get("epsilon_abc", 0.1))
+    end = AXIS * float(params.defaults(params.scenario).get("epsilon_abc", 0.1))
     while end < 1.5 * params.epsilon_abc:
         end *= 2.0
     return end
@@ -329,14 +329,18 @@ def _quarters(figure: go.Figure, epsilon_abc: float, threshold: float, ends: Arr
         figure.add_shape(
             type="rect", fillcolor=fig.translucent(style.color, 0.1), line_width=0, **corner
         )
-    for x, y, style, words, place in (
-        ((epsilon_abc,) * 2, ends, fig.NON_PRIVATE, f" threshold {epsilon_abc:g}", "middle left"),
-        ((0.0, end), (threshold,) * 2, fig.PRIVATE, f"with noise {threshold:.3g} ", "bottom right"),
+    for x, y, style, name in (
+        ((epsilon_abc,) * 2, ends, fig.NON_PRIVATE, f"threshold {epsilon_abc:g}"),
+        ((0.0, end), (threshold,) * 2, fig.PRIVATE, f"with noise {threshold:.3g}"),
     ):
-        line = fig.line(np.array(x), np.array(y), style).update(name=words.strip())
-        figure.add_trace(line.update(line={"dash": "dash", "width": 1.5}, hoverinfo="skip"))
-        at = (epsilon_abc, 0.8 * end) if style is fig.NON_PRIVATE else (end, threshold)
-        fig.note(figure, *at, words, style.color, place)
+        line = fig.line(np.array(x), np.array(y), style).update(name=name, hoverinfo="skip")
+        figure.add_trace(line.update(line={"dash": "dash", "width": 1.5}))
+    fig.note(figure, epsilon_abc, end, f"threshold {epsilon_abc:g}", fig.NON_PRIVATE.color, ABOVE)
+    words = f"with noise {threshold:.3g} "
+    fig.note(figure, end, threshold, words, fig.PRIVATE.color, "bottom right")
+
+
+ABOVE = "bottom center"
 
 
 def _add_marks(

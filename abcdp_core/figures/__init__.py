@@ -2,7 +2,8 @@
 
 :mod:`looks` has the template, the colours and what a screen or paper asks for; :mod:`builders` the
 empty figures and traces that studies share; :mod:`statistics` what they draw alike: means over
-runs and errors; :mod:`mirrored` histograms with and without noise. A study gives each figure as :class:`Drawn`.
+runs and errors; :mod:`mirrored` histograms with and without noise. A study gives each figure as
+:class:`Drawn`.
 """
 
 from __future__ import annotations

@@ -220,9 +220,8 @@ def dressed(figure: go.Figure, medium: Medium, title: str | None = None) -> go.F
 def in_card(figure: go.Figure, medium: Medium, height: int) -> go.Figure:
     """A copy without a title, for a card of the page that says it, and so many pixels high."""
     found = dressed(figure, medium, "")
-    notes = any(note.yref == "paper" for note in found.layout.annotations)
-    top = 2 * medium.ticks if notes else TITLE_PAD
-    return found.update_layout(height=height, margin={"t": top, "b": 44, "l": 44, "r": 12})
+    top = 2 * medium.ticks if found.layout.annotations else TITLE_PAD
+    return found.update_layout(height=height, margin={"t": top, "b": 40, "l": 48, "r": 12})
 
 
 COLOR = re.compile(r"#[0-9A-F]{6}|rgba\((\d+),(\d+),(\d+),([\d.]+)\)")

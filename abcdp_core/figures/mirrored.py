@@ -190,7 +190,7 @@ def _dots(row: _Row, style: Style, unit: float) -> go.Scatter:
             "symbol": "circle",
         },
         customdata=part[["sample", "value"]].to_numpy(),
-        hovertemplate=f"{style.name}: draw %{{customdata[0]}}, %{{customdata[1]:.3f}}<extra></extra>",
+        hovertemplate="draw %{customdata[0]}: %{customdata[1]:.3f}",
     )
 
 
