@@ -34,6 +34,9 @@ def main() -> None:
         "simulate data, keep the draws whose data look like yours. ABCDP keeps them *with noise*, "
         "which limits how much any one person's record can change what is kept."
     )
+    blocks.heading("What ε_total promises")
+    blocks.promise(params)
+    blocks.heading("The four knobs")
     blocks.knob_table()
     blocks.theory("posterior", "expected-error")
 

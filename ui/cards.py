@@ -29,7 +29,7 @@ def headline(found: Result) -> None:
     """The number that says most, and the sentence that it begins."""
     number, words, rest = posterior.headline(found)
     with st.container(key="headline", horizontal=True, vertical_alignment="center"):
-        st.html(f'<span class="headline">{number}</span>', width="content")
+        st.title(number, anchor=False, width="content")
         with st.container(gap=None):
             st.markdown(words)
             st.caption(rest)

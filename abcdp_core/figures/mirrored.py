@@ -60,7 +60,7 @@ class _Row:
         """The bin of each sample; of those beyond the ends the outermost."""
         edges = np.linspace(*self.ends, count + 1)
         values = self.samples[release].value.to_numpy()
-        return np.clip(np.searchsorted(edges, values, side="right") - 1, 0, count - 1)
+        return np.asarray(np.searchsorted(edges[1:-1], values, side="right"), dtype=np.int64)
 
     def heights(self, release: str, count: int, size: int) -> Array:
         """Samples in each of ``count`` bins, by weight, where all are ``size``."""
@@ -115,7 +115,8 @@ def mirrored(
             upright = line(np.full(2, truth[index]), np.array([-1.0, 1.0]), TRUTH)
             figure.add_trace(upright.update(panel(index)))
     _lay_out(figure, list(axes), together=len(set(ends)) == 1)
-    _explain(figure, dots, known=truth is not None)
+    shown = [style for style, _, _ in SIDES if sizes[style.name]]
+    _explain(figure, shown, dots, known=truth is not None)
     return figure.update_layout(showlegend=False, barmode="overlay", bargap=0.0)
 
 
@@ -161,7 +162,7 @@ def _tallest(rows: Mapping[str, _Row], sizes: Mapping[str, int], count: int) -> 
 
 def _middles(row: _Row, count: int) -> Array:
     edges = np.linspace(*row.ends, count + 1)
-    return (edges[:-1] + edges[1:]) / 2.0
+    return np.asarray((edges[:-1] + edges[1:]) / 2.0)
 
 
 def _bars(row: _Row, heights: Array, style: Style, opacity: float) -> go.Bar:
@@ -182,7 +183,7 @@ def _dots(row: _Row, style: Style, unit: float) -> go.Scatter:
     part = part.assign(both=part["sample"].isin(kept), bin=row.bins(style.name, DOTS))
     part = part.sort_values(["bin", "both", "value"], ascending=[True, False, True])
     level = part.groupby("bin").cumcount().to_numpy()
-    marks = points(_middles(row, DOTS)[part.bin], unit * (level + 0.5), style)
+    marks = points(_middles(row, DOTS)[part.bin.to_numpy()], unit * (level + 0.5), style)
     return marks.update(
         marker={
             "color": [BOTH.color if both else style.color for both in part.both],
@@ -216,13 +217,13 @@ def _lay_out(figure: go.Figure, names: list[str], *, together: bool) -> None:
                 x.update(showline=False, ticks="")
 
 
-def _explain(figure: go.Figure, dots: bool, *, known: bool) -> None:
+def _explain(figure: go.Figure, shown: list[Style], dots: bool, *, known: bool) -> None:
     """What stands above and below the lines, in the colours of it."""
+    called = {PRIVATE.name: "private", NON_PRIVATE.name: "without noise"}
     words = [
-        f'<b><span style="color:{PRIVATE.color}">private</span></b>',
-        f'<b><span style="color:{NON_PRIVATE.color}">without noise</span></b>',
-        *(["● both"] if dots else []),
-        "▾ mean",
+        *(f'<b><span style="color:{each.color}">{called[each.name]}</span></b>' for each in shown),
+        *(["● both"] if dots and len(shown) > 1 else []),
+        *(["▾ mean"] if shown else []),
         *(["│ truth"] if known else []),
         "shaded: prior",
     ]

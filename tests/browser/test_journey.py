@@ -137,7 +137,7 @@ OUTSIDE_OUR_REACH = "[data-testid=stFileUploaderDropzone]"
 
 @pytest.mark.parametrize("page", [page.file for page in router.TABLE])
 def test_nothing_for_axe_to_find_and_fits_a_telephone(visit: Visit, page: str) -> None:
-    visit.open("" if page == "start" else page, n="100", **{"mse-curves.runs": "1"})
+    visit.open("" if page == "overview" else page, n="100", **{"mse-curves.runs": "1"})
     for scheme in ("light", "dark"):
         visit.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         visit.settle()

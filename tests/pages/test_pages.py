@@ -29,7 +29,7 @@ def test_page_as_it_opens_with_its_theory_and_once_more(page):
         assert app.title
         assert pictures(app)
         assert "Privacy label" in texts(app)
-        assert knobs_in_sidebar(app)[:4] == ["ε_total", "ε_abc", "c", "N"]
+        assert knobs_in_sidebar(app)[:4] == four_first(app)
         assert ("MATH" in texts(app)) == unfolded
         assert any(code.value.startswith("def work(") for code in app.code) == unfolded
 
@@ -73,7 +73,7 @@ def test_bad_link_is_said_and_survived_at_an_extreme(number, page):
 
 
 def test_dismissed_notice_stays_away():
-    app = opened("start", c="0")
+    app = opened("overview", c="0")
     next(button for button in app.button if button.label == "Dismiss").click().run()
     assert not settled(app).warning
 
@@ -112,7 +112,7 @@ def test_a_retired_preset_leads_to_its_successor(monkeypatch):
     assert app.get("plotly_chart")
 
 
-@pytest.mark.parametrize("page", ["posterior", "privacy_and_accuracy", "start"])
+@pytest.mark.parametrize("page", ["posterior", "privacy_and_accuracy", "overview"])
 def test_combination_that_is_not_allowed_is_one_sentence(page):
     app = opened(page, n="20000", pool_size="100000")
     assert not app.exception

@@ -120,9 +120,9 @@ def footer(app: AppTest) -> str:
 
 
 def test_the_footer_says_who_runs_it_and_where_things_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert footer(opened("start")).endswith("Nothing leaves this machine.")
+    assert footer(opened("overview")).endswith("Nothing leaves this machine.")
     serve(monkeypatch, Served(to_others=True, run_by=HOST))
-    said = footer(opened("start"))
+    said = footer(opened("overview"))
     assert f", run by ` {HOST} `. What you set goes to this server" in said
     assert "machine" not in said
 
