@@ -9,7 +9,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --pytho
         --generate-hashes --no-header --no-emit-index-url --no-emit-find-links $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help run serve test types pytest bench studies audit lock clean
+.PHONY: help run serve test types pytest bench studies load mutants audit lock clean
 .DELETE_ON_ERROR:
 
 help:  ## show this list
@@ -40,6 +40,12 @@ bench: .venv/run.stamp  ## measure speed
 
 studies: .venv/run.stamp  ## measure what tests have no time for, into benchmarks/goals.csv (ARGS=GOAL)
 	$(BIN)/python -m benchmarks.goals $(ARGS)
+
+load: .venv/run.stamp  ## measure what many visitors at a time get (13 minutes; ARGS="--seconds 20 --only 8 32")
+	$(BIN)/python -m benchmarks.load $(ARGS)
+
+mutants: .venv/test.stamp  ## change single lines: do tests notice? (ARGS="--workers 2 --only FOLDER --sample N")
+	$(BIN)/python -m benchmarks.mutants $(ARGS)
 
 # In an environment of its own, so that the app never depends on it.
 audit: .venv/run.stamp  ## list licences and check the locked packages for known vulnerabilities

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from abcdp_core.output.formats import ExportError
-from abcdp_core.parameters import ParameterError
+from abcdp_core.parameters import ParameterError, cut
 
 INTERRUPTED = 130
 
@@ -46,13 +46,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = parser_of(next(iter(given), "")).parse_args(given)
         code: int = options.run(options)
     except (ParameterError, ExportError) as error:
-        print("error:", " ".join(str(error).split()), file=sys.stderr)
+        print("error:", in_one_line(str(error)), file=sys.stderr)
         return 2
     except KeyboardInterrupt as stop:
         left = str(stop) or "nothing is done yet that could be written."
         print(f"Interrupted; {left}", file=sys.stderr)
         return INTERRUPTED
     return code
+
+
+LONGEST_WORD = 200
+"""Characters of a path or another word in an error."""
+
+LONGEST_ERROR = 1000
+"""Characters of an error."""
+
+
+def in_one_line(text: str) -> str:
+    """A sentence for a terminal: what cannot be printed as ?, long words and long texts cut."""
+    words = [cut(word, LONGEST_WORD) for word in text.split()]
+    line = "".join(sign if sign.isprintable() else "?" for sign in " ".join(words))
+    return cut(line, LONGEST_ERROR)
 
 
 class _Parser(argparse.ArgumentParser):

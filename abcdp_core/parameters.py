@@ -9,8 +9,10 @@ the value and the allowed range.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import numbers
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self
@@ -20,6 +22,19 @@ Kind = Literal["real", "integer", "switch", "choice"]
 
 WORK_LIMIT = 200_000_000
 """Largest ``n * pool_size``: simulated points of one pool."""
+
+
+LONGEST_LIST = 100
+"""Values of one parameter; a longer list is refused before it is taken apart."""
+
+LONGEST_NUMBER = 100
+"""Characters of a number: more than any program writes."""
+
+LONGEST_SHOWN = 60
+"""Characters of a value in a sentence."""
+
+NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+"""A number in text. Python reads more: 1_0, digits of other scripts, words such as Infinity."""
 
 
 class ParameterError(ValueError):
@@ -59,13 +74,13 @@ class Parameter:
 
     def allowed(self) -> str:
         """The allowed values in words."""
-        special = "".join(f" or {_show(value)}" for value in self.special)
+        special = "".join(f" or {shown(value)}" for value in self.special)
         if self.kind == "switch":
             return "true or false"
         if self.options:
-            return "one of " + ", ".join(_show(value) for value in self.options) + special
+            return "one of " + ", ".join(shown(value) for value in self.options) + special
         what = "a whole number" if self.kind == "integer" else "a number"
-        return f"{what} from {_show(self.low)} to {_show(self.high)}{special}"
+        return f"{what} from {shown(self.low)} to {shown(self.high)}{special}"
 
     def check(self, name: str, value: Any) -> Scalar:
         """The value in its own type.
@@ -83,7 +98,7 @@ class Parameter:
             else self.kind == "switch" or self.low <= float(checked) <= self.high
         )
         if checked is None or not in_range:
-            raise ParameterError(f"{name} = {_show(value)}: must be {self.allowed()}.")
+            raise ParameterError(f"{name} = {shown(value)}: must be {self.allowed()}.")
         return checked
 
     def _typed(self, value: Any) -> Scalar | None:
@@ -113,11 +128,10 @@ class Parameter:
         value: Any = text
         if self.kind == "switch":
             value = {"true": True, "false": False}.get(text.lower(), text)
-        elif self.kind in ("real", "integer") and text not in self.special:
-            try:
-                value = float(text)
-            except ValueError:
-                value = text
+        elif self.kind in ("real", "integer"):
+            number = number_in(text)
+            special = {text_of(item): item for item in self.special}
+            value = special.get(text, text) if number is None else number
         return self.check(name, value)
 
     def nearest(self, value: float) -> Scalar:
@@ -129,7 +143,16 @@ class Parameter:
         return round(clamped) if self.kind == "integer" else clamped
 
 
-def _show(value: Any) -> str:
+def number_in(text: str) -> float | None:
+    """The finite number that a text is; ``None`` if it is none."""
+    if len(text) > LONGEST_NUMBER or not NUMBER.fullmatch(text):
+        return None
+    value = float(text)
+    return value if math.isfinite(value) else None
+
+
+def shown(value: Any) -> str:
+    """A value as it stands in a sentence: printable, and without its middle where it is long."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int) and value.bit_length() > 1023:
@@ -139,7 +162,15 @@ def _show(value: Any) -> str:
     if isinstance(value, int | float):
         return f"{value:.6g}"
     text = value if isinstance(value, str) and value.isprintable() else repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return cut(text, LONGEST_SHOWN)
+
+
+def cut(text: str, longest: int) -> str:
+    """A text of at most so many characters: of a longer one, its beginning and its end."""
+    if len(text) <= longest:
+        return text
+    kept = longest - 3
+    return f"{text[: kept - kept // 2]}...{text[len(text) - kept // 2 :]}"
 
 
 @dataclass(frozen=True)
@@ -161,9 +192,11 @@ class Params:
 
     @staticmethod
     def _check_many(name: str, parameter: Parameter, value: Any) -> tuple[Scalar, ...]:
-        values = (
-            tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
-        )
+        several = isinstance(value, Iterable) and not isinstance(value, str)
+        # One more than allowed tells enough; there may be no end of them.
+        values = tuple(itertools.islice(value, LONGEST_LIST + 1)) if several else (value,)
+        if len(values) > LONGEST_LIST:
+            raise _too_long(name)
         if not values:
             raise ParameterError(f"{name} = empty list: each must be {parameter.allowed()}.")
         return tuple(dict.fromkeys(parameter.check(name, item) for item in values))
@@ -200,10 +233,12 @@ class Params:
             if name not in specification:
                 known = ", ".join(specification)
                 raise ParameterError(
-                    f"{_show(name)} = {_show(text)}: unknown parameter; known are {known}."
+                    f"{shown(name)} = {shown(text)}: unknown parameter; known are {known}."
                 )
             parameter = specification[name]
             if cls.takes_many(name):
+                if text.count(",") > LONGEST_LIST:
+                    raise _too_long(name)
                 items = [item for item in text.split(",") if item.strip()]
                 values[name] = tuple(parameter.parse(name, item) for item in items)
             else:
@@ -217,6 +252,10 @@ class Params:
         return {
             field.name: text_of(getattr(self, field.name)) for field in dataclasses.fields(self)
         }
+
+
+def _too_long(name: str) -> ParameterError:
+    return ParameterError(f"{name} = a long list: must have at most {LONGEST_LIST} values.")
 
 
 def text_of(value: Any) -> str:

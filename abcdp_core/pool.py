@@ -8,11 +8,14 @@ not depend on how large a pool they were computed in.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import threading
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor, as_completed
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -246,17 +249,60 @@ def _median_bandwidth(scenario: str, seed: int) -> float:
     return median_bandwidth(values[np.arange(2000), rng.integers(size, size=2000), None])
 
 
+Makers = Callable[[], Executor]
+"""Gives an executor for the parts of one pool, which is shut down when the pool is there."""
+
+
+class MissingError(Exception):
+    """A pool would have to be made where nobody makes any.
+
+    Attributes:
+        key: of the pool.
+    """
+
+    def __init__(self, key: PoolKey) -> None:
+        super().__init__(key)
+        self.key = key
+
+
+def _as_many_threads_as_processors() -> Executor:
+    return ThreadPoolExecutor(threads.available())
+
+
+_makers: ContextVar[Makers | None] = ContextVar("makers", default=_as_many_threads_as_processors)
+
+
+@contextlib.contextmanager
+def made_by(makers: Makers | None) -> Iterator[None]:
+    """Say for this thread who makes pools, if it is not as many threads as there are processors.
+
+    Args:
+        makers: who; ``None`` for nobody, so that :class:`MissingError` names the pool that a
+            computation would have to wait for.
+    """
+    token = _makers.set(makers)
+    try:
+        yield
+    finally:
+        _makers.reset(token)
+
+
 def build(key: PoolKey, progress: Progress | None = None) -> Pool:
-    """Make a pool, on as many threads as there are processors.
+    """Make a pool, by those whom :func:`made_by` named.
 
     Args:
         key: which pool.
         progress: called with the fraction done.
+
+    Raises:
+        MissingError: nobody makes pools here.
     """
     if _has_precomputed(key):
         return _precomputed(key)
+    if (makers := _makers.get()) is None:
+        raise MissingError(key)
     arrays: cache.Arrays = {}
-    with ThreadPoolExecutor(threads.available()) as executor:
+    with makers() as executor:
         starts = range(0, key.pool_size, CHUNK)
         waiting = {executor.submit(_chunk, key, start): start for start in starts}
         try:
@@ -325,14 +371,29 @@ def _statistics(key: PoolKey) -> Mapping[str, Statistic]:
 
 
 def open_pool(key: PoolKey, progress: Progress | None = None) -> Pool:
-    """The pool of a key: from memory, else from disk, else made and kept on disk."""
-    with _opening:
-        if key not in _open:
-            opened = _precomputed(key) if _has_precomputed(key) else _kept(key, progress)
+    """The pool of a key: from memory, else from disk, else made and kept on disk.
+
+    Who asks for a pool that another thread is opening waits for that one; others do not.
+
+    Raises:
+        MissingError: it would have to be made, and nobody makes pools here.
+    """
+    if (pool := _open.get(key)) is not None:
+        return pool
+    # Asked before the lock: who would have to wait for its maker does not.
+    if _makers.get() is None and not (_has_precomputed(key) or cache.holds(_entry("pool", key))):
+        raise MissingError(key)
+    with _guard:
+        opening = _opening.setdefault(key, threading.Lock())
+    with opening:
+        if (pool := _open.get(key)) is not None:
+            return pool
+        pool = _precomputed(key) if _has_precomputed(key) else _kept(key, progress)
+        with _guard:
             while len(_open) >= KEPT_OPEN:
                 _open.pop(next(iter(_open)))
-            _open[key] = opened
-        return _open[key]
+            _open[key] = pool
+        return pool
 
 
 def _kept(key: PoolKey, progress: Progress | None) -> Pool:
@@ -345,7 +406,10 @@ KEPT_OPEN = 2
 """Pools kept in memory, 26 MB each at the defaults."""
 
 _open: dict[PoolKey, Pool] = {}
-_opening = threading.Lock()
+_opening: weakref.WeakValueDictionary[PoolKey, threading.Lock] = weakref.WeakValueDictionary()
+"""A lock for each pool that is being opened; gone with the last who holds or waits for it."""
+_guard = threading.Lock()
+"""For the two tables above; never held while a pool is read or made."""
 
 
 DISTANCE = ""

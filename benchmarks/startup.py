@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import resource
-import socket
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection, connect
 
+from benchmarks import server
 from benchmarks.measure import Measurement
-
-ROOT = Path(__file__).resolve().parents[1]
+from benchmarks.server import ROOT
 
 
 def measure(repeats: int) -> Iterator[Measurement]:
@@ -61,48 +56,15 @@ def _first_page(cache: str) -> tuple[float, float]:
     And seconds of processor time of that server, its start included.
     """
     before = _processor_time()
-    with _server(cache) as address:
+    with server.started(cache) as here:
         start = time.perf_counter()
         # The server takes visitors from its own pages only.
         with connect(
-            f"ws://{address}/_stcore/stream", origin=f"http://{address}", max_size=None
+            f"ws://{here.address}/_stcore/stream", origin=f"http://{here.address}", max_size=None
         ) as browser:
             _visit(browser)
         wall = time.perf_counter() - start
     return wall, _processor_time() - before
-
-
-@contextlib.contextmanager
-def _server(cache: str) -> Iterator[str]:
-    """The address of a server that answers, and that nobody visited."""
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
-    options = ["--server.headless=true", f"--server.port={port}", "--server.address=localhost"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "streamlit", "run", "app.py", *options],
-        cwd=ROOT,
-        env=os.environ | {"ABCDP_CACHE_DIR": cache},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        while not _answers(f"http://localhost:{port}/_stcore/health"):
-            if process.poll() is not None:
-                raise RuntimeError("the server did not start.")
-            time.sleep(0.05)
-        yield f"localhost:{port}"
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def _answers(address: str) -> bool:
-    try:
-        with urllib.request.urlopen(address, timeout=1.0):
-            return True
-    except OSError:
-        return False
 
 
 def _visit(browser: ClientConnection) -> None:

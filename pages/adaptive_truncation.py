@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from ui import asking, blocks, controls, export, labels, player, router, state, watch
-from ui.jobs import Request
+from ui.job import Request
 
 router.guard()
 

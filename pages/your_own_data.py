@@ -1,5 +1,7 @@
 """Your own data: one private release, in earnest."""
 
+import streamlit as st
+
 from ui import asking, blocks, controls, labels, own_data, router, state, uploads, watch
 
 router.guard()
@@ -18,11 +20,14 @@ def main() -> None:
         blocks.warning(others)
     blocks.heading("1 · Choose, before you look", "Nothing below reads your data.")
     controls.own("your-data.scenario")
-    found = watch.result(PLAN, *asking.ask(PLAN))
     request = own_data.settings(state.scenario_in_force())
-    blocks.figure(PLAN, found)
+    plan = st.container()
     blocks.heading("2 · Your series")
     series = uploads.ask(state.scenario_in_force())
+    # After the uploader: the page ends where it waits, and an uploader not drawn loses its file.
+    with plan:
+        found = watch.result(PLAN, *asking.ask(PLAN))
+        blocks.figure(PLAN, found)
     if request is not None and series is not None:
         blocks.heading("3 · Confirm")
         own_data.confirm(request, series)

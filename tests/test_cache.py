@@ -8,6 +8,7 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -318,6 +319,42 @@ def test_saving_makes_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(cache.evict, "__defaults__", (size,))
     cache.save(at(tmp_path / "second.npz"), {"values": np.zeros(1000)})
     assert [file.name for file in tmp_path.glob("*.npz")] == ["second.npz"]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_file_is_written_beside_its_place_and_moved_there_whole(
+    fails: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "pool.npz"
+    cache.save(at(path), ARRAYS)
+    before = path.read_bytes()
+    seen: list[str] = []
+
+    def watched(file: Any, **rest: Any) -> None:
+        seen.extend(other.suffix for other in tmp_path.iterdir() if other != path)
+        assert path.read_bytes() == before
+        write(file, **rest)
+        assert path.read_bytes() == before
+        if fails:
+            raise OSError(28, "No space left on device")
+
+    write = np.savez
+    monkeypatch.setattr(cache.np, "savez", watched)
+    later = {"theta": np.zeros(3)}
+    assert cache.save(at(path), later) is not fails
+    assert seen == [".part"]
+    assert list(tmp_path.iterdir()) == [path]
+    found = cache.load(at(path))
+    assert found is not None
+    assert same(found, ARRAYS if fails else later)
+
+
+def test_making_room_does_not_take_what_is_being_written(tmp_path: Path) -> None:
+    cache.save(at(tmp_path / "kept.npz"), ARRAYS)
+    (tmp_path / "fresh.part").write_bytes(b"half")
+    (tmp_path / "somebody-s.txt").write_bytes(b"a file")
+    cache.evict(tmp_path, limit=0)
+    assert {file.name for file in tmp_path.iterdir()} == {"fresh.part", "somebody-s.txt"}
 
 
 def test_what_killed_writers_left_goes_after_a_day(tmp_path: Path) -> None:

@@ -79,8 +79,9 @@ CORE_ARROWS: dict[str, set[str]] = {
 """Part of the core -> other parts that it may import."""
 
 UI_MAY_IMPORT = {
-    *("cache", "experiments", "output", "figures", "ledger", "mechanisms", "parameters", "privacy"),
-    *("registry", "own_data", "releases", "results", "runner", "sentences", "streams", "summaries"),
+    *("cache", "experiments", "output", "figures", "ledger", "mechanisms", "parameters", "pool"),
+    *("privacy", "registry", "own_data", "releases", "results", "runner", "sentences", "streams"),
+    "summaries",
     "workers",
 }
 """Parts of the core that what knows Streamlit may import; the rest it reaches by experiments."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, fields
 from typing import Any
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from abcdp_core import parameters as par
-from abcdp_core.parameters import Parameter, ParameterError, Params
+from abcdp_core.parameters import LONGEST_LIST, Parameter, ParameterError, Params, cut, shown
 
 REAL = Parameter(kind="real", label="real", low=0.5, high=2.0)
 REAL_OR_INF = Parameter(kind="real", label="real", low=0.5, high=2.0, special=(math.inf,))
@@ -185,6 +186,77 @@ def test_text_is_read_as_its_parameter_means_it(
     parameter: Parameter, text: str, value: Any
 ) -> None:
     assert parameter.parse("knob", text) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "1_0",
+            "\u0661\u0662",
+            "\uff11",
+            "0x1p3",
+            "0x10",
+            "infinity",
+            "Infinity",
+            "nan",
+            "1e",
+            "e1",
+        ),
+        *("1,5", "1 0", "--1", "1.5.2", "1e400", "-1e400", "1" * 101, "1." + "0" * 200, "\u22121"),
+    ],
+)
+@pytest.mark.parametrize("parameter", [REAL, REAL_OR_INF, REAL_OR_WORD, INTEGER, GRID])
+def test_what_only_python_takes_for_a_number_is_none(parameter: Parameter, text: str) -> None:
+    with pytest.raises(ParameterError, match="knob = "):
+        parameter.parse("knob", text)
+
+
+def test_a_long_list_is_refused_before_it_is_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = [1.0 + k / 1000.0 for k in range(LONGEST_LIST + 1)]
+    longest = ",".join(map(repr, values[:-1]))
+    assert Example.from_text({"reals": longest}).reals == tuple(values[:-1])
+    assert Example(reals=tuple(values[:-1])).reals == tuple(values[:-1])
+    for too_long in (tuple(values), (1.0,) * (LONGEST_LIST + 1), itertools.repeat(1.0)):
+        with pytest.raises(ParameterError, match="reals = a long list: must have at most 100"):
+            Example(reals=too_long)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="reals = a long list"):
+        Example.from_text({"reals": f"{longest},1"})
+
+    monkeypatch.delattr(Parameter, "parse")
+    for text in ("1," * 1_000_000, "," * 1_000_000):
+        with pytest.raises(ParameterError, match="reals = a long list"):
+            Example.from_text({"reals": text})
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("sharp", "sharp"),
+        ("a" * 60, "a" * 60),
+        ("a" * 40 + "b" * 40, "a" * 29 + "..." + "b" * 28),
+        ("\x1b[31m", "'\\x1b[31m'"),
+        ("a\nb", "'a\\nb'"),
+        ("\x1b" * 100, "'" + "\\x1b" * 7 + "...x1b" + "\\x1b" * 6 + "'"),
+        (True, "true"),
+        (10, "10"),
+        (0.1, "0.1"),
+        (10**400, "a number beyond 1e308"),
+        (None, "None"),
+    ],
+    ids=str,
+)
+def test_a_value_in_a_sentence_is_printable_and_short(value: Any, text: str) -> None:
+    assert shown(value) == text
+
+
+@given(st.text(max_size=200), st.integers(10, 80))
+def test_a_text_that_is_cut_keeps_both_ends(text: str, longest: int) -> None:
+    short = cut(text, longest)
+    assert short == text if len(text) <= longest else len(short) == longest
+    beginning, _, end = short.partition("...")
+    assert text.startswith(beginning)
+    assert len(text) <= longest or text.endswith(end[-3:])
 
 
 @given(params_of(Example))

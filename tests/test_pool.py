@@ -3,7 +3,9 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
+import threading
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +21,7 @@ from abcdp_core.streams import generator
 
 SCENARIO = uniform_mixture.SCENARIO
 KEY = PoolKey(SCENARIO, 0.6, pool_size=130, largest_n=300, seed=1)
+OTHER = PoolKey(SCENARIO, 0.6, pool_size=60, largest_n=10, seed=2)
 
 
 def same(first: pool.Pool, second: pool.Pool) -> bool:
@@ -203,6 +206,35 @@ def test_a_changed_simulator_never_serves_an_old_pool(
     assert not same(pool.open_pool(KEY), made)
 
 
+def test_sound_files_that_trade_places_are_not_taken_for_each_other(empty_cache: Path) -> None:
+    """Pools, comparisons and comparisons of two sizes of two keys, all of this code."""
+    keys = [dataclasses.replace(KEY, seed=seed) for seed in (1, 2)]
+
+    def numbers() -> list[np.ndarray]:
+        pool._open.clear()
+        pool.observed_comparison.cache_clear()
+        return [
+            values
+            for key in keys
+            for values in (
+                pool.observed_comparison(key, 300).rho,
+                pool.observed_comparison(key, 300, 100).rho,
+                pool.open_pool(key).theta,
+            )
+        ]
+
+    before = numbers()
+    files = sorted(empty_cache.glob("*.npz"))
+    sound = [file.read_bytes() for file in files]
+    assert len(set(sound)) == 6
+    for moved in (1, 3):
+        for file, content in zip(files, sound[moved:] + sound[:moved], strict=True):
+            file.write_bytes(content)
+        assert not any(pool.is_ready(key) for key in keys)
+        assert all(map(np.array_equal, numbers(), before))
+        assert [file.read_bytes() for file in files] == sound
+
+
 def test_few_pools_stay_in_memory(empty_cache: Path) -> None:
     keys = [PoolKey(SCENARIO, 0.6, 10, 10, seed) for seed in range(4)]
     pools = [pool.open_pool(key) for key in keys]
@@ -360,3 +392,63 @@ def test_a_comparison_passes_on_what_its_distance_says() -> None:
     comparison = pool.compare(pool.build(KEY), pool.observed_data(KEY, 10), synthetic=True)
     for which in ("sharp", "published", "script"):
         assert comparison.sensitivity(which) == distance.sensitivity(10, which)
+
+
+# --------------------------------------------------------------------------- who makes, who waits
+
+
+def test_where_nobody_makes_pools_the_missing_one_is_named(empty_cache: Path) -> None:
+    with pool.made_by(None):
+        for ask in (pool.open_pool, pool.build, lambda key: pool.observed_comparison(key, 10)):
+            with pytest.raises(pool.MissingError) as missing:
+                ask(OTHER)
+            assert missing.value.key == OTHER
+    made = pool.open_pool(OTHER)
+    pool._open.clear()
+    with pool.made_by(None):
+        assert same(pool.open_pool(OTHER), made)
+        assert len(pool.observed_comparison(OTHER, 10).rho) == OTHER.pool_size
+
+
+def test_who_is_named_makes_the_pool(empty_cache: Path) -> None:
+    asked = []
+
+    class Maker(ThreadPoolExecutor):
+        def submit(self, fn, /, *args, **kwargs):  # type: ignore[no-untyped-def]
+            asked.append(args)
+            return super().submit(fn, *args, **kwargs)
+
+    with pool.made_by(lambda: Maker(1)):
+        made = pool.build(OTHER)
+    assert [start for _, start in asked] == [0, 50]
+    assert same(made, pool.build(OTHER))
+
+
+def test_a_pool_that_is_being_made_holds_up_no_other(
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second opens, and is read by those who made none, while the first is under way."""
+    begun, go = threading.Event(), threading.Event()
+    build = pool.build
+
+    def held_build(key: PoolKey, progress: pool.Progress | None = None) -> pool.Pool:
+        if key == OTHER:
+            begun.set()
+            assert go.wait(20.0)
+        return build(key, progress)
+
+    monkeypatch.setattr(pool, "build", held_build)
+    third = dataclasses.replace(OTHER, seed=3)
+    with ThreadPoolExecutor(2) as threads:
+        first = [threads.submit(pool.open_pool, OTHER) for _ in range(2)]
+        assert begun.wait(20.0)
+        try:
+            assert pool.open_pool(third).key == third
+            with pool.made_by(None), pytest.raises(pool.MissingError):
+                pool.open_pool(OTHER)
+            assert not any(future.done() for future in first)
+        finally:
+            go.set()
+        opened = [future.result() for future in first]
+    assert opened[0] is opened[1]
+    assert not pool._opening

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -79,6 +80,43 @@ def test_closing_the_iterator_cancels_what_has_not_begun() -> None:
         assert next(results).done == 1
         results.close()
     assert len(begun) <= 1 + runner.IN_FLIGHT_PER_WORKER * 2
+
+
+class Waiting(Executor):
+    """Two workers, of which one has done its first task, or failed at it, and the rest waits."""
+
+    _max_workers = 2
+
+    def __init__(self, *, fails: bool) -> None:
+        self.futures: list[Future[Any]] = []
+        self.fails = fails
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        if self.futures:
+            pass
+        elif self.fails:
+            future.set_exception(ArithmeticError("task 0"))
+        else:
+            future.set_result(fn(*args, **kwargs))
+        self.futures.append(future)
+        return future
+
+
+@pytest.mark.usefixtures("every_result")
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_is_handed_out_and_has_not_begun_is_taken_back(fails: bool) -> None:
+    executor = Waiting(fails=fails)
+    results = runner.run(TOY, Params(size=100), 1, executor)
+    if fails:
+        with pytest.raises(ArithmeticError, match="task 0"):
+            next(results)
+    else:
+        assert next(results).done == 1
+        results.close()
+    _, *waiting = executor.futures
+    assert len(waiting) == runner.IN_FLIGHT_PER_WORKER * 2 - 1
+    assert all(future.cancelled() for future in waiting)
 
 
 @pytest.mark.usefixtures("every_result")

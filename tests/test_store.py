@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -48,6 +49,40 @@ def test_another_seed_takes_nothing_from_the_store(tmp_path: Path) -> None:
     for seed in (1, 2, 1):
         last(runner.run(counting(done), Params(size=2), seed, store=store))
     assert done == [0, 1, 0, 1]
+
+
+def test_another_study_with_the_same_tasks_takes_nothing_from_the_store(tmp_path: Path) -> None:
+    # Both are of one module, so that nothing but the name tells them apart.
+    store = Store(tmp_path)
+    done: list[int] = []
+    for name in ("toy", "another", "toy"):
+        study = counting(done)
+        study.EXPERIMENT = name
+        last(runner.run(study, Params(size=2), 1, store=store))
+    assert done == [0, 1, 0, 1]
+
+
+@dataclasses.dataclass(frozen=True)
+class Lookalike(Task):
+    """Another kind of task, of the same fields."""
+
+
+def test_tasks_of_two_kinds_with_the_same_fields_are_kept_apart(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    kinds: list[str] = []
+
+    def work(task: Task) -> Tables:
+        kinds.append(type(task).__name__)
+        return toy_experiment.work(task)
+
+    both = toy_with(
+        work=work,
+        tasks=lambda _params, seed: [Task(3, 0.0, -1, seed), Lookalike(3, 0.0, -1, seed)],
+    )
+    for _ in range(2):
+        last(runner.run(both, Params(size=2), 1, store=store))
+    assert kinds == ["Task", "Lookalike"]
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def truncated(data: bytes) -> bytes:
@@ -119,6 +154,10 @@ def test_a_store_keeps_kinds_of_columns_and_every_bit(tmp_path: Path) -> None:
     second = last(runner.run(counting([]), Params(size=3), 1, store=store))
     assert_same(second, first)
     assert [column.kind for column in second.tables["main"].dtypes][:4] == ["i", "i", "f", "b"]
+
+
+def test_a_store_is_part_of_a_cache_unless_it_is_to_keep_all(tmp_path: Path) -> None:
+    assert not Store(tmp_path).keep_all
 
 
 @pytest.mark.parametrize(("keep_all", "left"), [(True, 4), (False, 1)])

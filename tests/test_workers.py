@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -61,6 +62,12 @@ def test_all_threads_share_the_worker_processes() -> None:
     thread.start()
     thread.join()
     assert pools[0] is pools[1]
+
+
+def test_a_pool_is_as_wide_as_it_has_workers_and_another_executor_as_the_machine() -> None:
+    with ThreadPoolExecutor(3) as threads:
+        assert workers.width(threads) == 3
+    assert workers.width(Executor()) == os.cpu_count()
 
 
 def test_one_worker_is_this_thread() -> None:
@@ -156,8 +163,10 @@ def test_numbers_of_a_table_do_not_depend_on_the_number_of_tasks_before(alone: R
 
 
 @pytest.mark.skipif(not hasattr(os, "nice"), reason="no priorities here")
-def test_workers_give_way_to_the_process_that_asks() -> None:
+def test_workers_give_way_and_leave_ctrl_c_to_the_process_that_asks() -> None:
     with executor_for(2) as executor:
         assert executor is not None
         found = executor.submit(os.nice, 0).result()
+        at_ctrl_c = executor.submit(signal.getsignal, signal.SIGINT).result()
     assert found == min(os.nice(0) + workers.NICENESS, 19)
+    assert at_ctrl_c is signal.SIG_IGN

@@ -11,7 +11,7 @@ from abcdp_core.output.formats import FORMATS
 from abcdp_core.output.settings import command
 from abcdp_core.results import Result
 from ui import controls, drawings
-from ui.jobs import Job
+from ui.job import Job
 
 
 def block(name: str, *found: Result | Job) -> None:

@@ -1,275 +1,250 @@
 """Work in the background: every result on a page comes from here.
 
-A request is an experiment, its parameters and a seed. Equal requests, whoever makes them, share one
-job. A quick study takes moments once the public pool is there; the tasks of a long one
-go to workers, and its result grows while people watch. A job that nobody
-watches for a minute stops. What is finished stays in memory for the next who asks, up to a limit;
-finished tasks of long studies stay on disk, so nothing is computed twice.
+**What flows.** A page asks for a *request* (an experiment, its parameters, a seed) and gets a
+*job*: the one there is for an equal request, whoever made it, else a new one. A job's work is a
+generator. Each step of it is done by a thread of a *lane*; what it yields is the lane in which it
+goes on, where it waits in line again. Results of requests stay in memory for the next who asks, up
+to a limit; finished tasks of long studies and pools stay on disk, so nothing is computed twice. A
+release of somebody's own data is a job too, but its session's alone: nobody finds or keeps it.
+
+**Lanes.** ``quick``: pictures that take moments, in the threads of the server. ``slow``: public
+pools that have to be made, and pictures of studies that took longer than moments last time; their
+work is done in worker processes, so that it never keeps the server from answering. ``long``:
+studies of many tasks, also in worker processes, a stretch at a time as long as others wait. A job
+starts in the quick lane, or in the long one, where no pool is made: one that lacks its pool goes on
+in the slow lane, once for all who lack the same pool, and comes back. What is done in each lane
+stands in :mod:`ui.steps`.
+
+**Turns.** Each lane has a bounded :class:`~ui.line.Line`: sessions take turns, with one job of each
+at a time. Who waits is told how many come before and about how long that takes.
+
+**States.** ``waiting`` → ``running`` → (``waiting`` → ``running`` →) ``done``, ``stopped`` (nobody
+wants it any more; what is done is kept) or ``failed`` (with a sentence); ``refused`` if there is no
+room in line, to be asked for again.
+
+**Who wants it.** A session that looks at a job wants it, until it lets go (Cancel, or a newer
+request for the same view), is lost, or has not looked for
+:data:`~ui.job.UNWATCHED` seconds. A job that nobody
+wants leaves the line at once, and stops between two parts of its pool or of its study. What takes
+moments is finished, and so is a pool that another job waits for.
 """
 
 from __future__ import annotations
 
 import atexit
-import contextlib
 import functools
-import logging
+import itertools
 import threading
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from queue import SimpleQueue
-from typing import ClassVar, Literal
 
 import streamlit as st
+from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from abcdp_core import cache, experiments, runner, workers
-from abcdp_core.parameters import ParameterError, Params
-from abcdp_core.results import Result
+from ui import served
+from ui.job import Job, Lane, Request, Work
+from ui.line import FullError, Line
 
-log = logging.getLogger(__name__)
-
-State = Literal["waiting", "running", "done", "stopped", "failed"]
-
-AT_ONCE = {"short": 4, "long": 2}
+AT_ONCE: dict[Lane, int] = {"quick": 4, "slow": 2, "long": 2}
 """Jobs that go on at a time; the others wait in line."""
 
-UNWATCHED = 60.0
-"""Seconds after which a job that nobody looks at stops."""
+OF_ONE = 1
+"""Jobs of one session that go on at a time in a lane, as long as others wait there."""
 
-ENOUGH_FOR_A_SPEED = 3
-"""Parts that have to be done before their speed says something."""
+ROOM = 256
+"""Jobs that may wait in a lane."""
+
+ROOM_OF_ONE = 4
+"""Jobs of one session that may wait in a lane; the oldest makes room for the next."""
 
 KEPT = 48
 """Finished jobs kept in memory."""
 
 
-@dataclass(frozen=True)
-class Request:
-    """What is asked for: equal requests, equal results."""
+class Service:
+    """All jobs of this server.
 
-    experiment: str
-    params: Params
-    seed: int
-
-
-class Job:
-    """One request being worked on. Threads write it, pages read it.
-
-    Attributes:
-        request: what was asked for.
-        state: where it stands.
-        result: the latest, growing one.
-        fraction: part of the public pool that is made, while it is being made.
-        error: what went wrong, in a sentence.
-        speeds: experiment -> seconds per part as last seen, for an estimate before the start.
+    Args:
+        work_limit: seconds of work for one job; no limit if ``None``.
+        is_there: whether a session is connected.
     """
 
-    speeds: ClassVar[dict[str, float]] = {}
-
-    def __init__(self, request: Request, result: Result | None = None) -> None:
-        self.request = request
-        self.state: State = "waiting"
-        self.result = result
-        self.fraction: float | None = None
-        self.error = ""
-        self.ended = threading.Event()
-        self._watchers: dict[str, float] = {}
-        self._first: tuple[float, int] | None = None
-
-    def watch(self, who: str) -> None:
-        """Somebody looks at it."""
-        self._watchers[who] = time.monotonic()
-
-    def leave(self, who: str) -> None:
-        """Somebody no longer wants it; it stops if that was the last one."""
-        self._watchers.pop(who, None)
-
-    def abandon(self) -> None:
-        """Nobody wants it any more."""
-        self._watchers.clear()
-
-    @property
-    def wanted(self) -> bool:
-        """Whether anybody looked within the last minute."""
-        seen = list(self._watchers.values())
-        return any(time.monotonic() - last < UNWATCHED for last in seen)
-
-    @property
-    def active(self) -> bool:
-        """Whether it is waiting or going on."""
-        return self.state in ("waiting", "running")
-
-    def seconds_left(self) -> float | None:
-        """Estimate from the speed so far, or of the last such study; ``None`` without either."""
-        speed = self.speeds.get(self.request.experiment)
-        if speed is None or self.result is None:
-            return None
-        return speed * (self.result.total - self.result.done)
-
-    def grow(self, result: Result) -> None:
-        """A larger result."""
-        now = time.monotonic()
-        if self._first is None:
-            self._first = (now, result.done)
-        since, already = self._first
-        if result.done - already >= ENOUGH_FOR_A_SPEED:
-            self.speeds[self.request.experiment] = (now - since) / (result.done - already)
-        if self.result is None or result.done >= self.result.done:
-            self.result = result
-
-    def end(self, state: State, error: str = "") -> None:
-        """It stands where it stands."""
-        self.state, self.error, self.fraction = state, error, None
-        self.ended.set()
-
-    def progress(self, fraction: float) -> None:
-        """Part of the public pool that is made.
-
-        Raises:
-            Unwanted: nobody looks any more.
-        """
-        self.fraction = fraction
-        if not self.wanted:
-            raise Unwanted
-
-
-class Unwanted(Exception):  # noqa: N818 - not an error
-    """A job that nobody looks at any more."""
-
-
-class _Line:
-    """Work waiting for one of a few threads, which end with the server whatever they do."""
-
-    def __init__(self, threads: int) -> None:
-        self._waiting: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        for _ in range(threads):
-            threading.Thread(target=self._serve, daemon=True).start()
-
-    def put(self, work: Callable[[], None]) -> None:
-        """Have it done when its turn comes."""
-        self._waiting.put(work)
-
-    def _serve(self) -> None:
-        while True:
-            self._waiting.get()()
-
-
-class Service:
-    """All jobs of this server."""
-
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        work_limit: float | None = None,
+        is_there: Callable[[str], bool] = lambda who: True,  # noqa: ARG005
+    ) -> None:
+        self.work_limit, self.is_there = work_limit, is_there
+        # Experiment -> seconds per part as last seen, for an estimate before the start.
+        self.speeds: dict[str, float] = {}
+        self.lines: dict[Lane, Line[Job]] = {lane: Line(ROOM, ROOM_OF_ONE) for lane in AT_ONCE}
+        self._running: dict[Lane, list[tuple[str, Job]]] = {lane: [] for lane in AT_ONCE}
+        self._seconds: dict[Lane, float] = {}
         self._jobs: OrderedDict[Request, Job] = OrderedDict()
-        self._lock = threading.Lock()
-        self._lines = {name: _Line(count) for name, count in AT_ONCE.items()}
-        # A server that is told to stop must not wait for work that goes on.
+        self._changed = threading.Condition(threading.RLock())
+        self._open = True
+        for lane, count in AT_ONCE.items():
+            for _ in range(count):
+                # Daemons: a server that is told to stop does not wait for work that goes on.
+                threading.Thread(target=self._serve, args=(lane,), daemon=True).start()
         atexit.register(self.close)
 
-    def submit(self, request: Request, who: str, *, long: bool = False) -> Job:
+    def submit(self, request: Request, who: str, work: Work, *, long: bool = False) -> Job:
         """The job of a request: the one there is, else a new one.
 
         Args:
             request: what is asked for.
             who: the session that watches it.
-            long: whether it takes more than moments, so that its tasks are spread over workers.
+            work: what is to be done.
+            long: whether that takes more than moments, so that its tasks are spread over workers.
         """
-        with self._lock:
+        with self._changed:
             job = self._jobs.get(request)
-            if job is None or (job.state == "stopped" or (job.active and not job.wanted)):
-                job = self._start(request, job.result if job else None, who, long)
+            if job is None or job.state in ("stopped", "refused"):
+                job = self._jobs[request] = Job(self, request, job, long=long)
+                self._start(job, who, "long" if long else "quick", work)
             job.watch(who)
             self._jobs.move_to_end(request)
             self._forget()
             return job
 
-    def _start(self, request: Request, result: Result | None, who: str, long: bool) -> Job:
-        job = self._jobs[request] = Job(request, result)
+    def submit_own(self, who: str, work: Work) -> Job:
+        """A job of one session alone, which has a pool made."""
+        with self._changed:
+            job = Job(self, None, None)
+            self._start(job, who, "slow", work)
+            return job
+
+    def _start(self, job: Job, who: str, lane: Lane, work: Work) -> None:
         job.watch(who)
-        self._lines["long" if long else "short"].put(functools.partial(_work, job, long))
-        return job
+        job.begin(work(job))
+        self._line_up(job, who, lane)
+
+    def _line_up(self, job: Job, who: str, lane: Lane) -> None:
+        self.drop_unwanted()
+        job.lane, job.state = lane, "waiting"
+        try:
+            for former in self.lines[lane].join(who, job):
+                former.end("stopped")
+        except FullError:
+            job.end("refused")
+        self._changed.notify_all()
 
     def _forget(self) -> None:
         ended = [request for request, job in self._jobs.items() if not job.active]
         for request in ended[: max(0, len(ended) - KEPT)]:
             del self._jobs[request]
 
+    def drop_unwanted(self) -> None:
+        """Let those leave the lines whom nobody wants any more."""
+        with self._changed:
+            for line in self.lines.values():
+                for job in [job for job in line if not job.wanted]:
+                    line.leave(job)
+                    job.end("stopped")
+
     def close(self) -> None:
-        """Let go of all work."""
-        for job in list(self._jobs.values()):
-            job.abandon()
+        """Let go of all work; the threads end as soon as they can."""
+        with self._changed:
+            self._open = False
+            for job in [*self._jobs.values(), *itertools.chain(*self.lines.values())]:
+                job.abandon()
+            self.drop_unwanted()
+            self._changed.notify_all()
 
     def find(self, request: Request) -> Job | None:
         """The job of a request, if there is one."""
         return self._jobs.get(request)
 
+    # ---------------------------------------------------------------------- what is told of a line
 
-def _work(job: Job, long: bool) -> None:
-    """Do a job in this thread; whatever goes wrong becomes a sentence."""
-    if not job.wanted:
-        job.end("stopped")
-        return
-    job.state = "running"
-    try:
-        _prepare(job)
-        job.end("done" if _run(job, long) else "stopped")
-    except Unwanted:
-        job.end("stopped")
-    except ParameterError as error:
-        job.end("failed", str(error))
-    except Exception as error:
-        log.exception("a job failed: %s", job.request)
-        job.end("failed", f"This could not be computed ({type(error).__name__}).")
+    def others_wait(self, lane: Lane) -> bool:
+        """Whether any job waits in a lane."""
+        return len(self.lines[lane]) > 0
 
+    def wait(self, job: Job) -> tuple[int, float | None] | None:
+        """How many come before a job, and seconds until its turn; ``None`` if it does not wait."""
+        with self._changed:
+            ahead = self.lines[job.lane].ahead(job)
+            if ahead is None:
+                return None
+            seconds = self._seconds.get(job.lane)
+            turns = (ahead + 1) / AT_ONCE[job.lane]
+            return ahead, None if seconds is None else turns * seconds
 
-def _prepare(job: Job) -> None:
-    """Make the public pool first, where the study can tell how far that is."""
-    request = job.request
-    prepare: Callable[..., None] | None = getattr(
-        experiments.load(request.experiment), "prepare", None
-    )
-    if prepare is not None:
-        prepare(request.params, request.seed, job.progress)
-        job.fraction = None
+    def made(self, job: Job) -> float | None:
+        """Part that is made of the pool a job lacks, by whichever job."""
+        if job.fraction is not None or job.pool is None:
+            return job.fraction
+        makers = [other for other in self._making() if other.pool == job.pool]
+        return makers[0].fraction if makers else None
 
+    def awaited(self, job: Job) -> bool:
+        """Whether a job in line is wanted that lacks the same pool."""
+        if job.pool is None:
+            return False
+        with self._changed:
+            return any(other.pool == job.pool and other.wanted for other in self.lines["slow"])
 
-def _run(job: Job, long: bool) -> bool:
-    """Whether all tasks were done."""
-    request = job.request
-    results = runner.run(
-        experiments.load(request.experiment),
-        request.params,
-        request.seed,
-        _workers(request.experiment) if long else None,
-        runner.Store(cache.folder() / "tasks") if long else None,
-    )
-    with contextlib.closing(results):
-        for result in results:
-            job.grow(result)
-            if result.is_partial and not job.wanted:
-                return False
-    return True
+    def _making(self) -> list[Job]:
+        return [job for _, job in list(self._running["slow"]) if job.pool is not None]
 
+    # ----------------------------------------------------------------------------- what threads do
 
-def _workers(experiment: str) -> Executor:
-    """Worker processes; threads until one has loaded a study, which takes seconds."""
-    global _started
-    with _starting:
-        if _started is None:
-            _started = workers.processes().submit(experiments.load, experiment)
-    return workers.processes() if _started.done() else _threads
+    def _serve(self, lane: Lane) -> None:
+        while (turn := self._next(lane)) is not None:
+            who, job = turn
+            began = time.monotonic()
+            goes_on_in = job.step()
+            with self._changed:
+                self._running[lane].remove((who, job))
+                self._learn(lane, time.monotonic() - began)
+                if goes_on_in is not None:
+                    if self._open:
+                        self._line_up(job, who, goes_on_in)
+                    else:
+                        job.end("stopped")
+                self._changed.notify_all()
+            # A thread that waits for its next job must not keep the last one alive.
+            del turn, job
 
+    def _next(self, lane: Lane) -> tuple[str, Job] | None:
+        """The next job of a lane, waited for; ``None`` when the service is closed."""
+        with self._changed:
+            while self._open:
+                self.drop_unwanted()
+                turn = self.lines[lane].take(functools.partial(self._may, lane))
+                if turn is not None:
+                    turn[1].state = "running"
+                    self._running[lane].append(turn)
+                    return turn
+                self._changed.wait()
+        return None
 
-_started: Future[experiments.Experiment] | None = None
-_starting = threading.Lock()
-_threads = ThreadPoolExecutor(workers.processor_count())
+    def _may(self, lane: Lane, who: str, job: Job) -> bool:
+        """Whether a job may go on: beside neither its session's own nor the maker of its pool."""
+        busy = Counter(name for name, _ in self._running[lane])
+        if lane == "slow" and job.pool and any(job.pool == each.pool for each in self._making()):
+            return False
+        return busy[who] < OF_ONE
+
+    def _learn(self, lane: Lane, seconds: float) -> None:
+        """Seconds of a turn, the later ones counting more."""
+        before = self._seconds.get(lane, seconds)
+        self._seconds[lane] = 0.7 * before + 0.3 * seconds
 
 
 @st.cache_resource(show_spinner=False)
 def service() -> Service:
     """The one service of this server."""
-    return Service()
+    return Service(work_limit=served.settings().work_limit, is_there=_is_there)
+
+
+def _is_there(who: str) -> bool:
+    """Whether a session is connected; without a server everybody is."""
+    return not runtime.exists() or runtime.get_instance().is_active_session(who)
 
 
 def session_id() -> str:

@@ -1,18 +1,20 @@
 """Release mode on a page: a file, a domain, a confirmation, and one document that comes out.
 
-Nothing here goes through the background jobs, whose results all sessions share and whose tasks are
-kept on disk. A release is made while the page waits, and what comes out is held by the session. No
-widget here is bound to the link.
+A release waits its turn like any other work, but its job is the session's alone: nobody else finds
+it and nothing of it is kept on disk. What comes out is held by the session, whose page may be
+redrawn while it is made. No widget here is bound to the link.
 """
 
 from __future__ import annotations
 
+import functools
 import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from abcdp_core.figures import Drawn
 from abcdp_core.own_data import release
@@ -25,11 +27,12 @@ from abcdp_core.own_data.request import (
     question,
 )
 from abcdp_core.parameters import ParameterError
-from ui import charts, state
-from ui.uploads import MINUTES, Upload
+from ui import charts, jobs, state, steps, uploads, watch
+from ui.job import Job, UnwantedError
+from ui.uploads import MINUTES, Held, Upload
 from ui.verbatim import verbatim
 
-RELEASED = "_released"
+DESK = "_releases"
 
 SETS = 5
 """Synthetic series offered."""
@@ -40,6 +43,63 @@ STAMP = (
     "memory of the server, in no cache, no log and no link, until you press *Forget the numbers* "
     f"or have not used this page for {MINUTES} minutes, be it open or closed."
 )
+
+
+@dataclass
+class Desk:
+    """A session's releases, changed in place for the same reason as a :class:`~ui.uploads.Tray`.
+
+    Attributes:
+        made: digest of a file -> what was released from it.
+        job: the release under way.
+        digest: of the file that it is from.
+        failed: why the last one came to nothing.
+    """
+
+    made: dict[str, list[Document]] = field(default_factory=dict)
+    job: Job | None = None
+    digest: str = ""
+    failed: str = ""
+
+    def begin(self, request: ReleaseRequest, held: Held, digest: str) -> None:
+        """Have a release made when its turn comes."""
+        work = steps.own(functools.partial(_make, request, held))
+        self.digest, self.failed = digest, ""
+        self.job = jobs.service().submit_own(jobs.session_id(), work)
+
+    def collect(self) -> None:
+        """Keep what has come out."""
+        job = self.job
+        if job is None or job.active:
+            return
+        self.job = None
+        if job.state == "done":
+            self.made.setdefault(self.digest, []).append(job.outcome)
+        else:
+            why = {"stopped": "It was stopped.", "refused": "Too many are waiting just now."}
+            reason = why.get(job.state) or verbatim(job.error)
+            self.failed = f"{reason} Nothing was released or spent."
+
+
+def _make(request: ReleaseRequest, held: Held, progress: Callable[[float], None]) -> Document:
+    """Release, unless the numbers are forgotten before that."""
+    series_of = held.use()
+
+    def go_on(done: float) -> None:
+        if held.is_dropped:
+            raise UnwantedError
+        progress(done)
+
+    if series_of is None:
+        raise UnwantedError
+    return release.make(request, series_of.values, progress=go_on)
+
+
+def desk() -> Desk:
+    """This session's, with what has come out by now."""
+    found: Desk = st.session_state.setdefault(DESK, Desk())
+    found.collect()
+    return found
 
 
 def settings(scenario: str) -> ReleaseRequest | None:
@@ -103,6 +163,12 @@ def _more(scenario: str) -> dict[str, Any]:
 
 def confirm(request: ReleaseRequest, series_of: Upload) -> None:
     """Say what will be spent, ask, and release."""
+    here, held = desk(), uploads.tray().held
+    if here.job is not None:
+        _wait_for(here.job)
+        return
+    if here.failed:
+        st.error(here.failed)
     n = len(series_of.values)
     try:
         check_size(request, n)
@@ -123,8 +189,8 @@ def confirm(request: ReleaseRequest, series_of: Upload) -> None:
         spent = sum(document.request.epsilon_total for document in made)
         times = "once" if len(made) == 1 else f"{len(made)} times, together"
         st.markdown(
-            f"This file was released {times} in this session, for ε_total = {spent:g}. One more "
-            f"release makes it {spent + request.epsilon_total:g}."
+            f"These numbers were released {times} in this session, for ε_total = {spent:g}. One "
+            f"more release makes it {spent + request.epsilon_total:g}."
         )
     # Another request, or one more of the same, needs a confirmation of its own.
     sure = st.checkbox(
@@ -132,31 +198,30 @@ def confirm(request: ReleaseRequest, series_of: Upload) -> None:
         key=f"own-confirmed-{len(made)}-{hash(request)}",
     )
     if st.button("Release", type="primary", disabled=not sure, key=f"own-release-{len(made)}"):
-        _release(request, series_of)
+        if held is not None:
+            here.begin(request, held, series_of.name)
+        st.rerun()
 
 
-def _release(request: ReleaseRequest, series_of: Upload) -> None:
-    bar = st.progress(0.0)
-    try:
-        document = release.make(
-            request, series_of.values, progress=lambda done: _advance(bar, done)
-        )
-    except Exception as error:  # noqa: BLE001 - its text or traceback may hold private data
-        bar.empty()
-        st.error(f"The release failed ({type(error).__name__}); nothing was spent.")
-        return
-    every: dict[str, list[Document]] = st.session_state.setdefault(RELEASED, {})
-    every.setdefault(series_of.name, []).append(document)
-    st.rerun()
+def _wait_for(job: Job) -> None:
+    @st.fragment(run_every=watch.POLL)
+    def waiting() -> None:
+        job.watch(jobs.session_id())
+        if not job.active:
+            st.rerun()
+        if (held := uploads.tray().held) is not None:
+            held.use()
+        with st.container(horizontal=True, vertical_alignment="center"):
+            watch.progress(job)
+            if st.button("Cancel", key="own-cancel"):
+                job.leave(jobs.session_id())
 
-
-def _advance(bar: DeltaGenerator, done: float) -> None:
-    bar.progress(done, "Simulating the public pool")
+    waiting()
 
 
 def released(series_of: Upload | None) -> list[Document]:
-    """What was released in this session from a file; from the last one if it is gone."""
-    every: dict[str, list[Document]] = st.session_state.get(RELEASED, {})
+    """What was released in this session from a series; from the last one if it is gone."""
+    every = desk().made
     if series_of is None:
         return list(every.values())[-1] if every else []
     return every.get(series_of.name, [])

@@ -13,7 +13,7 @@ from pathlib import Path
 import streamlit as st
 
 from abcdp_core import __version__
-from ui import blocks, controls, knobs, served, state
+from ui import blocks, controls, knobs, served, state, turns
 from ui.page import Page
 
 ROOT = Path(__file__).parents[1]
@@ -216,6 +216,22 @@ def shown() -> tuple[Page, ...]:
 
 
 def main() -> None:
+    """Draw the page when its turn comes."""
+    # Always there, so that what comes below keeps its place.
+    line = st.empty()
+
+    def tell(ahead: int, seconds: float) -> None:
+        line.info(
+            f"Many are here at once: {ahead} pages are drawn before this one, which takes about "
+            f"{seconds:.0f} s."
+        )
+
+    with turns.turn(tell):
+        line.empty()
+        _draw()
+
+
+def _draw() -> None:
     """Set the page up, run it, and say around it what holds everywhere."""
     st.set_page_config(page_icon=ROOT / "assets" / "icon.png", layout="wide")
     pages = [st.Page(_file(page), title=page.title, help=page.help) for page in shown()]

@@ -6,7 +6,6 @@ that is in it, at least until another one is closed.
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from dataclasses import dataclass
 
@@ -21,9 +20,7 @@ from abcdp_core.own_data import series
 from abcdp_core.own_data.request import own_sizes
 from ui.verbatim import verbatim
 
-HELD = "_held"
-REFUSED = "_refused"
-GIVEN = "_files_given"
+TRAY = "_tray"
 
 MINUTES = 5
 """Unused for so long, the numbers of a file are dropped."""
@@ -31,7 +28,7 @@ MINUTES = 5
 
 @dataclass(frozen=True)
 class Upload:
-    """A person's series, and a digest by which the session knows its file again."""
+    """A person's series, and a digest by which the session knows its numbers again."""
 
     name: str
     values: NDArray[np.float64]
@@ -56,18 +53,58 @@ class Held:
             self._timer.start()
         return series_of
 
+    @property
+    def is_dropped(self) -> bool:
+        """Whether it is forgotten."""
+        return self._series is None
+
     def drop(self) -> None:
         """Forget the series."""
         self._timer.cancel()
         self._series = None
 
 
+@dataclass
+class Tray:
+    """What a session knows of a person's file.
+
+    It is taken from the session before a file is read and then changed in place: to touch the
+    session, as to draw anything, may end a script whose page is to be redrawn, and between the
+    taking of a file and the keeping of its numbers that would lose both.
+
+    Attributes:
+        held: the series, until it is dropped.
+        refused: what was wrong with the last file.
+        given: files given so far; it names the uploader, which is empty after each of them.
+    """
+
+    held: Held | None = None
+    refused: str = ""
+    given: int = 0
+
+    def take(self, content: bytes, largest: int) -> None:
+        """Read a file of at most so many numbers; what is wrong is said without a value."""
+        self.given += 1
+        self.refused = ""
+        try:
+            values = series.read(content, largest)
+            self.held = Held(Upload(series.digest_of(values), values))
+        except series.SeriesError as error:
+            self.held, self.refused = None, f"This file cannot be used. {verbatim(error)}"
+
+
+def tray() -> Tray:
+    """This session's."""
+    found: Tray = st.session_state.setdefault(TRAY, Tray())
+    return found
+
+
 def ask(scenario: str) -> Upload | None:
     """The person's series, asked for unless it is held; what is wrong is said without a value."""
-    held: Held | None = st.session_state.get(HELD)
-    series_of = held.use() if held else None
+    here = tray()
+    series_of = here.held.use() if here.held else None
     if series_of is None:
-        _ask(scenario, dropped=held is not None)
+        _ask(scenario, here)
         return None
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(
@@ -79,47 +116,40 @@ def ask(scenario: str) -> Upload | None:
 
 
 def _forget() -> None:
-    held: Held | None = st.session_state.pop(HELD, None)
-    if held is not None:
-        held.drop()
+    here = tray()
+    if here.held is not None:
+        here.held.drop()
+        here.held = None
 
 
-def _ask(scenario: str, *, dropped: bool) -> None:
+def _ask(scenario: str, here: Tray) -> None:
     """Take a file, read it, and begin again with what was read."""
-    if dropped:
+    if here.held is not None:
         st.info(
             f"Your numbers were dropped, as this page was not used for {MINUTES} minutes. Give the "
             f"file again to go on."
         )
     smallest, largest = own_sizes(scenario)
-    given = st.session_state.setdefault(GIVEN, 0)
     file = st.file_uploader(
         f"Your series: a CSV of one column, {smallest} to {largest:,} numbers",
         type=["csv", "txt"],
-        key=f"own-file-{given}",
+        key=f"own-file-{here.given}",
     )
     if file is None:
-        if refused := st.session_state.get(REFUSED):
-            st.error(refused)
+        if here.refused:
+            st.error(here.refused)
         return
-    content = _taken(file)
-    st.session_state.pop(REFUSED, None)
-    try:
-        values = series.read(content, largest)
-        st.session_state[HELD] = Held(Upload(hashlib.sha256(content).hexdigest(), values))
-    except series.SeriesError as error:
-        st.session_state[REFUSED] = f"This file cannot be used. {verbatim(error)}"
-    # The browser still names the file in this uploader; the next one is empty.
-    st.session_state[GIVEN] = given + 1
+    # From here to the end nothing is drawn, and the session is not touched.
+    content = file.getvalue()
+    here.take(content, largest)
+    _remove(file)
     st.rerun()
 
 
-def _taken(file: UploadedFile) -> bytes:
-    """What is in a file, of which the server keeps nothing."""
-    content = file.getvalue()
+def _remove(file: UploadedFile) -> None:
+    """Leave nothing of a file on the server."""
     file.seek(0)
     file.truncate()
     context = get_script_run_ctx()
     if context is not None and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
         context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
-    return content

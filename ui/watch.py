@@ -8,12 +8,15 @@ import streamlit as st
 
 from abcdp_core.parameters import Params
 from abcdp_core.results import Result
-from ui import jobs
-from ui.jobs import Job, Request
+from ui import jobs, steps, turns
+from ui.job import Job, Request
 from ui.verbatim import verbatim
 
-WAIT_BEFORE_PROGRESS = 1.0
+WAIT_BEFORE_PROGRESS = 0.5
 """Seconds that a page waits for a result before it shows progress instead."""
+
+MOMENTS = 0.1
+"""Seconds that it waits for a result without letting others draw."""
 
 POLL = 0.5
 """Seconds between two looks at a job."""
@@ -25,7 +28,10 @@ SHOWN = "_shown"
 def result(experiment: str, params: Params, seed: int) -> Result:
     """The complete result of a quick study; the page ends here with a progress bar until then."""
     job = _job_of(Request(experiment, params, seed), experiment)
-    job.ended.wait(WAIT_BEFORE_PROGRESS)
+    if not job.ended.wait(MOMENTS):
+        # Others may draw meanwhile.
+        with turns.away():
+            job.ended.wait(WAIT_BEFORE_PROGRESS)
     if job.state != "done" or job.result is None:
         _wait_for(job)
         st.stop()
@@ -40,19 +46,40 @@ def _wait_for(job: Job) -> None:
     @st.fragment(run_every=POLL)
     def waiting() -> None:
         job.watch(jobs.session_id())
-        if not job.active:
+        if not job.active and not _is_refused_again(job):
             st.rerun()
-        st.progress(job.fraction or 0.0, _preparing(job))
+        progress(job)
 
     waiting()
 
 
-def _preparing(job: Job) -> str:
-    if job.state == "waiting":
-        return "Waiting in line behind other work"
-    if job.fraction is None:
-        return "Computing"
-    return f"Simulating the public pool: {job.fraction:.0%}. It is made once and then kept."
+def _is_refused_again(job: Job) -> bool:
+    """Whether there was no room in line, neither then nor now."""
+    if job.state != "refused" or job.request is None:
+        return False
+    return _submit(job.request, long=job.long).state == "refused"
+
+
+def progress(job: Job) -> None:
+    """How far a job is that has no result yet."""
+    fraction = job.made()
+    if fraction is None:
+        st.progress(0.0, waits(job) or "Computing")
+    else:
+        words = f"Simulating the public pool: {fraction:.0%}. It is made once and then kept."
+        st.progress(fraction, words)
+
+
+def waits(job: Job) -> str:
+    """Place in line and how long that takes; empty for a job that does not wait."""
+    if job.state == "refused":
+        return "Many are here at once, and the line is full. This page asks again by itself."
+    place = job.wait()
+    if place is None:
+        return ""
+    ahead, seconds = place
+    others = "Next in line" if ahead == 0 else f"Waiting in line: {ahead} before you"
+    return others if seconds is None or ahead == 0 else f"{others}, {_duration(seconds)}"
 
 
 DrawOne = Callable[[Result], None]
@@ -108,18 +135,22 @@ def _any_going(group: Sequence[Job]) -> bool:
 
 def _job_of(request: Request, name: str, *, long: bool = False) -> Job:
     """This session's job for a request; the former one of the same name is let go."""
-    service, who = jobs.service(), jobs.session_id()
+    service = jobs.service()
     former: dict[str, Request] = st.session_state.setdefault("_watched", {})
     before = former.get(name)
     former[name] = request
     if before is not None and before not in former.values() and (job := service.find(before)):
-        job.leave(who)
+        job.leave(jobs.session_id())
     if _declined(request) and (job := service.find(request)):
         return job
-    return service.submit(request, who, long=long)
+    return _submit(request, long=long)
 
 
-def _declined(request: Request) -> bool:
+def _submit(request: Request, *, long: bool) -> Job:
+    return jobs.service().submit(request, jobs.session_id(), steps.study, long=long)
+
+
+def _declined(request: Request | None) -> bool:
     return request in st.session_state.get(DECLINED, set())
 
 
@@ -131,7 +162,7 @@ def _cancel(group: Sequence[Job]) -> None:
 
 def _resume(group: Sequence[Job]) -> None:
     for job in group:
-        st.session_state[DECLINED].discard(job.request)
+        st.session_state.setdefault(DECLINED, set()).discard(job.request)
 
 
 def _status(group: Sequence[Job], going: bool) -> None:
@@ -157,10 +188,15 @@ def _words(group: Sequence[Job], going: bool) -> str:
     found = [job.result for job in group if job.result]
     counts = sum(result.done for result in found), sum(result.total for result in found)
     done = f"{counts[0]} of {counts[1]} parts done" if found else "starting"
+    if any(job.state == "refused" for job in group):
+        return "Many are here at once, and the line is full. Ask again in a moment."
     if not going:
         return f"Stopped: {done}. What is done is shown below."
     if all(job.state == "waiting" for job in group):
-        return "Waiting in line behind other work"
+        return f"{waits(group[0])}; {done}" if found else waits(group[0])
+    made = [share for job in group if (share := job.made()) is not None]
+    if made and not found:
+        return f"Simulating the public pool: {min(made):.0%}. It is made once and then kept."
     left = [seconds for job in group if (seconds := job.seconds_left()) is not None]
     return f"{done}, {_duration(max(left))} left" if left else done
 

@@ -73,7 +73,7 @@ def seed(text: str) -> int:
     # Inside the function: what lists experiments draws nothing.
     from abcdp_core.streams import SEED_LIMIT
 
-    if not text.isdecimal() or len(text) > 19 or int(text) >= SEED_LIMIT:
+    if not (text.isascii() and text.isdecimal()) or len(text) > 19 or int(text) >= SEED_LIMIT:
         raise ParameterError(f"seed = {text}: must be a whole number from 0 to {SEED_LIMIT - 1}.")
     return int(text)
 

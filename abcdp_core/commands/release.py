@@ -96,13 +96,7 @@ def _request(options: argparse.Namespace) -> ReleaseRequest:
 def _values(request: ReleaseRequest, file: Path) -> NDArray[np.float64]:
     """The series; what is wrong with it is said without a value of it."""
     try:
-        with file.open("rb") as opened:
-            content = opened.read(series.LARGEST_FILE + 1)
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise ParameterError(f"data = {file}: cannot be read ({reason}).") from error
-    try:
-        return series.read(content, own_sizes(request.scenario)[1])
+        return series.read(series.content_of(file), own_sizes(request.scenario)[1])
     except series.SeriesError as error:
         raise ParameterError(f"data = {file}: {error}") from error
 

@@ -3,29 +3,68 @@
 A series is one column of a CSV file in UTF-8: a number per row, a header or none. Rows are counted
 as a spreadsheet counts them, the header included. What is wrong is said in one sentence that can be
 shown and kept: it holds no value of the data.
+
+A first row that is no number is a *header*, and left out, only if it cannot be a value gone wrong.
+It has at most 100 characters and no digit of any script, and begins with a word of three letters
+or more. None of its words stands for a number or for one that is missing (*null*, *seven*), or is
+made only of letters that are taken for digits (*lOO*). In double quotes it may hold a comma. Any
+other first row is refused: who has a header as short as *x* removes it.
 """
 
 from __future__ import annotations
 
 import codecs
-import math
+import hashlib
+import os
 import re
+import secrets
+import stat
+import unicodedata
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
+from abcdp_core.parameters import LONGEST_NUMBER, NUMBER, number_in
 
 Array = NDArray[np.float64]
 
 LARGEST_FILE = 50_000_000
 """Bytes; a longer file is refused unread."""
 
-LONGEST = 100
-"""Characters of a number: more than any program writes."""
+MISSING = {"na", "n/a", "nan", "null", "none", "missing", "inf", "infinity"}
+"""Rows that stand for a number that is not there."""
 
-NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+NO_NAMES = {
+    *("not", "nan", "nil", "null", "none", "nothing", "empty", "blank", "missing", "absent"),
+    *("unknown", "unavailable", "undefined", "unspecified", "invalid", "error", "err", "ref"),
+    *("overflow", "underflow", "div", "num", "inf", "infty", "infinite", "infinity", "true"),
+    *("false", "yes", "pending", "skipped", "refused", "withheld", "redacted", "censored", "tbd"),
+    *("tba", "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"),
+    *("ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen"),
+    *("eighteen", "nineteen", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty"),
+    *("ninety", "hundred", "thousand", "million"),
+}
+"""Words that stand for a number, or for one that is not there: no name of a column has them."""
 
-MISSING = {"na", "nan", "null", "none", "missing", "inf", "infinity"}
-"""Words that stand for a number that is not there, so that they are no header either."""
+LIKE_DIGITS = re.compile("[oOlISBZ]+")
+"""Words that may be digits misread or mistyped."""
+
+WORD = re.compile(r"[^\W\d_]+")
+"""Letters of any script."""
+
+OTHER_FILES = {
+    b"PK\x03\x04": "a spreadsheet or a zip archive",
+    b"\xd0\xcf\x11\xe0": "a spreadsheet",
+    b"\x1f\x8b": "compressed",
+    b"BZh": "compressed",
+    b"\xfd7zXZ": "compressed",
+    b"\x28\xb5\x2f\xfd": "compressed",
+    b"%PDF": "a PDF document",
+}
+"""What files begin with that are no text -> what they are."""
+
+_KEY = secrets.token_bytes(32)
 
 
 class SeriesError(ValueError):
@@ -58,10 +97,50 @@ def read(content: bytes, limit: int) -> Array:
     return np.array(numbers)
 
 
+def content_of(file: Path) -> bytes:
+    """The bytes of a file, one more than :data:`LARGEST_FILE` at most; it never waits.
+
+    Raises:
+        SeriesError: it is none, or cannot be read.
+    """
+    try:
+        # Looked at first, as opening a device may do something.
+        _check_regular(file.stat())
+        # What took the file's place since then is opened without waiting for a writer.
+        with open(file, "rb", opener=_without_waiting) as opened:
+            _check_regular(os.fstat(opened.fileno()))
+            return opened.read(LARGEST_FILE + 1)
+    except OSError as error:
+        raise SeriesError(f"cannot be read ({error.strerror or type(error).__name__}).") from error
+
+
+def _without_waiting(file: str, flags: int) -> int:
+    return os.open(file, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _check_regular(found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        what = "a folder" if stat.S_ISDIR(found.st_mode) else "a pipe, a socket or a device"
+        raise SeriesError(f"is {what}: give a file.")
+
+
+def digest_of(values: Array) -> str:
+    """By what the same numbers are known again, whatever their order and the file they came in.
+
+    Nobody can look for a series by it: its key is drawn when the program starts and kept nowhere.
+    """
+    # Sorted: one person's value may stand elsewhere. Minus zero is zero.
+    ordered = np.sort(values) + 0.0
+    return hashlib.blake2b(ordered.tobytes(), key=_KEY, digest_size=16).hexdigest()
+
+
 def _text(content: bytes) -> str:
     """The file as text, rows parted by line feeds, nothing blank at the end."""
     if len(content) > LARGEST_FILE:
         raise SeriesError(f"The file is larger than {LARGEST_FILE // 10**6} MB.")
+    for beginning, what in OTHER_FILES.items():
+        if content.startswith(beginning):
+            raise SeriesError(f"The file is {what}: save the column as CSV in UTF-8.")
     text = _decoded(content.removeprefix(codecs.BOM_UTF8))
     if text is None or "\0" in text:
         raise SeriesError("The file is not plain text in UTF-8: save it as CSV in UTF-8.")
@@ -80,10 +159,23 @@ def _decoded(content: bytes) -> str | None:
 
 
 def _is_header(first: str) -> bool:
-    """Whether the first row names the column: a word, which no spoilt number may pass for."""
-    name = _unquoted(first)
-    one_column = name != first.strip(" \t") or not _separates(name)
-    return one_column and name[:1].isalpha() and name.lower() not in MISSING
+    """Whether the first row names the column and can be no value gone wrong."""
+    if len(first) > LONGEST_NUMBER:
+        return False
+    # Letters in their one usual form: full-width ones are plain, accents are part of theirs.
+    name = unicodedata.normalize("NFKC", _unquoted(first))
+    one_column = '"' in first or not _separates(name)
+    words = WORD.findall(name)
+    return (
+        one_column
+        and name.isprintable()
+        and '"' not in name
+        and not any(sign.isnumeric() for sign in first + name)
+        and bool(words)
+        and name.startswith(words[0])
+        and len(words[0]) >= 3
+        and not any(word.lower() in NO_NAMES or LIKE_DIGITS.fullmatch(word) for word in words)
+    )
 
 
 def _unquoted(field: str) -> str:
@@ -99,24 +191,25 @@ def _separates(field: str) -> bool:
 
 def _number(field: str, row: int) -> float:
     field = _unquoted(field)
-    if len(field) <= LONGEST and NUMBER.fullmatch(field):
-        value = float(field)
-        if math.isfinite(value):
-            return value
-    raise SeriesError(f"Row {row} {_what_is_wrong(field)}.")
+    value = number_in(field)
+    if value is None:
+        raise SeriesError(f"Row {row} {_what_is_wrong(field, row)}.")
+    return value
 
 
-def _what_is_wrong(field: str) -> str:
+def _what_is_wrong(field: str, row: int) -> str:
     if not field:
         return "is empty: every row needs a number"
     if _separates(field):
         return "has more than one column: give one column only, a decimal point and no comma"
     if field.lower().lstrip("+-") in MISSING:
         return "is a missing or infinite value: every row needs a number"
-    if len(field) > LONGEST:
-        return f"is longer than the {LONGEST} characters of a number"
+    if len(field) > LONGEST_NUMBER:
+        return f"is longer than the {LONGEST_NUMBER} characters of a number"
     if NUMBER.fullmatch(field):
         return "is a number too large to compute with"
+    if row == 1:
+        return "is not a number like 12.5 and may be a spoilt one: if it is a header, remove it"
     return "is not a number: write it like 12.5 or 1.25e1"
 
 

@@ -54,17 +54,9 @@ def calibrate(
     if delta == 0:
         return NormNoise(sensitivity, scale_for(epsilon_total, sensitivity), dimension)
     scale = sensitivity * gaussian_unit_scale(epsilon_total, delta)
-    while not _keeps(Gaussian(sensitivity, scale), epsilon_total, delta):
+    while gaussian_delta(sensitivity / scale, epsilon_total) > delta:
         scale = math.nextafter(scale, math.inf)
     return Gaussian(sensitivity, scale)
-
-
-def _keeps(event: Gaussian, epsilon_total: float, delta: float) -> bool:
-    """Whether the cost is within the budget, as it is reckoned and if μ was rounded down."""
-    mu = event.sensitivity / event.scale
-    return all(
-        gaussian_delta(each, epsilon_total) <= delta for each in (mu, math.nextafter(mu, math.inf))
-    )
 
 
 def draw_norm_noise(rng: np.random.Generator, dimension: int, size: tuple[int, ...] = ()) -> Array:

@@ -18,8 +18,12 @@ from collections.abc import Callable
 from abcdp_core.privacy.calibration import ratio, scale_for
 from abcdp_core.privacy.events import Gaussian, Laplace
 
-ROUNDING = 1e-14
-"""Relative error allowed for in either term of W3."""
+ROUNDING = 2.0**-51
+"""Relative error allowed for in a term of W3 at the argument z of Φ, in units of (1 + |z|)².
+
+Four roundings: of z itself (and of a μ that is a quotient), each worth z² in the logarithm of Φ; of
+that logarithm, about z²/2; and of its sum with ε, which is no larger.
+"""
 
 
 def laplace_epsilon(event: Laplace) -> float:
@@ -42,9 +46,16 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     # Inside the function: what needs none of these functions starts without SciPy.
     from scipy import special
 
-    first = math.exp(special.log_ndtr(mu / 2 - epsilon / mu))
-    second = math.exp(epsilon + special.log_ndtr(-mu / 2 - epsilon / mu))
-    return first * (1.0 + ROUNDING) - second * (1.0 - ROUNDING)
+    near, far = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
+    first = math.exp(special.log_ndtr(near))
+    second = math.exp(epsilon + special.log_ndtr(far))
+    return first * (1.0 + _rounding(near)) - second * (1.0 - _rounding(far))
+
+
+def _rounding(z: float) -> float:
+    # Above 0 Φ hardly follows its argument.
+    depth = 1.0 + max(-z, 0.0)
+    return min(ROUNDING * depth * depth, 1.0)
 
 
 def gaussian_epsilon(event: Gaussian, delta: float) -> float:

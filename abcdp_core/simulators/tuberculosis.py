@@ -18,9 +18,9 @@ behind them, so there the same numbers are a reference.
 from __future__ import annotations
 
 import functools
+import io
 import math
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from abcdp_core.distances import Distance
 from abcdp_core.distances.outbreaks import ClippedOutbreaks
 from abcdp_core.parameters import Parameter
-from abcdp_core.simulators import outbreak
+from abcdp_core.simulators import outbreak, shipped
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
@@ -89,9 +89,6 @@ POOL_SIZE_DEFAULT = 1000
 DISTANCES = ("clipped-summaries",)
 BANDWIDTH: float | None = None
 DISTANCE_AXIS = 200.0
-
-SHIPPED = Path(__file__).parents[2] / "assets" / "tuberculosis"
-"""Folders, one for each of :data:`PRIORS`, that the experiment ``tuberculosis-distances`` wrote."""
 
 SHIPPED_SEED = 1
 
@@ -313,20 +310,19 @@ def precomputed_data(n: int, run: int) -> Array:
 
 def shipped_counts(burden: str = "variance 30") -> pd.DataFrame:
     """What was refused or drawn again while a pool of ``assets`` was made: ``what, count``."""
-    return pd.read_csv(_folder(burden) / "tuberculosis-distances.counts.csv")
+    return _table(burden, ".counts")
 
 
-def _folder(burden: str) -> Path:
-    return SHIPPED / burden.replace(" ", "-")
+def _table(burden: str, table: str) -> pd.DataFrame:
+    """One of the tables that the experiment ``tuberculosis-distances`` wrote for a prior of β."""
+    folder = f"tuberculosis/{burden.replace(' ', '-')}"
+    return pd.read_csv(io.BytesIO(shipped.read(f"{folder}/tuberculosis-distances{table}.csv")))
 
 
 @functools.cache
 def _shipped(burden: str) -> tuple[Array, dict[tuple[int, int], Array], Array]:
     """Draws ``(T, 4)``, (n, observed set) -> distances ``(T,)``, first outbreaks ``(T, 8)``."""
-    main, theta, outbreaks = (
-        pd.read_csv(_folder(burden) / f"tuberculosis-distances{table}.csv")
-        for table in ("", ".theta", ".outbreaks")
-    )
+    main, theta, outbreaks = (_table(burden, table) for table in ("", ".theta", ".outbreaks"))
     rho = {
         (n, number): main.rho[(main.n == n) & (main.observed_set == number)].to_numpy()
         for n in main.n.unique().tolist()

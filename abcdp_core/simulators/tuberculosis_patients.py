@@ -28,6 +28,7 @@ in less than a minute.
 from __future__ import annotations
 
 import functools
+import io
 import math
 from fractions import Fraction
 from pathlib import Path
@@ -39,7 +40,7 @@ from abcdp_core import supports
 from abcdp_core.distances import Distance
 from abcdp_core.distances.summaries import ClippedSummaries
 from abcdp_core.parameters import Parameter
-from abcdp_core.simulators import tuberculosis
+from abcdp_core.simulators import shipped, tuberculosis
 from abcdp_core.statistic import Statistic, largest_length, largest_sum
 from abcdp_core.streams import generator
 
@@ -94,7 +95,7 @@ DISTANCES = ("clipped-summaries",)
 BANDWIDTH: float | None = None
 DISTANCE_AXIS = 10.0
 
-POOL = Path(__file__).parents[2] / "assets" / "tuberculosis-patients" / "pool.npz"
+POOL = "tuberculosis-patients/pool.npz"
 """Parameters and numbers of :data:`DRAWS` reports, as whole numbers."""
 
 DRAWS = 23_000
@@ -252,7 +253,7 @@ def distance(bandwidth: float | None = None, name: str | None = None) -> Distanc
 @functools.cache
 def _precomputed() -> tuple[Array, Array]:
     """Parameters ``(23000, 4)`` and numbers ``(23000, 6)`` of the file in ``assets``."""
-    with np.load(POOL) as file:
+    with np.load(io.BytesIO(shipped.read(POOL))) as file:
         theta, numbers = file["theta"].T / RESOLUTION, file["numbers"].T / np.array(WHOLE)
     theta.flags.writeable = numbers.flags.writeable = False
     return theta, numbers
@@ -292,7 +293,7 @@ def draw(chunk: int) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
     return whole.T.astype(np.uint16), numbers.T.astype(np.uint16)
 
 
-def write_pool(path: Path = POOL) -> None:
+def write_pool(path: Path = shipped.ASSETS / POOL) -> None:
     """Make the whole pool and write it."""
     theta, numbers = zip(*(draw(chunk) for chunk in range(DRAWS // CHUNK)), strict=True)
     path.parent.mkdir(parents=True, exist_ok=True)

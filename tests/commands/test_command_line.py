@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from abcdp_core import commands, experiments, registry, runner
-from abcdp_core.__main__ import COMMANDS, INTERRUPTED, main, parser_of
+from abcdp_core.__main__ import COMMANDS, INTERRUPTED, LONGEST_ERROR, main, parser_of
 from abcdp_core.commands import arguments
 from abcdp_core.commands.run import chosen_params
 from abcdp_core.output import files
@@ -183,6 +183,11 @@ BAD = [
     ("posterior --seed -1", "seed = -1", "from 0 to 9223372036854775807"),
     ("posterior --seed 1.5", "seed = 1.5", "whole number"),
     ("posterior --seed 9223372036854775808", "seed = 9223372036854775808", "from 0 to"),
+    ("posterior --seed \u0661\u0662", "seed = \u0661\u0662", "whole number"),
+    ("posterior --set c=1_0", "c = 1_0", "whole number from 1 to 1000"),
+    ("posterior --set n=0x1p5", "n = 0x1p5", "one of 10, 30, 100"),
+    ("posterior --set epsilon_total=1e400", "epsilon_total = 1e400", "from 0.001 to 1000"),
+    ("posterior --workers \uff12", "workers = \uff12", "from 1 to 1024"),
     ("posterior --formats gif", "formats = gif", "csv, json, html, svg, png, pdf"),
     ("posterior --formats ,", "formats = nothing", "csv, json, html, svg, png, pdf"),
     ("posterior --workers 0", "workers = 0", "from 1 to 1024"),
@@ -215,6 +220,43 @@ def test_what_is_wrong_is_said_in_one_line(
     assert what in said
     assert allowed in said
     assert not [file for file in tmp_path.rglob("*") if file.is_file()]
+
+
+RELEASE = ["release", "covid", "--epsilon-total", "1"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "posterior", "--out", "long" * 2000], "must be a folder that can be written"),
+        (["run", "posterior", "--out", "a b " * 2000], "File name too long"),
+        (["run", "x" * 9000, "--out", "out"], "must be one of accounting"),
+        (["run", "posterior", "--out", "out", "--set", "c=" + "1" * 9000], "whole number"),
+        (["run", "mse-curves", "--out", "out", "--set", "c=" + "1," * 9000], "at most 100 values"),
+        (["run", "posterior", "--out", "out", "--set", "y" * 9000 + "=1"], "unknown parameter"),
+        (["run", "posterior", "--out", "out", "--wrong", "z" * 9000], "unrecognized arguments"),
+        ([*RELEASE, "--domain", "1," * 9000, "--data", "d", "--out", "o"], "must be LOW,HIGH"),
+        ([*RELEASE, "--domain=0,1", "--data", "long" * 2000, "--out", "o"], "cannot be read"),
+        ([*RELEASE, "--domain=0,1", "--data", "d", "--out", "long" * 2000], "cannot be written"),
+        (["fly\x1b[31m" * 1000], "invalid choice"),
+        (["run", "\x1b[31mred\x07", "--out", "out"], "experiment = ?[31mred?: must be one of"),
+    ],
+    ids=lambda item: item if isinstance(item, str) else "",
+)
+def test_an_error_is_short_and_printable_whatever_was_typed(
+    arguments: list[str],
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert said.startswith("error: ")
+    assert said.removesuffix("\n").isprintable()
+    assert len(said) <= LONGEST_ERROR + len("error: \n")
 
 
 def test_every_command_is_a_file_and_every_file_is_a_command_or_what_they_share() -> None:

@@ -60,6 +60,7 @@ def one_line(capsys: pytest.CaptureFixture[str]) -> str:
     printed, said = capsys.readouterr()
     assert said.startswith("error: ")
     assert said.count("\n") == 1
+    assert len(said) < 300
     assert CANARY not in said + printed
     return said
 
@@ -178,7 +179,8 @@ BAD = [
     ("--pool-size 1", "pool_size = 1"),
     ("--pool-seed x", "pool_seed = x"),
     ("--data missing.csv", "data = missing.csv: cannot be read (No such file or directory)"),
-    ("--data .", "data = .: cannot be read (Is a directory)"),
+    ("--data .", "data = .: is a folder"),
+    ("--epsilon-total 1_0", "epsilon_total = 1_0: must be a number"),
     ("--out missing/out.json", "out = missing/out.json: cannot be written (No such file"),
     ("--seed 1", "unrecognized arguments: --seed 1"),
 ]
@@ -191,6 +193,14 @@ def test_what_is_wrong_is_said_in_one_line(
     assert spend("--yes", *arguments.split()) == 2
     assert sentence in one_line(capsys)
     assert [file.name for file in data.parent.iterdir()] == ["data.csv"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
+def test_a_pipe_for_data_is_not_waited_for(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo("pipe")
+    assert spend("--yes", "--data", "pipe") == 2
+    assert "data = pipe: is a pipe, a socket or a device: give a file" in one_line(capsys)
+    assert not data.with_name("out.json").exists()
 
 
 @pytest.mark.parametrize(
@@ -219,6 +229,8 @@ def test_what_nobody_else_can_choose_has_to_be_given(
     [
         (f"{CANARY}\n{CANARY}x\n", "data = data.csv: Row 2 is not a number"),
         (f"{CANARY},{CANARY}\n", "data = data.csv: Row 1 has more than one column"),
+        ("N/A\n" + f"{CANARY}\n" * 20, "data = data.csv: Row 1 is a missing or infinite value"),
+        ("O.5\n" + f"{CANARY}\n" * 20, "data = data.csv: Row 1 is not a number like 12.5"),
         (f"{CANARY}\n" * 3, "number of values = 3: must be a whole number from 4 to 100"),
         (f"{CANARY}\n" * 101, "The file has 101 values: at most 100 are allowed"),
         ("", "The file is empty"),

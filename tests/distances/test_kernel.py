@@ -33,6 +33,15 @@ def test_sensitivities_are_those_of_the_paper_the_sharp_one_and_the_script() -> 
     assert found == pytest.approx([math.sqrt(2.0) / 100, 0.02, 0.01], rel=1e-15)
 
 
+@pytest.mark.parametrize("distance", [FourierMMD(0.0, 5.0, 0.05), QuadraticMMD(0.05)])
+def test_the_bound_of_a_distance_is_that_of_two_points_far_apart(
+    distance: FourierMMD | QuadraticMMD,
+) -> None:
+    near, far = (distance.statistic(np.full((3, 1), at)) for at in (0.0, 5.0))
+    assert distance.bound == math.sqrt(2.0)
+    assert distance.compare(near[None], far)[0] == pytest.approx(distance.bound, rel=1e-9)
+
+
 def test_an_unknown_sensitivity_is_an_error() -> None:
     with pytest.raises(ValueError, match="sensitivity = blunt: must be one of sharp, published"):
         kernel.mmd_sensitivity(100, "blunt")

@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from abcdp_core.distances import Distance
 from abcdp_core.distances.fourier import FourierMMD
+from abcdp_core.distances.kernel import SHARP_BOUND
 from abcdp_core.distances.outbreaks import ClippedOutbreaks
 from abcdp_core.distances.quadratic import QuadraticMMD
 from abcdp_core.distances.random_features import RandomFeatures
 from abcdp_core.distances.summaries import ClippedSummaries
+from abcdp_core.mechanisms import linear_maps
 from abcdp_core.mechanisms.linear_maps import KINDS, LinearMap, learn, map_sensitivity
 from abcdp_core.pool import Comparison
 from abcdp_core.simulators import uniform_mixture
@@ -164,6 +166,37 @@ def test_without_an_interval_the_norm_of_the_matrix_is_the_bound() -> None:
     matrix = np.random.default_rng(4).normal(size=(3, 40))
     found = map_sensitivity(matrix, features, 50)
     assert found == pytest.approx(np.linalg.norm(matrix, 2) * 2.0 / 50, rel=1e-9)
+
+
+@pytest.mark.parametrize("bandwidth", [0.05, 0.6, 5.0])
+@EACH
+def test_half_of_what_is_added_to_the_grid_s_largest_step_is_room_for_rounding(
+    kind: str, bandwidth: float, comparison: Comparison
+) -> None:
+    mmd = FourierMMD(0.0, 5.0, bandwidth)
+    data = uniform_mixture.simulate(np.random.default_rng(0), comparison.theta, N)
+    other = dataclasses.replace(comparison, distance=mmd, statistics=mmd.statistic(data))
+    matrix = learn(other, kind, axes=4).matrix
+    for n in (10, N, 20_000):
+        rounded = np.linalg.norm(matrix, 2) * (mmd.statistic_sensitivity(n) - SHARP_BOUND / n)
+        grid = np.linspace(0.0, 5.0, linear_maps.NODES)
+        images = mmd.statistic(grid[:, None, None]) @ matrix.T
+        most = max(float(np.linalg.norm(images - image, axis=1).max()) for image in images[::50])
+        room = linear_maps._largest_step(matrix, mmd) / n - most / n
+        assert 0.0 < rounded < 0.01 * room
+
+
+def test_what_a_product_is_rounded_by_does_not_fall_with_n() -> None:
+    # The same numbers added up in two orders, as another library might.
+    matrix = np.random.default_rng(4).normal(size=(3, 40))
+    statistic = np.random.default_rng(5).uniform(-0.3, 0.3, 40)
+    moved = np.linalg.norm(
+        [math.fsum(row * statistic) - sum((row * statistic)[::-1].tolist()) for row in matrix]
+    )
+    features = RandomFeatures(1.0, 2, frequencies=20)
+    n = 10**20
+    assert 0.0 < np.linalg.norm(matrix, 2) * features.sensitivity(n) < moved / 10.0
+    assert moved <= map_sensitivity(matrix, features, n)
 
 
 def test_an_unknown_sensitivity_is_refused(comparison: Comparison) -> None:

@@ -409,6 +409,24 @@ def test_a_small_pool_is_said(pool_size: int, words: str) -> None:
     assert bool(words) == bool(said)
 
 
+@pytest.mark.parametrize(
+    ("pool_size", "words"),
+    [
+        (299, "too small to move draws by a regression (300 to 1,000)"),
+        (300, "too small to move some draws by a regression (300 to 1,000)"),
+        (999, "too small to move some draws"),
+        (1999, "less than twice the 300 to 1,000 draws"),
+        (2000, ""),
+    ],
+)
+def test_a_pool_that_is_too_small_for_one_of_two_mechanisms_is_said(
+    pool_size: int, words: str
+) -> None:
+    said = regression_adjustment.caution(pool_size, [1000, 300])
+    assert words in said
+    assert bool(words) == bool(said)
+
+
 @pytest.mark.parametrize("selection", ["noise-aware", "noise-ignored"])
 def test_from_a_pool_that_is_too_small_no_draw_is_moved(selection: str) -> None:
     for size in (299, 300):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,7 +11,9 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 from scipy import stats
 
+from abcdp_core.mechanisms import Budget, soft_weights
 from abcdp_core.mechanisms.soft_weights import calibrate, run, weights_of
+from abcdp_core.pool import public_side
 from abcdp_core.privacy import Gaussian, GaussianSeries, NonPrivate, cost
 from tests.statistics import assert_distribution, rejects
 
@@ -92,6 +95,21 @@ def test_the_event_is_a_series_over_the_whole_pool_in_units_of_the_threshold() -
     # MATH W3: μ = √T Δ / (σ ε_abc).
     assert math.sqrt(300) * 0.01 / USUAL.scale == pytest.approx(0.31390, abs=1e-5)
     assert cost(published.event, 1e-4).epsilon <= 1.0
+
+
+@pytest.mark.parametrize("accountant", ["exact", "linear"])
+def test_the_sensitivity_in_units_of_the_threshold_is_rounded_up(accountant: str) -> None:
+    (mechanism,) = soft_weights.MECHANISMS
+    public = public_side("uniform-mixture", 100, 60, 1)
+    budget = Budget(1.0, 1e-6)
+    exact = Fraction(public.distance.sensitivity(100))
+    for k in range(1, 20):
+        options = mechanism.chosen(epsilon_abc=k / 30.0)
+        event = mechanism.calibrate(public, options, None, budget, accountant)
+        assert isinstance(event, GaussianSeries)
+        assert Fraction(event.sensitivity) * Fraction(k / 30.0) >= exact
+        if accountant == "exact":
+            assert calibrate(1.0, 1e-6, float(exact), k / 30.0, 60) == event
 
 
 def test_every_draw_comes_back_with_its_weight() -> None:

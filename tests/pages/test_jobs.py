@@ -1,33 +1,52 @@
-"""Jobs: shared by equal requests, stopped when nobody looks, and ended by a sentence."""
+"""Jobs: shared by equal requests, in turn, stopped when nobody looks, and ended by a sentence."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
 
-from abcdp_core import experiments
-from ui import jobs
+import pytest
+
+from abcdp_core import experiments, pool
+from abcdp_core.parameters import Params
+from abcdp_core.results import Result
+from ui import job as one_job
+from ui import jobs, steps
+from ui.job import Job, Lane, Request, Steps
+from ui.jobs import Service
+
+SOON = 20.0
+"""Seconds within which anything here happens; nothing takes that long."""
 
 
-def request_of(experiment: str, **values: object) -> jobs.Request:
+def request_of(experiment: str, **values: object) -> Request:
     params = experiments.load(experiment).Params(**values)  # type: ignore[arg-type]
-    return jobs.Request(experiment, params, seed=1)
+    return Request(experiment, params, seed=1)
 
 
 @contextlib.contextmanager
-def serving() -> Iterator[jobs.Service]:
-    service = jobs.Service()
+def serving(
+    work_limit: float | None = None, is_there: Callable[[str], bool] = lambda _: True
+) -> Iterator[Service]:
+    service = Service(work_limit, is_there)
     try:
         yield service
     finally:
         service.close()
 
 
+# ------------------------------------------------------------------------------- studies, for real
+
+
 def test_equal_requests_share_a_job():
     with serving() as service:
         request = request_of("posterior", n=10, pool_size=50)
-        first = service.submit(request, "a")
-        assert service.submit(request_of("posterior", n=10, pool_size=50), "b") is first
+        first = service.submit(request, "a", steps.study)
+        again = request_of("posterior", n=10, pool_size=50)
+        assert service.submit(again, "b", steps.study) is first
         assert first.ended.wait(60)
         assert first.state == "done"
         assert first.result is not None
@@ -36,8 +55,8 @@ def test_equal_requests_share_a_job():
 def test_job_stops_when_the_last_watcher_leaves_and_keeps_what_is_done():
     with serving() as service:
         request = request_of("mse-curves", n=10, pool_size=50, c=1, runs=500)
-        job = service.submit(request, "a", long=True)
-        service.submit(request, "b")
+        job = service.submit(request, "a", steps.study, long=True)
+        service.submit(request, "b", steps.study)
         job.leave("a")
         assert job.wanted
         while job.result is None:
@@ -46,7 +65,7 @@ def test_job_stops_when_the_last_watcher_leaves_and_keeps_what_is_done():
         assert job.ended.wait(60)
         assert job.state == "stopped"
         assert 0 < job.result.done < job.result.total
-        again = service.submit(request, "a")
+        again = service.submit(request, "a", steps.study)
         assert again is not job
         assert again.result is job.result
         again.leave("a")
@@ -59,7 +78,293 @@ def test_bad_combination_is_an_error_in_a_sentence(monkeypatch):
     study = experiments.load("posterior")
     with serving() as service:
         monkeypatch.setattr(study, "work", fail)
-        job = service.submit(request_of("posterior", n=10, pool_size=60), "a")
+        job = service.submit(request_of("posterior", n=10, pool_size=60), "a", steps.study)
         assert job.ended.wait(60)
         assert job.state == "failed"
         assert "ZeroDivisionError" in job.error
+
+
+def test_what_lacks_its_pool_changes_lanes_and_pools_are_made_nowhere_else(
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = request_of("posterior", n=10, pool_size=70)
+    seen: list[Lane] = []
+    build = pool.build
+
+    def seen_build(key: pool.PoolKey, progress: pool.Progress | None = None) -> pool.Pool:
+        seen.append(job.lane)
+        return build(key, progress)
+
+    monkeypatch.setattr(pool, "build", seen_build)
+    with serving() as service:
+        job = Job(service, request, None)
+        job.watch("a")
+        walk = steps.study(job)
+        assert next(walk) == "slow"
+        assert job.pool is not None
+        job.lane = "slow"
+        assert next(walk) == "quick"
+        assert job.pool is None
+        job.lane = "quick"
+        assert list(walk) == []
+    assert seen == ["slow"]
+    assert job.result is not None
+
+
+# ------------------------------------------------------------------------------------ fake work
+
+
+@dataclass
+class Work:
+    """Work that goes on until it is told to end, and says what it does."""
+
+    lane: Lane = "quick"
+    pool_of: object = None
+    begun: threading.Event = field(default_factory=threading.Event)
+    go: threading.Event = field(default_factory=threading.Event)
+    log: list[str] = field(default_factory=list)
+
+    def __call__(self, job: Job) -> Steps:
+        if job.lane != self.lane:
+            job.pool = self.pool_of  # type: ignore[assignment]
+            yield self.lane
+        self.begun.set()
+        assert self.go.wait(SOON)
+        job.progress(0.5)
+        self.log.append("done")
+
+
+def fake(number: int) -> Request:
+    return Request("fake", Params(), number)
+
+
+class Desk:
+    """Asks for fake work, numbered in the order in which it was asked for."""
+
+    def __init__(self, service: Service, lane: Lane = "quick") -> None:
+        self.service, self.lane, self.jobs = service, lane, list[Job]()
+        self.work: list[Work] = []
+
+    def ask(self, who: str, pool_of: object = None) -> Job:
+        self.work.append(Work(self.lane, pool_of))
+        number = fake(len(self.jobs))
+        self.jobs.append(self.service.submit(number, who, self.work[-1], long=self.lane == "long"))
+        return self.jobs[-1]
+
+    def finish(self) -> None:
+        for work in self.work:
+            work.go.set()
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    """One job at a time in the quick lane, two in the slow one."""
+    monkeypatch.setattr(jobs, "AT_ONCE", {"quick": 1, "slow": 2, "long": 1})
+    with serving() as service:
+        desk = Desk(service)
+        try:
+            yield desk
+        finally:
+            desk.finish()
+
+
+def test_sessions_take_turns_and_know_their_place(quick: Desk) -> None:
+    first = quick.ask("a")
+    assert quick.work[0].begun.wait(SOON)
+    assert first.wait() is None
+    others = [quick.ask(who) for who in "aaabc"]
+    assert [job.wait()[0] for job in others] == [0, 3, 4, 1, 2]  # type: ignore[index]
+    ended = []
+    for job, work in [(first, quick.work[0]), *((quick.jobs[n], quick.work[n]) for n in (1, 4, 5))]:
+        assert work.begun.wait(SOON)
+        work.go.set()
+        assert job.ended.wait(SOON)
+        ended.append(job.state)
+    assert ended == ["done"] * 4
+    # A turn was seen by now, so there is an estimate.
+    assert others[2].wait()[1] is not None  # type: ignore[index]
+
+
+def test_older_moves_are_dropped_and_the_one_under_way_is_finished(quick: Desk) -> None:
+    """What a page does on a move of a knob: let go the former request, ask for the next."""
+    moves = []
+    for _ in range(6):
+        if moves:
+            moves[-1].leave("a")
+        moves.append(quick.ask("a"))
+        assert quick.work[0].begun.wait(SOON)
+    assert [job.state for job in moves] == ["running", *["stopped"] * 4, "waiting"]
+    quick.finish()
+    assert moves[-1].ended.wait(SOON)
+    assert moves[-1].state == "done"
+    assert not any(work.begun.is_set() for work in quick.work[1:5])
+
+
+def test_work_under_way_stops_at_its_next_part_when_nobody_wants_it(quick: Desk) -> None:
+    job = quick.ask("a")
+    assert quick.work[0].begun.wait(SOON)
+    job.leave("a")
+    assert not job.ended.is_set()
+    quick.finish()
+    assert job.ended.wait(SOON)
+    assert job.state == "stopped"
+    assert not quick.work[0].log
+
+
+def test_jobs_of_a_session_are_limited_to_the_latest(quick: Desk) -> None:
+    quick.ask("b")
+    assert quick.work[0].begun.wait(SOON)
+    asked = [quick.ask("a") for _ in range(jobs.ROOM_OF_ONE + 2)]
+    assert [job.state for job in asked] == ["stopped"] * 2 + ["waiting"] * jobs.ROOM_OF_ONE
+
+
+def test_a_full_line_refuses_and_takes_the_same_request_later(
+    quick: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick.service.lines["quick"]._room = 2
+    quick.ask("a")
+    assert quick.work[0].begun.wait(SOON)
+    waiting = [quick.ask(who) for who in "bc"]
+    refused = quick.ask("d")
+    assert refused.state == "refused"
+    assert refused.ended.is_set()
+    waiting[0].leave("b")
+    again = quick.service.submit(refused.request, "d", Work())  # type: ignore[arg-type]
+    assert again.state == "waiting"
+
+
+def test_a_lost_connection_ends_its_jobs_and_a_hidden_tab_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lost = {"lost"}
+    with serving(is_there=lambda who: who not in lost) as service:
+        now = [1000.0]
+        monkeypatch.setattr(one_job.time, "monotonic", lambda: now[0])
+        job, hidden = Job(service, fake(1), None), Job(service, fake(2), None)
+        job.watch("lost")
+        hidden.watch("hidden")
+        now[0] += 19.0
+        assert job.wanted
+        now[0] += 3.0
+        assert not job.wanted
+        assert hidden.wanted
+        # It wakes up.
+        lost.clear()
+        assert job.wanted
+        now[0] += 60.0
+        assert not hidden.wanted
+    assert one_job.LOST < 30.0
+    # Browsers let hidden tabs look once a minute.
+    assert one_job.UNWATCHED > 60.0
+
+
+@pytest.fixture
+def slow(quick: Desk) -> Desk:
+    quick.lane = "slow"
+    return quick
+
+
+def test_a_pool_is_made_once_for_all_who_lack_it(slow: Desk) -> None:
+    """Its second and third do not take the threads that others need."""
+    first = slow.ask("a", "pool 1")
+    assert slow.work[0].begun.wait(SOON)
+    same = [slow.ask(who, "pool 1") for who in "bcd"]
+    other = slow.ask("e", "pool 2")
+    assert slow.work[4].begun.wait(SOON)
+    assert not any(work.begun.is_set() for work in slow.work[1:4])
+    first.fraction = 0.25
+    assert [job.made() for job in same] == [0.25] * 3
+    assert other.made() is None
+    slow.work[0].go.set()
+    assert slow.work[1].begun.wait(SOON)
+
+
+def test_a_pool_that_the_next_move_needs_too_is_finished(slow: Desk) -> None:
+    first = slow.ask("a", "pool 1")
+    assert slow.work[0].begun.wait(SOON)
+    first.leave("a")
+    # It waits in the slow lane once the quick one has found that it lacks the pool.
+    second = slow.ask("a", "pool 1")
+    while second.lane != "slow":
+        assert not second.ended.wait(0.001)
+    slow.work[0].go.set()
+    assert first.ended.wait(SOON)
+    assert first.state == "done"
+    assert slow.work[1].begun.wait(SOON)
+
+
+def test_long_studies_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "AT_ONCE", {"quick": 1, "slow": 1, "long": 1})
+    monkeypatch.setattr(one_job, "STRETCH", -1.0)
+    parts: list[str] = []
+    begin = threading.Event()
+
+    def study(name: str) -> Callable[[Job], Steps]:
+        def walk(job: Job) -> Steps:
+            for part in range(3):
+                assert begin.wait(SOON)
+                parts.append(f"{name}{part}")
+                if job.stretch_is_over:
+                    yield "long"
+
+        return walk
+
+    with serving() as service:
+        asked = [
+            service.submit(fake(number), name, study(name), long=True)
+            for number, name in enumerate("ab")
+        ]
+        begin.set()
+        assert all(job.ended.wait(SOON) for job in asked)
+    assert parts == ["a0", "b0", "a1", "b1", "a2", "b2"]
+
+
+def test_a_paused_study_that_is_cancelled_ends_at_once_and_lets_its_work_go(quick: Desk) -> None:
+    closed = threading.Event()
+
+    def walk(_: Job) -> Steps:
+        try:
+            yield "quick"
+        finally:
+            closed.set()
+
+    job = quick.service.submit(fake(99), "a", walk, long=True)
+    quick.ask("b")
+    while job.lane != "quick":
+        assert not job.ended.wait(0.001)
+    assert job.state == "waiting"
+    job.leave("a")
+    assert job.ended.is_set()
+    assert job.state == "stopped"
+    assert closed.is_set()
+
+
+def test_a_job_has_no_more_work_than_the_server_gives() -> None:
+    with serving(work_limit=0.0) as service:
+        work = Work()
+        work.go.set()
+        job = service.submit(fake(1), "a", work)
+        assert job.ended.wait(SOON)
+    assert job.state == "failed"
+    assert job.error.startswith("This server works for at most 0 s on one request")
+
+
+def test_what_a_session_has_made_for_itself_is_found_by_nobody_and_let_go() -> None:
+    with serving() as service:
+        job = service.submit_own("a", steps.own(lambda progress: progress(1.0) or "secret"))
+        assert job.ended.wait(SOON)
+        assert job.outcome == "secret"
+        assert job._steps is None
+        assert not service._jobs
+
+
+def test_a_closed_service_lets_go_of_everything(quick: Desk) -> None:
+    under_way = quick.ask("a")
+    assert quick.work[0].begun.wait(SOON)
+    waiting = quick.ask("b")
+    quick.service.close()
+    assert waiting.state == "stopped"
+    quick.finish()
+    assert under_way.ended.wait(SOON)
+    assert under_way.state == "stopped"
+    assert isinstance(under_way.result, Result | None)

@@ -5,17 +5,22 @@ from __future__ import annotations
 import gc
 import json
 import logging
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+import streamlit as st
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.scriptrunner import StopException
+from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Button
 from streamlit.typing import UploadedFile
 
 from tests.pages.app import opened, settled, texts
-from ui import own_data, uploads
+from ui import own_data, uploads, watch
 
 SECRET = 61.80339887
 VALUES = np.append(np.random.default_rng(1).uniform(0.0, 100.0, 199), SECRET)
@@ -42,12 +47,18 @@ def page(content: bytes | None = SERIES, low: float = 0.0, high: float = 100.0) 
 def released(app: AppTest) -> AppTest:
     (box,) = app.checkbox
     box.check().run()
-    (button,) = [button for button in app.button if button.label == "Release"]
-    return settled(button.click().run())
+    return settled(button(app, "Release").click().run())
+
+
+def button(app: AppTest, label: str) -> Button:
+    (found,) = [button for button in app.button if button.label == label]
+    return found
 
 
 def documents(app: AppTest) -> list[own_data.Document]:
-    every = app.session_state.get(own_data.RELEASED, {})
+    if own_data.DESK not in app.session_state:
+        return []
+    every = app.session_state[own_data.DESK].made
     return [document for some in every.values() for document in some]
 
 
@@ -58,8 +69,7 @@ def test_a_release_needs_domain_file_and_confirmation() -> None:
     app = page()
     assert "spends ε_total = 50" in texts(app)
     assert "series of 200 values" in texts(app)
-    (button,) = [button for button in app.button if button.label == "Release"]
-    assert button.disabled
+    assert button(app, "Release").disabled
     assert not documents(app)
 
 
@@ -78,6 +88,18 @@ def test_what_comes_out_is_one_document_and_the_next_needs_a_new_confirmation() 
     first, second = documents(app)
     assert first is not second
     assert "ε_total = 100" in texts(app)
+
+
+def test_the_same_numbers_in_another_file_add_up() -> None:
+    app = released(page())
+    app.button(key="own-forget").click().run()
+    again = "\r\n".join(f'"{value!r}"' for value in VALUES.tolist())
+    app.file_uploader[0].set_value(("other.csv", again.encode(), "text/csv"))
+    app = settled(app.run())
+    assert "These numbers were released once" in texts(app)
+    app.button(key="own-forget").click().run()
+    app.file_uploader[0].set_value(("mine.csv", again.encode() + b"\r\n1", "text/csv"))
+    assert "released once" not in texts(settled(app.run()))
 
 
 def test_nothing_of_the_file_stays_behind(empty_cache: Path) -> None:
@@ -124,10 +146,62 @@ def test_a_file_is_taken_from_the_server_once_it_is_read() -> None:
     assert not app.file_uploader
 
 
+class Session(dict[str, object]):
+    """A session whose script ends where it is touched once the page is to be redrawn."""
+
+    to_be_redrawn = False
+
+    def setdefault(self, *given: object) -> object:
+        if self.to_be_redrawn:
+            raise StopException
+        return super().setdefault(*given)  # type: ignore[arg-type]
+
+    get = pop = __getitem__ = __setitem__ = setdefault  # type: ignore[assignment]
+
+
+def test_a_file_given_while_the_page_is_redrawn_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the taking of a file and the keeping of its numbers no script can end."""
+    session = Session()
+    file = UploadedFile(UploadedFileRec("id", "mine.csv", "text/csv", SERIES), None)  # type: ignore[arg-type]
+    getvalue = file.getvalue
+
+    def read() -> bytes:
+        session.to_be_redrawn = True
+        return getvalue()
+
+    def begin_again() -> None:
+        raise StopException
+
+    file.getvalue = read  # type: ignore[method-assign]
+    monkeypatch.setattr(uploads.st, "session_state", session)
+    monkeypatch.setattr(uploads.st, "file_uploader", lambda *_, **__: file)
+    monkeypatch.setattr(uploads.st, "rerun", begin_again)
+    with pytest.raises(StopException):
+        uploads.ask("uniform-mixture")
+    assert not getvalue()
+    session.to_be_redrawn = False
+    held = uploads.tray().held
+    assert held is not None
+    assert held.use().values.tolist() == VALUES.tolist()  # type: ignore[union-attr]
+    held.drop()
+
+
+def test_a_file_given_while_the_plan_is_computed_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page ends where it waits; what comes before stays, with what was given and typed."""
+    app = page(None)
+    with monkeypatch.context() as patch:
+        patch.setattr(watch, "result", lambda *_: st.stop())
+        app.file_uploader[0].set_value(("mine.csv", SERIES, "text/csv"))
+        app.run()
+        assert "200 values are held" in texts(app)
+        assert app.number_input(key="own-Hig").value == 100.0
+    assert settled(app.run()).checkbox
+
+
 @pytest.mark.parametrize("is_open", [True, False], ids=["open", "closed"])
 def test_numbers_are_dropped_when_the_page_is_not_used(is_open: bool) -> None:
     app = page()
-    held = app.session_state[uploads.HELD]
+    held = app.session_state[uploads.TRAY].held
     assert held._timer.interval == 60.0 * uploads.MINUTES
     assert f"{uploads.MINUTES} minutes" in own_data.STAMP
     before = arrays_held()
@@ -146,7 +220,7 @@ def test_numbers_are_dropped_when_the_page_is_not_used(is_open: bool) -> None:
 
 def test_a_use_of_the_page_begins_the_time_anew() -> None:
     app = page()
-    held = app.session_state[uploads.HELD]
+    held = app.session_state[uploads.TRAY].held
     former = held._timer
     app.run()
     assert former.finished.is_set()
@@ -164,7 +238,7 @@ def test_the_timer_drops_and_numbers_that_are_gone_stay_gone() -> None:
 
 def test_numbers_are_forgotten_at_once_when_asked() -> None:
     app = page()
-    held = app.session_state[uploads.HELD]
+    held = app.session_state[uploads.TRAY].held
     app.button(key="own-forget").click().run()
     assert held.use() is None
     assert not app.exception
@@ -195,7 +269,8 @@ def test_another_request_takes_the_confirmation_back() -> None:
     ("content", "words"),
     [
         (b"", "empty"),
-        (b"a\n1\ntwo61.80339\n3\n", "Row 3 is not a number"),
+        (b"age\n1\ntwo61.80339\n3\n", "Row 3 is not a number"),
+        (b"N/A\n61.80339\n3\n", "Row 1 is a missing"),
         (b"1\nnan\n3\n", "Row 2 is a missing or infinite value"),
         (b"1\n2\ninf\n", "Row 3 is a missing or infinite value"),
         (b"1\n", "at least 2"),
@@ -205,7 +280,19 @@ def test_another_request_takes_the_confirmation_back() -> None:
         ("1\n2\n".encode("utf-16"), "UTF-8"),
         (b"1\n" * 1_000_000, "1,000,000 values"),
     ],
-    ids=["empty", "text", "nan", "inf", "one", "few", "columns", "latin", "utf-16", "million"],
+    ids=[
+        "empty",
+        "text",
+        "spoilt",
+        "nan",
+        "inf",
+        "one",
+        "few",
+        "columns",
+        "latin",
+        "utf-16",
+        "million",
+    ],
 )
 def test_a_file_that_cannot_be_used_is_one_sentence(content: bytes, words: str) -> None:
     app = page(content)
@@ -244,6 +331,44 @@ def test_an_unexpected_failure_tells_its_kind_only(monkeypatch: pytest.MonkeyPat
     assert "ZeroDivisionError" in error.value
     assert "61.8" not in error.value
     assert not documents(app)
+
+
+@pytest.mark.parametrize("by", ["cancel", "forget"])
+def test_a_release_waits_its_turn_and_is_cancelled_while_its_pool_is_made(
+    monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def wait_for_the_pool(*_: object, progress: Callable[[float], None]) -> None:
+        begun.set()
+        assert go.wait(20.0)
+        progress(0.5)
+
+    app = page()
+    before = arrays_held()
+    monkeypatch.setattr(own_data.release, "make", wait_for_the_pool)
+    app.checkbox[0].check().run()
+    button(app, "Release").click().run()
+    assert begun.wait(20.0)
+    job = app.session_state[own_data.DESK].job
+    # The page is redrawn meanwhile; the release goes on, and no second one can be asked for.
+    app.run()
+    assert app.session_state[own_data.DESK].job is job
+    assert app.get("progress")
+    assert not app.checkbox
+    if by == "cancel":
+        button(app, "Cancel").click().run()
+    else:
+        app.button(key="own-forget").click().run()
+    go.set()
+    assert job.ended.wait(20.0)
+    assert job.state == "stopped"
+    assert arrays_held() == before - (by == "forget")
+    app.run()
+    assert not documents(app)
+    if by == "cancel":
+        (error,) = app.error
+        assert error.value == "It was stopped. Nothing was released or spent."
 
 
 def test_synthetic_series_lie_in_the_domain() -> None:

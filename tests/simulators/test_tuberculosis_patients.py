@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from abcdp_core.simulators import outbreak, tuberculosis
+from abcdp_core.simulators import outbreak, shipped, tuberculosis
 from abcdp_core.simulators import tuberculosis_patients as patients
 
 Array = NDArray[np.float64]
@@ -190,7 +190,7 @@ def test_the_shipped_pool_is_made_again_by_its_command() -> None:
 
 
 def test_the_pool_is_within_its_size_and_bounds() -> None:
-    assert patients.POOL.stat().st_size < 1_000_000
+    assert (shipped.ASSETS / patients.POOL).stat().st_size < 1_000_000
     theta, numbers = patients.precomputed_pool()
     others, further = patients.held_out()
     assert others.shape == (3000, 4)

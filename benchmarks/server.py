@@ -1,0 +1,72 @@
+"""The app's own server, started for a measurement."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True)
+class Server:
+    """One that answers.
+
+    Attributes:
+        address: host and port.
+        process: its own; workers are its children.
+    """
+
+    address: str
+    process: subprocess.Popen[bytes]
+
+    def megabytes(self) -> float:
+        """Memory that the server's process holds, its workers not counted."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
+        return int(line.split()[1]) * 1024 / 1e6
+
+
+@contextlib.contextmanager
+def started(cache: str) -> Iterator[Server]:
+    """A server that answers, and that nobody visited.
+
+    Args:
+        cache: its cache folder.
+    """
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    options = ["--server.headless=true", f"--server.port={port}", "--server.address=localhost"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "streamlit", "run", "app.py", *options],
+        cwd=ROOT,
+        env=os.environ | {"ABCDP_CACHE_DIR": cache},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        while not _answers(f"http://localhost:{port}/_stcore/health"):
+            if process.poll() is not None:
+                raise RuntimeError("the server did not start.")
+            time.sleep(0.05)
+        yield Server(f"localhost:{port}", process)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _answers(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(address, timeout=1.0):
+            return True
+    except OSError:
+        return False

@@ -1,0 +1,80 @@
+"""Turns in a line: one thing of each session at a time, bounded, and places that come true."""
+
+from __future__ import annotations
+
+import pytest
+
+from ui.line import FullError, Line
+
+
+def line_of(*waiting: str, room: int = 100, each: int = 10) -> Line[str]:
+    """A line whose items are called after their sessions, as in ``a1``."""
+    line: Line[str] = Line(room, each)
+    for item in waiting:
+        assert line.join(item[0], item) == []
+    return line
+
+
+def served(line: Line[str]) -> list[str]:
+    order = []
+    while (turn := line.take(lambda *_: True)) is not None:
+        order.append(turn[1])
+    return order
+
+
+@pytest.mark.parametrize(
+    ("waiting", "order"),
+    [
+        ("a1 a2 a3 b1 c1", "a1 b1 c1 a2 a3"),
+        ("a1 a2 b1 b2 b3 c1", "a1 b1 c1 a2 b2 b3"),
+        ("a1 b1 c1", "a1 b1 c1"),
+        ("", ""),
+    ],
+)
+def test_sessions_take_turns_and_everyone_is_told_the_place_that_comes_true(
+    waiting: str, order: str
+) -> None:
+    line = line_of(*waiting.split())
+    places = {item: line.ahead(item) for item in line}
+    assert served(line) == order.split()
+    assert places == {item: place for place, item in enumerate(order.split())}
+
+
+def test_who_was_served_comes_after_who_waits() -> None:
+    line = line_of("a1", "b1", "c1")
+    assert line.take(lambda *_: True) == ("a", "a1")
+    line.join("a", "a2")
+    assert served(line) == ["b1", "c1", "a2"]
+
+
+def test_who_may_not_be_served_now_keeps_the_turn() -> None:
+    line = line_of("a1", "a2", "b1")
+    assert line.take(lambda who, _: who != "a") == ("b", "b1")
+    assert line.take(lambda _, item: item != "a1") == ("a", "a2")
+    assert line.take(lambda *_: False) is None
+    assert served(line) == ["a1"]
+
+
+def test_a_new_move_takes_the_place_of_the_oldest_of_its_session() -> None:
+    line = line_of("a1", "a2", "b1", each=2)
+    assert line.join("a", "a3") == ["a1"]
+    assert served(line) == ["a2", "b1", "a3"]
+
+
+def test_a_full_line_takes_nobody_but_in_place_of_another_of_the_same() -> None:
+    line = line_of("a1", "a2", "b1", room=3, each=2)
+    with pytest.raises(FullError):
+        line.join("c", "c1")
+    with pytest.raises(FullError):
+        line.join("b", "b2")
+    assert line.join("a", "a3") == ["a1"]
+    assert len(line) == 3
+
+
+def test_who_leaves_waits_no_more() -> None:
+    line = line_of("a1", "b1", "b2")
+    assert line.leave("a1")
+    assert not line.leave("a1")
+    assert line.ahead("a1") is None
+    assert [line.ahead("b1"), line.ahead("b2")] == [0, 1]
+    assert len(line) == 2

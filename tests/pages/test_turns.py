@@ -1,0 +1,126 @@
+"""A page that is being drawn is finished, and pages are drawn a few at a time."""
+
+from __future__ import annotations
+
+import threading
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from streamlit.runtime.scriptrunner import RerunData, StopException
+from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests, ScriptRequestType
+
+from ui import turns
+from ui.turns import Turns
+
+SOON = 20.0
+
+
+def nobody(*_: float) -> None:
+    """Is told and does nothing."""
+
+
+@pytest.fixture
+def requests(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptRequests]:
+    """Streamlit's own list of what is asked of the script in this thread."""
+    found = ScriptRequests()
+    found.on_scriptrunner_ready()
+    found._state = ScriptRequestType.CONTINUE
+    context = SimpleNamespace(script_requests=found)
+    monkeypatch.setattr(turns, "get_script_run_ctx", lambda: context)
+    monkeypatch.setattr(turns, "_turns", Turns(1))
+    yield found
+    assert "request_rerun" not in vars(found)
+
+
+def move(requests: ScriptRequests, name: str) -> None:
+    """A visitor moves a knob: it comes from another thread."""
+    data = RerunData(query_string=name)
+    thread = threading.Thread(target=requests.request_rerun, args=(data,))
+    thread.start()
+    thread.join()
+
+
+def test_a_move_ends_no_page_that_is_being_drawn_and_the_latest_is_drawn_next(
+    requests: ScriptRequests,
+) -> None:
+    move(requests, "before")
+    assert requests.on_scriptrunner_yield() is not None
+    with turns.turn(nobody):
+        move(requests, "first")
+        assert requests.on_scriptrunner_yield() is None
+        with turns.away():
+            move(requests, "second")
+        with turns.turn(nobody):
+            assert requests.on_scriptrunner_yield() is None
+    assert requests.on_scriptrunner_ready().rerun_data.query_string == "second"
+
+
+def test_what_a_page_itself_asks_for_is_done_at_once(requests: ScriptRequests) -> None:
+    with turns.turn(nobody):
+        move(requests, "move")
+        requests.request_rerun(RerunData(query_string="own"))
+        request = requests.on_scriptrunner_yield()
+        assert request is not None
+        assert request.rerun_data.query_string == "own"
+        requests.request_stop()
+        assert requests.on_scriptrunner_yield() is not None
+
+
+def test_a_page_that_fails_lets_the_next_have_its_turn(requests: ScriptRequests) -> None:
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError), turns.turn(nobody):
+            raise ZeroDivisionError
+    assert turns._turns._free == 1
+
+
+def test_the_server_brings_moves_to_the_script_and_no_run_of_it_holds_up_the_others() -> None:
+    """A full collection after every run, polls for progress among them, stopped the server."""
+    config = tomllib.loads((Path(__file__).parents[2] / ".streamlit/config.toml").read_text())
+    assert config["runner"]["fastReruns"] is False
+    assert config["runner"]["postScriptGC"] is False
+
+
+def test_who_waits_for_long_is_told_and_who_is_gone_leaves_the_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(turns, "MOMENTS", 0.0)
+    line, told = Turns(1), list[tuple[int, float]]()
+    line.begin()
+    another = threading.Event()
+    line._waiting.append(another)
+
+    def tell(*words: float) -> None:
+        told.append(words)  # type: ignore[arg-type]
+        raise StopException
+
+    with pytest.raises(StopException):
+        line.begin(tell)
+    assert told == [(1, pytest.approx(0.1))]
+    assert list(line._waiting) == [another]
+    line.end()
+    assert another.is_set()
+
+
+def test_pages_are_drawn_in_order_but_for_those_that_come_back() -> None:
+    line, order = Turns(1), list[str]()
+    line.begin()
+
+    def draw(name: str, *, again: bool = False) -> None:
+        line.begin(again=again)
+        order.append(name)
+        line.end()
+
+    threads = []
+    for name, again in (("a", False), ("b", False), ("back", True)):
+        threads.append(threading.Thread(target=draw, args=(name,), kwargs={"again": again}))
+        waiting = len(line._waiting)
+        threads[-1].start()
+        while len(line._waiting) == waiting:
+            threads[-1].join(0.001)
+    line.end()
+    for thread in threads:
+        thread.join(SOON)
+    assert order == ["back", "a", "b"]

@@ -1,0 +1,242 @@
+"""One job: what was asked for, how far it is, and who still wants it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from abcdp_core import pool
+from abcdp_core.parameters import ParameterError, Params
+from abcdp_core.results import Result
+
+log = logging.getLogger(__name__)
+
+State = Literal["waiting", "running", "done", "stopped", "failed", "refused"]
+Lane = Literal["quick", "slow", "long"]
+Steps = Generator[Lane]
+"""Work: each step ends where it has to go on in a lane, the last one where it ends."""
+
+STRETCH = 4.0
+"""Seconds after which a long study lets others go on."""
+
+LOST = 20.0
+"""Seconds after its last look from which on a session whose connection is lost wants nothing."""
+
+UNWATCHED = 75.0
+"""The same for a session that is there: browsers let hidden tabs look once a minute."""
+
+ENOUGH_FOR_A_SPEED = 3
+"""Parts that have to be done before their speed says something."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for: equal requests, equal results."""
+
+    experiment: str
+    params: Params
+    seed: int
+
+
+class UnwantedError(Exception):
+    """A job that nobody wants any more."""
+
+
+class LimitError(Exception):
+    """A job has had all the work that this server gives to one."""
+
+
+class Lanes(Protocol):
+    """What a job has to know of the service that it belongs to."""
+
+    work_limit: float | None
+    is_there: Callable[[str], bool]
+    speeds: dict[str, float]
+
+    def drop_unwanted(self) -> None:
+        """Let those leave the lines whom nobody wants any more."""
+
+    def wait(self, job: Job) -> tuple[int, float | None] | None:
+        """How many come before a job, and seconds until its turn."""
+
+    def made(self, job: Job) -> float | None:
+        """Part that is made of the pool a job lacks."""
+
+    def awaited(self, job: Job) -> bool:
+        """Whether a job in line is wanted that lacks the same pool."""
+
+    def others_wait(self, lane: Lane) -> bool:
+        """Whether any job waits in a lane."""
+
+
+class Job:
+    """Something being worked on. Threads write it, pages read it.
+
+    Attributes:
+        request: what was asked for; ``None`` for a release of somebody's own data.
+        long: whether its tasks are spread over workers.
+        state: where it stands.
+        lane: where it waits or goes on.
+        result: the latest, growing one.
+        outcome: what a release came to.
+        fraction: part of the public pool that is made, while it is being made.
+        pool: the one it lacks.
+        error: what went wrong, in a sentence.
+        spent: seconds that it went on, waiting not counted.
+    """
+
+    def __init__(
+        self, service: Lanes, request: Request | None, former: Job | None, *, long: bool = False
+    ) -> None:
+        self.request, self.long = request, long
+        self.state: State = "waiting"
+        self.lane: Lane = "quick"
+        self.result: Result | None = former.result if former else None
+        self.outcome: Any = None
+        self.fraction: float | None = None
+        self.pool: pool.PoolKey | None = None
+        self.error = ""
+        self.spent: float = former.spent if former else 0.0
+        self.ended = threading.Event()
+        self._service = service
+        self._watchers: dict[str, float] = {}
+        self._steps: Steps | None = None
+        self._began = 0.0
+        self._first: tuple[float, int] | None = None
+
+    def watch(self, who: str) -> None:
+        """Somebody looks at it."""
+        self._watchers[who] = time.monotonic()
+
+    def leave(self, who: str) -> None:
+        """Somebody no longer wants it; it ends if that was the last one."""
+        self._watchers.pop(who, None)
+        self._service.drop_unwanted()
+
+    def abandon(self) -> None:
+        """Nobody wants it any more."""
+        self._watchers.clear()
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anybody who is there looked at it not long ago."""
+        now = time.monotonic()
+        return any(
+            now - last < (UNWATCHED if self._service.is_there(who) else LOST)
+            for who, last in list(self._watchers.items())
+        )
+
+    @property
+    def active(self) -> bool:
+        """Whether it is waiting or going on."""
+        return self.state in ("waiting", "running")
+
+    def seconds_left(self) -> float | None:
+        """Estimate from the speed so far, or of the last such study; ``None`` without either."""
+        speed = self._service.speeds.get(self.request.experiment) if self.request else None
+        if speed is None or self.result is None:
+            return None
+        return speed * (self.result.total - self.result.done)
+
+    def wait(self) -> tuple[int, float | None] | None:
+        """How many come before it, and seconds until its turn; ``None`` if it does not wait."""
+        return self._service.wait(self)
+
+    def made(self) -> float | None:
+        """Part that is made of the pool it lacks, by whichever job."""
+        return self._service.made(self)
+
+    def grow(self, result: Result) -> None:
+        """A larger result."""
+        now = time.monotonic()
+        if self._first is None:
+            self._first = (now, result.done)
+        since, already = self._first
+        if self.request is not None and result.done - already >= ENOUGH_FOR_A_SPEED:
+            speed = (now - since) / (result.done - already)
+            self._service.speeds[self.request.experiment] = speed
+        if self.result is None or result.done >= self.result.done:
+            self.result = result
+
+    def progress(self, fraction: float) -> None:
+        """Part of the public pool that is made.
+
+        Raises:
+            UnwantedError: nobody wants it, nor its pool.
+            LimitError: it had its share.
+        """
+        self.fraction = fraction
+        if not self.wanted and not self._service.awaited(self):
+            raise UnwantedError
+        self.check_limit()
+
+    def check_limit(self) -> None:
+        """Refuse more work than the server gives to one job.
+
+        Raises:
+            LimitError: it had that.
+        """
+        limit = self._service.work_limit
+        if limit is not None and self.spent + time.monotonic() - self._began > limit:
+            raise LimitError(
+                f"This server works for at most {limit:g} s on one request. What is done is kept; "
+                f"the command under Download does the whole on a machine of your own."
+            )
+
+    @property
+    def stretch_is_over(self) -> bool:
+        """Whether it has gone on for long enough while others wait."""
+        gone_on = time.monotonic() - self._began
+        return gone_on > STRETCH and self._service.others_wait(self.lane)
+
+    # ------------------------------------------------------ for the service, which holds its lock
+
+    def begin(self, steps: Steps) -> None:
+        """Have something to do."""
+        self._steps = steps
+
+    def step(self) -> Lane | None:
+        """Go on until the end or to where it has to wait; ``None`` at the end.
+
+        Whatever goes wrong becomes a sentence.
+        """
+        self._began = time.monotonic()
+        try:
+            return next(self._steps) if self._steps else None
+        except StopIteration:
+            self.end("done")
+        except UnwantedError:
+            self.end("stopped")
+        except LimitError as error:
+            self.end("failed", str(error))
+        except Exception as error:  # noqa: BLE001 - it becomes a sentence
+            self._fail(error)
+        finally:
+            self.spent += time.monotonic() - self._began
+        return None
+
+    def _fail(self, error: Exception) -> None:
+        words = f"This could not be computed ({type(error).__name__})."
+        if self.request is None:
+            # Text and traceback may hold private data.
+            log.warning("a release failed: %s", type(error).__name__)
+        elif isinstance(error, ParameterError):
+            words = str(error)
+        else:
+            log.error("a job failed: %s", self.request, exc_info=error)
+        self.end("failed", words)
+
+    def end(self, state: State, error: str = "") -> None:
+        """It stands where it stands; whatever it held in order to go on is let go."""
+        if self._steps is not None:
+            self._steps.close()
+        self._steps = None
+        self.state, self.error, self.fraction = state, error, None
+        self.ended.set()
+
+
+Work = Callable[[Job], Steps]

@@ -1,0 +1,162 @@
+"""Whose page is drawn: a few at a time, and what was begun is finished.
+
+Streamlit ends the script of a page where it next draws when a knob was moved meanwhile, and begins
+again. With many visitors a page takes longer than the time between two moves, and would never be
+finished. So the script waits for its turn, and moves that come meanwhile are held back until it is
+through; the server's setting ``runner.fastReruns = false`` has them brought to the script that is
+going on. Of several moves only the latest is drawn next.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
+
+from abcdp_core import workers
+
+Tell = Callable[[int, float], None]
+"""Is told how many come before, and about how many seconds that takes."""
+
+MOMENTS = 1.0
+"""Seconds after which who waits is told so for the first time."""
+
+AGAIN = 3.0
+"""Seconds between two times."""
+
+
+class Turns:
+    """A few at a time: in the order in which they came, but those first who come back.
+
+    Args:
+        count: how many at a time.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._count = self._free = count
+        self._waiting: deque[threading.Event] = deque()
+        self._lock = threading.Lock()
+        self._seconds = 0.1
+
+    def begin(self, tell: Tell | None = None, *, again: bool = False) -> None:
+        """Wait for a turn.
+
+        Args:
+            tell: is told of a wait that takes more than moments.
+            again: whether it had a turn and went away for a while; then it comes first.
+        """
+        called, pause = threading.Event(), MOMENTS
+        with self._lock:
+            (self._waiting.appendleft if again else self._waiting.append)(called)
+            self._call()
+        try:
+            while not called.wait(pause):
+                ahead = self._ahead(called)
+                if tell is not None and ahead:
+                    tell(ahead, ahead * self._seconds / self._count)
+                pause = AGAIN
+        except BaseException:
+            self._go(called)
+            raise
+
+    def end(self, seconds: float | None = None) -> None:
+        """Let the next have a turn.
+
+        Args:
+            seconds: that a whole turn took, for what is told to others.
+        """
+        with self._lock:
+            if seconds is not None:
+                self._seconds = 0.9 * self._seconds + 0.1 * seconds
+            self._free += 1
+            self._call()
+
+    def _call(self) -> None:
+        """Wake those whose turn it is and nobody else."""
+        while self._free > 0 and self._waiting:
+            self._free -= 1
+            self._waiting.popleft().set()
+
+    def _ahead(self, called: threading.Event) -> int:
+        with self._lock:
+            return self._waiting.index(called) if called in self._waiting else 0
+
+    def _go(self, called: threading.Event) -> None:
+        """Leave the line; the turn of who was called just then is the next one's."""
+        with self._lock:
+            if called in self._waiting:
+                self._waiting.remove(called)
+            else:
+                self._free += 1
+                self._call()
+
+
+_turns = Turns(workers.processor_count())
+_mine = threading.local()
+
+
+@contextlib.contextmanager
+def turn(tell: Tell) -> Iterator[None]:
+    """A turn for the script in this thread, which is not ended by a move before it is through.
+
+    Args:
+        tell: is told of a wait that takes more than moments.
+    """
+    if getattr(_mine, "has", False):
+        yield
+        return
+    with _moves_held_back():
+        _turns.begin(tell)
+        _mine.has, began = True, time.monotonic()
+        try:
+            yield
+        finally:
+            _mine.has = False
+            _turns.end(time.monotonic() - began)
+
+
+@contextlib.contextmanager
+def _moves_held_back() -> Iterator[None]:
+    """Keep requests to run the script again, unless they are its own, until it is through."""
+    context = get_script_run_ctx()
+    requests = context.script_requests if context else None
+    if requests is None:
+        yield
+        return
+    ask, mine, lock = requests.request_rerun, threading.current_thread(), threading.Lock()
+    held: list[RerunData] | None = []
+
+    def hold(new_data: RerunData) -> bool:
+        with lock:
+            if held is None or threading.current_thread() is mine:
+                return ask(new_data)
+            held.append(new_data)
+            return True
+
+    # There is no setting for this; it touches the requests of this one script.
+    requests.request_rerun = hold  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        with lock:
+            for move in held or ():
+                ask(move)
+            held = None
+        del requests.request_rerun
+
+
+@contextlib.contextmanager
+def away() -> Iterator[None]:
+    """Let others draw while this page waits for something, if it has a turn."""
+    if not getattr(_mine, "has", False):
+        yield
+        return
+    _turns.end()
+    try:
+        yield
+    finally:
+        _turns.begin(again=True)
