@@ -60,14 +60,16 @@ class _Row:
         """The bin of each sample; of those beyond the ends the outermost."""
         edges = np.linspace(*self.ends, count + 1)
         values = self.samples[release].value.to_numpy()
-        return np.asarray(np.searchsorted(edges[1:-1], values, side="right"), dtype=np.int64)
+        found: NDArray[np.int64] = np.searchsorted(edges[1:-1], values, side="right")
+        return found
 
     def heights(self, release: str, count: int, size: int) -> Array:
         """Samples in each of ``count`` bins, by weight, where all are ``size``."""
         if release not in self.samples:
             return np.zeros(count)
         weights = self.samples[release].weight.to_numpy()
-        return size * np.bincount(self.bins(release, count), weights, minlength=count)
+        shares = np.bincount(self.bins(release, count), weights, minlength=count)
+        return np.asarray(size * shares, dtype=float)
 
     def size(self, release: str) -> int:
         """Number of samples."""
@@ -182,8 +184,9 @@ def _dots(row: _Row, style: Style, unit: float) -> go.Scatter:
     kept = row.samples[other.name]["sample"] if other.name in row.samples else ()
     part = part.assign(both=part["sample"].isin(kept), bin=row.bins(style.name, DOTS))
     part = part.sort_values(["bin", "both", "value"], ascending=[True, False, True])
-    level = part.groupby("bin").cumcount().to_numpy()
-    marks = points(_middles(row, DOTS)[part.bin.to_numpy()], unit * (level + 0.5), style)
+    level = part.groupby("bin").cumcount().to_numpy(dtype=float)
+    middles = np.asarray(_middles(row, DOTS)[part.bin.to_numpy()], dtype=float)
+    marks = points(middles, np.asarray(unit * (level + 0.5), dtype=float), style)
     return marks.update(
         marker={
             "color": [BOTH.color if both else style.color for both in part.both],

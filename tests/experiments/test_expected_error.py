@@ -11,7 +11,7 @@ import pytest
 from abcdp_core import runner
 from abcdp_core.experiments import expected_error
 from abcdp_core.results import Result
-from tests.statistics import assert_mean
+from tests.statistics import assert_mean_of_repeats
 
 SMALL = expected_error.Params(n=100, pool_size=400, epsilon_abc=0.3, epsilon_total=20.0, runs=2)
 
@@ -36,9 +36,10 @@ def test_simulated_releases_have_the_exact_error_and_not_twice_the_budgets(
     simulated = expected_error.work(task)["releases"].private_mse.to_numpy()
     main = result.tables["main"]
     own = main[(main.c == SMALL.c) & (main.run == 0)].set_index("epsilon_total").mse
-    assert_mean(simulated, own[SMALL.epsilon_total])
+    repeats, nothing = simulated[:, None], np.zeros(1)
+    assert_mean_of_repeats(repeats, np.array([own[SMALL.epsilon_total]]), nothing)
     with pytest.raises(AssertionError):
-        assert_mean(simulated, own[10.0])
+        assert_mean_of_repeats(repeats, np.array([own[10.0]]), nothing)
 
 
 def test_few_nodes_are_enough(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,7 +75,7 @@ def test_where_no_truth_is_known_no_error_is_said() -> None:
     assert "no truth is known" in result.summary
     assert "nan" not in result.summary
     names = {trace.name for trace in posterior.figures(result)["posterior"].figure.data}
-    assert names == {"private", "non-private", "prior"}
+    assert names == {"private", "non-private", "prior", "mean, private", "mean, non-private"}
 
 
 def test_nothing_accepted_is_said_and_the_estimate_is_the_prior_mean() -> None:

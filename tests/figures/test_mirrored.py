@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 import pytest
 
 from abcdp_core import figures as fig
-from abcdp_core.figures import mirrored as module
+from abcdp_core.figures.mirrored import FILLED
 
 AXES = {"a": (0.0, 1.0), "b": (0.0, 1.0)}
 
@@ -64,7 +64,7 @@ def test_bars_hold_every_sample_at_the_scale_of_the_prior(bars: bool) -> None:
     total = np.sum(private[0].y)
     assert np.sum(below[0].y) == pytest.approx(-total)
     assert np.sum(prior[0].y) == pytest.approx(total)
-    assert max(np.max(np.abs(trace.y)) for trace in [*private, *below]) == module.FILLED
+    assert max(np.max(np.abs(trace.y)) for trace in [*private, *below]) == FILLED
 
 
 def test_rows_never_overlap() -> None:
