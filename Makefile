@@ -32,8 +32,10 @@ test: .venv/test.stamp  ## lint, type check and all tests (ARGS="tests/pages -x"
 types:
 	$(BIN)/mypy abcdp_core ui pages app.py
 
+# Bytecode is kept even where Python is told not to (it goes where numba keeps its own): the tests
+# start dozens of processes, each of which would compile all sources again.
 pytest:
-	$(BIN)/python -m pytest $(ARGS)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest $(ARGS)
 
 bench: .venv/run.stamp  ## measure speed
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -4,8 +4,9 @@
 ``run EXPERIMENT --out DIR`` runs one and writes tables, settings and figures. ``release SCENARIO``
 makes one private release from somebody's own numbers. ``reproduce --out DIR`` judges what the
 papers claim. Exit codes: 0 if all went well; 2 with one line ``error: ...`` if something asked for
-is not possible; 130 after Ctrl-C, with what was done until then written and marked partial, if it
-was a run or a reproduction.
+is not possible, 1 if worker processes or memory gave out or standard output is full; 130 after
+Ctrl-C, 143 and 129 after the signals TERM and HUP, with what was done until then written and marked
+partial, if it was a run or a reproduction; 141 if nobody reads standard output any more.
 """
 
 from __future__ import annotations
@@ -14,13 +15,19 @@ import argparse
 import importlib
 import io
 import re
+import signal
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from concurrent.futures import BrokenExecutor
+from typing import Any, NoReturn
 
+from abcdp_core import interruption
+from abcdp_core.commands import ending
 from abcdp_core.output.formats import ExportError
-from abcdp_core.parameters import ParameterError, cut
+from abcdp_core.parameters import ParameterError
 
+FAILED = 1
+IMPOSSIBLE = 2
 INTERRUPTED = 130
 
 COMMANDS = {
@@ -43,33 +50,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = values_in_one(sys.argv[1:] if arguments is None else arguments)
     try:
-        options = parser_of(next(iter(given), "")).parse_args(given)
-        code: int = options.run(options)
+        with interruption.like_ctrl_c():
+            options = parser_of(next(iter(given), "")).parse_args(given)
+            code: int = options.run(options)
+            return code
     except (ParameterError, ExportError) as error:
-        print("error:", in_one_line(str(error)), file=sys.stderr)
-        return 2
+        ending.complain(f"error: {error}")
+        return IMPOSSIBLE
+    except BrokenExecutor as error:
+        ending.complain(f"error: {error}")
+    except MemoryError as error:
+        less = "smaller sizes or fewer workers need less."
+        ending.complain(f"error: there is not enough memory; {str(error) or less}")
+    except ending.UnheardError as error:
+        ending.drop_unheard()
+        ending.complain(f"error: {error}")
+        return error.code
     except KeyboardInterrupt as stop:
         left = str(stop) or "nothing is done yet that could be written."
-        print(f"Interrupted; {left}", file=sys.stderr)
-        return INTERRUPTED
-    return code
-
-
-LONGEST_WORD = 200
-"""Characters of a path or another word in an error."""
-
-LONGEST_ERROR = 1000
-"""Characters of an error."""
-
-
-def in_one_line(text: str) -> str:
-    """A sentence for a terminal: what cannot be printed as ?, long words and long texts cut."""
-    words = [cut(word, LONGEST_WORD) for word in text.split()]
-    line = "".join(sign if sign.isprintable() else "?" for sign in " ".join(words))
-    return cut(line, LONGEST_ERROR)
+        ending.complain(f"{interruption.words_for(stop)}; {left}")
+        return interruption.exit_code(stop)
+    return FAILED
 
 
 class _Parser(argparse.ArgumentParser):
+    def print_help(self, file: Any = None) -> None:
+        """On standard output, and not in silence if it takes nothing."""
+        ending.say(self.format_help().rstrip("\n"))
+
     def error(self, message: str) -> NoReturn:
         """One line, like every other error, instead of the usage."""
         raise ParameterError(f"{message} (see `python -m abcdp_core --help`).")
@@ -108,4 +116,7 @@ if __name__ == "__main__":
         if isinstance(stream, io.TextIOWrapper):
             # A terminal without Greek letters shows a question mark instead of failing.
             stream.reconfigure(errors="replace")
-    sys.exit(main())
+    code = main()
+    # There is nothing left to stop.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.exit(code)

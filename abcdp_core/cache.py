@@ -51,8 +51,9 @@ UNREADABLE = (
 )
 """What a damaged file raises."""
 
-A_DAY = 24 * 3600.0
-"""Seconds after which an unfinished file is taken for one whose writer was killed."""
+LEFT_BEHIND = 600.0
+"""Seconds after which an unfinished file is taken for one whose writer was killed. A writer that
+was only asleep cannot put it in place any more, and does without."""
 
 log = logging.getLogger(__name__)
 
@@ -183,7 +184,8 @@ def save(made: Entry, arrays: Mapping[str, NDArray[Any]], *, make_room: bool = T
         _say_once(str(directory), type(error).__name__)
         return False
     finally:
-        Path(name).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            Path(name).unlink(missing_ok=True)
     if make_room:
         evict(directory)
     return True
@@ -198,7 +200,8 @@ def load_or_make(wanted: Entry, make: Callable[[], Arrays]) -> Arrays:
         wanted.path.parent.mkdir(parents=True, exist_ok=True)
         lock = filelock.FileLock(wanted.path.with_suffix(".lock"))
         lock.acquire()
-    except OSError as error:
+    except (OSError, NotImplementedError) as error:
+        # The latter is said of drives without locks.
         _say_once(str(wanted.path.parent), type(error).__name__)
         return make()
     try:
@@ -217,20 +220,35 @@ def evict(directory: Path, limit: int = SIZE_LIMIT) -> None:
     Lock files are empty and stay: were one removed while a process holds it or waits for it, the
     next process would get a new one and work beside the first.
     """
+    sweep(directory)
+    files = _files(directory, ".npz")
+    total = sum(size for _, size, _ in files)
+    for _, size, path in files:
+        if total > limit:
+            with contextlib.suppress(OSError):
+                path.unlink()
+                total -= size
+
+
+def sweep(directory: Path) -> None:
+    """Remove what killed writers left."""
+    for changed, _, path in _files(directory, ".part"):
+        # Either way: the clock may have been set back since.
+        if abs(time.time() - changed) > LEFT_BEHIND:
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def _files(directory: Path, suffix: str) -> list[tuple[float, int, Path]]:
+    """Date, bytes and path of the files of a kind, oldest first."""
     files = []
     with contextlib.suppress(OSError), os.scandir(directory) as found:
         for file in found:
-            if file.name.endswith((".npz", ".part")):
+            if file.name.endswith(suffix):
                 with contextlib.suppress(OSError):
                     status = file.stat()
-                    files.append((status.st_mtime, status.st_size, file.path))
-    total = sum(size for _, size, _ in files)
-    for used, size, path in sorted(files):
-        left_behind = path.endswith(".part") and used < time.time() - A_DAY
-        if left_behind or (total > limit and path.endswith(".npz")):
-            with contextlib.suppress(OSError):
-                Path(path).unlink()
-                total -= size
+                    files.append((status.st_mtime, status.st_size, Path(file.path)))
+    return sorted(files)
 
 
 @functools.cache

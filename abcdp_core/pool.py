@@ -14,9 +14,10 @@ import itertools
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 from abcdp_core import cache, fingerprint, simulators, threads
 from abcdp_core.distances import Distance
 from abcdp_core.distances.kernel import median_bandwidth
+from abcdp_core.interruption import held
 from abcdp_core.parameters import WORK_LIMIT, check_work
 from abcdp_core.statistic import Statistic, stated_by
 from abcdp_core.streams import generator
@@ -302,17 +304,22 @@ def build(key: PoolKey, progress: Progress | None = None) -> Pool:
     if (makers := _makers.get()) is None:
         raise MissingError(key)
     arrays: cache.Arrays = {}
-    with makers() as executor:
-        starts = range(0, key.pool_size, CHUNK)
+    starts = range(0, key.pool_size, CHUNK)
+    ended: SimpleQueue[Future[cache.Arrays]] = SimpleQueue()
+    with held():
+        executor = makers()
         waiting = {executor.submit(_chunk, key, start): start for start in starts}
-        try:
-            for future in as_completed(waiting):
-                _place(arrays, key.pool_size, waiting.pop(future), future.result())
-                if progress is not None:
-                    progress(1.0 - len(waiting) / len(starts))
-        except BaseException:
+        for future in waiting:
+            future.add_done_callback(ended.put)
+    try:
+        while waiting:
+            future = ended.get()
+            _place(arrays, key.pool_size, waiting.pop(future), future.result())
+            if progress is not None:
+                progress(1.0 - len(waiting) / len(starts))
+    finally:
+        with held():
             executor.shutdown(cancel_futures=True)
-            raise
     return _from_arrays(key, arrays)
 
 

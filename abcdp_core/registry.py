@@ -151,7 +151,7 @@ def scan(package: str, marker: str) -> PlugIns:
 
 def _entries(package: str, marker: str) -> list[Entry]:
     """All that have a marker: of one folder, of installed packages, and added files."""
-    entries = [_read(package, file) for file in _files(package)]
+    entries = [_read(package, file, file.read_bytes()) for file in _files(package)]
     entries += [_loaded(point.load()) for point in entry_points(group=ENTRY_POINT_GROUP)]
     entries += [_loaded(module) for module in _added]
     return [entry for entry in entries if marker in entry.defined]
@@ -164,11 +164,12 @@ def _files(package: str) -> list[Path]:
     return [file for file in files if file.stem != "__init__"]
 
 
-def _read(package: str, file: Path) -> Entry:
-    """What a file says of itself at its outermost level."""
+@functools.cache
+def _read(package: str, file: Path, text: bytes) -> Entry:
+    """What a file says of itself at its outermost level; parsed once for each text it has had."""
     strings: dict[str, str] = {}
     defined: set[str] = set()
-    for statement in syntax.parse(file.read_bytes(), str(file)).body:
+    for statement in syntax.parse(text, str(file)).body:
         match statement:
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
                 defined.add(name)

@@ -3,7 +3,7 @@
 The command line, the pages and the tests call the same :func:`run`; what it may be given to work
 with comes from here too. Closing the iterator cancels; a store folder lets a later run resume.
 Results do not depend on the executor, on the number of workers or on the order in which tasks
-finish.
+finish, nor on workers that are lost on the way: what they were doing is done again.
 """
 
 from __future__ import annotations
@@ -12,15 +12,18 @@ import contextlib
 import dataclasses
 import itertools
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import pandas as pd
 
 from abcdp_core import cache, workers
 from abcdp_core.experiments import Experiment, Link
+from abcdp_core.interruption import held
 from abcdp_core.parameters import Params
 from abcdp_core.results import Result, Tables
 from abcdp_core.store import Store
@@ -36,6 +39,10 @@ YIELD_SHARE = 0.1
 
 IN_FLIGHT_PER_WORKER = 2
 """Tasks handed out ahead of time: enough to keep workers busy, few enough to cancel fast."""
+
+ATTEMPTS = 3
+"""How often a task is given out whose workers are lost. The last time it is alone, so that it has
+all memory for itself and no other task is to blame."""
 
 
 def run(
@@ -55,21 +62,36 @@ def run(
         executor: where tasks run; in this thread if ``None``.
         store: finished tasks are taken from and kept in it.
         plugins: files that were added to this process and that workers need as well.
+
+    Raises:
+        LostWorkersError: workers were lost again and again. Like Ctrl-C and a lack of memory it
+            comes after a last result with all that was done.
     """
     tasks = experiment.tasks(params, seed)
     total = sum(_links(task) for task in tasks)
     parts: dict[int, list[Tables]] = {}
-    done, due = 0, -float("inf")
-    with contextlib.closing(_finish(experiment, tasks, executor, store, plugins)) as finished:
-        for index, tables, links in finished:
-            parts.setdefault(index, []).append(tables)
-            done += links
-            started = time.monotonic()
-            if done == total or started >= due:
-                result = _collect(experiment, params, parts)
-                taken = time.monotonic() - started
-                yield dataclasses.replace(result, seed=seed, done=done, total=total)
-                due = time.monotonic() + max(YIELD_EVERY, taken / YIELD_SHARE)
+    done, said, due = 0, 0, -float("inf")
+
+    def result_now() -> Result:
+        result = _collect(experiment, params, parts)
+        return dataclasses.replace(result, seed=seed, done=done, total=total)
+
+    try:
+        with contextlib.closing(_finish(experiment, tasks, executor, store, plugins)) as finished:
+            for index, tables, links in finished:
+                parts.setdefault(index, []).append(tables)
+                done += links
+                started = time.monotonic()
+                if done == total or started >= due:
+                    result = result_now()
+                    taken = time.monotonic() - started
+                    said = done
+                    yield result
+                    due = time.monotonic() + max(YIELD_EVERY, taken / YIELD_SHARE)
+    except (KeyboardInterrupt, MemoryError, BrokenExecutor):
+        if done > said:
+            yield result_now()
+        raise
 
 
 def run_to_end(experiment: Experiment, params: Params, seed: int) -> Result:
@@ -151,26 +173,78 @@ def _in_turn(work: Work, missing: Missing) -> Done:
             task = link.successor
 
 
+@dataclasses.dataclass(frozen=True)
+class _Given:
+    """A task, or the next link of one, that is given out to workers.
+
+    Attributes:
+        index: of the task.
+        entry: where it is kept.
+        task: what is to be done.
+        lost: how often its workers were lost.
+    """
+
+    index: int
+    entry: cache.Entry | None
+    task: Any
+    lost: int = 0
+
+    @property
+    def alone(self) -> bool:
+        """Whether it has to be: its workers may have been lost because of it."""
+        return self.lost == ATTEMPTS - 1
+
+
+Running = dict[Future[Tables | Link], _Given]
+
+
 def _at_once(work: Work, missing: Missing, executor: Executor) -> Done:
-    waiting = iter(missing)
-    running: dict[Future[Tables | Link], tuple[int, cache.Entry | None]] = {}
+    fresh = (_Given(index, entry, task) for index, task, entry in missing)
+    again: deque[_Given] = deque()
+    alone: deque[_Given] = deque()
+    running: Running = {}
+    ended: SimpleQueue[Future[Tables | Link]] = SimpleQueue()
     try:
         while True:
-            room = IN_FLIGHT_PER_WORKER * workers.width(executor) - len(running)
-            for index, task, entry in itertools.islice(waiting, max(room, 0)):
-                running[executor.submit(work, task)] = (index, entry)
+            for given in _next(again, alone, fresh, running, executor):
+                with held():
+                    future = executor.submit(work, given.task)
+                    running[future] = given
+                    future.add_done_callback(ended.put)
             if not running:
                 return
-            ready, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in ready:
-                index, entry = running.pop(future)
-                link = _link(future.result())
-                if link.successor is not None:
-                    running[executor.submit(work, link.successor)] = (index, entry)
-                yield index, entry, link
-    except BrokenExecutor:
-        workers.forget(executor)
-        raise
+            future = ended.get()
+            given = running.pop(future)
+            error = CancelledError() if future.cancelled() else future.exception()
+            if error is not None and workers.is_loss(error):
+                if given.alone or not workers.can_replace(executor):
+                    raise workers.lost(executor, given.lost + 1) from error
+                given = dataclasses.replace(given, lost=given.lost + 1)
+                (alone if given.alone else again).append(given)
+                continue
+            link = _link(future.result())
+            if link.successor is not None:
+                again.append(_Given(given.index, given.entry, link.successor))
+            yield given.index, given.entry, link
     finally:
-        for future in running:
-            future.cancel()
+        with held():
+            for future in running:
+                future.cancel()
+
+
+def _next(
+    again: deque[_Given],
+    alone: deque[_Given],
+    fresh: Iterator[_Given],
+    running: Running,
+    executor: Executor,
+) -> list[_Given]:
+    """What to give out now: first what goes on or was lost, at the end one by one what is alone."""
+    if any(given.alone for given in running.values()):
+        return []
+    room = max(IN_FLIGHT_PER_WORKER * workers.width(executor) - len(running), 0)
+    chosen = [again.popleft() for _ in range(min(room, len(again)))]
+    chosen += itertools.islice(fresh, room - len(chosen))
+    if alone and not chosen and not running:
+        chosen.append(alone.popleft())
+    return chosen

@@ -43,6 +43,9 @@ class Store:
 
     def entries(self, experiment: Experiment, tasks: Sequence[Any]) -> list[cache.Entry]:
         """Where each task is or would be, and with what label."""
+        if self.keep_all:
+            # What makes room removes this elsewhere.
+            cache.sweep(self.folder)
         code = code_of(experiment)
         return [
             cache.entry(

@@ -1,26 +1,47 @@
 """Who does the work: processes on this machine or a Dask scheduler's workers, with their plug-ins.
 
-An executor is any of ``concurrent.futures``; ``None`` stands for the calling thread.
+An executor is any of ``concurrent.futures``; ``None`` stands for the calling thread. A pool of
+processes that lost one (killed, or out of memory) starts new ones at the next task; what it was
+doing is the runner's to give out again. Workers end with the process that started them, however
+that ends.
 """
 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import functools
+import logging
+import multiprocessing
 import os
 import pickle
 import signal
+import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+)
 from pathlib import Path
 from typing import Any
 
 from abcdp_core import registry
 from abcdp_core.experiments import Link
+from abcdp_core.interruption import held
 from abcdp_core.parameters import ParameterError
+
+log = logging.getLogger(__name__)
+
+
+class LostWorkersError(BrokenExecutor):
+    """Work cannot go on because who did it is gone; a sentence says what to do about it."""
 
 
 def processor_count() -> int:
@@ -39,12 +60,18 @@ def processes(workers: int | None = None) -> Executor:
     count = workers or processor_count()
     with _sharing:
         if count not in _shared:
-            _shared[count] = _new_pool(count)
+            try:
+                _shared[count] = Processes(count)
+            except NO_PROCESSES as error:
+                _say_without(error)
+                _shared[count] = ThreadPoolExecutor(count)
         return _shared[count]
 
 
 _shared: dict[int, Executor] = {}
 _sharing = threading.Lock()
+# Pools that are left to be taken apart with the interpreter complain about it.
+atexit.register(_shared.clear)
 
 NICENESS = 10
 """By how much workers give way to other processes."""
@@ -53,29 +80,98 @@ IDLE_SECONDS = 300
 """Worker processes with nothing to do end after this time; new ones start when there is work."""
 
 
-def _new_pool(count: int) -> Executor:
+NO_PROCESSES = (OSError, ImportError)
+"""What is raised where the system has no shared semaphores, which worker processes need."""
+
+
+def _say_without(error: Exception) -> None:
+    log.warning("no worker processes can be started here (%s): working without", error)
+
+
+class Processes(Executor):
+    """Worker processes on this machine; where one was lost all are replaced at the next task.
+
+    Raises:
+        OSError, ImportError: there can be none here.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._changing = threading.Lock()
+        self._ended = False
+        self._pool = _new_pool(count)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Give out a call."""
+        with held(), _spared(), self._changing:
+            try:
+                future: Future[Any] = self._pool.submit(fn, *args, **kwargs)
+            except BrokenExecutor:
+                if self._ended:
+                    raise
+                self._pool = _new_pool(self.count)
+                future = self._pool.submit(fn, *args, **kwargs)
+            return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Let go of the workers, whatever they are doing."""
+        with held(), self._changing:
+            self._ended = True
+            self._pool.shutdown(wait=wait, kill_workers=True)
+
+
+def _new_pool(count: int) -> Any:
     from loky import ProcessPoolExecutor
 
-    pool: Executor = ProcessPoolExecutor(
-        max_workers=count, timeout=IDLE_SECONDS, initializer=_begin_worker
-    )
-    return pool
+    return ProcessPoolExecutor(max_workers=count, timeout=IDLE_SECONDS, initializer=_begin_worker)
+
+
+FROM_TERMINALS = [getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name)]
+"""Signals that a terminal sends to workers too; who gave out the work alone reacts to them."""
+
+
+@contextlib.contextmanager
+def _spared() -> Iterator[None]:
+    """Let processes that are started meanwhile not be struck by these before they ignore them."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, FROM_TERMINALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin_worker() -> None:
     """What a worker process does first."""
-    # A terminal sends Ctrl-C to workers too; only the process that gave out the work reacts.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for each in FROM_TERMINALS:
+        signal.signal(each, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, FROM_TERMINALS)
     if hasattr(os, "nice"):
         # Whoever gave out the work stays quick to answer while all processors are busy.
         os.nice(NICENESS)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
-def forget(broken: Executor) -> None:
-    """Let the next caller of :func:`processes` have a new pool."""
-    with _sharing:
-        for count in [count for count, pool in _shared.items() if pool is broken]:
-            del _shared[count]
+def _end_with_parent() -> None:
+    """End this process soon after the one that started it, which may have been killed.
+
+    Linux would send a signal, but already when the thread ends that started this process.
+    """
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    if os.name == "posix":
+        while os.getppid() == parent.pid:
+            time.sleep(PARENT_SECONDS)
+    else:
+        parent.join()
+    os._exit(1)
+
+
+PARENT_SECONDS = 0.5
+"""How often a worker looks whether its parent is there."""
 
 
 class _Cluster(Executor):
@@ -84,16 +180,31 @@ class _Cluster(Executor):
     def __init__(self, address: str) -> None:
         from distributed import Client
 
+        # It tells of a lost scheduler in tracebacks; what matters of it is said in an error.
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
         self.client = Client(address, set_as_default=False, timeout=CONNECT_SECONDS)
         self.inner = self.client.get_executor(pure=False)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        future: Future[Any] = self.inner.submit(fn, *args, **kwargs)
-        return future
+        with held():
+            try:
+                future: Future[Any] = self.inner.submit(fn, *args, **kwargs)
+            except Exception as error:
+                if self.client.status == "running":
+                    raise
+                raise lost(self, 1) from error
+            return future
 
     def width(self) -> int:
-        """Tasks that all workers there are now can do at a time."""
-        return sum(self.client.nthreads().values())
+        """Tasks that all workers there are now can do at a time.
+
+        Raises:
+            LostWorkersError: no scheduler answers.
+        """
+        try:
+            return sum(self.client.nthreads().values())
+        except Exception as error:
+            raise lost(self, 1) from error
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         self.client.close()
@@ -154,17 +265,53 @@ def executor_for(workers: int, address: str | None = None) -> Iterator[Executor 
     elif workers == 1:
         yield None
     else:
-        pool: Any = _new_pool(workers)
+        try:
+            pool = Processes(workers)
+        except NO_PROCESSES as error:
+            _say_without(error)
+            yield None
+            return
         try:
             yield pool
         finally:
-            pool.shutdown(wait=True, kill_workers=True)
+            pool.shutdown()
+
+
+def is_loss(error: BaseException) -> bool:
+    """Whether a task failed because who did it is gone, and not by itself."""
+    distributed = sys.modules.get("distributed")
+    killed = (distributed.KilledWorker,) if distributed else ()
+    return isinstance(error, (BrokenExecutor, CancelledError, *killed))
+
+
+def can_replace(executor: Executor) -> bool:
+    """Whether an executor that lost workers takes the work again."""
+    return isinstance(executor, Processes)
+
+
+def lost(executor: Executor, times: int) -> LostWorkersError:
+    """What to say when work is given up.
+
+    Args:
+        executor: whose workers are gone.
+        times: how often a task was given out in vain.
+    """
+    if isinstance(executor, _Cluster):
+        return LostWorkersError(
+            "the Dask cluster lost its scheduler, or every worker that began a certain task."
+        )
+    return LostWorkersError(
+        f"a worker process was lost {times} times at the same task: it was killed, as by a system "
+        "short of memory, or crashed. Fewer workers or smaller sizes need less memory."
+    )
 
 
 def width(executor: Executor) -> int:
     """Tasks an executor can do at a time, at least 1."""
     if isinstance(executor, _Cluster):
         return max(executor.width(), 1)
+    if isinstance(executor, Processes):
+        return executor.count
     return getattr(executor, "_max_workers", None) or os.cpu_count() or 1
 
 

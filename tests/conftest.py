@@ -10,7 +10,7 @@ import hypothesis
 import pytest
 from hypothesis.internal.conjecture import providers
 
-from abcdp_core import pool, runner
+from abcdp_core import pool, runner, workers
 
 # The same examples on every run and machine; the first call of a compiled function is slow.
 hypothesis.settings.register_profile(
@@ -22,9 +22,19 @@ hypothesis.settings.load_profile("fixed")
 pytest.MonkeyPatch().setattr(providers, "_get_local_constants", providers.Constants)
 
 
-LONG = ("browser", "pages", "test_runner.py", "experiments/test_contract.py")
+LONG = (
+    *("browser", "experiments/test_contract.py", "pages", "online/test_samplers.py"),
+    *("test_workers.py", "commands", "experiments/test_estimation_accuracy.py", "reference"),
+    *("test_plugins.py", "experiments/test_adaptive_truncation.py"),
+    *("simulators/test_tuberculosis.py", "online/test_calibration.py"),
+)
 """Files and folders that take longest. Begun last, one would keep a single worker busy at the end
 while the others have nothing left to do."""
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors: the tests with a browser wait for it most of the time."""
+    return workers.processor_count() + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -359,7 +359,7 @@ def test_making_room_does_not_take_what_is_being_written(tmp_path: Path) -> None
 
 def test_what_killed_writers_left_goes_after_a_day(tmp_path: Path) -> None:
     now = time.time()
-    for name, age in (("old.part", 2 * cache.A_DAY), ("fresh.part", 10.0)):
+    for name, age in (("old.part", 2 * cache.LEFT_BEHIND), ("fresh.part", 10.0)):
         (tmp_path / name).write_bytes(b"half")
         os.utime(tmp_path / name, (now - age, now - age))
     cache.save(at(tmp_path / "pool.npz"), ARRAYS)

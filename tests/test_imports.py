@@ -7,8 +7,8 @@ arrow is, means that something is in the wrong place.
 from __future__ import annotations
 
 import ast
+import functools
 import graphlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,6 +24,7 @@ CORE_ARROWS: dict[str, set[str]] = {
     "registry": {"syntax"},
     "cache": set(),
     "fingerprint": {"registry", "syntax"},
+    "interruption": set(),
     "summaries": {"streams"},
     "sentences": set(),
     "figures": set(),
@@ -34,8 +35,8 @@ CORE_ARROWS: dict[str, set[str]] = {
     "distances": {"streams", "threads"},
     "simulators": {"distances", "parameters", "registry", "statistic", "streams", "supports"},
     "pool": {
-        *("cache", "distances", "fingerprint", "parameters", "simulators", "statistic", "streams"),
-        *("supports", "threads"),
+        *("cache", "distances", "fingerprint", "interruption", "parameters", "simulators"),
+        *("statistic", "streams", "supports", "threads"),
     },
     "predictive": {"pool"},
     "releases": {"mechanisms", "parameters", "pool", "privacy", "simulators"},
@@ -57,9 +58,11 @@ CORE_ARROWS: dict[str, set[str]] = {
         *("summaries", "theory", "trials"),
     },
     "store": {"cache", "experiments", "fingerprint", "results"},
-    "workers": {"experiments", "parameters", "registry"},
-    "runner": {"cache", "experiments", "parameters", "results", "store", "workers"},
-    "output": {"experiments", "figures", "parameters", "privacy", "results"},
+    "workers": {"experiments", "interruption", "parameters", "registry"},
+    "runner": {
+        *("cache", "experiments", "interruption", "parameters", "results", "store", "workers"),
+    },
+    "output": {"experiments", "figures", "interruption", "parameters", "privacy", "results"},
     "ledger": {
         *("cache", "experiments", "output", "figures", "parameters", "results", "runner"),
         *("sentences", "store", "summaries", "workers"),
@@ -70,11 +73,11 @@ CORE_ARROWS: dict[str, set[str]] = {
         "simulators",
     },
     "commands": {
-        *("experiments", "figures", "ledger", "mechanisms", "output", "own_data", "parameters"),
-        "registry",
+        *("experiments", "figures", "interruption", "ledger", "mechanisms", "output", "own_data"),
+        *("parameters", "registry"),
         *("results", "runner", "sentences", "simulators", "store", "streams", "workers"),
     },
-    "__main__": {"commands", "output", "parameters"},
+    "__main__": {"commands", "interruption", "output", "parameters"},
 }
 """Part of the core -> other parts that it may import."""
 
@@ -103,14 +106,21 @@ def files_of(place: str) -> list[Path]:
     return [path] if path.is_file() else sorted(path.rglob("*.py"))
 
 
-def imports_of(file: Path) -> Iterator[str]:
+def imports_of(file: Path) -> list[str]:
     """Dotted names of all that a file imports, wherever in it, down to what is taken from where."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    return imports_in(file.read_text(encoding="utf-8"), file)
+
+
+@functools.cache
+def imports_in(text: str, file: Path) -> list[str]:
+    found: list[str] = []
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file.relative_to(ROOT)}: relative import"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found += (f"{node.module}.{alias.name}" for alias in node.names)
+    return found
 
 
 def core_parts() -> set[str]:

@@ -3,10 +3,13 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
+import signal
 import threading
+import time
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,6 +39,41 @@ def same(first: pool.Pool, second: pool.Pool) -> bool:
             for n, values in sizes.items()
         )
     )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("at", ["first", "last"])
+def test_ctrl_c_while_chunks_are_given_out_comes_after_and_ends_the_rest(
+    at: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It must not strike inside the executor, which would keep its locks."""
+    count = 60
+    key = dataclasses.replace(KEY, pool_size=count * pool.CHUNK)
+    begun: list[int] = []
+
+    class Interrupted(ThreadPoolExecutor):
+        given = 0
+
+        def submit(self, *arguments: Any) -> Any:  # type: ignore[override]
+            self.given += 1
+            if self.given == (1 if at == "first" else count):
+                signal.raise_signal(signal.SIGINT)
+            return super().submit(*arguments)
+
+    def chunk(_: PoolKey, start: int) -> dict[str, np.ndarray]:
+        begun.append(start)
+        time.sleep(0.01)
+        return {"theta": np.zeros((pool.CHUNK, 1))}
+
+    monkeypatch.setattr(pool, "ThreadPoolExecutor", Interrupted)
+    monkeypatch.setattr(pool, "_chunk", chunk)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            pool.build(key)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert len(begun) < count / 2
 
 
 def first_data_sets() -> np.ndarray:

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
+import itertools
 import threading
+from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
-from abcdp_core import runner
+from abcdp_core import runner, workers
 from abcdp_core.experiments import Link
-from abcdp_core.results import Tables
+from abcdp_core.results import Result, Tables
 from tests import toy_chain, toy_experiment
 from tests.toy_experiment import Params, Task
 from tests.toys import (
@@ -246,3 +248,109 @@ def test_closing_stops_chains_in_threads() -> None:
         assert next(results).done == 1
         results.close()
     assert len(begun) <= 1 + runner.IN_FLIGHT_PER_WORKER * 2
+
+
+# --------------------------------------------------------------- lost workers
+
+
+@pytest.fixture
+def replaceable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads stand for processes that are replaced."""
+    monkeypatch.setattr(workers, "can_replace", lambda _: True)
+
+
+@pytest.mark.usefixtures("replaceable")
+@pytest.mark.parametrize("times", [1, 2])
+def test_what_lost_workers_did_is_done_again(times: int) -> None:
+    given: Counter[int] = Counter()
+
+    def work(task: Task) -> Tables:
+        given[task.index] += 1
+        if task.index % 3 == 1 and given[task.index] <= times:
+            raise BrokenExecutor("killed")
+        return toy_experiment.work(task)
+
+    with ThreadPoolExecutor(2) as threads:
+        result = last(runner.run(toy_with(work=work), Params(size=20), 1, threads))
+    assert_same(result, runner.run_to_end(TOY, Params(size=20), 1))
+    assert given == {index: 1 + times * (index % 3 == 1) for index in range(20)}
+
+
+@pytest.mark.usefixtures("replaceable")
+def test_a_link_whose_worker_was_lost_is_done_again_and_not_its_chain() -> None:
+    begun: Counter[tuple[int, int]] = Counter()
+
+    def work(task: Any) -> Link:
+        here = (
+            (task.task.chain, task.done) if isinstance(task, toy_chain.Onward) else (task.chain, 0)
+        )
+        begun[here] += 1
+        if begun[here] == 1 and sum(here) % 2:
+            raise BrokenExecutor("killed")
+        return toy_chain.work(task)
+
+    with ThreadPoolExecutor(2) as threads:
+        assert_same(
+            last(runner.run(chain_with(work), toy_chain.Params(), 1, threads)), chains_alone()
+        )
+    assert all(count == 1 + sum(here) % 2 for here, count in begun.items())
+
+
+@pytest.mark.usefixtures("replaceable")
+def test_a_task_that_costs_workers_again_and_again_ends_the_run_after_all_others() -> None:
+    at_once, together = itertools.count(), []
+    lock, going_on = threading.Lock(), 0
+
+    def work(task: Task) -> Tables:
+        nonlocal going_on
+        with lock:
+            going_on += 1
+        try:
+            if task.index in (2, 5):
+                next(at_once)
+                together.append(going_on)
+                raise BrokenExecutor("killed")
+            return toy_experiment.work(task)
+        finally:
+            with lock:
+                going_on -= 1
+
+    seen: list[Result] = []
+    with ThreadPoolExecutor(3) as threads:
+        results = runner.run(toy_with(work=work), Params(size=9, pause=0.01), 1, threads)
+        with pytest.raises(workers.LostWorkersError, match="3 times"):
+            seen.extend(results)
+    # The last time it is alone, so that no other task can be to blame.
+    assert together[-1] == 1
+    assert next(at_once) == 5
+    # All that was done is in the last result, however fast it came.
+    assert list(seen[-1].tables["main"]["index"]) == [0, 1, 3, 4, 6, 7, 8]
+    assert (seen[-1].done, seen[-1].total) == (7, 9)
+
+
+def test_other_executors_that_break_end_the_run_at_once() -> None:
+    begun: list[int] = []
+
+    def work(task: Task) -> Tables:
+        begun.append(task.index)
+        raise BrokenExecutor("killed")
+
+    with ThreadPoolExecutor(1) as threads, pytest.raises(workers.LostWorkersError):
+        last(runner.run(toy_with(work=work), Params(), 1, threads))
+    assert begun[0] == 0
+    assert len(set(begun)) == len(begun)
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, MemoryError])
+def test_what_is_done_comes_before_a_stop(stop: type[BaseException]) -> None:
+    def work(task: Task) -> Tables:
+        if task.index == 70:
+            raise stop
+        return toy_experiment.work(task)
+
+    results = runner.run(toy_with(work=work), Params(size=100), 1)
+    seen: list[Result] = []
+    with pytest.raises(stop):
+        seen.extend(results)
+    assert seen[-1].done == 70
+    assert len(seen) < 10

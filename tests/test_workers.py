@@ -1,15 +1,20 @@
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from concurrent.futures import BrokenExecutor, Executor, ThreadPoolExecutor
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
+from distributed import KilledWorker
 from pandas.testing import assert_frame_equal
 
 from abcdp_core import experiments, registry, runner, workers
@@ -75,13 +80,96 @@ def test_one_worker_is_this_thread() -> None:
         assert executor is None
 
 
-def test_a_worker_that_dies_is_an_error_once() -> None:
+def test_a_task_that_kills_its_workers_is_one_error_and_the_pool_goes_on() -> None:
     dying = toy_with(work=os._exit, tasks=lambda _params, _seed: [1])
-    with pytest.raises(BrokenExecutor):
+    with pytest.raises(workers.LostWorkersError, match="lost 3 times at the same task"):
         last(runner.run(dying, Params(), 1, workers.processes(1)))
     assert workers.processes(1).submit(abs, -3).result() == 3
-    workers.processes(1).shutdown()
-    workers.forget(workers.processes(1))
+    workers._shared.pop(1).shutdown()
+
+
+def command(*arguments: str, **options: Any) -> subprocess.Popen[str]:
+    """The toy experiment on the command line with two workers."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "abcdp_core", "run", "toy", "--plugin", toy_experiment.__file__,
+         "--workers", "2", "--formats", "csv", *arguments],
+        cwd=Path(__file__).parents[1], text=True, encoding="utf-8", start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options,
+    )  # fmt: skip
+
+
+def wait_until(there: Callable[[], bool], seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not there():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes as Linux lists them")
+def test_a_killed_worker_is_replaced_and_none_outlives_a_killed_parent(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    process = command(
+        *("--set", "size=1000", "--set", "pause=0.02", "--store", str(store)),
+        *("--out", str(tmp_path / "out")),
+    )
+
+    def workers_now() -> set[int]:
+        return {pid for pid in in_session(process.pid) if "--process-name" in words_of(pid)}
+
+    try:
+        wait_until(lambda: len(list(store.glob("*.npz"))) >= 2)
+        first = workers_now()
+        assert len(first) == 2
+        os.kill(min(first), signal.SIGKILL)
+        done = len(list(store.glob("*.npz")))
+        wait_until(lambda: len(list(store.glob("*.npz"))) >= done + 10)
+        assert process.poll() is None
+        assert not first & workers_now()
+        os.kill(process.pid, signal.SIGKILL)
+        printed, said = process.communicate(timeout=30)
+        wait_until(lambda: not in_session(process.pid), 5.0)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    # What cleans up after a killed process says so; nothing else does.
+    assert printed == ""
+    assert "Traceback" not in said
+
+
+def in_session(leader: int) -> set[int]:
+    """Processes of a session that have not ended."""
+    found = set()
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, _, session = file.read_text().rpartition(")")[2].split()[:4]
+            if int(session) == leader and state != "Z":
+                found.add(int(file.parent.name))
+    return found
+
+
+def words_of(pid: int) -> list[str]:
+    """The command line of a process."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    except OSError:
+        return []
+
+
+def test_without_shared_semaphores_work_is_done_without_processes(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(38, "Function not implemented")
+
+    # As where there is no /dev/shm.
+    monkeypatch.setattr("loky.backend.synchronize._SemLock", refused)
+    with executor_for(2) as executor:
+        assert executor is None
+    threads = workers.processes(7)
+    assert workers._shared.pop(7) is threads
+    assert last(runner.run(TOY, Params(), 1, threads)).done == 5
+    threads.shutdown()
+    assert "no worker processes can be started here" in caplog.text
 
 
 TINY = mse_curves.Params(
@@ -128,6 +216,39 @@ def test_a_dask_cluster_gives_the_same_table_also_after_a_cancel_and_an_error(
             last(runner.run(toy, Params(fails=2), 1, executor, plugins=along))
         result = last(runner.run(toy, Params(), 1, executor, plugins=along))
     assert_same(result, runner.run_to_end(TOY, Params(), 1))
+
+
+class Gone:
+    """A connection to a Dask scheduler that is lost when it is asked one of these."""
+
+    status = "connecting"
+
+    def __init__(self, asked: str) -> None:
+        self.asked = asked
+
+    def nthreads(self) -> dict[str, int]:
+        if self.asked == "width":
+            raise ConnectionResetError
+        return {"a worker": 1}
+
+    def submit(self, *_: object) -> Future[Any]:
+        if self.asked == "submit":
+            raise ConnectionResetError
+        future: Future[Any] = Future()
+        if self.asked == "result":
+            future.cancel()
+            future.set_running_or_notify_cancel()
+        else:
+            future.set_exception(KilledWorker("task", None, 3))
+        return future
+
+
+@pytest.mark.parametrize("asked", ["width", "submit", "result", "worker"])
+def test_a_scheduler_that_is_lost_is_one_error_whenever_that_is_seen(asked: str) -> None:
+    cluster = workers._Cluster.__new__(workers._Cluster)
+    cluster.client = cluster.inner = Gone(asked)
+    with pytest.raises(workers.LostWorkersError, match="the Dask cluster lost its scheduler"):
+        last(runner.run(TOY, Params(), 1, cluster))
 
 
 @pytest.mark.parametrize("address", ["", "nonsense", "tcp://", "xyz://host:1", "host:port"])

@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 from abcdp_core import pool
 from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.results import Result
+from abcdp_core.workers import LostWorkersError
 
 log = logging.getLogger(__name__)
 
@@ -224,7 +225,7 @@ class Job:
         if self.request is None:
             # Text and traceback may hold private data.
             log.warning("a release failed: %s", type(error).__name__)
-        elif isinstance(error, ParameterError):
+        elif isinstance(error, ParameterError | LostWorkersError):
             words = str(error)
         else:
             log.error("a job failed: %s", self.request, exc_info=error)

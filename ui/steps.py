@@ -152,5 +152,5 @@ class _Parts(ThreadPoolExecutor):
         try:
             return processes.submit(fn, *args, **kwargs).result()
         except BrokenExecutor:
-            workers.forget(processes)
+            # The next task has new ones.
             return fn(*args, **kwargs)

@@ -115,7 +115,13 @@ def check_writable(name: str, folder: Path) -> None:
         raise not_writable(name, folder, error) from error
 
 
-def not_writable(name: str, folder: Path, error: OSError) -> ParameterError:
-    """What to say of a folder that cannot be written."""
+def not_writable(name: str, folder: Path, error: OSError, more: str = "") -> ParameterError:
+    """What to say of a folder that cannot be written, and perhaps of what becomes of it."""
     reason = error.strerror or type(error).__name__
-    return ParameterError(f"{name} = {folder}: must be a folder that can be written ({reason}).")
+    end = f"; {more}" if more else "."
+    return ParameterError(
+        f"{name} = {folder}: must be a folder that can be written ({reason}){end}"
+    )
+
+
+UNCHANGED = "an earlier result there is as it was."

@@ -7,6 +7,7 @@ import textwrap
 
 from abcdp_core import experiments
 from abcdp_core.commands import arguments
+from abcdp_core.commands.ending import say
 from abcdp_core.experiments import Experiment
 from abcdp_core.output.formats import table_file
 from abcdp_core.parameters import Parameter, Params, text_of
@@ -35,26 +36,26 @@ def run(options: argparse.Namespace) -> int:
 def _print_titles(titles: dict[str, str]) -> None:
     width = max(len(name) for name in titles)
     for name, title in titles.items():
-        print(f"{name:{width}}  {title}")
+        say(f"{name:{width}}  {title}")
 
 
 def _print_experiment(experiment: Experiment) -> None:
-    print(f"{experiment.EXPERIMENT}: {experiment.TITLE}\n")
-    print("Parameters (--set name=value):")
+    say(f"{experiment.EXPERIMENT}: {experiment.TITLE}\n")
+    say("Parameters (--set name=value):")
     defaults = experiment.Params()
     general = experiment.Params.specification()
     for key, parameter in experiment.Params.specification(_scenario(defaults)).items():
         # A choice is named whole: what one scenario leaves out of it another one has.
         whole = general[key] if parameter.kind == "choice" else parameter
-        print(_described(key, whole, defaults))
+        say(_described(key, whole, defaults))
     for scenario, starts in _starts(experiment).items():
-        print(_folded(f"With scenario={scenario}: {starts}", 2))
-    print("\nPresets (--preset name):" if experiment.PRESETS else "\nPresets: none")
+        say(_folded(f"With scenario={scenario}: {starts}", 2))
+    say("\nPresets (--preset name):" if experiment.PRESETS else "\nPresets: none")
     for key, preset in experiment.PRESETS.items():
-        print(f"  {key}: {_differences(preset, defaults)}")
-    print("\nColumns:")
+        say(f"  {key}: {_differences(preset, defaults)}")
+    say("\nColumns:")
     for table, columns in experiment.COLUMNS.items():
-        print(_folded(f"{table_file(experiment.EXPERIMENT, table)}: {', '.join(columns)}", 2))
+        say(_folded(f"{table_file(experiment.EXPERIMENT, table)}: {', '.join(columns)}", 2))
 
 
 def _scenario(params: Params) -> str | None:

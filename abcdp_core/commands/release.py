@@ -1,23 +1,24 @@
 """``python -m abcdp_core release``: one private release from a file of somebody's own numbers.
 
 It says what will be spent and asks before it does; what comes out is one file that is never written
-over another. The budget is spent when that file is there: up to then Ctrl-C leaves nothing.
+over another. However it ends, by Ctrl-C, another signal, a full disk or a closed pipe, it says
+whether the budget is spent.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.commands import arguments, progress
-from abcdp_core.own_data import release, series
+from abcdp_core.commands.ending import UnheardError, say
+from abcdp_core.interruption import held
+from abcdp_core.own_data import place, release, series
+from abcdp_core.own_data.document import Document, largest_file
 from abcdp_core.own_data.request import (
     ReleaseRequest,
     check_size,
@@ -63,24 +64,80 @@ def run(options: argparse.Namespace) -> int:
 
     Raises:
         ParameterError: something is not possible, or the answer was no.
-        KeyboardInterrupt: before the file was there.
+        KeyboardInterrupt, UnheardError, MemoryError: before the end; says what is spent.
     """
     arguments.plug_in(options.plugin)
     request = _request(options)
+    stand = _Stand(options.out)
     try:
-        with _new_file(options.out) as file:
+        _release(request, options, stand)
+    except UnheardError as error:
+        raise UnheardError(error.error, stand.words()) from error
+    except (KeyboardInterrupt, MemoryError) as error:
+        error.args = (stand.words(),)
+        raise
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ParameterError(
+            f"out = {options.out}: cannot be written ({reason}); {stand.words()}"
+        ) from error
+    except Exception as error:
+        error.add_note(stand.words())
+        raise
+    return 0
+
+
+class _Stand:
+    """How far a release has come.
+
+    Attributes:
+        out: where it is to be.
+        document: once there is one, the budget is spent.
+        shown: where somebody has it.
+    """
+
+    def __init__(self, out: Path) -> None:
+        self.out = out
+        self.document: Document | None = None
+        self.shown = ""
+
+    def words(self) -> str:
+        """What is spent, after a semicolon."""
+        if self.document is None:
+            return "nothing was released."
+        spent = f"ε_total = {self.document.request.epsilon_total:.4g} is spent"
+        return f"{spent}; what was released is {self.shown or 'lost'}."
+
+
+def _release(request: ReleaseRequest, options: argparse.Namespace, stand: _Stand) -> None:
+    try:
+        with place.reserved(options.out, largest_file(request)) as keep:
             values = _values(request, options.data)
             check_size(request, len(values))
             _confirm(question(request, len(values)), sure=options.yes)
             with progress.of_fraction("Public pool") as bar:
-                document = release.make(request, values, progress=bar)
-            file.write(document.to_json())
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt("nothing was released.") from None
-    print(document.summary)
-    print(document.statement)
-    print(f"Written to {options.out}")
-    return 0
+                prepared = release.prepare(request, values, bar)
+            # From here on a signal waits: what is paid for is written first.
+            with held():
+                stand.document = release.spend(prepared)
+                _keep(stand.document, keep, stand)
+    except FileExistsError as error:
+        if stand.document is not None:
+            raise
+        raise ParameterError(f"out = {options.out}: {error.strerror}; choose a new file.") from None
+    say(stand.document.summary, stand.document.statement, f"Written to {options.out}")
+
+
+def _keep(document: Document, keep: place.Keep, stand: _Stand) -> None:
+    """Write what was released; where that fails, what was paid for is at least shown."""
+    text = document.to_json()
+    try:
+        keep(text)
+        stand.shown = f"in {stand.out}"
+    except OSError:
+        say(text)
+        stand.shown = "on standard output"
+        raise
 
 
 def _request(options: argparse.Namespace) -> ReleaseRequest:
@@ -104,7 +161,7 @@ def _values(request: ReleaseRequest, file: Path) -> NDArray[np.float64]:
 def _confirm(asked: str, *, sure: bool) -> None:
     if not sure and not sys.stdin.isatty():
         raise ParameterError("nobody is there to confirm: say --yes to spend the budget.")
-    print(asked)
+    say(asked)
     if not sure and not _says_yes():
         raise ParameterError("not confirmed; nothing was released.")
 
@@ -114,30 +171,3 @@ def _says_yes() -> bool:
         return input("Spend it? [y/N] ").strip().lower() in ("y", "yes")
     except EOFError:
         return False
-
-
-@contextmanager
-def _new_file(out: Path) -> Iterator[TextIO]:
-    """A file that is there before the budget is spent, and is gone if anything goes wrong.
-
-    Never one that was there before: it may be the only copy of a release that was paid for.
-    """
-    try:
-        file = out.open("x", encoding="utf-8", newline="\n")
-    except FileExistsError:
-        raise ParameterError(f"out = {out}: is there already; choose a new file.") from None
-    except OSError as error:
-        raise _not_written(out, error) from error
-    try:
-        with file:
-            yield file
-    except BaseException as error:
-        out.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise _not_written(out, error) from error
-        raise
-
-
-def _not_written(out: Path, error: OSError) -> ParameterError:
-    reason = error.strerror or type(error).__name__
-    return ParameterError(f"out = {out}: cannot be written ({reason}); nothing was released.")

@@ -18,9 +18,11 @@ from tqdm import tqdm
 
 from abcdp_core import experiments
 from abcdp_core.commands import arguments, progress
+from abcdp_core.commands.ending import UnheardError, say
 from abcdp_core.figures import Drawn
 from abcdp_core.ledger import Run, document, reading, report, reproduction
 from abcdp_core.ledger.reproduction import Computed, Hired, Plan
+from abcdp_core.output.together import together
 from abcdp_core.sentences import counted
 from abcdp_core.store import Store
 from abcdp_core.workers import executor_for
@@ -53,10 +55,14 @@ def run(options: argparse.Namespace) -> int:
     done: list[Computed] = []
     try:
         _compute(plan, hire, Store(options.out / "store", keep_all=True), done)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, UnheardError) as stop:
         if done:
-            _write(plan, done, options.out)
-        raise KeyboardInterrupt("finished tasks are kept; the same command goes on.") from None
+            _write(plan, done, options.out, quietly=isinstance(stop, UnheardError))
+        words = "finished tasks are kept; the same command goes on."
+        if isinstance(stop, UnheardError):
+            raise UnheardError(stop.error, words) from stop
+        stop.args = (words,)
+        raise
     _write(plan, done, options.out)
     return 0
 
@@ -66,7 +72,7 @@ def _compute(plan: Plan, hire: Callable[[], Hired], store: Store, done: list[Com
     count = len(plan.runs)
     others = counted(len(plan.untested), "other item", "other items")
     rest = f"; nothing can be run for {others}" if plan.untested else ""
-    print(
+    say(
         f"{plan.profile.capitalize()} profile, seed {plan.seed}: "
         f"{counted(count, 'run', 'runs')} for "
         f"{counted(len(plan.claims), 'claim', 'claims')}{rest}."
@@ -76,7 +82,7 @@ def _compute(plan: Plan, hire: Callable[[], Hired], store: Store, done: list[Com
             progress.close()
             done.append(computed)
             said = f"{computed.seconds:.1f} s" + (f", {computed.reason}" if computed.reason else "")
-            print(f"[{len(done)}/{count}] {computed.run.name}: {said}", flush=True)
+            say(f"[{len(done)}/{count}] {computed.run.name}: {said}")
 
 
 class _Progress:
@@ -99,8 +105,8 @@ class _Progress:
         self.bar = None
 
 
-def _write(plan: Plan, done: list[Computed], folder: Path) -> None:
-    """Judge what is done and write the report in all its forms."""
+def _write(plan: Plan, done: list[Computed], folder: Path, *, quietly: bool = False) -> None:
+    """Judge what is done and write the report in all its forms, all of them or none."""
     complete = reproduction.unfinished(plan, done)
     found = report.make(plan, reproduction.judge(plan, complete), complete)
     texts = {
@@ -108,15 +114,16 @@ def _write(plan: Plan, done: list[Computed], folder: Path) -> None:
         "reproduce.html": document.page(found, plan.ledger, _figures(complete)),
     }
     try:
-        written = report.write(found, folder)
-        for name, text in texts.items():
-            (folder / name).write_text(text, encoding="utf-8", newline="\n")
+        with together(folder) as place:
+            written = report.write(found, place)
+            for name, text in texts.items():
+                (place / name).write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        raise arguments.not_writable("out", folder, error) from error
-    print(report.total_words(found.table))
-    print("Files:")
-    for file in (*written, *(folder / name for name in texts)):
-        print(f"  {file}")
+        raise arguments.not_writable("out", folder, error, arguments.UNCHANGED) from error
+    if not quietly:
+        names = (*(file.name for file in written), *texts)
+        files = (f"  {folder / name}" for name in names)
+        say(report.total_words(found.table), "Files:", *files)
 
 
 def _figures(done: list[Computed]) -> dict[str, Drawn]:

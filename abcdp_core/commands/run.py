@@ -1,6 +1,7 @@
 """``python -m abcdp_core run``: one experiment; its tables, settings and figures as files.
 
-Ctrl-C writes what is done until then and marks it partial.
+Ctrl-C, or another signal that ends programs, writes what is done until then and marks it partial;
+so do lost workers and a lack of memory.
 """
 
 from __future__ import annotations
@@ -11,15 +12,16 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from abcdp_core import experiments, runner
+from abcdp_core import experiments, interruption, runner
 from abcdp_core.commands import arguments, progress
+from abcdp_core.commands.ending import say
 from abcdp_core.experiments import Experiment
 from abcdp_core.output import files, images
 from abcdp_core.output.formats import FORMATS, STATIC, ExportError, chosen_formats
 from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.results import Result
 from abcdp_core.store import Store
-from abcdp_core.workers import executor_for
+from abcdp_core.workers import LostWorkersError, executor_for
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -42,11 +44,13 @@ def run(options: argparse.Namespace) -> int:
     """Check everything, compute, write; no error comes after a long computation.
 
     Returns:
-        0, or 130 if Ctrl-C came before the end and what was done until then is written.
+        0, or 130 if Ctrl-C came before the end and what was done until then is written; that of
+        another signal likewise.
 
     Raises:
         ParameterError, ExportError: something asked for is not possible.
         KeyboardInterrupt: before anything was done that could be written.
+        LostWorkersError, MemoryError: before the end; what was done until then is written.
     """
     arguments.plug_in(options.plugin)
     experiment = experiments.load(options.experiment)
@@ -62,16 +66,22 @@ def run(options: argparse.Namespace) -> int:
         arguments.check_writable("store", options.store)
 
     started = time.monotonic()
-    result, interrupted = _compute(experiment, params, seed, workers, options)
-    if result is None:
-        raise KeyboardInterrupt
+    result, stop = _compute(experiment, params, seed, workers, options)
     taken = time.monotonic() - started
-    try:
-        written = files.write(result, experiment.figures(result), options.out, formats, taken)
-    except OSError as error:
-        raise arguments.not_writable("out", options.out, error) from error
-    _report(result, written, taken)
-    return 130 if interrupted else 0
+    if result is not None:
+        try:
+            written = files.write(result, experiment.figures(result), options.out, formats, taken)
+        except OSError as error:
+            raise arguments.not_writable("out", options.out, error, arguments.UNCHANGED) from error
+        except KeyboardInterrupt as again:
+            again.args = ("while files were written: all of them are there, or none.",)
+            raise
+        _report(result, written, taken)
+        if isinstance(stop, KeyboardInterrupt):
+            return interruption.exit_code(stop)
+    if stop is not None:
+        raise stop
+    return 0
 
 
 def chosen_params(experiment: Experiment, preset: str | None, settings: Sequence[str]) -> Params:
@@ -96,8 +106,8 @@ def _compute(
     seed: int,
     workers: int,
     options: argparse.Namespace,
-) -> tuple[Result | None, bool]:
-    """The last result there is, and whether Ctrl-C came before the end."""
+) -> tuple[Result | None, BaseException | None]:
+    """The last result there is, and what came before the end."""
     result = None
     store = None if options.store is None else Store(options.store, keep_all=True)
     try:
@@ -110,16 +120,13 @@ def _compute(
         ):
             for result in results:
                 bar.update(result.done - bar.n)
-    except KeyboardInterrupt:
-        return result, True
-    return result, False
+    except (KeyboardInterrupt, LostWorkersError, MemoryError) as stop:
+        return result, stop
+    return result, None
 
 
 def _report(result: Result, written: Sequence[Path], taken: float) -> None:
-    print(result.summary)
-    print(result.privacy)
+    say(result.summary, result.privacy)
     if result.is_partial:
-        print(f"Partial result: {result.done} of {result.total} tasks were done.")
-    print(f"Computed in {taken:.1f} s. Files:")
-    for file in written:
-        print(f"  {file}")
+        say(f"Partial result: {result.done} of {result.total} tasks were done.")
+    say(f"Computed in {taken:.1f} s. Files:", *(f"  {file}" for file in written))

@@ -24,6 +24,7 @@ from abcdp_core.ledger.contrasts import Outcome
 from abcdp_core.ledger.reproduction import Computed, Judged, Plan
 from abcdp_core.ledger.rules import LEVEL, RULES, Rule
 from abcdp_core.output.settings import command_of
+from abcdp_core.output.together import finish
 from abcdp_core.results import versions
 from abcdp_core.sentences import counted
 
@@ -337,7 +338,7 @@ def rounded(number: float) -> str:
 
 
 def write(report: Report, folder: Path) -> list[Path]:
-    """Write table and details; returns the files."""
+    """Write table and details; returns the files, which belong :func:`.together`."""
     table, details = folder / "reproduce.csv", folder / "reproduce.json"
     report.table.to_csv(table, index=False, lineterminator="\n", na_rep="nan", encoding="utf-8")
     text = json.dumps(report.details, indent=1, ensure_ascii=False, allow_nan=False)
@@ -351,6 +352,7 @@ def read(folder: Path = FOLDER) -> Report:
     Raises:
         FileNotFoundError: it is not there.
     """
+    finish(folder)
     texts = pd.read_csv(
         folder / "reproduce.csv", dtype=str, keep_default_na=False, encoding="utf-8"
     )

@@ -21,6 +21,7 @@ from abcdp_core import cache, experiments, ledger, runner
 from abcdp_core.experiments import Experiment
 from abcdp_core.ledger import Claim, Ledger, Run, Untested, Verdict
 from abcdp_core.ledger.contrasts import Outcome
+from abcdp_core.output.together import replace
 from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.results import Result
 from abcdp_core.store import code_of
@@ -212,13 +213,17 @@ def _counts(
 
 
 def _spent(file: Path, name: str, seconds: float) -> float:
-    """Seconds spent on something at all starts, these included, as kept in a file."""
-    earlier = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    """Seconds spent on something at all starts, these included, as kept in a file.
+
+    A file that cannot be read or written costs earlier seconds and no result.
+    """
+    earlier: dict[str, float] = {}
+    with contextlib.suppress(OSError, ValueError):
+        earlier = json.loads(file.read_text(encoding="utf-8"))
     spent = float(earlier.get(name, 0.0)) + seconds
-    file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_suffix(".part")
-    part.write_text(json.dumps(earlier | {name: round(spent, 3)}), encoding="utf-8")
-    part.replace(file)
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        replace(file, json.dumps(earlier | {name: round(spent, 3)}))
     return spent
 
 

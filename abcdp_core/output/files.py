@@ -10,11 +10,12 @@ from typing import Any
 from plotly.offline import get_plotlyjs
 
 from abcdp_core import experiments
-from abcdp_core.output.formats import table_file
+from abcdp_core.output.formats import ExportError, table_file
 from abcdp_core.output.images import Figures, draw, images_of
 from abcdp_core.output.page import page
 from abcdp_core.output.settings import event_from_text, settings_of
 from abcdp_core.output.tables import as_csv, read_csv
+from abcdp_core.output.together import finish, together
 from abcdp_core.results import Result
 
 
@@ -25,7 +26,9 @@ def write(
     formats: Sequence[str],
     run_time: float | None = None,
 ) -> list[Path]:
-    """Write a result; what needs no browser first, so that a missing one costs nothing else.
+    """Write a result: all of its files, or none and an earlier result there is as it was.
+
+    Static figures are the exception: a browser that does not draw them costs nothing else.
 
     Args:
         result: complete or partial.
@@ -38,14 +41,22 @@ def write(
         The files written.
 
     Raises:
-        ExportError: there is no way to draw static figures here.
+        ExportError: static figures could not be drawn; everything else is written.
         OSError: the directory cannot be written.
     """
-    directory.mkdir(parents=True, exist_ok=True)
-    written = write_text(result, figures, directory, formats, result.experiment, run_time)
-    images = images_of(result, figures, directory, formats, result.experiment)
-    draw(images)
-    return written + [image.path for image in images]
+    not_drawn = None
+    with together(directory) as folder:
+        written = write_text(result, figures, folder, formats, result.experiment, run_time)
+        images = images_of(result, figures, folder, formats, result.experiment)
+        try:
+            draw(images)
+        except ExportError as error:
+            not_drawn = error
+            for image in images:
+                image.path.unlink(missing_ok=True)
+    if not_drawn is not None:
+        raise not_drawn
+    return [directory / path.name for path in (*written, *(image.path for image in images))]
 
 
 def write_text(
@@ -86,6 +97,7 @@ def read(directory: Path, experiment: str) -> Result:
         FileNotFoundError: a file is not there.
         ParameterError: the experiment is unknown, or has no such parameters any more.
     """
+    finish(directory)
     saved = json.loads((directory / f"{experiment}.json").read_text(encoding="utf-8"))
     params = experiments.load(saved["experiment"]).Params.from_text(saved["parameters"])
     return Result(

@@ -81,6 +81,19 @@ class Document:
         return json.dumps(self.content(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+def largest_file(request: ReleaseRequest) -> int:
+    """Bytes that a document's file has at most: to know before the release that there is room."""
+    numbers = request.c * (2 + len(source_of(request).AXES))
+    return LARGEST_REST + LARGEST_NUMBER * numbers
+
+
+LARGEST_REST = 20_000
+"""Bytes of a file without its numbers, at most."""
+
+LARGEST_NUMBER = 50
+"""Bytes of a number with its line, at most."""
+
+
 def remains(n: int) -> list[str]:
     """What the guarantee leaves unprotected."""
     return [

@@ -3,11 +3,15 @@
 The noise comes from the operating system and no seed is kept; there is no trace, no non-private
 result and nothing to compare with. What comes out is a :class:`Document`. What goes in stays in
 memory: no cache, no log, no error holds anything that was computed from the series.
+
+:func:`prepare` takes nearly all the time and may be stopped: nothing is spent by it. The budget is
+spent when :func:`spend` has made a document, whatever becomes of it.
 """
 
 from __future__ import annotations
 
 import secrets
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +27,7 @@ from abcdp_core.own_data.request import (
     source_of,
 )
 from abcdp_core.own_data.series import to_domain
+from abcdp_core.pool import Comparison
 from abcdp_core.privacy.discrete import RandBelow
 
 Array = NDArray[np.float64]
@@ -34,7 +39,7 @@ def make(
     randbelow: RandBelow = secrets.randbelow,
     progress: pool.Progress | None = None,
 ) -> Document:
-    """Spend the budget: compare the series with a public pool, privately, once.
+    """Prepare, and spend the budget: compare the series with a public pool, privately, once.
 
     Args:
         request: the settings.
@@ -46,6 +51,29 @@ def make(
         ParameterError: the series is not of a size that can be compared.
         ValueError: a value is not finite.
     """
+    return spend(prepare(request, values, progress), randbelow)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A series beside the public pool that it will be compared with, privately. Itself private.
+
+    Attributes:
+        request: the settings.
+        comparison: of the series with the pool.
+    """
+
+    request: ReleaseRequest
+    comparison: Comparison = field(repr=False)
+
+
+def prepare(
+    request: ReleaseRequest, values: Array, progress: pool.Progress | None = None
+) -> Prepared:
+    """Make the public pool and measure the series against it; spends nothing.
+
+    Args, Raises: as :func:`make`.
+    """
     n = len(values)
     check_size(request, n)
     if not np.isfinite(values).all():
@@ -53,7 +81,12 @@ def make(
     source = source_of(request)
     public = pool.build(pool_key(request, n), progress)
     data = source.from_series(to_domain(values, (request.low, request.high), source.DOMAIN))
-    comparison = pool.compare(public, data, synthetic=False)
-    noise = noise_of(request, n)
+    return Prepared(request, pool.compare(public, data, synthetic=False))
+
+
+def spend(prepared: Prepared, randbelow: RandBelow = secrets.randbelow) -> Document:
+    """Spend the budget; takes moments."""
+    request, comparison = prepared.request, prepared.comparison
+    noise = noise_of(request, comparison.n)
     release = release_exactly(comparison, request.epsilon_abc, noise, randbelow)
-    return Document(request, n, release, public.theta[release.indices])
+    return Document(request, comparison.n, release, comparison.theta[release.indices])

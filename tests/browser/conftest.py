@@ -15,7 +15,15 @@ from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    Request,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 
 from tests.browser import chromium
 
@@ -31,6 +39,8 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+SIZE: ViewportSize = {"width": 1400, "height": 900}
 
 IDLE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 
@@ -64,6 +74,10 @@ class Visit:
         """Title of the first figure, in one line."""
         parts = self.page.locator(".gtitle").first.text_content() or ""
         return parts.replace("\u00a0", " ")
+
+    def note(self, request: Request) -> None:
+        """Remember a request."""
+        self.requests.append(request.url)
 
     def foreign(self) -> list[str]:
         """Requests that left this machine."""
@@ -140,9 +154,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    context = browser.new_context(
-        viewport={"width": 1400, "height": 900}, permissions=["clipboard-read", "clipboard-write"]
-    )
+    context = browser.new_context(viewport=SIZE, permissions=["clipboard-read", "clipboard-write"])
     context.set_default_timeout(WAIT_BEFORE_PROGRESS)
     yield context
     context.close()
@@ -150,10 +162,36 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def visit(context: BrowserContext, server: str) -> Iterator[Visit]:
-    """A window whose requests must all stay on this machine."""
-    visit = Visit(context.new_page(), server)
-    visit.page.on("request", lambda request: visit.requests.append(request.url))
+    """A window of its own."""
+    page = context.new_page()
+    with _watched(Visit(page, server)) as visit:
+        yield visit
+        page.close()
+
+
+@pytest.fixture(scope="module")
+def window(context: BrowserContext) -> Iterator[Page]:
+    """A window that stays: in a new one the scripts of the app are compiled anew."""
+    page = context.new_page()
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def look(window: Page, server: str) -> Iterator[Visit]:
+    """The window that stays, as it was at first, for who opens an address and only looks."""
+    window.goto("about:blank")
+    window.set_viewport_size(SIZE)
+    window.emulate_media(color_scheme="null")
+    with _watched(Visit(window, server)) as visit:
+        yield visit
+
+
+@contextlib.contextmanager
+def _watched(visit: Visit) -> Iterator[Visit]:
+    """All that it asks for must stay on this machine."""
+    visit.page.on("request", visit.note)
     yield visit
-    visit.page.close()
+    visit.page.remove_listener("request", visit.note)
     assert visit.requests
     assert not visit.foreign()

@@ -122,13 +122,13 @@ def the_full_link_holds_every_value_and_opens_the_same_view(visit: Visit) -> Non
     expect(visit.page.get_by_role("alert")).to_have_count(0)
 
 
-def test_bad_link_shows_a_notice(visit: Visit) -> None:
-    visit.open("posterior", epsilon_total="99999", no_such_knob="1")
-    notice = visit.page.get_by_role("alert").filter(has_text="Not everything in the link")
+def test_bad_link_shows_a_notice(look: Visit) -> None:
+    look.open("posterior", epsilon_total="99999", no_such_knob="1")
+    notice = look.page.get_by_role("alert").filter(has_text="Not everything in the link")
     expect(notice).to_contain_text("epsilon_total = 99999: must be a number from 0.001 to 1000")
     expect(notice).to_contain_text("no_such_knob")
-    assert "ε_total = 1000" in visit.title
-    expect(visit.page).to_have_url(re.compile("epsilon_total=1000"))
+    assert "ε_total = 1000" in look.title
+    expect(look.page).to_have_url(re.compile("epsilon_total=1000"))
 
 
 OUTSIDE_OUR_REACH = "[data-testid=stFileUploaderDropzone]"
@@ -136,18 +136,16 @@ OUTSIDE_OUR_REACH = "[data-testid=stFileUploaderDropzone]"
 
 
 @pytest.mark.parametrize("page", [page.file for page in router.TABLE])
-def test_nothing_for_axe_to_find_and_fits_a_telephone(visit: Visit, page: str) -> None:
-    visit.open("" if page == "overview" else page, n="100", **{"mse-curves.runs": "1"})
+def test_nothing_for_axe_to_find_and_fits_a_telephone(look: Visit, page: str) -> None:
+    look.open("" if page == "overview" else page, n="100", **{"mse-curves.runs": "1"})
     for scheme in ("light", "dark"):
-        visit.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        visit.settle()
-        found = Axe().run(visit.page, context={"exclude": [[OUTSIDE_OUR_REACH]]})
+        look.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        look.settle()
+        found = Axe().run(look.page, context={"exclude": [[OUTSIDE_OUR_REACH]]})
         assert found.violations_count == 0, f"{scheme}: {found.generate_report()}"
-    visit.page.set_viewport_size({"width": 390, "height": 844})
+    look.page.set_viewport_size({"width": 390, "height": 844})
     # A table is laid out anew a moment after the window.
-    visit.page.wait_for_function(
-        "document.querySelector('[data-testid=stMain]').scrollWidth <= 390"
-    )
+    look.page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollWidth <= 390")
 
 
 def test_people_answer_and_the_player_obeys(visit: Visit) -> None:

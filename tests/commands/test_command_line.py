@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import shlex
@@ -12,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -19,9 +21,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from abcdp_core import commands, experiments, registry, runner
-from abcdp_core.__main__ import COMMANDS, INTERRUPTED, LONGEST_ERROR, main, parser_of
+from abcdp_core import commands, experiments, registry, runner, workers
+from abcdp_core.__main__ import COMMANDS, INTERRUPTED, main, parser_of
 from abcdp_core.commands import arguments
+from abcdp_core.commands.ending import LONGEST_ERROR
 from abcdp_core.commands.run import chosen_params
 from abcdp_core.output import files
 from abcdp_core.output.settings import command_of
@@ -261,7 +264,7 @@ def test_an_error_is_short_and_printable_whatever_was_typed(
 
 def test_every_command_is_a_file_and_every_file_is_a_command_or_what_they_share() -> None:
     files = {file.stem for file in Path(commands.__file__).parent.glob("*.py")}
-    assert files == {*COMMANDS, "__init__", "arguments", "progress"}
+    assert files == {*COMMANDS, "__init__", "arguments", "ending", "progress"}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -397,6 +400,103 @@ def test_ctrl_c_before_anything_is_done_writes_nothing(
     assert run("toy", "--plugin", TOY_FILE, out=tmp_path) == INTERRUPTED
     assert capsys.readouterr().err == "Interrupted; nothing is done yet that could be written.\n"
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_other_signals_write_what_is_done_too(
+    number: signal.Signals,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    original = runner._link
+
+    def stopped(outcome: Any) -> Any:
+        if outcome["main"]["index"].iloc[0] == 3:
+            signal.raise_signal(number)
+        return original(outcome)
+
+    monkeypatch.setattr(runner, "_link", stopped)
+    before = signal.signal(number, signal.SIG_DFL)
+    try:
+        # So fast that the last partial result before the signal is the first one.
+        assert run("toy", "--plugin", TOY_FILE, out=tmp_path) == 128 + number
+    finally:
+        signal.signal(number, before)
+    settings = settings_in(tmp_path, "toy")
+    assert (settings["partial"], settings["done"], settings["total"]) == (True, 3, 5)
+    assert settings["run_time_seconds"] > 0
+    printed, said = capsys.readouterr()
+    assert "Partial result: 3 of 5 tasks were done." in printed
+    assert said == ""
+
+
+@pytest.mark.parametrize(
+    ("stop", "sentence"),
+    [
+        (MemoryError(), "there is not enough memory; smaller sizes or fewer workers need less."),
+        (MemoryError("Unable to\nallocate 1 TiB"), "not enough memory; Unable to allocate 1 TiB"),
+        (workers.LostWorkersError("a worker process was lost"), "a worker process was lost"),
+    ],
+)
+def test_what_gives_out_is_said_in_one_line_after_what_is_done_is_written(
+    stop: Exception,
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def give_out(task: Any) -> Any:
+        if task.index == 3:
+            raise stop
+        return toy_experiment.work(task)
+
+    toy = SimpleNamespace(**vars(toy_experiment) | {"work": give_out})
+    monkeypatch.setattr(experiments, "load", lambda _: toy)
+    assert run("toy", out=tmp_path) == 1
+    printed, said = capsys.readouterr()
+    assert said.startswith("error: ")
+    assert sentence in said
+    assert said.count("\n") == 1
+    assert "Partial result: 3 of 5 tasks were done." in printed
+    assert settings_in(tmp_path, "toy")["done"] == 3
+
+
+def test_a_full_disk_is_one_line_and_an_earlier_result_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    assert run("toy", "--plugin", TOY_FILE, "--set", "size=3", out=tmp_path) == 0
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    capsys.readouterr()
+    monkeypatch.setattr(os, "fsync", full)
+    assert run("toy", "--plugin", TOY_FILE, "--set", "size=4", out=tmp_path) == 2
+    assert capsys.readouterr().err == (
+        f"error: out = {tmp_path}: must be a folder that can be written (No space left on "
+        "device); an earlier result there is as it was.\n"
+    )
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no disk that is always full")
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(["list"], 1), (["list", "posterior", "--help"], 1), (["list"], 141)]
+)
+def test_standard_output_that_takes_no_more_is_one_line(arguments: list[str], code: int) -> None:
+    if code == 141:
+        ours, theirs = os.pipe()
+        os.close(ours)
+    else:
+        theirs = os.open("/dev/full", os.O_WRONLY)
+    process = started(*arguments, stdout=theirs, stderr=subprocess.PIPE)
+    os.close(theirs)
+    _, said = process.communicate(timeout=300)
+    assert process.returncode == code
+    reason = "Broken pipe" if code == 141 else "No space left on device"
+    assert said == f"error: standard output cannot be written ({reason}).\n"
 
 
 # ------------------------------------------------------------ a real terminal

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import builtins
+import errno
 import io
 import json
 import os
@@ -14,12 +15,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from abcdp_core import pool
 from abcdp_core.__main__ import INTERRUPTED, main, values_in_one
-from abcdp_core.own_data import release
-from abcdp_core.own_data.document import Document
+from abcdp_core.mechanisms import Release
+from abcdp_core.mechanisms.sparse_vector import SparseVector
+from abcdp_core.own_data import place, release
+from abcdp_core.own_data.document import Document, largest_file
+from abcdp_core.own_data.request import ReleaseRequest
 
 ROOT = Path(__file__).resolve().parents[2]
 CANARY = "48.151623"
@@ -115,7 +120,7 @@ def test_anything_else_spends_nothing(
     answer: str, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     typed(monkeypatch, answer)
-    monkeypatch.delattr(release, "make")
+    monkeypatch.delattr(release, "spend")
     assert spend() == 2
     assert "not confirmed; nothing was released" in one_line(capsys)
     assert not data.with_name("out.json").exists()
@@ -125,7 +130,7 @@ def test_without_a_terminal_yes_has_to_be_said_on_the_command_line(
     data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
-    monkeypatch.delattr(release, "make")
+    monkeypatch.delattr(release, "spend")
     assert spend() == 2
     assert "say --yes" in one_line(capsys)
     assert not data.with_name("out.json").exists()
@@ -149,16 +154,45 @@ def test_the_data_are_never_written_over(data: Path, capsys: pytest.CaptureFixtu
     assert data.read_bytes().decode() == SERIES
 
 
-def test_a_disk_that_is_full_leaves_nothing(
+def full(*_: Any, **__: Any) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_a_disk_without_room_spends_nothing(
     data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def full(*_: Any, **__: Any) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Document, "to_json", full)
+    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.delattr(release, "spend")
     assert spend("--yes") == 2
-    assert "No space left on device); nothing was released" in one_line(capsys)
-    assert not data.with_name("out.json").exists()
+    assert "(No space left on device); nothing was released." in one_line(capsys)
+    assert [file.name for file in data.parent.iterdir()] == ["data.csv"]
+
+
+def test_what_is_paid_for_and_cannot_be_written_is_printed(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(place, "_publish", full)
+    assert spend("--yes") == 2
+    printed, said = capsys.readouterr()
+    assert said == (
+        "error: out = out.json: cannot be written (No space left on device); "
+        "ε_total = 0.5 is spent; what was released is on standard output.\n"
+    )
+    assert json.loads(printed[printed.index("\n{") :])["cost"]["epsilon"] <= 0.5
+    assert [file.name for file in data.parent.iterdir()] == ["data.csv"]
+
+
+def test_there_is_room_for_the_largest_document() -> None:
+    c = 1000
+    request = ReleaseRequest.from_text(
+        {"scenario": "uniform-mixture", "low": "0", "high": "1", "epsilon_total": "0.1",
+         "pool_size": "100000", "c": str(c)}
+    )  # fmt: skip
+    theta = np.full((c, 5), -1.2345678901234567e-300)
+    event = SparseVector(0.1, 1.5, 3.0, c, False)
+    made = Release(np.arange(99_000, 99_000 + c), np.full(c, 1.0 / c), 100_000, event)
+    text = Document(request, 10_000, made, theta).to_json()
+    assert 0.5 * largest_file(request) < len(text.encode()) < largest_file(request)
 
 
 # ----------------------------------------------------------------------- bad input
@@ -252,7 +286,7 @@ def interrupt(*_: Any, **__: Any) -> None:
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("where", ["question", "pool", "file"])
+@pytest.mark.parametrize("where", ["question", "pool", "noise"])
 def test_ctrl_c_leaves_nothing_and_says_so(
     where: str, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -260,13 +294,99 @@ def test_ctrl_c_leaves_nothing_and_says_so(
     stopped: dict[str, tuple[Any, str]] = {
         "question": (builtins, "input"),
         "pool": (pool, "build"),
-        "file": (Document, "to_json"),
+        "noise": (release, "release_exactly"),
     }
     monkeypatch.setattr(*stopped[where], interrupt)
     assert spend() == INTERRUPTED
     printed, said = capsys.readouterr()
     assert said == "Interrupted; nothing was released.\n"
     assert CANARY not in printed
+    assert not data.with_name("out.json").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("where", ["noise", "document", "place", "summary"])
+def test_a_signal_once_it_is_spent_says_so_and_where_it_is(
+    where: str,
+    number: signal.Signals,
+    data: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    places: dict[str, tuple[Any, str]] = {
+        "noise": (release, "release_exactly"),
+        "document": (Document, "to_json"),
+        "place": (place, "_publish"),
+        "summary": (Document, "summary"),
+    }
+    owner, name = places[where]
+    original = getattr(owner, name)
+
+    def interrupted(*arguments: Any) -> Any:
+        signal.raise_signal(number)
+        return "The summary." if where == "summary" else original(*arguments)
+
+    changed = property(interrupted) if where == "summary" else interrupted
+    monkeypatch.setattr(owner, name, changed)
+    handlers = {each: signal.getsignal(each) for each in (signal.SIGINT, number)}
+    signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert spend("--yes") == 128 + number
+    finally:
+        for each, handler in handlers.items():
+            signal.signal(each, handler)
+    said = capsys.readouterr().err
+    word = {"SIGINT": "Interrupted", "SIGTERM": "Terminated", "SIGHUP": "Hung up"}[number.name]
+    assert said == f"{word}; ε_total = 0.5 is spent; what was released is in out.json.\n"
+    assert content(data.with_name("out.json"))["cost"]["epsilon"] <= 0.5
+    assert sorted(file.name for file in data.parent.iterdir()) == ["data.csv", "out.json"]
+
+
+class Closed(io.StringIO):
+    """Standard output that takes so many lines and no more."""
+
+    def __init__(self, lines: int) -> None:
+        super().__init__()
+        self.lines = lines
+
+    def flush(self) -> None:
+        if self.getvalue().count("\n") > self.lines:
+            raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [
+        (0, "nothing was released."),
+        (1, "ε_total = 0.5 is spent; what was released is in out.json."),
+    ],
+)
+def test_a_closed_pipe_says_what_is_spent(
+    lines: int,
+    sentence: str,
+    data: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "stdout", Closed(lines))
+    assert spend("--yes") == 141
+    reason = "standard output cannot be written (Broken pipe)"
+    assert capsys.readouterr().err == f"error: {reason}; {sentence}\n"
+    assert data.with_name("out.json").exists() == (lines > 0)
+
+
+def test_a_lack_of_memory_says_what_is_spent(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def large(*_: Any) -> None:
+        raise MemoryError("Unable to allocate 1 TiB")
+
+    monkeypatch.setattr(pool, "build", large)
+    assert spend("--yes") == 1
+    said = one_line(capsys)
+    assert said == "error: there is not enough memory; nothing was released.\n"
     assert not data.with_name("out.json").exists()
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import io
 import json
 import math
+import os
 import re
 import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
@@ -244,6 +248,57 @@ def test_ctrl_c_writes_what_is_done_and_the_same_command_goes_on(
     assert main(asked) == 0
     again = report.read(tmp_path).details["runs"]["squares"]
     assert again["tasks_kept_from_before"] == 4
+
+
+def test_a_report_that_nobody_reads_is_written_and_the_same_command_goes_on(
+    entries: ledger.Ledger,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    class Closed(io.StringIO):
+        def flush(self) -> None:
+            if "[1/" in self.getvalue():
+                raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    monkeypatch.setattr(sys, "stdout", Closed())
+    assert main(["reproduce", "--workers", "1", "--out", str(tmp_path)]) == 141
+    assert capsys.readouterr().err == (
+        "error: standard output cannot be written (Broken pipe); "
+        "finished tasks are kept; the same command goes on.\n"
+    )
+    assert verdicts(report.read(tmp_path))["index-at-most-square"] == "agrees"
+
+
+def test_a_full_disk_leaves_an_earlier_report_as_it_was(
+    entries: ledger.Ledger,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    reproduce("P99-F1", out=tmp_path)
+    before = {file: file.read_bytes() for file in tmp_path.glob("reproduce.*")}
+    capsys.readouterr()
+    monkeypatch.setattr(os, "fsync", full)
+    assert main(["reproduce", "--workers", "1", "--out", str(tmp_path)]) == 2
+    assert "(No space left on device); an earlier result" in capsys.readouterr().err
+    assert {file: file.read_bytes() for file in tmp_path.glob("reproduce.*")} == before
+    assert not list(tmp_path.rglob("*.part"))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[half"])
+def test_seconds_that_cannot_be_read_cost_nothing_else(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "seconds.json"
+    file.write_text(text, encoding="utf-8")
+    assert reproduction._spent(file, "a", 2.0) == 2.0
+    assert reproduction._spent(file, "a", 1.0) == 3.0
+    # Where they cannot be written neither: a folder stands in the way.
+    file.unlink()
+    file.mkdir()
+    assert reproduction._spent(file, "a", 2.0) == 2.0
 
 
 def test_seconds_before_a_stop_count(tmp_path: Path) -> None:

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from pathlib import Path
 
+import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
+
+from ui import jobs
+
+# Each app looks for components in the metadata of all packages; they stay what they are.
+pytest.MonkeyPatch().setattr(
+    manifest_scanner,
+    "scan_component_manifests",
+    functools.cache(manifest_scanner.scan_component_manifests),
+)
 
 ROOT = Path(__file__).parents[2]
 SMALL = {
@@ -22,6 +34,9 @@ SMALL = {
     "tuberculosis-soft.runs": "2",
 }
 
+POLL = 2.0
+"""Seconds until a look at work that goes on: much longer, and it would pass for unwatched."""
+
 
 def opened(page: str, **query: str) -> AppTest:
     """The app with a page open and its work done."""
@@ -32,9 +47,14 @@ def opened(page: str, **query: str) -> AppTest:
 
 
 def settled(app: AppTest) -> AppTest:
-    """The app once no progress bar is left."""
+    """The app once no progress bar is left.
+
+    It looks again when the work is done: every look is a run of the page, on the same processors.
+    """
     deadline = time.monotonic() + 120
     while app.get("progress") and not app.exception and time.monotonic() < deadline:
+        for job in list(jobs.service()._jobs.values()):
+            job.ended.wait(POLL if job.active and job.wanted else 0.0)
         app.run()
     return app
 

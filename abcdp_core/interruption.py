@@ -1,0 +1,100 @@
+"""Ctrl-C and the other signals that end a program, and the moments at which they have to wait.
+
+Python runs a signal's handler between any two steps of the main thread. What the handler raises can
+strike inside the standard library, between taking a lock and giving it back; the lock then stays
+taken and whoever needs it waits for ever. So whatever starts work in threads and processes, and
+whatever has to be done whole, is done inside :func:`held`; waiting is left to C code, such as
+``queue.SimpleQueue.get``, which has no such moments.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+Handler = Callable[[int, FrameType | None], object]
+
+WORDS = {"SIGINT": "Interrupted", "SIGTERM": "Terminated", "SIGHUP": "Hung up"}
+"""Signal that ends a program -> what to say of it. Not every system has all of them."""
+
+NUMBERS = {getattr(signal, name): words for name, words in WORDS.items() if hasattr(signal, name)}
+
+
+class Stopped(KeyboardInterrupt):
+    """A signal other than Ctrl-C's: whatever is done at Ctrl-C is done at this one.
+
+    Attributes:
+        number: of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
+def number_of(stop: KeyboardInterrupt) -> int:
+    """The signal that an exception stands for."""
+    return stop.number if isinstance(stop, Stopped) else int(signal.SIGINT)
+
+
+def words_for(stop: KeyboardInterrupt) -> str:
+    """What happened, in a word or two."""
+    return NUMBERS[signal.Signals(number_of(stop))]
+
+
+def exit_code(stop: KeyboardInterrupt) -> int:
+    """That of a program which ended for it, as shells count."""
+    return 128 + number_of(stop)
+
+
+@contextlib.contextmanager
+def like_ctrl_c() -> Iterator[None]:
+    """Let signals that would end the program at once raise :class:`Stopped` in the block.
+
+    Those that somebody ignores (``nohup``) or handles already are left alone. Only the first one
+    raises: a terminal that is closed sends several, and they must not end what the first began.
+    """
+    changed: list[signal.Signals] = []
+
+    def stop(number: int, _: FrameType | None) -> None:
+        for each in changed:
+            signal.signal(each, signal.SIG_IGN)
+        raise Stopped(number)
+
+    if threading.current_thread() is threading.main_thread():
+        for each in NUMBERS:
+            if signal.getsignal(each) == signal.SIG_DFL and each != signal.SIGINT:
+                changed.append(each)
+                signal.signal(each, stop)
+    try:
+        yield
+    finally:
+        for each in changed:
+            signal.signal(each, signal.SIG_DFL)
+
+
+@contextlib.contextmanager
+def held() -> Iterator[None]:
+    """Let signals that end the program wait until the block is over; then the first one counts.
+
+    Only for what takes moments. In threads other than the main one there is nothing to hold.
+    """
+    arrived: list[tuple[int, FrameType | None]] = []
+    handlers: dict[signal.Signals, Handler] = {}
+    try:
+        if threading.current_thread() is threading.main_thread():
+            for each in NUMBERS:
+                handler = signal.getsignal(each)
+                if callable(handler):
+                    handlers[each] = handler
+                    signal.signal(each, lambda number, frame: arrived.append((number, frame)))
+        yield
+    finally:
+        for each, handler in handlers.items():
+            signal.signal(each, handler)
+        if arrived:
+            number, frame = arrived[0]
+            handlers[signal.Signals(number)](number, frame)

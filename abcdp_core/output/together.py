@@ -1,0 +1,133 @@
+"""Several files written together: all of them take their places, or none does.
+
+They are written in a folder beside their places and synced. Renaming that folder is the moment from
+which they count; then each is moved to its place, over an earlier one. Whoever next writes or reads
+there finishes the moves of a program that was killed between two of them, and removes what it left
+half written. So a full disk or a kill at any moment leaves all files as they were, or all new ones.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from abcdp_core.interruption import held
+
+BEGUN = ".files-being-written"
+READY = ".files-to-be-moved"
+
+
+@contextlib.contextmanager
+def together(directory: Path) -> Iterator[Path]:
+    """A folder whose files take their places in ``directory`` if the block ends without an error.
+
+    Args:
+        directory: made if it is not there. One process at a time writes to it like this, where the
+            system has locks for folders.
+
+    Raises:
+        OSError: they cannot be written; nothing has changed.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    with _alone(directory):
+        _finish(directory)
+        folder = directory / BEGUN
+        if folder.exists():
+            shutil.rmtree(folder)
+        folder.mkdir()
+        try:
+            yield folder
+            for file in folder.iterdir():
+                sync(file)
+                _check_place(directory / file.name)
+            sync(folder)
+            with held():
+                folder.rename(directory / READY)
+                sync(directory)
+                _finish(directory)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+
+def finish(directory: Path) -> None:
+    """Finish the moves of a program that was killed between two of them, before reading there."""
+    if (directory / READY).exists():
+        with _alone(directory):
+            _finish(directory)
+
+
+def _finish(directory: Path) -> None:
+    ready = directory / READY
+    if ready.exists():
+        for file in sorted(ready.iterdir()):
+            file.replace(directory / file.name)
+        sync(directory)
+        ready.rmdir()
+
+
+def _check_place(place: Path) -> None:
+    """Find out before the first move that a later one would fail."""
+    if place.is_dir():
+        raise IsADirectoryError(errno.EISDIR, f"{place.name} is a folder there")
+
+
+@contextlib.contextmanager
+def _alone(directory: Path) -> Iterator[None]:
+    """Wait until no other process writes there; the lock ends with the process that has it."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        # Some network drives have no locks for folders.
+        with contextlib.suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def sync(path: Path) -> None:
+    """Have a file, or the names in a folder, on the disk before anything that comes after.
+
+    Raises:
+        OSError: the disk did not take a file.
+    """
+    if path.is_dir():
+        # Not every system can do this for folders, and those that cannot need it less.
+        with contextlib.suppress(OSError):
+            _sync(path, os.O_RDONLY)
+    else:
+        _sync(path, os.O_RDWR)
+
+
+def _sync(path: Path, flags: int) -> None:
+    handle = os.open(path, flags)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def replace(file: Path, text: str) -> None:
+    """Write one file in one step.
+
+    Raises:
+        OSError: it cannot be written; an earlier one is as it was.
+    """
+    part = file.with_name(f".{file.name}.part")
+    try:
+        part.write_text(text, encoding="utf-8", newline="\n")
+        sync(part)
+        part.replace(file)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise

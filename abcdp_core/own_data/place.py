@@ -1,0 +1,115 @@
+"""The one new file that a release is written to: there is room for it before the budget is spent.
+
+Until it is whole it has another name, so that no empty or half file ever stands in its place. Where
+that other name was left by a process that was killed, the next release to the same place removes
+it, unless a whole document is in it: that was paid for, and takes its place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from abcdp_core.output.together import sync
+
+Keep = Callable[[str], None]
+"""Writes the text, at once and whole; raises ``OSError`` if it cannot."""
+
+
+@contextlib.contextmanager
+def reserved(out: Path, size: int) -> Iterator[Keep]:
+    """A place for a new file, nothing of which is left unless a text is kept in it.
+
+    Args:
+        out: the file.
+        size: bytes that it will have at most.
+
+    Raises:
+        FileExistsError: it is there already, or about to be.
+        OSError: there can be none, or not of this size.
+    """
+    part = out.with_name(f".{out.name}.part")
+    handle = _taken(part)
+    try:
+        left_behind = part.read_bytes().rstrip(b"\0")
+        if _is_whole(left_behind):
+            _fill(handle, left_behind)
+            _publish(part, out)
+        if os.path.lexists(out):
+            raise FileExistsError(errno.EEXIST, "is there already", str(out))
+        _fill(handle, bytes(size))
+
+        def keep(text: str) -> None:
+            _fill(handle, text.encode())
+            _publish(part, out)
+
+        yield keep
+    finally:
+        os.close(handle)
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def _taken(part: Path) -> int:
+    """A file that no other process has as well; the lock ends with the process that has it."""
+    while True:
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+        handle = os.open(part, flags, 0o666)
+        try:
+            _lock(handle)
+            # Another process may have finished, and removed it, between these two steps.
+            if part.exists() and os.path.samestat(os.fstat(handle), part.stat()):
+                return handle
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)
+
+
+def _lock(handle: int) -> None:
+    try:
+        import fcntl
+    except ImportError:
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise FileExistsError(errno.EEXIST, "is being written by another release") from None
+    except OSError:
+        # Some network drives have no locks.
+        return
+
+
+def _is_whole(content: bytes) -> bool:
+    try:
+        return isinstance(json.loads(content), dict)
+    except ValueError:
+        return False
+
+
+def _fill(handle: int, content: bytes) -> None:
+    """Make this the content of a file, on the disk, in the room that it has there."""
+    os.lseek(handle, 0, os.SEEK_SET)
+    left = memoryview(content)
+    while left:
+        left = left[os.write(handle, left) :]
+    os.ftruncate(handle, len(content))
+    os.fsync(handle)
+
+
+def _publish(part: Path, out: Path) -> None:
+    """Give a whole file its name, never one that another file has."""
+    try:
+        os.link(part, out)
+    except FileExistsError:
+        raise
+    except OSError:
+        # Not every drive knows files of two names.
+        if os.path.lexists(out):
+            raise FileExistsError(errno.EEXIST, "is there already", str(out)) from None
+        part.rename(out)
+    sync(out.parent)

@@ -1,0 +1,230 @@
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import errno
+import os
+import shutil
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pandas.testing import assert_frame_equal
+
+from abcdp_core import experiments, runner
+from abcdp_core.output import files, together
+from abcdp_core.results import Result
+from tests import toy_experiment
+from tests.toy_experiment import figures
+
+FORMATS = ("csv", "json")
+NAMES = {"toy.csv", "toy.limits.csv", "toy.json"}
+
+
+@pytest.fixture
+def later() -> Result:
+    """Another result of the same study, a little larger."""
+    return runner.run_to_end(experiments.load("toy"), toy_experiment.Params(5), 12)
+
+
+def write(result: Result, folder: Path) -> list[Path]:
+    return files.write(result, figures(result), folder, FORMATS)
+
+
+def names_in(folder: Path) -> set[str]:
+    return {file.name for file in folder.iterdir()}
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+def is_there(result: Result, folder: Path) -> bool:
+    """Whether this very result is in a folder, as a whole."""
+    found = files.read(folder, "toy")
+    if found.seed != result.seed:
+        return False
+    for name, table in result.tables.items():
+        assert_frame_equal(found.tables[name], table, check_exact=True)
+    return True
+
+
+def step_by_step(monkeypatch: pytest.MonkeyPatch, before: Callable[[], None]) -> None:
+    """Call a function before every step that changes a name or brings something to the disk."""
+
+    def watched(step: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            before()
+            return step(*arguments, **options)
+
+        return call
+
+    monkeypatch.setattr(os, "fsync", watched(os.fsync))
+    for name in ("rename", "replace", "mkdir", "rmdir", "write_text"):
+        monkeypatch.setattr(Path, name, watched(getattr(Path, name)))
+
+
+def test_a_kill_before_any_step_leaves_the_old_result_or_the_new_one(
+    result: Result, later: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy of the folder before a step is what a program killed there leaves behind."""
+    folder, copies = tmp_path / "out", tmp_path / "copies"
+    write(result, folder)
+    steps = 0
+
+    def copy() -> None:
+        nonlocal steps
+        shutil.copytree(folder, copies / f"{steps:02}")
+        steps += 1
+
+    with monkeypatch.context() as patch:
+        step_by_step(patch, copy)
+        # What copies is watched too.
+        patch.setattr(os, "mkdir", os.mkdir)
+        write(later, folder)
+    assert is_there(later, folder)
+    assert steps >= 12
+    found = []
+    for number, left in enumerate(sorted(copies.iterdir())):
+        again = tmp_path / f"again-{number}"
+        shutil.copytree(left, again)
+        new = is_there(later, left)
+        assert new or is_there(result, left), f"step {number}"
+        found.append(new)
+        # The next run leaves nothing of the one that was killed.
+        write(result, again)
+        assert names_in(again) == NAMES
+        assert is_there(result, again)
+    assert found == sorted(found)
+    assert len(set(found)) == 2
+
+
+@pytest.mark.parametrize("reason", [errno.ENOSPC, errno.EIO])
+def test_a_disk_that_fails_at_any_step_leaves_the_old_result(
+    reason: int, result: Result, later: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(result, tmp_path)
+    sound = contents(tmp_path)
+    for fails in range(50):
+        steps = 0
+
+        def fail() -> None:
+            nonlocal steps
+            steps += 1
+            if steps == fails + 1:  # noqa: B023 - called in this turn
+                raise OSError(reason, os.strerror(reason))
+
+        with monkeypatch.context() as patch:
+            step_by_step(patch, fail)
+            with contextlib.suppress(OSError):
+                write(later, tmp_path)
+                break
+        if is_there(later, tmp_path):
+            continue
+        assert contents(tmp_path) == sound, f"step {fails}"
+    assert fails > 6
+    assert is_there(later, tmp_path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+def test_a_disk_that_is_full_after_any_byte_leaves_the_old_result(
+    result: Result, later: Result, tmp_path: Path
+) -> None:
+    folder = tmp_path / "out"
+    write(result, folder)
+    sound = contents(folder)
+    sizes = sorted(file.stat().st_size for file in write(later, tmp_path / "later"))
+    places = {0, *sizes, *(size - 1 for size in sizes), *range(0, sizes[-1], 100)}
+    for size in sorted(places - {sizes[-1]}):
+        with no_file_larger_than(size), pytest.raises(OSError, match="File too large"):
+            write(later, folder)
+        assert contents(folder) == sound, f"{size} bytes"
+    with no_file_larger_than(sizes[-1]):
+        write(later, folder)
+    assert is_there(later, folder)
+
+
+@contextlib.contextmanager
+def no_file_larger_than(size: int) -> Iterator[None]:
+    """As if the disk were full after so many bytes of a file; the system itself refuses more."""
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_place_that_is_a_folder_is_seen_before_the_first_move(
+    result: Result, later: Result, tmp_path: Path
+) -> None:
+    write(result, tmp_path)
+    (tmp_path / "toy.json").unlink()
+    (tmp_path / "toy.json").mkdir()
+    tables = {name: (tmp_path / name).read_bytes() for name in ("toy.csv", "toy.limits.csv")}
+    with pytest.raises(IsADirectoryError):
+        write(later, tmp_path)
+    assert {name: (tmp_path / name).read_bytes() for name in tables} == tables
+    assert names_in(tmp_path) == NAMES
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_ctrl_c_between_two_moves_waits_for_the_last(
+    result: Result, later: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(result, tmp_path)
+    replace, moved = Path.replace, []
+
+    def interrupted(file: Path, place: Path) -> Path:
+        moved.append(place)
+        signal.raise_signal(signal.SIGINT)
+        return replace(file, place)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "replace", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                write(later, tmp_path)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert len(moved) == len(NAMES)
+    assert is_there(later, tmp_path)
+    assert names_in(tmp_path) == NAMES
+
+
+def test_other_files_of_the_folder_are_left_alone(result: Result, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
+    write(result, tmp_path)
+    assert names_in(tmp_path) == {*NAMES, "notes.txt"}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")
+def test_two_writers_take_turns(result: Result, later: Result, tmp_path: Path) -> None:
+    second = threading.Thread(target=write, args=(later, tmp_path))
+    with together.together(tmp_path) as folder:
+        second.start()
+        second.join(0.2)
+        assert second.is_alive()
+        (folder / "mine").touch()
+    second.join(60)
+    assert names_in(tmp_path) == {*NAMES, "mine"}
+    assert is_there(dataclasses.replace(later), tmp_path)
+
+
+def test_one_file_is_replaced_in_one_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "seconds.json"
+    together.replace(file, "first")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        together.replace(file, "second")
+    assert contents(tmp_path) == {"seconds.json": b"first"}
+
+
+def full(*_: Any) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

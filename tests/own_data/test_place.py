@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from abcdp_core.own_data import place
+from abcdp_core.own_data.place import reserved
+
+TEXT = '{"paid": "for"}\n'
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.iterdir())
+
+
+def test_a_file_appears_whole_and_alone(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    with reserved(out, 1000) as keep:
+        assert not out.exists()
+        (left,) = tmp_path.iterdir()
+        assert left.stat().st_size == 1000
+        keep(TEXT)
+        assert out.read_text(encoding="utf-8") == TEXT
+    assert names_in(tmp_path) == ["out.json"]
+    assert out.stat().st_mode & 0o777 == 0o666 & ~_umask()
+
+
+def _umask() -> int:
+    before = os.umask(0)
+    os.umask(before)
+    return before
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError, ZeroDivisionError])
+def test_nothing_is_left_if_nothing_was_kept(error: type[BaseException], tmp_path: Path) -> None:
+    with pytest.raises(error), reserved(tmp_path / "out.json", 1000):
+        raise error
+    assert names_in(tmp_path) == []
+
+
+def test_a_text_longer_than_its_room_is_kept_as_well(tmp_path: Path) -> None:
+    with reserved(tmp_path / "out.json", 1) as keep:
+        keep(TEXT * 1000)
+    assert (tmp_path / "out.json").read_text(encoding="utf-8") == TEXT * 1000
+
+
+@pytest.mark.parametrize("there", ["file", "link to nothing", "folder"])
+def test_what_is_there_stays(there: str, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    if there == "file":
+        out.write_text("mine", encoding="utf-8")
+    elif there == "folder":
+        out.mkdir()
+    else:
+        out.symlink_to(tmp_path / "nothing")
+    with pytest.raises(FileExistsError), reserved(out, 10):
+        raise AssertionError("must not be reached")
+    assert names_in(tmp_path) == ["out.json"]
+
+
+def test_what_came_meanwhile_stays(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    with reserved(out, 10) as keep:
+        out.write_text("mine", encoding="utf-8")
+        with pytest.raises(FileExistsError):
+            keep(TEXT)
+    assert out.read_text(encoding="utf-8") == "mine"
+    assert names_in(tmp_path) == ["out.json"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")
+def test_a_place_is_given_once(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    with reserved(out, 10) as keep:
+        with pytest.raises(FileExistsError) as caught, reserved(out, 10):
+            raise AssertionError("must not be reached")
+        assert caught.value.strerror == "is being written by another release"
+        keep(TEXT)
+    assert out.read_text(encoding="utf-8") == TEXT
+
+
+@pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="links cannot be refused here")
+def test_a_link_in_the_way_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "other").write_text("somebody's", encoding="utf-8")
+    (tmp_path / ".out.json.part").symlink_to(tmp_path / "other")
+    with pytest.raises(OSError, match="symbolic links"), reserved(tmp_path / "out.json", 10):
+        raise AssertionError("must not be reached")
+    assert (tmp_path / "other").read_text(encoding="utf-8") == "somebody's"
+
+
+def test_a_disk_without_room_is_known_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"), reserved(tmp_path / "out.json", 10):
+        raise AssertionError("must not be reached")
+    assert names_in(tmp_path) == []
+
+
+def full(*_: Any) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_drive_without_second_names_will_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: Any) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "link", refused)
+    with reserved(tmp_path / "out.json", 10) as keep:
+        keep(TEXT)
+    assert names_in(tmp_path) == ["out.json"]
+    assert (tmp_path / "out.json").read_text(encoding="utf-8") == TEXT
+
+
+def test_after_a_kill_at_any_moment_there_is_no_half_file_and_nothing_paid_for_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy of the folder before a step is what a program killed there leaves behind."""
+    folder, copies = tmp_path / "out", tmp_path / "copies"
+    folder.mkdir()
+
+    def watched(step: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            shutil.copytree(folder, copies / f"{len(list(copies.glob('*'))):02}")
+            return step(*arguments)
+
+        return call
+
+    copies.mkdir()
+    with monkeypatch.context() as patch:
+        for name in ("write", "ftruncate", "fsync", "link", "close"):
+            patch.setattr(place.os, name, watched(getattr(os, name)))
+        with reserved(folder / "out.json", 100) as keep:
+            keep(TEXT)
+    ends = []
+    for left in sorted(copies.iterdir()):
+        out = left / "out.json"
+        if out.exists():
+            assert out.read_text(encoding="utf-8") == TEXT
+        try:
+            with reserved(out, 10) as keep:
+                ends.append("free")
+        except FileExistsError:
+            # Whole, though without its name: it takes its place now.
+            assert out.read_text(encoding="utf-8") == TEXT
+            ends.append("kept")
+        assert names_in(left) == (["out.json"] if ends[-1] == "kept" else [])
+    assert ends == sorted(ends, key=["free", "kept"].index)
+    assert ends.count("free") >= 3
+    assert ends.count("kept") >= 3

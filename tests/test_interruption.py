@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from abcdp_core import interruption
+from abcdp_core.interruption import Stopped, held, like_ctrl_c
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+
+OTHERS = [signal.Signals(number) for number in interruption.NUMBERS if number != signal.SIGINT]
+
+
+@pytest.fixture(autouse=True)
+def usual_handlers() -> Iterator[None]:
+    """As in a program that somebody has just started, also where tests run without a terminal."""
+    before = {each: signal.getsignal(each) for each in interruption.NUMBERS}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for each in OTHERS:
+        signal.signal(each, signal.SIG_DFL)
+    yield
+    for each, handler in before.items():
+        signal.signal(each, handler)
+
+
+@pytest.mark.parametrize("number", OTHERS)
+def test_other_signals_raise_what_ctrl_c_raises(number: signal.Signals) -> None:
+    with pytest.raises(KeyboardInterrupt) as caught, like_ctrl_c():
+        signal.raise_signal(number)
+    assert interruption.exit_code(caught.value) == 128 + number
+    assert interruption.words_for(caught.value) == interruption.WORDS[number.name]
+    assert signal.getsignal(number) == signal.SIG_DFL
+
+
+def test_ctrl_c_itself_has_words_and_a_code() -> None:
+    assert interruption.words_for(KeyboardInterrupt()) == "Interrupted"
+    assert interruption.exit_code(KeyboardInterrupt()) == 130
+
+
+def test_only_the_first_of_several_raises() -> None:
+    # A terminal that is closed sends one to the group, and the shell another one.
+    cleaned_up = False
+    with like_ctrl_c():
+        try:
+            signal.raise_signal(signal.SIGHUP)
+        except Stopped:
+            signal.raise_signal(signal.SIGHUP)
+            signal.raise_signal(signal.SIGTERM)
+            cleaned_up = True
+    assert cleaned_up
+
+
+def test_a_signal_that_somebody_ignores_or_handles_is_left_alone() -> None:
+    seen: list[int] = []
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda number, _: seen.append(number))
+    with like_ctrl_c():
+        signal.raise_signal(signal.SIGHUP)
+        signal.raise_signal(signal.SIGTERM)
+    assert seen == [signal.SIGTERM]
+    assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, *OTHERS])
+def test_what_is_held_comes_after_the_block_and_the_first_counts(number: signal.Signals) -> None:
+    steps = []
+
+    def hold() -> None:
+        with held():
+            with held():
+                signal.raise_signal(number)
+                steps.append("inner")
+            signal.raise_signal(signal.SIGINT)
+            steps.append("outer")
+
+    with like_ctrl_c():
+        with pytest.raises(KeyboardInterrupt) as caught:
+            hold()
+        assert steps == ["inner", "outer"]
+        assert interruption.number_of(caught.value) == number
+        # Afterwards all is as before.
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_an_error_in_the_block_leaves_handlers_as_they_were() -> None:
+    with pytest.raises(ZeroDivisionError), held():
+        raise ZeroDivisionError
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_other_threads_hold_nothing() -> None:
+    handlers = []
+
+    def look() -> None:
+        with like_ctrl_c(), held():
+            handlers.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert handlers == [signal.default_int_handler]
