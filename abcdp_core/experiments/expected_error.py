@@ -272,6 +272,7 @@ def _curves(result: Result) -> go.Figure:
         finding(params, main),
         "privacy budget ε_total (more private ←)",
         "root mean squared error",
+        settings=f"c = {params.c:,}, ε_abc = {params.epsilon_abc:g}, N = {params.n:,}",
     )
     figure.update_xaxes(
         type="log",

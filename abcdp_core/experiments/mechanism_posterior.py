@@ -261,7 +261,7 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
         source.AXES,
         source.TRUTH,
         main,
-        f"Posterior by {params.mechanism}: ε_total = {params.epsilon_total:g}, "
-        f"{asked}N = {params.n:,}",
+        f"Posterior by {params.mechanism}",
+        f"ε_total = {params.epsilon_total:g}, {asked}N = {params.n:,}",
     )
     return {"posterior": fig.Drawn(figure, result.summary)}

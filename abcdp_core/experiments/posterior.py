@@ -249,7 +249,15 @@ def _flips_sentence(result: Result) -> str:
 def _posterior(result: Result) -> go.Figure:
     params = cast(Params, result.params)
     source = simulators.load(params.scenario)
-    return fig.mirrored(source.AXES, source.TRUTH, result.tables["main"], _moved(result))
+    main = result.tables["main"]
+    return fig.mirrored(source.AXES, source.TRUTH, main, _moved(result), _settings(params))
+
+
+def _settings(params: Params) -> str:
+    return (
+        f"ε_total = {params.epsilon_total:g}, ε_abc = {params.epsilon_abc:g}, c = {params.c:,}, "
+        f"N = {params.n:,}"
+    )
 
 
 def _moved(result: Result) -> str:
@@ -290,7 +298,12 @@ def _decided(result: Result) -> go.Figure:
     end = _end_of_axis(params)
     ends = np.array([-BELOW * end, end])
     threshold = float(decisions.noisy_threshold.iloc[-1])
-    figure = fig.figure(_changed(decisions), "true distance to the data", "distance with noise")
+    figure = fig.figure(
+        _changed(decisions),
+        "true distance to the data",
+        "distance with noise",
+        settings=_settings(params),
+    )
     figure.add_trace(fig.line(ends.clip(0.0), ends.clip(0.0), fig.GUIDE))
     _quarters(figure, params.epsilon_abc, min(max(threshold, ends[0]), end), ends)
     neither = decisions[~decisions.private & ~decisions.non_private]

@@ -14,11 +14,22 @@ from abcdp_core.figures.looks import GROUND, TEMPLATE, Style, translucent
 Array = NDArray[np.float64]
 
 
-def figure(title: str, x: str, y: str, height: int = 440) -> go.Figure:
-    """An empty figure with the shared template."""
+def figure(title: str, x: str, y: str, height: int = 440, settings: str = "") -> go.Figure:
+    """An empty figure with the shared template.
+
+    Args:
+        title: what it shows, or what it finds.
+        x, y: of the axes.
+        height: in pixels.
+        settings: of what is shown, in a smaller line below a title that is a finding.
+    """
     return go.Figure(
         layout=go.Layout(
-            template=TEMPLATE, title={"text": title}, height=height, xaxis_title=x, yaxis_title=y
+            template=TEMPLATE,
+            title={"text": title, "subtitle": {"text": settings}},
+            height=height,
+            xaxis_title=x,
+            yaxis_title=y,
         )
     )
 

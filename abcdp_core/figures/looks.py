@@ -192,6 +192,9 @@ def dressed(figure: go.Figure, medium: Medium, title: str | None = None) -> go.F
         # A note that belongs to a series keeps its colour.
         note["font"] = _font(medium.ticks, medium) | note.get("font", {})
     lines = wrapped(one_line(figure) if title is None else title, medium.title_width)
+    settings = (layout.get("title", {}).get("subtitle") or {}).get("text", "")
+    small = [] if title == "" else wrapped(settings, round(medium.title_width * SMALLER))
+    lines += [f'<span style="font-size:{medium.ticks}px">{each}</span>' for each in small]
     height = layout.get("height", HEIGHT)
     top = _room_above(lines, layout, medium)
     bottom = BOTTOM + (LEGEND_LINE * _legend_rows(plain) if medium.grows else 0)
@@ -254,6 +257,9 @@ def translucent(color: str, alpha: float) -> str:
     red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red},{green},{blue},{alpha:g})"
 
+
+SMALLER = 1.2
+"""Times the characters of a title's line that a line of settings has."""
 
 TITLE_PAD = 14
 """Pixels above the title."""

@@ -81,6 +81,7 @@ def mirrored(
     truth: Array | None,
     samples: pd.DataFrame,
     title: str,
+    settings: str = "",
     *,
     bars: bool = False,
 ) -> go.Figure:
@@ -91,6 +92,7 @@ def mirrored(
         truth: of the parameters ``(d,)``, if it is known.
         samples: with columns ``release, sample, parameter, value, weight``.
         title: of the figure.
+        settings: below it.
         bars: also where there are few samples.
     """
     rows = _rows(axes, truth, samples)
@@ -116,6 +118,7 @@ def mirrored(
         if truth is not None:
             upright = line(np.full(2, truth[index]), np.array([-1.0, 1.0]), TRUTH)
             figure.add_trace(upright.update(panel(index)))
+    figure.layout.title.subtitle.text = settings
     _lay_out(figure, list(axes), together=len(set(ends)) == 1)
     shown = [style for style, _, _ in SIDES if sizes[style.name]]
     _explain(figure, shown, dots, known=truth is not None)

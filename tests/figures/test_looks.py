@@ -113,3 +113,15 @@ def test_in_a_card_a_figure_has_its_height_and_no_title() -> None:
     layout = fig.in_card(drawn(LONG), fig.SCREEN, 260).layout
     assert layout.height == 260
     assert not layout.title.text
+
+
+def test_settings_stand_in_smaller_lines_below_a_finding() -> None:
+    chart = fig.figure("A finding", "x", "y", settings="ε_total = 0.2, " * 8)
+    layout = fig.dressed(chart, fig.SCREEN).layout
+    first, *others = layout.title.text.split("<br>")
+    assert first == "A finding"
+    assert len(others) > 1
+    assert all(f"font-size:{fig.SCREEN.ticks}px" in line for line in others)
+    assert (
+        layout.margin.t > fig.dressed(fig.figure("A finding", "x", "y"), fig.SCREEN).layout.margin.t
+    )
