@@ -20,9 +20,10 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib.machinery import SourceFileLoader
 from importlib.metadata import entry_points
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from abcdp_core import syntax
@@ -46,23 +47,40 @@ def add_file(path: str | Path) -> ModuleType:
     if not path.is_file():
         raise FileNotFoundError(f"plug-in {path}: no such file.")
     name = f"abcdp_plugin_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
+    if path.suffix != ".py":
         raise ValueError(f"plug-in {path}: not a Python file.")
+    loader = _FromText(name, str(path))
+    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
+    assert spec is not None
     module = importlib.util.module_from_spec(spec)
     # Dataclasses look their module up here.
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        loader.exec_module(module)
     except BaseException:
         del sys.modules[name]
         raise
     if not any(hasattr(module, marker) for marker in ("SCENARIO", "MECHANISMS", "EXPERIMENT")):
         raise ValueError(f"plug-in {path}: has none of SCENARIO, MECHANISMS, EXPERIMENT.")
     _added.append(module)
-    texts[name] = path.read_bytes()
+    texts[name] = loader.text
     forget()
     return module
+
+
+class _FromText(SourceFileLoader):
+    """Runs the text that a file has now.
+
+    Bytecode kept of it passes for current if the file was written within the same second and is as
+    long as before.
+    """
+
+    text = b""
+
+    def get_code(self, fullname: str) -> CodeType:
+        """The code of the text, which is kept."""
+        self.text = self.get_data(self.path)
+        return self.source_to_code(self.text, self.path)
 
 
 def forget() -> None:

@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 
 from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
+from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests, ScriptRequestType
 
 from abcdp_core import workers
 
@@ -147,6 +148,28 @@ def _moves_held_back() -> Iterator[None]:
                 ask(move)
             held = None
         del requests.request_rerun
+
+
+def _keep_what_a_visitor_asked_for() -> None:
+    """Let no timer of a page take back that another page was asked for.
+
+    Parts of a page that show progress are drawn again twice a second, at the request of the
+    browser. Streamlit joins such a request with one that waits, and takes the page from the later
+    one; so who went to another page while something was being drawn stayed where they were.
+    """
+    join = ScriptRequests._request_rerun_locked
+
+    def request(self: ScriptRequests, new_data: RerunData) -> bool:
+        waiting = self._rerun_data if self._state == ScriptRequestType.RERUN else None
+        parts = waiting is not None and (waiting.fragment_id or waiting.fragment_id_queue)
+        if new_data.is_auto_rerun and waiting is not None and not parts:
+            return True
+        return join(self, new_data)
+
+    ScriptRequests._request_rerun_locked = request  # type: ignore[method-assign]
+
+
+_keep_what_a_visitor_asked_for()
 
 
 @contextlib.contextmanager

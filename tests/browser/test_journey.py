@@ -203,8 +203,12 @@ def test_a_release_from_a_file_and_its_document(visit: Visit, tmp_path: Path) ->
     visit.page.get_by_text("I want to spend ε_total = 20").click()
     expect(button).to_be_enabled()
     button.click()
+    save = visit.page.get_by_role("button", name="Release 1 as JSON")
+    # A file that is asked for while the page is still being made may not be there yet.
+    expect(save).to_be_visible()
+    visit.settle()
     with visit.page.expect_download() as download:
-        visit.page.get_by_role("button", name="Release 1 as JSON").click()
+        save.click()
     document = json.loads(Path(download.value.path()).read_text())
     assert (document["mode"], document["n"]) == ("release", 300)
     assert document["cost"]["epsilon"] <= 20

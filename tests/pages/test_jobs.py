@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from abcdp_core import experiments, pool
+from abcdp_core import experiments, pool, workers
 from abcdp_core.parameters import Params
 from abcdp_core.results import Result
 from ui import job as one_job
@@ -368,3 +368,10 @@ def test_a_closed_service_lets_go_of_everything(quick: Desk) -> None:
     assert under_way.ended.wait(SOON)
     assert under_way.state == "stopped"
     assert isinstance(under_way.result, Result | None)
+
+
+def test_long_work_goes_to_processes_as_soon_as_they_have_loaded_a_study() -> None:
+    steps._processes()
+    assert steps._started is not None
+    assert steps._started.result(120).EXPERIMENT == "posterior"
+    assert steps._processes() is workers.processes()

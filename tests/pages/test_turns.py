@@ -58,6 +58,24 @@ def test_a_move_ends_no_page_that_is_being_drawn_and_the_latest_is_drawn_next(
     assert requests.on_scriptrunner_ready().rerun_data.query_string == "second"
 
 
+def test_a_timer_of_a_page_does_not_take_back_that_another_one_was_asked_for(
+    requests: ScriptRequests,
+) -> None:
+    timer = RerunData(page_script_hash="old", fragment_id="progress", is_auto_rerun=True)
+    click = RerunData(page_script_hash="new")
+    for first, second in ((click, timer), (timer, click)):
+        requests._state = ScriptRequestType.CONTINUE
+        requests.request_rerun(first)
+        requests.request_rerun(second)
+        asked = requests.on_scriptrunner_ready().rerun_data
+        assert asked.page_script_hash == "new"
+        assert not asked.fragment_id_queue
+    requests._state = ScriptRequestType.CONTINUE
+    requests.request_rerun(timer)
+    requests.request_rerun(timer)
+    assert requests.on_scriptrunner_ready().rerun_data.fragment_id_queue == ["progress"]
+
+
 def test_what_a_page_itself_asks_for_is_done_at_once(requests: ScriptRequests) -> None:
     with turns.turn(nobody):
         move(requests, "move")
