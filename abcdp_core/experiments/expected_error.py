@@ -14,6 +14,7 @@ noise for each data set.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from typing import Any, cast
@@ -22,7 +23,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from abcdp_core import experiments, pool, sentences, summaries, trials
+from abcdp_core import experiments, pool, sentences, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import sparse_vector
@@ -104,8 +105,9 @@ def _pool_key(params: Params, seed: int) -> pool.PoolKey:
 def work(task: Task) -> Tables:
     """The curves of one data set, and releases at the setting itself."""
     params, run, seed = task.params, task.run, task.seed
-    trial = trials.own(pool.PublicSide(_pool_key(params, seed), params.n), run)
-    comparison = trial.comparison
+    key = _pool_key(params, seed)
+    data = pool.observed_data(dataclasses.replace(key, run=run), params.n)
+    comparison = pool.compare(pool.open_pool(key), data, synthetic=True)
     curves = [
         (c, epsilon_total, run, _mse(params, comparison, c, epsilon_total))
         for c in lines(params)

@@ -26,7 +26,7 @@ def figure(title: str, x: str, y: str, height: int = 440, settings: str = "") ->
     return go.Figure(
         layout=go.Layout(
             template=TEMPLATE,
-            title={"text": title, "subtitle": {"text": settings}},
+            title={"text": title} | ({"subtitle": {"text": settings}} if settings else {}),
             height=height,
             xaxis_title=x,
             yaxis_title=y,

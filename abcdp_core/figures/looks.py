@@ -97,7 +97,7 @@ PRIOR = Style("prior", GREY, "dot", "diamond")
 TRUTH = Style("truth", BLACK, "solid", "line-ns")
 REJECTED = Style("rejected", PALE, "", "circle")
 BOTH = Style("both", BLACK, "", "circle")
-GUIDE = Style("", PALE, "dot", "circle")
+GUIDE = Style("guide", PALE, "dot", "circle")
 """The meanings that a colour has, on every page."""
 
 

@@ -118,7 +118,8 @@ def mirrored(
         if truth is not None:
             upright = line(np.full(2, truth[index]), np.array([-1.0, 1.0]), TRUTH)
             figure.add_trace(upright.update(panel(index)))
-    figure.layout.title.subtitle.text = settings
+    if settings:
+        figure.layout.title.subtitle.text = settings
     _lay_out(figure, list(axes), together=len(set(ends)) == 1)
     shown = [style for style, _, _ in SIDES if sizes[style.name]]
     _explain(figure, shown, dots, known=truth is not None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -134,7 +136,7 @@ def test_there_is_no_page_for_own_data_unless_allowed(monkeypatch: pytest.Monkey
     assert files - {page.file for page in router.shown()} == {"your_own_data"}
     app = opened("your_own_data")
     assert not app.exception
-    assert [title.value for title in app.title] == ["ABCDP Explorer"]
+    assert [title.value for title in app.title if re.fullmatch(r"\d+ of \d+", title.value)]
     assert "Your own data" not in texts(app)
     assert not app.get("file_uploader")
 
