@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -60,21 +59,3 @@ def test_the_prior_is_in_every_panel_and_once_in_the_legend(panels: int) -> None
     assert all((trace.y == 0.01).all() for trace in figure.data)
     low, high = figure.layout.yaxis.range
     assert low < math.log10(0.01) < high
-
-
-def test_histograms_show_shares_of_weight_beside_the_truth() -> None:
-    samples = pd.DataFrame(
-        {
-            "release": ["private", "private", "prior"],
-            "parameter": "a",
-            "value": [0.1, 0.9, 0.5],
-            "weight": [0.25, 0.75, 1.0],
-        }
-    )
-    figure = fig.histograms({"a": (0.0, 1.0)}, np.array([0.4]), samples, "title")
-    private, prior, truth = figure.data
-    assert (private.name, prior.name, truth.name) == ("private", "prior", "truth")
-    assert private.y.max() == 0.75
-    assert private.fill == "tozeroy"
-    assert prior.fill is None
-    assert truth.x.tolist() == [0.4, 0.4]

@@ -14,7 +14,14 @@ Clicked = Callable[[str, float], None]
 """What is told of a point that a person clicked: name of its series, and where it is."""
 
 
-def show(key: str, drawn: Drawn, clicked: Clicked | None = None, *, kept: bool = True) -> None:
+def show(
+    key: str,
+    drawn: Drawn,
+    clicked: Clicked | None = None,
+    *,
+    kept: bool = True,
+    in_card: int = 0,
+) -> None:
     """A chart that keeps its place and zoom while its data change.
 
     Args:
@@ -22,9 +29,11 @@ def show(key: str, drawn: Drawn, clicked: Clicked | None = None, *, kept: bool =
         drawn: the figure, never changed once it was shown, and what it shows.
         clicked: called when a person clicks a point.
         kept: whether the server keeps it for the next who asks; not what one session only has.
+        in_card: pixels of a figure whose title the page has written above it; 0 elsewhere.
     """
     theme = st.context.theme.type
-    dressed = drawings.dressed(drawn.figure, theme) if kept else drawings.dress(drawn.figure, theme)
+    dress = drawings.dressed if kept else drawings.dress
+    dressed = dress(drawn.figure, theme, in_card)
     names = [str(trace.name) for trace in drawn.figure.data]
     saved = {"format": str(state.current("figures.format")), "filename": key, "scale": 2}
     st.plotly_chart(

@@ -35,18 +35,28 @@ NOTICES_SHOWN = 12
 
 
 def sidebar(version: str) -> None:
-    """The shared knobs in their fixed order, and the full link."""
+    """The shared knobs that the page uses, in their fixed order, and the full link."""
     page = state.on_screen()
-    disabled = page.unused(state.view()) | _set_by_preset(page)
+    preset, unused = _set_by_preset(page), page.unused(state.view())
     with st.sidebar:
-        for name in FOUR:
-            widget(name, disabled.get(name, ""), caption=knobs.DIRECTIONS[name])
-        _new_noise(disabled.get("noise_draw", ""))
+        _knobs(FOUR, preset, unused)
+        if "noise_draw" not in unused:
+            _new_noise(preset.get("noise_draw", ""))
         with st.expander("More"):
-            for name in MORE:
-                widget(name, disabled.get(name, ""))
+            _knobs(MORE, preset, unused)
         _full_link(page)
         st.caption(f"ABCDP Explorer {version}{labels.run_by()}. {labels.where_to()}")
+        # Not shown, but there: a widget that is left out loses its value for the other pages.
+        with st.container(key="unused"):
+            for name in SHARED:
+                if name in unused:
+                    widget(name, unused[name])
+
+
+def _knobs(names: tuple[str, ...], preset: dict[str, str], unused: dict[str, str]) -> None:
+    for name in names:
+        if name not in unused:
+            widget(name, preset.get(name, ""))
 
 
 def _set_by_preset(page: Page) -> dict[str, str]:

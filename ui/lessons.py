@@ -22,6 +22,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
+from abcdp_core.figures import Drawn
 
 Array = NDArray[np.float64]
 
@@ -76,6 +77,53 @@ def _in_hundred(epsilon: float) -> str:
         return "anything from almost 0 to almost 100"
     digits = max(0, 1 - math.floor(math.log10(min(low, 50.0 - low))))
     return f"about {low:.{digits}f} to {high:.{digits}f}"
+
+
+def promise_in_short(epsilon: float) -> str:
+    """What ε_total promises, in a line."""
+    return (
+        f"Who knows everyone else's record and thinks a statement about yours 50 in 100 likely can "
+        f"then think it {_in_hundred(epsilon)} in 100."
+    )
+
+
+ICONS, IN_A_ROW = 100, 20
+
+
+def icons(epsilon: float) -> Drawn:
+    """A hundred icons: how far a belief of 50 in 100 can move, rounded to the wider side."""
+    low, high = (100.0 * float(value[0]) for value in belief(np.array([0.5]), epsilon))
+    least, most = math.floor(low), math.ceil(high)
+    number = np.arange(ICONS)
+    x, y = number % IN_A_ROW, ICONS // IN_A_ROW - 1 - number // IN_A_ROW
+    figure = fig.figure(f"What ε_total = {epsilon:g} promises one person", "", "")
+    groups = (
+        (number < least, fig.PRIVATE.color, f"at least {least}"),
+        ((number >= least) & (number < most), fig.translucent(fig.PRIVATE.color, 0.4), "possible"),
+        (number >= most, fig.translucent(fig.REJECTED.color, 0.5), f"at most {most}"),
+    )
+    for chosen, color, name in groups:
+        figure.add_trace(
+            go.Scatter(
+                x=x[chosen],
+                y=y[chosen],
+                mode="markers",
+                name=name,
+                marker={"size": 17, "color": color},
+                hoverinfo="name",
+            )
+        )
+    half = fig.line(np.full(2, IN_A_ROW / 2 - 0.5), np.array([1.5, 2.5]), fig.TRUTH)
+    figure.add_trace(half.update(name="50 before", hoverinfo="name"))
+    words = (
+        f"Full: at least {least}. Pale: up to {most}. Line: 50, before the release.<br>"
+        f"Odds change by at most {odds(epsilon)}."
+    )
+    fig.note(figure, -0.5, -0.7, words, fig.BLACK, "top left")
+    figure.update_xaxes(visible=False, range=[-0.8, IN_A_ROW - 0.2])
+    figure.update_yaxes(visible=False, range=[-2.4, ICONS / IN_A_ROW - 0.4])
+    text = f"{promise_in_short(epsilon)} Odds change by at most {odds(epsilon)}."
+    return Drawn(figure.update_layout(showlegend=False), text)
 
 
 @functools.lru_cache(maxsize=32)

@@ -27,10 +27,11 @@ Not kept in the session: a page that ends by ``st.stop`` leaves no time to take 
 
 TABLE = (
     Page(
-        "start",
-        "Start",
-        "What this is, what each knob means, where to go.",
+        "overview",
+        "Overview",
+        "What the four knobs do, in four pictures.",
         "posterior",
+        ("expected-error",),
         own=("figures.format",),
     ),
     Page(
@@ -233,14 +234,13 @@ def main() -> None:
 def _draw() -> None:
     """Set the page up, run it, and say around it what holds everywhere."""
     st.set_page_config(page_icon=ROOT / "assets" / "icon.png", layout="wide")
-    pages = [
-        st.Page(ROOT / "pages" / f"{page.file}.py", title=page.title, help=page.help)
-        for page in shown()
-    ]
-    chosen = st.navigation(pages)
+    pages = [st.Page(_file(page), title=page.title, help=page.help) for page in shown()]
+    chosen = st.navigation(pages, position="hidden")
     page = shown()[[entry.title for entry in pages].index(chosen.title)]
     state.begin(page, known_keys())
     blocks.style(ROOT / "assets" / "style.css")
+    with st.sidebar:
+        _navigation(page)
     controls.sidebar(__version__)
     controls.notices()
     token = _inside.set(True)
@@ -248,6 +248,35 @@ def _draw() -> None:
         chosen.run()
     finally:
         _inside.reset(token)
+
+
+GROUPS = {
+    "Explore": (
+        *("overview", "flip_probability", "privacy_and_accuracy"),
+        *("posterior", "adaptive_truncation"),
+    ),
+    "Compare": ("mechanisms", "case_studies"),
+    "Use": ("your_own_data",),
+    "Check": ("papers",),
+    "For researchers": ("gaussian_noise", "distances"),
+}
+"""Where each page stands in the navigation. Streamlit's own sections fail the check of what
+assistive technology can use."""
+
+
+def _navigation(here: Page) -> None:
+    """Links to all pages, in groups that are folded but for the one of this page."""
+    with st.container(key="navigation", gap=None):
+        for name, files in GROUPS.items():
+            pages = [page for page in shown() if page.file in files]
+            if pages:
+                with st.expander(name, expanded=here in pages):
+                    for page in pages:
+                        st.page_link(_file(page), label=page.title, help=page.help)
+
+
+def _file(page: Page) -> Path:
+    return ROOT / "pages" / f"{page.file}.py"
 
 
 def guard() -> None:
@@ -263,10 +292,7 @@ def known_keys() -> list[str]:
     return [*knobs.SHARED, "preset", *dict.fromkeys(own)]
 
 
-def links() -> None:
-    """A card for each other page: where to go."""
-    with st.grid(2, min_column_width=260, border=True):
-        for page in shown()[1:]:
-            with st.container(border=False):
-                st.page_link(ROOT / "pages" / f"{page.file}.py", label=f"**{page.title}**")
-                st.markdown(page.help)
+def link(file: str) -> None:
+    """A link to a page, by its name."""
+    page = next(page for page in TABLE if page.file == file)
+    st.page_link(_file(page), label=f"{page.title} →", width="content")

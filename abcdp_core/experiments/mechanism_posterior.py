@@ -257,11 +257,11 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
     takes_c = "c" in mechanisms.load(params.mechanism).takes
     asked = f"c = {params.c}, " if takes_c else ""
     source = simulators.load(params.scenario)
-    figure = fig.histograms(
+    figure = fig.mirrored(
         source.AXES,
         source.TRUTH,
         main,
-        f"Posterior by {params.mechanism}, share of samples: ε_total = {params.epsilon_total:g}, "
-        f"{asked}N = {params.n:,}",
+        f"Posterior by {params.mechanism}",
+        f"ε_total = {params.epsilon_total:g}, {asked}N = {params.n:,}",
     )
     return {"posterior": fig.Drawn(figure, result.summary)}

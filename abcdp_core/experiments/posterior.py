@@ -21,6 +21,7 @@ differently about a draw, the decision is *flipped*; theory gives its probabilit
 
 from __future__ import annotations
 
+import math
 from typing import cast
 
 import numpy as np
@@ -38,16 +39,21 @@ from abcdp_core.sentences import counted
 from abcdp_core.streams import generator
 from abcdp_core.theory import flip
 
+Array = NDArray[np.float64]
+
 EXPERIMENT = "posterior"
 TITLE = "Posterior from one private release"
 COLUMNS = {
     "main": ("release", "mechanism", "sample", "parameter", "value", "weight"),
-    "decisions": ("t", "rho", "non_private", "private", "flipped", "flip_probability"),
+    "decisions": (
+        *("t", "rho", "noisy_distance", "noisy_threshold"),
+        *("non_private", "private", "flipped", "flip_probability"),
+    ),
     "errors": ("release", "mechanism", "accepted", "effective_sample_size", "mse", "mae"),
 }
 
-STRIP_SHOWN = 2000
-"""Most decisions drawn in the strip; flipped ones come first."""
+REJECTED_SHOWN = 1500
+"""Most draws drawn that both runs reject; a share of them, evenly."""
 
 Params = releases.ReleaseParams
 
@@ -117,6 +123,8 @@ def _decisions(
         {
             "t": np.arange(private.stopped_at),
             "rho": rho,
+            "noisy_distance": trace.noisy_distance,
+            "noisy_threshold": trace.noisy_threshold,
             "non_private": trace.non_private,
             "private": trace.accepted,
             "flipped": trace.non_private != trace.accepted,
@@ -185,12 +193,43 @@ def _error_sentence(errors: pd.DataFrame) -> str:
     )
 
 
+def headline(result: Result) -> tuple[str, str, str]:
+    """What noise did to this run: a number, the sentence it begins, and what else there is to say.
+
+    The sentences are Markdown.
+    """
+    params, decisions = cast(Params, result.params), result.tables["decisions"]
+    errors = result.tables["errors"].set_index("release")
+    kept = int(decisions.private.sum())
+    false = int((decisions.private & ~decisions.non_private).sum())
+    looked_at = counted(len(decisions), "draw")
+    if kept == 0:
+        words = f"of {params.c:,} draws were kept: none of {looked_at} passed **with the noise**."
+        return "0", words, _in_numbers(errors)
+    were = "draw was" if kept == 1 else "draws were"
+    words = f"{were} kept **only because of noise**. {_moved(result)}."
+    looked = f"The run looked at {looked_at}"
+    stopped = f" and kept {kept:,} of {params.c:,}" if kept < params.c else ""
+    return f"{false:,} of {kept:,}", words, f"{looked}{stopped}. {_in_numbers(errors)}"
+
+
+def _in_numbers(errors: pd.DataFrame) -> str:
+    if errors.mse.isna().all():
+        return "The data are real: nobody knows the truth."
+    private, plain, prior = (
+        math.sqrt(float(errors.mse[release])) for release in ("private", "non-private", "prior")
+    )
+    return (
+        f"Root mean squared error of this run {private:.3f}, without noise {plain:.3f}, of the "
+        f"prior {prior:.3f}."
+    )
+
+
 def figures(result: Result) -> dict[str, fig.Drawn]:
-    """Histograms of the parameters, and the strip of decisions."""
-    params = cast(Params, result.params)
+    """The kept draws of every parameter, and the decisions by distance without and with noise."""
     return {
-        "posterior": fig.Drawn(_histograms(params, result), result.summary),
-        "decisions": fig.Drawn(_strip(params, result), _flips_sentence(result)),
+        "posterior": fig.Drawn(_posterior(result), result.summary),
+        "decisions": fig.Drawn(_decided(result), _flips_sentence(result)),
     }
 
 
@@ -207,60 +246,153 @@ def _flips_sentence(result: Result) -> str:
     )
 
 
-def _histograms(params: Params, result: Result) -> go.Figure:
+def _posterior(result: Result) -> go.Figure:
+    params = cast(Params, result.params)
     source = simulators.load(params.scenario)
-    return fig.histograms(
-        source.AXES,
-        source.TRUTH,
-        result.tables["main"],
-        f"Posterior, share of samples: c = {params.c}, N = {params.n:,}, "
-        f"ε_total = {params.epsilon_total:g}, ε_abc = {params.epsilon_abc:g}",
+    main = result.tables["main"]
+    return fig.mirrored(source.AXES, source.TRUTH, main, _moved(result), _settings(params))
+
+
+def _settings(params: Params) -> str:
+    return (
+        f"ε_total = {params.epsilon_total:g}, ε_abc = {params.epsilon_abc:g}, c = {params.c:,}, "
+        f"N = {params.n:,}"
     )
 
+
+def _moved(result: Result) -> str:
+    """What noise does to the answer, in a line."""
+    errors = result.tables["errors"].set_index("release")
+    if errors.accepted["private"] == 0:
+        return "Nothing was kept, so the private answer is the prior"
+    private, plain = np.sqrt(errors.mse["private"]), np.sqrt(errors.mse["non-private"])
+    if not np.isfinite([private, plain]).all():
+        return "What was kept with noise, and without"
+    if private > 1.1 * plain:
+        return f"The private answer is {_times(private, plain)} as far off"
+    if private < plain / 1.1:
+        return "By luck the private answer is nearer this time"
+    return "The private answer is about as far off"
+
+
+def _times(private: float, plain: float) -> str:
+    return f"{private / plain:.1f} times" if plain > 0 else "infinitely many times"
+
+
+AXIS = 3.0
+"""Times the scenario's usual threshold up to which distances are shown."""
+
+BELOW = 0.25
+"""Part of the axis of noisy distances that is below 0."""
 
 LANES = (
-    ("kept by both", True, True, fig.Style("kept by both", fig.GREEN, marker="circle")),
-    ("only private", False, True, fig.Style("only private", fig.VERMILLION, marker="triangle-up")),
-    ("only non-private", True, False, fig.Style("only non-private", fig.BLUE, marker="square")),
-    ("neither", False, False, fig.Style("neither", fig.GREY, marker="line-ns-open")),
+    ("kept by both", True, True, fig.BOTH, "bottom left"),
+    ("kept only because of noise", False, True, fig.PRIVATE, "bottom right"),
+    ("lost to noise", True, False, fig.NON_PRIVATE, "top left"),
 )
+"""What was decided without noise and with it, and the corner that says so."""
 
 
-def _strip(params: Params, result: Result) -> go.Figure:
-    shown = strip_sample(result.tables["decisions"])
+def _decided(result: Result) -> go.Figure:
+    params, decisions = cast(Params, result.params), result.tables["decisions"]
+    end = _end_of_axis(params)
+    ends = np.array([-BELOW * end, end])
+    threshold = float(decisions.noisy_threshold.iloc[-1])
     figure = fig.figure(
-        f"Decisions, draws ordered by distance to the data (ε_abc = {params.epsilon_abc:g})",
-        "distance ρ of the draw to the data",
-        "",
-        height=320,
+        _changed(decisions),
+        "true distance to the data",
+        "distance with noise",
+        settings=_settings(params),
     )
-    for name, non_private, private, style in LANES:
-        lane = shown[(shown.non_private == non_private) & (shown.private == private)]
-        figure.add_trace(
-            go.Scatter(
-                x=lane.rho.to_numpy(),
-                y=np.full(len(lane), name),
-                mode="markers",
-                name=f"{name}: {len(lane):,}",
-                marker={"symbol": style.marker, "color": style.color, "size": 10, "opacity": 0.8},
-                customdata=lane[["t", "flip_probability"]].to_numpy(),
-                hovertemplate="draw %{customdata[0]}: ρ = %{x:.4f}, "
-                "flip probability %{customdata[1]:.3f}<extra></extra>",
-            )
+    figure.add_trace(fig.line(ends.clip(0.0), ends.clip(0.0), fig.GUIDE))
+    _quarters(figure, params.epsilon_abc, min(max(threshold, ends[0]), end), ends)
+    neither = decisions[~decisions.private & ~decisions.non_private]
+    within = neither[(neither.rho <= end) & neither.noisy_distance.between(*ends)]
+    _add_marks(figure, fig.evenly(within, REJECTED_SHOWN), "rejected by both", fig.REJECTED, 4, end)
+    beyond = len(neither) - len(within)
+    more = f"<br>{beyond:,} of them beyond the edge" if beyond else ""
+    words = f"{len(neither):,} rejected by both{more} "
+    fig.note(figure, end, end, words, fig.REJECTED.color, "top right")
+    for name, non_private, private, style, corner in LANES:
+        lane = decisions[(decisions.non_private == non_private) & (decisions.private == private)]
+        size = 13 if len(lane) <= 30 else 7
+        _add_marks(figure, lane, name, style, size, end, ring=non_private != private)
+        place = (end if "right" in corner else 0.0), (end if "top" in corner else ends[0])
+        fig.note(figure, *place, f"<b>{len(lane):,} {name}</b>", style.color, corner)
+    ticks = np.linspace(0.0, end, 4)
+    figure.update_xaxes(range=[0.0, end], tickvals=ticks, tickformat=".3~g")
+    figure.update_yaxes(range=ends.tolist(), tickvals=ticks, tickformat=".3~g")
+    return figure.update_layout(showlegend=False)
+
+
+def _end_of_axis(params: Params) -> float:
+    """Where the axes end; no knob moves it until the threshold comes near."""
+    end = AXIS * float(params.defaults(params.scenario).get("epsilon_abc", 0.1))
+    while end < 1.5 * params.epsilon_abc:
+        end *= 2.0
+    return end
+
+
+def _quarters(figure: go.Figure, epsilon_abc: float, threshold: float, ends: Array) -> None:
+    """Both thresholds, and the two corners in which noise decides."""
+    low, end = ends
+    kept = {"x0": epsilon_abc, "x1": end, "y0": low, "y1": threshold}
+    lost = {"x0": 0.0, "x1": epsilon_abc, "y0": threshold, "y1": end}
+    for corner, style in ((kept, fig.PRIVATE), (lost, fig.NON_PRIVATE)):
+        figure.add_shape(
+            type="rect", fillcolor=fig.translucent(style.color, 0.1), line_width=0, **corner
         )
-    figure.add_vline(x=params.epsilon_abc, line={"dash": "dash", "width": 1.5, "color": fig.GREY})
-    figure.update_yaxes(categoryorder="array", categoryarray=[lane[0] for lane in LANES[::-1]])
-    figure.update_xaxes(range=[0, simulators.load(params.scenario).DISTANCE_AXIS])
-    figure.update_layout(showlegend=False)
-    return figure
+    for x, y, style, name in (
+        ((epsilon_abc,) * 2, ends, fig.NON_PRIVATE, f"threshold {epsilon_abc:g}"),
+        ((0.0, end), (threshold,) * 2, fig.PRIVATE, f"with noise {threshold:.3g}"),
+    ):
+        line = fig.line(np.array(x), np.array(y), style).update(name=name, hoverinfo="skip")
+        figure.add_trace(line.update(line={"dash": "dash", "width": 1.5}))
+    fig.note(figure, epsilon_abc, end, f"threshold {epsilon_abc:g}", fig.NON_PRIVATE.color, ABOVE)
+    words = f"with noise {threshold:.3g} "
+    fig.note(figure, end, threshold, words, fig.PRIVATE.color, "bottom right")
 
 
-def strip_sample(decisions: pd.DataFrame) -> pd.DataFrame:
-    """At most :data:`STRIP_SHOWN` decisions by distance: all flipped ones and an even sample."""
-    ordered = decisions.sort_values("rho", kind="stable")
-    flipped = ordered[ordered.flipped].head(STRIP_SHOWN)
-    rest = ordered[~ordered.flipped]
-    room = STRIP_SHOWN - len(flipped)
-    if len(rest) > room:
-        rest = rest.iloc[np.linspace(0, len(rest) - 1, room).astype(int)]
-    return pd.concat([flipped, rest]).sort_values("rho", kind="stable")
+ABOVE = "bottom center"
+
+
+def _add_marks(
+    figure: go.Figure,
+    lane: pd.DataFrame,
+    name: str,
+    style: fig.Style,
+    size: int,
+    end: float,
+    *,
+    ring: bool = False,
+) -> None:
+    """Draws as marks; those beyond the edge stand on it."""
+    x, y = lane.rho.to_numpy(), lane.noisy_distance.to_numpy()
+    at = np.minimum(x, end), np.clip(y, -BELOW * end, end)
+    beyond = (at[0] != x) | (at[1] != y)
+    figure.add_trace(
+        go.Scatter(
+            x=at[0],
+            y=at[1],
+            mode="markers",
+            name=name,
+            cliponaxis=False,
+            marker={
+                "symbol": np.where(beyond, "diamond", style.marker),
+                "color": style.color,
+                "size": size,
+                "line": {"width": 2 if ring else 0, "color": fig.BLACK},
+            },
+            customdata=lane[["t", "rho", "noisy_distance", "flip_probability"]].to_numpy(),
+            hovertemplate="draw %{customdata[0]}: distance %{customdata[1]:.4f}, with noise "
+            "%{customdata[2]:.4f}, flip probability %{customdata[3]:.3f}<extra></extra>",
+        )
+    )
+
+
+def _changed(decisions: pd.DataFrame) -> str:
+    """What noise did, in a line."""
+    flipped, all_of_them = int(decisions.flipped.sum()), len(decisions)
+    if flipped == 0:
+        return "Noise changed no decision: private and non-private runs agree"
+    return f"Noise changed {flipped:,} of {counted(all_of_them, 'decision')}"

@@ -2,7 +2,8 @@
 
 :mod:`looks` has the template, the colours and what a screen or paper asks for; :mod:`builders` the
 empty figures and traces that studies share; :mod:`statistics` what they draw alike: means over
-runs, errors, distributions. A study gives each figure as :class:`Drawn`.
+runs and errors; :mod:`mirrored` histograms with and without noise. A study gives each figure as
+:class:`Drawn`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from abcdp_core.figures.builders import (
     hollow,
     line,
     logarithmic,
+    note,
     panel,
     panels,
     points,
@@ -24,18 +26,25 @@ from abcdp_core.figures.builders import (
     stack,
 )
 from abcdp_core.figures.looks import (
+    BLACK,
     BLUE,
+    BOTH,
+    CATEGORIES,
     FONT,
     GREEN,
     GREY,
     GRID,
+    GROUND,
+    GUIDE,
     INK,
     NON_PRIVATE,
+    ON_DARK,
     PALETTE,
     PAPER,
     PRIOR,
     PRIVATE,
     PURPLE,
+    REJECTED,
     SCREEN,
     SCREENS,
     TEMPLATE,
@@ -46,9 +55,12 @@ from abcdp_core.figures.looks import (
     Medium,
     Style,
     dressed,
+    in_card,
     one_line,
     styles,
+    translucent,
 )
+from abcdp_core.figures.mirrored import mirrored
 from abcdp_core.figures.statistics import (
     BINS,
     DECADES,
@@ -59,7 +71,7 @@ from abcdp_core.figures.statistics import (
     UNLEARNT,
     boxes,
     error_axes,
-    histograms,
+    evenly,
     in_panel,
     named_once,
     outline,
@@ -84,20 +96,27 @@ class Drawn:
 
 __all__ = [
     "BINS",
+    "BLACK",
     "BLUE",
+    "BOTH",
+    "CATEGORIES",
     "DECADES",
     "FONT",
     "GREEN",
     "GREY",
     "GRID",
+    "GROUND",
+    "GUIDE",
     "INK",
     "NON_PRIVATE",
+    "ON_DARK",
     "PALETTE",
     "PAPER",
     "PRIOR",
     "PRIOR_MEAN",
     "PRIVATE",
     "PURPLE",
+    "REJECTED",
     "RIVAL",
     "RIVAL_WITHOUT_NOISE",
     "SCREEN",
@@ -116,13 +135,16 @@ __all__ = [
     "boxes",
     "dressed",
     "error_axes",
+    "evenly",
     "figure",
-    "histograms",
     "hollow",
+    "in_card",
     "in_panel",
     "line",
     "logarithmic",
+    "mirrored",
     "named_once",
+    "note",
     "one_line",
     "outline",
     "panel",
@@ -133,5 +155,6 @@ __all__ = [
     "run_lines",
     "stack",
     "styles",
+    "translucent",
     "truth_line",
 ]

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core.figures.looks import TEMPLATE, Style
+from abcdp_core.figures.looks import GROUND, TEMPLATE, Style, translucent
 
 Array = NDArray[np.float64]
 
 
-def figure(title: str, x: str, y: str, height: int = 440) -> go.Figure:
-    """An empty figure with the shared template."""
+def figure(title: str, x: str, y: str, height: int = 440, settings: str = "") -> go.Figure:
+    """An empty figure with the shared template.
+
+    Args:
+        title: what it shows, or what it finds.
+        x, y: of the axes.
+        height: in pixels.
+        settings: of what is shown, in a smaller line below a title that is a finding.
+    """
     return go.Figure(
         layout=go.Layout(
-            template=TEMPLATE, title={"text": title}, height=height, xaxis_title=x, yaxis_title=y
+            template=TEMPLATE,
+            title={"text": title} | ({"subtitle": {"text": settings}} if settings else {}),
+            height=height,
+            xaxis_title=x,
+            yaxis_title=y,
         )
     )
 
@@ -57,6 +69,33 @@ def points(
     )
 
 
+def note(figure: go.Figure, x: float, y: float, text: str, color: str, place: str) -> None:
+    """Words in the plot, in the colour of what they name.
+
+    Args:
+        figure: gets them.
+        x, y: the point that they stand at, in the units of the axes.
+        text: a few words.
+        color: of the series that they belong to.
+        place: which side of the words is at the point, as in ``bottom left``: they stand above it,
+            to the right.
+    """
+    vertical, horizontal = place.split()
+    logarithmic = figure.layout.xaxis.type == "log"
+    figure.add_annotation(
+        x=math.log10(x) if logarithmic else x,
+        y=y,
+        text=text,
+        showarrow=False,
+        font={"color": color},
+        bgcolor=translucent(GROUND, 0.75),
+        borderpad=1,
+        xanchor=horizontal,
+        yanchor=vertical,
+        yshift={"bottom": 4, "top": -4, "middle": 0}[vertical],
+    )
+
+
 def band(x: Array, low: Array, high: Array, style: Style) -> go.Scatter:
     """A shaded band between ``low`` and ``high``, without a legend entry of its own."""
     return go.Scatter(
@@ -64,7 +103,7 @@ def band(x: Array, low: Array, high: Array, style: Style) -> go.Scatter:
         y=np.concatenate([high, low[::-1]]),
         mode="lines",
         fill="toself",
-        fillcolor=_translucent(style.color, 0.18),
+        fillcolor=translucent(style.color, 0.18),
         line={"width": 0},
         hoverinfo="skip",
         showlegend=False,
@@ -84,11 +123,6 @@ def hollow(trace: go.Scatter, empty_share: Array) -> go.Scatter:
     return trace.update(
         marker={"symbol": symbols, "line": {"width": 2, "color": trace.marker.color}}
     )
-
-
-def _translucent(color: str, alpha: float) -> str:
-    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
-    return f"rgba({red},{green},{blue},{alpha})"
 
 
 def logarithmic(low: float, high: float) -> dict[str, object]:

@@ -11,24 +11,50 @@ and the place of the legend are decided here, by :func:`dressed`, for the medium
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import plotly.graph_objects as go
 
-BLUE = "#0072B2"
 VERMILLION = "#D55E00"
+BLUE = "#0072B2"
 GREEN = "#009E73"
-PURPLE = "#AA4499"
-GREY = "#7F7F7F"
-OLIVE = "#8C6D1F"
-"""Of none of several series of the same kind."""
+GREY = "#6B737C"
+BLACK = "#16181C"
+PALE = "#868E97"
+OLIVE = "#6B7300"
+PURPLE = "#6A3D9A"
+"""Seven that have one meaning each, see the styles below, and the first of the categories."""
+
+GROUND = "#FFFFFF"
+"""Behind the words in a plot."""
+
+CATEGORIES = (PURPLE, "#A0703A", "#B5338A", "#8B1E3F", "#3F5F6B")
+"""Colours of budgets, values of c, mechanisms, intervals, samplers: none of them has a meaning."""
+
+ON_DARK = {
+    VERMILLION: "#FF8C42",
+    BLUE: "#56B4E9",
+    GREEN: "#2FC79B",
+    GREY: "#98A1AB",
+    BLACK: "#E8EAED",
+    PALE: "#76808B",
+    OLIVE: "#C6CC4E",
+    PURPLE: "#B79CED",
+    "#A0703A": "#D9B382",
+    "#B5338A": "#F08CCB",
+    "#8B1E3F": "#E58CA6",
+    "#3F5F6B": "#A9C3CC",
+    GROUND: "#111418",
+}
+"""Each colour on a dark ground."""
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
-PALETTE = (BLUE, VERMILLION, GREEN, PURPLE, GREY)
+PALETTE = CATEGORIES
 
 HEIGHT = 440
 """Pixels of a figure whose builder does not say."""
@@ -66,9 +92,13 @@ class Style:
 
 PRIVATE = Style("private", VERMILLION, "solid", "circle")
 NON_PRIVATE = Style("non-private", BLUE, "dash", "square")
+THEORY = Style("theory", GREEN, "dash", "diamond")
 PRIOR = Style("prior", GREY, "dot", "diamond")
-TRUTH = Style("truth", GREEN, "dashdot", "x")
-THEORY = Style("theory", GREEN, "solid", "diamond")
+TRUTH = Style("truth", BLACK, "solid", "line-ns")
+REJECTED = Style("rejected", PALE, "", "circle")
+BOTH = Style("both", BLACK, "", "circle")
+GUIDE = Style("guide", PALE, "dot", "circle")
+"""The meanings that a colour has, on every page."""
 
 
 def styles(names: Sequence[str]) -> list[Style]:
@@ -99,6 +129,7 @@ class Medium:
         grid: colour of grid lines; the page's own if empty.
         font: names of fonts; the page's own if empty.
         grows: whether title and legend make the figure higher instead of the plot lower.
+        colors: what each colour becomes; itself if it is not among them.
     """
 
     title_width: int
@@ -110,6 +141,7 @@ class Medium:
     grid: str = ""
     font: str = ""
     grows: bool = False
+    colors: Mapping[str, str] = field(default_factory=dict)
 
 
 FONT = "Arial, Helvetica, 'Liberation Sans', 'DejaVu Sans', sans-serif"
@@ -121,8 +153,8 @@ SCREEN = Medium(title_width=48, title=16, text=15, ticks=14)
 
 SCREENS = {
     # The theme's colour of text; plotly's own greys are too pale for a projector.
-    "light": Medium(title_width=48, title=16, text=15, ticks=14, ink="#16181C"),
-    "dark": Medium(title_width=48, title=16, text=15, ticks=14, ink="#E8EAED"),
+    "light": Medium(title_width=48, title=16, text=15, ticks=14, ink=BLACK),
+    "dark": Medium(title_width=48, title=16, text=15, ticks=14, ink=ON_DARK[BLACK], colors=ON_DARK),
 }
 """Theme of a page -> its medium; a title's line fits a telephone."""
 
@@ -152,13 +184,17 @@ def dressed(figure: go.Figure, medium: Medium, title: str | None = None) -> go.F
         title: in place of its own; empty for none.
     """
     # Edited as plain dictionaries: plotly's own updates take longer than the rest of a page.
-    plain = figure.to_dict()
+    plain = _recolored(figure.to_dict(), medium.colors)
     layout: dict[str, Any] = plain["layout"]
     for name in {"xaxis", "yaxis"} | {key for key in layout if key[1:].startswith("axis")}:
         _dress_axis(layout.setdefault(name, {}), medium)
     for note in layout.get("annotations", ()):
-        note["font"] = _font(medium.ticks, medium)
+        # A note that belongs to a series keeps its colour.
+        note["font"] = _font(medium.ticks, medium) | note.get("font", {})
     lines = wrapped(one_line(figure) if title is None else title, medium.title_width)
+    settings = (layout.get("title", {}).get("subtitle") or {}).get("text", "")
+    small = [] if title == "" else wrapped(settings, round(medium.title_width * SMALLER))
+    lines += [f'<span style="font-size:{medium.ticks}px">{each}</span>' for each in small]
     height = layout.get("height", HEIGHT)
     top = _room_above(lines, layout, medium)
     bottom = BOTTOM + (LEGEND_LINE * _legend_rows(plain) if medium.grows else 0)
@@ -183,6 +219,47 @@ def dressed(figure: go.Figure, medium: Medium, title: str | None = None) -> go.F
         layout |= {"paper_bgcolor": medium.ground, "plot_bgcolor": medium.ground}
     return go.Figure(plain)
 
+
+def in_card(figure: go.Figure, medium: Medium, height: int) -> go.Figure:
+    """A copy without a title, for a card of the page that says it, and so many pixels high."""
+    found = dressed(figure, medium, "")
+    top = 2 * medium.ticks if found.layout.annotations else TITLE_PAD
+    return found.update_layout(height=height, margin={"t": top, "b": 40, "l": 48, "r": 12})
+
+
+COLOR = re.compile(r"#[0-9A-F]{6}|rgba\((\d+),(\d+),(\d+),([\d.]+)\)")
+"""A colour as figures here write it, alone or within a text."""
+
+
+def _recolored(thing: Any, colors: Mapping[str, str]) -> Any:
+    """The same with every colour replaced, wherever it stands."""
+    if not colors:
+        return thing
+    if isinstance(thing, dict):
+        # Numbers are there as text, long and without any colour.
+        return thing if "bdata" in thing else {k: _recolored(v, colors) for k, v in thing.items()}
+    if isinstance(thing, list | tuple):
+        return [_recolored(each, colors) for each in thing]
+    if isinstance(thing, str):
+        return COLOR.sub(lambda found: _other(found, colors), thing)
+    return thing
+
+
+def _other(found: re.Match[str], colors: Mapping[str, str]) -> str:
+    if found[0].startswith("#"):
+        return colors.get(found[0], found[0])
+    opaque = "#" + "".join(f"{int(part):02X}" for part in found.groups()[:3])
+    return translucent(colors[opaque], float(found[4])) if opaque in colors else found[0]
+
+
+def translucent(color: str, alpha: float) -> str:
+    """A colour through which the ground can be seen, e.g. of a band."""
+    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{alpha:g})"
+
+
+SMALLER = 1.2
+"""Times the characters of a title's line that a line of settings has."""
 
 TITLE_PAD = 14
 """Pixels above the title."""

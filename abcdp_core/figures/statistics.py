@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core.figures.builders import Array, band, hollow, line, panel, stack
+from abcdp_core.figures.builders import Array, band, hollow, line, panel
 from abcdp_core.figures.looks import (
     GREY,
-    NON_PRIVATE,
     OLIVE,
-    PRIOR,
-    PRIVATE,
     TRUTH,
     Style,
     styles,
@@ -164,34 +161,11 @@ def truth_line(value: float, index: int = 0) -> go.Scatter:
     return in_panel(line(np.full(2, value), np.array([0.0, 1.0]), TRUTH), index)
 
 
-def histograms(
-    axes: Mapping[str, tuple[float, float]],
-    truth: Array | None,
-    samples: pd.DataFrame,
-    title: str,
-) -> go.Figure:
-    """Weighted histograms of every parameter, one row each, with the truth; the private is filled.
-
-    Args:
-        axes: parameter -> ends of its axis.
-        truth: of the parameters ``(d,)``, if it is known.
-        samples: with columns ``release, parameter, value, weight``.
-        title: of the figure.
-    """
-    groups = dict(list(samples.groupby(["release", "parameter"])))
-    traces = []
-    for row, (name, ends) in enumerate(axes.items()):
-        edges = np.linspace(*ends, BINS + 1)
-        for style in (PRIVATE, NON_PRIVATE, PRIOR):
-            part = groups.get((style.name, name))
-            if part is not None:
-                shares, _ = np.histogram(part.value, edges, weights=part.weight)
-                fill = "tozeroy" if style is PRIVATE else None
-                traces.append(outline(edges, shares, style, row).update(fill=fill))
-        if truth is not None:
-            traces.append(truth_line(float(truth[row]), row))
-    figure = stack(list(axes), title, "value of the parameter", list(axes.values()))
-    return figure.add_traces(traces)
+def evenly(table: pd.DataFrame, most: int) -> pd.DataFrame:
+    """At most so many rows of a table, evenly spread over it."""
+    if len(table) <= most:
+        return table
+    return table.iloc[np.linspace(0, len(table) - 1, most).astype(int)]
 
 
 def boxes(x: NDArray[Any], y: Array, style: Style) -> go.Box:

@@ -131,13 +131,32 @@ def test_bad_link_shows_a_notice(look: Visit) -> None:
     expect(look.page).to_have_url(re.compile("epsilon_total=1000"))
 
 
+@pytest.mark.parametrize(("width", "height", "seen"), [(1400, 900, 4), (1280, 720, 2)])
+def test_knobs_headline_and_pictures_are_on_the_first_screen(
+    look: Visit, width: int, height: int, seen: int
+) -> None:
+    look.page.set_viewport_size({"width": width, "height": height})
+    look.open("", n="100")
+    expect(look.page.locator(".js-plotly-plot")).to_have_count(4)
+    headline = look.page.locator(".st-key-headline h1")
+    knobs = look.page.locator("[data-testid=stSidebar] [data-testid=stSlider]:visible")
+    charts = look.page.locator(".js-plotly-plot").all()
+    for element in [headline, *knobs.all()[:4], *charts[:seen]]:
+        box = element.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["y"] >= 0
+        assert box["x"] + box["width"] <= width
+        assert box["y"] + box["height"] <= height
+
+
 OUTSIDE_OUR_REACH = "[data-testid=stFileUploaderDropzone]"
 """Streamlit's own markup: a role beside a label, of minor impact, that no setting changes."""
 
 
 @pytest.mark.parametrize("page", [page.file for page in router.TABLE])
 def test_nothing_for_axe_to_find_and_fits_a_telephone(look: Visit, page: str) -> None:
-    look.open("" if page == "start" else page, n="100", **{"mse-curves.runs": "1"})
+    look.open("" if page == "overview" else page, n="100", **{"mse-curves.runs": "1"})
     for scheme in ("light", "dark"):
         look.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         look.settle()

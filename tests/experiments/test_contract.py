@@ -293,7 +293,7 @@ def test_looks_are_left_to_the_one_place_for_them(name: str) -> None:
         layout = each.figure.layout
         assert not layout.margin.to_plotly_json()
         assert not layout.legend.to_plotly_json().keys() - {"itemsizing", "traceorder"}
-        assert layout.title.to_plotly_json().keys() == {"text"}
+        assert layout.title.to_plotly_json().keys() <= {"text", "subtitle"}
 
 
 def test_no_number_of_a_table_is_missing_where_it_should_be_there(name: str) -> None:

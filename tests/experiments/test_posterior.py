@@ -1,13 +1,14 @@
 """The posterior study: what it reports is what the mechanism did."""
 
 import dataclasses
+import math
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from abcdp_core import pool, releases, runner, simulators
+from abcdp_core import pool, releases, runner
 from abcdp_core.experiments import many_releases, posterior
 from abcdp_core.parameters import ParameterError
 from abcdp_core.results import Result
@@ -74,7 +75,7 @@ def test_where_no_truth_is_known_no_error_is_said() -> None:
     assert "no truth is known" in result.summary
     assert "nan" not in result.summary
     names = {trace.name for trace in posterior.figures(result)["posterior"].figure.data}
-    assert names == {"private", "non-private", "prior"}
+    assert names == {"private", "non-private", "prior", "mean, private", "mean, non-private"}
 
 
 def test_nothing_accepted_is_said_and_the_estimate_is_the_prior_mean() -> None:
@@ -160,22 +161,45 @@ def test_what_is_not_allowed_is_one_clear_line(changes: dict[str, object], words
     assert "\n" not in str(caught.value)
 
 
-def test_the_strip_keeps_every_flip_and_at_most_its_limit() -> None:
+def test_every_decision_that_noise_changed_is_drawn() -> None:
     result = run(c=1000, epsilon_total=1.0, pool_size=5000)
     decisions = result.tables["decisions"]
-    shown = posterior.strip_sample(decisions)
-    assert len(shown) <= posterior.STRIP_SHOWN
-    assert int(shown.flipped.sum()) == min(int(decisions.flipped.sum()), posterior.STRIP_SHOWN)
-    assert shown.rho.is_monotonic_increasing
+    drawn = posterior.figures(result)["decisions"]
+    marks = {trace.name: len(trace.x) for trace in drawn.figure.data if trace.mode == "markers"}
+    private, plain = decisions.private, decisions.non_private
+    assert marks["kept by both"] == int((private & plain).sum())
+    assert marks["kept only because of noise"] == int((private & ~plain).sum())
+    assert marks["lost to noise"] == int((plain & ~private).sum())
+    assert marks["rejected by both"] <= posterior.REJECTED_SHOWN
+    assert f"Noise changed {int(decisions.flipped.sum()):,} of" in drawn.figure.layout.title.text
+    for trace in drawn.figure.data:
+        low, high = drawn.figure.layout.yaxis.range
+        assert np.all((np.asarray(trace.y) >= low) & (np.asarray(trace.y) <= high))
 
 
-def test_histogram_heights_are_shares() -> None:
-    figure = posterior.figures(run())["posterior"].figure
-    private = [trace for trace in figure.data if trace.name == "private"]
-    assert len(private) == len(simulators.load(SMALL.scenario).AXES)
-    for trace in private:
-        # Each of the steps is drawn with two points.
-        assert np.sum(trace.y) / 2 == pytest.approx(1.0)
+@pytest.mark.parametrize("epsilon_total", [0.001, 1.0, 1000.0])
+def test_the_headline_says_what_the_table_says(epsilon_total: float) -> None:
+    result = run(epsilon_total=epsilon_total)
+    number, words, rest = posterior.headline(result)
+    decisions, errors = result.tables["decisions"], result.tables["errors"].set_index("release")
+    false = int((decisions.private & ~decisions.non_private).sum())
+    assert number == f"{false} of {int(decisions.private.sum())}"
+    ratio = math.sqrt(errors.mse["private"] / errors.mse["non-private"])
+    if "times as far off" in words:
+        assert f"{ratio:.1f} times" in words
+    else:
+        assert ratio < 1.1 or "about" in words
+    assert f"{math.sqrt(errors.mse['private']):.3f}" in rest
+
+
+def test_the_axis_of_distances_moves_only_when_the_threshold_comes_near() -> None:
+    ends = {
+        epsilon_abc: posterior.figures(run(epsilon_abc=epsilon_abc))["decisions"].figure.layout
+        for epsilon_abc in (0.02, 0.1, 0.2, 0.5)
+    }
+    right = {epsilon_abc: layout.xaxis.range[1] for epsilon_abc, layout in ends.items()}
+    assert right[0.02] == right[0.1] == right[0.2] < right[0.5]
+    assert all(end >= 1.5 * epsilon_abc for epsilon_abc, end in right.items())
 
 
 def test_the_first_of_many_releases_is_the_one_release() -> None:

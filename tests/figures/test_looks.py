@@ -69,3 +69,59 @@ def test_the_figure_itself_is_left_as_it_is() -> None:
     before = chart.to_json()
     fig.dressed(chart, fig.PAPER, "Another title")
     assert chart.to_json() == before
+
+
+# ------------------------------------------------------------------------------------------ colours
+
+
+def luminance(color: str) -> float:
+    """Relative luminance of WCAG 2."""
+    parts = np.array([int(color[i : i + 2], 16) / 255.0 for i in (1, 3, 5)])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted([luminance(one), luminance(other)])
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_every_colour_is_seen_on_both_grounds() -> None:
+    assert contrast("#FFFFFF", "#000000") == pytest.approx(21.0)
+    for light, dark in fig.ON_DARK.items():
+        if light != fig.GROUND:
+            assert contrast(light, fig.GROUND) >= 3.0, light
+            assert contrast(dark, fig.ON_DARK[fig.GROUND]) >= 3.0, dark
+    assert set(fig.CATEGORIES) <= fig.ON_DARK.keys()
+
+
+def test_on_a_dark_page_every_colour_is_its_dark_one_wherever_it_stands() -> None:
+    chart = drawn("Title")
+    one = np.ones(1)
+    chart.add_trace(fig.points(one, one, fig.PRIVATE).update(marker={"color": [fig.BLACK]}))
+    chart.add_trace(fig.band(one, one, one, fig.NON_PRIVATE))
+    chart.add_annotation(text=f'<span style="color:{fig.GREEN}">theory</span>')
+    text = fig.dressed(chart, fig.SCREENS["dark"]).to_json()
+    for light in (fig.BLUE, fig.BLACK, fig.GREEN, "rgba(0,114,178,"):
+        assert light not in text
+    for dark in (fig.ON_DARK[fig.BLACK], fig.ON_DARK[fig.GREEN], "rgba(86,180,233,0.18)"):
+        assert dark in text
+    assert fig.GREEN in fig.dressed(chart, fig.SCREENS["light"]).to_json()
+
+
+def test_in_a_card_a_figure_has_its_height_and_no_title() -> None:
+    layout = fig.in_card(drawn(LONG), fig.SCREEN, 260).layout
+    assert layout.height == 260
+    assert not layout.title.text
+
+
+def test_settings_stand_in_smaller_lines_below_a_finding() -> None:
+    chart = fig.figure("A finding", "x", "y", settings="ε_total = 0.2, " * 8)
+    layout = fig.dressed(chart, fig.SCREEN).layout
+    first, *others = layout.title.text.split("<br>")
+    assert first == "A finding"
+    assert len(others) > 1
+    assert all(f"font-size:{fig.SCREEN.ticks}px" in line for line in others)
+    assert (
+        layout.margin.t > fig.dressed(fig.figure("A finding", "x", "y"), fig.SCREEN).layout.margin.t
+    )

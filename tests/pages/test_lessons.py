@@ -69,6 +69,6 @@ def test_beliefs_reach_their_bounds_by_bayes() -> None:
 
 
 def test_the_start_page_names_the_unit_of_its_scenario() -> None:
-    words = texts(opened("start", epsilon_total="0.001"))
+    words = texts(opened("overview", epsilon_total="0.001"))
     assert "A record here is one of the N points." in words
     assert "**very strong** guarantee" in words

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from abcdp_core import experiments
 from tests.pages.app import ROOT, opened, pictures, settled, texts
-from ui import router
+from ui import knobs, router
 
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 
@@ -29,9 +29,17 @@ def test_page_as_it_opens_with_its_theory_and_once_more(page):
         assert app.title
         assert pictures(app)
         assert "Privacy label" in texts(app)
-        assert knobs_in_sidebar(app)[:4] == ["ε_total", "ε_abc", "c", "N"]
+        assert knobs_in_sidebar(app)[: len(used(page))] == used(page)
         assert ("MATH" in texts(app)) == unfolded
         assert any(code.value.startswith("def work(") for code in app.code) == unfolded
+
+
+def used(file: str) -> list[str]:
+    """Labels of those of the four knobs that the page's first view uses, in their order."""
+    page = next(page for page in router.TABLE if page.file == file)
+    unused = page.unused(page.view and knobs.find(page.view, page.every).default)
+    called = {"epsilon_total": "ε_total", "epsilon_abc": "ε_abc", "c": "c", "n": "N"}
+    return [called[name] for name in knobs.FOUR if name not in unused]
 
 
 def knobs_in_sidebar(app: AppTest) -> list[str]:
@@ -73,7 +81,7 @@ def test_bad_link_is_said_and_survived_at_an_extreme(number, page):
 
 
 def test_dismissed_notice_stays_away():
-    app = opened("start", c="0")
+    app = opened("overview", c="0")
     next(button for button in app.button if button.label == "Dismiss").click().run()
     assert not settled(app).warning
 
@@ -113,7 +121,7 @@ def test_a_retired_preset_leads_to_its_successor(monkeypatch):
     assert app.get("plotly_chart")
 
 
-@pytest.mark.parametrize("page", ["posterior", "privacy_and_accuracy", "start"])
+@pytest.mark.parametrize("page", ["posterior", "privacy_and_accuracy", "overview"])
 def test_combination_that_is_not_allowed_is_one_sentence(page):
     app = opened(page, n="20000", pool_size="100000")
     assert not app.exception
@@ -134,34 +142,10 @@ def test_value_between_the_steps_is_kept():
     assert not app.warning
 
 
-def test_unused_knobs_are_disabled_and_say_why():
-    app = opened("papers")
-    slider = app.sidebar.select_slider(key="pool_size")
-    assert slider.disabled
+def test_a_knob_that_a_page_does_not_use_is_not_shown_and_keeps_its_value():
+    app = opened("posterior", c="37")
+    app = settled(app.switch_page("pages/papers.py").run())
+    assert app.sidebar.select_slider(key="c").disabled
     assert "Not used on this page." in texts(app)
-
-
-def test_preset_disables_what_it_sets_and_shows_claims():
-    app = opened("case_studies", preset="p21-figure-4")
-    assert not app.exception
-    assert app.sidebar.select_slider(key="epsilon_total").disabled
-    assert "[P21] Figure 4: ✓ agrees" in texts(app)
-
-
-def test_script_sensitivity_is_labelled_not_private():
-    app = opened("flip_probability", **{"flip-probability.script": "true"})
-    assert "Not private" in texts(app)
-
-
-def test_new_noise_counts_on():
-    app = opened("posterior")
-    app.button(key="new-noise").click().run()
-    assert app.number_input(key="noise_draw").value == 1
-    assert not app.warning
-
-
-def test_link_to_one_page_also_sets_the_others():
-    app = opened("posterior", **{"mse-curves.runs": "2", "figures.format": "png"})
-    settled(app.switch_page("pages/privacy_and_accuracy.py").run())
-    assert app.select_slider(key="mse-curves.runs").value == 2
-    assert not app.warning
+    app = settled(app.switch_page("pages/posterior.py").run())
+    assert app.sidebar.select_slider(key="c").value == 37

@@ -51,6 +51,6 @@ def test_theory_alone_is_not_stamped_with_a_seed(page: str, query: dict[str, str
     assert labels.STAMP not in said
 
 
-@pytest.mark.parametrize("page", ["start", "posterior"])
+@pytest.mark.parametrize("page", ["overview", "posterior"])
 def test_a_demonstration_is_stamped(page: str):
     assert labels.STAMP in said_on(opened(page))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -120,9 +122,9 @@ def footer(app: AppTest) -> str:
 
 
 def test_the_footer_says_who_runs_it_and_where_things_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert footer(opened("start")).endswith("Nothing leaves this machine.")
+    assert footer(opened("overview")).endswith("Nothing leaves this machine.")
     serve(monkeypatch, Served(to_others=True, run_by=HOST))
-    said = footer(opened("start"))
+    said = footer(opened("overview"))
     assert f", run by ` {HOST} `. What you set goes to this server" in said
     assert "machine" not in said
 
@@ -134,7 +136,7 @@ def test_there_is_no_page_for_own_data_unless_allowed(monkeypatch: pytest.Monkey
     assert files - {page.file for page in router.shown()} == {"your_own_data"}
     app = opened("your_own_data")
     assert not app.exception
-    assert [title.value for title in app.title] == ["ABCDP Explorer"]
+    assert [title.value for title in app.title if re.fullmatch(r"\d+ of \d+", title.value)]
     assert "Your own data" not in texts(app)
     assert not app.get("file_uploader")
 

@@ -1,0 +1,341 @@
+r"""What a privacy budget costs in error, exact over the noise.
+
+The error of a release is $\sqrt{E\,|\hat\theta - \theta|^2 / d}$ with $\hat\theta$ the mean of the
+accepted draws (the prior mean if there are none), $\theta$ the truth and $d$ the number of
+parameters. For one data set the mean over all noise needs no simulation: given the noise of the
+threshold the decisions are independent, one pass over the pool carries the moments of what is
+accepted, and a quadrature over the threshold's noise follows (MATH E6). A few data sets, each drawn
+anew and compared with the same public pool, are averaged; what is left of chance is theirs, and the
+band is its 95 % interval.
+
+How far single releases are from that average is a matter of simulation: :data:`NOISES` draws of the
+noise for each data set.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from abcdp_core import experiments, pool, sentences, summaries
+from abcdp_core import figures as fig
+from abcdp_core import parameters as par
+from abcdp_core.mechanisms import sparse_vector
+from abcdp_core.parameters import Parameter
+from abcdp_core.parameters import Params as BaseParams
+from abcdp_core.results import Result, Tables
+from abcdp_core.simulators import uniform_mixture
+from abcdp_core.streams import generator
+from abcdp_core.theory import sparse_vector_run
+
+EXPERIMENT = "expected-error"
+TITLE = "Error against the privacy budget, exact over the noise"
+COLUMNS = {
+    "main": ("c", "epsilon_total", "run", "mse"),
+    "releases": ("run", "noise", "private_mse", "non_private_mse", "accepted", "false"),
+}
+
+BUDGETS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+"""Budgets of the curve, beside the one that is asked for and none at all."""
+
+LINES = (10, 100)
+"""Values of c, the nearest of which but for the own one is drawn beside it."""
+
+NOISES = 25
+"""Simulated releases of each data set."""
+
+NODES = 16
+"""Of the integral over the threshold's noise: the error is within 1 % of its value."""
+
+PRIVACY = "Error averaged over data sets and noise: nothing is released."
+
+
+@dataclass(frozen=True)
+class Params(BaseParams):
+    """One setting, and how many data sets are averaged."""
+
+    epsilon_total: float = par.EPSILON_TOTAL.field(0.2)
+    epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
+    c: int = par.C.field(10)
+    n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
+    pool_size: int = par.POOL_SIZE.field(10_000)
+    resample: bool = par.RESAMPLE.field(False)
+    sensitivity: str = par.SENSITIVITY.field("sharp")
+    runs: int = Parameter(
+        kind="integer",
+        label="Data sets",
+        help="Each drawn anew from the true parameters and compared with the same pool.",
+        low=2,
+        high=100,
+        steps=(2, 4, 8, 16, 32),
+    ).field(8)
+
+    def check_together(self) -> None:
+        """Refuse too much work, or more acceptances than draws."""
+        par.check_work(self.n, self.pool_size)
+        par.check_accepted(self.c, self.pool_size)
+
+
+PRESETS: dict[str, BaseParams] = {}
+
+Task = experiments.Run[Params]
+
+
+def tasks(params: Params, seed: int) -> list[Task]:
+    """One task per data set."""
+    single = experiments.with_values(params, runs=2)
+    return [experiments.Run(single, run, seed) for run in range(params.runs)]
+
+
+def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
+    """Make the public pool if it is not there yet, and say how far that is."""
+    pool.make_ready(_pool_key(params, seed), progress)
+
+
+def _pool_key(params: Params, seed: int) -> pool.PoolKey:
+    return pool.key_for(uniform_mixture.SCENARIO, params.n, params.pool_size, seed)
+
+
+def work(task: Task) -> Tables:
+    """The curves of one data set, and releases at the setting itself."""
+    params, run, seed = task.params, task.run, task.seed
+    key = _pool_key(params, seed)
+    data = pool.observed_data(dataclasses.replace(key, run=run), params.n)
+    comparison = pool.compare(pool.open_pool(key), data, synthetic=True)
+    curves = [
+        (c, epsilon_total, run, _mse(params, comparison, c, epsilon_total))
+        for c in lines(params)
+        for epsilon_total in budgets(params)
+    ]
+    return {
+        "main": pd.DataFrame(curves, columns=list(COLUMNS["main"])),
+        "releases": _releases(params, comparison, run, seed),
+    }
+
+
+def lines(params: Params) -> tuple[int, ...]:
+    """Values of c that have a line: the own one and another of :data:`LINES`."""
+    others = [c for c in LINES if c != params.c and c <= params.pool_size]
+    far = max(others, key=lambda c: abs(math.log(c / params.c)), default=params.c)
+    return tuple(sorted({params.c, far}))
+
+
+def budgets(params: Params) -> tuple[float, ...]:
+    """Budgets of a line, in order; ``inf`` is none at all."""
+    return (*sorted({*BUDGETS, params.epsilon_total}), math.inf)
+
+
+def _event(params: Params, c: int, epsilon_total: float) -> sparse_vector.SparseVector:
+    sensitivity = uniform_mixture.distance().sensitivity(params.n, params.sensitivity)
+    if math.isinf(epsilon_total):
+        return sparse_vector.SparseVector(sensitivity, 0.0, 0.0, c, params.resample)
+    return sparse_vector.calibrate(epsilon_total, sensitivity, c, resample=params.resample)
+
+
+def _mse(params: Params, comparison: pool.Comparison, c: int, epsilon_total: float) -> float:
+    event = _event(params, c, epsilon_total)
+    asked = sparse_vector_run.Run(
+        params.epsilon_abc, event.threshold_scale, event.query_scale, c, params.resample
+    )
+    return sparse_vector_run.released_average(
+        comparison.rho,
+        asked,
+        comparison.theta,
+        uniform_mixture.TRUTH,
+        uniform_mixture.PRIOR_MEAN,
+        NODES,
+    ).mse
+
+
+def _releases(params: Params, comparison: pool.Comparison, run: int, seed: int) -> pd.DataFrame:
+    """Errors of releases with noise drawn anew, and of the one without."""
+    event = _event(params, params.c, params.epsilon_total)
+    close = comparison.rho <= params.epsilon_abc
+    plain = _error(comparison, np.flatnonzero(close)[: params.c])
+    rows = []
+    for noise in range(NOISES):
+        rng = generator(seed, "noise", run, noise)
+        release, _ = sparse_vector.run(comparison.rho, params.epsilon_abc, event, rng)
+        kept = release.indices
+        false = int((~close[kept]).sum())
+        rows.append((run, noise, _error(comparison, kept), plain, len(kept), false))
+    return pd.DataFrame(rows, columns=list(COLUMNS["releases"]))
+
+
+def _error(comparison: pool.Comparison, indices: Any) -> float:
+    """Mean squared error of the mean of some draws, of the prior mean if there are none."""
+    some = len(indices) > 0
+    mean = comparison.theta[indices].mean(axis=0) if some else uniform_mixture.PRIOR_MEAN
+    return summaries.errors(mean, uniform_mixture.TRUTH)[0]
+
+
+PRIOR_ERROR = math.sqrt(summaries.errors(uniform_mixture.PRIOR_MEAN, uniform_mixture.TRUTH)[0])
+"""Of whoever looks at no data."""
+
+
+# --------------------------------------------------------------------------------------- finding
+
+
+def collect(params: Params, rows: Tables) -> Result:
+    """The result so far."""
+    return Result(EXPERIMENT, params, rows, _summary(params, rows), PRIVACY)
+
+
+def curve(main: pd.DataFrame, c: int) -> pd.DataFrame:
+    """The error against the budget, a row each: ``epsilon_total, error, low, high``.
+
+    The root is taken of the mean squared error over data sets and of its 95 % interval.
+    """
+    statistics = summaries.over_runs(main[main.c == c], "mse", ("epsilon_total",))
+    found = statistics.sort_values("epsilon_total")
+    roots = np.sqrt(np.maximum(found[["mean", "low", "high"]].to_numpy(), 0.0))
+    return pd.DataFrame(
+        np.column_stack([found.epsilon_total, roots]),
+        columns=["epsilon_total", "error", "low", "high"],
+    )
+
+
+def at(main: pd.DataFrame, c: int, epsilon_total: float) -> float:
+    """The error at a budget of the curve."""
+    points = curve(main, c)
+    return float(points.error[points.epsilon_total == epsilon_total].iloc[0])
+
+
+def typical(result: Result) -> tuple[float, float, float]:
+    """Error of single releases in units of that without noise: median, 10 % and 90 % quantile."""
+    table = result.tables["releases"]
+    ratio = np.sqrt(table.private_mse / table.non_private_mse)
+    middle, low, high = np.quantile(ratio, (0.5, 0.1, 0.9))
+    return float(middle), float(low), float(high)
+
+
+def typical_in_words(result: Result) -> str:
+    """How far single releases are from the average."""
+    middle, low, high = typical(result)
+    return (
+        f"Average over noise and {sentences.counted(result.done, 'data set')}. Single releases: "
+        f"{middle:.1f} times the error without noise, 80 % of them {low:.1f} to {high:.1f}."
+    )
+
+
+def _summary(params: Params, rows: Tables) -> str:
+    main = rows["main"]
+    here, plain = at(main, params.c, params.epsilon_total), at(main, params.c, math.inf)
+    return (
+        f"At ε_total = {params.epsilon_total:g}, ε_abc = {params.epsilon_abc:g}, c = {params.c}, "
+        f"N = {params.n:,} the root mean squared error is {here:.3g}, without noise {plain:.3g}, "
+        f"of the prior mean {PRIOR_ERROR:.3g}: exact over the noise, averaged over "
+        f"{sentences.counted(main.run.nunique(), 'data set')}."
+    )
+
+
+LITTLE = 1.1
+"""Times the error without noise up to which a budget costs little."""
+
+NEARLY = 0.95
+"""Part of the prior's error from which on an answer is hardly better than the prior."""
+
+
+def finding(params: Params, main: pd.DataFrame) -> str:
+    """What the curve says of the setting, in a line."""
+    here, plain = at(main, params.c, params.epsilon_total), at(main, params.c, math.inf)
+    if plain >= NEARLY * PRIOR_ERROR:
+        return "Even without noise: hardly better than the prior"
+    if here >= NEARLY * PRIOR_ERROR:
+        return "With this budget: hardly better than the prior"
+    if here <= LITTLE * plain:
+        return "This budget adds at most 10 % to the error"
+    return f"This budget makes the error {here / plain:.1f} times as large"
+
+
+# --------------------------------------------------------------------------------------- figures
+
+
+def figures(result: Result) -> dict[str, fig.Drawn]:
+    """The error against the budget, with the setting on it."""
+    return {"error": fig.Drawn(_curves(result), result.summary)}
+
+
+ROOM = 1.2
+"""Times the prior's error up to which the axis reaches."""
+
+
+def _curves(result: Result) -> go.Figure:
+    params, main = cast(Params, result.params), result.tables["main"]
+    ends = np.array([min(BUDGETS) / 1.15, max(BUDGETS) * 1.25])
+    top = ROOM * PRIOR_ERROR
+    figure = fig.figure(
+        finding(params, main),
+        "privacy budget ε_total (more private ←)",
+        "root mean squared error",
+        settings=f"c = {params.c:,}, ε_abc = {params.epsilon_abc:g}, N = {params.n:,}",
+    )
+    figure.update_xaxes(
+        type="log",
+        range=np.log10(ends).tolist(),
+        tickvals=BUDGETS,
+        ticktext=[f"{budget:g}" for budget in BUDGETS],
+        showgrid=False,
+    )
+    figure.update_yaxes(range=[0.0, top], tickvals=[0.0, 0.05, 0.1, 0.15])
+    figure.add_hrect(
+        PRIOR_ERROR, top, fillcolor=fig.translucent(fig.PRIOR.color, 0.18), line_width=0
+    )
+    fig.note(figure, ends[0], top, " no better than the prior", fig.PRIOR.color, "top left")
+    plain = at(main, params.c, math.inf)
+    without = fig.line(ends, np.full(2, plain), fig.NON_PRIVATE)
+    figure.add_trace(without.update(name=f"without noise, c = {params.c}"))
+    fig.note(figure, ends[1], plain, "without noise ", fig.NON_PRIVATE.color, "top right")
+    curves = {c: _on_axis(curve(main, c)) for c in lines(params)}
+    for (c, points), style in zip(curves.items(), fig.styles([*map(_keep, curves)]), strict=True):
+        x, low, high = (points[name].to_numpy() for name in ("epsilon_total", "low", "high"))
+        y = points.error.to_numpy()
+        if np.isfinite(low).all():
+            figure.add_trace(fig.band(x, low, high, style))
+        figure.add_trace(fig.line(x, y, style))
+        at_label, above = _place(points, [other for key, other in curves.items() if key != c])
+        place = ("bottom" if above else "top") + " center"
+        fig.note(figure, x[at_label], y[at_label], _keep(c), style.color, place)
+    if ends[0] <= params.epsilon_total <= ends[1]:
+        here = fig.points(
+            np.array([params.epsilon_total]),
+            np.array([at(main, params.c, params.epsilon_total)]),
+            fig.PRIVATE,
+        )
+        figure.add_trace(here.update(name="your setting", marker={"size": 14}))
+    return figure.update_layout(showlegend=False)
+
+
+def _keep(c: int) -> str:
+    return f"keep {c:,}"
+
+
+def _on_axis(points: pd.DataFrame) -> pd.DataFrame:
+    shown = points.epsilon_total.between(min(BUDGETS), max(BUDGETS))
+    return points[shown].reset_index(drop=True)
+
+
+def _place(points: pd.DataFrame, others: list[pd.DataFrame]) -> tuple[int, bool]:
+    """Where a line is farthest from the others, and whether it lies above them there."""
+    if not others:
+        return len(points) // 2, True
+    gap = points.error.to_numpy() - others[0].error.to_numpy()
+    index = int(np.argmax(np.abs(gap)))
+    return index, bool(gap[index] >= 0)
+
+
+def mark(drawn: fig.Drawn, epsilon_total: float, error: float) -> fig.Drawn:
+    """The figure with the error of one run on it, hollow."""
+    figure = go.Figure(drawn.figure)
+    this = fig.points(np.array([epsilon_total]), np.array([error]), fig.PRIVATE)
+    this.update(
+        name="this run", marker={"symbol": "circle-open", "size": 13, "line": {"width": 2.5}}
+    )
+    figure.add_trace(this)
+    return fig.Drawn(figure, f"{drawn.sentence} This run: {error:.3g}.")

@@ -1,0 +1,242 @@
+"""Histograms of a private release and of one without noise, mirrored at a line per parameter.
+
+Above the line stands what is private, below it what is not; one dot a sample where there are few,
+bars where there are many. Behind both is the prior, scaled to as many samples.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from abcdp_core.figures.builders import Array, line, panel, points, stack
+from abcdp_core.figures.looks import (
+    BOTH,
+    NON_PRIVATE,
+    PALE,
+    PRIOR,
+    PRIVATE,
+    TRUTH,
+    Style,
+    translucent,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_DOTS, TALLEST = 30, 6
+"""Samples of a release, and dots in a stack, up to which each sample is a dot."""
+
+DOTS, BARS = 40, 20
+"""Bins of either."""
+
+SHOWN = 0.99
+"""Part of the prior's draws that an axis shows; what is beyond stands in the outermost bin."""
+
+FILLED = 0.92
+"""Part of the room between two lines that the tallest stack fills."""
+
+ROW, DOT = 56, 9
+"""Pixels of a row, and of a dot where there is room."""
+
+SIDES = ((PRIVATE, 1.0, "triangle-down"), (NON_PRIVATE, -1.0, "triangle-up"))
+"""Which way each grows, and the mark of its mean."""
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One parameter: its axis, and the samples of each release."""
+
+    ends: tuple[float, float]
+    samples: Mapping[str, pd.DataFrame]
+
+    def bins(self, release: str, count: int) -> NDArray[np.int64]:
+        """The bin of each sample; of those beyond the ends the outermost."""
+        edges = np.linspace(*self.ends, count + 1)
+        values = self.samples[release].value.to_numpy()
+        found: NDArray[np.int64] = np.searchsorted(edges[1:-1], values, side="right")
+        return found
+
+    def heights(self, release: str, count: int, size: int) -> Array:
+        """Samples in each of ``count`` bins, by weight, where all are ``size``."""
+        if release not in self.samples:
+            return np.zeros(count)
+        weights = self.samples[release].weight.to_numpy()
+        shares = np.bincount(self.bins(release, count), weights, minlength=count)
+        return np.asarray(size * shares, dtype=float)
+
+    def size(self, release: str) -> int:
+        """Number of samples."""
+        return len(self.samples.get(release, ()))
+
+
+def mirrored(
+    axes: Mapping[str, tuple[float, float]],
+    truth: Array | None,
+    samples: pd.DataFrame,
+    title: str,
+    settings: str = "",
+    *,
+    bars: bool = False,
+) -> go.Figure:
+    """Histograms of every parameter, a row each.
+
+    Args:
+        axes: parameter -> ends of its values.
+        truth: of the parameters ``(d,)``, if it is known.
+        samples: with columns ``release, sample, parameter, value, weight``.
+        title: of the figure.
+        settings: below it.
+        bars: also where there are few samples.
+    """
+    rows = _rows(axes, truth, samples)
+    sizes = {style.name: next(iter(rows.values())).size(style.name) for style, _, _ in SIDES}
+    few = not bars and max(sizes.values()) <= MOST_DOTS
+    dots = few and _tallest(rows, sizes, DOTS) <= TALLEST
+    count = DOTS if dots else BARS
+    unit = FILLED / max(_tallest(rows, sizes, count), 3.0 if dots else 1.0)
+    ends = [row.ends for row in rows.values()]
+    figure = stack(list(axes), title, "value of the parameter", ends, ROW)
+    for index, row in enumerate(rows.values()):
+        for style, side, arrow in SIDES:
+            prior = row.heights(PRIOR.name, BARS, sizes[style.name]) * BARS / count
+            traces = [_bars(row, side * unit * prior, PRIOR, 0.25)]
+            if row.size(style.name):
+                if dots:
+                    traces.append(_dots(row, style, side * unit))
+                else:
+                    heights = row.heights(style.name, BARS, sizes[style.name])
+                    traces.append(_bars(row, side * unit * heights, style, 0.75))
+                traces.append(_mean(row, style, side, arrow))
+            figure.add_traces([trace.update(panel(index)) for trace in traces])
+        if truth is not None:
+            upright = line(np.full(2, truth[index]), np.array([-1.0, 1.0]), TRUTH)
+            figure.add_trace(upright.update(panel(index)))
+    if settings:
+        figure.layout.title.subtitle.text = settings
+    _lay_out(figure, list(axes), together=len(set(ends)) == 1)
+    shown = [style for style, _, _ in SIDES if sizes[style.name]]
+    _explain(figure, shown, dots, known=truth is not None)
+    return figure.update_layout(showlegend=False, barmode="overlay", bargap=0.0)
+
+
+def _rows(
+    axes: Mapping[str, tuple[float, float]], truth: Array | None, samples: pd.DataFrame
+) -> dict[str, _Row]:
+    """Each parameter; those with the same ends of values keep one axis."""
+    groups: dict[str, dict[str, pd.DataFrame]] = {name: {} for name in axes}
+    for (release, name), part in samples.groupby(["release", "parameter"]):
+        groups[str(name)][str(release)] = part
+    shown = {
+        name: _shown(ends, groups[name].get(PRIOR.name), None if truth is None else truth[row])
+        for row, (name, ends) in enumerate(axes.items())
+    }
+    if len(set(axes.values())) == 1:
+        lows, highs = zip(*shown.values(), strict=True)
+        shown = dict.fromkeys(axes, (min(lows), max(highs)))
+    return {name: _Row(shown[name], groups[name]) for name in axes}
+
+
+def _shown(
+    ends: tuple[float, float], prior: pd.DataFrame | None, truth: float | None
+) -> tuple[float, float]:
+    """Ends of an axis: of the prior's draws but for a few, in steps, with the truth within."""
+    low, high = ends
+    if prior is None:
+        return ends
+    step = (high - low) / 20.0
+    inside = list(np.quantile(prior.value, (1.0 - SHOWN, SHOWN)))
+    if truth is not None:
+        inside += [truth - step, truth + step]
+    first, last = math.floor((min(inside) - low) / step), math.ceil((max(inside) - low) / step)
+    return max(low, low + step * first), min(high, low + step * last)
+
+
+def _tallest(rows: Mapping[str, _Row], sizes: Mapping[str, int], count: int) -> float:
+    return max(
+        float(row.heights(release, count, size).max())
+        for row in rows.values()
+        for release, size in sizes.items()
+    )
+
+
+def _middles(row: _Row, count: int) -> Array:
+    edges = np.linspace(*row.ends, count + 1)
+    return np.asarray((edges[:-1] + edges[1:]) / 2.0)
+
+
+def _bars(row: _Row, heights: Array, style: Style, opacity: float) -> go.Bar:
+    return go.Bar(
+        x=_middles(row, len(heights)),
+        y=heights,
+        name=style.name,
+        marker={"color": translucent(style.color, opacity), "line": {"width": 0}},
+        hoverinfo="skip",
+    )
+
+
+def _dots(row: _Row, style: Style, unit: float) -> go.Scatter:
+    """One dot a sample, stacked in bins; those that both releases kept stand nearest the line."""
+    other = NON_PRIVATE if style is PRIVATE else PRIVATE
+    part = row.samples[style.name]
+    kept = row.samples[other.name]["sample"] if other.name in row.samples else ()
+    part = part.assign(both=part["sample"].isin(kept), bin=row.bins(style.name, DOTS))
+    part = part.sort_values(["bin", "both", "value"], ascending=[True, False, True])
+    level = part.groupby("bin").cumcount().to_numpy(dtype=float)
+    middles = np.asarray(_middles(row, DOTS)[part.bin.to_numpy()], dtype=float)
+    marks = points(middles, np.asarray(unit * (level + 0.5), dtype=float), style)
+    return marks.update(
+        marker={
+            "color": [BOTH.color if both else style.color for both in part.both],
+            "size": min(DOT, 0.5 * ROW * abs(unit)),
+            "symbol": "circle",
+        },
+        customdata=part[["sample", "value"]].to_numpy(),
+        hovertemplate="draw %{customdata[0]}: %{customdata[1]:.3f}",
+    )
+
+
+def _mean(row: _Row, style: Style, side: float, arrow: str) -> go.Scatter:
+    part = row.samples[style.name]
+    mean = float(np.average(part.value, weights=part.weight))
+    mark = points(np.array([mean]), np.array([0.1 * side]), style)
+    ring = {"width": 1, "color": BOTH.color}
+    return mark.update(
+        name=f"mean, {style.name}", marker={"symbol": arrow, "size": 12, "line": ring}
+    )
+
+
+def _lay_out(figure: go.Figure, names: list[str], *, together: bool) -> None:
+    """Rows with their names; without gaps where one axis serves all."""
+    for index, name in enumerate(names):
+        x, y = (figure.layout[f"{axis[0]}axis{axis[1:]}"] for axis in panel(index).values())
+        y.update(range=[-1.0, 1.0], tickvals=[0.0], ticktext=[name], title=None, ticks="")
+        y.update(zerolinecolor=PALE, zerolinewidth=1, showgrid=False, showline=False)
+        if together:
+            y.domain = [1.0 - (index + 1) / len(names), 1.0 - index / len(names)]
+            if index < len(names) - 1:
+                x.update(showline=False, ticks="")
+
+
+def _explain(figure: go.Figure, shown: list[Style], dots: bool, *, known: bool) -> None:
+    """What stands above and below the lines, in the colours of it."""
+    called = {PRIVATE.name: "private", NON_PRIVATE.name: "without noise"}
+    words = [
+        *(f'<b><span style="color:{each.color}">{called[each.name]}</span></b>' for each in shown),
+        *(["● both"] if dots and len(shown) > 1 else []),
+        *(["▾ mean"] if shown else []),
+        *(["│ truth"] if known else []),
+        "shaded: prior",
+    ]
+    figure.add_annotation(
+        text="   ".join(words),
+        showarrow=False,
+        **{"x": 1.0, "xref": "paper", "xanchor": "right"},
+        **{"y": 1.0, "yref": "paper", "yanchor": "bottom"},
+    )

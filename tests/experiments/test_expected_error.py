@@ -1,0 +1,74 @@
+"""The error against the budget: exact where that can be checked, said as it is drawn."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from abcdp_core import runner
+from abcdp_core.experiments import expected_error
+from abcdp_core.results import Result
+from tests.statistics import assert_mean_of_repeats
+
+SMALL = expected_error.Params(n=100, pool_size=400, epsilon_abc=0.3, epsilon_total=20.0, runs=2)
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return runner.run_to_end(expected_error, SMALL, seed=1)
+
+
+def test_without_noise_the_error_is_that_of_the_plain_run(result: Result) -> None:
+    main, releases = result.tables["main"], result.tables["releases"]
+    plain = main[(main.c == SMALL.c) & np.isinf(main.epsilon_total)].set_index("run").mse
+    found = releases.groupby("run").non_private_mse.first()
+    np.testing.assert_allclose(plain, found, rtol=1e-9)
+
+
+def test_simulated_releases_have_the_exact_error_and_not_twice_the_budgets(
+    result: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(expected_error, "NOISES", 2000)
+    task = expected_error.tasks(SMALL, 1)[0]
+    simulated = expected_error.work(task)["releases"].private_mse.to_numpy()
+    main = result.tables["main"]
+    own = main[(main.c == SMALL.c) & (main.run == 0)].set_index("epsilon_total").mse
+    repeats, nothing = simulated[:, None], np.zeros(1)
+    assert_mean_of_repeats(repeats, np.array([own[SMALL.epsilon_total]]), nothing)
+    with pytest.raises(AssertionError):
+        assert_mean_of_repeats(repeats, np.array([own[10.0]]), nothing)
+
+
+def test_few_nodes_are_enough(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expected_error, "NODES", 128)
+    task = expected_error.tasks(SMALL, 1)[0]
+    fine = expected_error.work(task)["main"]
+    coarse = result.tables["main"].query("run == 0")
+    np.testing.assert_allclose(np.sqrt(coarse.mse), np.sqrt(fine.mse), rtol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"epsilon_total": 0.001}, "hardly better than the prior"),
+        ({"epsilon_total": 1000.0}, "adds at most 10 %"),
+        ({}, r"the error \d+\.\d times as large"),
+        ({"epsilon_abc": 1.4142135623730951}, "Even without noise"),
+    ],
+)
+def test_the_title_says_what_the_curve_shows(changes: dict[str, float], words: str) -> None:
+    params = dataclasses.replace(SMALL, c=5, **changes)  # type: ignore[arg-type]
+    found = runner.run_to_end(expected_error, params, seed=1)
+    title = expected_error.figures(found)["error"].figure.layout.title.text
+    here = expected_error.at(found.tables["main"], 5, params.epsilon_total)
+    plain = expected_error.at(found.tables["main"], 5, math.inf)
+    if "times" in title:
+        assert f"{here / plain:.1f} times" in title
+    elif "adds" in title:
+        assert here <= 1.1 * plain
+    else:
+        assert here >= expected_error.NEARLY * expected_error.PRIOR_ERROR
+    assert words.split("(")[0] in title or "times" in words

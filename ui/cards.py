@@ -1,0 +1,78 @@
+"""The first screen: a headline in large type, and pictures in cards that lead to their pages."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from abcdp_core import figures as fig
+from abcdp_core.experiments import expected_error, posterior
+from abcdp_core.figures import Drawn
+from abcdp_core.parameters import Params
+from abcdp_core.releases import ReleaseParams
+from abcdp_core.results import Result
+from ui import charts, drawings, lessons, router
+
+HEIGHT = 268
+"""Pixels of a picture: two rows of them, a headline and a label fit into 900."""
+
+
+def screen() -> DeltaGenerator:
+    """What stands in it is laid out so that it can be seen without scrolling."""
+    return st.container(key="overview")
+
+
+def headline(found: Result) -> None:
+    """The number that says most, and the sentence that it begins."""
+    number, words, rest = posterior.headline(found)
+    with st.container(key="headline", horizontal=True, vertical_alignment="center"):
+        st.title(number, anchor=False, width="content")
+        with st.container(gap=None):
+            st.markdown(words)
+            st.caption(rest)
+
+
+def pair() -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Two cards side by side; one above the other where there is no room."""
+    left, right = st.columns(2, gap="xsmall", border=True)
+    return left, right
+
+
+def of_result(name: str, found: Result, lead: str, page: str) -> None:
+    """A figure of a result."""
+    _card(name, drawings.drawn(found)[name], lead, page)
+
+
+def error(grown: Result, found: Result) -> None:
+    """The error against the budget with this run on it."""
+    params = cast(ReleaseParams, found.params)
+    errors = found.tables["errors"].set_index("release")
+    this = float(np.sqrt(errors.mse["private"]))
+    usual = drawings.drawn(grown)["error"]
+    marked = drawings.variant(
+        grown,
+        ("this run", params.epsilon_total, this),
+        lambda: expected_error.mark(usual, params.epsilon_total, this),
+    )
+    _card("error", marked, expected_error.typical_in_words(grown), "privacy_and_accuracy")
+
+
+def promise(params: Params) -> None:
+    """What the budget promises one person."""
+    epsilon = cast(ReleaseParams, params).epsilon_total
+    drawn = drawings.variant(lessons.icons, epsilon, lambda: lessons.icons(epsilon))
+    _card("promise", drawn, lessons.promise_in_short(epsilon), "")
+
+
+def _card(name: str, drawn: Drawn, lead: str, page: str) -> None:
+    with st.container(
+        key=f"card-{name}", horizontal=True, vertical_alignment="center", gap="small"
+    ):
+        st.markdown(f"**{fig.one_line(drawn.figure)}**", width="stretch")
+        if page:
+            router.link(page)
+    st.caption(lead)
+    charts.show(f"overview-{name}", drawn, in_card=HEIGHT)
