@@ -61,7 +61,7 @@ def server(asked: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
     line = re.sub(r"HOSTS=\S+", f"HOSTS={LECTURER}", line)
     (asked.parent / "sitecustomize.py").write_text(NOTE.format(file=str(asked)))
     said = subprocess.run(
-        [*shlex.split(line), "--dry-run", f"PORT={port}", "BIN=BIN"],
+        [*shlex.split(line), "--dry-run", f"PORT={port}", "BIN=BIN", "ARGS="],
         cwd=ROOT,
         capture_output=True,
         text=True,
