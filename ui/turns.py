@@ -138,16 +138,26 @@ def _moves_held_back() -> Iterator[None]:
             held.append(new_data)
             return True
 
+    stop, stopped_by = requests.request_stop, set[threading.Thread]()
+
+    def note_stop() -> None:
+        stopped_by.add(threading.current_thread())
+        stop()
+
     # There is no setting for this; it touches the requests of this one script.
     requests.request_rerun = hold  # type: ignore[method-assign]
+    requests.request_stop = note_stop  # type: ignore[method-assign]
     try:
         yield
     finally:
         with lock:
+            if held and stopped_by == {mine}:
+                # A page that ends early takes no more requests, not even those that came before.
+                requests._state = ScriptRequestType.CONTINUE
             for move in held or ():
                 ask(move)
             held = None
-        del requests.request_rerun
+        del requests.request_rerun, requests.request_stop
 
 
 def _keep_what_a_visitor_asked_for() -> None:

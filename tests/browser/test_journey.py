@@ -137,10 +137,10 @@ def test_knobs_headline_and_pictures_are_on_the_first_screen(
 ) -> None:
     look.page.set_viewport_size({"width": width, "height": height})
     look.open("", n="100")
-    expect(look.page.locator(".js-plotly-plot")).to_have_count(4)
+    expect(look.page.locator(".st-key-overview .js-plotly-plot")).to_have_count(4)
     headline = look.page.locator(".st-key-headline h1")
     knobs = look.page.locator("[data-testid=stSidebar] [data-testid=stSlider]:visible")
-    charts = look.page.locator(".js-plotly-plot").all()
+    charts = look.page.locator(".st-key-overview .js-plotly-plot").all()
     for element in [headline, *knobs.all()[:4], *charts[:seen]]:
         box = element.bounding_box()
         assert box is not None

@@ -77,8 +77,9 @@ def test_a_small_pool_is_said(pool_size: int, words: str) -> None:
 
 @pytest.mark.parametrize("name", ["private-embedding", "embedding-noise-aware"])
 def test_the_title_names_what_was_asked(name: str) -> None:
-    title = study.figures(run(mechanism=name))["posterior"].figure.layout.title.text
-    assert ("c = 10" in title) == (name == "private-embedding")
+    title = study.figures(run(mechanism=name))["posterior"].figure.layout.title
+    assert name in title.text
+    assert ("c = 10" in title.subtitle.text) == (name == "private-embedding")
 
 
 def test_data_whose_truth_nobody_knows_have_no_error() -> None:

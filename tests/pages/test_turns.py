@@ -58,6 +58,24 @@ def test_a_move_ends_no_page_that_is_being_drawn_and_the_latest_is_drawn_next(
     assert requests.on_scriptrunner_ready().rerun_data.query_string == "second"
 
 
+def test_a_page_that_ends_early_loses_no_move_that_came_before(requests: ScriptRequests) -> None:
+    with pytest.raises(StopException), turns.turn(nobody):
+        move(requests, "click")
+        requests.request_stop()
+        raise StopException
+    assert requests.on_scriptrunner_ready().rerun_data.query_string == "click"
+
+
+def test_a_page_that_the_server_ends_is_not_drawn_again(requests: ScriptRequests) -> None:
+    with pytest.raises(StopException), turns.turn(nobody):
+        move(requests, "click")
+        thread = threading.Thread(target=requests.request_stop)
+        thread.start()
+        thread.join()
+        raise StopException
+    assert requests.on_scriptrunner_ready().type == ScriptRequestType.STOP
+
+
 def test_a_timer_of_a_page_does_not_take_back_that_another_one_was_asked_for(
     requests: ScriptRequests,
 ) -> None:
