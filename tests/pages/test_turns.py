@@ -58,21 +58,28 @@ def test_a_move_ends_no_page_that_is_being_drawn_and_the_latest_is_drawn_next(
     assert requests.on_scriptrunner_ready().rerun_data.query_string == "second"
 
 
-def test_a_page_that_ends_early_loses_no_move_that_came_before(requests: ScriptRequests) -> None:
-    with pytest.raises(StopException), turns.turn(nobody):
+def drawn_and_stopped(requests: ScriptRequests, *, by_the_server: bool) -> None:
+    """A visitor clicks while a page is drawn, which then ends early."""
+    with turns.turn(nobody):
         move(requests, "click")
-        requests.request_stop()
+        if by_the_server:
+            thread = threading.Thread(target=requests.request_stop)
+            thread.start()
+            thread.join()
+        else:
+            requests.request_stop()
         raise StopException
+
+
+def test_a_page_that_ends_early_loses_no_move_that_came_before(requests: ScriptRequests) -> None:
+    with pytest.raises(StopException):
+        drawn_and_stopped(requests, by_the_server=False)
     assert requests.on_scriptrunner_ready().rerun_data.query_string == "click"
 
 
 def test_a_page_that_the_server_ends_is_not_drawn_again(requests: ScriptRequests) -> None:
-    with pytest.raises(StopException), turns.turn(nobody):
-        move(requests, "click")
-        thread = threading.Thread(target=requests.request_stop)
-        thread.start()
-        thread.join()
-        raise StopException
+    with pytest.raises(StopException):
+        drawn_and_stopped(requests, by_the_server=True)
     assert requests.on_scriptrunner_ready().type == ScriptRequestType.STOP
 
 
