@@ -106,7 +106,8 @@ def long_work_is_cancelled_and_keeps_what_is_done(visit: Visit) -> None:
 
 def the_full_link_holds_every_value_and_opens_the_same_view(visit: Visit) -> None:
     visit.page.get_by_role("link", name="Posterior").click()
-    shows(visit, "Posterior")
+    expect(visit.page.get_by_role("heading", name="Posterior", exact=True)).to_be_visible()
+    shows(visit, "c = 37, N = 1,000")
     visit.page.get_by_role("button", name="Copy full link").click()
     code = visit.page.get_by_test_id("stPopoverBody").get_by_test_id("stCode")
     expect(code).to_contain_text("version=")
