@@ -4,7 +4,7 @@ from ui import asking, blocks, cards, labels, router, watch
 
 router.guard()
 
-DECISIONS = "Each mark is a simulated data set; those below the orange line are kept."
+DECISIONS = "Each mark is a simulated data set: across, its distance; upwards, the same with noise."
 POSTERIOR = "The kept draws of each parameter: with noise above its line, without below."
 
 

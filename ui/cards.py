@@ -63,11 +63,10 @@ def error(grown: Result, found: Result) -> None:
 def promise(params: Params) -> None:
     """What the budget promises one person."""
     epsilon = cast(ReleaseParams, params).epsilon_total
-    drawn = drawings.variant(lessons.icons, epsilon, lambda: lessons.icons(epsilon))
-    _card("promise", drawn, lessons.promise_in_short(epsilon), "")
+    _card("promise", lessons.icons(epsilon), lessons.promise_in_short(epsilon))
 
 
-def _card(name: str, drawn: Drawn, lead: str, page: str) -> None:
+def _card(name: str, drawn: Drawn, lead: str, page: str = "") -> None:
     with st.container(
         key=f"card-{name}", horizontal=True, vertical_alignment="center", gap="small"
     ):

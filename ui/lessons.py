@@ -90,6 +90,7 @@ def promise_in_short(epsilon: float) -> str:
 ICONS, IN_A_ROW = 100, 20
 
 
+@functools.lru_cache(maxsize=32)
 def icons(epsilon: float) -> Drawn:
     """A hundred icons: how far a belief of 50 in 100 can move, rounded to the wider side."""
     low, high = (100.0 * float(value[0]) for value in belief(np.array([0.5]), epsilon))
@@ -116,7 +117,7 @@ def icons(epsilon: float) -> Drawn:
     half = fig.line(np.full(2, IN_A_ROW / 2 - 0.5), np.array([1.5, 2.5]), fig.TRUTH)
     figure.add_trace(half.update(name="50 before", hoverinfo="name"))
     words = (
-        f"Full: at least {least}. Pale: up to {most}. Line: 50, before the release.<br>"
+        f"Full: at least {least}. Pale: up to {most}, rounded outwards. Line: 50, before.<br>"
         f"Odds change by at most {odds(epsilon)}."
     )
     fig.note(figure, -0.5, -0.7, words, fig.BLACK, "top left")

@@ -45,7 +45,7 @@ BUDGETS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 """Budgets of the curve, beside the one that is asked for and none at all."""
 
 LINES = (10, 100)
-"""Values of c, the nearest of which but for the own one is drawn beside it."""
+"""Values of c, of which the one farther from the own c is drawn beside it."""
 
 NOISES = 25
 """Simulated releases of each data set."""
@@ -203,8 +203,7 @@ def curve(main: pd.DataFrame, c: int) -> pd.DataFrame:
 
 def at(main: pd.DataFrame, c: int, epsilon_total: float) -> float:
     """The error at a budget of the curve."""
-    points = curve(main, c)
-    return float(points.error[points.epsilon_total == epsilon_total].iloc[0])
+    return math.sqrt(main.mse[(main.c == c) & (main.epsilon_total == epsilon_total)].mean())
 
 
 def typical(result: Result) -> tuple[float, float, float]:
@@ -245,10 +244,9 @@ NEARLY = 0.95
 def finding(params: Params, main: pd.DataFrame) -> str:
     """What the curve says of the setting, in a line."""
     here, plain = at(main, params.c, params.epsilon_total), at(main, params.c, math.inf)
-    if plain >= NEARLY * PRIOR_ERROR:
-        return "Even without noise: hardly better than the prior"
-    if here >= NEARLY * PRIOR_ERROR:
-        return "With this budget: hardly better than the prior"
+    for error, of in ((plain, "Even without noise"), (here, "With this budget")):
+        if error >= NEARLY * PRIOR_ERROR:
+            return f"{of}: {'no' if error >= PRIOR_ERROR else 'hardly'} better than the prior"
     if here <= LITTLE * plain:
         return "This budget adds at most 10 % to the error"
     return f"This budget makes the error {here / plain:.1f} times as large"

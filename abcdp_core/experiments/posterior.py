@@ -204,7 +204,7 @@ def headline(result: Result) -> tuple[str, str, str]:
     false = int((decisions.private & ~decisions.non_private).sum())
     looked_at = counted(len(decisions), "draw")
     if kept == 0:
-        words = f"of {params.c:,} draws were kept: none of {looked_at} passed **with the noise**."
+        words = f"of the {params.c:,} asked for: none of {looked_at} passed **with the noise**."
         return "0", words, _in_numbers(errors)
     were = "draw was" if kept == 1 else "draws were"
     words = f"{were} kept **only because of noise**. {_moved(result)}."
@@ -237,7 +237,7 @@ def _flips_sentence(result: Result) -> str:
     """How many decisions of each kind there are."""
     decisions = result.tables["decisions"]
     private, non_private = decisions.private, decisions.non_private
-    looked_at = "1 draw" if len(decisions) == 1 else f"{len(decisions):,} draws"
+    looked_at = counted(len(decisions), "draw")
     return (
         f"{looked_at} looked at, kept by both runs: {int((private & non_private).sum()):,}, only "
         f"by the private one: {int((private & ~non_private).sum()):,}, only by the non-private "
@@ -269,14 +269,10 @@ def _moved(result: Result) -> str:
     if not np.isfinite([private, plain]).all():
         return "What was kept with noise, and without"
     if private > 1.1 * plain:
-        return f"The private answer is {_times(private, plain)} as far off"
+        return f"The private answer is {private / plain:.1f} times as far off"
     if private < plain / 1.1:
-        return "By luck the private answer is nearer this time"
+        return "This time the private answer is the nearer one"
     return "The private answer is about as far off"
-
-
-def _times(private: float, plain: float) -> str:
-    return f"{private / plain:.1f} times" if plain > 0 else "infinitely many times"
 
 
 AXIS = 3.0
@@ -297,7 +293,6 @@ def _decided(result: Result) -> go.Figure:
     params, decisions = cast(Params, result.params), result.tables["decisions"]
     end = _end_of_axis(params)
     ends = np.array([-BELOW * end, end])
-    threshold = float(decisions.noisy_threshold.iloc[-1])
     figure = fig.figure(
         _changed(decisions),
         "true distance to the data",
@@ -305,14 +300,18 @@ def _decided(result: Result) -> go.Figure:
         settings=_settings(params),
     )
     figure.add_trace(fig.line(ends.clip(0.0), ends.clip(0.0), fig.GUIDE))
-    _quarters(figure, params.epsilon_abc, min(max(threshold, ends[0]), end), ends)
+    _quarters(figure, params, float(decisions.noisy_threshold.iloc[-1]), ends)
     neither = decisions[~decisions.private & ~decisions.non_private]
     within = neither[(neither.rho <= end) & neither.noisy_distance.between(*ends)]
-    _add_marks(figure, fig.evenly(within, REJECTED_SHOWN), "rejected by both", fig.REJECTED, 4, end)
+    drawn = fig.evenly(within, REJECTED_SHOWN)
+    _add_marks(figure, drawn, "rejected by both", fig.REJECTED, 4, end)
     beyond = len(neither) - len(within)
-    more = f"<br>{beyond:,} of them beyond the edge" if beyond else ""
-    words = f"{len(neither):,} rejected by both{more} "
-    fig.note(figure, end, end, words, fig.REJECTED.color, "top right")
+    words = [
+        f"{len(neither):,} rejected by both",
+        *([f"{beyond:,} of them beyond the edge"] if beyond else []),
+        *([f"{len(drawn):,} of them drawn"] if len(drawn) < len(within) else []),
+    ]
+    fig.note(figure, end, end, " <br>".join(words) + " ", fig.REJECTED.color, "top right")
     for name, non_private, private, style, corner in LANES:
         lane = decisions[(decisions.non_private == non_private) & (decisions.private == private)]
         size = 13 if len(lane) <= 30 else 7
@@ -327,33 +326,36 @@ def _decided(result: Result) -> go.Figure:
 
 def _end_of_axis(params: Params) -> float:
     """Where the axes end; no knob moves it until the threshold comes near."""
-    end = AXIS * float(params.defaults(params.scenario).get("epsilon_abc", 0.1))
+    end = AXIS * float(params.defaults(params.scenario)["epsilon_abc"])
     while end < 1.5 * params.epsilon_abc:
         end *= 2.0
     return end
 
 
-def _quarters(figure: go.Figure, epsilon_abc: float, threshold: float, ends: Array) -> None:
-    """Both thresholds, and the two corners in which noise decides."""
+def _quarters(figure: go.Figure, params: Params, threshold: float, ends: Array) -> None:
+    """Both thresholds, and the two corners in which noise decides.
+
+    A redrawn threshold is shown as it stood last; one beyond the edge stands on it.
+    """
     low, end = ends
-    kept = {"x0": epsilon_abc, "x1": end, "y0": low, "y1": threshold}
-    lost = {"x0": 0.0, "x1": epsilon_abc, "y0": threshold, "y1": end}
+    epsilon_abc, at = params.epsilon_abc, float(np.clip(threshold, low, end))
+    kept = {"x0": epsilon_abc, "x1": end, "y0": low, "y1": at}
+    lost = {"x0": 0.0, "x1": epsilon_abc, "y0": at, "y1": end}
     for corner, style in ((kept, fig.PRIVATE), (lost, fig.NON_PRIVATE)):
         figure.add_shape(
             type="rect", fillcolor=fig.translucent(style.color, 0.1), line_width=0, **corner
         )
+    plain, noisy = f"threshold {epsilon_abc:g}", f"with noise {threshold:.3g}"
+    if params.resample:
+        noisy += ", the last one"
     for x, y, style, name in (
-        ((epsilon_abc,) * 2, ends, fig.NON_PRIVATE, f"threshold {epsilon_abc:g}"),
-        ((0.0, end), (threshold,) * 2, fig.PRIVATE, f"with noise {threshold:.3g}"),
+        ((epsilon_abc,) * 2, ends, fig.NON_PRIVATE, plain),
+        ((0.0, end), (at,) * 2, fig.PRIVATE, noisy),
     ):
         line = fig.line(np.array(x), np.array(y), style).update(name=name, hoverinfo="skip")
         figure.add_trace(line.update(line={"dash": "dash", "width": 1.5}))
-    fig.note(figure, epsilon_abc, end, f"threshold {epsilon_abc:g}", fig.NON_PRIVATE.color, ABOVE)
-    words = f"with noise {threshold:.3g} "
-    fig.note(figure, end, threshold, words, fig.PRIVATE.color, "bottom right")
-
-
-ABOVE = "bottom center"
+    fig.note(figure, epsilon_abc, end, plain, fig.NON_PRIVATE.color, "bottom center")
+    fig.note(figure, end, at, f"{noisy} ", fig.PRIVATE.color, "bottom right")
 
 
 def _add_marks(

@@ -53,7 +53,7 @@ def test_few_nodes_are_enough(result: Result, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"epsilon_total": 0.001}, "hardly better than the prior"),
+        ({"epsilon_total": 0.001}, "With this budget: no better than the prior"),
         ({"epsilon_total": 1000.0}, "adds at most 10 %"),
         ({}, r"the error \d+\.\d times as large"),
         ({"epsilon_abc": 1.4142135623730951}, "Even without noise"),
@@ -71,4 +71,6 @@ def test_the_title_says_what_the_curve_shows(changes: dict[str, float], words: s
         assert here <= 1.1 * plain
     else:
         assert here >= expected_error.NEARLY * expected_error.PRIOR_ERROR
+        shown = plain if "Even" in title else here
+        assert ("no better" in title) == (shown >= expected_error.PRIOR_ERROR)
     assert words.split("(")[0] in title or "times" in words

@@ -192,6 +192,20 @@ def test_the_headline_says_what_the_table_says(epsilon_total: float) -> None:
     assert f"{math.sqrt(errors.mse['private']):.3f}" in rest
 
 
+@pytest.mark.parametrize("resample", [False, True])
+def test_a_threshold_beyond_the_edge_stands_on_it_and_is_called_what_it_is(resample: bool) -> None:
+    result = run(epsilon_total=0.001, resample=resample)
+    threshold = result.tables["decisions"].noisy_threshold.iloc[-1]
+    layout = posterior.figures(result)["decisions"].figure.layout
+    low, high = layout.yaxis.range
+    assert not low <= threshold <= high
+    said = [note for note in layout.annotations if note.text.startswith("with noise")]
+    assert [note.text for note in said] == [
+        f"with noise {threshold:.3g}{', the last one' if resample else ''} "
+    ]
+    assert said[0].y in (low, high)
+
+
 def test_the_axis_of_distances_moves_only_when_the_threshold_comes_near() -> None:
     ends = {
         epsilon_abc: posterior.figures(run(epsilon_abc=epsilon_abc))["decisions"].figure.layout
