@@ -109,7 +109,6 @@ def _full_link(page: Page) -> None:
 def widget(
     key: str,
     reason: str = "",
-    caption: str = "",
     on_change: Callable[[], None] | None = None,
 ) -> None:
     """One knob as the widget that fits its kind.
@@ -117,7 +116,6 @@ def widget(
     Args:
         key: its name in the link.
         reason: why it cannot be moved here; it can if this is empty.
-        caption: a few words under it.
         on_change: called when a person has changed it.
 
     Raises:
@@ -150,8 +148,8 @@ def widget(
     else:
         low, high = int(knob.parameter.low), int(knob.parameter.high)
         st.number_input(min_value=low, max_value=high, value=int(knob.default), step=1, **shared)
-    if reason or caption:
-        st.caption(reason or caption)
+    if reason:
+        st.caption(reason)
 
 
 def _choice(knob: knobs.Knob, shared: dict[str, Any]) -> None:

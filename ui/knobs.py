@@ -35,13 +35,6 @@ LIMITED_BY_SCENARIO = ("posterior.view", "mechanism-posterior.mechanism", "cover
 FIRST_SCENARIO = "uniform-mixture"
 """The scenario of every page that does not choose one."""
 
-DIRECTIONS = {
-    "epsilon_total": "smaller = more private, noisier",
-    "epsilon_abc": "smaller = closer to the data, fewer draws accepted",
-    "c": "larger = more samples, more noise",
-    "n": "larger = one person matters less, less noise",
-}
-
 NO_PRESET = "my settings"
 
 

@@ -25,6 +25,7 @@ class Page:
         file: the file under ``pages/`` without its ending.
         title: its name in the navigation.
         help: what it shows.
+        group: where it stands in the navigation.
         experiment: its main experiment; empty if it runs none.
         experiments: the others it shows; their parameters tell which shared knobs it uses.
         own: keys of the knobs it asks for itself.
@@ -40,6 +41,7 @@ class Page:
     file: str
     title: str
     help: str
+    group: str
     experiment: str
     experiments: tuple[str, ...] = ()
     own: tuple[str, ...] = ()

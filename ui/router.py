@@ -7,6 +7,7 @@ properly, and the outer run ends.
 
 from __future__ import annotations
 
+import itertools
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -30,6 +31,7 @@ TABLE = (
         "overview",
         "Overview",
         "What the four knobs do, in four pictures.",
+        "Explore",
         "posterior",
         ("expected-error",),
         own=("figures.format",),
@@ -38,6 +40,7 @@ TABLE = (
         "flip_probability",
         "Flip probability",
         "How often the noise changes a decision, and how large c may be.",
+        "Explore",
         "flip-probability",
         ("flip-guideline",),
         own=(
@@ -53,6 +56,7 @@ TABLE = (
         "privacy_and_accuracy",
         "Privacy and accuracy",
         "What a privacy budget costs in accuracy, simulated while you watch.",
+        "Explore",
         "mse-curves",
         ("error-bound",),
         own=("mse-curves.lines", "mse-curves.metric", "mse-curves.runs", "figures.format"),
@@ -61,36 +65,17 @@ TABLE = (
         "posterior",
         "Posterior",
         "One private release beside the non-private one, draw by draw.",
+        "Explore",
         "posterior",
         ("many-releases", "change-one-person", "synthetic-data"),
         own=("scenario", "posterior.view", "synthetic-data.data_sets", "figures.format"),
         chooser="scenario",
     ),
     Page(
-        "case_studies",
-        "Case studies",
-        "COVID-19 in the Netherlands and the tuberculosis outbreak model.",
-        "covid-fit",
-        ("tuberculosis-posterior",),
-        own=(
-            "case-studies.view",
-            "covid-fit.distance",
-            "covid-fit.runs",
-            "tuberculosis-posterior.order",
-            "tuberculosis-posterior.burden",
-            "tuberculosis-posterior.runs",
-            "figures.format",
-        ),
-        reasons={"n": "Set by the case study."},
-        view="case-studies.view",
-        views={"COVID-19": ("covid-fit",), "tuberculosis": ("tuberculosis-posterior", "posterior")},
-        chooser="case-studies.view",
-        scenarios={"COVID-19": "covid"},
-    ),
-    Page(
         "adaptive_truncation",
         "Adaptive truncation",
         "People asked one after the other, each where the answer tells most.",
+        "Explore",
         "adaptive-truncation",
         ("truncation-streams", "truncation-interval", "estimation-accuracy"),
         own=(
@@ -116,9 +101,32 @@ TABLE = (
         },
     ),
     Page(
+        "case_studies",
+        "Case studies",
+        "COVID-19 in the Netherlands and the tuberculosis outbreak model.",
+        "Compare",
+        "covid-fit",
+        ("tuberculosis-posterior",),
+        own=(
+            "case-studies.view",
+            "covid-fit.distance",
+            "covid-fit.runs",
+            "tuberculosis-posterior.order",
+            "tuberculosis-posterior.burden",
+            "tuberculosis-posterior.runs",
+            "figures.format",
+        ),
+        reasons={"n": "Set by the case study."},
+        view="case-studies.view",
+        views={"COVID-19": ("covid-fit",), "tuberculosis": ("tuberculosis-posterior", "posterior")},
+        chooser="case-studies.view",
+        scenarios={"COVID-19": "covid"},
+    ),
+    Page(
         "mechanisms",
         "Mechanisms",
         "What each mechanism makes of the same privacy budget.",
+        "Compare",
         "compare-mechanisms",
         ("mechanism-posterior", "accounting", "coverage"),
         own=(
@@ -140,9 +148,26 @@ TABLE = (
         },
     ),
     Page(
+        "your_own_data",
+        "Your own data",
+        "One private release from a series of your own.",
+        "Use",
+        "data-needed",
+        own=("your-data.scenario", "figures.format"),
+        uses=("pool_size",),
+        reasons={
+            "n": "The number of values in your file.",
+            "noise_draw": "Drawn by the operating system; no number brings it back.",
+            "sensitivity": "Always the sharp one.",
+        },
+        chooser="your-data.scenario",
+        own_data=True,
+    ),
+    Page(
         "papers",
         "Papers",
         "What the papers claim, and what we find.",
+        "Check",
         "",
         own=(
             "papers.paper",
@@ -157,6 +182,7 @@ TABLE = (
         "gaussian_noise",
         "Gaussian noise",
         "The older versions of ABCDP: soft weights, and a decision about every draw.",
+        "For researchers",
         "soft-abc",
         ("gaussian-rejection", "gaussian-loss", "tuberculosis-soft"),
         own=(
@@ -189,23 +215,9 @@ TABLE = (
         "distances",
         "Distances",
         "Forms of the distance: error, time, bandwidth, and what one point can change.",
+        "For researchers",
         "distance-forms",
         own=("distance-forms.bandwidth", "distance-forms.pairs", "figures.format"),
-    ),
-    Page(
-        "your_own_data",
-        "Your own data",
-        "One private release from a series of your own.",
-        "data-needed",
-        own=("your-data.scenario", "figures.format"),
-        uses=("pool_size",),
-        reasons={
-            "n": "The number of values in your file.",
-            "noise_draw": "Drawn by the operating system; no number brings it back.",
-            "sensitivity": "Always the sharp one.",
-        },
-        chooser="your-data.scenario",
-        own_data=True,
     ),
 )
 
@@ -250,29 +262,16 @@ def _draw() -> None:
         _inside.reset(token)
 
 
-GROUPS = {
-    "Explore": (
-        *("overview", "flip_probability", "privacy_and_accuracy"),
-        *("posterior", "adaptive_truncation"),
-    ),
-    "Compare": ("mechanisms", "case_studies"),
-    "Use": ("your_own_data",),
-    "Check": ("papers",),
-    "For researchers": ("gaussian_noise", "distances"),
-}
-"""Where each page stands in the navigation. Streamlit's own sections fail the check of what
-assistive technology can use."""
-
-
 def _navigation(here: Page) -> None:
-    """Links to all pages, in groups that are folded but for the one of this page."""
+    """Links to all pages, in groups that are folded but for the one of this page.
+
+    Streamlit's own sections fail the check of what assistive technology can use.
+    """
     with st.container(key="navigation", gap=None):
-        for name, files in GROUPS.items():
-            pages = [page for page in shown() if page.file in files]
-            if pages:
-                with st.expander(name, expanded=here in pages):
-                    for page in pages:
-                        st.page_link(_file(page), label=page.title, help=page.help)
+        for group, pages in itertools.groupby(shown(), lambda page: page.group):
+            with st.expander(group, expanded=here.group == group):
+                for page in pages:
+                    st.page_link(_file(page), label=page.title, help=page.help)
 
 
 def _file(page: Page) -> Path:

@@ -16,7 +16,11 @@ from collections import deque
 from collections.abc import Callable, Iterator
 
 from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
-from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests, ScriptRequestType
+from streamlit.runtime.scriptrunner_utils.script_requests import (
+    ScriptRequests,
+    ScriptRequestType,
+    _is_full_app_rerun,
+)
 
 from abcdp_core import workers
 
@@ -170,9 +174,8 @@ def _keep_what_a_visitor_asked_for() -> None:
     join = ScriptRequests._request_rerun_locked
 
     def request(self: ScriptRequests, new_data: RerunData) -> bool:
-        waiting = self._rerun_data if self._state == ScriptRequestType.RERUN else None
-        parts = waiting is not None and (waiting.fragment_id or waiting.fragment_id_queue)
-        if new_data.is_auto_rerun and waiting is not None and not parts:
+        waits = self._state == ScriptRequestType.RERUN and _is_full_app_rerun(self._rerun_data)
+        if new_data.is_auto_rerun and waits:
             return True
         return join(self, new_data)
 

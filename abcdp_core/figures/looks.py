@@ -54,14 +54,13 @@ ON_DARK = {
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
-PALETTE = CATEGORIES
 
 HEIGHT = 440
 """Pixels of a figure whose builder does not say."""
 
 TEMPLATE = go.layout.Template(
     layout=go.Layout(
-        colorway=PALETTE,
+        colorway=CATEGORIES,
         font={"size": 15},
         title={"x": 0.0, "xanchor": "left", "yanchor": "top", "yref": "container", "pad": {"l": 4}},
         margin={"l": 64, "r": 16, "t": 56, "b": 56},
@@ -106,7 +105,7 @@ def styles(names: Sequence[str]) -> list[Style]:
     return [
         Style(
             name,
-            PALETTE[i % len(PALETTE)],
+            CATEGORIES[i % len(CATEGORIES)],
             DASHES[i % len(DASHES)],
             MARKERS[i % len(MARKERS)],
         )

@@ -14,6 +14,7 @@ PAGE = Page(
     "example",
     "Example",
     "",
+    "Explore",
     "covid-fit",
     own=("example.view", "covid-fit.runs"),
     view="example.view",
