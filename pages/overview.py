@@ -4,7 +4,7 @@ from ui import asking, blocks, cards, labels, router, watch
 
 router.guard()
 
-DECISIONS = "Each mark is a simulated data set: across, its distance; upwards, the same with noise."
+DECISIONS = "Each mark is a simulated data set; noise moves it up or down."
 POSTERIOR = "The kept draws of each parameter: with noise above its line, without below."
 
 

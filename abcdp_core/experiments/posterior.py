@@ -396,5 +396,5 @@ def _changed(decisions: pd.DataFrame) -> str:
     """What noise did, in a line."""
     flipped, all_of_them = int(decisions.flipped.sum()), len(decisions)
     if flipped == 0:
-        return "Noise changed no decision: private and non-private runs agree"
+        return "Noise changed no decision"
     return f"Noise changed {flipped:,} of {counted(all_of_them, 'decision')}"
