@@ -92,17 +92,20 @@ def dressed(figure: go.Figure, theme: str | None, in_card: int = 0) -> Dressed:
 def dress(figure: go.Figure, theme: str | None, in_card: int = 0) -> Dressed:
     """What :func:`dressed` gives, made now and not kept."""
     medium = fig.SCREENS.get(str(theme), fig.SCREEN)
-    return Dressed(fig.in_card(figure, medium, in_card) if in_card else fig.dressed(figure, medium))
+    return Dressed(fig.in_card(figure, medium, in_card) if in_card else fig.as_seen(figure, medium))
 
 
 class Dressed(BaseFigure):  # type: ignore[misc]
     """A finished figure, given to Streamlit as the dictionary that it asks every figure for.
 
     Plotly makes that dictionary anew each time, which takes longer than the rest of a page.
+
+    Args:
+        plain: data and layout.
     """
 
-    def __init__(self, figure: go.Figure) -> None:
-        self._plain = figure.to_dict()
+    def __init__(self, plain: dict[str, Any]) -> None:
+        self._plain = plain
 
     def to_dict(self) -> dict[str, Any]:
         """Itself, to be read only."""

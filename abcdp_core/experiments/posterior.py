@@ -22,7 +22,7 @@ differently about a draw, the decision is *flipped*; theory gives its probabilit
 from __future__ import annotations
 
 import math
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -293,35 +293,43 @@ def _decided(result: Result) -> go.Figure:
     params, decisions = cast(Params, result.params), result.tables["decisions"]
     end = _end_of_axis(params)
     ends = np.array([-BELOW * end, end])
-    figure = fig.figure(
-        _changed(decisions),
-        "true distance to the data",
-        "distance with noise",
-        settings=_settings(params),
-    )
-    figure.add_trace(fig.line(ends.clip(0.0), ends.clip(0.0), fig.GUIDE))
-    _quarters(figure, params, float(decisions.noisy_threshold.iloc[-1]), ends)
+    threshold = float(decisions.noisy_threshold.iloc[-1])
     neither = decisions[~decisions.private & ~decisions.non_private]
     within = neither[(neither.rho <= end) & neither.noisy_distance.between(*ends)]
     drawn = fig.evenly(within, REJECTED_SHOWN)
-    _add_marks(figure, drawn, "rejected by both", fig.REJECTED, 4, end)
     beyond = len(neither) - len(within)
     words = [
         f"{len(neither):,} rejected by both",
         *([f"{beyond:,} of them beyond the edge"] if beyond else []),
         *([f"{len(drawn):,} of them drawn"] if len(drawn) < len(within) else []),
     ]
-    fig.note(figure, end, end, " <br>".join(words) + " ", fig.REJECTED.color, "top right")
+    rejected = " <br>".join(words) + " "
+    traces = [
+        _straight(ends.clip(0.0), ends.clip(0.0), fig.GUIDE, fig.GUIDE.name, fig.GUIDE.dash, 2.5),
+        *_thresholds(params, threshold, ends),
+        _marks(drawn, "rejected by both", fig.REJECTED, 4, end),
+    ]
+    notes = [
+        *_called(params, threshold, ends),
+        fig.words(end, end, rejected, fig.REJECTED.color, "top right"),
+    ]
     for name, non_private, private, style, corner in LANES:
         lane = decisions[(decisions.non_private == non_private) & (decisions.private == private)]
         size = 13 if len(lane) <= 30 else 7
-        _add_marks(figure, lane, name, style, size, end, ring=non_private != private)
+        traces.append(_marks(lane, name, style, size, end, ring=non_private != private))
         place = (end if "right" in corner else 0.0), (end if "top" in corner else ends[0])
-        fig.note(figure, *place, f"<b>{len(lane):,} {name}</b>", style.color, corner)
-    ticks = np.linspace(0.0, end, 4)
-    figure.update_xaxes(range=[0.0, end], tickvals=ticks, tickformat=".3~g")
-    figure.update_yaxes(range=ends.tolist(), tickvals=ticks, tickformat=".3~g")
-    return figure.update_layout(showlegend=False)
+        notes.append(fig.words(*place, f"<b>{len(lane):,} {name}</b>", style.color, corner))
+    layout = fig.layout(
+        _changed(decisions),
+        "true distance to the data",
+        "distance with noise",
+        settings=_settings(params),
+    )
+    ticks = {"tickvals": np.linspace(0.0, end, 4), "tickformat": ".3~g"}
+    layout["xaxis"] |= ticks | {"range": [0.0, end]}
+    layout["yaxis"] |= ticks | {"range": ends.tolist()}
+    layout |= {"annotations": notes, "shapes": _corners(params, threshold, ends)}
+    return go.Figure({"data": traces, "layout": layout | {"showlegend": False}})
 
 
 def _end_of_axis(params: Params) -> float:
@@ -332,64 +340,78 @@ def _end_of_axis(params: Params) -> float:
     return end
 
 
-def _quarters(figure: go.Figure, params: Params, threshold: float, ends: Array) -> None:
-    """Both thresholds, and the two corners in which noise decides.
-
-    A redrawn threshold is shown as it stood last; one beyond the edge stands on it.
-    """
-    low, end = ends
-    epsilon_abc, at = params.epsilon_abc, float(np.clip(threshold, low, end))
+def _corners(params: Params, threshold: float, ends: Array) -> list[dict[str, Any]]:
+    """The two corners in which noise decides."""
+    (low, end), epsilon_abc, at = ends, params.epsilon_abc, _on_axis(threshold, ends)
     kept = {"x0": epsilon_abc, "x1": end, "y0": low, "y1": at}
     lost = {"x0": 0.0, "x1": epsilon_abc, "y0": at, "y1": end}
-    for corner, style in ((kept, fig.PRIVATE), (lost, fig.NON_PRIVATE)):
-        figure.add_shape(
-            type="rect", fillcolor=fig.translucent(style.color, 0.1), line_width=0, **corner
-        )
-    plain, noisy = f"threshold {epsilon_abc:g}", f"with noise {threshold:.3g}"
-    if params.resample:
-        noisy += ", the last one"
-    for x, y, style, name in (
-        ((epsilon_abc,) * 2, ends, fig.NON_PRIVATE, plain),
-        ((0.0, end), (at,) * 2, fig.PRIVATE, noisy),
-    ):
-        line = fig.line(np.array(x), np.array(y), style).update(name=name, hoverinfo="skip")
-        figure.add_trace(line.update(line={"dash": "dash", "width": 1.5}))
-    fig.note(figure, epsilon_abc, end, plain, fig.NON_PRIVATE.color, "bottom center")
-    fig.note(figure, end, at, f"{noisy} ", fig.PRIVATE.color, "bottom right")
+    return [
+        {"type": "rect", "fillcolor": fig.translucent(style.color, 0.1), "line": {"width": 0}}
+        | corner
+        for corner, style in ((kept, fig.PRIVATE), (lost, fig.NON_PRIVATE))
+    ]
 
 
-def _add_marks(
-    figure: go.Figure,
-    lane: pd.DataFrame,
-    name: str,
-    style: fig.Style,
-    size: int,
-    end: float,
-    *,
-    ring: bool = False,
-) -> None:
+def _on_axis(threshold: float, ends: Array) -> float:
+    """A threshold beyond the edge stands on it."""
+    return float(np.clip(threshold, *ends))
+
+
+def _thresholds(params: Params, threshold: float, ends: Array) -> list[dict[str, Any]]:
+    plain, noisy = _names(params, threshold)
+    upright, level = np.full(2, params.epsilon_abc), np.full(2, _on_axis(threshold, ends))
+    across = np.array([0.0, ends[1]])
+    return [
+        _straight(upright, ends, fig.NON_PRIVATE, plain, "dash", 1.5),
+        _straight(across, level, fig.PRIVATE, noisy, "dash", 1.5),
+    ]
+
+
+def _straight(
+    x: Array, y: Array, style: fig.Style, name: str, dash: str, width: float
+) -> dict[str, Any]:
+    line = {"color": style.color, "dash": dash, "width": width}
+    return {"x": x, "y": y, "mode": "lines", "name": name, "line": line, "hoverinfo": "skip"}
+
+
+def _called(params: Params, threshold: float, ends: Array) -> list[dict[str, Any]]:
+    plain, noisy = _names(params, threshold)
+    end, at = float(ends[1]), _on_axis(threshold, ends)
+    return [
+        fig.words(params.epsilon_abc, end, plain, fig.NON_PRIVATE.color, "bottom center"),
+        fig.words(end, at, f"{noisy} ", fig.PRIVATE.color, "bottom right"),
+    ]
+
+
+def _names(params: Params, threshold: float) -> tuple[str, str]:
+    """Both thresholds; a redrawn one is shown as it stood last."""
+    noisy = f"with noise {threshold:.3g}" + (", the last one" if params.resample else "")
+    return f"threshold {params.epsilon_abc:g}", noisy
+
+
+def _marks(
+    lane: pd.DataFrame, name: str, style: fig.Style, size: int, end: float, *, ring: bool = False
+) -> dict[str, Any]:
     """Draws as marks; those beyond the edge stand on it."""
     x, y = lane.rho.to_numpy(), lane.noisy_distance.to_numpy()
     at = np.minimum(x, end), np.clip(y, -BELOW * end, end)
     beyond = (at[0] != x) | (at[1] != y)
-    figure.add_trace(
-        go.Scatter(
-            x=at[0],
-            y=at[1],
-            mode="markers",
-            name=name,
-            cliponaxis=False,
-            marker={
-                "symbol": np.where(beyond, "diamond", style.marker),
-                "color": style.color,
-                "size": size,
-                "line": {"width": 2 if ring else 0, "color": fig.BLACK},
-            },
-            customdata=lane[["t", "rho", "noisy_distance", "flip_probability"]].to_numpy(),
-            hovertemplate="draw %{customdata[0]}: distance %{customdata[1]:.4f}, with noise "
-            "%{customdata[2]:.4f}, flip probability %{customdata[3]:.3f}<extra></extra>",
-        )
-    )
+    return {
+        "x": at[0],
+        "y": at[1],
+        "mode": "markers",
+        "name": name,
+        "cliponaxis": False,
+        "marker": {
+            "symbol": np.where(beyond, "diamond", style.marker),
+            "color": style.color,
+            "size": size,
+            "line": {"width": 2 if ring else 0, "color": fig.BLACK},
+        },
+        "customdata": lane[["t", "rho", "noisy_distance", "flip_probability"]].to_numpy(),
+        "hovertemplate": "draw %{customdata[0]}: distance %{customdata[1]:.4f}, with noise "
+        "%{customdata[2]:.4f}, flip probability %{customdata[3]:.3f}<extra></extra>",
+    }
 
 
 def _changed(decisions: pd.DataFrame) -> str:

@@ -16,6 +16,7 @@ from abcdp_core.figures.builders import (
     band,
     figure,
     hollow,
+    layout,
     line,
     logarithmic,
     note,
@@ -24,6 +25,7 @@ from abcdp_core.figures.builders import (
     points,
     rows,
     stack,
+    words,
 )
 from abcdp_core.figures.looks import (
     BLACK,
@@ -53,6 +55,7 @@ from abcdp_core.figures.looks import (
     WIDTH,
     Medium,
     Style,
+    as_seen,
     dressed,
     in_card,
     one_line,
@@ -129,6 +132,7 @@ __all__ = [
     "Drawn",
     "Medium",
     "Style",
+    "as_seen",
     "band",
     "boxes",
     "dressed",
@@ -138,6 +142,7 @@ __all__ = [
     "hollow",
     "in_card",
     "in_panel",
+    "layout",
     "line",
     "logarithmic",
     "mirrored",
@@ -155,4 +160,5 @@ __all__ = [
     "styles",
     "translucent",
     "truth_line",
+    "words",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -23,15 +24,18 @@ def figure(title: str, x: str, y: str, height: int = 440, settings: str = "") ->
         height: in pixels.
         settings: of what is shown, in a smaller line below a title that is a finding.
     """
-    return go.Figure(
-        layout=go.Layout(
-            template=TEMPLATE,
-            title={"text": title} | ({"subtitle": {"text": settings}} if settings else {}),
-            height=height,
-            xaxis_title=x,
-            yaxis_title=y,
-        )
-    )
+    return go.Figure({"layout": layout(title, x, y, height, settings)})
+
+
+def layout(title: str, x: str, y: str, height: int = 440, settings: str = "") -> dict[str, Any]:
+    """The layout of :func:`figure`, for one that is put together before it is checked."""
+    return {
+        "template": TEMPLATE,
+        "title": {"text": title} | ({"subtitle": {"text": settings}} if settings else {}),
+        "height": height,
+        "xaxis": {"title": {"text": x}},
+        "yaxis": {"title": {"text": y}},
+    }
 
 
 def line(x: Array, y: Array, style: Style, **kwargs: object) -> go.Scatter:
@@ -80,20 +84,25 @@ def note(figure: go.Figure, x: float, y: float, text: str, color: str, place: st
         place: which side of the words is at the point, as in ``bottom left``: they stand above it,
             to the right.
     """
-    vertical, horizontal = place.split()
     logarithmic = figure.layout.xaxis.type == "log"
-    figure.add_annotation(
-        x=math.log10(x) if logarithmic else x,
-        y=y,
-        text=text,
-        showarrow=False,
-        font={"color": color},
-        bgcolor=translucent(GROUND, 0.75),
-        borderpad=1,
-        xanchor=horizontal,
-        yanchor=vertical,
-        yshift={"bottom": 4, "top": -4, "middle": 0}[vertical],
-    )
+    figure.add_annotation(words(math.log10(x) if logarithmic else x, y, text, color, place))
+
+
+def words(x: float, y: float, text: str, color: str, place: str) -> dict[str, Any]:
+    """What :func:`note` adds, for a layout that is not a figure's yet; of a logarithm its value."""
+    vertical, horizontal = place.split()
+    return {
+        "x": x,
+        "y": y,
+        "text": text,
+        "showarrow": False,
+        "font": {"color": color},
+        "bgcolor": translucent(GROUND, 0.75),
+        "borderpad": 1,
+        "xanchor": horizontal,
+        "yanchor": vertical,
+        "yshift": {"bottom": 4, "top": -4, "middle": 0}[vertical],
+    }
 
 
 def band(x: Array, low: Array, high: Array, style: Style) -> go.Scatter:
@@ -155,8 +164,8 @@ def panels(
     annotations = []
     for index, text in enumerate(titles):
         row, column = divmod(index, columns)
-        left, right = _span(column, columns, 0.03)
-        bottom, top = _span(rows - 1 - row, rows, 0.16)
+        left, right = span(column, columns, 0.03)
+        bottom, top = span(rows - 1 - row, rows, 0.16)
         ids = panel(index)
         layout["xaxis" + ids["xaxis"][1:]] = {
             "domain": [left, right],
@@ -210,7 +219,7 @@ def stack(
         }
         layout["yaxis" + ids["yaxis"][1:]] = {
             "anchor": ids["xaxis"],
-            "domain": _span(len(names) - 1 - index, len(names), 0.05 if shared else 0.1),
+            "domain": span(len(names) - 1 - index, len(names), 0.05 if shared else 0.1),
             "range": [0, 1],
             "tickvals": [0, 0.5],
             "title": {"text": name},
@@ -245,7 +254,7 @@ def rows(
         }
         layout["yaxis" + ids["yaxis"][1:]] = {
             "anchor": ids["xaxis"],
-            "domain": _span(
+            "domain": span(
                 len(names) - 1 - index, len(names), 0.06 if shared else 0.5 / len(names)
             ),
             "title": {"text": name if shared else "share"},
@@ -259,7 +268,14 @@ def panel(index: int) -> dict[str, str]:
     return {"xaxis": f"x{number}", "yaxis": f"y{number}"}
 
 
-def _span(index: int, count: int, gap: float) -> tuple[float, float]:
+def span(index: int, count: int, gap: float) -> tuple[float, float]:
+    """Ends of one of several equal parts of a figure's height or width.
+
+    Args:
+        index: of the part.
+        count: of parts.
+        gap: between two.
+    """
     size = (1.0 - gap * (count - 1)) / count
     start = index * (size + gap)
     return start, start + size

@@ -5,7 +5,7 @@ marks keep a contrast of 3:1 on white and on dark. Colour is never the only cue:
 has its own dash or marker.
 
 Whoever draws decides what is in a figure and how high it is. Fonts, margins, the lines of a title
-and the place of the legend are decided here, by :func:`dressed`, for the medium it is seen in.
+and the place of the legend are decided here, by :func:`as_seen`, for the medium it is seen in.
 """
 
 from __future__ import annotations
@@ -182,7 +182,14 @@ def dressed(figure: go.Figure, medium: Medium, title: str | None = None) -> go.F
         medium: where it is seen.
         title: in place of its own; empty for none.
     """
-    # Edited as plain dictionaries: plotly's own updates take longer than the rest of a page.
+    return go.Figure(as_seen(figure, medium, title))
+
+
+def as_seen(figure: go.Figure, medium: Medium, title: str | None = None) -> dict[str, Any]:
+    """What :func:`dressed` gives, as the dictionary that is sent to a browser.
+
+    Plotly's own updates, and its check of each figure, take longer than the rest of a page.
+    """
     plain = _recolored(figure.to_dict(), medium.colors)
     layout: dict[str, Any] = plain["layout"]
     for name in {"xaxis", "yaxis"} | {key for key in layout if key[1:].startswith("axis")}:
@@ -216,14 +223,15 @@ def dressed(figure: go.Figure, medium: Medium, title: str | None = None) -> go.F
     layout["font"] = _font(medium.text, medium)
     if medium.ground:
         layout |= {"paper_bgcolor": medium.ground, "plot_bgcolor": medium.ground}
-    return go.Figure(plain)
+    return plain
 
 
-def in_card(figure: go.Figure, medium: Medium, height: int) -> go.Figure:
-    """A copy without a title, for a card of the page that says it, and so many pixels high."""
-    found = dressed(figure, medium, "")
-    top = 2 * medium.ticks if found.layout.annotations else TITLE_PAD
-    return found.update_layout(height=height, margin={"t": top, "b": 40, "l": 48, "r": 12})
+def in_card(figure: go.Figure, medium: Medium, height: int) -> dict[str, Any]:
+    """As seen without a title, in a card of the page that says it, and so many pixels high."""
+    plain = as_seen(figure, medium, "")
+    top = 2 * medium.ticks if plain["layout"].get("annotations") else TITLE_PAD
+    plain["layout"] |= {"height": height, "margin": {"t": top, "b": 40, "l": 48, "r": 12}}
+    return plain
 
 
 COLOR = re.compile(r"#[0-9A-F]{6}|rgba\((\d+),(\d+),(\d+),([\d.]+)\)")

@@ -9,19 +9,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core.figures.builders import Array, line, panel, points, stack
+from abcdp_core.figures.builders import Array, panel, span
 from abcdp_core.figures.looks import (
     BOTH,
     NON_PRIVATE,
     PALE,
     PRIOR,
     PRIVATE,
+    TEMPLATE,
     TRUTH,
     Style,
     translucent,
@@ -101,29 +102,34 @@ def mirrored(
     dots = few and _tallest(rows, sizes, DOTS) <= TALLEST
     count = DOTS if dots else BARS
     unit = FILLED / max(_tallest(rows, sizes, count), 3.0 if dots else 1.0)
-    ends = [row.ends for row in rows.values()]
-    figure = stack(list(axes), title, "value of the parameter", ends, ROW)
+    # Plain dictionaries, checked once at the end: plotly's objects check each change of each trace,
+    # which takes longer than the private step.
+    traces: list[dict[str, Any]] = []
     for index, row in enumerate(rows.values()):
+        place = panel(index)
         for style, side, arrow in SIDES:
             prior = row.heights(PRIOR.name, BARS, sizes[style.name]) * BARS / count
-            traces = [_bars(row, side * unit * prior, PRIOR, 0.25)]
+            traces.append(place | _bars(row, side * unit * prior, PRIOR, 0.25))
             if row.size(style.name):
                 if dots:
-                    traces.append(_dots(row, style, side * unit))
+                    traces.append(place | _dots(row, style, side * unit))
                 else:
                     heights = row.heights(style.name, BARS, sizes[style.name])
-                    traces.append(_bars(row, side * unit * heights, style, 0.75))
-                traces.append(_mean(row, style, side, arrow))
-            figure.add_traces([trace.update(panel(index)) for trace in traces])
+                    traces.append(place | _bars(row, side * unit * heights, style, 0.75))
+                traces.append(place | _mean(row, style, side, arrow))
         if truth is not None:
-            upright = line(np.full(2, truth[index]), np.array([-1.0, 1.0]), TRUTH)
-            figure.add_trace(upright.update(panel(index)))
-    if settings:
-        figure.layout.title.subtitle.text = settings
-    _lay_out(figure, list(axes), together=len(set(ends)) == 1)
+            traces.append(place | _upright(float(truth[index])))
     shown = [style for style, _, _ in SIDES if sizes[style.name]]
-    _explain(figure, shown, dots, known=truth is not None)
-    return figure.update_layout(showlegend=False, barmode="overlay", bargap=0.0)
+    layout = {
+        "template": TEMPLATE,
+        "title": {"text": title} | ({"subtitle": {"text": settings}} if settings else {}),
+        "height": 130 + ROW * len(rows),
+        "annotations": [_legend(shown, dots, known=truth is not None)],
+        "showlegend": False,
+        "barmode": "overlay",
+        "bargap": 0.0,
+    }
+    return go.Figure({"data": traces, "layout": layout | _axes(rows)})
 
 
 def _rows(
@@ -171,60 +177,102 @@ def _middles(row: _Row, count: int) -> Array:
     return np.asarray((edges[:-1] + edges[1:]) / 2.0)
 
 
-def _bars(row: _Row, heights: Array, style: Style, opacity: float) -> go.Bar:
-    return go.Bar(
-        x=_middles(row, len(heights)),
-        y=heights,
-        name=style.name,
-        marker={"color": translucent(style.color, opacity), "line": {"width": 0}},
-        hoverinfo="skip",
-    )
+def _bars(row: _Row, heights: Array, style: Style, opacity: float) -> dict[str, Any]:
+    return {
+        "type": "bar",
+        "x": _middles(row, len(heights)),
+        "y": heights,
+        "name": style.name,
+        "marker": {"color": translucent(style.color, opacity), "line": {"width": 0}},
+        "hoverinfo": "skip",
+    }
 
 
-def _dots(row: _Row, style: Style, unit: float) -> go.Scatter:
+def _dots(row: _Row, style: Style, unit: float) -> dict[str, Any]:
     """One dot a sample, stacked in bins; those that both releases kept stand nearest the line."""
     other = NON_PRIVATE if style is PRIVATE else PRIVATE
     part = row.samples[style.name]
     kept = row.samples[other.name]["sample"] if other.name in row.samples else ()
-    part = part.assign(both=part["sample"].isin(kept), bin=row.bins(style.name, DOTS))
-    part = part.sort_values(["bin", "both", "value"], ascending=[True, False, True])
-    level = part.groupby("bin").cumcount().to_numpy(dtype=float)
-    middles = np.asarray(_middles(row, DOTS)[part.bin.to_numpy()], dtype=float)
-    marks = points(middles, np.asarray(unit * (level + 0.5), dtype=float), style)
-    return marks.update(
-        marker={
-            "color": [BOTH.color if both else style.color for both in part.both],
+    sample, value = part["sample"].to_numpy(), part.value.to_numpy()
+    both, bins = np.isin(sample, kept), row.bins(style.name, DOTS)
+    order = np.lexsort((value, ~both, bins))
+    bins = bins[order]
+    first = np.searchsorted(bins, bins)
+    level = np.arange(len(bins)) - first
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": style.name,
+        "x": _middles(row, DOTS)[bins],
+        "y": unit * (level + 0.5),
+        "marker": {
+            "color": [BOTH.color if each else style.color for each in both[order]],
             "size": min(DOT, 0.5 * ROW * abs(unit)),
             "symbol": "circle",
         },
-        customdata=part[["sample", "value"]].to_numpy(),
-        hovertemplate="draw %{customdata[0]}: %{customdata[1]:.3f}",
-    )
+        "customdata": np.column_stack([sample[order], value[order]]),
+        "hovertemplate": "draw %{customdata[0]}: %{customdata[1]:.3f}",
+    }
 
 
-def _mean(row: _Row, style: Style, side: float, arrow: str) -> go.Scatter:
+def _mean(row: _Row, style: Style, side: float, arrow: str) -> dict[str, Any]:
     part = row.samples[style.name]
-    mean = float(np.average(part.value, weights=part.weight))
-    mark = points(np.array([mean]), np.array([0.1 * side]), style)
     ring = {"width": 1, "color": BOTH.color}
-    return mark.update(
-        name=f"mean, {style.name}", marker={"symbol": arrow, "size": 12, "line": ring}
-    )
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": f"mean, {style.name}",
+        "x": [float(np.average(part.value, weights=part.weight))],
+        "y": [0.1 * side],
+        "marker": {"color": style.color, "symbol": arrow, "size": 12, "line": ring},
+    }
 
 
-def _lay_out(figure: go.Figure, names: list[str], *, together: bool) -> None:
+def _upright(truth: float) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": TRUTH.name,
+        "x": [truth, truth],
+        "y": [-1.0, 1.0],
+        "line": {"color": TRUTH.color, "dash": TRUTH.dash, "width": 2.5},
+    }
+
+
+def _axes(rows: Mapping[str, _Row]) -> dict[str, Any]:
     """Rows with their names; without gaps where one axis serves all."""
-    for index, name in enumerate(names):
-        x, y = (figure.layout[f"{axis[0]}axis{axis[1:]}"] for axis in panel(index).values())
-        y.update(range=[-1.0, 1.0], tickvals=[0.0], ticktext=[name], title=None, ticks="")
-        y.update(zerolinecolor=PALE, zerolinewidth=1, showgrid=False, showline=False)
-        if together:
-            y.domain = [1.0 - (index + 1) / len(names), 1.0 - index / len(names)]
-            if index < len(names) - 1:
-                x.update(showline=False, ticks="")
+    together, count = len({row.ends for row in rows.values()}) == 1, len(rows)
+    layout: dict[str, Any] = {}
+    for index, (name, row) in enumerate(rows.items()):
+        ids, last = panel(index), index == count - 1
+        x: dict[str, Any] = {
+            "anchor": ids["yaxis"],
+            "range": list(row.ends),
+            "showticklabels": last or not together,
+        }
+        if last:
+            x["title"] = {"text": "value of the parameter"}
+        elif together:
+            x |= {"showline": False, "ticks": ""}
+        if together and index:
+            x["matches"] = "x"
+        layout["xaxis" + ids["xaxis"][1:]] = x
+        layout["yaxis" + ids["yaxis"][1:]] = {
+            "anchor": ids["xaxis"],
+            "domain": span(count - 1 - index, count, 0.0 if together else 0.1),
+            "range": [-1.0, 1.0],
+            "tickvals": [0.0],
+            "ticktext": [name],
+            "ticks": "",
+            "zerolinecolor": PALE,
+            "zerolinewidth": 1,
+            "showgrid": False,
+            "showline": False,
+        }
+    return layout
 
 
-def _explain(figure: go.Figure, shown: list[Style], dots: bool, *, known: bool) -> None:
+def _legend(shown: list[Style], dots: bool, *, known: bool) -> dict[str, Any]:
     """What stands above and below the lines, in the colours of it."""
     called = {PRIVATE.name: "private", NON_PRIVATE.name: "without noise"}
     words = [
@@ -234,9 +282,9 @@ def _explain(figure: go.Figure, shown: list[Style], dots: bool, *, known: bool) 
         *(["│ truth"] if known else []),
         "shaded: prior",
     ]
-    figure.add_annotation(
-        text="   ".join(words),
-        showarrow=False,
+    return {
+        "text": "   ".join(words),
+        "showarrow": False,
         **{"x": 1.0, "xref": "paper", "xanchor": "right"},
         **{"y": 1.0, "yref": "paper", "yanchor": "bottom"},
-    )
+    }

@@ -110,7 +110,7 @@ def test_on_a_dark_page_every_colour_is_its_dark_one_wherever_it_stands() -> Non
 
 
 def test_in_a_card_a_figure_has_its_height_and_no_title() -> None:
-    layout = fig.in_card(drawn(LONG), fig.SCREEN, 260).layout
+    layout = go.Figure(fig.in_card(drawn(LONG), fig.SCREEN, 260)).layout
     assert layout.height == 260
     assert not layout.title.text
 

@@ -21,7 +21,7 @@ def test_a_page_that_runs_again_draws_nothing(monkeypatch: pytest.MonkeyPatch) -
         raise AssertionError
 
     monkeypatch.setattr(experiments.load("posterior"), "figures", fail)
-    monkeypatch.setattr(fig, "dressed", fail)
+    monkeypatch.setattr(fig, "as_seen", fail)
     app.run()
     assert not app.exception
     assert [chart.proto.spec for chart in app.get("plotly_chart")] == before
