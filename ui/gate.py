@@ -12,6 +12,7 @@ Streamlit would empty its caches for everybody at the word of any browser.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 from collections import Counter
 from dataclasses import dataclass
@@ -40,6 +41,10 @@ LONGEST_ADDRESS = 16_384
 
 MOST_VISITORS = 200
 """Open pages at a time: twice a large class. Each takes memory as long as it is open."""
+
+OPEN_FILES = 4096
+"""What may be open at a time: four for each visitor, three for each of 128 who left not long ago,
+and pools, workers and browsers. Many systems allow 256 or 1024 unless asked."""
 
 MOST_FILES = 2
 """Files of one visitor that are being sent or wait for their page to read them."""
@@ -98,8 +103,23 @@ def middleware() -> list[Middleware]:
         settings = served.settings()
     except served.ServedError as error:
         sys.exit(str(error))
+    _allow_open_files()
     below = str(st.get_option("server.baseUrlPath")).strip("/")
     return [Middleware(Gate, settings=settings, below=f"/{below}" if below else "")]
+
+
+def _allow_open_files() -> None:
+    """Let this process have as many files and connections open as its visitors need."""
+    try:
+        import resource
+    except ImportError:
+        # Windows, which has no such limit.
+        return
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if most == resource.RLIM_INFINITY else min(OPEN_FILES, most)
+    if now != resource.RLIM_INFINITY and now < wanted:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 class Gate:
