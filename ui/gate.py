@@ -195,9 +195,17 @@ def _heard(receive: Receive) -> Receive:
 
 
 def is_of_use(said: BackMsg) -> bool:
-    """Whether a message of a page is handed on."""
-    operation = said.backend_operation_request.WhichOneof("payload")
-    return said.WhichOneof("type") in HEARD or operation in OPERATIONS
+    """Whether a message of a page is handed on.
+
+    Its names are written to the log as they stand; line breaks would forge entries, and escapes
+    command the terminal of who reads it.
+    """
+    rerun, asked = said.rerun_script, said.backend_operation_request
+    known = said.WhichOneof("type") in HEARD or asked.WhichOneof("payload") in OPERATIONS
+    names = [rerun.fragment_id, rerun.page_script_hash, rerun.page_name]
+    names += [asked.request_id, asked.session_id, asked.deferred_file.file_id]
+    names += [text for _, text in asked.dataframe_chunk.ListFields() if isinstance(text, str)]
+    return known and all(map(str.isprintable, names))
 
 
 def _without_origin(scope: Scope) -> Scope:

@@ -300,6 +300,24 @@ def test_of_what_a_page_says_is_heard_what_there_is_a_use_for() -> None:
     assert heard(*map(says, useless), rerun)[0] == rerun
 
 
+@pytest.mark.parametrize("text", ["x\nforged", "\x1b[31m", "\u202e", "x" * 9])
+def test_no_name_in_a_message_writes_lines_or_commands_to_the_log(text: str) -> None:
+    messages = [BackMsg() for _ in range(7)]
+    (rerun, page, script, file, request, session, table) = messages
+    rerun.rerun_script.fragment_id = text
+    page.rerun_script.page_name = text
+    script.rerun_script.page_script_hash = text
+    file.backend_operation_request.deferred_file.file_id = text
+    for each in (request, session, table):
+        each.backend_operation_request.dataframe_chunk.SetInParent()
+    request.backend_operation_request.request_id = text
+    session.backend_operation_request.session_id = text
+    chunk = table.backend_operation_request.dataframe_chunk
+    (name, *_) = [each.name for each in chunk.DESCRIPTOR.fields if each.type == each.TYPE_STRING]
+    setattr(chunk, name, text)
+    assert {gate.is_of_use(each) for each in messages} == {text.isprintable()}
+
+
 @pytest.mark.parametrize(
     "said", [{"text": "hello"}, {"bytes": None, "text": "hello"}, {"bytes": b"\xff" * 9}]
 )
