@@ -6,8 +6,8 @@ beside its place and moved there in one step, so a reader sees all of it or noth
 does not read back is removed and made anew. Its name is a hash of its key; inside are the text of
 the key and a fingerprint of the code that made it, and a file with another key or from other code
 is as if it were not there, and overwritten. The folder is the user's cache folder or
-``ABCDP_CACHE_DIR``; it holds at most :data:`SIZE_LIMIT`, oldest use out first. Where it cannot be
-written the program runs without it and says so once.
+``ABCDP_CACHE_DIR``; it holds at most :data:`SIZE_LIMIT` in :data:`COUNT_LIMIT` files, oldest use
+out first. Where it cannot be written the program runs without it and says so once.
 
 Only what is public or synthetic may be kept here.
 """
@@ -20,11 +20,12 @@ import hashlib
 import json
 import logging
 import os
+import re
 import tempfile
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -39,6 +40,9 @@ Arrays = dict[str, NDArray[Any]]
 SIZE_LIMIT = 2 * 1024**3
 """Bytes the folder may hold."""
 
+COUNT_LIMIT = 50_000
+"""Files the folder may hold: all are looked at whenever one is added, however small they are."""
+
 LABEL = "label.json"
 """What in a file says what it was made for, and by what code."""
 
@@ -50,6 +54,12 @@ UNREADABLE = (
     *(zipfile.BadZipFile, zlib.error),
 )
 """What a damaged file raises."""
+
+UNUSED_LOCK = 86_400.0
+"""Seconds after which a lock file is taken for one that nobody holds or waits for."""
+
+LOCK = re.compile(r".+-[0-9a-f]{32}\.lock")
+"""Names of lock files: other programs have some, too."""
 
 LEFT_BEHIND = 600.0
 """Seconds after which an unfinished file is taken for one whose writer was killed. A writer that
@@ -204,6 +214,9 @@ def load_or_make(wanted: Entry, make: Callable[[], Arrays]) -> Arrays:
         # The latter is said of drives without locks.
         _say_once(str(wanted.path.parent), type(error).__name__)
         return make()
+    # To take a lock does not change its date, by which it is known to be in use.
+    with contextlib.suppress(OSError):
+        os.utime(lock.lock_file)
     try:
         arrays = load(wanted)
         if arrays is None:
@@ -214,17 +227,19 @@ def load_or_make(wanted: Entry, make: Callable[[], Arrays]) -> Arrays:
         lock.release()
 
 
-def evict(directory: Path, limit: int = SIZE_LIMIT) -> None:
+def evict(directory: Path, limit: int = SIZE_LIMIT, count: int = COUNT_LIMIT) -> None:
     """Remove the files used longest ago until the rest fits, and what killed writers left.
 
-    Lock files are empty and stay: were one removed while a process holds it or waits for it, the
-    next process would get a new one and work beside the first.
+    Lock files stay for a day: were one removed while a process holds it or waits for it, the next
+    process would get a new one and do the work of the first again.
     """
     sweep(directory)
+    locks = _files(directory, ".lock")
+    _remove((each for each in locks if LOCK.fullmatch(each[2].name)), UNUSED_LOCK)
     files = _files(directory, ".npz")
     total = sum(size for _, size, _ in files)
-    for _, size, path in files:
-        if total > limit:
+    for number, (_, size, path) in enumerate(files):
+        if total > limit or len(files) - number > count:
             with contextlib.suppress(OSError):
                 path.unlink()
                 total -= size
@@ -232,9 +247,14 @@ def evict(directory: Path, limit: int = SIZE_LIMIT) -> None:
 
 def sweep(directory: Path) -> None:
     """Remove what killed writers left."""
-    for changed, _, path in _files(directory, ".part"):
+    _remove(_files(directory, ".part"), LEFT_BEHIND)
+
+
+def _remove(files: Iterable[tuple[float, int, Path]], seconds: float) -> None:
+    """Remove those that were not changed for so long."""
+    for changed, _, path in files:
         # Either way: the clock may have been set back since.
-        if abs(time.time() - changed) > LEFT_BEHIND:
+        if abs(time.time() - changed) > seconds:
             with contextlib.suppress(OSError):
                 path.unlink()
 

@@ -316,7 +316,7 @@ def test_saving_makes_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     cache.save(at(tmp_path / "first.npz"), {"values": np.zeros(1000)})
     os.utime(tmp_path / "first.npz", (1e9, 1e9))
     size = (tmp_path / "first.npz").stat().st_size
-    monkeypatch.setattr(cache.evict, "__defaults__", (size,))
+    monkeypatch.setattr(cache.evict, "__defaults__", (size, 9))
     cache.save(at(tmp_path / "second.npz"), {"values": np.zeros(1000)})
     assert [file.name for file in tmp_path.glob("*.npz")] == ["second.npz"]
 
@@ -355,6 +355,40 @@ def test_making_room_does_not_take_what_is_being_written(tmp_path: Path) -> None
     (tmp_path / "somebody-s.txt").write_bytes(b"a file")
     cache.evict(tmp_path, limit=0)
     assert {file.name for file in tmp_path.iterdir()} == {"fresh.part", "somebody-s.txt"}
+
+
+def test_a_folder_holds_so_many_files_however_small(tmp_path: Path) -> None:
+    """Links with other seeds make others, and all are looked at whenever one is added."""
+    for age, name in enumerate(("newest", "middle", "oldest")):
+        cache.save(at(tmp_path / f"{name}.npz"), ARRAYS)
+        os.utime(tmp_path / f"{name}.npz", (1e9 - age, 1e9 - age))
+    cache.evict(tmp_path, count=2)
+    assert {file.stem for file in tmp_path.iterdir()} == {"newest", "middle"}
+
+
+def test_a_lock_that_nobody_took_for_a_day_goes_and_no_other_program_s(tmp_path: Path) -> None:
+    ours, old = f"pool-{'0a' * 16}.lock", time.time() - 2 * cache.UNUSED_LOCK
+    for name in (ours, ours.replace("0a", "0b"), "poetry.lock"):
+        (tmp_path / name).touch()
+    for name in (ours, "poetry.lock"):
+        os.utime(tmp_path / name, (old, old))
+    cache.evict(tmp_path)
+    assert {file.name for file in tmp_path.iterdir()} == {
+        *("poetry.lock", ours.replace("0a", "0b"))
+    }
+
+
+def test_a_lock_in_use_is_young_whoever_took_it_first(tmp_path: Path) -> None:
+    path = tmp_path / f"pool-{'0a' * 16}.npz"
+    path.with_suffix(".lock").touch()
+    os.utime(path.with_suffix(".lock"), (1e9, 1e9))
+
+    def make() -> cache.Arrays:
+        cache.evict(tmp_path)
+        assert path.with_suffix(".lock").exists()
+        return ARRAYS
+
+    cache.load_or_make(at(path), make)
 
 
 def test_what_killed_writers_left_goes_after_a_day(tmp_path: Path) -> None:

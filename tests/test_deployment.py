@@ -169,6 +169,11 @@ def test_the_app_is_closed_in_and_only_the_proxy_is_open() -> None:
         assert (ROOT / source).exists() or source == "./deploy/certificate"
 
 
+def test_what_visitors_make_it_log_does_not_fill_the_disk() -> None:
+    for service in compose()["services"].values():
+        assert service["logging"]["options"].keys() == {"max-size", "max-file"}
+
+
 def test_the_settings_are_those_that_the_app_reads() -> None:
     given = compose()["services"]["app"]["environment"]
     assert given.keys() == {

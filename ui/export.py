@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import threading
+from collections.abc import Iterator, Sequence
 
 import streamlit as st
 
@@ -10,8 +12,19 @@ from abcdp_core.output import bundle
 from abcdp_core.output.formats import FORMATS
 from abcdp_core.output.settings import command
 from abcdp_core.results import Result
-from ui import controls, drawings
+from ui import controls, drawings, jobs
 from ui.job import Job
+from ui.turns import Turns
+
+_turns = Turns(1)
+"""Who has pictures drawn: each time that is a browser of its own, with ten processes."""
+
+_asking: set[str] = set()
+_guard = threading.Lock()
+
+
+class RefusedError(Exception):
+    """This download is not made."""
 
 
 def block(name: str, *found: Result | Job) -> None:
@@ -21,11 +34,12 @@ def block(name: str, *found: Result | Job) -> None:
         name: of the file, without ending.
         found: every result on the page; of a job, its latest when the button is pressed.
     """
+    who = jobs.session_id()
     st.header("Download")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
         st.download_button(
             "This page as a zip",
-            data=lambda: page_zip(_results(found)),
+            data=lambda: zip_for(who, _results(found)),
             file_name=f"{name}.zip",
             mime="application/zip",
             key="zip",
@@ -48,6 +62,35 @@ def _results(found: Sequence[Result | Job]) -> list[Result]:
     """The results there are by now."""
     latest = [item.result if isinstance(item, Job) else item for item in found]
     return [result for result in latest if result is not None]
+
+
+def zip_for(who: str, results: Sequence[Result]) -> bytes:
+    """A session's zip, made when its turn comes.
+
+    Raises:
+        RefusedError: its last one is not done yet, or it has left meanwhile.
+    """
+    with _asked_once(who):
+        _turns.begin()
+        try:
+            if not jobs.is_there(who):
+                raise RefusedError
+            return page_zip(results)
+        finally:
+            _turns.end()
+
+
+@contextlib.contextmanager
+def _asked_once(who: str) -> Iterator[None]:
+    with _guard:
+        if who in _asking:
+            raise RefusedError
+        _asking.add(who)
+    try:
+        yield
+    finally:
+        with _guard:
+            _asking.discard(who)
 
 
 def page_zip(results: Sequence[Result]) -> bytes:

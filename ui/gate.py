@@ -5,20 +5,27 @@ this machine speaks for the visitor (DNS rebinding). A handshake from a foreign 
 ask an outside service for its own address, and everybody waits meanwhile. And it answers where
 nobody here asks. So before it sees a request, this looks at four things: by which name it comes,
 from which web site, where to and how large. What does not fit gets a line of plain text, no more.
+An open page goes on talking: of what it says, only that is handed on for which there is a use here.
+Streamlit would empty its caches for everybody at the word of any browser.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import sys
+from collections import Counter
 from dataclasses import dataclass
 
 import streamlit as st
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from ui import served
+from ui import files, served
 
 STREAM, UPLOAD = "/_stcore/stream", "/_stcore/upload_file/"
 
@@ -34,6 +41,23 @@ LONGEST_ADDRESS = 16_384
 
 MOST_VISITORS = 200
 """Open pages at a time: twice a large class. Each takes memory as long as it is open."""
+
+OPEN_FILES = 4096
+"""What may be open at a time: four for each visitor, three for each of 128 who left not long ago,
+and pools, workers and browsers. Many systems allow 256 or 1024 unless asked."""
+
+MOST_FILES = 2
+"""Files of one visitor that are being sent or wait for their page to read them."""
+
+MOST_SENT = 16
+"""Files that are being sent at a time, by all: each takes its size, be it sent ever so slowly."""
+
+UNREAD = 300.0
+"""Seconds after which a file is dropped that no page has read."""
+
+HEARD = ("rerun_script", "stop_script", "app_heartbeat", "file_urls_request")
+OPERATIONS = ("deferred_file", "dataframe_chunk")
+"""What an open page may say: of its operations, those that bring a download or rows of a table."""
 
 POLICY = "; ".join(
     [
@@ -69,6 +93,7 @@ NOT_BY_THIS_NAME = Refusal(
 NOT_FROM_THERE = Refusal(403, "Another web site may not ask this server.")
 TOO_LONG = Refusal(414, "This address is too long.")
 TOO_LARGE = Refusal(413, "Nothing is to be sent here.")
+TOO_MANY = Refusal(429, "Other files have to be read first.")
 FULL = Refusal(503, "There are too many visitors at the moment.")
 
 
@@ -78,8 +103,23 @@ def middleware() -> list[Middleware]:
         settings = served.settings()
     except served.ServedError as error:
         sys.exit(str(error))
+    _allow_open_files()
     below = str(st.get_option("server.baseUrlPath")).strip("/")
     return [Middleware(Gate, settings=settings, below=f"/{below}" if below else "")]
+
+
+def _allow_open_files() -> None:
+    """Let this process have as many files and connections open as its visitors need."""
+    try:
+        import resource
+    except ImportError:
+        # Windows, which has no such limit.
+        return
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if most == resource.RLIM_INFINITY else min(OPEN_FILES, most)
+    if now != resource.RLIM_INFINITY and now < wanted:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 class Gate:
@@ -96,6 +136,7 @@ class Gate:
         self._settings = settings
         self._below = below
         self._visitors = 0
+        self._sent: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one connection, or have it answered."""
@@ -103,6 +144,8 @@ class Gate:
             await self._app(scope, receive, send)
         elif found := refusal(scope, self._settings, self._below):
             await _refuse(found, scope, receive, send)
+        elif scope["type"] == "http" and scope["method"] == "PUT":
+            await self._take_file(scope, receive, send)
         elif scope["type"] == "http":
             await self._app(_without_origin(scope), receive, _with_headers(send))
         elif self._visitors >= MOST_VISITORS:
@@ -110,9 +153,59 @@ class Gate:
         else:
             self._visitors += 1
             try:
-                await self._app(_without_origin(scope), receive, send)
+                await self._app(_without_origin(scope), _heard(receive), send)
             finally:
                 self._visitors -= 1
+
+    async def _take_file(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a file through if few lie there, and not for ever."""
+        path = scope["path"].removeprefix(self._below).removeprefix(UPLOAD)
+        session, _, file = path.partition("/")
+        lie_there = self._sent[session] + files.unread(session)
+        if lie_there >= MOST_FILES or self._sent.total() >= MOST_SENT:
+            await _refuse(TOO_MANY, scope, receive, send)
+            return
+        self._sent[session] += 1
+        try:
+            await self._app(_without_origin(scope), receive, _with_headers(send))
+        finally:
+            self._sent[session] -= 1
+            self._sent += Counter()
+            asyncio.get_running_loop().call_later(UNREAD, files.remove, session, file)
+
+
+def _heard(receive: Receive) -> Receive:
+    """The same without what a visitor's page has no reason to say; the rest ends the connection."""
+
+    async def receiving() -> Message:
+        while True:
+            message = await receive()
+            if message["type"] != "websocket.receive":
+                return message
+            try:
+                said = BackMsg.FromString(message.get("bytes") or b"")
+            except DecodeError:
+                return {"type": "websocket.disconnect", "code": 1002}
+            if message.get("text") is not None:
+                return {"type": "websocket.disconnect", "code": 1003}
+            if is_of_use(said):
+                return message
+
+    return receiving
+
+
+def is_of_use(said: BackMsg) -> bool:
+    """Whether a message of a page is handed on.
+
+    Its names are written to the log as they stand; line breaks would forge entries, and escapes
+    command the terminal of who reads it.
+    """
+    rerun, asked = said.rerun_script, said.backend_operation_request
+    known = said.WhichOneof("type") in HEARD or asked.WhichOneof("payload") in OPERATIONS
+    names = [rerun.fragment_id, rerun.page_script_hash, rerun.page_name]
+    names += [asked.request_id, asked.session_id, asked.deferred_file.file_id]
+    names += [text for _, text in asked.dataframe_chunk.ListFields() if isinstance(text, str)]
+    return known and all(map(str.isprintable, names))
 
 
 def _without_origin(scope: Scope) -> Scope:

@@ -183,10 +183,14 @@ class Job:
         """
         limit = self._service.work_limit
         if limit is not None and self.spent + time.monotonic() - self._began > limit:
-            raise LimitError(
-                f"This server works for at most {limit:g} s on one request. What is done is kept; "
-                f"the command under Download does the whole on a machine of your own."
+            # Only a study that grows has its parts kept, and a page that goes on below them.
+            rest = (
+                "What is done is kept; the command under Download does the whole on a machine of "
+                "your own."
+                if self.long and self.result is not None
+                else "This one takes longer; on a machine of your own there is no such limit."
             )
+            raise LimitError(f"This server works for at most {limit:g} s on one request. {rest}")
 
     @property
     def stretch_is_over(self) -> bool:

@@ -39,7 +39,6 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 
-import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
@@ -236,13 +235,25 @@ class Service:
         self._seconds[lane] = 0.7 * before + 0.3 * seconds
 
 
-@st.cache_resource(show_spinner=False)
 def service() -> Service:
-    """The one service of this server."""
-    return Service(work_limit=served.settings().work_limit, is_there=_is_there)
+    """The one service of this server.
+
+    In none of Streamlit's caches: those are emptied for all when any browser says so.
+    """
+    with _starting:
+        return _service()
 
 
-def _is_there(who: str) -> bool:
+@functools.cache
+def _service() -> Service:
+    return Service(work_limit=served.settings().work_limit, is_there=is_there)
+
+
+_starting = threading.Lock()
+"""Two who come first at the same time get the same service."""
+
+
+def is_there(who: str) -> bool:
     """Whether a session is connected; without a server everybody is."""
     return not runtime.exists() or runtime.get_instance().is_active_session(who)
 

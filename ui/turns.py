@@ -133,14 +133,13 @@ def _moves_held_back() -> Iterator[None]:
         yield
         return
     ask, mine, lock = requests.request_rerun, threading.current_thread(), threading.Lock()
-    held: list[RerunData] | None = []
+    held: ScriptRequests | None = ScriptRequests()
 
     def hold(new_data: RerunData) -> bool:
         with lock:
             if held is None or threading.current_thread() is mine:
                 return ask(new_data)
-            held.append(new_data)
-            return True
+            return held.request_rerun(new_data)
 
     stop, stopped_by = requests.request_stop, set[threading.Thread]()
 
@@ -155,13 +154,17 @@ def _moves_held_back() -> Iterator[None]:
         yield
     finally:
         with lock:
-            if held and stopped_by == {mine}:
-                # A page that ends early takes no more requests, not even those that came before.
-                requests._state = ScriptRequestType.CONTINUE
-            for move in held or ():
-                ask(move)
+            if held and held._state == ScriptRequestType.RERUN:
+                if stopped_by == {mine}:
+                    # A page that ends early takes no more requests, not even those from before.
+                    requests._state = ScriptRequestType.CONTINUE
+                ask(held._rerun_data)
             held = None
         del requests.request_rerun, requests.request_stop
+
+
+LARGEST_HELD = 2_000_000
+"""Bytes of requests that wait to be joined: a browser's largest message, twice."""
 
 
 def _keep_what_a_visitor_asked_for() -> None:
@@ -170,6 +173,9 @@ def _keep_what_a_visitor_asked_for() -> None:
     Parts of a page that show progress are drawn again twice a second, at the request of the
     browser. Streamlit joins such a request with one that waits, and takes the page from the later
     one; so who went to another page while something was being drawn stayed where they were.
+
+    Clicks on different things are all kept until they were seen. More of them than a person makes
+    would fill the memory, so then only the latest request is kept.
     """
     join = ScriptRequests._request_rerun_locked
 
@@ -177,9 +183,17 @@ def _keep_what_a_visitor_asked_for() -> None:
         waits = self._state == ScriptRequestType.RERUN and _is_full_app_rerun(self._rerun_data)
         if new_data.is_auto_rerun and waits:
             return True
+        if self._state == ScriptRequestType.RERUN and _bytes(self._rerun_data, new_data) > (
+            LARGEST_HELD
+        ):
+            self._state = ScriptRequestType.CONTINUE
         return join(self, new_data)
 
     ScriptRequests._request_rerun_locked = request  # type: ignore[method-assign]
+
+
+def _bytes(*requests: RerunData) -> int:
+    return sum(each.widget_states.ByteSize() for each in requests if each.widget_states)
 
 
 _keep_what_a_visitor_asked_for()

@@ -7,11 +7,15 @@ import re
 from typing import Any
 
 import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.testing.v1 import AppTest
 from streamlit.web.server.app_discovery import discover_asgi_app
 
 from tests.pages.app import ROOT, SMALL, settled
-from ui import gate
+from ui import files, gate
 from ui.gate import Gate, refusal
 from ui.served import Served
 
@@ -257,6 +261,140 @@ def test_so_many_visitors_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
 
     asyncio.run(visit())
     assert refused == [{"type": "websocket.close", "code": 1008}] * 2
+
+
+def heard(*said: dict[str, Any]) -> list[dict[str, Any]]:
+    """What of a page's messages is handed on, up to the end of the connection."""
+    left = [*said, {"type": "websocket.disconnect"}]
+    seen: list[dict[str, Any]] = []
+
+    async def receive() -> Any:
+        return left.pop(0)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        while not seen or seen[-1]["type"] != "websocket.disconnect":
+            seen.append(await receive())
+
+    asyncio.run(Gate(app, RELEASES)(scope(gate.STREAM, "WS"), receive, None))  # type: ignore[arg-type]
+    return seen
+
+
+def says(message: BackMsg) -> dict[str, Any]:
+    return {"type": "websocket.receive", "bytes": message.SerializeToString()}
+
+
+def test_of_what_a_page_says_is_heard_what_there_is_a_use_for() -> None:
+    state = ClientState(page_name="posterior")
+    rerun, stop = says(BackMsg(rerun_script=state)), says(BackMsg(stop_script=True))
+    zipped = BackMsg()
+    zipped.backend_operation_request.deferred_file.file_id = "zip"
+    assert heard(rerun, says(zipped), stop)[:3] == [rerun, says(zipped), stop]
+    install = BackMsg()
+    install.backend_operation_request.install_skills.SetInParent()
+    empty = BackMsg()
+    empty.backend_operation_request.request_id = "x"
+    useless = [
+        *(BackMsg(clear_cache=True), BackMsg(set_run_on_save=True), BackMsg(load_git_info=True)),
+        *(BackMsg(debug_shutdown_runtime=True), install, empty, BackMsg()),
+    ]
+    assert heard(*map(says, useless), rerun)[0] == rerun
+
+
+@pytest.mark.parametrize("text", ["x\nforged", "\x1b[31m", "\u202e", "x" * 9])
+def test_no_name_in_a_message_writes_lines_or_commands_to_the_log(text: str) -> None:
+    messages = [BackMsg() for _ in range(7)]
+    (rerun, page, script, file, request, session, table) = messages
+    rerun.rerun_script.fragment_id = text
+    page.rerun_script.page_name = text
+    script.rerun_script.page_script_hash = text
+    file.backend_operation_request.deferred_file.file_id = text
+    for each in (request, session, table):
+        each.backend_operation_request.dataframe_chunk.SetInParent()
+    request.backend_operation_request.request_id = text
+    session.backend_operation_request.session_id = text
+    chunk = table.backend_operation_request.dataframe_chunk
+    (name, *_) = [each.name for each in chunk.DESCRIPTOR.fields if each.type == each.TYPE_STRING]
+    setattr(chunk, name, text)
+    assert {gate.is_of_use(each) for each in messages} == {text.isprintable()}
+
+
+@pytest.mark.parametrize(
+    "said", [{"text": "hello"}, {"bytes": None, "text": "hello"}, {"bytes": b"\xff" * 9}]
+)
+def test_who_does_not_speak_as_pages_do_is_heard_no_more(said: dict[str, Any]) -> None:
+    """Streamlit would write a traceback for each."""
+    (end,) = heard({"type": "websocket.receive"} | said, says(BackMsg(stop_script=True)))
+    assert end["type"] == "websocket.disconnect"
+
+
+def test_few_files_lie_on_the_server_and_none_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    lie_there, removed, answered = 0, list[tuple[str, str]](), list[int]()
+    monkeypatch.setattr(gate, "UNREAD", 0.0)
+    monkeypatch.setattr(gate.files, "unread", lambda _: lie_there)
+    monkeypatch.setattr(gate.files, "remove", lambda *file: removed.append(file))
+
+    async def send(message: Any) -> None:
+        answered.append(message.get("status", 0))
+
+    async def visit(sessions: str) -> list[int]:
+        read = asyncio.Event()
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            await read.wait()
+            await send({"type": "http.response.start", "status": 204, "headers": []})
+
+        door = Gate(app, RELEASES)
+        sent = []
+        for number, session in enumerate(sessions):
+            asked = scope(f"{gate.UPLOAD}{session}/{number}", "PUT")
+            sent.append(asyncio.create_task(door(asked, None, send)))  # type: ignore[arg-type]
+            await asyncio.sleep(0)
+        read.set()
+        await asyncio.gather(*sent)
+        await asyncio.sleep(0.01)
+        assert not door._sent
+        counts = [answered.count(204), answered.count(429)]
+        answered.clear()
+        return counts
+
+    assert asyncio.run(visit("aaab")) == [3, 1]
+    assert removed == [("a", "0"), ("a", "1"), ("b", "3")]
+    lie_there = gate.MOST_FILES
+    assert asyncio.run(visit("a")) == [0, 1]
+    lie_there = 0
+    monkeypatch.setattr(gate, "MOST_SENT", 3)
+    assert asyncio.run(visit("abcde")) == [3, 2]
+
+
+def test_a_file_that_no_page_has_read_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    manager = MemoryUploadedFileManager("/upload")
+    monkeypatch.setattr(files, "_manager", lambda: manager)
+    for name in "12":
+        manager.add_file("gone", UploadedFileRec(name, "x.csv", "text/csv", b"1"))
+    assert files.unread("gone") == 2
+    assert files.unread("other") == 0
+    files.remove("gone", "1")
+    files.remove("gone", "2")
+    files.remove("gone", "2")
+    assert not manager.file_storage
+
+
+@pytest.mark.parametrize(
+    ("now", "most", "then"),
+    [
+        *((256, -1, gate.OPEN_FILES), (1024, 512_000, gate.OPEN_FILES), (256, 1000, 1000)),
+        *((-1, -1, None), (20_000, 20_000, None), (256, 256, None)),
+    ],
+)
+def test_a_large_class_can_be_let_in_where_few_files_may_be_open(
+    monkeypatch: pytest.MonkeyPatch, now: int, most: int, then: int | None
+) -> None:
+    resource = pytest.importorskip("resource")
+    asked: list[Any] = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (now, most))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: asked.append(limits))
+    gate._allow_open_files()
+    assert asked == ([] if then is None else [(then, most)])
 
 
 def test_a_setting_that_is_not_allowed_ends_the_start_in_one_line(

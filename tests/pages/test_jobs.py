@@ -7,15 +7,17 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 import pytest
+import streamlit as st
 
 from abcdp_core import experiments, pool, workers
 from abcdp_core.parameters import Params
 from abcdp_core.results import Result
 from ui import job as one_job
 from ui import jobs, steps
-from ui.job import Job, Lane, Request, Steps
+from ui.job import Job, Lane, LimitError, Request, Steps
 from ui.jobs import Service
 
 SOON = 20.0
@@ -347,6 +349,27 @@ def test_a_job_has_no_more_work_than_the_server_gives() -> None:
         assert job.ended.wait(SOON)
     assert job.state == "failed"
     assert job.error.startswith("This server works for at most 0 s on one request")
+
+
+def test_of_what_is_over_the_limit_only_is_said_to_be_kept_what_is(quick: Desk) -> None:
+    """Parts of a pool are not, and a page that waits for one ends above its downloads."""
+    quick.service.work_limit = -1.0
+    part = cast(Result, object())
+    for long, result, kept in ((False, None, False), (True, None, False), (True, part, True)):
+        job = Job(quick.service, fake(1), None, long=long)
+        job.result = result
+        with pytest.raises(LimitError) as over:
+            job.check_limit()
+        assert ("What is done is kept" in str(over.value)) == kept
+        assert ("Download" in str(over.value)) == kept
+
+
+def test_no_browser_can_have_the_service_thrown_away() -> None:
+    """Its message goes for the caches of all."""
+    before = jobs.service()
+    st.cache_data.clear()
+    st.cache_resource.clear()
+    assert jobs.service() is before
 
 
 def test_what_a_session_has_made_for_itself_is_found_by_nobody_and_let_go() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 import tomllib
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.runtime.scriptrunner import RerunData, StopException
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests, ScriptRequestType
 
@@ -99,6 +101,38 @@ def test_a_timer_of_a_page_does_not_take_back_that_another_one_was_asked_for(
     requests.request_rerun(timer)
     requests.request_rerun(timer)
     assert requests.on_scriptrunner_ready().rerun_data.fragment_id_queue == ["progress"]
+
+
+def click(name: str, size: int = 1) -> RerunData:
+    """A visitor clicks on something that says so much."""
+    states = WidgetStates()
+    states.widgets.add(id=name).string_trigger_value.data = "x" * size
+    return RerunData(query_string=name, widget_states=states)
+
+
+def test_what_is_asked_of_a_page_that_is_being_drawn_does_not_fill_the_memory(
+    requests: ScriptRequests,
+) -> None:
+    """Neither moves, of which the latest counts, nor clicks, of which all do."""
+    held: list[weakref.ref[RerunData]] = []
+    with turns.turn(nobody):
+        for number in range(9):
+            data = RerunData(query_string=str(number))
+            held.append(weakref.ref(data))
+            thread = threading.Thread(target=requests.request_rerun, args=(data,))
+            thread.start()
+            thread.join()
+            del data, thread
+        assert sum(each() is not None for each in held) <= 2
+    assert requests.on_scriptrunner_ready().rerun_data.query_string == "8"
+    for size, kept in ((1, 9), (turns.LARGEST_HELD // 4, 3)):
+        requests._state = ScriptRequestType.CONTINUE
+        for number in range(9):
+            requests.request_rerun(click(str(number), size))
+        asked = requests.on_scriptrunner_ready().rerun_data
+        assert asked.query_string == "8"
+        assert asked.widget_states is not None
+        assert len(asked.widget_states.widgets) == kept
 
 
 def test_what_a_page_itself_asks_for_is_done_at_once(requests: ScriptRequests) -> None:

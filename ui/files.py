@@ -1,0 +1,31 @@
+"""Files on their way to a page: what others send to this server lies here until a page reads it.
+
+Streamlit keeps as many as anybody sends, as long as there is the session that they were sent to,
+and for good if they arrive after its end.
+"""
+
+from __future__ import annotations
+
+from streamlit import runtime
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+
+
+def unread(session: str) -> int:
+    """How many of a session's files lie there."""
+    manager = _manager()
+    return len(manager.file_storage.get(session, ())) if manager else 0
+
+
+def remove(session: str, file: str) -> None:
+    """Leave nothing of a file that no page has read."""
+    manager = _manager()
+    if manager is not None:
+        manager.remove_file(session, file)
+        with manager._lock:
+            if not manager.file_storage.get(session, True):
+                del manager.file_storage[session]
+
+
+def _manager() -> MemoryUploadedFileManager | None:
+    manager = runtime.get_instance().uploaded_file_mgr if runtime.exists() else None
+    return manager if isinstance(manager, MemoryUploadedFileManager) else None
