@@ -55,6 +55,10 @@ LEFT_BEHIND = 600.0
 """Seconds after which an unfinished file is taken for one whose writer was killed. A writer that
 was only asleep cannot put it in place any more, and does without."""
 
+UNFINISHED = ".abcdp-part"
+"""Ends the name of a file that is being written. Nobody else's does: browsers, too, keep what they
+are still loading in files that end with ``.part``, and a store may be any folder."""
+
 log = logging.getLogger(__name__)
 
 
@@ -171,7 +175,7 @@ def save(made: Entry, arrays: Mapping[str, NDArray[Any]], *, make_room: bool = T
     directory = made.path.parent
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=directory, suffix=".part")
+        handle, name = tempfile.mkstemp(dir=directory, suffix=UNFINISHED)
     except OSError as error:
         _say_once(str(directory), type(error).__name__)
         return False
@@ -232,7 +236,7 @@ def evict(directory: Path, limit: int = SIZE_LIMIT) -> None:
 
 def sweep(directory: Path) -> None:
     """Remove what killed writers left."""
-    for changed, _, path in _files(directory, ".part"):
+    for changed, _, path in _files(directory, UNFINISHED):
         # Either way: the clock may have been set back since.
         if abs(time.time() - changed) > LEFT_BEHIND:
             with contextlib.suppress(OSError):
