@@ -36,6 +36,9 @@ from numpy.typing import NDArray
 
 Arrays = dict[str, NDArray[Any]]
 
+NOWHERE = Path(os.devnull, "cache of a user without a home folder")
+"""A folder that can never be made."""
+
 SIZE_LIMIT = 2 * 1024**3
 """Bytes the folder may hold."""
 
@@ -65,7 +68,12 @@ log = logging.getLogger(__name__)
 def folder() -> Path:
     """Where the files are."""
     chosen = os.environ.get("ABCDP_CACHE_DIR")
-    return Path(chosen) if chosen else Path(platformdirs.user_cache_dir("abcdp-explorer"))
+    if chosen:
+        return Path(chosen)
+    try:
+        return Path(platformdirs.user_cache_dir("abcdp-explorer"))
+    except RuntimeError:
+        return NOWHERE
 
 
 @dataclass(frozen=True)

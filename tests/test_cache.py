@@ -366,3 +366,18 @@ def test_what_killed_writers_left_goes_after_a_day(tmp_path: Path) -> None:
     cache.save(at(tmp_path / "pool.npz"), ARRAYS)
     left = {"fresh.abcdp-part", "film.part", "pool.npz"}
     assert {file.name for file in tmp_path.iterdir()} == left
+
+
+def test_a_user_without_a_home_folder_has_no_cache(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def nobody(_: str) -> str:
+        raise RuntimeError("could not determine the home directory")
+
+    monkeypatch.delenv("ABCDP_CACHE_DIR")
+    monkeypatch.setattr(cache.platformdirs, "user_cache_dir", nobody)
+    wanted = cache.entry("test", {"a": 1}, "code")
+    assert not cache.holds(wanted)
+    assert same(cache.load_or_make(wanted, lambda: ARRAYS), ARRAYS)
+    assert "without a home folder" in caplog.text
+    assert "running without it" in caplog.text
