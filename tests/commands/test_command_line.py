@@ -507,6 +507,15 @@ def started(*arguments: str, **options: Any) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=ROOT, text=True, encoding="utf-8", **options)
 
 
+@pytest.mark.skipif(os.name != "posix", reason="closed by a shell of POSIX")
+def test_without_standard_input_output_and_error_everything_goes_on(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "abcdp_core", "run", "toy", "--plugin", TOY_FILE]
+    words += ["--workers", "2", "--formats", "csv", "--out", str(tmp_path)]
+    closed = f"exec {shlex.join(words)} <&- >&- 2>&-"
+    assert subprocess.run(["sh", "-c", closed], cwd=ROOT, check=False).returncode == 0
+    assert (tmp_path / "toy.csv").exists()
+
+
 def test_an_error_in_a_real_process_is_one_line_and_exit_code_2() -> None:
     process = started(
         "run", "posterior", "--set", "c=0", "--out", "out",
