@@ -499,6 +499,15 @@ def test_standard_output_that_takes_no_more_is_one_line(arguments: list[str], co
     assert said == f"error: standard output cannot be written ({reason}).\n"
 
 
+def test_a_plug_in_that_ends_the_program_is_one_that_cannot_be_loaded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "ending.py"
+    file.write_text("import sys\nsys.exit(0)\n", encoding="utf-8")
+    assert main(["list", "--plugin", str(file)]) == 2
+    assert "cannot be loaded (SystemExit: 0)" in capsys.readouterr().err
+
+
 # ------------------------------------------------------------ a real terminal
 
 
