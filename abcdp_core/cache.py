@@ -37,6 +37,9 @@ from numpy.typing import NDArray
 
 Arrays = dict[str, NDArray[Any]]
 
+NOWHERE = Path(os.devnull, "cache of a user without a home folder")
+"""A folder that can never be made."""
+
 SIZE_LIMIT = 2 * 1024**3
 """Bytes the folder may hold."""
 
@@ -65,13 +68,22 @@ LEFT_BEHIND = 600.0
 """Seconds after which an unfinished file is taken for one whose writer was killed. A writer that
 was only asleep cannot put it in place any more, and does without."""
 
+UNFINISHED = ".abcdp-part"
+"""Ends the name of a file that is being written. Nobody else's does: browsers, too, keep what they
+are still loading in files that end with ``.part``, and a store may be any folder."""
+
 log = logging.getLogger(__name__)
 
 
 def folder() -> Path:
     """Where the files are."""
     chosen = os.environ.get("ABCDP_CACHE_DIR")
-    return Path(chosen) if chosen else Path(platformdirs.user_cache_dir("abcdp-explorer"))
+    if chosen:
+        return Path(chosen)
+    try:
+        return Path(platformdirs.user_cache_dir("abcdp-explorer"))
+    except RuntimeError:
+        return NOWHERE
 
 
 @dataclass(frozen=True)
@@ -181,7 +193,7 @@ def save(made: Entry, arrays: Mapping[str, NDArray[Any]], *, make_room: bool = T
     directory = made.path.parent
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=directory, suffix=".part")
+        handle, name = tempfile.mkstemp(dir=directory, suffix=UNFINISHED)
     except OSError as error:
         _say_once(str(directory), type(error).__name__)
         return False
@@ -247,7 +259,7 @@ def evict(directory: Path, limit: int = SIZE_LIMIT, count: int = COUNT_LIMIT) ->
 
 def sweep(directory: Path) -> None:
     """Remove what killed writers left."""
-    _remove(_files(directory, ".part"), LEFT_BEHIND)
+    _remove(_files(directory, UNFINISHED), LEFT_BEHIND)
 
 
 def _remove(files: Iterable[tuple[float, int, Path]], seconds: float) -> None:

@@ -102,16 +102,30 @@ class Processes(Executor):
         self._pool = _new_pool(count)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Give out a call."""
+        """Give out a call.
+
+        Raises:
+            LostWorkersError: the system starts no process, as without file handles left.
+        """
         with held(), _spared(), self._changing:
             try:
-                future: Future[Any] = self._pool.submit(fn, *args, **kwargs)
-            except BrokenExecutor:
-                if self._ended:
-                    raise
-                self._pool = _new_pool(self.count)
-                future = self._pool.submit(fn, *args, **kwargs)
-            return future
+                return self._given_out(fn, *args, **kwargs)
+            except OSError as error:
+                raise LostWorkersError(
+                    f"worker processes cannot be started ({error.strerror or error}): "
+                    "fewer workers may do, one worker needs none."
+                ) from error
+
+    def _given_out(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any]
+        try:
+            future = self._pool.submit(fn, *args, **kwargs)
+        except BrokenExecutor:
+            if self._ended:
+                raise
+            self._pool = _new_pool(self.count)
+            future = self._pool.submit(fn, *args, **kwargs)
+        return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Let go of the workers, whatever they are doing."""
@@ -232,7 +246,8 @@ def scheduler(address: str) -> Executor:
         with ThreadPoolExecutor(1) as thread:
             thread.submit(asyncio.run, _ask_identity(full)).result()
         return _Cluster(full)
-    except ValueError:
+    except (ValueError, TypeError, ImportError):
+        # Among them what Dask says of protocols that need more than an address.
         raise ParameterError(f"scheduler = {address}: {wanted}.") from None
     except OSError:
         raise ParameterError(

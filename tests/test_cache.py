@@ -52,7 +52,7 @@ def test_what_is_kept_comes_back_as_it_was_and_is_not_made_again(tmp_path: Path)
     path = tmp_path / "deep" / "folder" / "pool.npz"
     assert same(cache.load_or_make(at(path), made), ARRAYS)
     assert same(cache.load_or_make(at(path), never), ARRAYS)
-    assert [file.name for file in path.parent.glob("*.part")] == []
+    assert [file.name for file in path.parent.glob("*part")] == []
 
 
 def test_any_program_can_read_the_file(tmp_path: Path) -> None:
@@ -342,7 +342,7 @@ def test_a_file_is_written_beside_its_place_and_moved_there_whole(
     monkeypatch.setattr(cache.np, "savez", watched)
     later = {"theta": np.zeros(3)}
     assert cache.save(at(path), later) is not fails
-    assert seen == [".part"]
+    assert seen == [cache.UNFINISHED]
     assert list(tmp_path.iterdir()) == [path]
     found = cache.load(at(path))
     assert found is not None
@@ -351,10 +351,10 @@ def test_a_file_is_written_beside_its_place_and_moved_there_whole(
 
 def test_making_room_does_not_take_what_is_being_written(tmp_path: Path) -> None:
     cache.save(at(tmp_path / "kept.npz"), ARRAYS)
-    (tmp_path / "fresh.part").write_bytes(b"half")
+    (tmp_path / "fresh.abcdp-part").write_bytes(b"half")
     (tmp_path / "somebody-s.txt").write_bytes(b"a file")
     cache.evict(tmp_path, limit=0)
-    assert {file.name for file in tmp_path.iterdir()} == {"fresh.part", "somebody-s.txt"}
+    assert {file.name for file in tmp_path.iterdir()} == {"fresh.abcdp-part", "somebody-s.txt"}
 
 
 def test_a_folder_holds_so_many_files_however_small(tmp_path: Path) -> None:
@@ -393,8 +393,25 @@ def test_a_lock_in_use_is_young_whoever_took_it_first(tmp_path: Path) -> None:
 
 def test_what_killed_writers_left_goes_after_a_day(tmp_path: Path) -> None:
     now = time.time()
-    for name, age in (("old.part", 2 * cache.LEFT_BEHIND), ("fresh.part", 10.0)):
+    old = 2 * cache.LEFT_BEHIND
+    for name, age in (("old.abcdp-part", old), ("fresh.abcdp-part", 10.0), ("film.part", old)):
         (tmp_path / name).write_bytes(b"half")
         os.utime(tmp_path / name, (now - age, now - age))
     cache.save(at(tmp_path / "pool.npz"), ARRAYS)
-    assert {file.name for file in tmp_path.iterdir()} == {"fresh.part", "pool.npz"}
+    left = {"fresh.abcdp-part", "film.part", "pool.npz"}
+    assert {file.name for file in tmp_path.iterdir()} == left
+
+
+def test_a_user_without_a_home_folder_has_no_cache(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def nobody(_: str) -> str:
+        raise RuntimeError("could not determine the home directory")
+
+    monkeypatch.delenv("ABCDP_CACHE_DIR")
+    monkeypatch.setattr(cache.platformdirs, "user_cache_dir", nobody)
+    wanted = cache.entry("test", {"a": 1}, "code")
+    assert not cache.holds(wanted)
+    assert same(cache.load_or_make(wanted, lambda: ARRAYS), ARRAYS)
+    assert "without a home folder" in caplog.text
+    assert "running without it" in caplog.text

@@ -181,15 +181,15 @@ def test_only_a_store_in_a_cache_makes_room(
 @pytest.mark.parametrize("keep_all", [False, True])
 def test_what_a_killed_writer_left_goes_with_the_next_run(keep_all: bool, tmp_path: Path) -> None:
     store = Store(tmp_path, keep_all)
-    (tmp_path / "half.part").write_bytes(b"half")
-    (tmp_path / "fresh.part").write_bytes(b"half")
+    (tmp_path / "half.abcdp-part").write_bytes(b"half")
+    (tmp_path / "fresh.abcdp-part").write_bytes(b"half")
     # Written long ago, or ahead of a clock that was set back.
     for away in (-2.0, 2.0):
         other = time.time() + away * cache.LEFT_BEHIND
-        (tmp_path / "half.part").touch()
-        os.utime(tmp_path / "half.part", (other, other))
+        (tmp_path / "half.abcdp-part").touch()
+        os.utime(tmp_path / "half.abcdp-part", (other, other))
         last(runner.run(TOY, Params(size=1), 1 + int(away > 0), store=store))
-        assert sorted(file.name for file in tmp_path.glob("*.part")) == ["fresh.part"]
+        assert [file.name for file in tmp_path.glob("*part")] == ["fresh.abcdp-part"]
 
 
 @pytest.mark.usefixtures("every_result")

@@ -88,6 +88,17 @@ def test_a_task_that_kills_its_workers_is_one_error_and_the_pool_goes_on() -> No
     workers._shared.pop(1).shutdown()
 
 
+def test_processes_that_cannot_be_started_are_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_many(*_: Any) -> None:
+        raise OSError(24, "Too many open files")
+
+    pool = workers.Processes(2)
+    monkeypatch.setattr(pool._pool, "submit", too_many)
+    with pytest.raises(workers.LostWorkersError, match=r"started \(Too many open files\)"):
+        last(runner.run(TOY, Params(size=3), 1, pool))
+    pool.shutdown()
+
+
 def command(*arguments: str, **options: Any) -> subprocess.Popen[str]:
     """The toy experiment on the command line with two workers."""
     return subprocess.Popen(
@@ -251,7 +262,9 @@ def test_a_scheduler_that_is_lost_is_one_error_whenever_that_is_seen(asked: str)
         last(runner.run(TOY, Params(), 1, cluster))
 
 
-@pytest.mark.parametrize("address", ["", "nonsense", "tcp://", "xyz://host:1", "host:port"])
+@pytest.mark.parametrize(
+    "address", ["", "nonsense", "tcp://", "xyz://host:1", "host:port", "tls://a:1"]
+)
 def test_what_is_no_address_is_refused(address: str) -> None:
     with pytest.raises(ParameterError, match=f"scheduler = {address}: must be the address"):
         workers.scheduler(address)

@@ -94,6 +94,24 @@ def test_a_link_in_the_way_is_not_followed(tmp_path: Path) -> None:
     assert (tmp_path / "other").read_text(encoding="utf-8") == "somebody's"
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+def test_a_pipe_and_a_second_name_of_a_file_in_the_way_are_left_alone(tmp_path: Path) -> None:
+    part, other = tmp_path / ".out.json.part", tmp_path / "other"
+    other.write_text("somebody's", encoding="utf-8")
+    for put in (lambda: os.mkfifo(part), lambda: os.link(other, part)):
+        put()
+        with pytest.raises(FileExistsError, match="somebody"), reserved(tmp_path / "out.json", 10):
+            raise AssertionError("must not be reached")
+        assert other.read_text(encoding="utf-8") == "somebody's"
+        part.unlink()
+
+
+@pytest.mark.parametrize("out", ["/", ".", ""])
+def test_a_folder_without_a_name_is_there_already(out: str) -> None:
+    with pytest.raises(FileExistsError), reserved(Path(out), 10):
+        raise AssertionError("must not be reached")
+
+
 def test_a_disk_without_room_is_known_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
