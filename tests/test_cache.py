@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,33 @@ def test_any_program_can_read_the_file(tmp_path: Path) -> None:
         found = dict(stored)
     assert found.pop(cache.LABEL) == at(path).label.encode()
     assert same(found, ARRAYS)
+
+
+@pytest.mark.parametrize("block", [2**20, 100])
+def test_a_file_ends_with_the_checksum_of_all_before(
+    block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "BLOCK", block)
+    path = tmp_path / "not" / "there" / "pool.npz"
+    assert cache.save(at(path), ARRAYS)
+    content = path.read_bytes()
+    assert content[-4:] == zlib.crc32(content[:-4]).to_bytes(4)
+    found = cache.load(at(path))
+    assert found is not None
+    assert same(found, ARRAYS)
+
+
+def test_no_object_is_kept_and_none_is_taken_from_a_file(tmp_path: Path) -> None:
+    path, arrays = tmp_path / "pool.npz", {"theta": np.array([Key("x", 1)], dtype=object)}
+    with pytest.raises(ValueError, match="allow_pickle"):
+        cache.save(at(path), arrays)
+    assert list(tmp_path.iterdir()) == []
+    with path.open("w+b") as file:
+        np.savez(file, allow_pickle=True, **arrays)  # type: ignore[arg-type]
+        cache._seal(file, at(path).label)
+    assert cache.holds(at(path))
+    assert cache.load(at(path)) is None
+    assert not path.exists()
 
 
 def test_the_folder_is_the_one_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -357,10 +385,14 @@ def test_making_room_does_not_take_what_is_being_written(tmp_path: Path) -> None
     assert {file.name for file in tmp_path.iterdir()} == {"fresh.part", "somebody-s.txt"}
 
 
-def test_what_killed_writers_left_goes_after_a_day(tmp_path: Path) -> None:
-    now = time.time()
-    for name, age in (("old.part", 2 * cache.LEFT_BEHIND), ("fresh.part", 10.0)):
-        (tmp_path / name).write_bytes(b"half")
-        os.utime(tmp_path / name, (now - age, now - age))
+def test_what_killed_writers_left_goes_after_ten_minutes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1.5e9
+    monkeypatch.setattr(cache.time, "time", lambda: now)
+    for age in (-601, -600, 0, 600, 601):
+        (tmp_path / f"{age}.part").write_bytes(b"half")
+        os.utime(tmp_path / f"{age}.part", (now - age, now - age))
     cache.save(at(tmp_path / "pool.npz"), ARRAYS)
-    assert {file.name for file in tmp_path.iterdir()} == {"fresh.part", "pool.npz"}
+    left = {"-600.part", "0.part", "600.part", "pool.npz"}
+    assert {file.name for file in tmp_path.iterdir()} == left
