@@ -70,7 +70,7 @@ def run(
     tasks = experiment.tasks(params, seed)
     total = sum(_links(task) for task in tasks)
     parts: dict[int, list[Tables]] = {}
-    done, said, due = 0, 0, -float("inf")
+    done, unsaid, due = 0, False, -float("inf")
 
     def result_now() -> Result:
         result = _collect(experiment, params, parts)
@@ -81,15 +81,16 @@ def run(
             for index, tables, links in finished:
                 parts.setdefault(index, []).append(tables)
                 done += links
+                unsaid = True
                 started = time.monotonic()
                 if done == total or started >= due:
                     result = result_now()
                     taken = time.monotonic() - started
-                    said = done
+                    unsaid = False
                     yield result
                     due = time.monotonic() + max(YIELD_EVERY, taken / YIELD_SHARE)
     except (KeyboardInterrupt, MemoryError, BrokenExecutor):
-        if done > said:
+        if unsaid:
             yield result_now()
         raise
 

@@ -399,8 +399,9 @@ def test_other_executors_that_break_end_the_run_at_once() -> None:
 
 
 @pytest.mark.usefixtures("every_result")
-def test_what_was_said_is_not_said_again_before_a_stop() -> None:
-    study = toy_with(work=lambda task: toy_experiment.work(task) if task.index < 3 else stop())
+@pytest.mark.parametrize("at", [0, 3])
+def test_what_was_said_is_not_said_again_before_a_stop(at: int) -> None:
+    study = toy_with(work=lambda task: toy_experiment.work(task) if task.index < at else stop())
 
     def stop() -> Tables:
         raise MemoryError
@@ -408,7 +409,7 @@ def test_what_was_said_is_not_said_again_before_a_stop() -> None:
     seen: list[Result] = []
     with pytest.raises(MemoryError):
         seen.extend(runner.run(study, Params(), 1))
-    assert [result.done for result in seen] == [1, 2, 3]
+    assert [result.done for result in seen] == list(range(1, at + 1))
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, MemoryError])
