@@ -52,6 +52,9 @@ LABEL = "label.json"
 CHECKSUM_SIZE = 4
 """Bytes of the checksum (CRC-32) at the end of a file."""
 
+BLOCK = 2**20
+"""Bytes of a file that are looked at together."""
+
 UNREADABLE = (
     *(OSError, ValueError, KeyError, EOFError, RuntimeError),
     *(zipfile.BadZipFile, zlib.error),
@@ -170,12 +173,11 @@ def _check(file: BinaryIO) -> None:
 
 def _checksum(file: BinaryIO) -> bytes:
     """Checksum of a file up to its last :data:`CHECKSUM_SIZE` bytes, where the file is left."""
-    left = file.seek(0, os.SEEK_END) - CHECKSUM_SIZE
+    size = file.seek(0, os.SEEK_END) - CHECKSUM_SIZE
     file.seek(0)
     checksum = 0
-    while left > 0 and (block := file.read(min(left, 2**20))):
-        checksum = zlib.crc32(block, checksum)
-        left -= len(block)
+    for start in range(0, size, BLOCK):
+        checksum = zlib.crc32(file.read(min(BLOCK, size - start)), checksum)
     return checksum.to_bytes(CHECKSUM_SIZE)
 
 
@@ -207,7 +209,7 @@ def save(made: Entry, arrays: Mapping[str, NDArray[Any]], *, make_room: bool = T
         return False
     finally:
         with contextlib.suppress(OSError):
-            Path(name).unlink(missing_ok=True)
+            Path(name).unlink()
     if make_room:
         evict(directory)
     return True

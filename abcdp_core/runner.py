@@ -21,7 +21,7 @@ from typing import Any
 
 import pandas as pd
 
-from abcdp_core import cache, workers
+from abcdp_core import workers
 from abcdp_core.experiments import Experiment, Link
 from abcdp_core.interruption import held
 from abcdp_core.parameters import Params
@@ -70,7 +70,7 @@ def run(
     tasks = experiment.tasks(params, seed)
     total = sum(_links(task) for task in tasks)
     parts: dict[int, list[Tables]] = {}
-    done, said, due = 0, 0, -float("inf")
+    done, unsaid, due = 0, False, -float("inf")
 
     def result_now() -> Result:
         result = _collect(experiment, params, parts)
@@ -81,15 +81,16 @@ def run(
             for index, tables, links in finished:
                 parts.setdefault(index, []).append(tables)
                 done += links
+                unsaid = True
                 started = time.monotonic()
                 if done == total or started >= due:
                     result = result_now()
                     taken = time.monotonic() - started
-                    said = done
+                    unsaid = False
                     yield result
                     due = time.monotonic() + max(YIELD_EVERY, taken / YIELD_SHARE)
     except (KeyboardInterrupt, MemoryError, BrokenExecutor):
-        if done > said:
+        if unsaid:
             yield result_now()
         raise
 
@@ -108,12 +109,13 @@ def _collect(
 
 def _joined(parts: Sequence[Tables]) -> Tables:
     """One table for each name, rows in the order of the parts."""
-    if len(parts) == 1:
-        return parts[0]
+    first, *others = parts
+    if not others:
+        return first
     joined = {}
-    for name, first in parts[0].items():
+    for name, table in first.items():
         # Most links of a chain may have no row; they would cost as much as those that have.
-        filled = [tables[name] for tables in parts if len(tables[name])] or [first]
+        filled = [tables[name] for tables in parts if len(tables[name])] or [table]
         joined[name] = pd.concat(filled, ignore_index=True)
     return joined
 
@@ -124,8 +126,8 @@ def _links(task: Any) -> int:
 
 
 Work = Callable[[Any], Tables | Link]
-Missing = list[tuple[int, Any, cache.Entry | None]]
-Done = Generator[tuple[int, cache.Entry | None, Link]]
+Missing = list[tuple[int, Any]]
+Done = Generator[tuple[int, Link]]
 
 
 def _finish(
@@ -137,26 +139,26 @@ def _finish(
 ) -> Generator[tuple[int, Tables, int]]:
     """Index, tables and number of links of what is done, part by part; what is stored first."""
     missing: Missing = []
-    entries = store.entries(experiment, tasks) if store else [None] * len(tasks)
-    for index, (task, entry) in enumerate(zip(tasks, entries, strict=True)):
-        stored = store.load(entry) if store and entry else None
+    entries = store.entries(experiment, tasks) if store else []
+    for index, task in enumerate(tasks):
+        stored = store.load(entries[index]) if store else None
         if stored is None:
-            missing.append((index, task, entry))
+            missing.append((index, task))
         else:
             yield index, stored, _links(task)
     work: Work = experiment.work
     if executor is not None and plugins:
         work, packed = workers.with_plug_ins(work, plugins)
-        missing = [(index, packed(task), entry) for index, task, entry in missing]
+        missing = [(index, packed(task)) for index, task in missing]
     turns = _in_turn(work, missing) if executor is None else _at_once(work, missing, executor)
     parts: dict[int, list[Tables]] = {}
     with contextlib.closing(turns) as done:
-        for index, entry, link in done:
+        for index, link in done:
             parts.setdefault(index, []).append(link.tables)
             if link.successor is None:
                 whole = _joined(parts.pop(index))
-                if store is not None and entry is not None:
-                    store.save(entry, whole)
+                if store:
+                    store.save(entries[index], whole)
             yield index, link.tables, 1
 
 
@@ -166,10 +168,10 @@ def _link(outcome: Tables | Link) -> Link:
 
 
 def _in_turn(work: Work, missing: Missing) -> Done:
-    for index, task, entry in missing:
+    for index, task in missing:
         while task is not None:
             link = _link(work(task))
-            yield index, entry, link
+            yield index, link
             task = link.successor
 
 
@@ -179,13 +181,11 @@ class _Given:
 
     Attributes:
         index: of the task.
-        entry: where it is kept.
         task: what is to be done.
         lost: how often its workers were lost.
     """
 
     index: int
-    entry: cache.Entry | None
     task: Any
     lost: int = 0
 
@@ -199,7 +199,7 @@ Running = dict[Future[Tables | Link], _Given]
 
 
 def _at_once(work: Work, missing: Missing, executor: Executor) -> Done:
-    fresh = (_Given(index, entry, task) for index, task, entry in missing)
+    fresh = (_Given(index, task) for index, task in missing)
     again: deque[_Given] = deque()
     alone: deque[_Given] = deque()
     running: Running = {}
@@ -216,7 +216,7 @@ def _at_once(work: Work, missing: Missing, executor: Executor) -> Done:
             future = ended.get()
             given = running.pop(future)
             error = CancelledError() if future.cancelled() else future.exception()
-            if error is not None and workers.is_loss(error):
+            if workers.is_loss(error):
                 if given.alone or not workers.can_replace(executor):
                     raise workers.lost(executor, given.lost + 1) from error
                 given = dataclasses.replace(given, lost=given.lost + 1)
@@ -224,8 +224,8 @@ def _at_once(work: Work, missing: Missing, executor: Executor) -> Done:
                 continue
             link = _link(future.result())
             if link.successor is not None:
-                again.append(_Given(given.index, given.entry, link.successor))
-            yield given.index, given.entry, link
+                again.append(_Given(given.index, link.successor))
+            yield given.index, link
     finally:
         with held():
             for future in running:

@@ -127,11 +127,11 @@ class Processes(Executor):
             future = self._pool.submit(fn, *args, **kwargs)
         return future
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Let go of the workers, whatever they are doing."""
+    def shutdown(self, *_: Any, **__: Any) -> None:
+        """Let go of the workers, whatever they are doing; there is nothing to choose."""
         with held(), self._changing:
             self._ended = True
-            self._pool.shutdown(wait=wait, kill_workers=True)
+            self._pool.shutdown(kill_workers=True)
 
 
 def _new_pool(count: int) -> Any:
@@ -220,7 +220,7 @@ class _Cluster(Executor):
         except Exception as error:
             raise lost(self, 1) from error
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+    def shutdown(self, *_: Any, **__: Any) -> None:
         self.client.close()
 
 
@@ -243,7 +243,7 @@ def scheduler(address: str) -> Executor:
     wanted = "must be the address of a Dask scheduler like tcp://host:8786"
     try:
         # In a thread of its own: a notebook's has an event loop already.
-        with ThreadPoolExecutor(1) as thread:
+        with ThreadPoolExecutor() as thread:
             thread.submit(asyncio.run, _ask_identity(full)).result()
         return _Cluster(full)
     except (ValueError, TypeError, ImportError):
@@ -292,7 +292,7 @@ def executor_for(workers: int, address: str | None = None) -> Iterator[Executor 
             pool.shutdown()
 
 
-def is_loss(error: BaseException) -> bool:
+def is_loss(error: BaseException | None) -> bool:
     """Whether a task failed because who did it is gone, and not by itself."""
     distributed = sys.modules.get("distributed")
     killed = (distributed.KilledWorker,) if distributed else ()
@@ -327,7 +327,7 @@ def width(executor: Executor) -> int:
         return max(executor.width(), 1)
     if isinstance(executor, Processes):
         return executor.count
-    return getattr(executor, "_max_workers", None) or os.cpu_count() or 1
+    return getattr(executor, "_max_workers", None) or processor_count()
 
 
 # ------------------------------------------------------------------- plug-ins

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,33 @@ def test_any_program_can_read_the_file(tmp_path: Path) -> None:
         found = dict(stored)
     assert found.pop(cache.LABEL) == at(path).label.encode()
     assert same(found, ARRAYS)
+
+
+@pytest.mark.parametrize("block", [2**20, 100])
+def test_a_file_ends_with_the_checksum_of_all_before(
+    block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "BLOCK", block)
+    path = tmp_path / "not" / "there" / "pool.npz"
+    assert cache.save(at(path), ARRAYS)
+    content = path.read_bytes()
+    assert content[-4:] == zlib.crc32(content[:-4]).to_bytes(4)
+    found = cache.load(at(path))
+    assert found is not None
+    assert same(found, ARRAYS)
+
+
+def test_no_object_is_kept_and_none_is_taken_from_a_file(tmp_path: Path) -> None:
+    path, arrays = tmp_path / "pool.npz", {"theta": np.array([Key("x", 1)], dtype=object)}
+    with pytest.raises(ValueError, match="allow_pickle"):
+        cache.save(at(path), arrays)
+    assert list(tmp_path.iterdir()) == []
+    with path.open("w+b") as file:
+        np.savez(file, allow_pickle=True, **arrays)  # type: ignore[arg-type]
+        cache._seal(file, at(path).label)
+    assert cache.holds(at(path))
+    assert cache.load(at(path)) is None
+    assert not path.exists()
 
 
 def test_the_folder_is_the_one_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -391,15 +419,19 @@ def test_a_lock_in_use_is_young_whoever_took_it_first(tmp_path: Path) -> None:
     cache.load_or_make(at(path), make)
 
 
-def test_what_killed_writers_left_goes_after_a_day(tmp_path: Path) -> None:
-    now = time.time()
-    old = 2 * cache.LEFT_BEHIND
-    for name, age in (("old.abcdp-part", old), ("fresh.abcdp-part", 10.0), ("film.part", old)):
-        (tmp_path / name).write_bytes(b"half")
-        os.utime(tmp_path / name, (now - age, now - age))
+def test_what_killed_writers_left_goes_after_ten_minutes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1.5e9
+    monkeypatch.setattr(cache.time, "time", lambda: now)
+    for age in (-601, -600, 0, 600, 601):
+        for ending in ("abcdp-part", "part"):
+            (tmp_path / f"{age}.{ending}").write_bytes(b"half")
+            os.utime(tmp_path / f"{age}.{ending}", (now - age, now - age))
     cache.save(at(tmp_path / "pool.npz"), ARRAYS)
-    left = {"fresh.abcdp-part", "film.part", "pool.npz"}
-    assert {file.name for file in tmp_path.iterdir()} == left
+    ours = {file.name for file in tmp_path.iterdir() if file.suffix != ".part"}
+    assert ours == {"-600.abcdp-part", "0.abcdp-part", "600.abcdp-part", "pool.npz"}
+    assert len([*tmp_path.glob("*.part")]) == 5, "another program's are left alone"
 
 
 def test_a_user_without_a_home_folder_has_no_cache(

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import cast
 
+import pandas as pd
 import pytest
 
 from abcdp_core import cache, registry, runner
@@ -156,6 +157,15 @@ def test_a_store_keeps_kinds_of_columns_and_every_bit(tmp_path: Path) -> None:
     second = last(runner.run(counting([]), Params(size=3), 1, store=store))
     assert_same(second, first)
     assert [column.kind for column in second.tables["main"].dtypes][:4] == ["i", "i", "f", "b"]
+
+
+def test_a_column_may_have_any_name(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    (entry,) = store.entries(TOY, toy_experiment.tasks(Params(size=1), 1))
+    store.save(entry, {"main": pd.DataFrame({"a/b/c": [1], "": [2]})})
+    found = store.load(entry)
+    assert found is not None
+    assert list(found["main"].columns) == ["a/b/c", ""]
 
 
 def test_a_store_is_part_of_a_cache_unless_it_is_to_keep_all(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def reserved(out: Path, size: int) -> Iterator[Keep]:
     finally:
         os.close(handle)
         with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
+            part.unlink()
 
 
 def _taken(part: Path) -> int:
