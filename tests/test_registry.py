@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
@@ -9,6 +10,7 @@ from types import ModuleType
 import pytest
 
 from abcdp_core import mechanisms, registry, simulators
+from abcdp_core.privacy import Cost
 
 
 @pytest.fixture(autouse=True)
@@ -162,3 +164,29 @@ def test_installed_packages_join_through_their_entry_point(
     )
     assert list(registry.scan("zoo", "ANIMAL")) == ["ape", "bear"]
     assert registry.plugged_in() == ["other"]
+
+
+def test_published_mechanisms_come_first_and_then_by_name() -> None:
+    every = mechanisms.every()
+    order = [(mechanism.source, name) for name, mechanism in every.items()]
+    assert order == sorted(order)
+    assert order[0] == ("[P21] Algorithm 1", "sparse-vector")
+
+
+def test_what_a_mechanism_is_unless_it_says_otherwise() -> None:
+    every = mechanisms.every()
+    assert mechanisms.Budget(2.0).delta == 0.0
+    assert every["sparse-vector"].spends(mechanisms.Budget(2.0, 1e-5)) == Cost(2.0, 0.0)
+    assert every["soft-weights"].spends(mechanisms.Budget(2.0, 1e-5)) == Cost(2.0, 1e-5)
+    assert every["sparse-vector"].minimum_pool(None) == 1
+    assert [name for name, each in every.items() if not each.sample] == ["embedding-estimate"]
+    assert [name for name, each in every.items() if not each.noise_needs_learnt] == [
+        "gaussian-rejection",
+        *("embedding-estimate", "embedding-noise-aware", "embedding-noise-ignored"),
+        *("noisy-counts", "private-embedding", "private-summary", "private-summary-large-unit"),
+    ]
+
+
+def test_a_mechanism_takes_its_own_options_and_no_others() -> None:
+    chosen = mechanisms.load("nearest-selection").chosen(c=7, epsilon_abc=0.3)
+    assert chosen == dataclasses.replace(mechanisms.load("nearest-selection").options, c=7)

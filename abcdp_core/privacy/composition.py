@@ -66,16 +66,14 @@ def epsilon(per_query_epsilon: float, count: int, delta: float, accountant: str)
         return min(
             linear, from_renyi(lambda alpha: count * renyi_pure(per_query_epsilon, alpha), delta)
         )
-    if accountant == "optimal" and optimal_delta(per_query_epsilon, count, 0.0) <= delta:
+    if accountant == "linear":
+        return linear
+    if optimal_delta(per_query_epsilon, count, 0.0) <= delta:
         return 0.0
-    if (
-        accountant == "optimal"
-        and optimal_delta(per_query_epsilon, count, linear * (1 - 1e-12)) <= delta
-    ):
-        return smallest_satisfying(
-            lambda total: optimal_delta(per_query_epsilon, count, total) <= delta, linear
-        )
-    return linear
+    optimal = smallest_satisfying(
+        lambda total: optimal_delta(per_query_epsilon, count, total) <= delta, linear
+    )
+    return min(linear, optimal)
 
 
 def largest_per_query_epsilon(

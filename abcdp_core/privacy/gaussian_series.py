@@ -32,7 +32,7 @@ from fractions import Fraction
 import numpy as np
 
 from abcdp_core.privacy import local
-from abcdp_core.privacy.calibration import smallest_satisfying
+from abcdp_core.privacy.calibration import PRECISION, smallest_satisfying
 from abcdp_core.privacy.events import Gaussian, GaussianSeries
 
 ACCOUNTANTS = ("rdp-classic", "rdp", "exact")
@@ -124,7 +124,7 @@ def calibrate(
     scale = math.sqrt(steps) * sensitivity * _unit_scale(epsilon_total, delta, accountant)
     event = GaussianSeries(sensitivity, scale, steps)
     while epsilon(event, delta, accountant) > epsilon_total:
-        event = GaussianSeries(sensitivity, event.scale * (1.0 + 1e-13), steps)
+        event = GaussianSeries(sensitivity, event.scale * (1.0 + PRECISION), steps)
     return event
 
 

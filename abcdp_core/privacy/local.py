@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from abcdp_core.privacy.calibration import ratio, scale_for
+from abcdp_core.privacy.calibration import PRECISION, ratio, scale_for
 from abcdp_core.privacy.events import Gaussian, Laplace
 
 ROUNDING = 2.0**-51
@@ -94,7 +94,7 @@ def gaussian_unit_scale(epsilon_total: float, delta: float) -> float:
 
 def _bisect(low: float, high: float, fits: Callable[[float], bool]) -> float:
     """The smallest number that fits, between one that does not and one that does."""
-    while high - low > 1e-13 * high:
+    while high - low > PRECISION * high:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if fits(middle) else (middle, high)
     return high

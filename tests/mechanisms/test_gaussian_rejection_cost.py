@@ -87,6 +87,18 @@ def test_the_exact_account_is_the_larger_of_two(
     assert decision_epsilon(event) == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize("scale", [0.005, 0.02, 0.3])
+def test_what_logarithms_may_be_rounded_by_is_added(scale: float) -> None:
+    # 1e-14 of each logarithm, and in the published account of 1 and the change as well.
+    event = GaussianRejection(0.02, 0.15, 0.1, scale, 1)
+    moved, rarest = (float(special.log_ndtr(at / scale)) for at in (-0.08, -0.1))
+    added = decision_epsilon(event) - (moved - rarest)
+    assert added == pytest.approx(-1e-14 * (moved + rarest), rel=0.05)
+    change = math.log(0.02 / scale / math.sqrt(2.0 * math.pi))
+    added = math.log(decision_epsilon(event, "published")) - (min(0.0, change) - rarest)
+    assert added == pytest.approx(1e-14 * (1.0 + abs(change) - rarest), rel=0.05)
+
+
 # ------------------------------------------------------ the claim against the exact loss (layer 1)
 
 

@@ -186,6 +186,24 @@ def test_half_of_what_is_added_to_the_grid_s_largest_step_is_room_for_rounding(
         assert 0.0 < rounded < 0.01 * room
 
 
+@pytest.mark.parametrize(("k", "a", "b"), [(1, 2.0, 0.0), (7, 0.0, 1.0), (23, 2.0, -3.0)])
+def test_the_step_on_the_grid_is_widened_by_what_may_lie_between_its_nodes(
+    k: int, a: float, b: float
+) -> None:
+    # One frequency: the image is a wave of known slope and bend.
+    matrix = np.zeros((1, 2 * MMD.frequencies + 1))
+    matrix[0, [k, MMD.frequencies + k]] = a, b
+    speed, length = k * MMD.step, math.sqrt(MMD.weights[k])
+    angle = speed * (np.linspace(0.0, 5.0, linear_maps.NODES) - 2.5)
+    wave = length * (a * np.cos(angle) + b * np.sin(angle))
+    slope = length * speed * np.abs(b * np.cos(angle) - a * np.sin(angle)).max()
+    speeds = MMD.step * np.arange(1, 24)
+    bend = math.hypot(a, b) * math.sqrt(math.fsum(MMD.weights[1:] * speeds**4))
+    between = 5.0 / (linear_maps.NODES - 1)
+    expected = np.ptp(wave) + between * (slope + between / 2.0 * bend)
+    assert linear_maps._largest_step(matrix, MMD) == pytest.approx(expected, rel=1e-9)
+
+
 def test_what_a_product_is_rounded_by_does_not_fall_with_n() -> None:
     # The same numbers added up in two orders, as another library might.
     matrix = np.random.default_rng(4).normal(size=(3, 40))
@@ -197,6 +215,8 @@ def test_what_a_product_is_rounded_by_does_not_fall_with_n() -> None:
     n = 10**20
     assert 0.0 < np.linalg.norm(matrix, 2) * features.sensitivity(n) < moved / 10.0
     assert moved <= map_sensitivity(matrix, features, n)
+    rounded = 4.0 * 40 * np.finfo(float).eps * np.linalg.norm(matrix)
+    assert map_sensitivity(matrix, features, n) == pytest.approx(rounded, rel=1e-3)
 
 
 def test_an_unknown_sensitivity_is_refused(comparison: Comparison) -> None:
