@@ -12,7 +12,7 @@ from abcdp_core.mechanisms import thresholds
 
 def public_of(rho: np.ndarray, **own: tuple[float, ...]) -> Any:
     return SimpleNamespace(
-        scenario=SimpleNamespace(**own), simulated=lambda index: SimpleNamespace(rho=rho)
+        scenario=SimpleNamespace(**own), simulated=lambda _: SimpleNamespace(rho=rho)
     )
 
 
