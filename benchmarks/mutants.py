@@ -146,7 +146,7 @@ def mutants_of(file: str, chosen: Collection[str]) -> list[Mutant]:
     for node in _changeable(ast.parse(text), chosen):
         if node.lineno != node.end_lineno or node.end_col_offset is None:
             continue
-        for kind, new in _changes(node):
+        for kind, new in _changes(node, chosen):
             source = ast.unparse(ast.fix_missing_locations(new))
             plain = isinstance(new, ast.Constant | ast.Name | ast.Call | ast.Attribute)
             mutant = Mutant(
@@ -185,12 +185,18 @@ def _name_of(function: ast.expr) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
-def _changes(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
-    """Kind of change, and what the expression becomes."""
+def _changes(node: ast.expr, chosen: Collection[str]) -> Iterator[tuple[str, ast.expr]]:
+    """Kind of change, and what the expression becomes.
+
+    Beside a constant that was chosen, the boundary was chosen too.
+    """
     match node:
-        case ast.Compare(ops=ops):
+        case ast.Compare(left=left, ops=ops, comparators=right):
+            sides = [_name_of(side) in chosen for side in (left, *right)]
             for place, op in enumerate(ops):
                 for kind, others in (("compare", COMPARISONS), ("negate", NEGATIONS)):
+                    if kind == "compare" and type(op) in NEGATIONS and any(sides[place:][:2]):
+                        continue
                     if type(op) in others:
                         yield kind, _with(node, ops=_at(place, ops, others[type(op)]()))
         case ast.BinOp(op=op) if type(op) in OPERATORS:
