@@ -42,6 +42,9 @@ ROUNDING = 1e-10
 ORDERS = (1e-4, 1e8)
 """Rényi orders looked at, less 1."""
 
+GRID = 241
+"""How many of them: first over all, then between the neighbours of the best."""
+
 
 def epsilon(per_query_epsilon: float, count: int, delta: float, accountant: str) -> float:
     """ε' of ``count`` answers that each are ``per_query_epsilon``-differentially private.
@@ -139,7 +142,7 @@ def renyi_pure(epsilon: float, alpha: Array) -> Array:
     near = np.log1p(np.expm1(np.minimum(beyond, 1.0)) * share)
     far = beyond + np.log(share + (1.0 - share) * np.exp(-beyond))
     coin = np.where(beyond < 1.0, near, far)
-    bound: Array = np.minimum(coin / (alpha - 1.0), np.minimum(epsilon, alpha * epsilon**2 / 2.0))
+    bound: Array = np.minimum(coin / (alpha - 1.0), epsilon)
     return bound
 
 
@@ -152,7 +155,7 @@ def from_renyi(renyi: Callable[[Array], Array], delta: float) -> float:
     """
 
     def converted(low: float, high: float) -> tuple[float, Array, int]:
-        beyond = np.geomspace(low, high, 241)
+        beyond = np.geomspace(low, high, GRID)
         alpha = 1.0 + beyond
         loss = np.log(beyond / alpha) - (math.log(delta) + np.log(alpha)) / beyond
         values = renyi(alpha) + loss

@@ -20,6 +20,7 @@ from scipy import stats
 
 from abcdp_core.distances.fourier import FourierMMD
 from abcdp_core.mechanisms import (
+    Budget,
     Made,
     Prepared,
     Release,
@@ -42,7 +43,7 @@ from abcdp_core.mechanisms.private_embedding import (
     select,
 )
 from abcdp_core.parameters import ParameterError
-from abcdp_core.pool import Comparison
+from abcdp_core.pool import Comparison, public_side
 from abcdp_core.privacy import Gaussian, NonPrivate, NormNoise, cost
 from abcdp_core.privacy.embedding import calibrate, draw, log_density
 from abcdp_core.simulators import covid, uniform_mixture
@@ -198,6 +199,16 @@ def worst_neighbours(learnt: LinearMap) -> tuple[Array, Array]:
         data[0] = point
         pair.append(learnt.matrix @ MMD.statistic(data))
     return pair[0], pair[1]
+
+
+def test_before_a_map_is_learnt_the_noise_is_that_of_all_features_but_the_constant() -> None:
+    public = public_side("uniform-mixture", 100, 60, 1)
+    for budget, accountant in ((Budget(2.0), "linear"), (Budget(2.0, 1e-6), "exact")):
+        event = private_embedding.calibrated(public, Options(), None, budget, accountant)
+        assert isinstance(event, Gaussian | NormNoise)
+        assert event.sensitivity == public.distance.sensitivity(100)
+        assert cost(event, budget.delta).epsilon == pytest.approx(2.0)
+        assert not isinstance(event, NormNoise) or event.dimension == 46
 
 
 @pytest.mark.parametrize("kind", linear_maps.KINDS)
