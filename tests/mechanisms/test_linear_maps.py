@@ -270,6 +270,7 @@ def test_axes_are_orthonormal_and_carry_most_of_the_variance(comparison: Compari
     assert variance.sum() > 0.98 * comparison.statistics.var(axis=0).sum()
     fewer = learn(comparison, "axes", axes=2)
     assert fewer.matrix == pytest.approx(learnt.matrix[:2], abs=1e-12)
+    assert [learn(comparison, "axes", axes=axes).dimension for axes in (1, 46)] == [1, 46]
 
 
 def test_a_regression_predicts_and_needs_no_number_too_many(comparison: Comparison) -> None:

@@ -491,6 +491,24 @@ def test_moved_draws_have_the_mean_and_the_spread_of_the_posterior(
     assert moments("noise-ignored") == pytest.approx((0.7 / 1.01, 0.01 / 1.01), abs=0.02)
 
 
+@pytest.mark.parametrize(
+    ("size", "near", "way"),
+    [
+        *((128, 70, "weighted"), (128, 64, "weighted"), (128, 50, "kept")),
+        *((1000, 128, "weighted"), (1000, 90, "moved")),
+    ],
+)
+def test_weights_are_used_where_a_hundred_draws_or_half_of_them_count(
+    size: int, near: int, way: str
+) -> None:
+    images = np.where(np.arange(size) < near, 0.0, 1e6)
+    asked = prepared(learnt=line_map(images), event=Gaussian(1.0, 1.0), selection="noise-aware")
+    theta = rng_of(12).standard_normal((size, 1))
+    made = select(np.zeros(1), asked, theta, rng_of(13)).made
+    assert made is not None
+    assert (made.way, made.importance_size) == (way, pytest.approx(near))
+
+
 # ------------------------------------------------------------------------ what it is good for
 
 

@@ -201,6 +201,16 @@ def test_numbers_that_are_not_whole_get_laplace_noise() -> None:
     assert_frequencies(counts, probabilities)
 
 
+def test_noise_is_the_difference_of_two_exponentials_or_of_their_whole_parts() -> None:
+    values = np.array([[3.0, 0.5], [7.0, 1.25]])
+    first, second = np.moveaxis(rng_of(14).standard_exponential((2, 2, 2)), -1, 0)
+    real = SummaryNoise("one day", "replace", 1.0, 2.0)
+    assert np.array_equal(noisy(values, real, rng_of(14)), values + 2.0 * (first - second))
+    whole = SummaryNoise("one day", "replace", 1.0, 2.0, (1, 4))
+    steps = np.floor(first * [2.0, 8.0]) - np.floor(second * [2.0, 8.0])
+    assert np.array_equal(noisy(values, whole, rng_of(14)), values + steps / [1.0, 4.0])
+
+
 def test_another_budget_moves_the_same_noise() -> None:
     values = np.zeros((1000, 6))
     small, large = (
