@@ -87,6 +87,9 @@ ACCOUNTANTS = ("rdp-classic", "rdp", "direct")
 ROUNDING = 1e-12
 """Relative error allowed for in a conversion."""
 
+EPSILONS = (0.0, *np.geomspace(1e-3, 100.0, 300).tolist())
+"""At which the cost of a run is drawn as lines."""
+
 
 # ----------------------------------------------------------------------------------- what it costs
 
@@ -110,7 +113,7 @@ def _(event: GaussianSparseVector, delta: float = 0.0) -> Cost:
 @tradeoff.curve.register
 def _(event: GaussianSparseVector, false_alarm: Array) -> tradeoff.Curve:
     miss = np.zeros_like(false_alarm)
-    for each in (0.0, *np.geomspace(1e-3, 100.0, 300).tolist()):
+    for each in EPSILONS:
         delta = math.exp(log_delta(event, each))
         miss = np.maximum(miss, tradeoff.approximate(each, delta, false_alarm))
     return tradeoff.Curve(false_alarm, miss, "bound")

@@ -295,6 +295,7 @@ def test_without_noise_or_delta_there_is_no_guarantee() -> None:
     [
         ((0.0, DELTA, 1.0, 1, 10), "epsilon_total = 0.0"),
         ((1.0, 0.0, 1.0, 1, 10), "delta = 0.0"),
+        ((1.0, 1.0, 1.0, 1, 10), "delta = 1.0"),
         ((1.0, DELTA, math.inf, 1, 10), "sensitivity = inf"),
         ((1.0, DELTA, 1.0, 0, 10), "c = 0, steps = 10"),
         ((1.0, DELTA, 1.0, 1, 0), "c = 1, steps = 0"),
