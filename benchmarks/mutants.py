@@ -96,9 +96,8 @@ WORDS = {"Parameter", "Mechanism", "Part", "field"}
 """Calls that hold words and suggestions: not changed inside."""
 
 
-GUARDS = {"strict"}
-"""Arguments that guard against mistakes which are not made."""
-
+FREE = {"strict", "start"}
+"""Arguments that guard against mistakes which are not made, or may be any guess."""
 
 @dataclass(frozen=True, order=True)
 class Mutant:
@@ -170,7 +169,7 @@ def _changeable(tree: ast.AST, chosen: Collection[str]) -> Iterator[ast.expr]:
         for child in value if isinstance(value, list) else [value]:
             if not isinstance(child, ast.AST) or isinstance(child, ast.Raise | ast.JoinedStr):
                 continue
-            if isinstance(child, ast.keyword) and child.arg in GUARDS:
+            if isinstance(child, ast.keyword) and child.arg in FREE:
                 continue
             if isinstance(child, ast.Assign) and _name_of(child.targets[0]) in chosen:
                 continue

@@ -176,7 +176,9 @@ def _direct(log_count: float, mu: float, delta: float) -> float:
     allowed = math.log(delta) - log_count
     if _log_gaussian_delta(mu, 0.0) <= allowed:
         return 0.0
-    return smallest_satisfying(lambda epsilon: _log_gaussian_delta(mu, epsilon) <= allowed, 1.0)
+    return smallest_satisfying(
+        lambda epsilon: _log_gaussian_delta(mu, epsilon) <= allowed, start=1.0
+    )
 
 
 def _log_gaussian_delta(mu: float, epsilon: float) -> float:
@@ -233,7 +235,7 @@ def calibrate(
         return epsilon(event(scale), delta, accountant) <= epsilon_total
 
     try:
-        return event(smallest_satisfying(private, sensitivity))
+        return event(smallest_satisfying(private, start=sensitivity))
     except ValueError as error:
         raise ValueError(
             f"epsilon_total = {epsilon_total}, delta = {delta}: out of reach of the accountant "

@@ -74,7 +74,7 @@ def epsilon(per_query_epsilon: float, count: int, delta: float, accountant: str)
     if optimal_delta(per_query_epsilon, count, 0.0) <= delta:
         return 0.0
     optimal = smallest_satisfying(
-        lambda total: optimal_delta(per_query_epsilon, count, total) <= delta, linear
+        lambda total: optimal_delta(per_query_epsilon, count, total) <= delta, start=linear
     )
     return min(linear, optimal)
 
@@ -102,7 +102,7 @@ def largest_per_query_epsilon(
             return optimal_delta(1.0 / inverse, count, epsilon_total) <= delta
         return epsilon(1.0 / inverse, count, delta, accountant) <= epsilon_total
 
-    return 1.0 / smallest_satisfying(fits, count / epsilon_total)
+    return 1.0 / smallest_satisfying(fits, start=count / epsilon_total)
 
 
 def _check(count: int, delta: float, accountant: str) -> None:

@@ -132,5 +132,5 @@ def calibrate(
 def _unit_scale(epsilon_total: float, delta: float, accountant: str) -> float:
     """1/μ for a budget: the same for all numbers of steps and sensitivities."""
     return smallest_satisfying(
-        lambda scale: _convert(1.0 / scale, delta, accountant) <= epsilon_total, 1.0
+        lambda scale: _convert(1.0 / scale, delta, accountant) <= epsilon_total, start=1.0
     )

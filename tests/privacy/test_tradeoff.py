@@ -125,6 +125,11 @@ def test_many_dimensions_tell_less() -> None:
         assert (more >= fewer - 1e-9).all()
 
 
+def test_lines_are_drawn_at_any_epsilon() -> None:
+    for epsilon in (1000.0, math.inf):
+        assert approximate(epsilon, 0.1, np.array([0.0, 1e-9, 1.0])).tolist() == [0.9, 0.0, 0.0]
+
+
 def test_the_lines_of_a_cost_are_those_of_all_its_deltas() -> None:
     # A pure cost is the same at every δ, and its best line that of δ = 0.
     assert of_cost(Laplace(1.0, 0.5), RATES).miss == pytest.approx(approximate(2.0, 0.0, RATES))
