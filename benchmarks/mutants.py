@@ -99,6 +99,7 @@ WORDS = {"Parameter", "Mechanism", "Part", "field"}
 FREE = {"strict", "start"}
 """Arguments that guard against mistakes which are not made, or may be any guess."""
 
+
 @dataclass(frozen=True, order=True)
 class Mutant:
     """Bytes ``start`` to ``end`` of a line of a file become ``new``."""

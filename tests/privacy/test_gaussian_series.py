@@ -15,7 +15,13 @@ from hypothesis import strategies as st
 from scipy import integrate
 
 from abcdp_core.privacy import Gaussian, GaussianSeries, cost, statement
-from abcdp_core.privacy.gaussian_series import ACCOUNTANTS, calibrate, epsilon, joint_mu
+from abcdp_core.privacy.gaussian_series import (
+    ACCOUNTANTS,
+    _unit_scale,
+    calibrate,
+    epsilon,
+    joint_mu,
+)
 
 ALL = pytest.mark.parametrize("accountant", ACCOUNTANTS)
 
@@ -183,6 +189,26 @@ def test_calibration_costs_at_most_the_budget_and_hardly_less(
         assert (event.sensitivity, event.steps) == (sensitivity, steps)
         assert budget * (1.0 - 1e-11) <= epsilon(event, delta, accountant) <= budget
         assert cost(event, delta).epsilon <= budget
+
+
+@pytest.mark.parametrize(
+    ("accountant", "budget", "delta", "steps", "sensitivity"),
+    [
+        ("exact", 0.053, 1e-7, 2242, 1.31),
+        ("exact", 0.112, 1e-12, 1951, 1.91),
+        ("exact", 0.012, 1e-3, 1177, 0.76),
+        ("rdp-classic", 0.412, 1e-3, 3605, 2.86),
+    ],
+)
+def test_noise_that_a_product_rounds_below_the_budget_is_raised(
+    accountant: str, budget: float, delta: float, steps: int, sensitivity: float
+) -> None:
+    unit = _unit_scale(budget, delta, accountant)
+    rounded = GaussianSeries(sensitivity, math.sqrt(steps) * sensitivity * unit, steps)
+    assert epsilon(rounded, delta, accountant) > budget
+    event = calibrate(budget, delta, steps, sensitivity, accountant)
+    assert epsilon(event, delta, accountant) <= budget
+    assert event.scale == pytest.approx(rounded.scale, rel=3e-13)
 
 
 @ALL
