@@ -26,6 +26,10 @@ that logarithm, about z²/2; and of its sum with ε, which is no larger.
 """
 
 
+START = 1.0
+"""Where doubling or halving begins; any positive number will do."""
+
+
 def laplace_epsilon(event: Laplace) -> float:
     """ε of an answer with Laplace noise, rounded up; ``inf`` without noise."""
     return ratio(event.sensitivity, event.scale)
@@ -63,7 +67,7 @@ def gaussian_epsilon(event: Gaussian, delta: float) -> float:
     if event.scale == 0 or delta <= 0:
         return math.inf
     mu = event.sensitivity / event.scale
-    low, high = 0.0, 1.0
+    low, high = 0.0, START
     while gaussian_delta(mu, high) > delta:
         low, high = high, 2 * high
     if gaussian_delta(mu, 0.0) <= delta:
@@ -84,7 +88,7 @@ def gaussian_unit_scale(epsilon_total: float, delta: float) -> float:
     def private(scale: float) -> bool:
         return gaussian_delta(1.0 / scale, epsilon_total) <= delta
 
-    low = high = 1.0
+    low = high = START
     while not private(high):
         low, high = high, 2 * high
     while private(low):

@@ -116,6 +116,15 @@ def test_order_of_points_does_not_matter(distance: Distance) -> None:
     )
 
 
+def test_many_sets_are_compared_by_threads_as_each_alone() -> None:
+    quadratic = FORMS["quadratic"]
+    sets = np.random.default_rng(5).uniform(0.0, 5.0, (130, 6))
+    found = quadratic.compare(sets, sets[3])
+    assert found.tolist() == [quadratic.compare(one[None], sets[3])[0] for one in sets]
+    assert found[3] == 0.0
+    assert found[4] > 0.1
+
+
 # ---------------------------------------------------------------- what rounding is allowed
 
 UNIT = float(np.finfo(float).eps)

@@ -285,6 +285,19 @@ def test_a_regression_predicts_and_needs_no_number_too_many(comparison: Comparis
     assert found == pytest.approx(uniform_mixture.TRUTH, abs=0.12)
 
 
+def test_a_regression_is_ridge_regression(comparison: Comparison) -> None:
+    learnt = learn(comparison, "regression", axes=4)
+    assert comparison.statistics is not None
+    features, theta = comparison.statistics[:, 1:], comparison.theta
+    centred = features - features.mean(axis=0)
+    covariance = np.cov(features, rowvar=False, ddof=0)
+    penalty = 1e-6 * np.trace(covariance) * np.eye(len(covariance))
+    joint = centred.T @ (theta - theta.mean(axis=0)) / SIZE
+    expected = theta.mean(axis=0) + centred @ np.linalg.solve(covariance + penalty, joint)
+    found = np.array([learnt.predict(image) for image in learnt.images])
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
 def test_lengths_of_images_are_lengths_of_predictions(comparison: Comparison) -> None:
     learnt = learn(comparison, "regression", axes=4)
     predictions = np.array([learnt.predict(image) for image in learnt.images])
