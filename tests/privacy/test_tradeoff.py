@@ -232,18 +232,6 @@ def test_gaussian_rejection_is_bounded_by_what_single_decisions_show() -> None:
             assert (attack(first, second) >= bound - 1e-9).all()
 
 
-@pytest.mark.parametrize(("sensitivity", "bound"), [(0.1, 0.5), (0.7, 0.3)])
-def test_rejection_is_bound_by_its_cost_and_by_its_noisy_distances(
-    sensitivity: float, bound: float
-) -> None:
-    event = GaussianRejection(sensitivity, bound, 0.2, 2.0, 100)
-    found = curve(event, RATES)
-    series = gaussian(10.0 * min(sensitivity, bound) / 2.0, RATES)
-    lines = approximate(cost(event).epsilon, 0.0, RATES)
-    assert found.miss == pytest.approx(np.maximum(series, lines), abs=1e-12)
-    assert found.kind == "bound"
-
-
 # ------------------------------------------------------------------------------- sparse vector
 
 
