@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from abcdp_core import experiments, pool, workers
 from abcdp_core.parameters import Params
 from abcdp_core.results import Result
 from ui import job as one_job
-from ui import jobs, steps
+from ui import jobs, steps, watch
 from ui.job import Job, Lane, Request, Steps
 from ui.jobs import Service
 
@@ -69,6 +70,69 @@ def test_job_stops_when_the_last_watcher_leaves_and_keeps_what_is_done():
         assert again is not job
         assert again.result is job.result
         again.leave("a")
+
+
+def test_a_long_study_shows_its_first_parts_and_asks(
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(one_job, "PROBE", 0.0)
+    request = request_of("mse-curves", n=10, pool_size=50, c=1, runs=500)
+    with serving() as service:
+        job = service.submit(request, "a", steps.study, long=True, unasked=0.0)
+        assert job.ended.wait(60)
+        assert job.state == "asks"
+        assert job.result is not None
+        assert 0 < job.result.done < job.result.total
+        assert job.rest > 0.0
+        words = watch._words([job], going=False)
+        assert words.startswith(f"The first {job.result.done} of 500 parts. The rest takes about ")
+        # To look again starts nothing; to ask for it does, and what is done is not done again.
+        assert service.submit(request, "a", steps.study, long=True, unasked=0.0) is job
+        started = service.submit(request, "a", steps.study, long=True)
+        assert started is not job
+        assert started.result is job.result
+        while started.result is job.result:
+            assert not started.ended.wait(0.01)
+        assert started.state != "asks"
+        assert started.result.kept
+        started.leave("a")
+        assert started.ended.wait(60)
+
+
+def test_a_study_that_is_kept_asks_nothing(
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = request_of("mse-curves", n=10, pool_size=50, c=1, runs=3)
+    for unasked in (math.inf, 0.0):
+        with serving() as service:
+            job = service.submit(request, "a", steps.study, long=True, unasked=unasked)
+            assert job.ended.wait(60)
+            assert job.state == "done"
+            monkeypatch.setattr(one_job, "PROBE", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("done", "kept", "worked", "asks"),
+    [(10, 0, 2.0, True), (10, 0, 1.0, False), (10, 10, 2.0, False), (95, 0, 9.0, False)],
+)
+def test_the_first_computed_parts_tell_how_long_the_rest_takes(
+    monkeypatch: pytest.MonkeyPatch, done: int, kept: int, worked: float, asks: bool
+) -> None:
+    monkeypatch.setattr(workers, "processor_count", lambda: 1)
+    with serving() as service:
+        job = Job(service, fake(1), None, unasked=10.0)
+        job.result = Result("fake", Params(), {}, "", "", done=done, total=100, kept=kept)
+        with pytest.raises(one_job.UnaskedError) if asks else contextlib.nullcontext():
+            job.check_asked(worked)
+        assert job.rest == (18.0 if asks else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.2, "about 1 s"), (89, "about 89 s"), (91, "about 2 min"), (5500, "about 2 h")],
+)
+def test_durations_are_round(seconds: float, words: str) -> None:
+    assert watch._duration(seconds) == words
 
 
 def test_bad_combination_is_an_error_in_a_sentence(monkeypatch):
