@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from abcdp_core import runner
+from abcdp_core import error_curve, runner
 from abcdp_core.experiments import expected_error
 from abcdp_core.results import Result
 from tests.statistics import assert_mean_of_repeats
@@ -43,11 +43,32 @@ def test_simulated_releases_have_the_exact_error_and_not_twice_the_budgets(
 
 
 def test_few_nodes_are_enough(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(expected_error, "NODES", 128)
-    task = expected_error.tasks(SMALL, 1)[0]
-    fine = expected_error.work(task)["main"]
+    monkeypatch.setattr(error_curve, "NODES", 128)
     coarse = result.tables["main"].query("run == 0")
-    np.testing.assert_allclose(np.sqrt(coarse.mse), np.sqrt(fine.mse), rtol=0.01)
+    fine = [
+        error_curve.mse(expected_error._setting(SMALL, c, 0, 1), epsilon_total)
+        for c, epsilon_total in zip(coarse.c, coarse.epsilon_total, strict=True)
+    ]
+    np.testing.assert_allclose(np.sqrt(coarse.mse), np.sqrt(fine), rtol=0.01)
+
+
+def test_the_curve_is_kept_for_whoever_moves_the_own_budget(
+    result: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[float] = []
+
+    def seen(setting: error_curve.Setting, epsilon_total: float) -> float:
+        asked.append(epsilon_total)
+        return 0.5
+
+    monkeypatch.setattr(error_curve, "mse", seen)
+    for epsilon_total in (0.3, 0.5):
+        moved = dataclasses.replace(SMALL, epsilon_total=epsilon_total)
+        main = expected_error.work(expected_error.tasks(moved, 1)[0])["main"]
+        for c, line in main.groupby("c"):
+            budgets = [*sorted({*expected_error.BUDGETS, epsilon_total}), math.inf]
+            assert line.epsilon_total.tolist() == budgets, c
+    assert asked == [0.3, 0.3]
 
 
 @pytest.mark.parametrize(
