@@ -224,11 +224,18 @@ class Job:
             UnaskedError: it does.
         """
         found = self.result
-        if found is None or worked < PROBE or found.done == found.kept:
+        if found is None or self._first is None or worked < PROBE:
             return
-        # The other processors have begun parts of their own; half done is a fair guess.
-        computed = found.done - found.kept + (workers.processor_count() - 1) / 2
-        rest = worked / computed * (found.total - found.done)
+        computed, left = found.done - found.kept, found.total - found.done
+        since, already = self._first
+        if computed - already >= ENOUGH_FOR_A_SPEED:
+            # Without the first part, which may have waited for what is loaded and compiled once.
+            rest = (time.monotonic() - since) / (computed - already) * left
+        elif worked > self.unasked:
+            # The other processors have begun parts of their own; half done is a fair guess.
+            rest = worked / (computed + (workers.processor_count() - 1) / 2) * left
+        else:
+            return
         if worked + rest > self.unasked:
             self.rest = rest
             raise UnaskedError

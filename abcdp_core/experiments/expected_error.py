@@ -202,13 +202,34 @@ def typical(result: Result) -> tuple[float, float, float]:
     return float(middle), float(low), float(high)
 
 
+def typical_counts(result: Result) -> tuple[int, tuple[int, int, int]]:
+    """Draws that single releases keep, and those kept only because of noise.
+
+    The median of the former; median, 10 % and 90 % quantile of the latter.
+    """
+    table = result.tables["releases"]
+    middle, low, high = np.quantile(table.false, (0.5, 0.1, 0.9), method="inverted_cdf")
+    kept = np.quantile(table.accepted, 0.5, method="inverted_cdf")
+    return int(kept), (int(middle), int(low), int(high))
+
+
 def typical_in_words(result: Result) -> str:
-    """How far single releases are from the average."""
+    """What single releases do, whatever one of them did; in Markdown."""
+    runs = sentences.counted(len(result.tables["releases"]), "run")
+    kept, counts = typical_counts(result)
     middle, low, high = typical(result)
+    if kept == 0:
+        return f"**Typical of {runs}:** nothing is kept."
     return (
-        f"Average over noise and {sentences.counted(result.done, 'data set')}. Single releases: "
-        f"{middle:.1f} times the error without noise, 80 % of them {low:.1f} to {high:.1f}."
+        f"**Typical of {runs}:** {counts[0]:,} of {kept:,} (80 %: {counts[1]:,} to {counts[2]:,}), "
+        f"and {middle:.1f} times as far off as without noise (80 %: {low:.1f} to {high:.1f})."
     )
+
+
+def averaged_in_words(result: Result) -> str:
+    """What the curve is the average of."""
+    sets = sentences.counted(result.done, "data set")
+    return f"Average over noise and {sets}. Filled: your setting. Hollow: this run."
 
 
 def _summary(params: Params, rows: Tables) -> str:

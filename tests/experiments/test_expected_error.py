@@ -95,3 +95,34 @@ def test_the_title_says_what_the_curve_shows(changes: dict[str, float], words: s
         shown = plain if "Even" in title else here
         assert ("no better" in title) == (shown >= expected_error.PRIOR_ERROR)
     assert words.split("(")[0] in title or "times" in words
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"epsilon_total": 0.001}, {"epsilon_total": 1000.0}, {"epsilon_abc": 0.001, "c": 1}],
+)
+def test_what_is_typical_is_that_of_the_releases(changes: dict[str, float]) -> None:
+    params = dataclasses.replace(SMALL, **changes)  # type: ignore[arg-type]
+    found = runner.run_to_end(expected_error, params, seed=1)
+    releases = found.tables["releases"]
+    words = expected_error.typical_in_words(found)
+    assert words.startswith(f"**Typical of {len(releases)} runs:** ")
+    kept, (middle, low, high) = expected_error.typical_counts(found)
+    assert low <= middle <= high
+    assert (releases.accepted >= kept).mean() >= 0.5
+    assert (releases.accepted <= kept).mean() >= 0.5
+    within = releases.false.between(low, high)
+    assert within.mean() >= 0.8
+    if kept == 0:
+        assert "nothing is kept" in words
+        return
+    assert f" {middle} of {kept} (80 %: {low} to {high}), and " in words
+    ratio = np.sqrt(releases.private_mse / releases.non_private_mse)
+    assert f"and {ratio.median():.1f} times as far off" in words
+
+
+def test_a_median_of_nothing_kept_is_said(result: Result) -> None:
+    nothing = result.tables["releases"].assign(accepted=0, false=0)
+    tables = {**result.tables, "releases": nothing}
+    words = expected_error.typical_in_words(dataclasses.replace(result, tables=tables))
+    assert words == f"**Typical of {len(nothing)} runs:** nothing is kept."

@@ -112,19 +112,33 @@ def test_a_study_that_is_kept_asks_nothing(
 
 
 @pytest.mark.parametrize(
-    ("done", "kept", "worked", "asks"),
-    [(10, 0, 2.0, True), (10, 0, 1.0, False), (10, 10, 2.0, False), (95, 0, 9.0, False)],
+    ("done", "kept", "seconds", "rest"),
+    [
+        # Two seconds for nine parts, the first not counted.
+        (10, 0, 2.0, 20.0),
+        (10, 0, 1.0, None),
+        # What was stored tells nothing.
+        (60, 50, 2.0, 8.888888),
+        (60, 58, 2.0, None),
+        # Few parts in all the time there is.
+        (2, 0, 11.0, 539.0),
+        (95, 0, 9.0, None),
+    ],
 )
 def test_the_first_computed_parts_tell_how_long_the_rest_takes(
-    monkeypatch: pytest.MonkeyPatch, done: int, kept: int, worked: float, asks: bool
+    monkeypatch: pytest.MonkeyPatch, done: int, kept: int, seconds: float, rest: float | None
 ) -> None:
     monkeypatch.setattr(workers, "processor_count", lambda: 1)
+    now = [1000.0]
     with serving() as service:
+        monkeypatch.setattr(one_job.time, "monotonic", lambda: now[0])
         job = Job(service, fake(1), None, unasked=10.0)
-        job.result = Result("fake", Params(), {}, "", "", done=done, total=100, kept=kept)
-        with pytest.raises(one_job.UnaskedError) if asks else contextlib.nullcontext():
-            job.check_asked(worked)
-        assert job.rest == (18.0 if asks else 0.0)
+        for parts in (kept + 1, done):
+            job.grow(Result("fake", Params(), {}, "", "", done=parts, total=100, kept=kept))
+            now[0] += seconds if parts < done else 0.0
+        with pytest.raises(one_job.UnaskedError) if rest else contextlib.nullcontext():
+            job.check_asked(seconds)
+        assert job.rest == pytest.approx(rest or 0.0)
 
 
 @pytest.mark.parametrize(
