@@ -7,7 +7,8 @@ does not read back is removed and made anew. Its name is a hash of its key; insi
 the key and a fingerprint of the code that made it, and a file with another key or from other code
 is as if it were not there, and overwritten. The folder is the user's cache folder or
 ``ABCDP_CACHE_DIR``; it holds at most :data:`SIZE_LIMIT` in :data:`COUNT_LIMIT` files, oldest use
-out first. Where it cannot be written the program runs without it and says so once.
+out first. Where it cannot be written the program runs without it and says so once. What the first
+page needs comes with the program (:mod:`abcdp_core.first_view`) and is found the same way.
 
 Only what is public or synthetic may be kept here.
 """
@@ -17,6 +18,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import io
 import json
 import logging
 import os
@@ -48,6 +50,12 @@ COUNT_LIMIT = 50_000
 
 LABEL = "label.json"
 """What in a file says what it was made for, and by what code."""
+
+SHIPPED = Path(__file__).parents[1] / "assets" / "first"
+"""Files that come with the program: arrays, and in :data:`LABELS` what they were made for."""
+
+LABELS = "labels.json"
+"""Name of a shipped file -> its label and the SHA-256 of what is in it."""
 
 CHECKSUM_SIZE = 4
 """Bytes of the checksum (CRC-32) at the end of a file."""
@@ -120,6 +128,8 @@ def entry(kind: str, key: Any, code: str, where: Path | None = None) -> Entry:
 
 def holds(wanted: Entry) -> bool:
     """Whether it is there, by its label alone: :func:`load` may yet find it damaged."""
+    if _is_shipped(wanted):
+        return True
     try:
         with zipfile.ZipFile(wanted.path) as archive:
             return _is_labelled(archive, wanted)
@@ -133,6 +143,8 @@ def _is_labelled(archive: zipfile.ZipFile, wanted: Entry) -> bool:
 
 def load(wanted: Entry) -> Arrays | None:
     """Arrays of a file; ``None`` if there is none that is sound, for this key and of this code."""
+    if _is_shipped(wanted) and (shipped := _load_shipped(wanted)) is not None:
+        return shipped
     try:
         with wanted.path.open("rb") as file:
             _check(file)
@@ -151,6 +163,30 @@ def load(wanted: Entry) -> Arrays | None:
     with contextlib.suppress(OSError):
         os.utime(wanted.path)
     return arrays
+
+
+@functools.cache
+def _labels(folder: Path) -> dict[str, dict[str, str]]:
+    try:
+        read: dict[str, dict[str, str]] = json.loads((folder / LABELS).read_text())
+    except (OSError, ValueError):
+        return {}
+    return read
+
+
+def _is_shipped(wanted: Entry) -> bool:
+    return _labels(SHIPPED).get(wanted.path.name, {}).get("label") == wanted.label
+
+
+def _load_shipped(wanted: Entry) -> Arrays | None:
+    try:
+        content = (SHIPPED / wanted.path.name).read_bytes()
+        if hashlib.sha256(content).hexdigest() != _labels(SHIPPED)[wanted.path.name]["digest"]:
+            return None
+        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    except UNREADABLE:
+        return None
 
 
 def _seal(file: BinaryIO, label: str) -> None:

@@ -31,6 +31,7 @@ class Result:
         event: what was done with private data, where it is one thing.
         seed: root seed.
         done, total: tasks finished and tasks there are; fewer mean a partial result.
+        kept: of those finished, how many were stored from an earlier run.
     """
 
     experiment: str
@@ -42,6 +43,7 @@ class Result:
     seed: int = 0
     done: int = 1
     total: int = 1
+    kept: int = field(default=0, compare=False)
 
     @property
     def is_partial(self) -> bool:

@@ -70,18 +70,19 @@ def run(
     tasks = experiment.tasks(params, seed)
     total = sum(_links(task) for task in tasks)
     parts: dict[int, list[Tables]] = {}
-    done, unsaid, due = 0, False, -float("inf")
+    done, kept, unsaid, due = 0, 0, False, -float("inf")
 
     def result_now() -> Result:
         result = _collect(experiment, params, parts)
-        return dataclasses.replace(result, seed=seed, done=done, total=total)
+        return dataclasses.replace(result, seed=seed, done=done, total=total, kept=kept)
 
     try:
         with contextlib.closing(_finish(experiment, tasks, executor, store, plugins)) as finished:
-            for index, tables, links in finished:
+            for index, tables, links, is_stored in finished:
                 parts.setdefault(index, []).append(tables)
                 done += links
                 unsaid = True
+                kept += links if is_stored else 0
                 started = time.monotonic()
                 if done == total or started >= due:
                     result = result_now()
@@ -136,8 +137,11 @@ def _finish(
     executor: Executor | None,
     store: Store | None,
     plugins: Sequence[Path],
-) -> Generator[tuple[int, Tables, int]]:
-    """Index, tables and number of links of what is done, part by part; what is stored first."""
+) -> Generator[tuple[int, Tables, int, bool]]:
+    """What is done, part by part, what is stored first.
+
+    Index, tables, number of links and whether it was stored.
+    """
     missing: Missing = []
     entries = store.entries(experiment, tasks) if store else []
     for index, task in enumerate(tasks):
@@ -145,7 +149,7 @@ def _finish(
         if stored is None:
             missing.append((index, task))
         else:
-            yield index, stored, _links(task)
+            yield index, stored, _links(task), True
     work: Work = experiment.work
     if executor is not None and plugins:
         work, packed = workers.with_plug_ins(work, plugins)
@@ -159,7 +163,7 @@ def _finish(
                 whole = _joined(parts.pop(index))
                 if store:
                     store.save(entries[index], whole)
-            yield index, link.tables, 1
+            yield index, link.tables, 1, False
 
 
 def _link(outcome: Tables | Link) -> Link:

@@ -79,6 +79,7 @@ TABLE = (
         "adaptive-truncation",
         ("truncation-streams", "truncation-interval", "estimation-accuracy"),
         own=(
+            "adaptive-truncation.epsilon_total",
             "adaptive-truncation.view",
             "adaptive-truncation.sampler",
             "adaptive-truncation.particles",
@@ -92,6 +93,7 @@ TABLE = (
             "estimation-accuracy.runs",
             "figures.format",
         ),
+        instead={"epsilon_total": "adaptive-truncation.epsilon_total"},
         view="adaptive-truncation.view",
         views={
             "live": ("adaptive-truncation",),
@@ -249,6 +251,8 @@ def _draw() -> None:
     pages = [st.Page(_file(page), title=page.title, help=page.help) for page in shown()]
     chosen = st.navigation(pages, position="hidden")
     page = shown()[[entry.title for entry in pages].index(chosen.title)]
+    if (owner := state.leads_to(page, shown())) is not None:
+        st.switch_page(_file(owner), query_params=st.query_params.to_dict())
     state.begin(page, known_keys())
     blocks.style(ROOT / "assets" / "style.css")
     with st.sidebar:

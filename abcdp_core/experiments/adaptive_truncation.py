@@ -38,7 +38,6 @@ from numpy.typing import NDArray
 
 from abcdp_core import experiments
 from abcdp_core import figures as fig
-from abcdp_core import parameters as par
 from abcdp_core.experiments import Onward
 from abcdp_core.online import learnt
 from abcdp_core.online import parameters as online
@@ -66,7 +65,7 @@ LINKS = 100
 class Params(online.StreamParams):
     """One stream of people."""
 
-    epsilon_total: float = par.EPSILON_TOTAL.field(1.0)
+    epsilon_total: float = online.EPSILON_TOTAL.field(1.0)
     sampler: str = online.SAMPLER.field("smc")
     interval: str = online.INTERVAL.field("adaptive")
 

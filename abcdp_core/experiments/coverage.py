@@ -192,7 +192,7 @@ def tasks(params: Params, seed: int) -> list[Task]:
 
 def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
     """Make the public pool if it is not there yet, and say how far that is."""
-    pool.make_ready(_public_side(params, seed).key, progress)
+    pool.make_kept(_public_side(params, seed).key, progress)
 
 
 def _public_side(params: Params, seed: int) -> pool.PublicSide:

@@ -12,6 +12,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from abcdp_core import __version__
 from tests.browser.conftest import SMALL, Visit
 from ui import knobs, router
 
@@ -92,12 +93,16 @@ def another_page_keeps_the_knobs(visit: Visit) -> None:
     visit.page.get_by_role("link", name="Flip probability").click()
     expect(visit.page.get_by_role("heading", name="Flip probability", exact=True)).to_be_visible()
     shows(visit, "ε_total = 0.02")
+    # What the address leaves out is this version's default, so the version stays in it.
     expect(visit.page).to_have_url(re.compile("flip_probability.*epsilon_total=0.02"))
+    expect(visit.page).to_have_url(re.compile(f"version={__version__}"))
 
 
 def long_work_is_cancelled_and_keeps_what_is_done(visit: Visit) -> None:
     visit.page.get_by_role("link", name="Privacy and accuracy").click()
     expect(visit.page.locator(".gtitle").first).to_contain_text("Mean")
+    # A thousand runs take minutes: the first are shown, and a person has to start the others.
+    visit.page.get_by_role("button", name="Start").click()
     visit.page.get_by_role("button", name="Cancel").click()
     expect(visit.page.get_by_text(re.compile(r"Stopped: \d+ of 1000 parts done"))).to_be_visible()
     expect(visit.page.get_by_role("button", name="Continue")).to_be_visible()
@@ -177,7 +182,7 @@ def test_people_answer_and_the_player_obeys(visit: Visit) -> None:
     expect(said).to_have_text("person 1 of 100")
     visit.page.get_by_role("button", name="Step forward").click()
     expect(said).to_have_text("person 2 of 100")
-    visit.page.get_by_role("slider", name="Person").focus()
+    visit.page.get_by_role("slider", name="Person", exact=True).focus()
     visit.page.keyboard.press("End")
     expect(said).to_have_text("person 100 of 100")
     visit.page.get_by_role("button", name="Reset").click()
@@ -248,8 +253,9 @@ def test_a_case_study_is_judged(visit: Visit) -> None:
     expect(visit.page.get_by_role("heading", name="And San Francisco itself?")).to_be_visible()
 
 
-def test_a_preset_brings_its_view_and_another_view_lets_go_of_it(visit: Visit) -> None:
-    visit.open("adaptive_truncation", preset="y23-intervals")
+def test_a_preset_leads_to_its_page_and_view_and_another_view_lets_go_of_it(visit: Visit) -> None:
+    visit.open("posterior", preset="y23-intervals")
+    expect(visit.page).to_have_url(re.compile("/adaptive_truncation.*preset=y23-intervals"))
     shows(visit, "Share of the best")
     expect(visit.page.get_by_text("The knobs that the preset sets are disabled")).to_be_visible()
     visit.page.get_by_role("radio", name="live").click()
