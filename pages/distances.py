@@ -16,8 +16,8 @@ def main() -> None:
         "ABC asks how far simulated data are from the observed ones. The answer is a maximum mean "
         "discrepancy, and there are several ways to compute it. *Exact* is as right as the "
         "definition and as quick as anything here. Random features are "
-        "needed for many dimensions or wide ranges only; the published code takes 50 of them, which "
-        "moves a distance by nearly a tenth of a usual ε_abc. Times are measured on this "
+        "needed for many dimensions or wide ranges only; the published code takes 50 of them, "
+        "which moves a distance by nearly a tenth of a usual ε_abc. Times are measured on this "
         "machine, at this moment."
     )
     blocks.heading(

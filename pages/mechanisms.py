@@ -24,8 +24,10 @@ def error() -> None:
     if state.has_preset():
         controls.own("mse-curves.metric")
     else:
-        controls.own("compare-mechanisms.scenario", "mse-curves.metric", "compare-mechanisms.runs")
+        controls.own("compare-mechanisms.scenario", "mse-curves.metric")
     job = watch.growing(COMPARED, *asking.ask(COMPARED), draw_error)
+    if not state.has_preset():
+        controls.more("compare-mechanisms.runs")
     complete = job.result is not None and not job.result.is_partial
     budgets = [other_budgets()] if complete and not state.has_preset() else []
     release = one_release()
@@ -125,11 +127,13 @@ def coverage() -> None:
     if state.has_preset():
         params, seed = asking.ask(COVERAGE)
     else:
-        controls.own("compare-mechanisms.scenario", "coverage.truths", "coverage.runs")
+        controls.own("compare-mechanisms.scenario", "coverage.truths")
         smallest = asking.budgets(COVERAGE)[0]
         both = (smallest, float(state.current("epsilon_total")))
         params, seed = asking.ask(COVERAGE, epsilon_total=both)
     job = watch.growing(COVERAGE, params, seed, draw_coverage)
+    if not state.has_preset():
+        controls.more("coverage.runs")
     blocks.theory(COVERAGE)
     export.block("coverage", job)
 

@@ -310,8 +310,9 @@ def shown_settings(params: Params) -> list[tuple[int, float]]:
     every = params.settings()
     if len(every) <= SIDE_BY_SIDE:
         return every
-    plain = [setting for setting in every if math.isinf(setting[1])]
-    return list(dict.fromkeys([every[0], (plain or every)[-1]]))
+    same = [setting for setting in every if setting[0] == every[0][0]]
+    plain = [setting for setting in same if math.isinf(setting[1])]
+    return list(dict.fromkeys([every[0], (plain or same)[-1]]))
 
 
 def finding(params: Params, spread: pd.DataFrame) -> str:

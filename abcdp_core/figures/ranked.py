@@ -179,11 +179,16 @@ def plain_ticks(low: float, high: float, most: int = 5) -> dict[str, object]:
         values = values[:: -(-len(values) // most)]
     return {
         "type": "log",
-        "range": [math.log10(low), math.log10(high)],
+        # A tick that stands on an end is drawn only within it.
+        "range": [math.log10(low) - EDGE, math.log10(high) + EDGE],
         "tickvals": values,
         "ticktext": [plain(value) for value in values],
         "tickangle": 0,
     }
+
+
+EDGE = 0.005
+"""Decades that a logarithmic axis is longer at both ends."""
 
 
 def plain(value: float) -> str:
