@@ -55,10 +55,14 @@ def head(text: str) -> str:
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom", key="head"):
         st.title(text, width="content")
         view = controls.view()
-        with st.container(width=PRESETS_WIDTH):
+        with st.container(width=BESIDE_WIDTH):
             controls.widget("preset")
     preset_note()
     return view
+
+
+BESIDE_WIDTH = 290
+"""Pixels of the chooser of a paper's settings beside a title, at a width of 1280."""
 
 
 def heading(text: str, lead: str = "") -> None:

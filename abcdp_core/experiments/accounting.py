@@ -346,7 +346,7 @@ def _noise_figure(result: Result) -> go.Figure:
         "% more noise than needed",
         f"ε_total = {params.epsilon_total[0]:g}, δ = {params.delta:g}, c = {params.c:,}, "
         f"N = {params.n:,}, T = {params.pool_size:,}; needed: by the best accountant known here",
-        row_height=21,
+        row_height=17,
     )
     figure.add_traces(series)
     return figure.update_xaxes(

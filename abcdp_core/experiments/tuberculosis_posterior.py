@@ -435,7 +435,7 @@ def _posterior_figure(params: Params, result: Result) -> go.Figure:
         (None, None, fig.PRIOR),
     ]
     figure = fig.panels(
-        list(axes), finding(result), "", "", rows=2, height=200 + 2 * (40 + 30 * len(rows))
+        list(axes), finding(result), "", "", rows=2, height=200 + 2 * (40 + 22 * len(rows))
     )
     settings = f"Mean and 90 % interval of what is accepted. {_settings(params)}"
     figure.layout.title.subtitle.text = settings

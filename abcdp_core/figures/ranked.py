@@ -177,18 +177,19 @@ def plain_ticks(low: float, high: float, most: int = 5) -> dict[str, object]:
             break
     else:
         values = values[:: -(-len(values) // most)]
+    room = EDGE * math.log10(high / low)
     return {
         "type": "log",
-        # A tick that stands on an end is drawn only within it.
-        "range": [math.log10(low) - EDGE, math.log10(high) + EDGE],
+        # Room for the labels of ticks that stand on an end: past the figure they are not drawn.
+        "range": [math.log10(low) - room, math.log10(high) + room],
         "tickvals": values,
         "ticktext": [plain(value) for value in values],
         "tickangle": 0,
     }
 
 
-EDGE = 0.005
-"""Decades that a logarithmic axis is longer at both ends."""
+EDGE = 0.03
+"""Part of a logarithmic axis that is added at both ends."""
 
 
 def plain(value: float) -> str:
