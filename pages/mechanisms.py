@@ -1,6 +1,7 @@
 """Mechanisms: what each makes of the same privacy budget."""
 
 from ui import asking, blocks, captions, controls, export, labels, router, state, watch
+from ui.job import Job
 
 router.guard()
 
@@ -53,7 +54,7 @@ def draw_error(found: blocks.Found) -> None:
     labels.show(found)
 
 
-def other_budgets() -> watch.Job | None:
+def other_budgets() -> Job | None:
     """The same at many budgets, for who asks: it takes a while."""
     with blocks.folded("At other budgets", key="mechanisms-budgets") as unfolded:
         if not unfolded:

@@ -546,7 +546,7 @@ def _rows(result: Result, name: str, metric: str) -> go.Figure:
     figure.update_xaxes(_ticks(low, high, metric))
     _shade_prior(figure, float(result.tables["prior"][metric].mean()), high)
     for place, mechanism in enumerate(names[: len(known)]):
-        row = found.loc[mechanism]
+        row = cast("pd.Series[float]", found.loc[mechanism])
         error = float(row["mean"])
         at = np.array([max(error, low)])
         ends = (np.maximum(np.array([float(row[end])]), low) for end in ("low", "high"))
@@ -563,7 +563,7 @@ def _rows(result: Result, name: str, metric: str) -> go.Figure:
     return figure
 
 
-def _interval(row: pd.Series) -> str:
+def _interval(row: pd.Series[float]) -> str:
     if not np.isfinite(row.low):
         return ""
     return f", 95 % interval {row.low:.4g} to {row.high:.4g}"
@@ -599,6 +599,7 @@ def _curves(result: Result, name: str, metric: str) -> go.Figure:
     ends = np.array([min(params.epsilon_total) / 1.3, max(params.epsilon_total) * 1.3])
     low, high = _axis(result, name, metric)
     labels = []
+    prior = float(result.tables["prior"][metric].mean())
     for index, c in enumerate(params.c):
         for mechanism in params.mechanism:
             part = statistics[(statistics.mechanism == mechanism) & (statistics.c == c)]
@@ -610,7 +611,6 @@ def _curves(result: Result, name: str, metric: str) -> go.Figure:
                     labels.append((float(last), style.name, style.color))
             if name == "main":
                 figure.add_traces(_published_marks(result, mechanism, c, metric, index))
-        prior = float(result.tables["prior"][metric].mean())
         line = fig.line(ends, np.full(2, prior), fig.PRIOR_MEAN)
         figure.add_trace(fig.in_panel(line, index))
     figure.update_yaxes(_ticks(low, high, metric))

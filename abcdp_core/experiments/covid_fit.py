@@ -417,16 +417,17 @@ def spread_statistics(result: Result) -> pd.DataFrame:
 
 def spread_finding(params: Params, result: Result) -> str:
     """How much wider the curves spread at the first budget than without noise."""
-    known = spread_statistics(result)
-    known = known[known.c == params.c[0]].set_index("epsilon_total")["mean"]
+    statistics = spread_statistics(result)
+    first = statistics[statistics.c == params.c[0]]
+    known = dict(zip(first.epsilon_total.tolist(), first["mean"].tolist(), strict=True))
     finite = [budget for budget in params.epsilon_total if math.isfinite(budget)]
-    here = float(known[finite[0]]) if finite else math.nan
+    here = known[finite[0]] if finite else math.nan
     if math.isnan(here):
         if not finite:
             return "How far curves spread without noise"
         return f"No run kept two curves at ε_total = {finite[0]:g}"
     if math.inf in known and known[math.inf] > 0.0:
-        ratio = here / float(known[math.inf])
+        ratio = here / known[math.inf]
         what = f"{ratio:.2g} times as wide as without noise"
     else:
         prior = float(result.tables["spread"].prior_spread.iloc[0])

@@ -437,7 +437,7 @@ def _noise_figure(result: Result) -> go.Figure:
         figure.add_trace(same.update(showlegend=index == 0, **fig.panel(index)))
     shown = finite[finite.epsilon_total == budget][["exact", "published", "epsilon_abc"]]
     ends = (shown.min().min() / 1.2, shown.max().max() * 1.2) if len(shown) else (0.01, 1.0)
-    return figure.update_yaxes(fig.plain_ticks(*map(float, ends)))
+    return figure.update_yaxes(fig.plain_ticks(float(ends[0]), float(ends[1])))
 
 
 def _noise_finding(shown: pd.DataFrame) -> str:

@@ -225,9 +225,9 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
         at = float(grid[min(half, len(grid) - 1)])
         side = "middle right" if place == 0 and len(labels) > 1 else "middle left"
         fig.note(figure, at, 0.5 if place == 0 else 0.3, f" {style.name} ", style.color, side)
-    for place, height, name in ((threshold, 0.85, "paper's ε_abc "), (clip, 1.0, "largest ")):
-        figure.add_trace(fig.line(np.full(2, place), np.array([0.0, 1.0]), fig.GUIDE))
-        fig.note(figure, place, height, f"{name}{place:g} ", fig.GUIDE.color, "top right")
+    for distance, height, name in ((threshold, 0.85, "paper's ε_abc "), (clip, 1.0, "largest ")):
+        figure.add_trace(fig.line(np.full(2, distance), np.array([0.0, 1.0]), fig.GUIDE))
+        fig.note(figure, distance, height, f"{name}{distance:g} ", fig.GUIDE.color, "top right")
     figure.update_xaxes(range=[0, 1.02 * clip], tickvals=np.linspace(0.0, clip, 5))
     figure.update_yaxes(range=[0, 1.02], tickformat=".0%", tickvals=[0.0, 0.25, 0.5, 0.75, 1.0])
     figure.update_layout(showlegend=False)

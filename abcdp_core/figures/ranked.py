@@ -124,7 +124,8 @@ def end_labels(
     low, high = (_position(figure, end) for end in shown)
     ordered = sorted(labels)
     wanted = [min(max(_position(figure, y), low), high) for y, _, _ in ordered]
-    figure.add_trace(go.Scatter(x=[None], y=[None], yaxis="y2", showlegend=False))
+    nowhere = np.full(1, np.nan)
+    figure.add_trace(go.Scatter(x=nowhere, y=nowhere, yaxis="y2", name="names", showlegend=False))
     figure.update_layout(
         yaxis2={
             **{"overlaying": "y", "side": "right", "range": [low, high], "showgrid": False},
