@@ -552,7 +552,9 @@ def _in_rows(
     )
     budgets = sorted(params.epsilon_total)
     styles = fig.styles([f"ε_total = {budget:g}" for budget in budgets])
-    offsets = np.linspace(-0.32, 0.32, len(budgets)) if len(budgets) > 1 else np.zeros(1)
+    # Marks of a row stand nearer to each other than to the next row.
+    half = min(0.32, 0.16 * (len(budgets) - 1))
+    offsets = np.linspace(-half, half, len(budgets))
     series = [*zip(styles, budgets, offsets, strict=True), (fig.NON_PRIVATE, math.inf, 0.0)]
     for style, budget, offset in series:
         part = summary[summary.epsilon_total == budget]
