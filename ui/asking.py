@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from abcdp_core import experiments
+from abcdp_core import experiments, figures
 from abcdp_core.parameters import ParameterError, Params, Scalar
 from ui import knobs, state
 from ui.knobs import SHARED
@@ -126,8 +126,14 @@ def _value_for(experiment: str, name: str) -> Scalar | tuple[Scalar, ...]:
 CHOSEN = "_chosen_by_click"
 
 
-def choose_release(mechanism: str, epsilon_total: float) -> None:
+def choose_mechanism(called: str, _: float) -> None:
+    """The mechanism of a clicked mark becomes the one whose release is shown."""
+    choose_release(called, float(current("epsilon_total")))
+
+
+def choose_release(called: str, epsilon_total: float) -> None:
     """A clicked point of the comparison becomes the release that is shown."""
+    mechanism = figures.code_name(called)
     if mechanism in knobs.find("mechanism-posterior.mechanism").parameter.options:
         st.session_state["mechanism-posterior.mechanism"] = mechanism
         st.session_state["epsilon_total"] = epsilon_total

@@ -39,10 +39,30 @@ def style(file: Path) -> None:
     st.html(file)
 
 
-def title(text: str, lead: str) -> None:
+def title(text: str, lead: str = "") -> None:
     """The page's title and what it shows, in a sentence or two."""
     st.title(text)
-    st.markdown(lead)
+    if lead:
+        st.markdown(lead)
+
+
+def head(text: str) -> str:
+    """The page's title with its choosers beside it, which leaves room for the figure.
+
+    Returns:
+        What the page is to show.
+    """
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom", key="head"):
+        st.title(text, width="content")
+        view = controls.view()
+        with st.container(width=BESIDE_WIDTH):
+            controls.widget("preset")
+    preset_note()
+    return view
+
+
+BESIDE_WIDTH = 290
+"""Pixels of the chooser of a paper's settings beside a title, at a width of 1280."""
 
 
 def heading(text: str, lead: str = "") -> None:
@@ -185,6 +205,23 @@ def errors(found: Result, metric: str) -> None:
         place = metric, *here.values()
         each = drawings.variant(found, place, lambda: _marked(each, found, metric, here))
     show(metric, each, found)
+
+
+def compared(
+    found: Result, metric: str, tables: Sequence[str], clicked: charts.Clicked | None
+) -> None:
+    """The errors of mechanisms, with the one whose release is shown standing out."""
+    name = str(state.current("mechanism-posterior.mechanism"))
+    usual = drawings.drawn(found)[metric]
+    chosen = drawings.variant(found, ("chosen", metric, name), lambda: _chosen(usual, name))
+    show(metric, chosen, found, tables, clicked)
+
+
+def _chosen(usual: Drawn, name: str) -> Drawn:
+    # Inside the function: the first page compares no mechanisms.
+    from abcdp_core.experiments import compare_mechanisms
+
+    return compare_mechanisms.choose(usual, name)
 
 
 def _marked(usual: Drawn, found: Result, metric: str, here: dict[str, float]) -> Drawn:

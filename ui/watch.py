@@ -107,6 +107,12 @@ def growing(
     return jobs_of[experiment]
 
 
+def growing_under(name: str, experiment: str, params: Params, seed: int, draw: DrawOne) -> Job:
+    """What :func:`growing` does, under a name of its own: a study may be on a page twice."""
+    requests = {name: Request(experiment, params, seed)}
+    return growing_together(requests, lambda found, _: draw(found[name]))[name]
+
+
 Draw = Callable[[Mapping[str, Result], bool], None]
 
 

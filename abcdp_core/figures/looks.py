@@ -52,6 +52,14 @@ ON_DARK = {
 }
 """Each colour on a dark ground."""
 
+WORDS = {
+    VERMILLION: "#B84F00",
+    GREEN: "#007A59",
+    PALE: "#6B737C",
+    "#A0703A": "#8F6230",
+}
+"""On a light ground the colour of words that name a series, where the series' own is too pale."""
+
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
 
@@ -129,6 +137,7 @@ class Medium:
         font: names of fonts; the page's own if empty.
         grows: whether title and legend make the figure higher instead of the plot lower.
         colors: what each colour becomes; itself if it is not among them.
+        words: what the colour of words becomes then.
     """
 
     title_width: int
@@ -141,6 +150,7 @@ class Medium:
     font: str = ""
     grows: bool = False
     colors: Mapping[str, str] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
 
 
 FONT = "Arial, Helvetica, 'Liberation Sans', 'DejaVu Sans', sans-serif"
@@ -152,7 +162,7 @@ SCREEN = Medium(title_width=48, title=16, text=15, ticks=14)
 
 SCREENS = {
     # The theme's colour of text; plotly's own greys are too pale for a projector.
-    "light": Medium(title_width=48, title=16, text=15, ticks=14, ink=BLACK),
+    "light": Medium(title_width=48, title=16, text=15, ticks=14, ink=BLACK, words=WORDS),
     "dark": Medium(title_width=48, title=16, text=15, ticks=14, ink=ON_DARK[BLACK], colors=ON_DARK),
 }
 """Theme of a page -> its medium; a title's line fits a telephone."""
@@ -167,6 +177,7 @@ PAPER = Medium(
     grid=GRID,
     font=FONT,
     grows=True,
+    words=WORDS,
 )
 """A file, which has no theme, and room for its whole title."""
 
@@ -192,6 +203,8 @@ def as_seen(figure: go.Figure, medium: Medium, title: str | None = None) -> dict
     """
     plain = _recolored(figure.to_dict(), medium.colors)
     layout: dict[str, Any] = plain["layout"]
+    if "annotations" in layout:
+        layout["annotations"] = _recolored(layout["annotations"], medium.words)
     for name in {"xaxis", "yaxis"} | {key for key in layout if key[1:].startswith("axis")}:
         _dress_axis(layout.setdefault(name, {}), medium)
     for note in layout.get("annotations", ()):
@@ -296,6 +309,8 @@ def wrapped(title: str, width: int) -> list[str]:
 
 def _dress_axis(axis: dict[str, Any], medium: Medium) -> None:
     axis["tickfont"] = _font(medium.ticks, medium)
+    if "ticktext" in axis:
+        axis["ticktext"] = _recolored(axis["ticktext"], medium.words)
     axis["title"] = {**axis.get("title", {}), "font": _font(medium.text, medium)}
     if medium.grid:
         axis |= dict.fromkeys(("gridcolor", "zerolinecolor"), medium.grid)

@@ -248,7 +248,7 @@ def test_each_scenario_has_its_knobs_and_the_link_reproduces_it(visit: Visit) ->
 
 def test_a_case_study_is_judged(visit: Visit) -> None:
     visit.open("case_studies", preset="p21-figure-5")
-    shows(visit, "Error of the posterior mean")
+    shows(visit, "N = 100: ")
     expect(visit.page.get_by_text("[P21] Figure 5: ✓ agrees.").first).to_be_visible()
     expect(visit.page.get_by_role("heading", name="And San Francisco itself?")).to_be_visible()
 
