@@ -57,6 +57,12 @@ def row() -> DeltaGenerator:
     return st.container(horizontal=True, gap="large", vertical_alignment="top")
 
 
+def pair() -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Two places side by side; one above the other where there is no room."""
+    left, right = st.columns(2, gap="medium")
+    return left, right
+
+
 @contextlib.contextmanager
 def folded(label: str, key: str) -> Iterator[bool]:
     """A part that few need; says whether it is unfolded, so that it costs nothing until then."""

@@ -49,6 +49,14 @@ def cautions(result: Result) -> str:
     return " ".join(coverage.cautions(result))
 
 
+def largest(result: Result) -> str:
+    """By how much one person changes the chance of an outcome at most."""
+    # Inside the function: one view of one page asks.
+    from abcdp_core.experiments import change_one_person
+
+    return change_one_person.largest_in_words(result)
+
+
 def median_warning(result: Result) -> str:
     """Why the paper's guideline says nothing of what is false."""
     params = cast(flip_guideline.Params, result.params)

@@ -68,7 +68,13 @@ TABLE = (
         "Explore",
         "posterior",
         ("many-releases", "change-one-person", "synthetic-data"),
-        own=("scenario", "posterior.view", "synthetic-data.data_sets", "figures.format"),
+        own=(
+            "scenario",
+            "posterior.view",
+            "change-one-person.moved_to",
+            "synthetic-data.data_sets",
+            "figures.format",
+        ),
         chooser="scenario",
     ),
     Page(
