@@ -55,10 +55,10 @@ TABLE = (
     Page(
         "privacy_and_accuracy",
         "Privacy and accuracy",
-        "What a privacy budget costs in accuracy, simulated while you watch.",
+        "What a privacy budget costs in accuracy.",
         "Explore",
         "mse-curves",
-        ("error-bound",),
+        ("expected-error", "posterior", "error-bound"),
         own=("mse-curves.lines", "mse-curves.metric", "mse-curves.runs", "figures.format"),
     ),
     Page(

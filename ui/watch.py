@@ -176,10 +176,12 @@ def _status(group: Sequence[Job], going: bool) -> None:
     shares = [result.done / result.total if result else 0.0 for result in found]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.progress(sum(shares) / len(shares), _words(group, going))
-        if going and st.button("Cancel", key="cancel"):
+        # A page may have several such lines.
+        name = group[0].request.experiment if group[0].request else ""
+        if going and st.button("Cancel", key=f"cancel-{name}"):
             _cancel(group)
             st.rerun()
-        if not going and st.button("Continue", key="continue"):
+        if not going and st.button("Continue", key=f"continue-{name}"):
             _resume(group)
             st.rerun()
 
