@@ -49,7 +49,7 @@ def many_releases() -> None:
 def change_one_person() -> None:
     controls.own("change-one-person.moved_to")
     result = watch.result("change-one-person", *asking.ask("change-one-person"))
-    blocks.heading(captions.largest(result))
+    blocks.heading(*captions.largest(result))
     left, right = blocks.pair()
     with left:
         blocks.figure("outcomes", result, ("main", "largest"))

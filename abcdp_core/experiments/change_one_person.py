@@ -403,17 +403,17 @@ def move_in_words(result: Result) -> str:
 
 
 def largest_in_words(result: Result) -> str:
-    """The factor by which the chance of any outcome changes at most, beside what is allowed."""
+    """The factor by which the chance of an outcome changes at most, beside what is allowed."""
     row = result.tables["largest"].iloc[0]
-    allowed = _factor(row.epsilon_total)
+    bound = float(row.epsilon_total)
+    allowed = f"e^{bound:g}" if bound > LARGE else f"{math.exp(bound):.4g}"
     if row.at_least:
         return (
-            f"One outcome practically never happens from one of the two; a factor of {allowed} is "
-            f"allowed"
+            f"One outcome practically never happens from one of the two; {allowed} times is allowed"
         )
     return (
-        f"No outcome becomes more than {_factor(abs(row.log_ratio))} times as likely; "
-        f"{allowed} times is allowed"
+        f"No outcome above one in a million becomes more than {_factor(abs(row.log_ratio))} times "
+        f"as likely; {allowed} times is allowed"
     )
 
 
@@ -426,7 +426,7 @@ def _factor(log_ratio: float) -> str:
     if log_ratio > LARGE:
         return f"e^{log_ratio:g}"
     above = math.expm1(log_ratio)
-    digits = 3 if above == 0.0 else max(1, 1 - math.floor(math.log10(above)))
+    digits = 3 if above < SMALLEST else max(1, 1 - math.floor(math.log10(above)))
     return f"{1.0 + math.ceil(above * 10**digits - 1e-9) / 10**digits:.{digits}f}"
 
 
@@ -531,14 +531,18 @@ def _outcome_figure(params: Params, main: pd.DataFrame) -> go.Figure:
     band = fig.band(x, main.allowed_low.to_numpy(), main.allowed_high.to_numpy(), allowed)
     figure.add_traces(
         [
-            band.update(name=allowed.name, line={"shape": "hv"}),
-            fig.line(x, main.stopped.to_numpy(), _YOURS),
-            fig.line(x, main.stopped_neighbour.to_numpy(), _OTHER),
+            band.update(
+                name=allowed.name,
+                line={"shape": "hv", "width": 1, "color": allowed.color},
+                fillcolor=fig.translucent(allowed.color, 0.35),
+            ),
+            fig.line(x, main.stopped.to_numpy(), _YOURS).update(line={"width": 2}),
+            fig.line(x, main.stopped_neighbour.to_numpy(), _OTHER).update(line={"width": 2}),
         ]
     )
     decades = [10**k for k in range(6) if 10**k <= max(10.0, x[-1])]
     figure.update_xaxes(
-        **fig.logarithmic(1, max(10.0, x[-1])),
+        **fig.logarithmic(1, EDGE * max(10.0, x[-1])),
         tickvals=decades,
         ticktext=[f"{k:,}" for k in decades],
     )
@@ -580,7 +584,7 @@ def _movement_figure(params: Params, movement: pd.DataFrame) -> go.Figure:
     figure = fig.figure(
         "The person moves no distance"
         if not moved.any()
-        else f"The person moves no distance by more than {largest} Δ",
+        else f"The person moves no distance by more than {largest}\u00a0Δ",
         f"movement of a distance, in units of Δ = {sensitivity:.3g}",
         "share of the draws",
         height=HIGH,
@@ -624,6 +628,7 @@ def _person_figure(result: Result) -> go.Figure:
     else:
         bars = {"color": fig.translucent(_DATA.color, 0.45)}
         figure.add_trace(go.Bar(x=x, y=y, name=_DATA.name, marker=bars))
+        figure.update_xaxes(range=list(source.DOMAIN))
     for style, where in ((_YOURS, "before"), (_OTHER, "after")):
         spot = np.array([person[f"place_{where}"]]), np.array([person[f"amount_{where}"]])
         point = fig.points(*spot, fig.Style(where, style.color, marker=MARKS[where]))
@@ -650,6 +655,9 @@ def _person_figure(result: Result) -> go.Figure:
 
 
 _DATA = fig.Style("the data", fig.TRUTH.color)
+
+EDGE = 1.4
+"""Times the last draw up to which the axis reaches, so that its number finds room."""
 
 HIGH = 360
 """Pixels of a figure: two of them stand side by side."""

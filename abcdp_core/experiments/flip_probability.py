@@ -326,7 +326,8 @@ def close_and_let_in(main: pd.DataFrame) -> tuple[int, float]:
 def finding(main: pd.DataFrame) -> str:
     """What the formula says of the draws, in a line."""
     close, let_in = close_and_let_in(main)
-    kept = f"Of {counted(len(main), 'draw')} {close:,} {'is' if close == 1 else 'are'} close enough"
+    are = "none is" if close == 0 else f"{close:,} {'is' if close == 1 else 'are'}"
+    kept = f"Of {counted(len(main), 'draw')} {are} close enough"
     if close == len(main):
         return kept
     return f"{kept}; noise would let in {_about(let_in)} of the others"

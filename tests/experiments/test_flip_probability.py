@@ -121,6 +121,7 @@ def test_every_draw_is_in_the_histogram_or_counted_beyond_its_edge(changes: dict
     away = (main.rho - main.epsilon_abc) / main.noise_scale
     assert bars["close enough"] + int((away < -flip_probability.WINDOW).sum()) == close
     assert bars["too far"] + int((away > flip_probability.WINDOW).sum()) == len(main) - close
-    assert f"{close} {'is' if close == 1 else 'are'} close" in figure.layout.title.text
+    are = {0: "none is", 1: "1 is"}.get(close, f"{close} are")
+    assert f" {are} close enough" in figure.layout.title.text
     assert ("practically none" in figure.layout.title.text) == (let_in < 0.01 and close < len(main))
     assert figure.layout.xaxis.range == (-flip_probability.WINDOW, flip_probability.WINDOW)
