@@ -1,6 +1,7 @@
 """Privacy and accuracy: what a privacy budget costs in error, exactly and by simulation."""
 
 from ui import asking, blocks, controls, export, labels, router, state, watch
+from ui.job import Job
 
 router.guard()
 
@@ -41,7 +42,7 @@ def own_setting() -> None:
     export.block("privacy-and-accuracy", exact, *simulated, *bound)
 
 
-def simulation() -> list[watch.Job]:
+def simulation() -> list[Job]:
     """The study of errors, which runs once it is unfolded."""
     blocks.heading(
         "The same by simulation",

@@ -582,13 +582,11 @@ def _movement_figure(params: Params, movement: pd.DataFrame) -> go.Figure:
     moved = movement.movement.to_numpy() / sensitivity
     largest = at_most(np.abs(moved).max())
     figure = fig.figure(
-        "The person moves no distance"
-        if not moved.any()
-        else f"The person moves no distance by more than {largest}\u00a0Δ",
-        f"movement of a distance, in units of Δ = {sensitivity:.3g}",
+        "No distance moves" if not moved.any() else f"Distances move by at most {largest} Δ",
+        "movement of a distance, in units of Δ",
         "share of the draws",
         height=HIGH,
-        settings=_settings(params),
+        settings=f"Δ = {sensitivity:.3g}, N = {params.n:,}",
     )
     edges = np.linspace(-1.0, 1.0, MOVEMENT_BINS + 1)
     shares = np.histogram(np.clip(moved, -1.0, 1.0), edges)[0] / len(moved)

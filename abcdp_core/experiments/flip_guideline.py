@@ -434,10 +434,10 @@ def _share_figure(result: Result) -> go.Figure:
         low, high = part.false_share_low.to_numpy(), part.false_share_high.to_numpy()
         line = fig.line(c, part.false_share.to_numpy(), style)
         figure.add_traces([fig.band(c, low, high, style), line])
-    largest = float(result.tables["main"].c.max())
+    end = float(result.tables["main"].c.max())
     level_line = dataclasses.replace(fig.GUIDE, name=f"level {level}")
     figure.update_xaxes(**_C_AXIS)
-    figure.add_trace(fig.line(np.array([1.0, largest]), np.full(2, params.false_level), level_line))
+    figure.add_trace(fig.line(np.array([1.0, end]), np.full(2, params.false_level), level_line))
     fig.note(figure, 1.0, params.false_level, f"at most {level}", fig.GUIDE.color, "bottom left")
     if len(settings) == 1:
         _mark_here(figure, params, settings[0][1])
@@ -460,8 +460,8 @@ def _mark_here(figure: go.Figure, params: Params, part: pd.DataFrame) -> None:
         figure.add_trace(point.update(name="your c", marker={"size": 14}))
         side = "left" if params.c <= RIGHT_HALF else "right"
         place = f"{'top' if share > 0.15 else 'bottom'} {side}"
-        words = f" your c = {params.c:,}: {percent(share)} "
-        fig.note(figure, params.c, share, words, fig.PRIVATE.color, place)
+        said = f" your c = {params.c:,}: {percent(share)} "
+        fig.note(figure, params.c, share, said, fig.PRIVATE.color, place)
 
 
 RIGHT_HALF = 40
@@ -540,8 +540,8 @@ def _median_figure(result: Result) -> go.Figure:
     level = dataclasses.replace(fig.GUIDE, name=f"level {params.level:g}")
     figure.add_trace(fig.line(ends, np.full(2, params.level), level))
     figure.update_xaxes(**_C_AXIS)
-    words = f"at most {params.level:g}"
-    fig.note(figure, 1.0, params.level, words, fig.GUIDE.color, "bottom left")
+    said = f"at most {params.level:g}"
+    fig.note(figure, 1.0, params.level, said, fig.GUIDE.color, "bottom left")
     if len(settings) == 1:
         figure.update_layout(showlegend=False)
     return figure.update_yaxes(range=[-0.01, 0.56], tickvals=[0.0, 0.1, 0.2, 0.3, 0.4, 0.5])

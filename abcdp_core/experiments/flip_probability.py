@@ -348,10 +348,10 @@ def _theory_and_simulation(params: Params, main: pd.DataFrame) -> go.Figure:
     row = main.iloc[0]
     figure = fig.figure(
         finding(main),
-        f"distance from ε_abc = {row.epsilon_abc:g}, in noise scales b = {row.noise_scale:.3g}",
+        "distance from ε_abc, in noise scales b",
         "flip probability",
         settings=f"ε_total = {row.epsilon_total:g}, ε_abc = {row.epsilon_abc:g}, c = {row.c:,}, "
-        f"N = {row.n:,}, {params.distances} distances",
+        f"N = {row.n:,}, b = {row.noise_scale:.3g}, {params.distances} distances",
     )
     away = ((main.rho - main.epsilon_abc) / main.noise_scale).to_numpy()
     shown = np.abs(away) <= WINDOW

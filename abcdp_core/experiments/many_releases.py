@@ -249,12 +249,12 @@ def _strips(result: Result) -> go.Figure:
 def _ends(references: pd.DataFrame, axes: list[tuple[float, float]]) -> list[tuple[float, float]]:
     """Ends of each axis, in steps: of the prior's draws but for a few, with the truth within."""
     found = []
-    for row, (low, high) in zip(references.itertuples(), axes, strict=True):
+    columns = (references[name].to_numpy(float) for name in ("prior_low", "prior_high", "truth"))
+    for (low, high), *inside in zip(axes, *columns, strict=True):
         step = (high - low) / 20.0
-        inside = [row.prior_low, row.prior_high]
-        if math.isfinite(row.truth):
-            inside += [row.truth - step, row.truth + step]
-        first, last = math.floor((min(inside) - low) / step), math.ceil((max(inside) - low) / step)
+        least = np.nanmin([inside[0], inside[2] - step])
+        most = np.nanmax([inside[1], inside[2] + step])
+        first, last = math.floor((least - low) / step), math.ceil((most - low) / step)
         found.append((max(low, low + step * first), min(high, low + step * last)))
     if len(set(axes)) == 1:
         lows, highs = zip(*found, strict=True)
