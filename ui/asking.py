@@ -76,6 +76,14 @@ def sizes() -> tuple[int, ...]:
     return tuple(sorted({*own, int(current("n"))}))
 
 
+def releases() -> dict[str, int]:
+    """Numbers of the releases shown: the study's own, and one more for each new noise."""
+    params = experiments.load("many-releases").Params
+    own, last = int(vars(params())["releases"]), int(current("noise_draw"))
+    count = min(own + last, int(params.specification()["releases"].high))
+    return {"releases": count, "noise_draw": own + last - count}
+
+
 def error_metric() -> str:
     """The column of the study of errors that its page shows."""
     return "mae" if current("mse-curves.metric") == "absolute" else "mse"

@@ -77,6 +77,12 @@ def row() -> DeltaGenerator:
     return st.container(horizontal=True, gap="large", vertical_alignment="top")
 
 
+def pair() -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Two places side by side; one above the other where there is no room."""
+    left, right = st.columns(2, gap="medium")
+    return left, right
+
+
 @contextlib.contextmanager
 def folded(label: str, key: str) -> Iterator[bool]:
     """A part that few need; says whether it is unfolded, so that it costs nothing until then."""
@@ -194,6 +200,31 @@ def _csv_button(label: str, table: pd.DataFrame, file: str, key: str) -> None:
         mime="text/csv",
         key=key,
         on_click="ignore",
+    )
+
+
+def exact_errors(grown: Result, this: Result) -> None:
+    """The figure of errors that are exact over the noise, with one run on it.
+
+    Args:
+        grown: of the study of expected errors.
+        this: the run.
+    """
+    # Inside the function: the first page has its own way to show them.
+    from abcdp_core.experiments import expected_error
+
+    params = cast(releases.ReleaseParams, this.params)
+    squared = this.tables["errors"].set_index("release").mse["private"]
+    error, usual = float(squared) ** 0.5, drawings.drawn(grown)["error"]
+    marked = drawings.variant(
+        grown,
+        ("this run", params.epsilon_total, error),
+        lambda: expected_error.mark(usual, params.epsilon_total, error),
+    )
+    show("error", marked, grown, ("main", "releases"))
+    small_print(
+        "Error: how far the five estimated shares are from the true ones, the root of the mean "
+        f"squared difference. ● your setting, ○ this run. {expected_error.typical_in_words(grown)}"
     )
 
 

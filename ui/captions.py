@@ -66,6 +66,14 @@ def cautions(result: Result) -> str:
     return " ".join(coverage.cautions(result))
 
 
+def largest(result: Result) -> tuple[str, str]:
+    """By how much one person changes the chance of an outcome at most, and which person."""
+    # Inside the function: one view of one page asks.
+    from abcdp_core.experiments import change_one_person as study
+
+    return study.largest_in_words(result), f"{study.move_in_words(result)}."
+
+
 def median_warning(result: Result) -> str:
     """Why the paper's guideline says nothing of what is false."""
     params = cast(flip_guideline.Params, result.params)

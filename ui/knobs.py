@@ -265,4 +265,5 @@ def choices(parameter: Parameter, *also: Scalar) -> list[Scalar]:
         for step in parameter.options or parameter.steps
         if isinstance(step, int | float)
     )
-    return sorted({*suggested, *also}, key=float)
+    # A word stands after all numbers.
+    return sorted({*suggested, *also}, key=lambda each: (isinstance(each, str), each))

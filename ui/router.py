@@ -55,10 +55,10 @@ TABLE = (
     Page(
         "privacy_and_accuracy",
         "Privacy and accuracy",
-        "What a privacy budget costs in accuracy, simulated while you watch.",
+        "What a privacy budget costs in accuracy.",
         "Explore",
         "mse-curves",
-        ("error-bound",),
+        ("expected-error", "posterior", "error-bound"),
         own=("mse-curves.lines", "mse-curves.metric", "mse-curves.runs", "figures.format"),
     ),
     Page(
@@ -68,7 +68,13 @@ TABLE = (
         "Explore",
         "posterior",
         ("many-releases", "change-one-person", "synthetic-data"),
-        own=("scenario", "posterior.view", "synthetic-data.data_sets", "figures.format"),
+        own=(
+            "scenario",
+            "posterior.view",
+            "change-one-person.moved_to",
+            "synthetic-data.data_sets",
+            "figures.format",
+        ),
         chooser="scenario",
     ),
     Page(

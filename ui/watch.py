@@ -202,14 +202,16 @@ def _status(group: Sequence[Job], going: bool) -> None:
     shares = [result.done / result.total if result else 0.0 for result in found]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.progress(sum(shares) / len(shares), _words(group, going))
-        if going and st.button("Cancel", key="cancel"):
+        # A page may have several such lines.
+        name = group[0].request.experiment if group[0].request else ""
+        if going and st.button("Cancel", key=f"cancel-{name}"):
             _cancel(group)
             st.rerun()
         asks = any(job.state == "asks" for job in group)
-        if not going and asks and st.button("Start", key="start", type="primary"):
+        if not going and asks and st.button("Start", key=f"start-{name}", type="primary"):
             _resume(group)
             st.rerun()
-        if not going and not asks and st.button("Continue", key="continue"):
+        if not going and not asks and st.button("Continue", key=f"continue-{name}"):
             _resume(group)
             st.rerun()
 
