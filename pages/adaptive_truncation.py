@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from abcdp_core.experiments import adaptive_truncation
 from ui import asking, blocks, controls, export, labels, player, router, state, watch
 from ui.job import Request
 
@@ -12,13 +13,6 @@ INTERVAL, REPEATS = "truncation-interval", "estimation-accuracy"
 
 
 def main() -> None:
-    blocks.title(
-        "Adaptive truncation",
-        "A city wants to know what its people earn, and nobody wants to tell. So everybody answers "
-        "once, cut off at the ends of an interval and with noise in proportion to its width. A "
-        "narrow interval in the right place tells most, but that place has to be learnt: each is "
-        "chosen from the answers of those who came before.",
-    )
     shown = {
         "live": live,
         "budgets": budgets,
@@ -29,42 +23,53 @@ def main() -> None:
 
 
 def live() -> None:
+    params, seed = asking.ask(STREAM)
+    requests = {
+        way: Request(STREAM, asked, seed) for way, asked in adaptive_truncation.ways(params).items()
+    }
+    jobs = watch.growing_together(requests, play)
     controls.own("adaptive-truncation.score", "adaptive-truncation.sampler")
     controls.more(
         "adaptive-truncation.particles",
         "adaptive-truncation.fixed_width",
+        "adaptive-truncation.noise",
         "adaptive-truncation.weight",
         "adaptive-truncation.symmetric",
     )
-    requests = {
-        interval: Request(STREAM, *asking.ask(STREAM, interval=interval))
-        for interval in ("adaptive", "fixed")
-    }
-    jobs = watch.growing_together(requests, play)
+    blocks.heading(
+        "What happens here",
+        "A city wants to know what its people earn, and nobody wants to tell. So everybody answers "
+        "once: the value is cut off at the ends of an interval, and gets noise in proportion to "
+        "its width. A narrow interval in the right place tells most about the mean, but nobody "
+        "knows that place at first. So each person is asked where the answers of the people "
+        "before suggest.",
+    )
     blocks.note(
-        "**At the start** the interval jumps about: nothing is known yet, and an answer from far "
-        "away tells little more than a side. That is the price of exploring; the fixed interval "
-        "needs none, as it is laid around the true μ, and pays with wide noise for ever. "
-        "**σ** is hardly learnt at a small ε_total, "
-        "where the best interval for μ makes every answer a noisy sign; *The interval is best for* "
-        "trace or sigma buys it back. Grey is σ until the standard deviation of log σ is clearly "
-        "below half of its prior's: until then its mean says more about the prior than about the "
-        "people."
+        "**At first** the interval jumps about, because little is known, and an answer from far "
+        "away tells little more than on which side the mean lies. Changing places teaches, too: "
+        "an interval that never moves tells how many people lie on either side of it, but not how "
+        "far away they are.  \n"
+        "**Without noise** is how well the values themselves would tell it: ±1.96 σ/√t after t "
+        "people for μ, ±1.96 σ/√(2t) for σ.  \n"
+        "**The spread σ** is hardly learnt at a small ε_total. *The interval is best for* sigma or "
+        "trace helps; σ is grey until log σ is known clearly better than before the first "
+        "answer.  \n"
+        "**One run is one draw of chance.** *New noise* draws another; *repeats* shows many, and "
+        "how often their 95 % intervals miss the truth."
     )
     with blocks.folded("Numbers, and the figures as the download has them", "for-print") as is_open:
-        for interval, job in jobs.items() if is_open else ():
+        for way, job in jobs.items() if is_open else ():
             if job.result is not None:
-                blocks.figure(f"{interval}-stream", job.result, of="stream")
-                name = f"{interval}-particles"
-                blocks.figure(name, job.result, ("particles",), of="particles")
+                blocks.figure(f"{way}-stream", job.result, of="stream")
+                blocks.figure(f"{way}-particles", job.result, ("particles",), of="particles")
     blocks.theory(STREAM)
     export.block("adaptive-truncation", *jobs.values())
 
 
 def play(found: Mapping[str, blocks.Found], growing: bool) -> None:
+    player.headline(found)
     summary = " ".join(result.summary for result in found.values())
     player.show("people", found, growing, summary)
-    blocks.note(summary)
     labels.show(next(iter(found.values())))
 
 
