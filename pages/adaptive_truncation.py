@@ -1,6 +1,7 @@
 """Adaptive truncation: people asked one after the other, each where the answer tells most."""
 
 from collections.abc import Mapping
+from typing import cast
 
 from abcdp_core.experiments import adaptive_truncation
 from ui import asking, blocks, controls, export, labels, player, router, state, watch
@@ -24,9 +25,8 @@ def main() -> None:
 
 def live() -> None:
     params, seed = asking.ask(STREAM)
-    requests = {
-        way: Request(STREAM, asked, seed) for way, asked in adaptive_truncation.ways(params).items()
-    }
+    ways = adaptive_truncation.ways(cast(adaptive_truncation.Params, params))
+    requests = {way: Request(STREAM, asked, seed) for way, asked in ways.items()}
     jobs = watch.growing_together(requests, play)
     controls.own("adaptive-truncation.score", "adaptive-truncation.sampler")
     controls.more(
@@ -74,6 +74,7 @@ def play(found: Mapping[str, blocks.Found], growing: bool) -> None:
 
 
 def budgets() -> None:
+    blocks.title("Several budgets", "The same people with the same noise in every column.")
     fixed = {} if state.has_preset() else {"epsilon_total": asking.budgets(BUDGETS)}
     params, seed = asking.ask(BUDGETS, **fixed)
     job = watch.growing(BUDGETS, params, seed, draw_budgets)
@@ -84,22 +85,24 @@ def budgets() -> None:
 
 def draw_budgets(found: blocks.Found) -> None:
     blocks.figure("streams", found, ("main", "particles"))
-    blocks.note(
-        "The same people with the same noise in every column. σ is grey until the standard "
-        "deviation of log σ is clearly below half of its prior's."
-    )
+    blocks.note("σ is grey until log σ is clearly known better than before the first answer.")
     labels.show(found)
 
 
 def best_interval() -> None:
+    blocks.title(
+        "The best interval",
+        "Which interval tells most about the mean, if one knew μ and σ? Lines join intervals whose "
+        "answers tell 50 %, 90 % and 99 % of the most.",
+    )
+    found = watch.result(INTERVAL, *asking.ask(INTERVAL))
+    blocks.figure("surface", found, ("main", "plane", "surface"))
     if not state.has_preset():
         controls.own(
             "truncation-interval.family",
             "truncation-interval.score",
             "truncation-interval.symmetric",
         )
-    found = watch.result(INTERVAL, *asking.ask(INTERVAL))
-    blocks.figure("surface", found, ("main", "surface"))
     blocks.heading(
         "Narrower can be better",
         "Clipping loses little about μ: which side of μ a value lies on tells most of it. The "
@@ -127,6 +130,7 @@ def best_interval() -> None:
 
 
 def repeats() -> None:
+    blocks.title("Many repeats", "Other people and other noise in every run.")
     if state.has_preset():
         params, seed = asking.ask(REPEATS)
     else:
@@ -140,8 +144,8 @@ def repeats() -> None:
 
 def draw_repeats(found: blocks.Found) -> None:
     for name in ("mu", "sigma"):
-        blocks.figure(f"means-{name}", found, ("main", "chains"))
         blocks.figure(f"error-{name}", found)
+        blocks.figure(f"means-{name}", found, ("main", "course", "chains"))
     labels.show(found)
 
 
