@@ -381,8 +381,8 @@ def flat(result: Result) -> str:
 def told(ways: pd.DataFrame) -> str:
     """How the best interval for μ compares with the fixed one at the smallest budget."""
     budget = float(ways.epsilon_total.min())
-    rows = ways[ways.epsilon_total == budget].set_index("way")
-    best, fixed = rows.loc["best for mu"], rows.loc["fixed, μ ± 10σ"]
+    rows = ways[ways.epsilon_total == budget].set_index("way").to_dict("index")
+    best, fixed = rows["best for mu"], rows["fixed, μ ± 10σ"]
     times = [
         f"{_times(float(best[column]), float(fixed[column]))} times {name}"
         for column, name in (("information_mu", "about μ"), ("information_sigma", "about σ"))
@@ -418,7 +418,7 @@ def _surface_figure(result: Result) -> go.Figure:
         finding(params, result.tables["main"]),
         "middle, in σ from μ",
         "half-width, in σ",
-        height=440,
+        height=520,
     )
     settings = f"share of the most that an answer can tell {_setting(params)}"
     figure.update_layout(title={"subtitle": {"text": settings}})
@@ -483,7 +483,7 @@ def _mark(style: fig.Style, a: float, b: float, side: str) -> go.Scatter:
         text=[f" {style.name.split(',')[0]} {half:.2g}"],
         textposition=f"{'top' if above else 'bottom'} {side}",
         textfont={"color": style.color},
-        marker={"size": 11},
+        marker={"size": 8},
         showlegend=False,
     )
 
