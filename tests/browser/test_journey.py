@@ -186,7 +186,7 @@ def test_people_answer_and_the_player_obeys(visit: Visit) -> None:
     visit.page.get_by_role("button", name="Reset").click()
     expect(said).to_have_text("person 1 of 100")
     # A click in a picture goes to the person there.
-    visit.page.locator("canvas.known").click(position={"x": 60, "y": 60})
+    visit.page.locator("canvas.known").click(position={"x": 130, "y": 60})
     expect(said).not_to_have_text("person 1 of 100")
     visit.page.get_by_role("button", name="Reset").click()
     visit.page.emulate_media(reduced_motion="reduce")
