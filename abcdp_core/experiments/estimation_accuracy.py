@@ -485,7 +485,7 @@ def missed(result: Result, name: str) -> pd.DataFrame:
     params, course = cast(Params, result.params), result.tables["course"]
     last = course[course.t == params.n]
     out = last[f"error_{name}"] > 1.96 * last[f"sd_{name}"]
-    table = last.assign(out=out).groupby("interval", sort=False).out
+    table = last.assign(out=out).groupby("interval").out
     return table.agg(["size", "sum"]).set_axis(["count", "missed"], axis=1).reset_index()
 
 
@@ -589,8 +589,6 @@ def _errors(result: Result, name: str) -> go.Figure:
             last = part[part.epsilon_total == most]["mean"]
             ends.append((style, float(last.iloc[0])))
     low, high = np.log10(params.sigma / 300), np.log10(2.0 * params.sigma)
-    for style, at in _apart(ends, low, high):
-        fig.note(figure, most, at, f" {style.name}", style.color, "middle left")
     room = 0.45 * max(np.log10(most / least), 0.5)
     budgets = sorted(set(params.epsilon_total))
     figure.update_xaxes(
@@ -603,6 +601,9 @@ def _errors(result: Result, name: str) -> go.Figure:
     figure.update_yaxes(
         type="log", range=[low, high], tickvals=ticks, ticktext=[f"{value:g}" for value in ticks]
     )
+    # After the axes: a note asks whether they are logarithmic.
+    for style, at in _apart(ends, low, high):
+        fig.note(figure, most, at, f" {style.name}", style.color, "middle left")
     return figure.update_layout(showlegend=False)
 
 

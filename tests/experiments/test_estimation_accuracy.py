@@ -354,4 +354,7 @@ def test_a_way_of_asking_keeps_its_colour_and_names_stand_apart(tiny: Result) ->
     assert len(places) == 5
     assert (np.diff(places) >= 2 * study.LINE - 1e-9).all()
     assert places[-1] <= 1.0
-    assert len(study.figures(tiny)["error-mu"].figure.layout.annotations) >= len(styles)
+    layout = study.figures(tiny)["error-mu"].figure.layout
+    assert len(layout.annotations) >= len(styles)
+    low, high = layout.xaxis.range
+    assert all(low < note.x < high for note in layout.annotations)
