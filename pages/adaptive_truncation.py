@@ -1,9 +1,7 @@
 """Adaptive truncation: people asked one after the other, each where the answer tells most."""
 
 from collections.abc import Mapping
-from typing import cast
 
-from abcdp_core.experiments import adaptive_truncation
 from ui import asking, blocks, controls, export, labels, player, router, state, watch
 from ui.job import Request
 
@@ -25,7 +23,7 @@ def main() -> None:
 
 def live() -> None:
     params, seed = asking.ask(STREAM)
-    ways = adaptive_truncation.ways(cast(adaptive_truncation.Params, params))
+    ways = player.ways(params)
     requests = {way: Request(STREAM, asked, seed) for way, asked in ways.items()}
     jobs = watch.growing_together(requests, play)
     controls.own("adaptive-truncation.score", "adaptive-truncation.sampler")

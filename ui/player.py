@@ -9,7 +9,7 @@ import base64
 import functools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import streamlit as st
@@ -18,6 +18,7 @@ from streamlit.components.v2.types import ComponentRenderer
 
 from abcdp_core import figures as fig
 from abcdp_core.experiments import adaptive_truncation as study
+from abcdp_core.parameters import Params
 from abcdp_core.results import Result
 
 Array = NDArray[np.float64]
@@ -80,6 +81,11 @@ HTML = """
   <p class="said" role="status"></p>
 </div>
 """
+
+
+def ways(params: Params) -> dict[str, Params]:
+    """The settings of each way of asking that is played."""
+    return dict(study.ways(cast(study.Params, params)))
 
 
 def headline(found: Mapping[str, Result]) -> None:
