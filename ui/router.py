@@ -93,6 +93,7 @@ TABLE = (
             "adaptive-truncation.weight",
             "adaptive-truncation.symmetric",
             "adaptive-truncation.fixed_width",
+            "adaptive-truncation.noise",
             "truncation-interval.family",
             "truncation-interval.score",
             "truncation-interval.symmetric",

@@ -178,20 +178,43 @@ def test_nothing_for_axe_to_find_and_fits_a_telephone(look: Visit, page: str) ->
 def test_people_answer_and_the_player_obeys(visit: Visit) -> None:
     visit.open("adaptive_truncation", n="100", **{"adaptive-truncation.particles": "100"})
     expect(visit.page.get_by_role("button", name="Cancel")).to_have_count(0)
-    said = visit.page.locator("p.now > b")
-    expect(said).to_have_text("person 100 of 100")
-    visit.page.get_by_role("button", name="Reset").click()
+    said = visit.page.locator(".state")
+    person = visit.page.get_by_role("slider", name="Person", exact=True)
+    # It waits at the first person.
     expect(said).to_have_text("person 1 of 100")
+    expect(visit.page.get_by_role("button", name="Play")).to_be_visible()
     visit.page.get_by_role("button", name="Step forward").click()
     expect(said).to_have_text("person 2 of 100")
-    visit.page.get_by_role("slider", name="Person", exact=True).focus()
+    person.focus()
+    visit.page.keyboard.press("ArrowRight")
+    expect(said).to_have_text("person 3 of 100")
     visit.page.keyboard.press("End")
     expect(said).to_have_text("person 100 of 100")
+    expect(visit.page.locator(".player tbody tr")).to_have_count(3)
     visit.page.get_by_role("button", name="Reset").click()
+    expect(said).to_have_text("person 1 of 100")
+    # A click in a picture goes to the person there.
+    visit.page.locator("canvas.known").click(position={"x": 130, "y": 60})
+    expect(said).not_to_have_text("person 1 of 100")
+    visit.page.get_by_role("button", name="Reset").click()
+    visit.page.emulate_media(reduced_motion="reduce")
     visit.page.get_by_label("Speed").select_option("5")
     visit.page.get_by_role("button", name="Play").click()
     expect(visit.page.get_by_role("button", name="Pause")).to_be_visible()
     expect(said).to_have_text("person 100 of 100")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1400, 900), (1280, 720)])
+def test_headline_and_player_are_on_the_first_screen(look: Visit, width: int, height: int) -> None:
+    look.page.set_viewport_size({"width": width, "height": height})
+    look.open("adaptive_truncation", n="100", **{"adaptive-truncation.particles": "100"})
+    expect(look.page.get_by_role("button", name="Cancel")).to_have_count(0)
+    for name in (".st-key-headline h1", ".controls", ".whole", ".zoom", ".known", ".person"):
+        box = look.page.locator(name).bounding_box()
+        assert box is not None
+        assert box["y"] >= 0
+        assert box["x"] + box["width"] <= width
+        assert box["y"] + box["height"] <= height, name
 
 
 def test_a_release_from_a_file_and_its_document(visit: Visit, tmp_path: Path) -> None:
