@@ -54,7 +54,14 @@ class Change:
 
 
 CHANGES = (
-    Change("0.2.0", {"epsilon_total": "1"}, {"adaptive-truncation.epsilon_total": "epsilon_total"}),
+    Change(
+        "0.2.0",
+        former={"epsilon_total": "1", "adaptive-truncation.n": "5000"},
+        parted={
+            "adaptive-truncation.epsilon_total": "epsilon_total",
+            "adaptive-truncation.n": "n",
+        },
+    ),
 )
 """In order. Thanks to them a link shows what it showed when it was made."""
 
@@ -76,9 +83,12 @@ def of_today(query: Mapping[str, str], known: Collection[str], own: Collection[s
     made = _number(query.get(VERSION, ""))
     for change in CHANGES:
         if made < _number(change.version):
-            parted = {new: old for new, old in change.parted.items() if new in own}
+            # A page's own keys are nothing to the others.
+            here = {key for key in (*change.former, *change.parted) if "." not in key or key in own}
+            former = {key: change.former[key] for key in change.former.keys() & here}
+            parted = {key: change.parted[key] for key in change.parted.keys() & here}
             moved = {new: values[old] for new, old in parted.items() if old in values}
-            values = moved | dict(change.former) | values
+            values = former | moved | values
     return values
 
 

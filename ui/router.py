@@ -86,6 +86,7 @@ TABLE = (
         ("truncation-streams", "truncation-interval", "estimation-accuracy"),
         own=(
             "adaptive-truncation.epsilon_total",
+            "adaptive-truncation.n",
             "adaptive-truncation.view",
             "adaptive-truncation.sampler",
             "adaptive-truncation.particles",
@@ -100,7 +101,10 @@ TABLE = (
             "estimation-accuracy.runs",
             "figures.format",
         ),
-        instead={"epsilon_total": "adaptive-truncation.epsilon_total"},
+        instead={
+            "epsilon_total": "adaptive-truncation.epsilon_total",
+            "n": "adaptive-truncation.n",
+        },
         view="adaptive-truncation.view",
         views={
             "live": ("adaptive-truncation",),

@@ -109,6 +109,14 @@ def test_a_key_that_has_parted_is_read_from_the_one_that_spoke_for_it():
     assert knobs.find(own[0]).default == 1.0
 
 
+@pytest.mark.parametrize(("query", "people"), [({"c": "5"}, "5000"), ({"n": "300"}, "300")])
+def test_a_key_that_has_parted_and_begins_elsewhere_keeps_its_former_start(query, people):
+    own = ("adaptive-truncation.n",)
+    assert link.of_today(query, ("c", "n", *own), own)[own[0]] == people
+    assert own[0] not in link.of_today(query, ("c", "n", *own), ())
+    assert knobs.find(own[0]).default == 1000
+
+
 def test_the_table_of_changes_names_knobs_that_have_changed():
     for change in link.CHANGES:
         for key, text in change.former.items():
