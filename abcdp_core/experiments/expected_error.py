@@ -15,6 +15,7 @@ noise for each data set.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -32,6 +33,8 @@ from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
+
+Array = NDArray[np.float64]
 
 EXPERIMENT = "expected-error"
 TITLE = "Error against the privacy budget, exact over the noise"
@@ -306,8 +309,9 @@ def _curves(result: Result) -> go.Figure:
         if np.isfinite(low).all():
             figure.add_trace(fig.band(x, low, high, style))
         figure.add_trace(fig.line(x, y, style))
-        at_label, above = _place(points, [other for key, other in curves.items() if key != c])
-        place = ("bottom" if above else "top") + " center"
+        others = [other.error.to_numpy() for key, other in curves.items() if key != c]
+        levels = [np.full(len(y), level) for level in (0.0, plain, PRIOR_ERROR)]
+        at_label, place = _place(y, [*others, *levels])
         fig.note(figure, x[at_label], y[at_label], _keep(c), style.color, place)
     if ends[0] <= params.epsilon_total <= ends[1]:
         here = fig.points(
@@ -328,13 +332,28 @@ def _on_axis(points: pd.DataFrame) -> pd.DataFrame:
     return points[shown].reset_index(drop=True)
 
 
-def _place(points: pd.DataFrame, others: list[pd.DataFrame]) -> tuple[int, bool]:
-    """Where a line is farthest from the others, and whether it lies above them there."""
-    if not others:
-        return len(points) // 2, True
-    gap = points.error.to_numpy() - others[0].error.to_numpy()
-    index = int(np.argmax(np.abs(gap)))
-    return index, bool(gap[index] >= 0)
+def _place(y: Array, others: Sequence[Array]) -> tuple[int, str]:
+    """Where there is most room for the name of a line, and which side of the name is there.
+
+    It stands above to the right or below to the left, as lines fall to the right.
+
+    Args:
+        y: of the line, at each budget.
+        others: what else is drawn, at the same budgets.
+    """
+    drawn = np.array(others)
+
+    def room(first: int, side: float) -> float:
+        """Between the line and the next one above (1) or below (-1), from a budget to the next."""
+        here = slice(first, first + 2)
+        gaps = side * (drawn[:, here] - y[here])
+        return float(np.where(gaps >= 0.0, gaps, np.inf).min())
+
+    pairs = range(len(y) - 1)
+    above, below = (np.array([room(first, side) for first in pairs]) for side in (1.0, -1.0))
+    if above.max() >= below.max():
+        return int(above.argmax()), "bottom left"
+    return int(below.argmax()) + 1, "top right"
 
 
 def mark(drawn: fig.Drawn, epsilon_total: float, error: float) -> fig.Drawn:

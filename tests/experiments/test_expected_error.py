@@ -126,3 +126,13 @@ def test_a_median_of_nothing_kept_is_said(result: Result) -> None:
     tables = {**result.tables, "releases": nothing}
     words = expected_error.typical_in_words(dataclasses.replace(result, tables=tables))
     assert words == f"**Typical of {len(nothing)} runs:** nothing is kept."
+
+
+def test_the_name_of_a_line_stands_where_nothing_else_is_drawn() -> None:
+    falling = np.array([0.10, 0.08, 0.05, 0.03, 0.03])
+    floor, top = np.full(5, 0.03), np.full(5, 0.13)
+    assert expected_error._place(falling, [floor, top]) == (1, "bottom left")
+    # Below the upper one of two lines that end together, where the lower one is far away.
+    upper = np.array([0.12, 0.12, 0.11, 0.09, 0.03])
+    index, side = expected_error._place(upper, [falling, top])
+    assert (index, side) == (3, "top right")
