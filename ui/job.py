@@ -37,6 +37,9 @@ ENOUGH_FOR_A_SPEED = 3
 UNASKED = 10.0
 """Seconds that a study may take without a person having said to start it."""
 
+BRIEF = 3.0
+"""Seconds that are not worth a question: what is done in them goes on."""
+
 PROBE = 1.5
 """Seconds after which its first parts tell how long it takes."""
 
@@ -240,7 +243,7 @@ class Job:
             rest = worked / (computed + (workers.processor_count() - 1) / 2) * left
         else:
             return
-        if worked + rest > self.unasked:
+        if worked + rest > self.unasked and rest > BRIEF:
             self.rest = rest
             raise UnaskedError
 

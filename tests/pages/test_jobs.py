@@ -78,6 +78,7 @@ def test_a_long_study_shows_its_first_parts_and_asks(
     empty_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(one_job, "PROBE", 0.0)
+    monkeypatch.setattr(one_job, "BRIEF", 0.0)
     request = request_of("mse-curves", n=10, pool_size=50, c=1, runs=500)
     with serving() as service:
         job = service.submit(request, "a", steps.study, long=True, unasked=0.0)
@@ -110,7 +111,8 @@ def test_a_study_that_is_kept_asks_nothing(
             job = service.submit(request, "a", steps.study, long=True, unasked=unasked)
             assert job.ended.wait(60)
             assert job.state == "done"
-            monkeypatch.setattr(one_job, "PROBE", 0.0)
+            for name in ("PROBE", "BRIEF"):
+                monkeypatch.setattr(one_job, name, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -125,6 +127,8 @@ def test_a_study_that_is_kept_asks_nothing(
         # Few parts in all the time there is.
         (2, 0, 11.0, 539.0),
         (95, 0, 9.0, None),
+        # Long already, and nearly done.
+        (97, 0, 60.0, None),
     ],
 )
 def test_the_first_computed_parts_tell_how_long_the_rest_takes(
