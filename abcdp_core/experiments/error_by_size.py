@@ -197,9 +197,7 @@ def curve(main: pd.DataFrame, column: str) -> pd.DataFrame:
     """Root mean squared error against size, a row each: ``n, error, low, high``."""
     found = summaries.over_runs(main, column, ("n",)).sort_values("n")
     roots = np.sqrt(np.maximum(found[["mean", "low", "high"]].to_numpy(), 0.0))
-    return pd.DataFrame(
-        np.column_stack([found.n, roots]), columns=["n", "error", "low", "high"]
-    )
+    return pd.DataFrame(np.column_stack([found.n, roots]), columns=["n", "error", "low", "high"])
 
 
 LITTLE = 1.1

@@ -190,7 +190,7 @@ def test_a_file_given_while_the_plan_is_computed_is_kept(monkeypatch: pytest.Mon
     """The page ends where it waits; what comes before stays, with what was given and typed."""
     app = page(None)
     with monkeypatch.context() as patch:
-        patch.setattr(watch, "result", lambda *_: st.stop())
+        patch.setattr(watch, "growing", lambda *_: st.stop())
         app.file_uploader[0].set_value(("mine.csv", SERIES, "text/csv"))
         app.run()
         assert "200 values are held" in texts(app)
