@@ -154,8 +154,6 @@ def widget(
 
 def _choice(knob: knobs.Knob, shared: dict[str, Any]) -> None:
     options = list(knob.parameter.options)
-    called = knobs.CALLED.get(shared["key"], {})
-    shared = shared | {"format_func": lambda option: called.get(option, option)}
     if shared["key"] == "preset" or len(options) > MOST_SIDE_BY_SIDE:
         st.selectbox(options=options, index=options.index(knob.default), **shared)
     else:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from abcdp_core.experiments import data_needed, error_by_size
 from abcdp_core.figures import Drawn
+from abcdp_core.parameters import WORK_LIMIT
 from abcdp_core.results import Result
 from abcdp_core.sentences import counted
 from abcdp_core.simulators import uniform_mixture
@@ -48,10 +49,12 @@ def show(planned: int) -> str:
 
 
 def _end_of_curve(planned: int) -> int:
-    """The usual size of the pool reaches far enough for nearly all; else the next size does."""
-    usual = uniform_mixture.N_DEFAULT
-    sizes = [int(size) for size in uniform_mixture.N.options if size >= max(planned, usual)]
-    return min(sizes, default=int(uniform_mixture.N.high))
+    """The size that the usual pool is made for, a larger one if it is planned and can be made."""
+    pool_size = int(state.current("pool_size"))
+    sizes = [int(size) for size in uniform_mixture.N.options]
+    possible = [size for size in sizes if size * pool_size <= WORK_LIMIT]
+    far = [size for size in possible if size >= max(planned, uniform_mixture.N_DEFAULT)]
+    return min(far, default=max(possible))
 
 
 def said(found: Result, planned: int) -> str:

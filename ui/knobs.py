@@ -94,7 +94,8 @@ SCREEN = {
     ),
     "your-data.scenario": _choice(
         "Model of your series",
-        "What your series is compared with. In links: uniform-mixture, covid.",
+        "What your series is compared with: the shares of five intervals (uniform-mixture), or a "
+        "smooth curve over time (covid).",
         tuple(dict.fromkeys((FIRST_SCENARIO, *scenarios()))),
     ),
     "mse-curves.lines": _choice(
@@ -122,12 +123,6 @@ SCREEN = {
         ("svg", "png"),
     ),
 }
-
-
-CALLED = {
-    "your-data.scenario": {"uniform-mixture": "shares of intervals", "covid": "curve over time"}
-}
-"""Key -> option -> what it is called on the screen, where that is not its name in the link."""
 
 
 def find(key: str, page: tuple[str, ...] = (REFERENCE,), scenario: str = FIRST_SCENARIO) -> Knob:

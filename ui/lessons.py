@@ -83,7 +83,9 @@ def _said(epsilon: float) -> tuple[str, str]:
     if low < 100.0 * CERTAIN:
         return "almost 0 %", "almost 100 %"
     digits = max(0, 1 - math.floor(math.log10(min(low, 50.0 - low))))
-    return f"{low:.{digits}f} %", f"{high:.{digits}f} %"
+    texts = (f"{end:.{digits}f}" for end in (low, high))
+    short = [text.rstrip("0").rstrip(".") if digits else text for text in texts]
+    return f"{short[0]} %", f"{short[1]} %"
 
 
 def _range(epsilon: float) -> str:
@@ -91,7 +93,7 @@ def _range(epsilon: float) -> str:
     low, high = _said(epsilon)
     if low.startswith("almost"):
         return f"anything from {low} to {high}"
-    return f"between {low} and {high}"
+    return f"{low} to {high}"
 
 
 def promise_in_short(epsilon: float) -> str:

@@ -19,7 +19,7 @@ BUDGETS = pytest.mark.parametrize("epsilon", EPSILON_TOTAL.steps)
 @BUDGETS
 def test_the_range_of_a_belief_is_never_empty_or_certain(epsilon: float) -> None:
     words = lessons.meaning(epsilon)
-    found = re.search(r"between ([0-9.]+) % and ([0-9.]+) %", words)
+    found = re.search(r"with ([0-9.]+) % to ([0-9.]+) %", words)
     exact = 100.0 * float(special.expit(-epsilon))
     if found is None:
         assert "anything from almost 0 % to almost 100 %" in words
@@ -39,7 +39,7 @@ def test_a_promise_says_for_whom_it_holds_and_that_neighbours_replace(epsilon: f
     assert "putting another record in place of yours" in words
     assert "someone who knows everybody else's record" in words
     assert "knows less may learn more" in words
-    assert not re.search(r"\de\+|\b0 %|inf", words)
+    assert not re.search(r"\de\+|(?<!almost )\b0 %|inf", words)
 
 
 @pytest.mark.parametrize(

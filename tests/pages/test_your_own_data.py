@@ -20,7 +20,7 @@ from streamlit.testing.v1.element_tree import Button
 from streamlit.typing import UploadedFile
 
 from tests.pages.app import opened, settled, texts
-from ui import own_data, uploads, watch
+from ui import expectation, own_data, uploads, watch
 
 SECRET = 61.80339887
 VALUES = np.append(np.random.default_rng(1).uniform(0.0, 100.0, 199), SECRET)
@@ -137,6 +137,40 @@ def files_of(app: AppTest) -> list[bytes]:
     ]
     assert not records
     return [held.getvalue() for held in uploads if not held.closed]
+
+
+@pytest.mark.parametrize(
+    ("scenario", "words"),
+    [
+        ("uniform-mixture", "percentage points: so far off will each share typically be"),
+        ("covid", "nobody has simulated it"),
+    ],
+)
+def test_what_to_expect_is_said_for_the_number_that_was_typed(scenario: str, words: str) -> None:
+    app = opened("your_own_data", **{"your-data.scenario": scenario})
+    app.number_input(key=f"own-planned-{scenario}").set_value(90).run()
+    app = settled(app)
+    assert not app.exception
+    assert words in texts(app)
+    assert "90 values" in texts(app)
+    assert app.get("plotly_chart")
+
+
+@pytest.mark.parametrize(
+    ("pool_size", "planned", "end"),
+    [(10_000, 1000, 5000), (10_000, 5001, 10_000), (10_000, 20_000, 20_000), (100_000, 300, 1000)],
+)
+def test_the_curve_goes_as_far_as_its_pool_can(
+    monkeypatch: pytest.MonkeyPatch, pool_size: int, planned: int, end: int
+) -> None:
+    monkeypatch.setattr(expectation.state, "current", {"pool_size": pool_size}.__getitem__)
+    assert expectation._end_of_curve(planned) == end
+
+
+def test_before_the_budget_is_spent_the_page_says_whether_it_is_enough() -> None:
+    words = texts(page())
+    assert "What you will learn:** the share of your values in 0 to 20, 20 to 40" in words
+    assert "Is this enough? **" in words
 
 
 def test_a_file_is_taken_from_the_server_once_it_is_read() -> None:
