@@ -30,6 +30,11 @@ def main() -> None:
     if documents := own_data.released(series):
         blocks.heading("4 · What was released")
         own_data.show(documents)
+    else:
+        labels.plain(
+            "Nothing is spent until you press *Release*. What to expect is computed from public "
+            "simulations, not from your data."
+        )
     blocks.note(own_data.STAMP)
     if others := labels.who_sees():
         blocks.warning(others)

@@ -78,7 +78,8 @@ def headline(found: Result, planned: int) -> tuple[str, str, str]:
         times = 100.0 * data_needed.wrong(params, planned)
         number = f"{times:.0f} of 100" if times >= 1.0 else "Under 1 of 100"
         words = f"clear cases would be decided wrongly because of noise, with {planned:,} values."
-        return number, words, UNKNOWN
+        clear = "Clear is a simulated series just like yours, or one twice as far off as allowed."
+        return number, words, f"{clear} {UNKNOWN}"
     expected = error_by_size.at(found, planned)
     if expected is None:
         return "?", f"Nothing is known for {planned:,} values.", ""

@@ -251,7 +251,7 @@ def test_a_case_study_is_judged(visit: Visit) -> None:
 def test_a_preset_brings_its_view_and_another_view_lets_go_of_it(visit: Visit) -> None:
     visit.open("adaptive_truncation", preset="y23-intervals")
     shows(visit, "Share of the best")
-    expect(visit.page.get_by_text("The knobs that the preset sets are disabled")).to_be_visible()
+    expect(visit.page.get_by_text("A preset is in force")).to_be_visible()
     visit.page.get_by_role("radio", name="live").click()
     expect(visit.page.get_by_role("button", name="Step forward")).to_be_visible()
     expect(visit.page.get_by_text("The knobs that the preset sets")).to_have_count(0)
