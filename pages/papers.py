@@ -8,13 +8,16 @@ router.guard()
 def main() -> None:
     blocks.title("Papers", papers.lead())
     papers.at_a_glance()
+    blocks.small_print(
+        "✓ agrees · ◐ only the direction agrees, not the size · ✗ does not agree · ? our interval "
+        "is too wide to tell · – no run of ours can judge it"
+    )
     controls.own(*papers.FILTERS)
     rows = papers.chosen_rows()
     papers.table(rows)
     blocks.note(
-        "Click a row to read it below. ✓ agrees · ◐ only the direction agrees, not the size · "
-        "✗ does not agree · ? our interval is too wide to tell · – no run of ours can judge it. "
-        "*Family-wise*: the verdict if all verdicts together are to be right."
+        "Click a row to read it below. *Family-wise*: the verdict if all verdicts together are to "
+        "be right."
     )
     blocks.heading("One claim")
     experiment = papers.claim()

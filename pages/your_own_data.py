@@ -26,13 +26,13 @@ def main() -> None:
             enough = expectation.show(planned)
         if request is not None and series is not None:
             blocks.heading("3 · Confirm")
-            own_data.confirm(request, series, enough)
+            own_data.confirm(request, series, planned, enough)
     if documents := own_data.released(series):
         blocks.heading("4 · What was released")
         own_data.show(documents)
     else:
         labels.plain(
-            "Nothing is spent until you press *Release*. What to expect is computed from public "
+            "Nothing is spent before you press *Release*. What to expect is computed from public "
             "simulations, not from your data."
         )
     blocks.note(own_data.STAMP)

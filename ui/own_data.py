@@ -192,13 +192,14 @@ def _more(scenario: str) -> dict[str, Any]:
     return chosen
 
 
-def confirm(request: ReleaseRequest, series_of: Upload, expected: str) -> None:
+def confirm(request: ReleaseRequest, series_of: Upload, planned: int, expected: str) -> None:
     """Say what will be spent and what to expect, ask, and release.
 
     Args:
         request: the settings.
         series_of: the person's.
-        expected: whether it is enough, from public simulations.
+        planned: how many values were expected.
+        expected: whether so many are enough, from public simulations.
     """
     here, held = desk(), uploads.tray().held
     if here.job is not None:
@@ -213,7 +214,8 @@ def confirm(request: ReleaseRequest, series_of: Upload, expected: str) -> None:
         st.error(f"This file cannot be used. {verbatim(error)}")
         return
     st.markdown(question(request, n))
-    st.markdown(f"Is this enough? {expected}")
+    other = "" if n == planned else f" This is for {planned:,} values; your file has {n:,}."
+    st.markdown(f"Is this enough? {expected}{other}")
     noise = noise_scale(request, n)
     if noise > request.epsilon_abc:
         st.warning(
@@ -250,7 +252,11 @@ def _wait_for(job: Job) -> None:
         if (held := uploads.tray().held) is not None:
             held.use()
         with st.container(horizontal=True, vertical_alignment="center"):
-            watch.progress(job)
+            fraction = job.made()
+            words = watch.waits(job) or "Making the release"
+            if fraction is not None:
+                words = f"Simulating the public pool: {fraction:.0%}"
+            st.progress(fraction or 0.0, words)
             if st.button("Cancel", key="own-cancel"):
                 job.leave(jobs.session_id())
 

@@ -304,8 +304,8 @@ def marked(result: Result, n: int) -> fig.Drawn:
         each = curve(main, column)
         x, y = each.n.to_numpy(), 100.0 * each.error.to_numpy()
         if np.isfinite(each.low).all():
-            band = (100.0 * each[end].to_numpy() for end in ("low", "high"))
-            figure.add_trace(fig.band(x, *band, style))
+            low, high = (100.0 * each[end].to_numpy() for end in ("low", "high"))
+            figure.add_trace(fig.band(x, low, high, style))
         figure.add_trace(fig.line(x, y, style).update(name=words))
         fig.note(figure, x[middle], y[middle], words, style.color, place)
     if found is not None:

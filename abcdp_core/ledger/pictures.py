@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from abcdp_core import figures
 from abcdp_core.figures import Style
-from abcdp_core.ledger import Outcome
+from abcdp_core.ledger.contrasts import Outcome
 from abcdp_core.ledger.report import MARKS, counts, in_words, measured, rounded
 
 Array = NDArray[np.float64]
@@ -51,9 +51,9 @@ def totals(table: pd.DataFrame, names: Mapping[str, str]) -> figures.Drawn:
     every = counts(rows[rows["id"] != ""])
     judged, agree = sum(every.values()), every.get("agrees", 0)
     chart = figures.figure(
-        f"{agree} of {judged} claims agree with what we find", "claims of the paper", "", height=270
+        f"{agree} of {judged} claims agree with what we find", "claims of the paper", "", height=280
     )
-    places = [f"{names[tag]} " for tag in found]
+    places = np.arange(len(found), dtype=float)
     for outcome, (color, ink) in SHADES.items():
         numbers = [each.get(outcome, 0) for each in found.values()]
         if not any(numbers):
@@ -68,14 +68,21 @@ def totals(table: pd.DataFrame, names: Mapping[str, str]) -> figures.Drawn:
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
-            constraintext="none",
+            width=0.42,
             marker={"color": color, "line": {"color": figures.GROUND, "width": 2}},
             textfont={"color": ink},
-            hovertemplate=f"%{{y}}: %{{x}} {in_words(outcome)}<extra></extra>",
+            hovertemplate=f"%{{x}}: {in_words(outcome)}<extra></extra>",
         )
         chart.add_trace(bar)
-    chart.update_layout(barmode="stack", bargap=0.3, legend={"traceorder": "normal"})
-    chart.update_yaxes(autorange="reversed", ticks="", showline=False)
+    for place, tag in zip(places, found, strict=True):
+        words = figures.words(
+            0.0, place - 0.2, f"<b>{names[tag]}</b>", figures.BLACK, "bottom left"
+        )
+        chart.add_annotation(words | {"bgcolor": None})
+    chart.update_layout(barmode="stack", showlegend=False)
+    chart.update_yaxes(
+        range=[len(found) - 0.6, -0.7], tickvals=[], showline=False, showgrid=False, zeroline=False
+    )
     text = " ".join(
         f"{names[tag]}: {', '.join(f'{n} {in_words(name)[2:]}' for name, n in each.items())}."  # type: ignore[arg-type]
         for tag, each in found.items()

@@ -151,6 +151,23 @@ def test_knobs_headline_and_pictures_are_on_the_first_screen(
         assert box["y"] + box["height"] <= height
 
 
+@pytest.mark.parametrize(
+    ("page", "query"), [("your_own_data", {"pool_size": "200"}), ("papers", {})]
+)
+def test_heading_and_main_figure_are_on_the_first_screen(
+    look: Visit, page: str, query: dict[str, str]
+) -> None:
+    look.page.set_viewport_size({"width": 1280, "height": 720})
+    look.open(page, **query)
+    chart = look.page.locator(".js-plotly-plot").first
+    expect(chart).to_be_visible()
+    for element in [look.page.locator("h1").first, chart]:
+        box = element.bounding_box()
+        assert box is not None
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= 720
+
+
 OUTSIDE_OUR_REACH = "[data-testid=stFileUploaderDropzone]"
 """Streamlit's own markup: a role beside a label, of minor impact, that no setting changes."""
 

@@ -171,6 +171,7 @@ def test_before_the_budget_is_spent_the_page_says_whether_it_is_enough() -> None
     words = texts(page())
     assert "What you will learn:** the share of your values in 0 to 20, 20 to 40" in words
     assert "Is this enough? **" in words
+    assert "This is for 1,000 values; your file has 200." in words
 
 
 def test_a_file_is_taken_from_the_server_once_it_is_read() -> None:
