@@ -9,14 +9,9 @@ import streamlit as st
 
 from abcdp_core.experiments import data_needed, error_by_size
 from abcdp_core.figures import Drawn
-from abcdp_core.parameters import WORK_LIMIT
 from abcdp_core.results import Result
 from abcdp_core.sentences import counted
-from abcdp_core.simulators import uniform_mixture
 from ui import asking, charts, drawings, lessons, state, watch
-
-HEIGHT = 330
-"""Pixels of the figure, so that what is asked, the headline and it are on one screen."""
 
 
 def study() -> str:
@@ -29,8 +24,9 @@ def cost() -> str:
     """What a release costs, before it is made."""
     epsilon = float(state.current("epsilon_total"))
     return (
-        f"**What it costs:** ε_total = {epsilon:g} of these data's privacy, once and for good. One "
-        f"value changes the odds of what comes out by at most {lessons.odds(epsilon)}."
+        f"**What it costs:** ε_total = {epsilon:g} of these data's privacy, once and for good. Another "
+        f"value in place of one changes the probability of any result by at most "
+        f"{lessons.odds(epsilon)}."
     )
 
 
@@ -40,21 +36,14 @@ def show(planned: int) -> str:
         unknown = "Nobody has measured what error to expect with this model."
         st.info(unknown)
         return unknown
-    fixed = {"n": _end_of_curve(planned)} if name == error_by_size.EXPERIMENT else {}
+    fixed = {}
+    if name == error_by_size.EXPERIMENT:
+        fixed = {"n": error_by_size.far_enough(planned, int(state.current("pool_size")))}
     draw: Callable[[Result], None] = lambda found: _draw(found, planned)  # noqa: E731
     job = watch.growing(name, *asking.ask(name, **fixed), draw)
     if job.result is None:
         return "What error to expect is still being computed."
     return said(job.result, planned)
-
-
-def _end_of_curve(planned: int) -> int:
-    """The size that the usual pool is made for, a larger one if it is planned and can be made."""
-    pool_size = int(state.current("pool_size"))
-    sizes = [int(size) for size in uniform_mixture.N.options]
-    possible = [size for size in sizes if size * pool_size <= WORK_LIMIT]
-    far = [size for size in possible if size >= max(planned, uniform_mixture.N_DEFAULT)]
-    return min(far, default=max(possible))
 
 
 def said(found: Result, planned: int) -> str:

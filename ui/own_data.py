@@ -215,6 +215,8 @@ def confirm(request: ReleaseRequest, series_of: Upload, planned: int, expected: 
         return
     st.markdown(question(request, n))
     other = "" if n == planned else f" This is for {planned:,} values; your file has {n:,}."
+    if request.bandwidth != ReleaseRequest.defaults(request.scenario)["bandwidth"]:
+        other += " It is for the usual bandwidth, not for yours."
     st.markdown(f"Is this enough? {expected}{other}")
     noise = noise_scale(request, n)
     if noise > request.epsilon_abc:

@@ -104,6 +104,19 @@ def sizes(params: Params) -> tuple[int, ...]:
     return (*(size for size in usual if size < params.n), params.n)
 
 
+def far_enough(planned: int, pool_size: int) -> int:
+    """The size that the usual pool is made for, a larger one if it is planned and can be made.
+
+    Args:
+        planned: number of values.
+        pool_size: draws of the pool.
+    """
+    every = [int(size) for size in uniform_mixture.N.options]
+    possible = [size for size in every if size * pool_size <= par.WORK_LIMIT]
+    far = [size for size in possible if size >= max(planned, uniform_mixture.N_DEFAULT)]
+    return min(far, default=max(possible))
+
+
 def work(task: Task) -> Tables:
     """The errors of one series at every size, with the noise and without."""
     params, run, seed = task.params, task.run, task.seed

@@ -28,7 +28,6 @@ from abcdp_core.own_data.request import (
 from abcdp_core.own_data.series import to_domain
 from abcdp_core.privacy import cost, statement
 from abcdp_core.results import versions
-from abcdp_core.sentences import counted
 
 Array = NDArray[np.float64]
 
@@ -60,7 +59,7 @@ class Document:
         were = "was" if len(self.theta) == 1 else "were"
         return (
             f"{len(self.theta)} of {self.request.c} samples {were} accepted after looking at "
-            f"{self.release.stopped_at:,} of {counted(self.request.pool_size, 'draw')}."
+            f"{self.release.stopped_at:,} of {self.request.pool_size:,} draws."
         )
 
     @property

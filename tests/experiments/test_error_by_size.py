@@ -90,3 +90,11 @@ def test_one_series_has_no_interval(result: Result) -> None:
     assert expected is not None
     assert "interval" not in error_by_size.in_words(expected)
     assert "Of 1 simulated series" in error_by_size.in_words(expected)
+
+
+@pytest.mark.parametrize(
+    ("pool_size", "planned", "end"),
+    [(10_000, 1000, 5000), (10_000, 5001, 10_000), (10_000, 20_000, 20_000), (100_000, 300, 1000)],
+)
+def test_the_curve_goes_as_far_as_its_pool_can(pool_size: int, planned: int, end: int) -> None:
+    assert error_by_size.far_enough(planned, pool_size) == end

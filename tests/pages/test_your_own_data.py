@@ -20,7 +20,7 @@ from streamlit.testing.v1.element_tree import Button
 from streamlit.typing import UploadedFile
 
 from tests.pages.app import opened, settled, texts
-from ui import expectation, own_data, uploads, watch
+from ui import own_data, uploads, watch
 
 SECRET = 61.80339887
 VALUES = np.append(np.random.default_rng(1).uniform(0.0, 100.0, 199), SECRET)
@@ -154,17 +154,6 @@ def test_what_to_expect_is_said_for_the_number_that_was_typed(scenario: str, wor
     assert words in texts(app)
     assert "90 values" in texts(app)
     assert app.get("plotly_chart")
-
-
-@pytest.mark.parametrize(
-    ("pool_size", "planned", "end"),
-    [(10_000, 1000, 5000), (10_000, 5001, 10_000), (10_000, 20_000, 20_000), (100_000, 300, 1000)],
-)
-def test_the_curve_goes_as_far_as_its_pool_can(
-    monkeypatch: pytest.MonkeyPatch, pool_size: int, planned: int, end: int
-) -> None:
-    monkeypatch.setattr(expectation.state, "current", {"pool_size": pool_size}.__getitem__)
-    assert expectation._end_of_curve(planned) == end
 
 
 def test_before_the_budget_is_spent_the_page_says_whether_it_is_enough() -> None:
