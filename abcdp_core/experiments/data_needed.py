@@ -158,7 +158,8 @@ def _curve(params: Params, main: pd.DataFrame, title: str) -> go.Figure:
     figure = fig.figure(
         title,
         "number of values N",
-        "clear cases decided wrongly, of 100",
+        "wrong decisions, of 100",
+        height=380,
         settings=f"ε_total = {params.epsilon_total:g}, ε_abc = {params.epsilon_abc:g}, "
         f"c = {params.c:,}",
     )

@@ -267,6 +267,9 @@ def collect(params: Params, rows: Tables) -> Result:
 # --------------------------------------------------------------------------------------- figures
 
 
+HEIGHT = 380
+"""Pixels: the figure, its headline and progress are on one screen."""
+
 AXIS = (10.0, 20_000.0)
 """Sizes that are drawn."""
 
@@ -290,7 +293,8 @@ def marked(result: Result, n: int) -> fig.Drawn:
     figure = fig.figure(
         answer(found) if found else "The error to expect falls with the number of values",
         "number of values N",
-        "error of a share, percentage points",
+        "error, percentage points",
+        height=HEIGHT,
         settings=f"ε_total = {params.epsilon_total:g}, ε_abc = {params.epsilon_abc:g}, "
         f"c = {params.c:,}",
     )

@@ -79,7 +79,7 @@ class Document:
         mean = self.theta.mean(axis=0) if some else source.PRIOR_MEAN
         means = in_scale(self.parameters, mean)
         each = "; ".join(
-            f"{parameter.name}: {value:.2g}{_unit(parameter)}"
+            f"{parameter.name}: {value:.2g}{_unit(parameter)}".replace("-", "−")
             for parameter, value in zip(self.parameters, means, strict=True)
         )
         whose = "Mean of what was accepted" if some else "The prior's mean, as nothing was accepted"
@@ -225,7 +225,8 @@ def _said(document: Document, row: int) -> str:
     if not len(document.theta):
         return ""
     mean = float(document.values[:, row].mean())
-    return f": {mean:.2g}{_unit(document.parameters[row])}"
+    # In a line of its own: a telephone has no room for both in one.
+    return f"<br>{mean:.2g}{_unit(document.parameters[row])}".replace("-", "−")
 
 
 def _finding(document: Document) -> str:
