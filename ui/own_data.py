@@ -276,8 +276,10 @@ def released(series_of: Upload | None) -> list[Document]:
 def show(documents: list[Document]) -> None:
     """What came out last, and the files of all."""
     last = documents[-1]
-    charts.show("released", Drawn(figure(last), f"{last.summary} {last.in_own_words}"), kept=False)
-    st.markdown(f"{last.summary} {last.in_own_words}")
+    text = f"{last.summary} {last.in_own_words}"
+    charts.show("released", Drawn(figure(last), text), kept=False)
+    st.caption("Upright marks: what was accepted. Diamond: its mean. Grey: the prior's mean.")
+    st.markdown(text)
     with st.container(border=True, key="privacy-label"):
         st.markdown(f"**Privacy label.** {last.statement}")
         st.markdown("\n".join(f"- {text}" for text in remains(last.n)))

@@ -79,7 +79,7 @@ class Document:
         mean = self.theta.mean(axis=0) if some else source.PRIOR_MEAN
         means = in_scale(self.parameters, mean)
         each = "; ".join(
-            f"{parameter.name}: {value:.2g}{_unit(parameter)}".replace("-", "−")
+            f"{parameter.name}: {value:.2g}{_unit(parameter)}".replace("-", "\u2212")
             for parameter, value in zip(self.parameters, means, strict=True)
         )
         whose = "Mean of what was accepted" if some else "The prior's mean, as nothing was accepted"
@@ -226,7 +226,7 @@ def _said(document: Document, row: int) -> str:
         return ""
     mean = float(document.values[:, row].mean())
     # In a line of its own: a telephone has no room for both in one.
-    return f"<br>{mean:.2g}{_unit(document.parameters[row])}".replace("-", "−")
+    return f"<br>{mean:.2g}{_unit(document.parameters[row])}".replace("-", "\u2212")
 
 
 def _finding(document: Document) -> str:
@@ -243,7 +243,6 @@ def _finding(document: Document) -> str:
 def _settings(document: Document) -> str:
     request = document.request
     return (
-        f"Upright marks: {len(document.theta)} accepted; diamond: their mean; grey: the prior's. "
         f"ε_total = {request.epsilon_total:g}, ε_abc = {request.epsilon_abc:g}, "
         f"c = {request.c:,}, N = {document.n:,}"
     )
