@@ -24,8 +24,8 @@ def cost() -> str:
     """What a release costs, before it is made."""
     epsilon = float(state.current("epsilon_total"))
     return (
-        f"**What it costs:** ε_total = {epsilon:g} of these data's privacy, once and for good. Another "
-        f"value in place of one changes the probability of any result by at most "
+        f"**What it costs:** ε_total = {epsilon:g} of these data's privacy, once and for good. "
+        f"Another value in place of one changes the probability of any result by at most "
         f"{lessons.odds(epsilon)}."
     )
 
