@@ -300,7 +300,8 @@ def _one_two_five(low: int, high: int) -> tuple[float, ...]:
 EPSILON_TOTAL = Parameter(
     kind="real",
     label="ε_total · privacy budget",
-    help="How much one person's data may change what is released. Smaller = more private, noisier.",
+    help="How much one person's data may change what is released. Smaller is more "
+    "private, and noisier.",
     low=0.001,
     high=1000.0,
     steps=_one_two_five(-3, 3),
@@ -309,9 +310,9 @@ EPSILON_TOTAL_OR_INF = dataclasses.replace(EPSILON_TOTAL, special=(math.inf,))
 DELTA = Parameter(
     kind="real",
     label="δ · additive part of the guarantee",
-    help="Of mechanisms that are not pure, as those with Gaussian noise. For every set of "
-    "outcomes: its probability is at most e^ε_total times the one with one record replaced, plus "
-    "δ. Much smaller than 1/N. Smaller = more noise, but slowly.",
+    help="Only for mechanisms that are not pure, such as those with Gaussian noise: the "
+    "probability of any set of outcomes is at most e^ε_total times the one with one record "
+    "replaced, plus δ. Choose it much smaller than 1/N. Smaller means more noise, but slowly.",
     low=1e-12,
     high=0.01,
     steps=(1e-10, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2),
@@ -327,8 +328,8 @@ ACCOUNTANT = Parameter(
 EPSILON_ABC_MMD = Parameter(
     kind="real",
     label="ε_abc · similarity threshold",
-    help="A draw is accepted if its distance to the data is at most this. A distance, "
-    "not a privacy parameter.",
+    help="A draw is accepted if its distance to the data is at most this. It is a "
+    "distance, not a privacy parameter.",
     low=0.001,
     high=math.sqrt(2.0),
     steps=(
@@ -340,7 +341,8 @@ EPSILON_ABC_MMD = Parameter(
 C = Parameter(
     kind="integer",
     label="c · accepted samples",
-    help="The run stops after this many acceptances. Each one costs privacy: larger c, more noise.",
+    help="The run stops after this many acceptances. Each one costs privacy, so a "
+    "larger c needs more noise.",
     low=1,
     high=1000,
     steps=_one_two_five(0, 3),
@@ -356,13 +358,14 @@ POOL_SIZE = Parameter(
 RESAMPLE = Parameter(
     kind="switch",
     label="Redraw the threshold noise after each acceptance",
-    help="Algorithm 1 offers both. Redrawing costs about twice the noise for the same ε_total.",
+    help="Algorithm 1 allows both. Redrawing needs about twice the noise for the same ε_total.",
 )
 SENSITIVITY = Parameter(
     kind="choice",
     label="Sensitivity Δ of the distance",
-    help="Most that one record can move a distance. With a kernel: sharp, the smallest true value, "
-    "√2/N; published, the paper's Lemma 1, 2/N. Other distances have one value for both.",
+    help="The most that one record can move a distance. For kernel distances, sharp is the "
+    "smallest correct value, √2/N, and published is that of the paper's Lemma 1, 2/N. Other "
+    "distances have one value for both.",
     options=("sharp", "published"),
 )
 BANDWIDTH = Parameter(

@@ -6,25 +6,30 @@ router.guard()
 
 
 def main() -> None:
-    blocks.title("Papers", "What three papers claim, judged by our own runs. " + papers.totals())
+    blocks.title("Papers", papers.lead())
+    papers.at_a_glance()
+    blocks.small_print(
+        "✓ agrees · ◐ only the direction agrees, not the size · ✗ does not agree · ? our interval "
+        "is too wide to tell · – no run of ours can judge it"
+    )
     controls.own(*papers.FILTERS)
     rows = papers.chosen_rows()
     papers.table(rows)
     blocks.note(
-        "✓ agrees · ◐ the size is missed, its sign is certain · ✗ does not agree · "
-        "? the interval includes what it is compared with · – no run of ours can judge it. "
-        "*Family-wise* is the verdict if all are to hold together. Click a row to read it below."
+        "Click a row to read it below. *Family-wise*: the verdict if all verdicts together are to "
+        "be right."
     )
     blocks.heading("One claim")
     experiment = papers.claim()
     blocks.heading(
         "The papers' numbers beside ours",
-        "Each row has its own unit, so ours is drawn as a multiple of the paper's number: 1 is the "
-        "same number, 0 is no effect, and below 0 it goes the other way. A claim can agree "
-        "without the same number; what is asked for is said with the claim.",
+        "Units differ, so our number is divided by the paper's: 1 is the same number, 0 no effect, "
+        "below 0 the opposite effect. A claim can agree without the same number: each claim says "
+        "what it needs.",
     )
     papers.numbers(rows)
     blocks.heading("How many of these verdicts are false?", papers.by_chance())
+    blocks.heading("All claims counted", papers.totals())
     papers.retired()
     labels.plain(
         "Nothing private is read here: the table was computed from simulated data and from "

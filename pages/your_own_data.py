@@ -1,42 +1,45 @@
 """Your own data: one private release, in earnest."""
 
-import streamlit as st
-
-from ui import asking, blocks, controls, labels, own_data, router, state, uploads, watch
+from ui import blocks, controls, expectation, labels, own_data, router, state, uploads
 
 router.guard()
 
-PLAN = "data-needed"
-
 
 def main() -> None:
-    blocks.title(
-        "Your own data",
-        "Everything else here is a demonstration. This page makes a real private release: one "
-        "series of numbers goes in, accepted parameters come out, and the budget is spent.",
-    )
-    blocks.note(own_data.STAMP)
-    if others := labels.who_sees():
-        blocks.warning(others)
-    blocks.heading("1 · Choose, before you look", "Nothing below reads your data.")
-    controls.own("your-data.scenario")
-    request = own_data.settings(state.scenario_in_force())
-    plan = st.container()
-    blocks.heading("2 · Your series")
-    series = uploads.ask(state.scenario_in_force())
-    # After the uploader: the page ends where it waits, and an uploader not drawn loses its file.
-    with plan:
-        found = watch.result(PLAN, *asking.ask(PLAN))
-        blocks.figure(PLAN, found)
-    if request is not None and series is not None:
-        blocks.heading("3 · Confirm")
-        own_data.confirm(request, series)
+    with own_data.screen():
+        blocks.title(
+            "Your own data",
+            "A real private release: one series of numbers goes in, accepted parameters come out, "
+            "and the budget is spent.",
+        )
+        asked, expected = own_data.columns()
+        with asked:
+            blocks.heading("1 · Choose before you look")
+            controls.own("your-data.scenario")
+            scenario = state.scenario_in_force()
+            request, planned = own_data.settings(scenario)
+            blocks.note(expectation.cost())
+        blocks.heading("2 · Give your series")
+        series = uploads.ask(scenario)
+        # After the uploader: one that is not drawn loses its file, and this may end the page.
+        with expected:
+            enough = expectation.show(planned)
+        if request is not None and series is not None:
+            blocks.heading("3 · Confirm")
+            own_data.confirm(request, series, planned, enough)
     if documents := own_data.released(series):
         blocks.heading("4 · What was released")
         own_data.show(documents)
     else:
-        labels.show(found, stamp="")
-    blocks.theory(PLAN)
+        labels.plain(
+            "Nothing is spent before you press *Release*. What to expect is computed from public "
+            "simulations, not from your data."
+        )
+    blocks.note(own_data.STAMP)
+    if others := labels.who_sees():
+        blocks.warning(others)
+    if name := expectation.study():
+        blocks.theory(name)
 
 
 main()

@@ -30,7 +30,7 @@ ROWS_SHOWN = 200
 
 SOURCES = (
     "[P21] Park, Vinaroz, Jitkrittum: ABCDP, Entropy 23(8):961, 2021. "
-    "MATH tags number the formulas as the code cites them."
+    "MATH tags are the numbers by which the code cites formulas."
 )
 
 
@@ -306,7 +306,7 @@ def preset_note() -> None:
     """That a preset is in force, where one is."""
     if state.has_preset():
         st.info(
-            "The knobs that the preset sets are disabled. "
+            "A preset is in force: the knobs that it sets cannot be moved. "
             f"Choose *{knobs.NO_PRESET}* to move them again."
         )
 

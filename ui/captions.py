@@ -18,7 +18,7 @@ def counts(result: Result) -> str:
     each = "; ".join(
         f"{what} {count:,}" for what, count in zip(table.what, table["count"], strict=True)
     )
-    return f"While the pool was made, draws and outbreaks refused or drawn again: {each}."
+    return f"Refused or drawn again while the pool was made: {each}."
 
 
 def mechanisms_of(result: Result) -> tuple[str, ...]:
@@ -80,14 +80,15 @@ def median_warning(result: Result) -> str:
     close = result.tables["guideline"].close.iloc[0]
     far = params.pool_size - close
     what = (
-        "**This is no guide to what is accepted.** It says how often noise decides about a "
-        "*typical* draw."
+        "**This does not say what is accepted.** It says how often noise changes the decision "
+        "about a *typical* draw."
     )
     if far <= close:
         return f"{what} Here {_count(close)} of {params.pool_size:,} draws are close enough anyway."
     return (
         f"{what} {_count(far)} of {params.pool_size:,} draws are too far and {_count(close)} close "
-        f"enough; a chance that is small for each of so many can fill the c places with false ones."
+        f"enough. Each far one is seldom kept, but there are so many that they can fill all c "
+        f"places."
     )
 
 

@@ -99,7 +99,8 @@ SCREEN = {
     ),
     "your-data.scenario": _choice(
         "Model of your series",
-        "What your series is compared with.",
+        "What your series is compared with: the shares of five intervals (uniform-mixture), or a "
+        "smooth curve over time (covid).",
         tuple(dict.fromkeys((FIRST_SCENARIO, *scenarios()))),
     ),
     "mse-curves.lines": _choice(

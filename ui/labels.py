@@ -23,15 +23,33 @@ def plain(text: str) -> None:
 
 
 def show(result: Result, stamp: str = STAMP) -> None:
-    """What is protected, how much, by what noise, and what is public."""
-    with st.container(border=True, key=f"privacy-label-{result.experiment}"):
-        st.markdown(f"**Privacy label.** {result.privacy}")
-        if result.event and privacy.noise_in_words(result.event) and not _is_script(result):
-            st.markdown(_facts(result, result.event))
-        if isinstance(result.event, Laplace | Gaussian):
-            st.markdown(_facts_of_answers(result, result.event))
-        if stamp:
-            st.markdown(stamp)
+    """What is protected and how much, in a line; by what noise and what is public, folded."""
+    first, _, rest = result.privacy.partition(". ")
+    kind = "Demonstration. " if stamp else ""
+    details = _details(result)
+    with st.container(
+        border=True,
+        key=f"privacy-label-{result.experiment}",
+        horizontal=True,
+        vertical_alignment="center",
+    ):
+        st.markdown(f"**Privacy label.** {kind}{first.rstrip('.')}.", width="stretch")
+        if not (rest or details or stamp):
+            return
+        with st.popover("Details", help="What is protected, by what noise, and what is public."):
+            for text in (result.privacy if rest else "", *details, stamp):
+                if text:
+                    st.markdown(text)
+
+
+def _details(result: Result) -> list[str]:
+    """What follows from the event, in lists."""
+    found = []
+    if result.event and privacy.noise_in_words(result.event) and not _is_script(result):
+        found.append(_facts(result, result.event))
+    if isinstance(result.event, Laplace | Gaussian):
+        found.append(_facts_of_answers(result, result.event))
+    return found
 
 
 def _is_script(result: Result) -> bool:
@@ -43,9 +61,9 @@ def _facts(result: Result, event: Event) -> str:
     kind = "pure, δ = 0" if cost.delta == 0 else f"approximate, δ = {cost.delta:g}"
     which = getattr(result.params, "sensitivity", "sharp")
     return (
-        f"- Guarantee: ε_total = {cost.epsilon:.4g}, {kind}. N is the same in neighbouring data.\n"
+        f"- Guarantee: ε_total = {cost.epsilon:.4g}, {kind}. Neighbouring data have the same N.\n"
         f"- Noise: {privacy.noise_in_words(event)} ({which}).\n"
-        f"- Public: prior, simulator, pool, distance, ε_abc, c, N."
+        f"- Public: the prior, the simulator, the pool, the distance, ε_abc, c and N."
     )
 
 
@@ -59,8 +77,9 @@ def _facts_of_answers(result: Result, event: Laplace | Gaussian) -> str:
         f"one person's value replaced by any other.\n"
         f"- Noise: {noise} {event.scale:.3g} times the width of the interval that the person is "
         f"asked in.\n"
-        f"- Public: prior, family of the values, the rule that chooses intervals, all answers. An "
-        f"interval follows from earlier answers only. Who answers twice spends ε_total twice."
+        f"- Public: the prior, the family of the values, the rule that chooses intervals, and all "
+        f"answers. An interval depends on earlier answers only. Whoever answers twice spends "
+        f"ε_total twice."
     )
 
 

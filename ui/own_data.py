@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from abcdp_core.figures import Drawn
 from abcdp_core.own_data import release
@@ -22,8 +23,10 @@ from abcdp_core.own_data.document import Document, figure, remains, synthetic
 from abcdp_core.own_data.request import (
     ReleaseRequest,
     check_size,
+    learnt,
     model,
     noise_scale,
+    own_sizes,
     question,
 )
 from abcdp_core.parameters import ParameterError
@@ -37,12 +40,26 @@ DESK = "_releases"
 SETS = 5
 """Synthetic series offered."""
 
+PLANNED = 1000
+"""Values that a series is taken to have until somebody says."""
+
 STAMP = (
     "**Release mode.** The noise comes from the operating system and no seed is kept. There is no "
     "non-private result to compare with. Your file is read and not kept. Its numbers stay in the "
     "memory of the server, in no cache, no log and no link, until you press *Forget the numbers* "
     f"or have not used this page for {MINUTES} minutes, be it open or closed."
 )
+
+
+def screen() -> DeltaGenerator:
+    """What is asked, what it costs and what to expect, on one screen."""
+    return st.container(key="own-data")
+
+
+def columns() -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Beside each other where there is room: what is asked, and what to expect."""
+    asked, expected = st.columns((6, 7), gap="medium")
+    return asked, expected
 
 
 @dataclass
@@ -102,28 +119,40 @@ def desk() -> Desk:
     return found
 
 
-def settings(scenario: str) -> ReleaseRequest | None:
-    """What is public and chosen before looking; ``None`` as long as something is missing."""
+def settings(scenario: str) -> tuple[ReleaseRequest | None, int]:
+    """What is public and chosen before looking, and how many values are planned.
+
+    The request is ``None`` as long as something is missing.
+    """
     st.markdown(model(scenario))
-    with st.container(horizontal=True, gap="large"):
-        bounds = [
-            st.number_input(label, value=None, format="%g", key=f"own-{label[:3]}", width=230)
+    smallest, largest = own_sizes(scenario)
+    with st.container(horizontal=True, gap="small"):
+        low, high = (
+            st.number_input(label, value=None, format="%g", key=f"own-{label[:3]}", width=148)
             for label in ("Lowest possible value", "Highest possible value")
-        ]
+        )
+        planned = st.number_input(
+            "How many values",
+            min_value=smallest,
+            max_value=largest,
+            value=min(PLANNED, largest),
+            key=f"own-planned-{scenario}",
+            width=124,
+            help="As far as you know beforehand. What to expect is told for this number; your file "
+            "is not looked at for it.",
+        )
     st.caption(
-        "The domain has to be known without looking at the data, as 0 to 100 for a percentage. "
-        "Values beyond it are moved to its ends; how many is not said, because that would tell "
-        "about them."
+        "The lowest and the highest value have to be known without looking at the data, as 0 and "
+        "100 for a percentage. Values beyond are moved to them; how many is not said."
     )
     chosen = _more(scenario)
-    low, high = bounds
     if low is None or high is None:
-        st.info("Type the domain of your values: the lowest and the highest one possible.")
-        return None
+        st.info("Type the lowest and the highest possible value.")
+        return None, planned
     knobs = ("epsilon_total", "epsilon_abc", "c", "resample", "pool_size")
     values: dict[str, Any] = {name: state.current(name) for name in knobs}
     try:
-        return ReleaseRequest(
+        request = ReleaseRequest(
             scenario=scenario,
             low=low,
             high=high,
@@ -133,7 +162,9 @@ def settings(scenario: str) -> ReleaseRequest | None:
         )
     except ParameterError as error:
         st.warning(f"These settings do not go together: {verbatim(error)}", icon="⚠️")
-        return None
+        return None, planned
+    st.markdown(f"**What you will learn:** {learnt(request, planned)}.")
+    return request, planned
 
 
 def _more(scenario: str) -> dict[str, Any]:
@@ -161,8 +192,15 @@ def _more(scenario: str) -> dict[str, Any]:
     return chosen
 
 
-def confirm(request: ReleaseRequest, series_of: Upload) -> None:
-    """Say what will be spent, ask, and release."""
+def confirm(request: ReleaseRequest, series_of: Upload, planned: int, expected: str) -> None:
+    """Say what will be spent and what to expect, ask, and release.
+
+    Args:
+        request: the settings.
+        series_of: the person's.
+        planned: how many values were expected.
+        expected: whether so many are enough, from public simulations.
+    """
     here, held = desk(), uploads.tray().held
     if here.job is not None:
         _wait_for(here.job)
@@ -176,12 +214,16 @@ def confirm(request: ReleaseRequest, series_of: Upload) -> None:
         st.error(f"This file cannot be used. {verbatim(error)}")
         return
     st.markdown(question(request, n))
+    other = "" if n == planned else f" This is for {planned:,} values; your file has {n:,}."
+    if request.bandwidth != ReleaseRequest.defaults(request.scenario)["bandwidth"]:
+        other += " It is for the usual bandwidth, not for yours."
+    st.markdown(f"Is this enough? {expected}{other}")
     noise = noise_scale(request, n)
     if noise > request.epsilon_abc:
         st.warning(
             f"The noise (scale {noise:.3g}) is larger than the threshold "
-            f"ε_abc = {request.epsilon_abc:g}: what comes out will be little more than the prior. "
-            f"A larger ε_total, a smaller c or more data help.",
+            f"ε_abc = {request.epsilon_abc:g}, so what comes out will say little more than the "
+            f"prior. A larger ε_total, a smaller c or more data help.",
             icon="⚠️",
         )
     made = released(series_of)
@@ -212,7 +254,11 @@ def _wait_for(job: Job) -> None:
         if (held := uploads.tray().held) is not None:
             held.use()
         with st.container(horizontal=True, vertical_alignment="center"):
-            watch.progress(job)
+            fraction = job.made()
+            words = watch.waits(job) or "Making the release"
+            if fraction is not None:
+                words = f"Simulating the public pool: {fraction:.0%}"
+            st.progress(fraction or 0.0, words)
             if st.button("Cancel", key="own-cancel"):
                 job.leave(jobs.session_id())
 
@@ -230,8 +276,10 @@ def released(series_of: Upload | None) -> list[Document]:
 def show(documents: list[Document]) -> None:
     """What came out last, and the files of all."""
     last = documents[-1]
-    charts.show("released", Drawn(figure(last), last.summary), kept=False)
-    st.markdown(last.summary)
+    text = f"{last.summary} {last.in_own_words}"
+    charts.show("released", Drawn(figure(last), text), kept=False)
+    st.caption("Upright marks: what was accepted. Diamond: its mean. Grey: the prior's mean.")
+    st.markdown(text)
     with st.container(border=True, key="privacy-label"):
         st.markdown(f"**Privacy label.** {last.statement}")
         st.markdown("\n".join(f"- {text}" for text in remains(last.n)))

@@ -25,15 +25,34 @@ def stored() -> Report:
     return report.read()
 
 
-def totals() -> str:
-    """How many claims agree, and what that was computed with."""
-    found = stored()
-    when = (
-        f"Computed on {found.details['date']}, {found.details['profile']} profile, "
-        f"seed {found.details['seed']}; rules were fixed before, unless a claim says otherwise."
+def lead() -> str:
+    """What the page is, and when it was computed, in two lines."""
+    details = stored().details
+    return (
+        f"What three papers claim, judged by our own runs. Each claim's rule was fixed before it "
+        f"was run, unless the claim says otherwise. Computed on {details['date']}, "
+        f"{details['profile']} profile, seed {details['seed']}."
     )
-    papers, end, others = report.total_words(found.table).partition(". ")
-    return f"**{papers}{end.strip()}** {others} {when}"
+
+
+NAMES = {
+    "P21": "ABCDP, 2021 (P21)",
+    "P22": "ABC meets DP (P22)",
+    "Y23": "Adaptive truncation, 2023 (Y23)",
+}
+"""Tag -> a paper in a few words."""
+
+
+def at_a_glance() -> None:
+    """How many claims of each paper agree."""
+    drawn = drawings.variant(stored(), "totals", lambda: pictures.totals(stored().table, NAMES))
+    charts.show("totals", drawn)
+
+
+def totals() -> str:
+    """How many claims agree, those of the papers first, then what they imply and our own."""
+    papers, end, others = report.total_words(stored().table).partition(". ")
+    return f"**{papers}{end.strip()}** {others}"
 
 
 def by_chance() -> str:
@@ -83,7 +102,7 @@ def table(rows: pd.DataFrame) -> None:
         shown,
         key="papers-table",
         hide_index=True,
-        height=36 + 4 * ROW,
+        height=36 + 3 * ROW,
         row_height=ROW,
         alt=f"{len(rows)} claims with verdicts",
         on_select=functools.partial(_choose, names),

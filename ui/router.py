@@ -165,7 +165,8 @@ TABLE = (
         "Your own data",
         "One private release from a series of your own.",
         "Use",
-        "data-needed",
+        "error-by-size",
+        ("data-needed",),
         own=("your-data.scenario", "figures.format"),
         uses=("pool_size",),
         reasons={
@@ -173,6 +174,8 @@ TABLE = (
             "noise_draw": "Drawn by the operating system; no number brings it back.",
             "sensitivity": "Always the sharp one.",
         },
+        view="your-data.scenario",
+        views={knobs.FIRST_SCENARIO: ("error-by-size",), "covid": ("data-needed",)},
         chooser="your-data.scenario",
         own_data=True,
     ),

@@ -130,9 +130,9 @@ def _ask(scenario: str, here: Tray) -> None:
             f"file again to go on."
         )
     smallest, largest = own_sizes(scenario)
+    # Every kind is taken: what is wrong with it is said here, in one sentence and once.
     file = st.file_uploader(
-        f"Your series: a CSV of one column, {smallest} to {largest:,} numbers",
-        type=["csv", "txt"],
+        f"A CSV file with one column of {smallest} to {largest:,} numbers",
         key=f"own-file-{here.given}",
     )
     if file is None:

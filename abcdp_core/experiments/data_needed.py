@@ -22,6 +22,7 @@ from typing import cast
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 
 from abcdp_core import experiments
 from abcdp_core import figures as fig
@@ -102,20 +103,80 @@ def _from_where(main: pd.DataFrame) -> str:
     return f"at most {times} {already} N = {enough.iloc[0]:,} values on"
 
 
+def wrong(params: Params, n: int) -> float:
+    """How often noise makes a clear case come out wrong with so many values."""
+    scale = _scale(params, uniform_mixture.distance().sensitivity(n))
+    return float(flip.flip_probability(np.zeros(1), params.epsilon_abc, scale)[0])
+
+
+def answer(params: Params, n: int) -> str:
+    """Whether so many values are enough, in a line."""
+    times = 100.0 * wrong(params, n)
+    if times >= COIN:
+        return f"With {n:,} values noise decides nearly everything"
+    if times <= 100.0 * ENOUGH:
+        return f"With {n:,} values noise seldom decides a clear case"
+    return f"With {n:,} values noise decides {times:.0f} of 100 clear cases wrongly"
+
+
+COIN = 45.0
+"""Wrong decisions in 100 from which on one may as well toss a coin."""
+
+
 def figures(result: Result) -> dict[str, fig.Drawn]:
     """Flip probability of a clear case against the number of values."""
     params = cast(Params, result.params)
-    main = result.tables["main"]
+    enough = result.tables["main"].query("flip_probability <= @ENOUGH").n
+    title = (
+        f"From about {enough.iloc[0]:,} values on noise seldom decides a clear case"
+        if len(enough)
+        else f"Even {SIZES[-1]:,} values are too few for this budget"
+    )
+    return {EXPERIMENT: fig.Drawn(_curve(params, result.tables["main"], title), result.summary)}
+
+
+def marked(result: Result, n: int) -> fig.Drawn:
+    """The figure with a size of the user's on it.
+
+    Args:
+        result: of this study.
+        n: the size.
+    """
+    params = cast(Params, result.params)
+    figure = _curve(params, result.tables["main"], answer(params, n))
+    share = wrong(params, n)
+    here = fig.points(np.array([float(n)]), np.array([100.0 * share]), fig.PRIVATE)
+    figure.add_trace(here.update(name=f"N = {n:,}", marker={"size": 14}))
+    left = n < float(np.sqrt(float(SIZES[0]) * float(SIZES[-1])))
+    place = f"{'top' if share > 0.25 else 'bottom'} {'left' if left else 'right'}"
+    fig.note(figure, float(n), 100.0 * share, f" N = {n:,} ", fig.PRIVATE.color, place)
+    words = f"At N = {n:,} a clear case comes out wrong {100.0 * share:.2g} times in 100."
+    return fig.Drawn(figure, f"{words} {result.summary}")
+
+
+def _curve(params: Params, main: pd.DataFrame, title: str) -> go.Figure:
     figure = fig.figure(
-        f"How often noise makes a clear case come out wrong (ε_total = {params.epsilon_total:g}, "
-        f"ε_abc = {params.epsilon_abc:g}, c = {params.c})",
+        title,
         "number of values N",
-        "flip probability",
-        height=360,
+        "wrong decisions, of 100",
+        height=380,
+        settings=f"ε_total = {params.epsilon_total:g}, ε_abc = {params.epsilon_abc:g}, "
+        f"c = {params.c:,}",
     )
     sizes = main.n.to_numpy(float)
-    figure.add_trace(fig.line(sizes, main.flip_probability.to_numpy(), fig.THEORY))
-    coin = fig.Style("a coin toss", fig.GREY, "dot")
-    figure.add_trace(fig.line(sizes[[0, -1]], np.full(2, 0.5), coin))
-    figure.update_xaxes(**fig.logarithmic(sizes[0], sizes[-1]))
-    return {EXPERIMENT: fig.Drawn(figure.update_yaxes(range=[0.0, 0.55]), result.summary)}
+    ends = sizes[[0, -1]]
+    figure.add_trace(fig.line(ends, np.full(2, 50.0), fig.GUIDE).update(name="a coin toss"))
+    figure.add_trace(fig.line(sizes, 100.0 * main.flip_probability.to_numpy(), fig.THEORY))
+    fig.note(figure, ends[1], 50.0, "a coin toss ", fig.GUIDE.color, "bottom right")
+    figure.update_xaxes(
+        type="log",
+        range=np.log10(ends).tolist(),
+        tickvals=TICKS,
+        ticktext=[f"{size:,}" for size in TICKS],
+        showgrid=False,
+    )
+    figure.update_yaxes(range=[0.0, 57.0], tickvals=[0, 10, 20, 30, 40, 50])
+    return figure.update_layout(showlegend=False)
+
+
+TICKS = (10, 100, 1000, 10_000, 100_000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,19 +12,82 @@ from numpy.typing import NDArray
 
 from abcdp_core import figures
 from abcdp_core.figures import Style
-from abcdp_core.ledger.report import MARKS, in_words, measured, rounded
+from abcdp_core.ledger.contrasts import Outcome
+from abcdp_core.ledger.report import MARKS, counts, in_words, measured, rounded
 
 Array = NDArray[np.float64]
 
-OURS = Style("ours", figures.PURPLE, marker="circle")
-PAPER = Style("the paper's number", figures.GREY, marker="diamond-open")
-LIMIT = Style("what it is compared with", figures.GREY, "dash")
+OURS = Style("ours", figures.CATEGORIES[0], marker="circle")
+PAPER = Style("the paper's number", figures.TRUTH.color, marker="diamond-open")
+LIMIT = Style("what it is compared with", figures.GUIDE.color, "dash")
+
+SHADES: dict[Outcome, tuple[str, str]] = {
+    "agrees": (figures.CATEGORIES[0], figures.GROUND),
+    "agrees in direction": (figures.CATEGORIES[4], figures.GROUND),
+    "does not": (figures.CATEGORIES[3], figures.GROUND),
+    "cannot be told": (figures.translucent(figures.GUIDE.color, 0.45), figures.BLACK),
+    "not testable": (figures.translucent(figures.GUIDE.color, 0.15), figures.BLACK),
+}
+"""Verdict -> colour of its part of a bar, and of the words on it."""
 
 ROW = 26
 """Pixels of a claim among others."""
 
 FARTHEST = 4.0
 """Multiples of the paper's number beyond which a row is drawn at the edge, as an arrow."""
+
+
+def totals(table: pd.DataFrame, names: Mapping[str, str]) -> figures.Drawn:
+    """How many of each paper's own claims have which verdict, a bar a paper.
+
+    Args:
+        table: of a report.
+        names: tag -> what a paper is called, in the order of the bars.
+    """
+    rows = table[table["standing"] == "paper"]
+    found = {
+        tag: counts(rows[rows["source"] == tag]) for tag in names if (rows["source"] == tag).any()
+    }
+    every = counts(rows[rows["id"] != ""])
+    judged, agree = sum(every.values()), every.get("agrees", 0)
+    chart = figures.figure(
+        f"{agree} of {judged} claims agree with what we find", "claims of the paper", "", height=280
+    )
+    places = np.arange(len(found), dtype=float)
+    for outcome, (color, ink) in SHADES.items():
+        numbers = [each.get(outcome, 0) for each in found.values()]
+        if not any(numbers):
+            continue
+        said = [f"{MARKS[outcome]} {number}" if number else "" for number in numbers]
+        bar = go.Bar(
+            x=np.array(numbers),
+            y=places,
+            orientation="h",
+            name=in_words(outcome),
+            text=said,
+            textposition="inside",
+            insidetextanchor="middle",
+            textangle=0,
+            width=0.42,
+            marker={"color": color, "line": {"color": figures.GROUND, "width": 2}},
+            textfont={"color": ink},
+            hovertemplate=f"%{{x}}: {in_words(outcome)}<extra></extra>",
+        )
+        chart.add_trace(bar)
+    for place, tag in zip(places, found, strict=True):
+        words = figures.words(
+            0.0, place - 0.2, f"<b>{names[tag]}</b>", figures.BLACK, "bottom left"
+        )
+        chart.add_annotation(words | {"bgcolor": None})
+    chart.update_layout(barmode="stack", showlegend=False)
+    chart.update_yaxes(
+        range=[len(found) - 0.6, -0.7], tickvals=[], showline=False, showgrid=False, zeroline=False
+    )
+    text = " ".join(
+        f"{names[tag]}: {', '.join(f'{n} {in_words(name)[2:]}' for name, n in each.items())}."  # type: ignore[arg-type]
+        for tag, each in found.items()
+    )
+    return figures.Drawn(chart, f"{chart.layout.title.text}. {text}")
 
 
 def one(row: pd.Series[Any]) -> go.Figure:

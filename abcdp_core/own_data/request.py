@@ -7,8 +7,9 @@ are clipped without saying how many. Public too is the number of values.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +27,30 @@ NO_KERNEL = "none"
 """Bandwidth where a scenario's distances have no kernel."""
 
 
+class OwnParameter(NamedTuple):
+    """A parameter in the scale of a person's own values: ``offset + factor * theta``.
+
+    Attributes:
+        name: what it is, in words.
+        unit: of the number; empty if it has that of the values.
+        offset, factor: from the scenario's own scale.
+    """
+
+    name: str
+    unit: str
+    offset: float
+    factor: float
+
+
 class OwnScenario(simulators.Scenario, Protocol):
     """A scenario that also takes a person's own series."""
 
     OWN_SIZES: tuple[int, int]
     OWN_MODEL: str
+
+    def own_parameters(self, low: float, high: float, n: int) -> Sequence[OwnParameter]:
+        """The parameters, in the order of ``AXES``, for values from ``low`` to ``high``."""
+        ...
 
     def from_series(self, values: Array) -> Array:
         """Numbers ``(n,)`` in the domain as data points ``(n, p)``."""
@@ -151,6 +171,28 @@ def source_of(request: ReleaseRequest) -> OwnScenario:
 def model(scenario: str) -> str:
     """What a scenario takes a series for, in a sentence or two."""
     return cast(OwnScenario, simulators.load(scenario)).OWN_MODEL
+
+
+def own_parameters(request: ReleaseRequest, n: int) -> tuple[OwnParameter, ...]:
+    """A scenario's parameters in the scale of a series of ``n`` values.
+
+    Those of a scenario that does not say keep their names and numbers.
+    """
+    source = source_of(request)
+    if not hasattr(source, "own_parameters"):
+        return tuple(OwnParameter(name, "", 0.0, 1.0) for name in source.AXES)
+    found = source.own_parameters(request.low, request.high, n)
+    return tuple(OwnParameter(*each) for each in found)
+
+
+def learnt(request: ReleaseRequest, n: int) -> str:
+    """What a release will tell about, in a person's own terms."""
+    every = own_parameters(request, n)
+    names = [each.name for each in every]
+    listed = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+    unit = every[0].unit
+    same = unit and all(each.unit == unit for each in every)
+    return f"the share of your values in {listed}" if same else listed
 
 
 def own_sizes(scenario: str) -> tuple[int, int]:

@@ -72,8 +72,8 @@ DAY_BANDWIDTH = 6.0
 DISTANCE_AXIS = 1.0
 OWN_SIZES = (4, 100)
 OWN_MODEL = (
-    "A cubic through your series. Its rows are spread over 18 days and your domain is taken for 0 "
-    "to 5000 cases, so the prior is wide enough for curves that rise through all of it."
+    "For a series in the order of time: a smooth curve (a cubic) through all rows. The range is "
+    "taken for 0 to 5000 cases in 18 days, as in the Netherlands in 2020."
 )
 
 
@@ -119,6 +119,17 @@ def distance(bandwidth: float | None = None, name: str | None = None) -> Distanc
 def script_bandwidth() -> float:
     """The published script's: the median distance of the *private* counts, so not private."""
     return median_bandwidth(CASES[:, None])
+
+
+def own_parameters(low: float, high: float, n: int) -> list[tuple[str, str, float, float]]:
+    """The coefficients of the curve through a series of ``n`` rows, the first of them row 0."""
+    scale, step = (high - low) / (DOMAIN[1] - DOMAIN[0]), LAST_DAY / (n - 1)
+    return [
+        ("the cubic term", "per row³", 0.0, scale * step**3),
+        ("the quadratic term", "per row²", 0.0, scale * step**2),
+        ("the slope in the first row", "per row", 0.0, scale * step),
+        ("the value in the first row", "", low, scale),
+    ]
 
 
 def from_series(values: Array) -> Array:

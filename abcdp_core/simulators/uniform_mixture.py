@@ -7,6 +7,7 @@ The observed data are synthetic: drawn from θ* = (0.25, 0.04, 0.33, 0.04, 0.34)
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 
 import numba
@@ -59,8 +60,8 @@ BANDWIDTH = 0.6
 DISTANCE_AXIS = 1.0
 OWN_SIZES = (10, 20_000)
 OWN_MODEL = (
-    "Your domain is cut into five equal parts. What is learnt is the share of your values in each "
-    "of them, θ1 to θ5; within a part all values are taken for equally likely."
+    "For the question *what share of the values lies where?* The range is cut into five equal "
+    "intervals; within each, all values are taken for equally likely."
 )
 
 
@@ -159,6 +160,14 @@ CONJUGATE = DirichletCounts("counts", concentration=(1.0,) * 5)
 def distance(bandwidth: float | None = None, name: str | None = None) -> Distance:  # noqa: ARG001
     """The MMD on [0, 5], exact to rounding."""
     return maximum_mean_discrepancy(*DOMAIN, BANDWIDTH if bandwidth is None else bandwidth)
+
+
+def own_parameters(low: float, high: float, n: int) -> list[tuple[str, str, float, float]]:  # noqa: ARG001
+    """Shares in per cent, each called by its interval of a domain from ``low`` to ``high``."""
+    edges = (low + np.arange(6) / 5.0 * (high - low)).tolist()
+    digits = next((d for d in range(3, 17) if len({f"{e:.{d}g}" for e in edges}) == 6), 17)
+    said = [f"{edge:.{digits}g}".replace("-", "\u2212") for edge in edges]
+    return [(f"{a} to {b}", "%", 0.0, 100.0) for a, b in itertools.pairwise(said)]
 
 
 def from_series(values: Array) -> Array:

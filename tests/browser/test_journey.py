@@ -158,6 +158,23 @@ def test_knobs_headline_and_pictures_are_on_the_first_screen(
         assert box["y"] + box["height"] <= height
 
 
+@pytest.mark.parametrize(
+    ("page", "query"), [("your_own_data", {"pool_size": "200"}), ("papers", {})]
+)
+def test_heading_and_main_figure_are_on_the_first_screen(
+    look: Visit, page: str, query: dict[str, str]
+) -> None:
+    look.page.set_viewport_size({"width": 1280, "height": 720})
+    look.open(page, **query)
+    chart = look.page.locator(".js-plotly-plot").first
+    expect(chart).to_be_visible()
+    for element in [look.page.locator("h1").first, chart]:
+        box = element.bounding_box()
+        assert box is not None
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= 720
+
+
 OUTSIDE_OUR_REACH = "[data-testid=stFileUploaderDropzone]"
 """Streamlit's own markup: a role beside a label, of minor impact, that no setting changes."""
 
@@ -225,7 +242,7 @@ def test_a_release_from_a_file_and_its_document(visit: Visit, tmp_path: Path) ->
     visit.page.get_by_label("Highest possible value").fill("100")
     visit.page.keyboard.press("Enter")
     # The uploader is drawn anew when the bounds are known; a file given before that is lost.
-    expect(visit.page.get_by_text("come out wrong at most").first).to_be_visible()
+    expect(visit.page.get_by_text("What you will learn")).to_be_visible()
     visit.settle()
     visit.page.locator("input[type=file]").set_input_files(file)
     expect(visit.page.get_by_text("series of 300 values")).to_be_visible()
@@ -282,7 +299,7 @@ def test_a_preset_leads_to_its_page_and_view_and_another_view_lets_go_of_it(visi
     visit.open("posterior", preset="y23-intervals")
     expect(visit.page).to_have_url(re.compile("/adaptive_truncation.*preset=y23-intervals"))
     shows(visit, "Share of the best")
-    expect(visit.page.get_by_text("The knobs that the preset sets are disabled")).to_be_visible()
+    expect(visit.page.get_by_text("A preset is in force")).to_be_visible()
     visit.page.get_by_role("radio", name="live").click()
     expect(visit.page.get_by_role("button", name="Step forward")).to_be_visible()
     expect(visit.page.get_by_text("The knobs that the preset sets")).to_have_count(0)

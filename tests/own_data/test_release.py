@@ -25,6 +25,7 @@ from abcdp_core.own_data.request import (
     PROTECTED,
     ReleaseRequest,
     noise_of,
+    own_parameters,
     own_sizes,
     pool_key,
     question,
@@ -34,6 +35,7 @@ from abcdp_core.own_data.series import to_domain
 from abcdp_core.parameters import ParameterError
 from abcdp_core.privacy import cost
 from abcdp_core.privacy.discrete import RandBelow
+from abcdp_core.simulators import covid
 from tests.conftest import forget
 
 Array = NDArray[np.float64]
@@ -64,7 +66,7 @@ def test_a_document_says_all_that_may_be_said_and_nothing_else() -> None:
     content = json.loads(document.to_json())
     assert set(content) == {
         *("mode", "statement", "remains", "protected", "n", "public", "release", "event", "cost"),
-        "versions",
+        "versions", "own_units",
     }  # fmt: skip
     assert content["mode"] == "release"
     assert content["n"] == 25
@@ -97,6 +99,54 @@ def test_accepted_parameters_are_those_of_the_public_pool() -> None:
     assert np.array_equal(content["values"], public.theta[indices])
     assert content["indices"] == indices.tolist()
     assert f"{len(indices)} of 20 samples" in document.summary
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "names"),
+    [
+        (0.0, 100.0, ["0 to 20", "20 to 40", "40 to 60", "60 to 80", "80 to 100"]),
+        (-1.0, 1.0, ["−1 to −0.6", "−0.6 to −0.2", "−0.2 to 0.2", "0.2 to 0.6", "0.6 to 1"]),
+        (1e6, 1e6 + 1, ["1000000 to 1000000.2", "1000000.2 to 1000000.4"]),
+    ],
+)
+def test_shares_are_called_by_their_intervals(low: float, high: float, names: list[str]) -> None:
+    request = request_of("uniform-mixture", low=low, high=high, c=5)
+    found = own_parameters(request, 30)
+    assert [each.name for each in found][: len(names)] == names
+    document = make(request, np.linspace(low, high, 30))
+    units = json.loads(document.to_json())["own_units"]
+    assert np.allclose(units["values"], 100.0 * document.theta)
+    assert units["units"] == ["%"] * 5
+    drawn = figure(document)
+    assert names[0] in str(drawn.layout.to_plotly_json())
+    assert names[0] in document.in_own_words
+
+
+def test_a_curve_is_that_of_the_scenario_in_the_scale_of_the_series() -> None:
+    request, n = request_of(low=-10.0, high=90.0), 25
+    theta = np.array([0.3, -1.2, 0.5, 2.0])
+    cubic, square, slope, start = (
+        each.offset + each.factor * value
+        for each, value in zip(own_parameters(request, n), theta, strict=True)
+    )
+    row = np.arange(n)
+    scenario = covid.curves(theta, covid.days(n))
+    assert cubic * row**3 + square * row**2 + slope * row + start == pytest.approx(
+        -10.0 + scenario / 50.0
+    )
+
+
+@pytest.mark.parametrize("scenario", scenarios())
+@pytest.mark.parametrize("kept", [0, 1, 3])
+def test_what_is_drawn_and_said_fits_what_was_accepted(scenario: str, kept: int) -> None:
+    made = make(request_of(scenario, c=5, epsilon_total=1000.0, epsilon_abc=1.0), VALUES)
+    document = dataclasses.replace(made, theta=made.theta[:kept])
+    title, words = figure(document).layout.title.text, document.in_own_words
+    assert ("Nothing was accepted" in title) == (kept == 0) == ("prior" in words)
+    assert f"{kept} of 5 samples {'was' if kept == 1 else 'were'} accepted" in document.summary
+    if scenario == "uniform-mixture" and kept:
+        means = 100.0 * document.theta.mean(axis=0)
+        assert f"{document.parameters[means.argmax()].name}: about {means.max():.0f} %" in title
 
 
 @pytest.mark.parametrize("scenario", scenarios())

@@ -19,10 +19,10 @@ BUDGETS = pytest.mark.parametrize("epsilon", EPSILON_TOTAL.steps)
 @BUDGETS
 def test_the_range_of_a_belief_is_never_empty_or_certain(epsilon: float) -> None:
     words = lessons.meaning(epsilon)
-    found = re.search(r"about ([0-9.]+) to ([0-9.]+) in 100", words)
+    found = re.search(r"with ([0-9.]+) % to ([0-9.]+) %", words)
     exact = 100.0 * float(special.expit(-epsilon))
     if found is None:
-        assert "anything from almost 0 to almost 100 in 100" in words
+        assert "anything from almost 0 % to almost 100 %" in words
         assert exact < 0.05
         return
     low, high = map(float, found.groups())
@@ -37,9 +37,9 @@ def test_a_promise_says_for_whom_it_holds_and_that_neighbours_replace(epsilon: f
     assert "whatever else they know" not in words
     assert "without you" not in words
     assert "putting another record in place of yours" in words
-    assert "an attacker who knows everybody else's record" in words
+    assert "someone who knows everybody else's record" in words
     assert "knows less may learn more" in words
-    assert not re.search(r"\de\+|\b0 %|inf", words)
+    assert not re.search(r"\de\+|(?<!almost )\b0 %|inf", words)
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,19 @@ def test_a_promise_says_for_whom_it_holds_and_that_neighbours_replace(epsilon: f
 )
 def test_the_factor_is_a_number_a_person_can_read(epsilon: float, factor: str) -> None:
     assert lessons.odds(epsilon) == f"a factor of {factor}"
+
+
+@BUDGETS
+def test_icons_are_a_hundred_and_rounded_outwards(epsilon: float) -> None:
+    drawn = lessons.icons(epsilon)
+    full, pale, never = (len(trace.x) for trace in drawn.figure.data[-3:])
+    low = 100.0 * float(special.expit(-epsilon))
+    assert full + pale + never == 100
+    assert full <= low < full + 1
+    assert full + pale >= 100.0 - low
+    scale = next(trace for trace in drawn.figure.data if trace.name == "belief afterwards")
+    assert [min(scale.x), max(scale.x)] == pytest.approx([low, 100.0 - low])
+    assert lessons.belief_figure(epsilon).layout.title.text.startswith("A belief of 50 % can")
 
 
 def test_beliefs_reach_their_bounds_by_bayes() -> None:

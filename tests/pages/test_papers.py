@@ -110,6 +110,19 @@ def trace(chart: Any, style: Any) -> Any:
     return next(trace for trace in chart.data if trace.name == style.name)
 
 
+def test_totals_are_the_papers_own_claims() -> None:
+    drawn = pictures.totals(TABLE, papers.NAMES)
+    own = TABLE[TABLE["standing"] == "paper"]
+    judged = own[own["id"] != ""]
+    agree = (judged["verdict"] == "agrees").sum()
+    assert drawn.figure.layout.title.text.startswith(f"{agree} of {len(judged)} claims agree")
+    assert sum(bar.x.sum() for bar in drawn.figure.data) == len(own)
+    assert set(papers.NAMES) == set(own["source"])
+    first = next(iter(papers.NAMES))
+    lost = pictures.totals(TABLE[TABLE["source"] == first], papers.NAMES)
+    assert len(lost.figure.data[0].y) == 1
+
+
 def test_one_claim_has_its_numbers_on_its_own_scale() -> None:
     chart = pictures.one(row())
     ours = trace(chart, pictures.OURS)

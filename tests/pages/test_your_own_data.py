@@ -139,6 +139,30 @@ def files_of(app: AppTest) -> list[bytes]:
     return [held.getvalue() for held in uploads if not held.closed]
 
 
+@pytest.mark.parametrize(
+    ("scenario", "words"),
+    [
+        ("uniform-mixture", "percentage points: so far off will each share typically be"),
+        ("covid", "nobody has simulated it"),
+    ],
+)
+def test_what_to_expect_is_said_for_the_number_that_was_typed(scenario: str, words: str) -> None:
+    app = opened("your_own_data", **{"your-data.scenario": scenario})
+    app.number_input(key=f"own-planned-{scenario}").set_value(90).run()
+    app = settled(app)
+    assert not app.exception
+    assert words in texts(app)
+    assert "90 values" in texts(app)
+    assert app.get("plotly_chart")
+
+
+def test_before_the_budget_is_spent_the_page_says_whether_it_is_enough() -> None:
+    words = texts(page())
+    assert "What you will learn:** the share of your values in 0 to 20, 20 to 40" in words
+    assert "Is this enough? **" in words
+    assert "This is for 1,000 values; your file has 200." in words
+
+
 def test_a_file_is_taken_from_the_server_once_it_is_read() -> None:
     app = page()
     assert "200 values are held" in texts(app)
@@ -190,7 +214,7 @@ def test_a_file_given_while_the_plan_is_computed_is_kept(monkeypatch: pytest.Mon
     """The page ends where it waits; what comes before stays, with what was given and typed."""
     app = page(None)
     with monkeypatch.context() as patch:
-        patch.setattr(watch, "result", lambda *_: st.stop())
+        patch.setattr(watch, "growing", lambda *_: st.stop())
         app.file_uploader[0].set_value(("mine.csv", SERIES, "text/csv"))
         app.run()
         assert "200 values are held" in texts(app)

@@ -1,0 +1,341 @@
+r"""Is this enough data? The error to expect of a release from so many values.
+
+Series are simulated from the model itself: parameters $\theta$ drawn from the prior, $N$ values
+drawn from $\theta$. Each series is compared with the same public pool, as a private one would be.
+The error of a release is
+
+$$\sqrt{E\,|\hat\theta - \theta|^2 / d}$$
+
+with $\hat\theta$ the mean of the accepted draws (the prior mean if there are none) and $d$ the
+number of parameters; here these are shares, so the error is one of shares. The mean over the noise
+is exact (MATH E6), over series it is an average, with a 95 % interval. A data set of $N$ values is
+the first $N$ of one stream, so one series serves all sizes: the curve is smoother than its band.
+
+This holds for series that follow the model, on average over its prior; nothing here reads any data,
+so it may be looked at before a budget is spent. Between two sizes the curve is drawn straight on
+the two logarithmic scales.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from abcdp_core import experiments, pool, summaries
+from abcdp_core import figures as fig
+from abcdp_core import parameters as par
+from abcdp_core.mechanisms import sparse_vector
+from abcdp_core.parameters import Parameter
+from abcdp_core.parameters import Params as BaseParams
+from abcdp_core.results import Result, Tables
+from abcdp_core.sentences import counted
+from abcdp_core.simulators import uniform_mixture
+from abcdp_core.theory import sparse_vector_run
+
+Array = NDArray[np.float64]
+
+EXPERIMENT = "error-by-size"
+TITLE = "The error to expect from so many values"
+COLUMNS = {"main": ("n", "run", "mse", "non_private_mse", "prior_mse")}
+
+_MEAN = uniform_mixture.PRIOR_MEAN
+PRIOR_ERROR = math.sqrt(float(np.mean(_MEAN * (1.0 - _MEAN))) / (len(_MEAN) + 1))
+"""Of whoever looks at no data: the standard deviation of a share under the prior."""
+
+NODES = 16
+"""Of the integral over the threshold's noise: the error is within 1 % of its value."""
+
+
+@dataclass(frozen=True)
+class Params(BaseParams):
+    """The setting, the largest size, and how many series are averaged."""
+
+    epsilon_total: float = par.EPSILON_TOTAL.field(0.2)
+    epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
+    c: int = par.C.field(uniform_mixture.C_DEFAULT)
+    n: int = uniform_mixture.N.field(uniform_mixture.N_DEFAULT)
+    pool_size: int = par.POOL_SIZE.field(uniform_mixture.POOL_SIZE_DEFAULT)
+    resample: bool = par.RESAMPLE.field(False)
+    runs: int = Parameter(
+        kind="integer",
+        label="Simulated series",
+        help="Each from parameters of its own, drawn from the prior.",
+        low=2,
+        high=100,
+        steps=(2, 4, 8, 12, 16, 32),
+    ).field(12)
+
+    def check_together(self) -> None:
+        """Refuse too much work, or more acceptances than draws."""
+        par.check_work(self.n, self.pool_size)
+        par.check_accepted(self.c, self.pool_size)
+
+
+PRESETS: dict[str, BaseParams] = {}
+
+Task = experiments.Run[Params]
+
+
+def tasks(params: Params, seed: int) -> list[Task]:
+    """One task per series."""
+    single = experiments.with_values(params, runs=2)
+    return [experiments.Run(single, run, seed) for run in range(params.runs)]
+
+
+def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
+    """Make the public pool if it is not there yet, and say how far that is."""
+    pool.make_ready(_key(params, seed), progress)
+
+
+def _key(params: Params, seed: int) -> pool.PoolKey:
+    return pool.key_for(uniform_mixture.SCENARIO, params.n, params.pool_size, seed)
+
+
+def sizes(params: Params) -> tuple[int, ...]:
+    """The sizes of the scenario up to the one that is asked for, and that one."""
+    usual = (int(size) for size in uniform_mixture.N.options)
+    return (*(size for size in usual if size < params.n), params.n)
+
+
+def far_enough(planned: int, pool_size: int) -> int:
+    """The size that the usual pool is made for, a larger one if it is planned and can be made.
+
+    Args:
+        planned: number of values.
+        pool_size: draws of the pool.
+    """
+    every = [int(size) for size in uniform_mixture.N.options]
+    possible = [size for size in every if size * pool_size <= par.WORK_LIMIT]
+    far = [size for size in possible if size >= max(planned, uniform_mixture.N_DEFAULT)]
+    return min(far, default=max(possible))
+
+
+def work(task: Task) -> Tables:
+    """The errors of one series at every size, with the noise and without."""
+    params, run, seed = task.params, task.run, task.seed
+    rows = []
+    for n in sizes(params):
+        key = _key(dataclasses.replace(params, n=n), seed)
+        public = pool.PublicSide(key, n)
+        comparison, theta = public.simulated(run), public.simulated_theta(run)
+        sensitivity = comparison.sensitivity()
+        event = sparse_vector.calibrate(
+            params.epsilon_total, sensitivity, params.c, resample=params.resample
+        )
+        plain, _ = sparse_vector.non_private(comparison.rho, params.epsilon_abc, params.c)
+        chosen = comparison.theta[plain.indices]
+        means = chosen.mean(axis=0) if len(chosen) else _MEAN, _MEAN
+        others = [summaries.errors(mean, theta)[0] for mean in means]
+        rows.append((n, run, _mse(params, comparison, theta, event), *others))
+    return {"main": pd.DataFrame(rows, columns=list(COLUMNS["main"]))}
+
+
+def _mse(
+    params: Params, comparison: pool.Comparison, theta: Array, event: sparse_vector.SparseVector
+) -> float:
+    asked = sparse_vector_run.Run(
+        params.epsilon_abc, event.threshold_scale, event.query_scale, params.c, params.resample
+    )
+    return sparse_vector_run.released_average(
+        comparison.rho, asked, comparison.theta, theta, uniform_mixture.PRIOR_MEAN, NODES
+    ).mse
+
+
+# --------------------------------------------------------------------------------------- finding
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The error to expect at a size.
+
+    Attributes:
+        n: the size.
+        error: root mean squared error of a share, over noise and series.
+        low, high: ends of its 95 % interval; not finite with fewer than two series.
+        plain: the error without noise.
+        prior: the error of the prior mean, without any data, for the same series.
+        tenth, ninetieth: between which 80 % of the simulated series have their error.
+        series: how many were simulated.
+    """
+
+    n: int
+    error: float
+    low: float
+    high: float
+    plain: float
+    prior: float
+    tenth: float
+    ninetieth: float
+    series: int
+
+
+def at(result: Result, n: int) -> Expected | None:
+    """The error to expect at a size, between two sizes of the curve too; ``None`` beyond it."""
+    main = result.tables["main"]
+    known = np.unique(main.n)
+    if not known[0] <= n <= known[-1]:
+        return None
+    private, plain = (curve(main, column) for column in ("mse", "non_private_mse"))
+
+    def here(values: Array) -> float:
+        return float(np.exp(np.interp(math.log(n), np.log(known), np.log(values))))
+
+    single = main.pivot_table(index="run", columns="n", values="mse").to_numpy()
+    spread = np.quantile(np.sqrt(single), (0.1, 0.9), axis=0)
+    return Expected(
+        n=n,
+        error=here(private.error.to_numpy()),
+        low=here(np.maximum(private.low.to_numpy(), TINY)),
+        high=here(private.high.to_numpy()),
+        plain=here(plain.error.to_numpy()),
+        prior=math.sqrt(main.prior_mse.mean()),
+        tenth=here(spread[0]),
+        ninetieth=here(spread[1]),
+        series=main.run.nunique(),
+    )
+
+
+TINY = 1e-6
+"""Least error drawn on a logarithmic scale."""
+
+
+def curve(main: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Root mean squared error against size, a row each: ``n, error, low, high``."""
+    found = summaries.over_runs(main, column, ("n",)).sort_values("n")
+    roots = np.sqrt(np.maximum(found[["mean", "low", "high"]].to_numpy(), 0.0))
+    return pd.DataFrame(np.column_stack([found.n, roots]), columns=["n", "error", "low", "high"])
+
+
+LITTLE = 1.1
+"""Times the error without noise up to which a budget costs little."""
+
+NEARLY = 0.9
+"""Part of the prior's error from which on an answer says hardly more than no data."""
+
+
+def answer(found: Expected) -> str:
+    """Whether that is enough, in a line."""
+    if found.error >= NEARLY * found.prior:
+        even = " even without noise" if found.plain >= NEARLY * found.prior else ""
+        return f"{found.n:,} values are too few{even}: hardly better than no data"
+    if found.error <= LITTLE * found.plain:
+        return f"With {found.n:,} values privacy adds at most 10 % to the error"
+    times = found.error / found.plain
+    return f"With {found.n:,} values privacy makes the error {times:.1f} times as large"
+
+
+def points(share: float) -> str:
+    """A difference of shares, in percentage points."""
+    value = 100.0 * share
+    return f"{value:.0f}" if value >= FEW else f"{value:.1f}"
+
+
+FEW = 9.95
+"""Percentage points below which a decimal is said."""
+
+
+def in_words(found: Expected) -> str:
+    """The error to expect, with its uncertainty, in a sentence or two."""
+    sure = (
+        f" (95 % interval {points(found.low)} to {points(found.high)})"
+        if math.isfinite(found.high)
+        else ""
+    )
+    return (
+        f"A share is expected to be off by {points(found.error)} percentage points{sure} with "
+        f"{found.n:,} values, by {points(found.plain)} without noise and by {points(found.prior)} "
+        f"without any data. Of {counted(found.series, 'simulated series', 'simulated series')} "
+        f"80 % lie between {points(found.tenth)} and {points(found.ninetieth)}."
+    )
+
+
+def collect(params: Params, rows: Tables) -> Result:
+    """The result so far."""
+    result = Result(EXPERIMENT, params, rows, "", "No data are read here, so nothing is spent.")
+    found = at(result, params.n)
+    assert found is not None
+    return dataclasses.replace(result, summary=f"{answer(found)}. {in_words(found)}")
+
+
+# --------------------------------------------------------------------------------------- figures
+
+
+HEIGHT = 380
+"""Pixels: the figure, its headline and progress are on one screen."""
+
+AXIS = (10.0, 20_000.0)
+"""Sizes that are drawn."""
+
+TICKS = (10, 30, 100, 300, 1000, 3000, 10_000)
+
+
+def figures(result: Result) -> dict[str, fig.Drawn]:
+    """The error to expect against the number of values, with the largest one marked."""
+    return {EXPERIMENT: marked(result, cast(Params, result.params).n)}
+
+
+def marked(result: Result, n: int) -> fig.Drawn:
+    """The curves with a size of the user's on them.
+
+    Args:
+        result: of this study.
+        n: the size; where the curve does not reach it, none is marked.
+    """
+    params, main = cast(Params, result.params), result.tables["main"]
+    found = at(result, n)
+    figure = fig.figure(
+        answer(found) if found else "The error to expect falls with the number of values",
+        "number of values N",
+        "error, percentage points",
+        height=HEIGHT,
+        settings=f"ε_total = {params.epsilon_total:g}, ε_abc = {params.epsilon_abc:g}, "
+        f"c = {params.c:,}",
+    )
+    top = 100.0 * 1.2 * PRIOR_ERROR
+    figure.update_xaxes(
+        type="log",
+        range=np.log10(AXIS).tolist(),
+        tickvals=TICKS,
+        ticktext=[f"{size:,}" for size in TICKS],
+        showgrid=False,
+    )
+    figure.update_yaxes(range=[0.0, top], tickvals=[0, 5, 10, 15])
+    prior = 100.0 * math.sqrt(main.prior_mse.mean())
+    figure.add_hrect(
+        min(prior, top), top, fillcolor=fig.translucent(fig.PRIOR.color, 0.18), line_width=0
+    )
+    fig.note(figure, AXIS[0], top, " no better than no data", fig.PRIOR.color, "top left")
+    gap = curve(main, "mse").error - curve(main, "non_private_mse").error
+    middle = int(np.argmax(gap))
+    for column, style, words, place in (
+        ("mse", fig.PRIVATE, "with the noise", "bottom left"),
+        ("non_private_mse", fig.NON_PRIVATE, "without noise", "top right"),
+    ):
+        each = curve(main, column)
+        x, y = each.n.to_numpy(), 100.0 * each.error.to_numpy()
+        if np.isfinite(each.low).all():
+            low, high = (100.0 * each[end].to_numpy() for end in ("low", "high"))
+            figure.add_trace(fig.band(x, low, high, style))
+        figure.add_trace(fig.line(x, y, style).update(name=words))
+        fig.note(figure, x[middle], y[middle], words, style.color, place)
+    if found is not None:
+        here = fig.points(np.array([float(n)]), np.array([100.0 * found.error]), fig.PRIVATE)
+        figure.add_trace(here.update(name=f"your {n:,} values", marker={"size": 14}))
+        _upright(figure, n, top)
+    sentence = f"{answer(found)}. {in_words(found)}" if found else result.summary
+    return fig.Drawn(figure.update_layout(showlegend=False), sentence)
+
+
+def _upright(figure: go.Figure, n: int, top: float) -> None:
+    """A line at the size, called by it, on the side where there is room."""
+    line = fig.line(np.full(2, float(n)), np.array([0.0, top]), fig.GUIDE)
+    figure.add_trace(line.update(name=f"N = {n:,}", hoverinfo="skip"))
+    side = "left" if n < math.sqrt(AXIS[0] * AXIS[1]) else "right"
+    fig.note(figure, float(n), 0.0, f" N = {n:,} ", fig.GUIDE.color, f"bottom {side}")

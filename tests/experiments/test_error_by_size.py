@@ -1,0 +1,100 @@
+"""The error to expect from so many values: exact over noise, said as it is drawn."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from abcdp_core import pool, runner
+from abcdp_core.experiments import error_by_size
+from abcdp_core.mechanisms import sparse_vector
+from abcdp_core.results import Result
+from abcdp_core.simulators import uniform_mixture
+from abcdp_core.streams import generator
+from tests.statistics import assert_mean_of_repeats
+
+SMALL = error_by_size.Params(n=300, pool_size=300, epsilon_abc=0.3, c=5, epsilon_total=5.0, runs=3)
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return runner.run_to_end(error_by_size, SMALL, seed=1)
+
+
+def test_the_error_without_any_data_is_that_of_the_prior() -> None:
+    draws = uniform_mixture.prior(np.random.default_rng(1), 20_000)
+    error = ((draws - uniform_mixture.PRIOR_MEAN) ** 2).mean()
+    assert math.sqrt(error) == pytest.approx(error_by_size.PRIOR_ERROR, rel=0.01)
+
+
+def test_simulated_releases_have_this_error(result: Result) -> None:
+    row = result.tables["main"].query("n == 300 and run == 1").iloc[0]
+    public = pool.PublicSide(pool.key_for("uniform-mixture", 300, 300, 1), 300)
+    comparison, theta = public.simulated(1), public.simulated_theta(1)
+    event = sparse_vector.calibrate(5.0, comparison.sensitivity(), 5, resample=False)
+    errors = np.empty((2000, 1))
+    for noise in range(2000):
+        made, _ = sparse_vector.run(comparison.rho, 0.3, event, generator(1, "noise", noise))
+        some = comparison.theta[made.indices]
+        mean = some.mean(axis=0) if len(some) else uniform_mixture.PRIOR_MEAN
+        errors[noise] = ((mean - theta) ** 2).mean()
+    assert_mean_of_repeats(errors, np.array([row.mse]), np.zeros(1))
+    with pytest.raises(AssertionError):
+        assert_mean_of_repeats(errors, np.array([row.non_private_mse]), np.zeros(1))
+
+
+def test_a_size_has_the_same_error_however_far_the_curve_goes(result: Result) -> None:
+    shorter = runner.run_to_end(error_by_size, dataclasses.replace(SMALL, n=100), seed=1)
+    both = [found.tables["main"].query("n == 100").reset_index(drop=True)
+            for found in (result, shorter)]  # fmt: skip
+    assert both[0].equals(both[1])
+
+
+@pytest.mark.parametrize("epsilon_total", [0.001, 5.0, 1000.0])
+@pytest.mark.parametrize("n", [10, 170, 300, 301])
+def test_words_and_figure_say_what_the_curve_shows(epsilon_total: float, n: int) -> None:
+    params = dataclasses.replace(SMALL, epsilon_total=epsilon_total)
+    found = runner.run_to_end(error_by_size, params, seed=1)
+    drawn, expected = error_by_size.marked(found, n), error_by_size.at(found, n)
+    title, names = drawn.figure.layout.title.text, [trace.name for trace in drawn.figure.data]
+    assert (f"your {n} values" in names) == (n <= 300) == (expected is not None)
+    if expected is None:
+        assert title == "The error to expect falls with the number of values"
+        return
+    assert title.split(":")[0] in drawn.sentence
+    ratio = expected.error / expected.plain
+    assert ("at most 10 %" in title) <= (ratio <= 1.1)
+    assert ("hardly better" in title) == (expected.error >= 0.9 * expected.prior)
+    if "times" in title:
+        assert f"{ratio:.1f} times" in title
+    assert f"by {error_by_size.points(expected.plain)} without noise" in drawn.sentence
+
+
+def test_between_two_sizes_the_curve_is_near_what_is_computed_there(result: Result) -> None:
+    main = result.tables["main"]
+    without = dataclasses.replace(result, tables={"main": main[main.n != 100]})
+    there, drawn = error_by_size.at(result, 100), error_by_size.at(without, 100)
+    assert there is not None
+    assert drawn is not None
+    assert drawn.error == pytest.approx(there.error, rel=0.15)
+    assert drawn.plain == pytest.approx(there.plain, rel=0.15)
+
+
+def test_one_series_has_no_interval(result: Result) -> None:
+    main = result.tables["main"]
+    one = dataclasses.replace(result, tables={"main": main[main.run == 0]})
+    expected = error_by_size.at(one, 300)
+    assert expected is not None
+    assert "interval" not in error_by_size.in_words(expected)
+    assert "Of 1 simulated series" in error_by_size.in_words(expected)
+
+
+@pytest.mark.parametrize(
+    ("pool_size", "planned", "end"),
+    [(10_000, 1000, 5000), (10_000, 5001, 10_000), (10_000, 20_000, 20_000), (100_000, 300, 1000)],
+)
+def test_the_curve_goes_as_far_as_its_pool_can(pool_size: int, planned: int, end: int) -> None:
+    assert error_by_size.far_enough(planned, pool_size) == end
