@@ -222,8 +222,8 @@ def _mean(row: _Row, style: Style, side: float, arrow: str) -> dict[str, Any]:
         "type": "scatter",
         "mode": "markers",
         "name": f"mean, {style.name}",
-        "x": [float(np.average(part.value, weights=part.weight))],
-        "y": [0.1 * side],
+        "x": np.array([np.average(part.value, weights=part.weight)]),
+        "y": np.array([0.1 * side]),
         "marker": {"color": style.color, "symbol": arrow, "size": 12, "line": ring},
     }
 
@@ -233,8 +233,8 @@ def _upright(truth: float) -> dict[str, Any]:
         "type": "scatter",
         "mode": "lines",
         "name": TRUTH.name,
-        "x": [truth, truth],
-        "y": [-1.0, 1.0],
+        "x": np.full(2, truth),
+        "y": np.array([-1.0, 1.0]),
         "line": {"color": TRUTH.color, "dash": TRUTH.dash, "width": 2.5},
     }
 
