@@ -108,10 +108,7 @@ def the_full_link_holds_every_value_and_opens_the_same_view(visit: Visit) -> Non
     visit.page.get_by_role("link", name="Posterior").click()
     expect(visit.page.get_by_role("heading", name="Posterior", exact=True)).to_be_visible()
     shows(visit, "c = 37, N = 1,000")
-    visit.page.get_by_role("button", name="Copy full link").click()
-    code = visit.page.get_by_test_id("stPopoverBody").get_by_test_id("stCode")
-    expect(code).to_contain_text("version=")
-    address = code.inner_text().strip()
+    address = shared(visit)
     for name in (*knobs.SHARED, "posterior.view", "version"):
         assert f"{name}=" in address
     chart = visit.page.get_by_test_id("stPlotlyChart").first
@@ -121,6 +118,25 @@ def the_full_link_holds_every_value_and_opens_the_same_view(visit: Visit) -> Non
     visit.settle()
     assert (visit.title, chart.get_attribute("aria-label")) == (title, said)
     expect(visit.page.get_by_role("alert")).to_have_count(0)
+
+
+def shared(visit: Visit) -> str:
+    """The link that Share copies; where that is not allowed, the same one is selected."""
+    share = visit.page.get_by_role("button", name="Share", exact=True)
+    dialog = visit.page.get_by_role("dialog", name="Share this view")
+    share.click()
+    expect(dialog).to_contain_text("Copied")
+    expect(dialog.get_by_role("img", name="QR code").locator("svg")).to_be_visible()
+    copied = visit.page.evaluate("navigator.clipboard.readText()")
+    visit.page.keyboard.press("Escape")
+    expect(share).to_be_focused()
+    visit.page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+    share.click()
+    expect(dialog).to_contain_text("is selected")
+    assert visit.page.evaluate("getSelection().toString()") in (copied, "")
+    assert dialog.get_by_role("textbox").input_value() == copied
+    dialog.get_by_role("button", name="Close").click()
+    return str(copied)
 
 
 def test_bad_link_shows_a_notice(look: Visit) -> None:
@@ -230,10 +246,8 @@ def test_each_scenario_has_its_knobs_and_the_link_reproduces_it(visit: Visit) ->
     expect(visit.page).to_have_url(re.compile("scenario=covid"))
     choose(visit, "scenario", "tuberculosis")
     shows(visit, "c = 10, N = 1,000")
-    visit.page.get_by_role("button", name="Copy full link").click()
-    address = visit.page.get_by_test_id("stPopoverBody").get_by_test_id("stCode").inner_text()
-    title = visit.title
-    visit.page.goto(address.strip())
+    address, title = shared(visit), visit.title
+    visit.page.goto(address)
     visit.page.wait_for_selector("svg.main-svg", state="attached")
     visit.settle()
     assert visit.title == title
