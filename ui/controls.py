@@ -44,7 +44,9 @@ def sidebar(version: str) -> None:
             _new_noise(preset.get("noise_draw", ""))
         with st.expander("More"):
             _knobs(MORE, preset, unused)
-        _share(page)
+        with st.container(horizontal=True, vertical_alignment="center", key="room"):
+            _share(page)
+            widget("projector")
         st.caption(f"ABCDP Explorer {version}{labels.run_by()}. {labels.where_to()}")
         # Not shown, but there: a widget that is left out loses its value for the other pages.
         with st.container(key="unused"):
@@ -93,7 +95,7 @@ def _next_noise() -> None:
 
 def _share(page: Page) -> None:
     """The address with all values; Streamlit's own leaves out those that are the default."""
-    keys = [*SHARED, *page.own, *(["preset"] if _has_presets(page) else [])]
+    keys = [*SHARED, *knobs.EVERYWHERE, *page.own, *(["preset"] if _has_presets(page) else [])]
     share.show({key: held(key) for key in keys})
 
 

@@ -78,20 +78,19 @@ def variant(owner: object, name: Hashable, make: Callable[[], Drawn]) -> Drawn:
     return _variants.of(owner, name, make)
 
 
-def dressed(figure: go.Figure, theme: str | None, in_card: int = 0) -> Dressed:
-    """A figure ready for the page's theme, ``None`` if that is not known.
+def dressed(figure: go.Figure, medium: fig.Medium, in_card: int = 0) -> Dressed:
+    """A figure ready for the screen that it is seen on.
 
     Args:
         figure: never changed.
-        theme: of the page.
+        medium: of the page.
         in_card: pixels of its height where the page says its title; 0 where it has it itself.
     """
-    return _dressed.of(figure, (theme, in_card), lambda: dress(figure, theme, in_card))
+    return _dressed.of(figure, (medium.name, in_card), lambda: dress(figure, medium, in_card))
 
 
-def dress(figure: go.Figure, theme: str | None, in_card: int = 0) -> Dressed:
+def dress(figure: go.Figure, medium: fig.Medium, in_card: int = 0) -> Dressed:
     """What :func:`dressed` gives, made now and not kept."""
-    medium = fig.SCREENS.get(str(theme), fig.SCREEN)
     return Dressed(fig.in_card(figure, medium, in_card) if in_card else fig.as_seen(figure, medium))
 
 

@@ -251,6 +251,8 @@ def _draw() -> None:
     page = shown()[[entry.title for entry in pages].index(chosen.title)]
     state.begin(page, known_keys())
     blocks.style(ROOT / "assets" / "style.css")
+    if state.held("projector"):
+        blocks.style(ROOT / "assets" / "projector.css")
     with st.sidebar:
         _navigation(page)
     controls.sidebar(__version__)
@@ -288,7 +290,7 @@ def guard() -> None:
 def known_keys() -> list[str]:
     """Keys that a link may hold, whichever page it opens."""
     own = [key for page in TABLE for key in page.own]
-    return [*knobs.SHARED, "preset", *dict.fromkeys(own)]
+    return [*knobs.SHARED, *knobs.EVERYWHERE, "preset", *dict.fromkeys(own)]
 
 
 def link(file: str) -> None:

@@ -16,6 +16,8 @@ from abcdp_core.results import Result
 CONFIG = {
     "responsive": True,
     "displaylogo": False,
+    # A drag zooms and a double click takes it back: these would only be stops of the Tab key.
+    "modeBarButtonsToRemove": ["zoom", "pan", "zoomin", "zoomout", "autoscale", "select", "lasso"],
     "toImageButtonOptions": {"format": "svg"},
 }
 

@@ -148,12 +148,15 @@ def test_bad_link_shows_a_notice(look: Visit) -> None:
     expect(look.page).to_have_url(re.compile("epsilon_total=1000"))
 
 
-@pytest.mark.parametrize(("width", "height", "seen"), [(1400, 900, 4), (1280, 720, 2)])
+@pytest.mark.parametrize(
+    ("width", "height", "seen", "projector"),
+    [(1400, 900, 4, "false"), (1280, 720, 2, "false"), (1400, 900, 1, "true")],
+)
 def test_knobs_headline_and_pictures_are_on_the_first_screen(
-    look: Visit, width: int, height: int, seen: int
+    look: Visit, width: int, height: int, seen: int, projector: str
 ) -> None:
     look.page.set_viewport_size({"width": width, "height": height})
-    look.open("", n="100")
+    look.open("", n="100", projector=projector)
     expect(look.page.locator(".st-key-overview .js-plotly-plot")).to_have_count(4)
     headline = look.page.locator(".st-key-headline h1")
     knobs = look.page.locator("[data-testid=stSidebar] [data-testid=stSlider]:visible")

@@ -31,15 +31,17 @@ def test_a_page_that_runs_again_draws_nothing(monkeypatch: pytest.MonkeyPatch) -
 
 def test_each_theme_has_a_figure_of_its_own() -> None:
     chart = fig.figure("Title", "x", "y")
-    light, dark = drawings.dressed(chart, "light"), drawings.dressed(chart, "dark")
-    assert drawings.dressed(chart, "light") is light
+    light, dark = (drawings.dressed(chart, fig.SCREENS[theme]) for theme in ("light", "dark"))
+    assert drawings.dressed(chart, fig.SCREENS["light"]) is light
     inks = [each.to_dict()["layout"]["font"]["color"] for each in (light, dark)]
     assert inks == [fig.SCREENS["light"].ink, fig.SCREENS["dark"].ink]
 
 
 def test_what_is_sent_is_the_figure() -> None:
     chart = fig.figure("Title", "x", "y")
-    sent = json.loads(plotly.io.to_json(drawings.dressed(chart, "dark").to_dict(), validate=False))
+    sent = json.loads(
+        plotly.io.to_json(drawings.dressed(chart, fig.SCREENS["dark"]).to_dict(), validate=False)
+    )
     dressed = fig.dressed(chart, fig.SCREENS["dark"])
     assert sent == json.loads(dressed.to_json())
 

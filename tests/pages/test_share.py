@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import numpy as np
 import pytest
 import segno
 
-from tests.pages.app import opened
+from tests.pages.app import opened, settled
 from ui import knobs, share
 from ui.served import Served
 
@@ -66,3 +67,16 @@ def test_the_link_of_a_page_holds_every_value() -> None:
         assert f"{name}=" in sent
     assert "c=37&" in sent
     assert "stroke" in sent
+
+
+def test_a_projector_changes_figures_and_stays_on_from_page_to_page() -> None:
+    usual, large = opened("posterior"), opened("posterior", projector="true")
+    assert not large.warning
+    styles = [str(each.proto) for each in large.get("html")]
+    assert any("20px" in style for style in styles)
+    assert not any("20px" in str(each.proto) for each in usual.get("html"))
+    heights = [json.loads(chart.proto.spec)["layout"]["height"]
+               for app in (usual, large) for chart in app.get("plotly_chart")[:1]]  # fmt: skip
+    assert heights[1] == round(1.4 * heights[0])
+    large = settled(large.switch_page("pages/flip_probability.py").run())
+    assert large.sidebar.toggle(key="projector").value
