@@ -1,6 +1,6 @@
 """Overview: what the four knobs do, in one headline and four pictures."""
 
-from ui import asking, blocks, cards, labels, router, watch
+from ui import asking, blocks, cards, export, labels, router, watch
 
 router.guard()
 
@@ -22,7 +22,7 @@ def main() -> None:
         with promise:
             cards.promise(params)
         with error:
-            watch.growing(
+            errors = watch.growing(
                 "expected-error",
                 *asking.ask("expected-error"),
                 lambda grown: cards.error(grown, found),
@@ -39,6 +39,7 @@ def main() -> None:
     blocks.heading("The four knobs")
     blocks.knob_table()
     blocks.theory("posterior", "expected-error")
+    export.block("overview", found, errors)
 
 
 main()

@@ -62,6 +62,7 @@ from abcdp_core.figures.looks import (
     in_card,
     one_line,
     screen,
+    settings_line,
     styles,
     translucent,
 )
@@ -162,6 +163,7 @@ __all__ = [
     "run_line",
     "run_lines",
     "screen",
+    "settings_line",
     "stack",
     "styles",
     "translucent",

@@ -231,7 +231,7 @@ def as_seen(figure: go.Figure, medium: Medium, title: str | None = None) -> dict
         # A note that belongs to a series keeps its colour.
         note["font"] = _font(medium.ticks, medium) | note.get("font", {})
     lines = wrapped(one_line(figure) if title is None else title, medium.title_width)
-    settings = (layout.get("title", {}).get("subtitle") or {}).get("text", "")
+    settings = settings_line(figure)
     small = [] if title == "" else wrapped(settings, round(medium.title_width * SMALLER))
     lines += [f'<span style="font-size:{medium.ticks}px">{each}</span>' for each in small]
     height = round(layout.get("height", HEIGHT) * medium.taller)
@@ -382,6 +382,12 @@ LEGEND_LINE = 26
 def one_line(figure: go.Figure) -> str:
     """The title of a figure as a single line."""
     return " ".join((figure.layout.title.text or "").replace("<br>", " ").split())
+
+
+def settings_line(figure: go.Figure) -> str:
+    """The settings below the title of a figure; empty where they stand in the title."""
+    text: str = figure.layout.title.subtitle.text or ""
+    return text
 
 
 def wrapped(title: str, width: int) -> list[str]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from abcdp_core import figures as fig
 from abcdp_core import simulators
 from abcdp_core.mechanisms import Release
-from abcdp_core.output.settings import event_as_text
+from abcdp_core.output.settings import event_in_json
 from abcdp_core.own_data.discrete_sparse_vector import FINENESS
 from abcdp_core.own_data.request import PROTECTED, ReleaseRequest, source_of
 from abcdp_core.own_data.series import to_domain
@@ -71,7 +71,7 @@ class Document:
                 "parameters": list(source.AXES),
                 "values": self.theta.tolist(),
             },
-            "event": event_as_text(self.release.event),
+            "event": event_in_json(self.release.event),
             "cost": {"epsilon": spent.epsilon, "delta": spent.delta},
             "versions": versions(),
         }

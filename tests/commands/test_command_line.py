@@ -105,7 +105,7 @@ def test_run_writes_what_it_says_and_says_what_it_found(
         "posterior.posterior.html", "posterior.decisions.html", "plotly.min.js",
     }  # fmt: skip
     assert settings["seed"] == 7
-    assert settings["parameters"]["pool_size"] == "50"
+    assert settings["parameters"]["pool_size"] == 50
     assert settings["partial"] is False
     assert settings["run_time_seconds"] > 0
 
