@@ -182,9 +182,32 @@ def test_nothing_for_axe_to_find_and_fits_a_telephone(look: Visit, page: str) ->
         look.settle()
         found = Axe().run(look.page, context={"exclude": [[OUTSIDE_OUR_REACH]]})
         assert found.violations_count == 0, f"{scheme}: {found.generate_report()}"
+    charts, buttons = (
+        look.page.locator(f".js-plotly-plot{each}") for each in ("", " .modebar-btn")
+    )
+    assert buttons.count() <= TOOLS * charts.count()
     look.page.set_viewport_size({"width": 390, "height": 844})
     # A table is laid out anew a moment after the window.
     look.page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollWidth <= 390")
+
+
+TOOLS = 3
+"""Stops of the Tab key at a figure: save it, reset its axes, fill the screen with it."""
+
+
+def test_nothing_for_axe_to_find_on_a_projector_and_in_what_share_opens(look: Visit) -> None:
+    look.open("", n="100", projector="true")
+    expect(look.page.locator(".modebar-btn")).to_have_count(0)
+    expect(look.page.get_by_role("link", name="Flip probability", exact=True)).to_have_count(0)
+    for scheme in ("light", "dark"):
+        look.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        look.settle()
+        for opened in (False, True):
+            if opened:
+                look.page.get_by_role("button", name="Share", exact=True).click()
+            found = Axe().run(look.page)
+            assert found.violations_count == 0, f"{scheme}, {opened}: {found.generate_report()}"
+        look.page.keyboard.press("Escape")
 
 
 def test_people_answer_and_the_player_obeys(visit: Visit) -> None:
