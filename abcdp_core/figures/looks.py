@@ -165,8 +165,14 @@ SCREEN = Medium("screen", title_width=48, title=16, text=15, ticks=14)
 
 PROJECTOR = Medium(
     "projector",
-    **{"title_width": 60, "title": 24, "text": 22, "ticks": 20, "least": 20},
-    **{"taller": 1.4, "thicker": 1.6, "larger": 1.3},
+    title_width=60,
+    title=24,
+    text=22,
+    ticks=20,
+    least=20,
+    taller=1.4,
+    thicker=1.6,
+    larger=1.3,
 )
 """The same on the wall of a lecture hall."""
 
