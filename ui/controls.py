@@ -94,8 +94,11 @@ def _next_noise() -> None:
 
 
 def _share(page: Page) -> None:
-    """The address with all values; Streamlit's own leaves out those that are the default."""
-    keys = [*SHARED, *knobs.EVERYWHERE, *page.own, *(["preset"] if _has_presets(page) else [])]
+    """The address with all values; Streamlit's own leaves out those that are the default.
+
+    That this screen is a projector is for nobody else to have.
+    """
+    keys = [*SHARED, *page.own, *(["preset"] if _has_presets(page) else [])]
     share.show({key: held(key) for key in keys})
 
 

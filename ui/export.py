@@ -88,7 +88,9 @@ def figure(key: str, found: Result, name: str, drawn: Drawn, tables: Sequence[st
         "HTML needs no network and no other file. The tables below come as CSV."
         + (f" {why_not}" if why_not else "")
     )
-    st.code(f"{images.caption(found, drawn)} {citation.TEXT}", language=None, wrap_lines=True)
+    title = images.title_of(found, drawn.figure)
+    text = f"{title}. {images.caption(found, drawn)} {citation.TEXT}"
+    st.code(text, language=None, wrap_lines=True)
 
 
 def one_for(

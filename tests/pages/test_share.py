@@ -60,12 +60,15 @@ def test_the_link_has_the_name_that_others_know(
 
 def test_the_link_of_a_page_holds_every_value() -> None:
     (button,) = [
-        each for each in opened("posterior", c="37").get("bidi_component") if "share" in str(each)
+        each
+        for each in opened("posterior", c="37", projector="true").get("bidi_component")
+        if "share" in str(each)
     ]
     sent = str(button.proto)
     for name in (*knobs.SHARED, "posterior.view", "figures.format", "version"):
         assert f"{name}=" in sent
     assert "c=37&" in sent
+    assert "projector=" not in sent, "who scans the code from a wall has another screen"
     assert "stroke" in sent
 
 
