@@ -13,4 +13,4 @@ The data flow in one line::
 Nothing in this package imports the web framework.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

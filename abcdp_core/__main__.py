@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import io
+import os
 import re
 import signal
 import sys
@@ -111,7 +112,25 @@ def values_in_one(arguments: Sequence[str]) -> list[str]:
     return joined
 
 
+def open_what_is_closed() -> None:
+    """Give a program that was started without standard input, output or error the null device.
+
+    Python has ``None`` in their places, and the next file that is opened would get their number:
+    whatever is printed by others than Python would go into it.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest free number, which is this one; workers get it too.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+        if getattr(sys, name) is None:
+            mode = "w" if number else "r"
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+
+
 if __name__ == "__main__":
+    open_what_is_closed()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal without Greek letters shows a question mark instead of failing.

@@ -471,6 +471,12 @@ def make_ready(key: PoolKey, progress: Progress) -> None:
         open_pool(key, progress)
 
 
+def make_kept(key: PoolKey, progress: Progress) -> None:
+    """Make the pool itself and keep it unless it is there, and say how far that is."""
+    if not (_has_precomputed(key) or cache.holds(_entry("pool", key))):
+        open_pool(key, progress)
+
+
 def observed_data(key: PoolKey, n: int) -> Array:
     """The data of a run, ``(n, p)``: the published ones, or drawn at the true parameters."""
     source = simulators.load(key.scenario)
@@ -554,6 +560,28 @@ def observed_comparison(key: PoolKey, n: int, pseudo_n: int | None = None) -> Co
         synthetic=True,
         summaries={name: arrays[f"summary {n} {name}"] for name in _statistics(key)},
     )
+
+
+@functools.lru_cache(maxsize=32)
+def distances(key: PoolKey, n: int, run: int) -> Array:
+    """Distances ``(T,)`` of the ``n`` points of some run to the pool of another; kept on disk."""
+    if run == key.run:
+        return observed_comparison(key, n).rho
+
+    def make() -> cache.Arrays:
+        data = observed_data(replace(key, run=run), n)
+        return {"rho": compare(open_pool(key), data, synthetic=True).rho}
+
+    return cache.load_or_make(_of_run(key, n, run), make)["rho"]
+
+
+def has_distances(key: PoolKey, n: int, run: int) -> bool:
+    """Whether :func:`distances` can be had without the pool."""
+    return is_ready(key) if run == key.run else cache.holds(_of_run(key, n, run))
+
+
+def _of_run(key: PoolKey, n: int, run: int) -> cache.Entry:
+    return _entry("distances", key, n=n, data=run)
 
 
 def _compare_all(key: PoolKey) -> cache.Arrays:

@@ -33,6 +33,7 @@ class Result:
         done, total: tasks finished and tasks there are; fewer mean a partial result.
         run_time: seconds until it was there, of the run that made it; ``None`` if not known. What
             was found does not depend on it, so results that differ in it are equal.
+        kept: of those finished, how many were stored from an earlier run.
     """
 
     experiment: str
@@ -45,6 +46,7 @@ class Result:
     done: int = 1
     total: int = 1
     run_time: float | None = field(default=None, compare=False)
+    kept: int = field(default=0, compare=False)
 
     @property
     def is_partial(self) -> bool:

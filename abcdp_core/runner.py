@@ -21,7 +21,7 @@ from typing import Any
 
 import pandas as pd
 
-from abcdp_core import cache, workers
+from abcdp_core import workers
 from abcdp_core.experiments import Experiment, Link
 from abcdp_core.interruption import held
 from abcdp_core.parameters import Params
@@ -71,27 +71,31 @@ def run(
     tasks = experiment.tasks(params, seed)
     total = sum(_links(task) for task in tasks)
     parts: dict[int, list[Tables]] = {}
-    done, said, due = 0, 0, -float("inf")
+    done, kept, unsaid, due = 0, 0, False, -float("inf")
 
     def result_now() -> Result:
         result = _collect(experiment, params, parts)
         run_time = time.monotonic() - begun
-        return dataclasses.replace(result, seed=seed, done=done, total=total, run_time=run_time)
+        return dataclasses.replace(
+            result, seed=seed, done=done, total=total, kept=kept, run_time=run_time
+        )
 
     try:
         with contextlib.closing(_finish(experiment, tasks, executor, store, plugins)) as finished:
-            for index, tables, links in finished:
+            for index, tables, links, is_stored in finished:
                 parts.setdefault(index, []).append(tables)
                 done += links
+                unsaid = True
+                kept += links if is_stored else 0
                 started = time.monotonic()
                 if done == total or started >= due:
                     result = result_now()
                     taken = time.monotonic() - started
-                    said = done
+                    unsaid = False
                     yield result
                     due = time.monotonic() + max(YIELD_EVERY, taken / YIELD_SHARE)
     except (KeyboardInterrupt, MemoryError, BrokenExecutor):
-        if done > said:
+        if unsaid:
             yield result_now()
         raise
 
@@ -110,12 +114,13 @@ def _collect(
 
 def _joined(parts: Sequence[Tables]) -> Tables:
     """One table for each name, rows in the order of the parts."""
-    if len(parts) == 1:
-        return parts[0]
+    first, *others = parts
+    if not others:
+        return first
     joined = {}
-    for name, first in parts[0].items():
+    for name, table in first.items():
         # Most links of a chain may have no row; they would cost as much as those that have.
-        filled = [tables[name] for tables in parts if len(tables[name])] or [first]
+        filled = [tables[name] for tables in parts if len(tables[name])] or [table]
         joined[name] = pd.concat(filled, ignore_index=True)
     return joined
 
@@ -126,8 +131,8 @@ def _links(task: Any) -> int:
 
 
 Work = Callable[[Any], Tables | Link]
-Missing = list[tuple[int, Any, cache.Entry | None]]
-Done = Generator[tuple[int, cache.Entry | None, Link]]
+Missing = list[tuple[int, Any]]
+Done = Generator[tuple[int, Link]]
 
 
 def _finish(
@@ -136,30 +141,33 @@ def _finish(
     executor: Executor | None,
     store: Store | None,
     plugins: Sequence[Path],
-) -> Generator[tuple[int, Tables, int]]:
-    """Index, tables and number of links of what is done, part by part; what is stored first."""
+) -> Generator[tuple[int, Tables, int, bool]]:
+    """What is done, part by part, what is stored first.
+
+    Index, tables, number of links and whether it was stored.
+    """
     missing: Missing = []
-    entries = store.entries(experiment, tasks) if store else [None] * len(tasks)
-    for index, (task, entry) in enumerate(zip(tasks, entries, strict=True)):
-        stored = store.load(entry) if store and entry else None
+    entries = store.entries(experiment, tasks) if store else []
+    for index, task in enumerate(tasks):
+        stored = store.load(entries[index]) if store else None
         if stored is None:
-            missing.append((index, task, entry))
+            missing.append((index, task))
         else:
-            yield index, stored, _links(task)
+            yield index, stored, _links(task), True
     work: Work = experiment.work
     if executor is not None and plugins:
         work, packed = workers.with_plug_ins(work, plugins)
-        missing = [(index, packed(task), entry) for index, task, entry in missing]
+        missing = [(index, packed(task)) for index, task in missing]
     turns = _in_turn(work, missing) if executor is None else _at_once(work, missing, executor)
     parts: dict[int, list[Tables]] = {}
     with contextlib.closing(turns) as done:
-        for index, entry, link in done:
+        for index, link in done:
             parts.setdefault(index, []).append(link.tables)
             if link.successor is None:
                 whole = _joined(parts.pop(index))
-                if store is not None and entry is not None:
-                    store.save(entry, whole)
-            yield index, link.tables, 1
+                if store:
+                    store.save(entries[index], whole)
+            yield index, link.tables, 1, False
 
 
 def _link(outcome: Tables | Link) -> Link:
@@ -168,10 +176,10 @@ def _link(outcome: Tables | Link) -> Link:
 
 
 def _in_turn(work: Work, missing: Missing) -> Done:
-    for index, task, entry in missing:
+    for index, task in missing:
         while task is not None:
             link = _link(work(task))
-            yield index, entry, link
+            yield index, link
             task = link.successor
 
 
@@ -181,13 +189,11 @@ class _Given:
 
     Attributes:
         index: of the task.
-        entry: where it is kept.
         task: what is to be done.
         lost: how often its workers were lost.
     """
 
     index: int
-    entry: cache.Entry | None
     task: Any
     lost: int = 0
 
@@ -201,7 +207,7 @@ Running = dict[Future[Tables | Link], _Given]
 
 
 def _at_once(work: Work, missing: Missing, executor: Executor) -> Done:
-    fresh = (_Given(index, entry, task) for index, task, entry in missing)
+    fresh = (_Given(index, task) for index, task in missing)
     again: deque[_Given] = deque()
     alone: deque[_Given] = deque()
     running: Running = {}
@@ -218,7 +224,7 @@ def _at_once(work: Work, missing: Missing, executor: Executor) -> Done:
             future = ended.get()
             given = running.pop(future)
             error = CancelledError() if future.cancelled() else future.exception()
-            if error is not None and workers.is_loss(error):
+            if workers.is_loss(error):
                 if given.alone or not workers.can_replace(executor):
                     raise workers.lost(executor, given.lost + 1) from error
                 given = dataclasses.replace(given, lost=given.lost + 1)
@@ -226,8 +232,8 @@ def _at_once(work: Work, missing: Missing, executor: Executor) -> Done:
                 continue
             link = _link(future.result())
             if link.successor is not None:
-                again.append(_Given(given.index, given.entry, link.successor))
-            yield given.index, given.entry, link
+                again.append(_Given(given.index, link.successor))
+            yield given.index, link
     finally:
         with held():
             for future in running:

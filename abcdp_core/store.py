@@ -68,7 +68,7 @@ class Store:
             return None
         tables: dict[str, dict[str, Any]] = {}
         for name, values in arrays.items():
-            table, column = name.split("/", 1)
+            table, _, column = name.partition("/")
             tables.setdefault(table, {})[column] = values
         return {table: pd.DataFrame(columns) for table, columns in tables.items()}
 

@@ -102,22 +102,36 @@ class Processes(Executor):
         self._pool = _new_pool(count)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Give out a call."""
+        """Give out a call.
+
+        Raises:
+            LostWorkersError: the system starts no process, as without file handles left.
+        """
         with held(), _spared(), self._changing:
             try:
-                future: Future[Any] = self._pool.submit(fn, *args, **kwargs)
-            except BrokenExecutor:
-                if self._ended:
-                    raise
-                self._pool = _new_pool(self.count)
-                future = self._pool.submit(fn, *args, **kwargs)
-            return future
+                return self._given_out(fn, *args, **kwargs)
+            except OSError as error:
+                raise LostWorkersError(
+                    f"worker processes cannot be started ({error.strerror or error}): "
+                    "fewer workers may do, one worker needs none."
+                ) from error
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Let go of the workers, whatever they are doing."""
+    def _given_out(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any]
+        try:
+            future = self._pool.submit(fn, *args, **kwargs)
+        except BrokenExecutor:
+            if self._ended:
+                raise
+            self._pool = _new_pool(self.count)
+            future = self._pool.submit(fn, *args, **kwargs)
+        return future
+
+    def shutdown(self, *_: Any, **__: Any) -> None:
+        """Let go of the workers, whatever they are doing; there is nothing to choose."""
         with held(), self._changing:
             self._ended = True
-            self._pool.shutdown(wait=wait, kill_workers=True)
+            self._pool.shutdown(kill_workers=True)
 
 
 def _new_pool(count: int) -> Any:
@@ -206,7 +220,7 @@ class _Cluster(Executor):
         except Exception as error:
             raise lost(self, 1) from error
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+    def shutdown(self, *_: Any, **__: Any) -> None:
         self.client.close()
 
 
@@ -229,10 +243,11 @@ def scheduler(address: str) -> Executor:
     wanted = "must be the address of a Dask scheduler like tcp://host:8786"
     try:
         # In a thread of its own: a notebook's has an event loop already.
-        with ThreadPoolExecutor(1) as thread:
+        with ThreadPoolExecutor() as thread:
             thread.submit(asyncio.run, _ask_identity(full)).result()
         return _Cluster(full)
-    except ValueError:
+    except (ValueError, TypeError, ImportError):
+        # Among them what Dask says of protocols that need more than an address.
         raise ParameterError(f"scheduler = {address}: {wanted}.") from None
     except OSError:
         raise ParameterError(
@@ -277,7 +292,7 @@ def executor_for(workers: int, address: str | None = None) -> Iterator[Executor 
             pool.shutdown()
 
 
-def is_loss(error: BaseException) -> bool:
+def is_loss(error: BaseException | None) -> bool:
     """Whether a task failed because who did it is gone, and not by itself."""
     distributed = sys.modules.get("distributed")
     killed = (distributed.KilledWorker,) if distributed else ()
@@ -312,7 +327,7 @@ def width(executor: Executor) -> int:
         return max(executor.width(), 1)
     if isinstance(executor, Processes):
         return executor.count
-    return getattr(executor, "_max_workers", None) or os.cpu_count() or 1
+    return getattr(executor, "_max_workers", None) or processor_count()
 
 
 # ------------------------------------------------------------------- plug-ins

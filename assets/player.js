@@ -1,15 +1,8 @@
-// Draws what ui/player.py sends: people answer one after the other, the clouds concentrate.
-// Called again with every update; where it stands is kept on the element.
+// Draws what ui/player.py sends: people answer one after the other, and what is known by then.
+// Called again with every update; the person at hand is kept on the element.
 
-const LOOKS = {
-  fixed: { color: "#0072B2", dash: [7, 4], fill: 0.06, band: 0.14, mark: 0.9 },
-  adaptive: { color: "#D55E00", dash: [], fill: 0.14, band: 0.3, mark: 0.6 },
-};
-const TRUTH = "#009E73";
-const GREY = "#7F7F7F";
-const FRAMES_A_SECOND = 8;
-const POINTS = 300; // drawn at most of a line, about one in two pixels
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
+const SLOW = 10; // people that are shown one by one at leisure
 
 export default function ({ data, parentElement }) {
   const root = parentElement.querySelector(".player");
@@ -20,29 +13,39 @@ export default function ({ data, parentElement }) {
 
 // ---------------------------------------------------------------- state and controls
 
-// The place is a person, not a frame number: frames are spread anew while a run grows.
-// Modes: paused, playing, live (at the newest person, following).
+// The place is a person, not a frame number: frames are added while a run grows.
 function create(root) {
   const find = (selector) => root.querySelector(selector);
   const player = {
-    root, ids: {}, place: 1, mode: "paused", clock: 0, request: 0, said: 0,
-    play: find("[data-do=play]"), range: find("input"), speed: find("select"),
-    state: find(".state"), now: find(".now"), panels: find(".panels"), status: find(".said"),
-    asked: find(".asked"), spread: find(".spread"), cloud: find(".cloud"),
+    root, ids: {}, place: 1, playing: false, due: 0, request: 0, said: 0,
+    play: find("[data-do=play]"), range: find("input"), speed: find("select.speed"),
+    state: find(".state"), rows: find("tbody"), status: find(".said"), which: find("select.which"),
+    who: find(".who"), whole: find(".whole"), zoom: find(".zoom"), known: find(".known"),
+    person: find(".person"),
   };
   const doing = {
-    play: () => (player.mode === "paused" ? play(player) : (player.mode = "paused")),
-    // Between two frames: to the former one.
-    back: () => seek(player, frameAt(player) - (between(player) ? 0 : 1)),
-    forward: () => seek(player, frameAt(player) + 1),
-    reset: () => { seek(player, 0); player.mode = "paused"; },
+    play: () => (player.playing ? pause(player) : play(player)),
+    back: () => step(player, -1),
+    forward: () => step(player, 1),
+    reset: () => go(player, player.data.times[0]),
   };
   for (const button of root.querySelectorAll("button")) {
     button.onclick = () => { doing[button.dataset.do](); wake(player); };
   }
-  player.range.oninput = () => { seek(player, Number(player.range.value)); wake(player); };
-  new ResizeObserver(() => wake(player)).observe(player.panels);
+  player.range.oninput = () => { go(player, player.data.times[Number(player.range.value)]); };
+  player.which.onchange = () => wake(player);
+  for (const canvas of [player.whole, player.zoom, player.known]) scrubbing(player, canvas);
+  new ResizeObserver(() => wake(player)).observe(root);
   return player;
+}
+
+function scrubbing(player, canvas) {
+  const follow = (event) => {
+    if (event.buttons !== 1 || !canvas.people) return;
+    go(player, nearest(player.data.times, canvas.people(event.offsetX)));
+  };
+  canvas.onpointerdown = (event) => { canvas.setPointerCapture(event.pointerId); follow(event); };
+  canvas.onpointermove = follow;
 }
 
 function update(player, data) {
@@ -50,37 +53,36 @@ function update(player, data) {
   const isNew = !player.data || Object.entries(data.ids).some(differs);
   player.ids = isNew ? data.ids : { ...player.ids, ...data.ids };
   player.data = data;
-  player.runs = Object.keys(LOOKS).filter((name) => name in data.runs)
-    .map((name) => ({ name, ...LOOKS[name], ...unpacked(data.runs[name]) }));
+  player.runs = Object.entries(data.runs)
+    .map(([name, run]) => ({ name, ...data.looks[name], ...unpacked(run) }));
   player.range.max = data.times.length - 1;
-  player.panels.setAttribute("aria-label", data.summary);
+  player.whole.setAttribute("aria-label", data.summary);
   const style = getComputedStyle(player.root);
   player.ink = style.getPropertyValue("--st-text-color");
   player.paper = style.getPropertyValue("--st-background-color");
   player.font = style.getPropertyValue("--st-font");
-  if (isNew) start(player);
+  const theme = isDark(player.paper) ? "dark" : "light";
+  player.colors = Object.fromEntries(
+    Object.entries(data.colors).map(([name, color]) => [name, color[theme]]));
+  if (isNew) { player.place = data.times[0]; player.playing = false; }
   player.place = Math.min(player.place, last(player));
   wake(player);
 }
 
-function unpacked(run) {
-  const numbers = (text) =>
-    new Float32Array(Uint8Array.from(atob(text), (byte) => byte.charCodeAt(0)).buffer);
-  const all = (parts) =>
-    Object.fromEntries(Object.entries(parts).map(([name, text]) => [name, numbers(text)]));
-  return { times: run.times, ...all(run.series), clouds: all(run.clouds) };
+function isDark(color) {
+  const ink = document.createElement("canvas").getContext("2d");
+  ink.fillStyle = color;
+  return Number.parseInt(ink.fillStyle.slice(1, 3), 16) < 128;
 }
 
-function start(player) {
-  const atEnd = player.data.running || STILL.matches;
-  player.place = atEnd ? last(player) : player.data.times[0];
-  player.mode = player.data.running ? "live" : STILL.matches ? "paused" : "playing";
+function unpacked(series) {
+  const numbers = (text) =>
+    new Float32Array(Uint8Array.from(atob(text), (byte) => byte.charCodeAt(0)).buffer);
+  return Object.fromEntries(Object.entries(series).map(([name, text]) => [name, numbers(text)]));
 }
 
 const last = (player) => player.data.times.at(-1);
 const frameAt = (player) => Math.max(0, atMost(player.data.times, player.place));
-
-const between = (player) => player.place > player.data.times[frameAt(player)];
 
 // Index of the last value that is not larger; -1 where there is none.
 function atMost(values, limit) {
@@ -93,94 +95,117 @@ function atMost(values, limit) {
   return low - 1;
 }
 
-function seek(player, frame) {
-  const { times, running } = player.data;
-  player.place = times[Math.min(Math.max(frame, 0), times.length - 1)];
-  player.mode = running && player.place === last(player) ? "live" : "paused";
+function nearest(values, wanted) {
+  const i = Math.max(0, atMost(values, wanted)), next = values[i + 1] ?? Infinity;
+  return next - wanted < wanted - values[i] ? next : values[i];
+}
+
+function go(player, place) {
+  player.place = Math.min(Math.max(place, player.data.times[0]), last(player));
+  pause(player);
+  wake(player);
+}
+
+// To the person before or after, who is among those sent.
+function step(player, by) {
+  const longest = player.runs.reduce((a, b) => (a.t.length < b.t.length ? b : a));
+  const row = atMost(longest.t, player.place) + by;
+  go(player, longest.t[Math.min(Math.max(row, 0), longest.t.length - 1)]);
+}
+
+function pause(player) {
+  player.playing = false;
 }
 
 function play(player) {
   if (!player.data.running && player.place >= last(player)) player.place = player.data.times[0];
-  player.mode = "playing";
+  player.playing = true;
+  player.due = 0;
 }
 
-function advance(player, seconds) {
-  const end = last(player);
-  if (player.mode === "live") {
-    // Glide to the newest person; updates come twice a second.
-    const share = STILL.matches ? 1 : 1 - Math.exp(-seconds / 0.2);
-    player.place += (end - player.place) * share;
-    if (end - player.place < 0.5) player.place = end;
-  } else if (player.mode === "playing") {
-    const frame = frameAt(player);
-    const step = (player.data.times[frame + 1] ?? end) - player.data.times[frame];
-    const speed = Number(player.speed.value) * FRAMES_A_SECOND;
-    player.place = Math.min(end, player.place + seconds * speed * step);
-  }
-  if (player.mode !== "paused" && player.place >= end) {
-    player.mode = player.data.running ? "live" : "paused";
-  }
+// Milliseconds that a person stays: the first ones longer.
+function stay(player) {
+  const natural = STILL.matches ? 1000 : player.place < SLOW ? 450 : 130;
+  return natural / Number(player.speed.value);
+}
+
+function advance(player, now) {
+  if (!player.playing) return;
+  player.due ||= now + stay(player);
+  if (now < player.due) return;
+  player.due = now + stay(player);
+  const { times } = player.data;
+  // Where motion is not wanted: few still pictures, each twice as far.
+  const wanted = STILL.matches ? 2 * player.place : player.place + 1e-9;
+  const next = times.findIndex((t) => t > wanted - (STILL.matches ? 1 : 0));
+  player.place = next < 0 ? last(player) : times[next];
+  if (player.place >= last(player) && !player.data.running) pause(player);
 }
 
 function wake(player) {
   player.request ||= requestAnimationFrame((now) => {
     player.request = 0;
     if (!player.root.isConnected) return; // the page is gone
-    advance(player, player.clock ? Math.min(0.1, (now - player.clock) / 1000) : 0);
-    draw(player);
-    tell(player); // after drawing, which asks for sizes: writing first would cost a layout
-    const moves = player.mode !== "paused" && player.place < last(player);
-    player.clock = moves ? now : 0;
-    if (moves) wake(player);
+    const before = player.place;
+    advance(player, now);
+    if (before !== player.place || !player.playing || player.drawn !== player.data) draw(player);
+    player.drawn = player.data;
+    if (player.playing) wake(player);
   });
 }
 
 // ---------------------------------------------------------------- words
 
 function tell(player) {
-  const { data, mode, place } = player;
-  const person = `person ${Math.floor(place)} of ${data.n}`;
-  const moving = mode !== "paused";
-  player.play.dataset.moving = moving;
-  set(player.play.querySelector("span"), moving ? "Pause" : "Play");
-  set(player.state, {
-    live: "Live: newest person", playing: "Playing",
-    paused: place < last(player) ? "Paused" : data.running ? "Paused, more to come" : "At the end",
-  }[mode]);
-  player.state.className = `state ${mode}`;
+  const { data, place, playing } = player;
+  const person = `person ${place} of ${data.n}`;
+  player.play.dataset.moving = playing;
+  set(player.play.querySelector("span"), playing ? "Pause" : "Play");
+  set(player.state, person);
+  set(player.who, `Person ${place}`);
   player.range.value = frameAt(player);
   player.range.setAttribute("aria-valuetext", person);
-  const lines = [...player.runs].reverse().map((run) => [run, reading(data, run, place)]);
-  const words = [person, ...lines.map(([run, parts]) => `${run.name}: ${parts.join("")}`)].join("; ");
+  const cells = player.runs.map((run) => reading(player, run));
+  const words = [person, ...cells.map((row) => row.map(([text]) => text).join(", "))].join("; ");
   if (words === player.words) return;
   player.words = words;
-  player.now.innerHTML = `<b>${person}</b>` + lines.map(([run, [text, ofSigma = ""]]) =>
-    `<span><svg viewBox="0 0 40 14" aria-hidden="true"><path d="M0 7h40" stroke="${run.color}" `
-    + `stroke-width="4" stroke-dasharray="${run.dash}"/></svg>`
-    + `<b>${run.name}</b> ${text}`
-    + `<span class="${isLearnt(data, run, rowAt(run, place)) ? "" : "dim"}">${ofSigma}</span></span>`).join("");
+  player.rows.replaceChildren(...cells.map((row, i) => {
+    const line = document.createElement("tr");
+    line.append(...row.map(([text, kind], column) => {
+      const cell = document.createElement(column ? "td" : "th");
+      if (!column) { cell.scope = "row"; cell.style.color = player.colors[player.runs[i].name]; }
+      cell.textContent = text;
+      cell.className = kind ?? "";
+      return cell;
+    }));
+    return line;
+  }));
   // Only what stands is read aloud, not what runs past.
   clearTimeout(player.said);
-  player.said = setTimeout(() => { if (player.mode === "paused") set(player.status, words); }, 800);
+  player.said = setTimeout(() => { if (!player.playing) set(player.status, words); }, 800);
 }
 
 function set(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-// What is known, and about σ on its own: it may be said more quietly.
-function reading(data, run, place) {
-  const i = rowAt(run, place);
-  if (i < 0) return ["not yet begun"];
-  const late = place - run.t[i] > 1 && i === run.t.length - 1 ? `(at person ${run.t[i]}) ` : "";
+// The cells of a run's row: text, and a class.
+function reading(player, run) {
+  const { data, place } = player, i = rowAt(run, place);
+  if (i < 0 || (run.t[i] < place && i === run.t.length - 1)) {
+    return [[run.name], [run.knows], ...Array(5).fill(["…", "dim"])];
+  }
   const width = run.right[i] - run.left[i];
-  const estimate = (name, mean, sd) =>
-    `${name}\u00a0${round(mean, sd, 1)}\u00a0±\u00a0${round(sd, sd, 1)}`;
+  const known = (mean, sd) => `${round(mean, sd)} ± ${size(1.96 * sd)}`;
+  const sigma = data.known ? `${round(run.mean_sigma[i], run.mean_sigma[i] / 100)}, known`
+    : isLearnt(data, run, i) ? known(run.mean_sigma[i], run.sd_sigma[i]) : "hardly more than its prior";
   return [
-    `${late}asked in [${round(run.left[i], width / 10)}, ${round(run.right[i], width / 10)}]; `
-    + `${estimate("μ", run.mean_mu[i], run.sd_mu[i])}, `,
-    data.known ? `σ\u00a0${round(run.mean_sigma[i], run.mean_sigma[i] / 100)} is known`
-      : `${estimate("σ", run.mean_sigma[i], run.sd_sigma[i])}, ${narrower(data, run.narrower[i])}`,
+    [run.name], [run.knows],
+    [`${round(run.left[i], width / 10)} to ${round(run.right[i], width / 10)}`],
+    [`± ${size(width * data.unit_scale)}`],
+    [known(run.mean_mu[i], run.sd_mu[i])],
+    [sigma, isLearnt(data, run, i) ? "" : "dim"],
+    [`${run.missed[i]} of ${run.t[i]}`],
   ];
 }
 
@@ -188,98 +213,245 @@ const rowAt = (run, place) => atMost(run.t, place);
 
 const isLearnt = (data, run, row) => row < 0 || data.known || run.narrower[row] >= data.learnt;
 
-// As abcdp_core/online/learnt.py says it.
-function narrower(data, gained) {
-  const percent = Math.floor(100 * gained + 1e-4);
-  if (percent < 1) return "not clearly narrower than its prior";
-  return `${gained < data.learnt ? "only " : ""}${percent}\u00a0% narrower than its prior`;
+// To the first digit of what is small at this place.
+function round(value, small) {
+  if (Math.abs(value) > 1e9) return value.toExponential(1).replace("-", "−");
+  const digits = Math.min(4, Math.max(0, Math.ceil(-Math.log10(small || 1))));
+  const text = value.toFixed(digits);
+  return (Number(text) === 0 ? text.replace("-", "") : text).replace("-", "−");
 }
 
-// To the first digit of what is small at this place, or to `least` digits.
-function round(value, small, least = 0) {
-  if (Math.abs(value) > 1e30) return value < 0 ? "−∞" : "∞";
-  const digits = Math.min(4, Math.max(least, Math.ceil(-Math.log10(small || 1))));
-  return value.toFixed(digits).replace("-", "−");
+// Two digits of a size.
+function size(value) {
+  if (!(value > 1e-4 && value < 1e6)) return value === 0 ? "0" : value.toExponential(1);
+  return value >= 10 ? String(Math.round(value)) : String(Number(value.toPrecision(2)));
 }
 
 // ---------------------------------------------------------------- drawing
 
 function draw(player) {
-  const { data, runs, place } = player;
-  const people = [1, Math.max(2, data.n)];
-  const layers = (plot, ...all) => {
-    for (const layer of all) for (const run of runs) layer(plot, run, chosen(run, place));
-  };
-  inside(player, player.asked, "Where each person is asked", "person", people,
-    "answer, μ", data.axes.answer, (plot) => {
-      layers(plot, interval, answers, band("mu"), mean("mu"));
-      level(plot, data.truth.mu);
-      cursor(plot, place);
-    });
-  inside(player, player.spread, "Estimate of σ", "person", people,
-    "σ", data.axes.spread, (plot) => {
-      layers(plot, band("sigma"), mean("sigma"));
-      level(plot, data.truth.sigma);
-      cursor(plot, place);
-    });
-  const vague = runs.filter((run) => !isLearnt(data, run, rowAt(run, place)));
-  const note = vague.length ? `; σ not clearly learnt: ${vague.map((run) => run.name).reverse().join(", ")}` : "";
-  inside(player, player.cloud, `Particles${note}`, "μ", data.axes.mu, "σ", data.axes.sigma, (plot) => {
-    for (const run of runs) particles(plot, run, atMost(run.times, place));
-    cross(plot, data.truth.mu, data.truth.sigma);
+  const unit = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
+  player.unit = Math.min(1.6, unit);
+  whole(player);
+  zoom(player);
+  known(player);
+  person(player);
+  tell(player);
+}
+
+// Everything that was asked about so far, with all intervals in sight.
+function whole(player) {
+  const { data, runs } = player;
+  const plot = plotOf(player, player.whole, data.axes.whole);
+  for (const run of runs) {
+    if (run.place) middles(plot, run);
+    else if (run.wide) strip(plot, run, 0.16);
+  }
+  level(plot, data.truth.mu, player.ink, `true mean ${data.truth.mu}`);
+  for (const run of runs.filter((each) => each.wide)) {
+    const y = plot.y(run.right[0]);
+    write(plot, `fixed: everybody ${round(run.left[0], 1)} to ${round(run.right[0], 1)}`,
+      plot.box.left + 6, y - 10 * player.unit, "left", player.colors[run.name], 600);
+  }
+  cursor(plot);
+}
+
+// The same around the truth, where widths can be seen.
+function zoom(player) {
+  const { data, runs } = player;
+  const plot = plotOf(player, player.zoom, data.axes.zoom);
+  inside(plot, () => {
+    for (const run of runs) if (!run.place) strip(plot, run, run.wide ? 0.16 : 0.4);
+  });
+  for (const run of runs) if (run.place) bars(plot, run);
+  level(plot, data.truth.mu, player.ink);
+  cursor(plot);
+}
+
+// Half of the 95 % interval, on two logarithmic axes.
+function known(player) {
+  const { data, runs } = player, which = player.which.value;
+  const plot = plotOf(player, player.known, data.axes[which], true);
+  const labels = [];
+  const from = Array.from({ length: 60 }, (_, i) => data.n ** (i / 59));
+  inside(plot, () => {
+    const plain = from.map((t) => [plot.x(t), plot.y(data.plain[which] / Math.sqrt(t))]);
+    path(plot, plain, player.colors.plain, 2.5, [7, 4]);
+    labels.push(["without noise", data.plain[which] / Math.sqrt(data.n), player.colors.plain]);
+    if (which === "sigma" && data.known) return;
+    for (const run of runs) {
+      const rows = Array.from(run.t.keys());
+      const value = (i) => plot.y(1.96 * run[`sd_${which}`][i]);
+      const end = rowAt(run, player.place);
+      const color = (i) => which === "sigma" && !isLearnt(data, run, i)
+        ? player.colors.unlearnt : player.colors[run.name];
+      stretches(rows, color).forEach(([part, shade]) => {
+        const so_far = part.filter((i) => i <= end), later = part.filter((i) => i >= end);
+        path(plot, later.map((i) => [plot.x(run.t[i]), value(i)]), shade, 1.5, [1.5, 3]);
+        path(plot, so_far.map((i) => [plot.x(run.t[i]), value(i)]), shade, 3, run.dash);
+      });
+      const final = run.t.length - 1;
+      labels.push([run.name, 1.96 * run[`sd_${which}`][final], color(final)]);
+    }
+  });
+  ends(plot, labels);
+  cursor(plot);
+}
+
+// Rows of one colour at a time, each with the first of the next.
+function stretches(rows, color) {
+  const found = [];
+  for (const row of rows) {
+    if (found.at(-1)?.[1] === color(row)) found.at(-1)[0].push(row);
+    else {
+      found.at(-1)?.[0].push(row);
+      found.push([[row], color(row)]);
+    }
+  }
+  return found;
+}
+
+// Names at the right end of lines, moved apart.
+function ends(plot, labels) {
+  const { box, player } = plot, gap = 17 * player.unit;
+  const placed = labels
+    .map(([name, value, color]) => ({ text: `${name} ±${size(value)}`, color, y: plot.y(value) }))
+    .sort((a, b) => a.y - b.y);
+  placed.forEach((each, i) => {
+    each.y = Math.max(each.y, i ? placed[i - 1].y + gap : box.top + 8);
+  });
+  const over = (placed.at(-1)?.y ?? 0) - (box.bottom - 8);
+  if (over > 0) placed.toReversed().forEach((each, i, all) => {
+    each.y = Math.min(each.y, i ? all[i - 1].y - gap : box.bottom - 8);
+  });
+  for (const each of placed) write(plot, each.text, box.right + 6, each.y, "left", each.color, 600);
+}
+
+// One lane for each way of asking: the interval, the value, the answer.
+function person(player) {
+  const { data, runs, place, unit } = player, canvas = player.person;
+  const { ink, width, height } = sized(canvas);
+  const left = 12 + Math.max(...runs.map((run) => measured(ink, player, run.name, 600)));
+  const box = { left, right: width - 14, top: 24 * unit, bottom: height - 24 * unit };
+  const [low, high] = data.axes.person;
+  const across = (value) => box.left + ((value - low) / (high - low)) * (box.right - box.left);
+  const held = (value) => Math.min(Math.max(across(value), box.left - 1), box.right + 1);
+  const plot = { ink, box, player };
+  for (const tick of ticks(low, high, (box.right - box.left) / (70 * unit))) {
+    path(plot, [[across(tick), box.top], [across(tick), box.bottom]], player.ink, 1, [], 0.12);
+    write(plot, label(tick), across(tick), box.bottom + 12 * unit, "center", player.ink);
+  }
+  const lane = (box.bottom - box.top) / runs.length;
+  const rows = runs.map((run) => rowAt(run, place));
+  const first = rows.findIndex((i) => i >= 0);
+  if (first < 0) return;
+  const value = runs[first].value[rows[first]], at = held(value);
+  path(plot, [[at, box.top - 4], [at, box.bottom]], player.ink, 2, [2, 3]);
+  disc(plot, at, box.top - 4, 5, player.ink);
+  const words = `their value ${round(value, 0.1)}, known only to them`;
+  const half = measured(ink, player, words, 400) / 2 + 12;
+  const side = at + 2 * half > width ? "right" : "left";
+  write(plot, words, at + (side === "left" ? 10 : -10), 10 * unit, side, player.ink);
+  runs.forEach((run, k) => {
+    const y = box.top + (k + 0.5) * lane, i = rows[k], color = player.colors[run.name];
+    write(plot, run.name, box.left - 10, y, "right", color, 600);
+    path(plot, [[box.left, y], [box.right, y]], player.ink, 1, [], 0.2);
+    if (i < 0 || run.t[i] !== place) return;
+    const [x0, x1] = [held(run.left[i]), held(run.right[i])];
+    const answer = run.response[i], x = across(answer);
+    // What lies beyond the edges stands there as words.
+    const beyond = { left: [], right: [] };
+    if (x1 <= box.left || x0 >= box.right) {
+      const middle = round((run.left[i] + run.right[i]) / 2, 1);
+      beyond[x1 <= box.left ? "left" : "right"].push([`asked around ${middle}`, color, 400]);
+    } else {
+      ink.globalAlpha = 0.4;
+      ink.fillStyle = color;
+      const thick = Math.min(lane * 0.6, 18);
+      ink.fillRect(Math.min(x0, x1 - 3), y - thick / 2, Math.max(3, x1 - x0), thick);
+      ink.globalAlpha = 1;
+    }
+    const text = `answer ${round(answer, 0.1)}`, red = player.colors.answer;
+    if (x < box.left || x > box.right) beyond[x < box.left ? "left" : "right"].push([text, red, 600]);
+    else {
+      diamond(plot, x, y, 7, red);
+      const fits = x + 14 + measured(ink, player, text, 600) < box.right;
+      write(plot, text, fits ? x + 12 : x - 12, y, fits ? "left" : "right", red, 600);
+    }
+    for (const [side, words] of Object.entries(beyond)) {
+      if (!words.length) continue;
+      const all = side === "left" ? [["◀", player.ink, 400], ...words]
+        : [["▶", player.ink, 400], ...words.toReversed()];
+      let from = side === "left" ? box.left + 4 : box.right - 4;
+      for (const [word, shade, weight] of all) {
+        write(plot, word, from, y, side, shade, weight);
+        from += (side === "left" ? 1 : -1) * (measured(ink, player, word, weight) + 9);
+      }
+    }
   });
 }
 
-// Rows of the people up to this place, thinned to what can be told apart, with the last.
-function chosen(run, place) {
-  const end = atMost(run.t, place);
-  const every = Math.ceil(run.t.length / POINTS);
-  const rows = Array.from({ length: Math.ceil((end + 1) / every) }, (_, i) => i * every);
-  if (rows.length && rows.at(-1) < end) rows.push(end);
-  return rows;
-}
+// ---------------------------------------------------------------- plots
 
-// Title, axes and grid of a panel, then its content, clipped.
-function inside(player, canvas, title, xName, [x0, x1], yName, [y0, y1], content) {
+function sized(canvas) {
   const { clientWidth: width, clientHeight: height } = canvas;
   const scale = Math.max(1, devicePixelRatio);
-  const size = [Math.round(width * scale), Math.round(height * scale)];
-  if (canvas.width !== size[0] || canvas.height !== size[1]) [canvas.width, canvas.height] = size;
+  const wanted = [Math.round(width * scale), Math.round(height * scale)];
+  if (canvas.width !== wanted[0] || canvas.height !== wanted[1]) [canvas.width, canvas.height] = wanted;
   const ink = canvas.getContext("2d");
   ink.setTransform(scale, 0, 0, scale, 0, 0);
   ink.clearRect(0, 0, width, height);
-  const box = { left: 62, top: 36, right: width - 14, bottom: height - 46 };
-  // Held close to the box: long dashed lines that nobody sees take time.
+  return { ink, width, height };
+}
+
+// Axes and grid: people along a logarithmic axis, and values.
+function plotOf(player, canvas, [y0, y1], logarithmic = false) {
+  const { ink, width, height } = sized(canvas), { data, unit } = player;
+  const right = logarithmic ? widestEnd(ink, player) : 12;
+  const box = { left: 50 * unit, top: 8, right: width - right, bottom: height - 40 * unit };
+  const n = Math.max(2, data.n), scale = logarithmic ? Math.log10 : (value) => value;
+  const across = box.right - box.left, up = box.bottom - box.top;
   const held = (value, low, high) => Math.min(Math.max(value, low - 60), high + 60);
-  const [across, up] = [(box.right - box.left) / (x1 - x0), (box.bottom - box.top) / (y1 - y0)];
-  const x = (value) => held(box.left + (value - x0) * across, box.left, box.right);
-  const y = (value) => held(box.bottom - (value - y0) * up, box.top, box.bottom);
-  const plot = { ink, box, x, y, player };
-  ink.fillStyle = ink.strokeStyle = player.ink;
-  write(plot, title, 0, 12, "left", 600, 16);
-  write(plot, xName, (box.left + box.right) / 2, height - 10, "center", 400, 15);
-  ink.save();
-  ink.translate(14, (box.top + box.bottom) / 2);
-  if (yName.length > 1) ink.rotate(-Math.PI / 2);
-  write(plot, yName, 0, 0, "center", 400, 15);
-  ink.restore();
-  for (const tick of ticks(x0, x1, (box.right - box.left) / 55)) {
-    path(plot, [[x(tick), box.top], [x(tick), box.bottom]], player.ink, 1, [], 0.13);
-    const reach = 4.2 * label(tick).length; // half its width: the last one must stay inside
-    write(plot, label(tick), Math.min(x(tick), width - reach), box.bottom + 14, "center", 400, 14);
+  const x = (t) => box.left + (Math.log(t) / Math.log(n)) * across;
+  const y = (value) => held(
+    box.bottom - ((scale(Math.max(value, logarithmic ? 1e-30 : value)) - scale(y0))
+      / (scale(y1) - scale(y0))) * up, box.top, box.bottom);
+  canvas.people = (at) => n ** Math.min(1, Math.max(0, (at - box.left) / across));
+  const plot = { ink, box, x, y, player, reach: y1 - y0 };
+  let free = Infinity;
+  for (const t of people(n).toReversed()) {
+    const half = measured(ink, player, label(t), 400) / 2;
+    if (x(t) + half > free) continue;
+    free = x(t) - half - 9;
+    path(plot, [[x(t), box.bottom], [x(t), box.bottom + 4]], player.ink, 1);
+    write(plot, label(t), Math.min(x(t), width - half), box.bottom + 13 * unit, "center", player.ink);
   }
-  for (const tick of ticks(y0, y1, (box.bottom - box.top) / 36)) {
-    path(plot, [[box.left, y(tick)], [box.right, y(tick)]], player.ink, 1, [], 0.13);
-    write(plot, label(tick), box.left - 8, y(tick), "right", 400, 14);
+  write(plot, "person", (box.left + box.right) / 2, height - 8 * unit, "center", player.ink);
+  const levels = logarithmic ? powers(y0, y1) : ticks(y0, y1, up / (40 * unit));
+  for (const tick of levels) {
+    path(plot, [[box.left, y(tick)], [box.right, y(tick)]], player.ink, 1, [], 0.12);
+    write(plot, label(tick), box.left - 7, y(tick), "right", player.ink);
   }
-  ink.save();
-  ink.beginPath();
-  ink.rect(box.left, box.top, box.right - box.left, box.bottom - box.top);
-  ink.clip();
-  content(plot);
-  ink.restore();
   path(plot, [[box.left, box.top], [box.left, box.bottom], [box.right, box.bottom]], player.ink, 1);
-  for (const note of plot.notes ?? []) note();
+  return plot;
+}
+
+function widestEnd(ink, player) {
+  const names = ["without noise", ...player.runs.map((run) => run.name)];
+  return 12 + Math.max(...names.map((name) => measured(ink, player, `${name} ±0.00`, 600)));
+}
+
+// 1, 2, 5, 10, … and the last person, who comes first where there is no room for both.
+function people(n) {
+  const found = [];
+  for (let power = 1; power <= n; power *= 10) for (const k of [1, 2, 5]) found.push(k * power);
+  return [...found.filter((t) => t < n), n];
+}
+
+function powers(low, high) {
+  const found = [];
+  for (let e = Math.ceil(Math.log10(low)); e <= Math.log10(high); e++) found.push(Number(`1e${e}`));
+  return found;
 }
 
 function ticks(low, high, count) {
@@ -293,10 +465,24 @@ function ticks(low, high, count) {
 
 const label = (tick) => String(tick).replace("-", "−");
 
-function write({ ink, player }, text, x, y, align, weight, size) {
-  ink.font = `${weight} ${size}px ${player.font}`;
+function font({ unit, font: family }, weight) {
+  return `${weight} ${13.5 * unit}px ${family}`;
+}
+
+function measured(ink, player, text, weight) {
+  ink.font = font(player, weight);
+  return ink.measureText(text).width;
+}
+
+function write({ ink, player }, text, x, y, align, color, weight = 400) {
+  ink.font = font(player, weight);
   ink.textAlign = align;
   ink.textBaseline = "middle";
+  ink.lineWidth = 4;
+  ink.lineJoin = "round";
+  ink.strokeStyle = player.paper;
+  ink.strokeText(text, x, y);
+  ink.fillStyle = color;
   ink.fillText(text, x, y);
 }
 
@@ -312,126 +498,115 @@ function path({ ink }, points, color, width, dash = [], alpha = 1) {
   ink.globalAlpha = 1;
 }
 
-// Chosen people, each with a value, as points of the plot.
-function along({ x, y }, run, rows, value) {
-  return rows.map((i) => [x(run.t[i]), y(value(i))]);
+function disc({ ink }, x, y, radius, color) {
+  ink.beginPath();
+  ink.arc(x, y, radius, 0, 7);
+  ink.fillStyle = color;
+  ink.fill();
 }
 
-function area({ ink }, upper, lower, color, alpha) {
+function diamond({ ink, player }, x, y, r, color) {
   ink.beginPath();
-  for (const [x, y] of upper) ink.lineTo(x, y);
-  for (const [x, y] of lower.toReversed()) ink.lineTo(x, y);
-  ink.globalAlpha = alpha;
+  for (const [dx, dy] of [[0, -r], [r, 0], [0, r], [-r, 0]]) ink.lineTo(x + dx, y + dy);
+  ink.closePath();
   ink.fillStyle = color;
+  ink.fill();
+  ink.lineWidth = 1.5;
+  ink.strokeStyle = player.paper;
+  ink.stroke();
+}
+
+function inside({ ink, box }, content) {
+  ink.save();
+  ink.beginPath();
+  ink.rect(box.left, box.top, box.right - box.left, box.bottom - box.top);
+  ink.clip();
+  content();
+  ink.restore();
+}
+
+// An interval that everybody is asked in.
+function strip({ ink, box, y, player }, run, alpha) {
+  const top = y(run.right[0]), high = Math.max(1.5, y(run.left[0]) - top);
+  ink.globalAlpha = alpha;
+  ink.fillStyle = player.colors[run.name];
+  ink.fillRect(box.left, top, box.right - box.left, high);
+  ink.globalAlpha = 1;
+}
+
+// Intervals of the people so far, to scale in either panel.
+function middles(plot, run) {
+  each(plot, run, (x, i, alpha) => {
+    const top = plot.y(run.right[i]), bottom = plot.y(run.left[i]);
+    const middle = (top + bottom) / 2;
+    mark(plot, x, Math.min(top, middle - 2), Math.max(bottom, middle + 2), 4, run, alpha);
+  });
+}
+
+function bars(plot, run) {
+  const { box, y, player } = plot;
+  let away = 0;
+  inside(plot, () => {
+    const rows = Array.from(run.t.keys()).slice(0, rowAt(run, player.place) + 1);
+    // The estimate from where its interval fits into the panel: before, it is all over the place.
+    const fits = rows.map((i) => 2 * 1.96 * run.sd_mu[i] < plot.reach);
+    const course = (k) => rows.slice(fits.lastIndexOf(false) + 1).map((i) =>
+      [plot.x(run.t[i]), y(run.mean_mu[i] + k * 1.96 * run.sd_mu[i])]);
+    each(plot, run, (x, i, alpha) => {
+      const top = y(run.right[i]), bottom = y(run.left[i]);
+      if (bottom > box.top && top < box.bottom) {
+        mark(plot, x, top, Math.max(bottom, top + 2), broad(plot, run.t[i]), run, 0.9 * alpha);
+      } else if (i < rows.length) {
+        away++;
+        triangle(plot, x, bottom <= box.top ? box.top + 1 : box.bottom - 1, bottom <= box.top, run);
+      }
+    });
+    path(plot, course(0), player.paper, 5);
+    path(plot, course(0), player.colors[run.name], 2.5);
+    for (const k of [-1, 1]) path(plot, course(k), player.colors[run.name], 1.3, [2, 3]);
+  });
+  if (away) {
+    const at = rowAt(run, player.place) + 1;
+    write(plot, `${away} of ${at} outside`, box.left + 6, box.bottom - 12 * player.unit, "left",
+      player.colors[run.name]);
+  }
+}
+
+// People so far, and paler those to come.
+function each(plot, run, draw) {
+  const end = rowAt(run, plot.player.place);
+  run.t.forEach((t, i) => draw(plot.x(t), i, i <= end ? 0.5 : 0.12));
+}
+
+// Pixels that a person's interval is wide: less where many stand side by side.
+const broad = (plot, t) => Math.min(4, Math.max(0.3, 0.8 * (plot.x(t + 1) - plot.x(t))));
+
+function mark({ ink, player }, x, top, bottom, width, run, alpha) {
+  ink.globalAlpha = alpha;
+  ink.fillStyle = player.colors[run.name];
+  ink.fillRect(x - width / 2, top, width, bottom - top);
+  ink.globalAlpha = 1;
+}
+
+function triangle({ ink, player }, x, y, up, run) {
+  const tip = up ? 7 : -7;
+  ink.beginPath();
+  for (const [dx, dy] of [[0, 0], [4.5, tip], [-4.5, tip]]) ink.lineTo(x + dx, y + dy);
+  ink.globalAlpha = 0.7;
+  ink.fillStyle = player.colors[run.name];
   ink.fill();
   ink.globalAlpha = 1;
 }
 
-function interval(plot, run, rows) {
-  const upper = along(plot, run, rows, (i) => run.right[i]);
-  const lower = along(plot, run, rows, (i) => run.left[i]);
-  area(plot, upper, lower, run.color, run.fill);
-  for (const edge of [upper, lower]) path(plot, edge, run.color, 1.2, run.dash);
-}
-
-const band = (name) => (plot, run, rows) => {
-  for (const [part, color] of stretches(plot, run, rows, name)) {
-    const [upper, lower] = [1.96, -1.96].map((k) =>
-      along(plot, run, part, (i) => run[`mean_${name}`][i] + k * run[`sd_${name}`][i]));
-    area(plot, upper, lower, color, run.band);
-    for (const edge of [upper, lower]) path(plot, edge, color, 0.8);
-  }
-};
-
-const mean = (name) => (plot, run, rows) => {
-  for (const [part, color] of stretches(plot, run, rows, name)) {
-    path(plot, along(plot, run, part, (i) => run[`mean_${name}`][i]), color, 2.5, run.dash);
-  }
-};
-
-// Rows of one colour at a time, each with the first of the next; σ is grey while not learnt.
-function stretches({ player }, run, rows, name) {
-  const color = (row) => name === "mu" || isLearnt(player.data, run, row) ? run.color : GREY;
-  const found = [];
-  for (const row of rows) {
-    if (found.at(-1)?.[1] === color(row)) found.at(-1)[0].push(row);
-    else {
-      found.at(-1)?.[0].push(row);
-      found.push([[row], color(row)]);
-    }
-  }
-  return found;
-}
-
-// Those outside stand at the border.
-function answers({ ink, box, x, y }, run, rows) {
-  ink.globalAlpha = 0.55;
-  ink.fillStyle = run.color;
-  for (const i of rows) {
-    const at = Math.min(Math.max(y(run.response[i]), box.top + 2), box.bottom - 2);
-    ink.fillRect(x(run.t[i]) - 1, at - 1, 2, 2);
-  }
-  ink.globalAlpha = 1;
-}
-
-function level(plot, value) {
+function level(plot, value, color, text = "") {
   const at = plot.y(value);
-  path(plot, [[plot.box.left, at], [plot.box.right, at]], TRUTH, 2.5, [12, 5, 2, 5]);
-}
-
-function cursor(plot, place) {
-  const at = plot.x(place);
-  path(plot, [[at, plot.box.top], [at, plot.box.bottom]], plot.player.ink, 1.5);
-}
-
-function cross(plot, mu, sigma) {
-  const x = plot.x(mu), y = plot.y(sigma), r = 9;
-  for (const [color, width] of [[plot.player.paper, 7], [TRUTH, 3.5]]) {
-    path(plot, [[x - r, y - r], [x + r, y + r]], color, width);
-    path(plot, [[x - r, y + r], [x + r, y - r]], color, width);
+  path(plot, [[plot.box.left, at], [plot.box.right, at]], color, 1.6);
+  if (text) {
+    write(plot, text, plot.box.right - 4, at + 12 * plot.player.unit, "right", color);
   }
 }
 
-function particles(plot, run, frame) {
-  if (frame < 0) return;
-  const { ink, box, x, y } = plot;
-  const size = run.clouds.mu.length / run.times.length;
-  const out = { "◀": 0, "▶": 0, "▲": 0, "▼": 0 };
-  ink.fillStyle = ink.strokeStyle = run.color;
-  ink.lineWidth = 1.5;
-  ink.globalAlpha = run.mark;
-  for (let i = frame * size; i < (frame + 1) * size; i++) {
-    const px = x(run.clouds.mu[i]), py = y(run.clouds.sigma[i]);
-    if (px < box.left) out["◀"]++;
-    else if (px > box.right) out["▶"]++;
-    else if (py < box.top) out["▲"]++;
-    else if (py > box.bottom) out["▼"]++;
-    else if (run.dash.length) ink.strokeRect(px - 2.5, py - 2.5, 5, 5);
-    else { ink.beginPath(); ink.arc(px, py, 3, 0, 7); ink.fill(); }
-  }
-  ink.globalAlpha = 1;
-  (plot.notes ??= []).push(() => outside(plot, run, out, size));
-}
-
-// How many particles lie beyond each side, in per cent.
-function outside(plot, run, out, size) {
-  const { ink, box, player } = plot;
-  const dy = run.dash.length ? 11 : -11;
-  const middle = [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
-  const spots = {
-    "◀": [box.left + 6, middle[1] + dy], "▶": [box.right - 52, middle[1] + dy],
-    "▲": [middle[0] - 23 + 3 * dy, box.top + 12], "▼": [middle[0] - 23 + 3 * dy, box.bottom - 12],
-  };
-  for (const [arrow, count] of Object.entries(out).filter(([, count]) => count)) {
-    const [x, y] = spots[arrow];
-    const share = `${Math.max(1, Math.round((100 * count) / size))} %`;
-    ink.globalAlpha = 0.85;
-    ink.fillStyle = player.paper;
-    ink.fillRect(x - 3, y - 10, 22 + 8 * share.length, 20);
-    ink.globalAlpha = 1;
-    ink.fillStyle = run.color;
-    write(plot, arrow, x, y, "left", 400, 14);
-    ink.fillStyle = player.ink;
-    write(plot, share, x + 17, y, "left", 400, 14);
-  }
+function cursor(plot) {
+  const at = plot.x(plot.player.place);
+  path(plot, [[at, plot.box.top], [at, plot.box.bottom]], plot.player.ink, 1.5, [], 0.75);
 }

@@ -96,8 +96,8 @@ WORDS = {"Parameter", "Mechanism", "Part", "field"}
 """Calls that hold words and suggestions: not changed inside."""
 
 
-GUARDS = {"strict"}
-"""Arguments that guard against mistakes which are not made."""
+FREE = {"strict", "start"}
+"""Arguments that guard against mistakes which are not made, or may be any guess."""
 
 
 @dataclass(frozen=True, order=True)
@@ -146,7 +146,7 @@ def mutants_of(file: str, chosen: Collection[str]) -> list[Mutant]:
     for node in _changeable(ast.parse(text), chosen):
         if node.lineno != node.end_lineno or node.end_col_offset is None:
             continue
-        for kind, new in _changes(node):
+        for kind, new in _changes(node, chosen):
             source = ast.unparse(ast.fix_missing_locations(new))
             plain = isinstance(new, ast.Constant | ast.Name | ast.Call | ast.Attribute)
             mutant = Mutant(
@@ -170,7 +170,7 @@ def _changeable(tree: ast.AST, chosen: Collection[str]) -> Iterator[ast.expr]:
         for child in value if isinstance(value, list) else [value]:
             if not isinstance(child, ast.AST) or isinstance(child, ast.Raise | ast.JoinedStr):
                 continue
-            if isinstance(child, ast.keyword) and child.arg in GUARDS:
+            if isinstance(child, ast.keyword) and child.arg in FREE:
                 continue
             if isinstance(child, ast.Assign) and _name_of(child.targets[0]) in chosen:
                 continue
@@ -185,12 +185,18 @@ def _name_of(function: ast.expr) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
-def _changes(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
-    """Kind of change, and what the expression becomes."""
+def _changes(node: ast.expr, chosen: Collection[str]) -> Iterator[tuple[str, ast.expr]]:
+    """Kind of change, and what the expression becomes.
+
+    Beside a constant that was chosen, the boundary was chosen too.
+    """
     match node:
-        case ast.Compare(ops=ops):
+        case ast.Compare(left=left, ops=ops, comparators=right):
+            sides = [_name_of(side) in chosen for side in (left, *right)]
             for place, op in enumerate(ops):
                 for kind, others in (("compare", COMPARISONS), ("negate", NEGATIONS)):
+                    if kind == "compare" and type(op) in NEGATIONS and any(sides[place:][:2]):
+                        continue
                     if type(op) in others:
                         yield kind, _with(node, ops=_at(place, ops, others[type(op)]()))
         case ast.BinOp(op=op) if type(op) in OPERATORS:

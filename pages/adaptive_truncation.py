@@ -12,13 +12,6 @@ INTERVAL, REPEATS = "truncation-interval", "estimation-accuracy"
 
 
 def main() -> None:
-    blocks.title(
-        "Adaptive truncation",
-        "A city wants to know what its people earn, and nobody wants to tell. So everybody answers "
-        "once, cut off at the ends of an interval and with noise in proportion to its width. A "
-        "narrow interval in the right place tells most, but that place has to be learnt: each is "
-        "chosen from the answers of those who came before.",
-    )
     shown = {
         "live": live,
         "budgets": budgets,
@@ -29,46 +22,57 @@ def main() -> None:
 
 
 def live() -> None:
+    params, seed = asking.ask(STREAM)
+    ways = player.ways(params)
+    requests = {way: Request(STREAM, asked, seed) for way, asked in ways.items()}
+    jobs = watch.growing_together(requests, play)
     controls.own("adaptive-truncation.score", "adaptive-truncation.sampler")
     controls.more(
         "adaptive-truncation.particles",
         "adaptive-truncation.fixed_width",
+        "adaptive-truncation.noise",
         "adaptive-truncation.weight",
         "adaptive-truncation.symmetric",
     )
-    requests = {
-        interval: Request(STREAM, *asking.ask(STREAM, interval=interval))
-        for interval in ("adaptive", "fixed")
-    }
-    jobs = watch.growing_together(requests, play)
+    blocks.heading(
+        "What happens here",
+        "A city wants to know what its people earn, and nobody wants to tell. So everybody answers "
+        "once: the value is cut off at the ends of an interval, and gets noise in proportion to "
+        "its width. A narrow interval in the right place tells most about the mean, but nobody "
+        "knows that place at first. So each person is asked where the answers of the people "
+        "before suggest.",
+    )
     blocks.note(
-        "**At the start** the interval jumps about: nothing is known yet, and an answer from far "
-        "away tells little more than a side. That is the price of exploring; the fixed interval "
-        "needs none, as it is laid around the true μ, and pays with wide noise for ever. "
-        "**σ** is hardly learnt at a small ε_total, "
-        "where the best interval for μ makes every answer a noisy sign; *The interval is best for* "
-        "trace or sigma buys it back. Grey is σ until the standard deviation of log σ is clearly "
-        "below half of its prior's: until then its mean says more about the prior than about the "
-        "people."
+        "**At first** the interval jumps about, because little is known, and an answer from far "
+        "away tells little more than on which side the mean lies. Changing places teaches, too: "
+        "an interval that never moves tells how many people lie on either side of it, but not how "
+        "far away they are.  \n"
+        "**Without noise** is how well the values themselves would tell it: ±1.96 σ/√t after t "
+        "people for μ, ±1.96 σ/√(2t) for σ.  \n"
+        "**The spread σ** is hardly learnt at a small ε_total. *The interval is best for* sigma or "
+        "trace helps; σ is grey until log σ is known clearly better than before the first "
+        "answer.  \n"
+        "**One run is one draw of chance.** *New noise* draws another; *repeats* shows many, and "
+        "how often their 95 % intervals miss the truth."
     )
     with blocks.folded("Numbers, and the figures as the download has them", "for-print") as is_open:
-        for interval, job in jobs.items() if is_open else ():
+        for way, job in jobs.items() if is_open else ():
             if job.result is not None:
-                blocks.figure(f"{interval}-stream", job.result, of="stream")
-                name = f"{interval}-particles"
-                blocks.figure(name, job.result, ("particles",), of="particles")
+                blocks.figure(f"{way}-stream", job.result, of="stream")
+                blocks.figure(f"{way}-particles", job.result, ("particles",), of="particles")
     blocks.theory(STREAM)
     export.block("adaptive-truncation", *jobs.values())
 
 
 def play(found: Mapping[str, blocks.Found], growing: bool) -> None:
+    player.headline(found)
     summary = " ".join(result.summary for result in found.values())
     player.show("people", found, growing, summary)
-    blocks.note(summary)
     labels.show(next(iter(found.values())))
 
 
 def budgets() -> None:
+    blocks.title("Several budgets", "The same people with the same noise in every column.")
     fixed = {} if state.has_preset() else {"epsilon_total": asking.budgets(BUDGETS)}
     params, seed = asking.ask(BUDGETS, **fixed)
     job = watch.growing(BUDGETS, params, seed, draw_budgets)
@@ -79,22 +83,24 @@ def budgets() -> None:
 
 def draw_budgets(found: blocks.Found) -> None:
     blocks.figure("streams", found, ("main", "particles"))
-    blocks.note(
-        "The same people with the same noise in every column. σ is grey until the standard "
-        "deviation of log σ is clearly below half of its prior's."
-    )
+    blocks.note("σ is grey until log σ is clearly known better than before the first answer.")
     labels.show(found)
 
 
 def best_interval() -> None:
+    blocks.title(
+        "The best interval",
+        "Which interval tells most about the mean, if one knew μ and σ? Lines join intervals whose "
+        "answers tell 50 %, 90 % and 99 % of the most.",
+    )
+    found = watch.result(INTERVAL, *asking.ask(INTERVAL))
+    blocks.figure("surface", found, ("main", "plane", "surface"))
     if not state.has_preset():
         controls.own(
             "truncation-interval.family",
             "truncation-interval.score",
             "truncation-interval.symmetric",
         )
-    found = watch.result(INTERVAL, *asking.ask(INTERVAL))
-    blocks.figure("surface", found, ("main", "surface"))
     blocks.heading(
         "Narrower can be better",
         "Clipping loses little about μ: which side of μ a value lies on tells most of it. The "
@@ -122,6 +128,7 @@ def best_interval() -> None:
 
 
 def repeats() -> None:
+    blocks.title("Many repeats", "Other people and other noise in every run.")
     if state.has_preset():
         params, seed = asking.ask(REPEATS)
     else:
@@ -135,8 +142,8 @@ def repeats() -> None:
 
 def draw_repeats(found: blocks.Found) -> None:
     for name in ("mu", "sigma"):
-        blocks.figure(f"means-{name}", found, ("main", "chains"))
         blocks.figure(f"error-{name}", found)
+        blocks.figure(f"means-{name}", found, ("main", "course", "chains"))
     labels.show(found)
 
 

@@ -7,81 +7,79 @@ router.guard()
 COVID, TUBERCULOSIS = "covid-fit", "tuberculosis-posterior"
 
 
+INTRODUCTION = (
+    "Two epidemics that the paper fits privately: eighteen days of COVID-19 cases, and a model of "
+    "how tuberculosis spreads. Both have few data points, and that is what privacy costs most."
+)
+
+
 def main() -> None:
-    blocks.title(
-        "Case studies",
-        "Two epidemics that the paper fits privately: eighteen days of COVID-19 cases, and a model "
-        "of how tuberculosis spreads. Both have few data points, and that is what privacy costs "
-        "most.",
-    )
     shown = {"COVID-19": covid, "tuberculosis": tuberculosis}
-    shown[blocks.view_and_presets()]()
+    shown[blocks.head("Case studies")]()
 
 
 def covid() -> None:
+    if state.has_preset():
+        params, seed = asking.ask(COVID)
+    else:
+        controls.own("covid-fit.distance", "covid-fit.runs")
+        params, seed = asking.ask_budget_first(COVID)
+    found = watch.result(COVID, params, seed)
+    blocks.figure("curves", found)
     blocks.note(
         "**Protected is one day's national count, not a person.** The counts are cumulative: who "
         "fell ill is in every later one, so replacing one day hides nobody. And there are only 18 "
-        "days: each matters much, so a budget under 10 leaves little but the prior."
+        "days: each matters much, so a budget under 10 leaves little but the prior. Each curve is "
+        "simulated from one accepted set of coefficients: a synthetic data set, at no further cost."
     )
     if state.has_preset():
-        params, seed = asking.ask(COVID)
         blocks.note(
             "The paper does not say where the bandwidth of the kernel comes from; here simulated "
             "data give it. The published script takes it from the private series, which is **not "
             "private**: nobody accounts for that."
         )
-    else:
-        controls.own("covid-fit.distance", "covid-fit.runs")
-        params, seed = asking.ask(COVID, epsilon_total=asking.budgets(COVID))
-    found = watch.result(COVID, params, seed)
-    blocks.figure("curves", found)
-    blocks.note(
-        "Each grey curve is simulated from one accepted set of coefficients: a synthetic data set. "
-        "It costs no further privacy. The table *main* holds them all."
-    )
     blocks.heading(
         "How far they spread at each budget",
-        "Every run has other noise and meets the pool in another order. The spread at ∞ is what "
-        "ABC itself leaves open; what is above it is the price of privacy.",
+        "Every run has other noise and meets the pool in another order. The spread without noise "
+        "is what ABC itself leaves open; what is above it is the price of privacy.",
     )
     blocks.figure("spread", found, ("spread",))
     labels.show(found)
     blocks.verdicts(COVID, found)
+    blocks.note(INTRODUCTION)
     blocks.theory(COVID)
     export.block("covid-19", found)
 
 
 def tuberculosis() -> None:
+    if not state.has_preset():
+        controls.own(
+            "tuberculosis-posterior.order",
+            "tuberculosis-posterior.burden",
+            "tuberculosis-posterior.runs",
+        )
+    sizes = {} if state.has_preset() else {"n": (100, 1000)}
+    found = watch.result(TUBERCULOSIS, *asking.ask(TUBERCULOSIS, **sizes))
+    blocks.figure("posterior", found, ("main", "prior"))
     blocks.note(
         "**Protected is one outbreak** of the N: one city's two years, replaced by any other. Who "
         "fell ill in it is not protected one by one. The outbreaks are simulated at one truth; "
-        "the pool of 1000 draws and all its distances come with the program."
+        "the pool of 1000 draws and all its distances come with the program. Where an interval is "
+        "that of the prior, nothing was learnt."
     )
-    if not state.has_preset():
-        controls.own("tuberculosis-posterior.order", "tuberculosis-posterior.burden")
-        controls.more("tuberculosis-posterior.runs")
-    both = {} if state.has_preset() else {"n": (100, 1000), "resample": (True, False)}
-    found = watch.result(TUBERCULOSIS, *asking.ask(TUBERCULOSIS, **both))
-    blocks.figure("error", found, ("errors", "non_private"))
-    blocks.note(
+    blocks.heading(
+        "How far single releases are off",
         "*By noise*: runs of the same data with other noise. *By data*: what is left between ten "
         "observed data sets, each with its own order of the pool, once the noise is averaged out. "
         "With the *same* order for all it nearly vanishes: which ten draws come first matters more "
-        "than the data. A single run can lie anywhere in a box; the paper does not say how many "
-        "runs its numbers rest on. Where a box reaches the dotted line, a release may say no more "
-        "than the prior does."
+        "than the data. The paper does not say how many runs its numbers rest on. Where a box "
+        "reaches the dotted line, a release may say no more than the prior does.",
     )
-    blocks.heading(
-        "What is accepted",
-        "All runs and data sets together. Where a line follows the prior, nothing was learnt; "
-        "the triangles are the means.",
-    )
-    for name in ("redrawn", "kept"):
-        blocks.figure(f"posterior-{name}", found, ("main", "prior"))
+    blocks.figure("error", found, ("errors", "non_private"))
     blocks.note(captions.counts(found))
     labels.show(found)
     blocks.verdicts(TUBERCULOSIS, found)
+    blocks.note(INTRODUCTION)
     city = san_francisco()
     blocks.theory(TUBERCULOSIS, "tuberculosis-distances")
     export.block("tuberculosis", found, city)

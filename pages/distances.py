@@ -1,6 +1,6 @@
 """Distances: which form, which bandwidth, and what one point can change."""
 
-from ui import asking, blocks, controls, export, labels, router, watch
+from ui import asking, blocks, captions, controls, export, labels, router, watch
 
 router.guard()
 
@@ -8,17 +8,14 @@ FORMS = "distance-forms"
 
 
 def main() -> None:
-    blocks.title(
-        "Distances",
-        "ABC asks how far simulated data are from the observed ones. The answer is a maximum mean "
-        "discrepancy, and there are several ways to compute it: some exact, some quick, some both. "
-        "What one point can change in it decides how much noise privacy needs.",
-    )
+    blocks.title("Distances")
     controls.own("distance-forms.bandwidth", "distance-forms.pairs")
     found = watch.result(FORMS, *asking.ask(FORMS))
     blocks.figure("error", found)
     blocks.note(
-        "*Exact* is as right as the definition and as quick as anything here. Random features are "
+        "ABC asks how far simulated data are from the observed ones. The answer is a maximum mean "
+        "discrepancy, and there are several ways to compute it. *Exact* is as right as the "
+        "definition and as quick as anything here. Random features are "
         "needed for many dimensions or wide ranges only; the published code takes 50 of them, "
         "which moves a distance by nearly a tenth of a usual ε_abc. Times are measured on this "
         "machine, at this moment."
@@ -28,7 +25,8 @@ def main() -> None:
         "It falls as 1/N, but in the linear-time form only its square does. The sharp bound of the "
         "exact form is the paper's divided by √2, and so is the noise for the same privacy.",
     )
-    blocks.figure("sensitivity", found, ("sensitivity",))
+    blocks.note(captions.sensitivities(found))
+    blocks.numbers("sensitivity", found, ("sensitivity",))
     blocks.heading(
         "Choice of the bandwidth",
         "From public simulations only. A small bandwidth sees detail and calls everything far "

@@ -8,9 +8,8 @@ router.guard()
 def main() -> None:
     blocks.title(
         "Flip probability",
-        "A decision is *flipped* when noise makes the private run accept a draw that the "
-        "non-private run rejects, or the other way round. Theory gives its probability; simulation "
-        "checks it.",
+        "A decision is *flipped* when noise lets in a draw that is too far from the data, or keeps "
+        "out one that is close enough.",
     )
     blocks.presets()
     if state.has_preset():
@@ -34,10 +33,10 @@ def draw(found: blocks.Found) -> None:
 
 
 def one_setting() -> None:
-    controls.own("flip-probability.distances", "flip-probability.draws", "flip-probability.script")
     params, seed = asking.ask("flip-probability", **asking.script_sensitivity())
     found = watch.result("flip-probability", params, seed)
     blocks.figure("flip-probability", found)
+    controls.own("flip-probability.distances", "flip-probability.draws", "flip-probability.script")
     blocks.note(
         "*Fresh threshold*: its noise is drawn for this decision alone, as the formula assumes. "
         "*In a run*: given that the run got as far as this draw. Runs with a low threshold last "
@@ -51,9 +50,8 @@ def one_setting() -> None:
 def guideline(found: blocks.Found) -> None:
     blocks.heading(
         "Guideline: how large may c be?",
-        "A draw is *false* if noise alone let it in: it is farther from the data than ε_abc. "
-        "Choose what share of the sample may be false. The share to be expected is exact over all "
-        "noise and averaged over public simulations, so the guideline costs no privacy.",
+        "A kept draw is *false* if it is farther from the data than ε_abc. Choose what share may "
+        "be: it is exact over the noise and from public simulations, so it costs no privacy.",
     )
     controls.own("flip-guideline.false_level")
     guide = watch.result("flip-guideline", *asking.ask("flip-guideline"))

@@ -8,20 +8,21 @@ SOFT, REJECTION, SAN_FRANCISCO = "soft-abc", "gaussian-rejection", "tuberculosis
 LOSS, METRIC = "gaussian-loss", "mse-curves.metric"
 
 
+INTRODUCTION = (
+    "Before the sparse vector technique, ABCDP added Gaussian noise to the distance of every draw "
+    "of the pool: to weight all of them softly, or to decide about each. Both pay for the whole "
+    "pool, so more draws mean more noise."
+)
+
+
 def main() -> None:
-    blocks.title(
-        "Gaussian noise",
-        "Before the sparse vector technique, ABCDP added Gaussian noise to the distance of every "
-        "draw of the pool: to weight all of them softly, or to decide about each. Both pay for "
-        "the whole pool, so more draws mean more noise.",
-    )
     shown = {
         "soft weights": soft,
         "rejection": rejection,
         "what it costs": loss,
         "San Francisco": san_francisco,
     }
-    shown[blocks.view_and_presets()]()
+    shown[blocks.head("Gaussian noise")]()
 
 
 def soft() -> None:
@@ -32,9 +33,9 @@ def draw_soft(found: blocks.Found) -> None:
     metric = asking.error_metric()
     blocks.figure(metric, found)
     blocks.note(
-        "*Accountant*: how the costs of all draws are added up. At ε_total = 1, δ = 0.0001 the "
-        "classic conversion of the paper asks for 38 % more noise than is needed, the tight one "
-        "of today for 10 % more; the exact one for no more."
+        f"{INTRODUCTION} *Accountant*: how the costs of all draws are added up. At ε_total = 1, "
+        "δ = 0.0001 the classic conversion of the paper asks for 38 % more noise than is needed, "
+        "the tight one of today for 10 % more; the exact one for no more."
     )
     for name in blocks.names(found, without=("mse", "mae")):
         blocks.figure(name, found)
@@ -49,22 +50,22 @@ def draw_rejection(found: blocks.Found) -> None:
     metric = asking.error_metric()
     blocks.figure(metric, found)
     blocks.note(
-        "Every draw of the pool gets a decision, and every decision has to be paid for: compare "
-        "the noise below with the thresholds. Where some runs accept nothing the mark is open; "
-        "their estimate is the prior mean."
+        f"{INTRODUCTION} Every draw of the pool gets a decision, and every decision has to be "
+        "paid for: compare the noise below with the thresholds. Where some runs accept nothing "
+        "the mark is open; their estimate is the prior mean."
     )
     blocks.figure("noise", found, ("noise",))
     labels.show(found)
 
 
 def loss() -> None:
+    found = watch.result(LOSS, *asking.ask(LOSS, epsilon_abc=asking.thresholds(LOSS)))
+    blocks.figure("loss", found)
     blocks.note(
         "**Is a larger ε_abc more private?** At the same σ it is for soft weights, where σ is in "
         "units of the threshold. For decisions it is only up to half the clipping bound: beyond "
         "that a rejection becomes the rare decision that tells most."
     )
-    found = watch.result(LOSS, *asking.ask(LOSS, epsilon_abc=asking.thresholds(LOSS)))
-    blocks.figure("loss", found)
     blocks.figure("noise", found, ("noise",))
     labels.show(found, stamp="")
     blocks.theory(LOSS)
@@ -72,16 +73,16 @@ def loss() -> None:
 
 
 def san_francisco() -> None:
-    blocks.note(
-        "**Protected is the one outbreak that there is.** Its distance, clipped at 200, is all "
-        "that is known of it, and one outbreak can change it by all of that. So at any usual "
-        "budget the weights are nearly those of noise alone."
-    )
     growing(SAN_FRANCISCO, draw_san_francisco)
 
 
 def draw_san_francisco(found: blocks.Found) -> None:
     blocks.figure("error", found, ("errors", "non_private"))
+    blocks.note(
+        "**Protected is the one outbreak that there is.** Its distance, clipped at 200, is all "
+        "that is known of it, and one outbreak can change it by all of that. So at any usual "
+        "budget the weights are nearly those of noise alone."
+    )
     blocks.figure("posterior", found, ("shares",))
     labels.show(found)
 

@@ -1,6 +1,7 @@
 """Mechanisms: what each makes of the same privacy budget."""
 
 from ui import asking, blocks, captions, controls, export, labels, router, state, watch
+from ui.job import Job
 
 router.guard()
 
@@ -8,43 +9,42 @@ COMPARED, POSTERIOR, COVERAGE = "compare-mechanisms", "mechanism-posterior", "co
 ACCOUNTING = "accounting"
 
 
+INTRODUCTION = (
+    "Many ways to answer from the same data with the same privacy budget. The published ones pay "
+    "for every accepted draw, or for every draw they look at; others pay once, for a few noisy "
+    "numbers, and everything else follows from those without further cost."
+)
+
+
 def main() -> None:
-    blocks.title(
-        "Mechanisms",
-        "Many ways to answer from the same data with the same privacy budget. The published ones "
-        "pay for every accepted draw, or for every draw they look at; others pay once, for a few "
-        "noisy numbers, and everything else follows from those without further cost.",
-    )
-    if not state.has_preset():
-        controls.own("compare-mechanisms.scenario")
     shown = {"error": error, "what a budget buys": budget, "coverage": coverage}
-    shown[blocks.view_and_presets()]()
+    shown[blocks.head("Mechanisms")]()
 
 
 def error() -> None:
     if state.has_preset():
         controls.own("mse-curves.metric")
-        params, seed = asking.ask(COMPARED)
     else:
-        controls.own("mse-curves.metric", "compare-mechanisms.runs")
-        params, seed = asking.ask(COMPARED, epsilon_total=asking.budgets(COMPARED))
-    job = watch.growing(COMPARED, params, seed, draw_error)
+        controls.own("compare-mechanisms.scenario", "mse-curves.metric")
+    job = watch.growing(COMPARED, *asking.ask(COMPARED), draw_error)
+    if not state.has_preset():
+        controls.more("compare-mechanisms.runs")
+    complete = job.result is not None and not job.result.is_partial
+    budgets = [other_budgets()] if complete and not state.has_preset() else []
     release = one_release()
     blocks.theory(COMPARED, POSTERIOR)
-    export.block("mechanisms", job, release)
+    export.block("mechanisms", job, release, *(each for each in budgets if each))
 
 
 def draw_error(found: blocks.Found) -> None:
     asking.follow_click()
-    metric = asking.error_metric()
-    tables = ("summary", "grid", "main")
-    blocks.figure(metric, found, tables, clicked=asking.choose_release)
+    click = asking.choose_release if state.has_preset() else asking.choose_mechanism
+    blocks.compared(found, asking.error_metric(), ("summary", "grid", "main"), click)
     blocks.note(
-        "Each mechanism is at its own best ε_abc, chosen on simulated data sets and never on those "
-        "it is scored on. Click a point to see its posterior below. A mark is open where some runs "
-        "accepted nothing; their estimate is the prior mean. Mechanisms with a δ promise "
-        "(ε, δ)-differential privacy, which is less than the pure kind; the label below says which "
-        "do.\n\n"
+        f"{INTRODUCTION} Each mechanism is at its own best ε_abc, chosen on simulated data sets "
+        "and never on those it is scored on. Click a mark to see its posterior below. A mark is "
+        "open where some runs accepted nothing; their estimate is the prior mean. Mechanisms with "
+        "a δ promise (ε, δ)-differential privacy, which is less than the pure kind.\n\n"
         "**Why an embedding's noise does not grow with c.** It asks the data one question, what "
         "their mean features are, and pays once; draws are then chosen by looking at the answer. "
         "The sparse vector pays for every *yes*. It is still the right choice where nothing can be "
@@ -52,6 +52,19 @@ def draw_error(found: blocks.Found) -> None:
     )
     described(found)
     labels.show(found)
+
+
+def other_budgets() -> Job | None:
+    """The same at many budgets, for who asks: it takes a while."""
+    with blocks.folded("At other budgets", key="mechanisms-budgets") as unfolded:
+        if not unfolded:
+            return None
+        params, seed = asking.ask(COMPARED, epsilon_total=asking.budgets(COMPARED))
+        return watch.growing_under("at-budgets", COMPARED, params, seed, draw_budgets)
+
+
+def draw_budgets(found: blocks.Found) -> None:
+    blocks.figure("at-budgets", found, ("summary",), of=asking.error_metric())
 
 
 def described(found: blocks.Found) -> None:
@@ -79,12 +92,12 @@ def one_release() -> blocks.Found:
 
 
 def budget() -> None:
+    controls.own("compare-mechanisms.scenario")
     found = watch.result(ACCOUNTING, *asking.ask_budget_first(ACCOUNTING))
     blocks.figure("noise", found)
     blocks.note(
-        "A line for every way to add up costs. *Exact* asks for the least noise, and what another "
-        "accountant asks for beyond that buys no privacy. The scales of two mechanisms are noise "
-        "on different things: compare lines of one mechanism, not of two."
+        "A mark for every way to add up costs but the best one of its mechanism: what it asks for "
+        "beyond that buys no privacy. Pure guarantees and those with a δ are compared apart."
     )
     blocks.heading(
         "What the budget is spent on",
@@ -112,6 +125,22 @@ def budget() -> None:
 
 
 def coverage() -> None:
+    if state.has_preset():
+        params, seed = asking.ask(COVERAGE)
+    else:
+        controls.own("compare-mechanisms.scenario", "coverage.truths")
+        smallest = asking.budgets(COVERAGE)[0]
+        both = (smallest, float(state.current("epsilon_total")))
+        params, seed = asking.ask(COVERAGE, epsilon_total=both)
+    job = watch.growing(COVERAGE, params, seed, draw_coverage)
+    if not state.has_preset():
+        controls.more("coverage.runs")
+    blocks.theory(COVERAGE)
+    export.block("coverage", job)
+
+
+def draw_coverage(found: blocks.Found) -> None:
+    blocks.figure("coverage", found, ("summary", "main"))
     blocks.note(
         "A private posterior can be believed if its 90 % intervals hold the truth nine times in "
         "ten, over truths from the prior. The *noise-aware* one is made for that, as it takes the "
@@ -120,18 +149,6 @@ def coverage() -> None:
         "sparse vector accepts, its draws are a sample of the prior: enough of them hold the truth "
         "as often, and say nothing."
     )
-    if state.has_preset():
-        params, seed = asking.ask(COVERAGE)
-    else:
-        controls.own("coverage.truths", "coverage.runs")
-        params, seed = asking.ask(COVERAGE, epsilon_total=asking.budgets(COVERAGE))
-    job = watch.growing(COVERAGE, params, seed, draw_coverage)
-    blocks.theory(COVERAGE)
-    export.block("coverage", job)
-
-
-def draw_coverage(found: blocks.Found) -> None:
-    blocks.figure("coverage", found, ("summary", "main"))
     if caution := captions.cautions(found):
         blocks.warning(caution)
     blocks.figure("width", found, ("summary", "releases"))

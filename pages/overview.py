@@ -12,7 +12,7 @@ def main() -> None:
     params, seed = asking.ask("posterior")
     found = watch.result("posterior", params, seed)
     with cards.screen():
-        cards.headline(found)
+        top = cards.place()
         decisions, posterior = cards.pair()
         error, promise = cards.pair()
         with decisions:
@@ -22,11 +22,15 @@ def main() -> None:
         with promise:
             cards.promise(params)
         with error:
-            errors = watch.growing(
+            job = watch.growing(
                 "expected-error",
                 *asking.ask("expected-error"),
                 lambda grown: cards.error(grown, found),
+                # A few seconds where nothing else goes on: a question would be worse than a wait.
+                ask_above=30.0,
             )
+        with top:
+            cards.headline(found, job.result)
     labels.show(found)
     blocks.heading("What this is")
     blocks.note(
@@ -39,7 +43,7 @@ def main() -> None:
     blocks.heading("The four knobs")
     blocks.knob_table()
     blocks.theory("posterior", "expected-error")
-    export.block("overview", found, errors)
+    export.block("overview", found, job)
 
 
 main()

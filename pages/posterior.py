@@ -1,6 +1,6 @@
 """Posterior: one private release beside the non-private one, draw by draw."""
 
-from ui import asking, blocks, controls, export, labels, router, state, watch
+from ui import asking, blocks, captions, controls, export, labels, router, state, watch
 
 router.guard()
 
@@ -8,8 +8,7 @@ router.guard()
 def main() -> None:
     blocks.title(
         "Posterior",
-        "Two runs go through the same public pool in the same order: one compares without noise, "
-        "one with the noise that ε_total, c and N ask for. Below is what each of them accepts.",
+        "What is learnt from the same data and the same simulations, with noise and without.",
     )
     controls.own("scenario", "posterior.view")
     show = {
@@ -26,9 +25,8 @@ def one_release() -> None:
     blocks.figure("posterior", result, ("errors", "main"))
     blocks.heading(
         "Every decision",
-        "Each mark is a draw of the pool that the private run looked at, at its distance to the "
-        "data. Close to ε_abc noise decides; far from it the distance does. *New noise* in the "
-        "sidebar draws the noise again.",
+        "Each mark is a simulated data set that the private run looked at. Noise moves it up or "
+        "down: near ε_abc that decides whether it is kept. *New noise* draws the noise again.",
     )
     blocks.figure("decisions", result, ("decisions",))
     labels.show(result)
@@ -37,30 +35,36 @@ def one_release() -> None:
 
 
 def many_releases() -> None:
-    result = watch.result("many-releases", *asking.ask("many-releases"))
-    blocks.heading(
-        "The same data, released again and again",
-        "Every line is one release with noise of its own. Where the lines spread, one release says "
-        "little. In practice only one of them may be made.",
+    result = watch.result("many-releases", *asking.ask("many-releases", **asking.releases()))
+    blocks.figure("many-releases", result, ("errors", "references", "main"))
+    blocks.note(
+        "Each dot is one release of the same data with noise of its own; the large one is the "
+        "newest, and *New noise* adds another. In practice only one of them may be made."
     )
-    blocks.figure("many-releases", result, ("errors", "main"))
     labels.show(result)
     blocks.theory("many-releases")
     export.block("many-releases", result)
 
 
 def change_one_person() -> None:
+    controls.own("change-one-person.moved_to")
     result = watch.result("change-one-person", *asking.ask("change-one-person"))
-    blocks.heading(
-        "One person's point is replaced by the worst one found",
-        "This is the definition of differential privacy, seen: no outcome becomes more than "
-        "e^ε_total times as likely or as unlikely. All probabilities are exact, over all noises.",
+    blocks.heading(*captions.largest(result))
+    left, right = blocks.pair()
+    with left:
+        blocks.figure("outcomes", result, ("main", "largest"))
+    with right:
+        blocks.figure("movement", result, ("movement", "decisions"))
+    left, right = blocks.pair()
+    with left:
+        blocks.figure("person", result, ("person", "data"))
+    with right:
+        blocks.figure("ratio", result, ("ratio", "largest"))
+    blocks.note(
+        "This is the definition of differential privacy: from two data sets that differ in one "
+        "person no outcome may differ in probability by more than the factor e^ε_total. All "
+        "probabilities are exact, over all noises. " + result.summary
     )
-    blocks.figure("outcomes", result, ("main",))
-    blocks.figure("person", result, ("person", "data"))
-    blocks.heading("How far one person moves the distances, and the ratios of the outcomes")
-    blocks.figure("movement", result, ("movement", "decisions"))
-    blocks.figure("ratio", result, ("ratio", "largest"))
     labels.show(result)
     blocks.theory("change-one-person")
     export.block("change-one-person", result)
@@ -69,13 +73,12 @@ def change_one_person() -> None:
 def synthetic_data() -> None:
     controls.own("synthetic-data.data_sets")
     result = watch.result("synthetic-data", *asking.ask("synthetic-data"))
-    blocks.heading(
-        "Data simulated from what was accepted",
+    blocks.figure("synthetic-data", result, ("compared", "main"))
+    blocks.note(
         "What a private run accepts is released, and simulating from it costs no further privacy: "
         "such data sets may be published in place of the real ones. The observed data stand beside "
-        "them because they are synthetic or published themselves.",
+        "them because they are synthetic or published themselves."
     )
-    blocks.figure("synthetic-data", result, ("compared", "main"))
     blocks.rows_as_csv("Private synthetic data as CSV", result, "main", source="private")
     labels.show(result)
     blocks.theory("synthetic-data")

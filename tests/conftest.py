@@ -74,6 +74,7 @@ def forget() -> None:
     """Forget the pools, comparisons and bandwidths kept in memory."""
     pool._open.clear()
     pool.observed_comparison.cache_clear()
+    pool.distances.cache_clear()
     pool._median_bandwidth.cache_clear()
 
 

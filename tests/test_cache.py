@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,7 @@ def test_what_is_kept_comes_back_as_it_was_and_is_not_made_again(tmp_path: Path)
     path = tmp_path / "deep" / "folder" / "pool.npz"
     assert same(cache.load_or_make(at(path), made), ARRAYS)
     assert same(cache.load_or_make(at(path), never), ARRAYS)
-    assert [file.name for file in path.parent.glob("*.part")] == []
+    assert [file.name for file in path.parent.glob("*part")] == []
 
 
 def test_any_program_can_read_the_file(tmp_path: Path) -> None:
@@ -62,6 +63,33 @@ def test_any_program_can_read_the_file(tmp_path: Path) -> None:
         found = dict(stored)
     assert found.pop(cache.LABEL) == at(path).label.encode()
     assert same(found, ARRAYS)
+
+
+@pytest.mark.parametrize("block", [2**20, 100])
+def test_a_file_ends_with_the_checksum_of_all_before(
+    block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "BLOCK", block)
+    path = tmp_path / "not" / "there" / "pool.npz"
+    assert cache.save(at(path), ARRAYS)
+    content = path.read_bytes()
+    assert content[-4:] == zlib.crc32(content[:-4]).to_bytes(4)
+    found = cache.load(at(path))
+    assert found is not None
+    assert same(found, ARRAYS)
+
+
+def test_no_object_is_kept_and_none_is_taken_from_a_file(tmp_path: Path) -> None:
+    path, arrays = tmp_path / "pool.npz", {"theta": np.array([Key("x", 1)], dtype=object)}
+    with pytest.raises(ValueError, match="allow_pickle"):
+        cache.save(at(path), arrays)
+    assert list(tmp_path.iterdir()) == []
+    with path.open("w+b") as file:
+        np.savez(file, allow_pickle=True, **arrays)  # type: ignore[arg-type]
+        cache._seal(file, at(path).label)
+    assert cache.holds(at(path))
+    assert cache.load(at(path)) is None
+    assert not path.exists()
 
 
 def test_the_folder_is_the_one_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -342,7 +370,7 @@ def test_a_file_is_written_beside_its_place_and_moved_there_whole(
     monkeypatch.setattr(cache.np, "savez", watched)
     later = {"theta": np.zeros(3)}
     assert cache.save(at(path), later) is not fails
-    assert seen == [".part"]
+    assert seen == [cache.UNFINISHED]
     assert list(tmp_path.iterdir()) == [path]
     found = cache.load(at(path))
     assert found is not None
@@ -351,10 +379,10 @@ def test_a_file_is_written_beside_its_place_and_moved_there_whole(
 
 def test_making_room_does_not_take_what_is_being_written(tmp_path: Path) -> None:
     cache.save(at(tmp_path / "kept.npz"), ARRAYS)
-    (tmp_path / "fresh.part").write_bytes(b"half")
+    (tmp_path / "fresh.abcdp-part").write_bytes(b"half")
     (tmp_path / "somebody-s.txt").write_bytes(b"a file")
     cache.evict(tmp_path, limit=0)
-    assert {file.name for file in tmp_path.iterdir()} == {"fresh.part", "somebody-s.txt"}
+    assert {file.name for file in tmp_path.iterdir()} == {"fresh.abcdp-part", "somebody-s.txt"}
 
 
 def test_a_folder_holds_so_many_files_however_small(tmp_path: Path) -> None:
@@ -391,10 +419,31 @@ def test_a_lock_in_use_is_young_whoever_took_it_first(tmp_path: Path) -> None:
     cache.load_or_make(at(path), make)
 
 
-def test_what_killed_writers_left_goes_after_a_day(tmp_path: Path) -> None:
-    now = time.time()
-    for name, age in (("old.part", 2 * cache.LEFT_BEHIND), ("fresh.part", 10.0)):
-        (tmp_path / name).write_bytes(b"half")
-        os.utime(tmp_path / name, (now - age, now - age))
+def test_what_killed_writers_left_goes_after_ten_minutes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1.5e9
+    monkeypatch.setattr(cache.time, "time", lambda: now)
+    for age in (-601, -600, 0, 600, 601):
+        for ending in ("abcdp-part", "part"):
+            (tmp_path / f"{age}.{ending}").write_bytes(b"half")
+            os.utime(tmp_path / f"{age}.{ending}", (now - age, now - age))
     cache.save(at(tmp_path / "pool.npz"), ARRAYS)
-    assert {file.name for file in tmp_path.iterdir()} == {"fresh.part", "pool.npz"}
+    ours = {file.name for file in tmp_path.iterdir() if file.suffix != ".part"}
+    assert ours == {"-600.abcdp-part", "0.abcdp-part", "600.abcdp-part", "pool.npz"}
+    assert len([*tmp_path.glob("*.part")]) == 5, "another program's are left alone"
+
+
+def test_a_user_without_a_home_folder_has_no_cache(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def nobody(_: str) -> str:
+        raise RuntimeError("could not determine the home directory")
+
+    monkeypatch.delenv("ABCDP_CACHE_DIR")
+    monkeypatch.setattr(cache.platformdirs, "user_cache_dir", nobody)
+    wanted = cache.entry("test", {"a": 1}, "code")
+    assert not cache.holds(wanted)
+    assert same(cache.load_or_make(wanted, lambda: ARRAYS), ARRAYS)
+    assert "without a home folder" in caplog.text
+    assert "running without it" in caplog.text

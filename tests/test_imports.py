@@ -47,21 +47,23 @@ CORE_ARROWS: dict[str, set[str]] = {
     },
     "theory": {"summaries"},
     "online": {"parameters", "privacy", "registry", "streams", "summaries", "threads"},
+    "error_curve": {"cache", "fingerprint", "mechanisms", "pool", "simulators", "theory"},
     # studies, and what runs, keeps and judges them
     "results": {"parameters", "privacy"},
     "trials": {
         *("mechanisms", "parameters", "pool", "privacy", "simulators", "streams", "summaries"),
     },
     "experiments": {
-        *("distances", "figures", "mechanisms", "online", "parameters", "pool", "predictive"),
-        *("privacy", "registry", "releases", "results", "sentences", "simulators", "streams"),
-        *("summaries", "theory", "trials"),
+        *("distances", "error_curve", "figures", "mechanisms", "online", "parameters", "pool"),
+        *("predictive", "privacy", "registry", "releases", "results", "sentences", "simulators"),
+        *("streams", "summaries", "theory", "trials"),
     },
     "store": {"cache", "experiments", "fingerprint", "results"},
     "workers": {"experiments", "interruption", "parameters", "registry"},
     "runner": {
         *("cache", "experiments", "interruption", "parameters", "results", "store", "workers"),
     },
+    "first_view": {"cache", "experiments", "runner"},
     "output": {"experiments", "figures", "interruption", "parameters", "privacy", "results"},
     "ledger": {
         *("cache", "experiments", "output", "figures", "parameters", "results", "runner"),

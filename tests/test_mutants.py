@@ -60,6 +60,8 @@ LEFT = 5
 def f(x: "1", y=2.0) -> int:
     if not x < 1 and min(x, y) == 0:
         raise ValueError(f"{x + 1} is 3")
+    if x > LEFT:
+        return y
     return np.nextafter(-math.sqrt(x) * (1.0 + ROUNDING), 0)
 '''
 
@@ -77,6 +79,7 @@ def test_what_is_changed_and_what_is_left(tmp_path: Path, monkeypatch: pytest.Mo
         "if not x < 1 and (min(x, y) != 0):",
         "if (not x < 1 or min(x, y) == 0):",
         'def f(x: "1", y=4.0) -> int:',
+        "if (x <= LEFT):",
         "return (-math.sqrt(x) * (1.0 + ROUNDING))",
         "return np.nextafter(-x * (1.0 + ROUNDING), 0)",
         "return np.nextafter(math.sqrt(x) * (1.0 + ROUNDING), 0)",
@@ -85,6 +88,7 @@ def test_what_is_changed_and_what_is_left(tmp_path: Path, monkeypatch: pytest.Mo
         "return np.nextafter(-math.sqrt(x) * ((1.0 - ROUNDING)), 0)",
     }
     assert not any(text.startswith(("LEFT", "raise", '"""')) for text in found)
+    assert "if (x >= LEFT):" not in found
 
 
 def test_one_expression_of_a_line_is_replaced() -> None:

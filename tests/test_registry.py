@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+import dataclasses
+import math
 import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
+import numpy as np
 import pytest
 
 from abcdp_core import mechanisms, registry, simulators
+from abcdp_core.pool import public_side
+from abcdp_core.privacy import Cost, NonPrivate
 
 
 @pytest.fixture(autouse=True)
@@ -162,3 +167,61 @@ def test_installed_packages_join_through_their_entry_point(
     )
     assert list(registry.scan("zoo", "ANIMAL")) == ["ape", "bear"]
     assert registry.plugged_in() == ["other"]
+
+
+def test_published_mechanisms_come_first_and_then_by_name() -> None:
+    every = mechanisms.every()
+    order = [(mechanism.source, name) for name, mechanism in every.items()]
+    assert order == sorted(order)
+    assert order[0] == ("[P21] Algorithm 1", "sparse-vector")
+
+
+def test_what_a_mechanism_is_unless_it_says_otherwise() -> None:
+    every = mechanisms.every()
+    assert mechanisms.Budget(2.0).delta == 0.0
+    assert every["sparse-vector"].spends(mechanisms.Budget(2.0, 1e-5)) == Cost(2.0, 0.0)
+    assert every["soft-weights"].spends(mechanisms.Budget(2.0, 1e-5)) == Cost(2.0, 1e-5)
+    assert every["sparse-vector"].minimum_pool(None) == 1
+    assert [name for name, each in every.items() if not each.sample] == ["embedding-estimate"]
+    assert [name for name, each in every.items() if not each.noise_needs_learnt] == [
+        "gaussian-rejection",
+        *("embedding-estimate", "embedding-noise-aware", "embedding-noise-ignored"),
+        *("noisy-counts", "private-embedding", "private-summary", "private-summary-large-unit"),
+    ]
+
+
+def test_a_mechanism_takes_its_own_options_and_no_others() -> None:
+    chosen = mechanisms.load("nearest-selection").chosen(c=7, epsilon_abc=0.3)
+    assert chosen == dataclasses.replace(mechanisms.load("nearest-selection").options, c=7)
+
+
+def test_a_mean_is_what_was_released_or_known_and_else_of_the_sample() -> None:
+    theta, otherwise = np.array([[1.0], [2.0], [4.0]]), np.array([9.0])
+    some = mechanisms.Release(np.array([0, 2]), np.array([0.25, 0.75]), 3, NonPrivate())
+    assert some.parameters(theta).tolist() == [[1.0], [4.0]]
+    assert some.mean(theta, otherwise).tolist() == [3.25]
+    moved = dataclasses.replace(some, samples=np.array([[0.0], [2.0]]))
+    assert moved.parameters(theta).tolist() == [[0.0], [2.0]]
+    assert moved.mean(theta, otherwise).tolist() == [1.5]
+    exact = dataclasses.replace(moved, exact_mean=np.array([1.6]))
+    assert exact.mean(theta, otherwise).tolist() == [1.6]
+    assert dataclasses.replace(exact, estimate=otherwise).mean(theta, theta[0]) is otherwise
+    empty = mechanisms.Release(np.array([], dtype=np.int64), np.array([]), 3, NonPrivate())
+    assert empty.mean(theta, otherwise) is otherwise
+
+
+def test_without_a_budget_the_data_are_used_as_they_are() -> None:
+    mechanism = mechanisms.load("sparse-vector")
+    public = public_side("uniform-mixture", 100, 60, 1)
+    prepared = mechanism.prepare(public, mechanism.options, mechanisms.Budget(math.inf))
+    assert prepared.event == NonPrivate()
+    data = SimpleNamespace(rho=np.array([0.5, 0.05, 0.1]))
+    release = prepared.release(data, np.random.default_rng(1))
+    assert isinstance(release, mechanisms.Release)
+    assert release.indices.tolist() == [1, 2]
+
+
+def test_a_mechanism_that_refuses_a_scenario_does_not_serve_it() -> None:
+    served = mechanisms.for_scenario(simulators.load("tuberculosis"))
+    assert "sparse-vector" in served
+    assert "noisy-counts" not in served

@@ -5,6 +5,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -64,6 +65,62 @@ def test_few_partial_results_where_tasks_are_faster_than_a_reader() -> None:
     results = list(runner.run(TOY, Params(size=500), 1))
     assert len(results) < 100
     assert not results[-1].is_partial
+
+
+def test_partial_results_take_no_more_than_a_tenth_of_the_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 1000.0
+
+    def work(task: Task) -> Tables:
+        nonlocal now
+        now += 0.125
+        return toy_experiment.work(task)
+
+    def collect(params: Params, rows: Tables) -> Result:
+        nonlocal now
+        now += 0.0625 if len(rows["main"]) > 5 else 0.0
+        return toy_experiment.collect(params, rows)
+
+    monkeypatch.setattr(runner.time, "monotonic", lambda: now)
+    study = toy_with(work=work, collect=collect)
+    said = [result.done for result in runner.run(study, Params(size=20), 1)]
+    # Every quarter of a second; from the sixth task on every 0.0625 / 0.1 seconds.
+    assert said == [1, 3, 5, 7, 12, 17, 20]
+
+
+class AtOnce(Executor):
+    """It has done a task when it has taken it, and counts them."""
+
+    _max_workers = 4
+    given = 0
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        self.given += 1
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+@pytest.mark.usefixtures("every_result")
+def test_no_more_is_handed_out_where_links_go_on_or_workers_become_fewer() -> None:
+    executor, given = AtOnce(), []
+    for result in runner.run(CHAIN, toy_chain.Params(size=9, length=2), 1, executor):
+        given.append(executor.given - (result.done - 1))
+        executor._max_workers = 4 if result.done < 10 else 1
+    assert runner.IN_FLIGHT_PER_WORKER == 2
+    assert given[:30] == [8] * 10 + [7, 6, 5, 4, 3] + [2] * 15
+    assert max(given[30:]) == 2
+
+
+@pytest.mark.usefixtures("every_result")
+@pytest.mark.parametrize("threads", [False, True])
+def test_plug_ins_are_packed_for_workers_only(
+    threads: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(workers, "with_plug_ins")
+    executor, files = (AtOnce(), []) if threads else (None, [Path(toy_experiment.__file__)])
+    assert last(runner.run(TOY, Params(), 1, executor, plugins=files)).done == 5
 
 
 # --------------------------------------------------------------------- cancel
@@ -339,6 +396,20 @@ def test_other_executors_that_break_end_the_run_at_once() -> None:
         last(runner.run(toy_with(work=work), Params(), 1, threads))
     assert begun[0] == 0
     assert len(set(begun)) == len(begun)
+
+
+@pytest.mark.usefixtures("every_result")
+@pytest.mark.parametrize("at", [0, 3])
+def test_what_was_said_is_not_said_again_before_a_stop(at: int) -> None:
+    study = toy_with(work=lambda task: toy_experiment.work(task) if task.index < at else stop())
+
+    def stop() -> Tables:
+        raise MemoryError
+
+    seen: list[Result] = []
+    with pytest.raises(MemoryError):
+        seen.extend(runner.run(study, Params(), 1))
+    assert [result.done for result in seen] == list(range(1, at + 1))
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, MemoryError])

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import cast
 
+import pandas as pd
 import pytest
 
 from abcdp_core import cache, registry, runner
@@ -158,6 +159,15 @@ def test_a_store_keeps_kinds_of_columns_and_every_bit(tmp_path: Path) -> None:
     assert [column.kind for column in second.tables["main"].dtypes][:4] == ["i", "i", "f", "b"]
 
 
+def test_a_column_may_have_any_name(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    (entry,) = store.entries(TOY, toy_experiment.tasks(Params(size=1), 1))
+    store.save(entry, {"main": pd.DataFrame({"a/b/c": [1], "": [2]})})
+    found = store.load(entry)
+    assert found is not None
+    assert list(found["main"].columns) == ["a/b/c", ""]
+
+
 def test_a_store_is_part_of_a_cache_unless_it_is_to_keep_all(tmp_path: Path) -> None:
     assert not Store(tmp_path).keep_all
 
@@ -181,15 +191,15 @@ def test_only_a_store_in_a_cache_makes_room(
 @pytest.mark.parametrize("keep_all", [False, True])
 def test_what_a_killed_writer_left_goes_with_the_next_run(keep_all: bool, tmp_path: Path) -> None:
     store = Store(tmp_path, keep_all)
-    (tmp_path / "half.part").write_bytes(b"half")
-    (tmp_path / "fresh.part").write_bytes(b"half")
+    (tmp_path / "half.abcdp-part").write_bytes(b"half")
+    (tmp_path / "fresh.abcdp-part").write_bytes(b"half")
     # Written long ago, or ahead of a clock that was set back.
     for away in (-2.0, 2.0):
         other = time.time() + away * cache.LEFT_BEHIND
-        (tmp_path / "half.part").touch()
-        os.utime(tmp_path / "half.part", (other, other))
+        (tmp_path / "half.abcdp-part").touch()
+        os.utime(tmp_path / "half.abcdp-part", (other, other))
         last(runner.run(TOY, Params(size=1), 1 + int(away > 0), store=store))
-        assert sorted(file.name for file in tmp_path.glob("*.part")) == ["fresh.part"]
+        assert [file.name for file in tmp_path.glob("*part")] == ["fresh.abcdp-part"]
 
 
 @pytest.mark.usefixtures("every_result")

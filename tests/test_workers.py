@@ -8,13 +8,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 import pytest
-from distributed import KilledWorker
+from distributed import KilledWorker, default_client
 from pandas.testing import assert_frame_equal
 
 from abcdp_core import experiments, registry, runner, workers
@@ -72,7 +73,7 @@ def test_all_threads_share_the_worker_processes() -> None:
 def test_a_pool_is_as_wide_as_it_has_workers_and_another_executor_as_the_machine() -> None:
     with ThreadPoolExecutor(3) as threads:
         assert workers.width(threads) == 3
-    assert workers.width(Executor()) == os.cpu_count()
+    assert workers.width(Executor()) == workers.processor_count()
 
 
 def test_one_worker_is_this_thread() -> None:
@@ -86,6 +87,36 @@ def test_a_task_that_kills_its_workers_is_one_error_and_the_pool_goes_on() -> No
         last(runner.run(dying, Params(), 1, workers.processes(1)))
     assert workers.processes(1).submit(abs, -3).result() == 3
     workers._shared.pop(1).shutdown()
+
+
+def test_processes_that_cannot_be_started_are_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_many(*_: Any) -> None:
+        raise OSError(24, "Too many open files")
+
+    pool = workers.Processes(2)
+    monkeypatch.setattr(pool._pool, "submit", too_many)
+    with pytest.raises(workers.LostWorkersError, match=r"started \(Too many open files\)"):
+        last(runner.run(TOY, Params(size=3), 1, pool))
+    pool.shutdown()
+
+
+def test_a_broken_pool_that_was_let_go_of_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken(Executor):
+        def submit(self, *_: Any, **__: Any) -> Any:
+            raise BrokenExecutor
+
+        def shutdown(self, **options: Any) -> None:  # type: ignore[override]
+            asked.append(options)
+
+    asked: list[dict[str, Any]] = []
+    monkeypatch.setattr(workers, "_new_pool", lambda _: Broken())
+    pool = workers.Processes(1)
+    pool.shutdown()
+    monkeypatch.setattr(workers, "_new_pool", lambda _: ThreadPoolExecutor(1))
+    with pytest.raises(BrokenExecutor):
+        pool.submit(abs, -3)
+    # It is not waited for what is under way.
+    assert asked == [{"kill_workers": True}]
 
 
 def command(*arguments: str, **options: Any) -> subprocess.Popen[str]:
@@ -207,6 +238,11 @@ def test_a_dask_cluster_gives_the_same_table_also_after_a_cancel_and_an_error(
     ):
         assert executor is not None
         assert workers.width(executor) == 2
+        # What is given out again is done again, and nothing else of this process goes there.
+        first, second = executor.submit(time.time_ns), executor.submit(time.time_ns)
+        assert first.result() != second.result()
+        with pytest.raises(ValueError, match="No clients found"):
+            default_client()
         assert_same(last(runner.run(experiments.load("mse-curves"), TINY, 1, executor)), alone)
 
         slow = runner.run(toy, Params(size=50, pause=0.05), 1, executor, plugins=along)
@@ -243,6 +279,12 @@ class Gone:
         return future
 
 
+def test_a_scheduler_without_workers_is_given_work_for_one() -> None:
+    cluster = workers._Cluster.__new__(workers._Cluster)
+    cluster.client = SimpleNamespace(nthreads=dict)
+    assert workers.width(cluster) == 1
+
+
 @pytest.mark.parametrize("asked", ["width", "submit", "result", "worker"])
 def test_a_scheduler_that_is_lost_is_one_error_whenever_that_is_seen(asked: str) -> None:
     cluster = workers._Cluster.__new__(workers._Cluster)
@@ -251,7 +293,9 @@ def test_a_scheduler_that_is_lost_is_one_error_whenever_that_is_seen(asked: str)
         last(runner.run(TOY, Params(), 1, cluster))
 
 
-@pytest.mark.parametrize("address", ["", "nonsense", "tcp://", "xyz://host:1", "host:port"])
+@pytest.mark.parametrize(
+    "address", ["", "nonsense", "tcp://", "xyz://host:1", "host:port", "tls://a:1"]
+)
 def test_what_is_no_address_is_refused(address: str) -> None:
     with pytest.raises(ParameterError, match=f"scheduler = {address}: must be the address"):
         workers.scheduler(address)
@@ -289,5 +333,20 @@ def test_workers_give_way_and_leave_ctrl_c_to_the_process_that_asks() -> None:
         assert executor is not None
         found = executor.submit(os.nice, 0).result()
         at_ctrl_c = executor.submit(signal.getsignal, signal.SIGINT).result()
+        # As text, so that the worker need not import this file.
+        staying = "[t.name for t in __import__('threading').enumerate() if not t.daemon]"
+        kept_by = executor.submit(eval, staying).result()
+    # Another one would keep it from ending when it is idle.
+    assert kept_by == ["MainThread"]
     assert found == min(os.nice(0) + workers.NICENESS, 19)
     assert at_ctrl_c is signal.SIG_IGN
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals of POSIX")
+def test_processes_are_started_with_ctrl_c_held_back() -> None:
+    def held_back() -> bool:
+        return set(workers.FROM_TERMINALS) <= signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+    with workers._spared():
+        assert held_back()
+    assert not held_back()

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from abcdp_core import experiments
+from abcdp_core import experiments, figures
 from abcdp_core.parameters import ParameterError, Params, Scalar
 from ui import knobs, state
 from ui.knobs import SHARED
@@ -76,6 +76,14 @@ def sizes() -> tuple[int, ...]:
     return tuple(sorted({*own, int(current("n"))}))
 
 
+def releases() -> dict[str, int]:
+    """Numbers of the releases shown: the study's own, and one more for each new noise."""
+    params = experiments.load("many-releases").Params
+    own, last = int(vars(params())["releases"]), int(current("noise_draw"))
+    count = min(own + last, int(params.specification()["releases"].high))
+    return {"releases": count, "noise_draw": own + last - count}
+
+
 def error_metric() -> str:
     """The column of the study of errors that its page shows."""
     return "mae" if current("mse-curves.metric") == "absolute" else "mse"
@@ -126,8 +134,14 @@ def _value_for(experiment: str, name: str) -> Scalar | tuple[Scalar, ...]:
 CHOSEN = "_chosen_by_click"
 
 
-def choose_release(mechanism: str, epsilon_total: float) -> None:
+def choose_mechanism(called: str, _: float) -> None:
+    """The mechanism of a clicked mark becomes the one whose release is shown."""
+    choose_release(called, float(current("epsilon_total")))
+
+
+def choose_release(called: str, epsilon_total: float) -> None:
     """A clicked point of the comparison becomes the release that is shown."""
+    mechanism = figures.code_name(called)
     if mechanism in knobs.find("mechanism-posterior.mechanism").parameter.options:
         st.session_state["mechanism-posterior.mechanism"] = mechanism
         st.session_state["epsilon_total"] = epsilon_total

@@ -39,10 +39,30 @@ def style(file: Path) -> None:
     st.html(file)
 
 
-def title(text: str, lead: str) -> None:
+def title(text: str, lead: str = "") -> None:
     """The page's title and what it shows, in a sentence or two."""
     st.title(text)
-    st.markdown(lead)
+    if lead:
+        st.markdown(lead)
+
+
+def head(text: str) -> str:
+    """The page's title with its choosers beside it, which leaves room for the figure.
+
+    Returns:
+        What the page is to show.
+    """
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom", key="head"):
+        st.title(text, width="content")
+        view = controls.view()
+        with st.container(width=BESIDE_WIDTH):
+            controls.widget("preset")
+    preset_note()
+    return view
+
+
+BESIDE_WIDTH = 290
+"""Pixels of the chooser of a paper's settings beside a title, at a width of 1280."""
 
 
 def heading(text: str, lead: str = "") -> None:
@@ -55,6 +75,12 @@ def heading(text: str, lead: str = "") -> None:
 def row() -> DeltaGenerator:
     """What stands in it stands side by side where there is room."""
     return st.container(horizontal=True, gap="large", vertical_alignment="top")
+
+
+def pair() -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Two places side by side; one above the other where there is no room."""
+    left, right = st.columns(2, gap="medium")
+    return left, right
 
 
 @contextlib.contextmanager
@@ -128,13 +154,23 @@ def show(
     numbers(key, found, tables, name, drawn)
 
 
-def numbers(key: str, result: Result, tables: Sequence[str], name: str, drawn: Drawn) -> None:
-    """A figure as files, with its caption, and the tables behind it, folded."""
-    label = "Numbers, files and caption"
+def numbers(
+    key: str, result: Result, tables: Sequence[str], name: str = "", drawn: Drawn | None = None
+) -> None:
+    """The tables behind a figure, and itself as files with its caption, folded.
+
+    Args:
+        key: names them on the page.
+        result: whose tables.
+        tables: their names.
+        name, drawn: the figure, where there is one.
+    """
+    label = "Numbers" if drawn is None else "Numbers, files and caption"
     with st.expander(label, key=f"numbers-{key}", on_change="rerun") as folded:
         if not folded.open:
             return
-        export.figure(key, result, name, drawn, tables)
+        if drawn is not None:
+            export.figure(key, result, name, drawn, tables)
         for name in tables:
             table = result.tables[name]
             _table(f"{key}-{name}", name, table)
@@ -179,6 +215,31 @@ def _csv_button(label: str, table: pd.DataFrame, file: str, key: str) -> None:
     )
 
 
+def exact_errors(grown: Result, this: Result) -> None:
+    """The figure of errors that are exact over the noise, with one run on it.
+
+    Args:
+        grown: of the study of expected errors.
+        this: the run.
+    """
+    # Inside the function: the first page has its own way to show them.
+    from abcdp_core.experiments import expected_error
+
+    params = cast(releases.ReleaseParams, this.params)
+    squared = this.tables["errors"].set_index("release").mse["private"]
+    error, usual = float(squared) ** 0.5, drawings.drawn(grown)["error"]
+    marked = drawings.variant(
+        grown,
+        ("this run", params.epsilon_total, error),
+        lambda: expected_error.mark(usual, params.epsilon_total, error),
+    )
+    show("error", marked, grown, ("main", "releases"))
+    small_print(
+        "Error: how far the five estimated shares are from the true ones, the root of the mean "
+        f"squared difference. ● your setting, ○ this run. {expected_error.typical_in_words(grown)}"
+    )
+
+
 def errors(found: Result, metric: str) -> None:
     """The figure of errors with the sidebar's setting marked and its number said."""
     each = drawings.drawn(found)[metric]
@@ -187,6 +248,23 @@ def errors(found: Result, metric: str) -> None:
         place = metric, *here.values()
         each = drawings.variant(found, place, lambda: _marked(each, found, metric, here))
     show(metric, each, found)
+
+
+def compared(
+    found: Result, metric: str, tables: Sequence[str], clicked: charts.Clicked | None
+) -> None:
+    """The errors of mechanisms, with the one whose release is shown standing out."""
+    name = str(state.current("mechanism-posterior.mechanism"))
+    usual = drawings.drawn(found)[metric]
+    chosen = drawings.variant(found, ("chosen", metric, name), lambda: _chosen(usual, name))
+    show(metric, chosen, found, tables, clicked)
+
+
+def _chosen(usual: Drawn, name: str) -> Drawn:
+    # Inside the function: the first page compares no mechanisms.
+    from abcdp_core.experiments import compare_mechanisms
+
+    return compare_mechanisms.choose(usual, name)
 
 
 def _marked(usual: Drawn, found: Result, metric: str, here: dict[str, float]) -> Drawn:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
+import pandas as pd
+
 from abcdp_core import mechanisms
-from abcdp_core.experiments import coverage, flip_guideline
+from abcdp_core.experiments import coverage, distance_forms, flip_guideline
 from abcdp_core.results import Result
 
 
@@ -44,9 +46,32 @@ def papers_of(names: Sequence[str]) -> str:
     return " ".join(f"[{tag}] {paper}." for tag, paper in PAPERS.items() if f"[{tag}]" in sources)
 
 
+def sensitivities(result: Result) -> str:
+    """What one point can change by each form of the distance, as a small table."""
+    table = distance_forms.sensitivities(result)
+    rows = [
+        ["what one point can change", *(f"N = {n:,}" for n in table.columns)],
+        ["---", *("---:" for _ in table.columns)],
+        *([str(form), *(f"{value:.2g}" for value in row)] for form, row in _rows_of(table)),
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _rows_of(table: pd.DataFrame) -> list[tuple[str, list[float]]]:
+    return list(zip(table.index.tolist(), table.to_numpy().tolist(), strict=True))
+
+
 def cautions(result: Result) -> str:
     """What keeps intervals from being what they should be, if anything."""
     return " ".join(coverage.cautions(result))
+
+
+def largest(result: Result) -> tuple[str, str]:
+    """By how much one person changes the chance of an outcome at most, and which person."""
+    # Inside the function: one view of one page asks.
+    from abcdp_core.experiments import change_one_person as study
+
+    return study.largest_in_words(result), f"{study.move_in_words(result)}."
 
 
 def median_warning(result: Result) -> str:

@@ -25,13 +25,26 @@ def screen() -> DeltaGenerator:
     return st.container(key="overview")
 
 
-def headline(found: Result) -> None:
-    """The number that says most, and the sentence that it begins."""
+def place() -> DeltaGenerator:
+    """Where something is drawn that needs what is drawn after it."""
+    return st.container()
+
+
+def headline(found: Result, grown: Result | None) -> None:
+    """The number that says most, the sentence that it begins, and what is typical.
+
+    Args:
+        found: the run of today.
+        grown: many runs, once there are some.
+    """
     number, words, rest = posterior.headline(found)
+    typical = expected_error.typical_in_words(grown) if grown else ""
     with st.container(key="headline", horizontal=True, vertical_alignment="center"):
         st.title(number, anchor=False, width="content")
         with st.container(gap=None):
             st.markdown(words)
+            if typical:
+                st.markdown(typical)
             st.caption(rest)
 
 
@@ -57,7 +70,7 @@ def error(grown: Result, found: Result) -> None:
         ("this run", params.epsilon_total, this),
         lambda: expected_error.mark(usual, params.epsilon_total, this),
     )
-    _card("error", marked, expected_error.typical_in_words(grown), "privacy_and_accuracy")
+    _card("error", marked, expected_error.averaged_in_words(grown), "privacy_and_accuracy")
 
 
 def promise(params: Params) -> None:

@@ -20,6 +20,10 @@ from ui.state import held
 def notices() -> None:
     """What the link asked for and could not have, until dismissed."""
     texts = st.session_state.get(state.NOTICES, ())
+    if note := st.session_state.get(state.VERSION_NOTE):
+        with st.container(key="version-note"):
+            st.info(note)
+            st.button("Dismiss", key="dismiss-note", on_click=_forget, args=(state.VERSION_NOTE,))
     if not texts:
         return
     lines = "\n".join(f"- {text}" for text in texts[:NOTICES_SHOWN])
@@ -27,7 +31,11 @@ def notices() -> None:
         lines += f"\n- and {len(texts) - NOTICES_SHOWN:,} more."
     with st.container(key="notices"):
         st.warning(f"Not everything in the link could be used:\n\n{lines}")
-        st.button("Dismiss", on_click=st.session_state.pop, args=(state.NOTICES, None))
+        st.button("Dismiss", on_click=_forget, args=(state.NOTICES,))
+
+
+def _forget(key: str) -> None:
+    st.session_state.pop(key, None)
 
 
 NOTICES_SHOWN = 12
@@ -56,9 +64,10 @@ def sidebar(version: str) -> None:
 
 
 def _knobs(names: tuple[str, ...], preset: dict[str, str], unused: dict[str, str]) -> None:
+    page = state.on_screen()
     for name in names:
-        if name not in unused:
-            widget(name, preset.get(name, ""))
+        if name in page.instead or name not in unused:
+            widget(page.key_of(name), preset.get(name, ""))
 
 
 def _set_by_preset(page: Page) -> dict[str, str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from abcdp_core import pool
+from abcdp_core import pool, workers
 from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.results import Result
 from abcdp_core.workers import LostWorkersError
@@ -17,7 +18,7 @@ from ui import memory
 
 log = logging.getLogger(__name__)
 
-State = Literal["waiting", "running", "done", "stopped", "failed", "refused"]
+State = Literal["waiting", "running", "done", "stopped", "asks", "failed", "refused"]
 Lane = Literal["quick", "slow", "long"]
 Steps = Generator[Lane]
 """Work: each step ends where it has to go on in a lane, the last one where it ends."""
@@ -33,6 +34,12 @@ UNWATCHED = 75.0
 
 ENOUGH_FOR_A_SPEED = 3
 """Parts that have to be done before their speed says something."""
+
+UNASKED = 10.0
+"""Seconds that a study may take without a person having said to start it."""
+
+PROBE = 1.5
+"""Seconds after which its first parts tell how long it takes."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,10 @@ class UnwantedError(Exception):
 
 class LimitError(Exception):
     """A job has had all the work that this server gives to one."""
+
+
+class UnaskedError(Exception):
+    """A job takes longer than it may unless a person says so."""
 
 
 class Lanes(Protocol):
@@ -90,10 +101,18 @@ class Job:
         error: what went wrong, in a sentence.
         spent: seconds that it went on, waiting not counted.
         size: bytes of its result, from its end on.
+        unasked: seconds that it may take without being asked for once more.
+        rest: estimate of the seconds that were left when it began to ask.
     """
 
     def __init__(
-        self, service: Lanes, request: Request | None, former: Job | None, *, long: bool = False
+        self,
+        service: Lanes,
+        request: Request | None,
+        former: Job | None,
+        *,
+        long: bool = False,
+        unasked: float = math.inf,
     ) -> None:
         self.request, self.long = request, long
         self.state: State = "waiting"
@@ -105,6 +124,7 @@ class Job:
         self.error = ""
         self.spent: float = former.spent if former else 0.0
         self.size = 0
+        self.unasked, self.rest = unasked, 0.0
         self.ended = threading.Event()
         self._service = service
         self._watchers: dict[str, float] = {}
@@ -157,11 +177,12 @@ class Job:
     def grow(self, result: Result) -> None:
         """A larger result."""
         now = time.monotonic()
-        if self._first is None:
-            self._first = (now, result.done)
-        since, already = self._first
-        if self.request is not None and result.done - already >= ENOUGH_FOR_A_SPEED:
-            speed = (now - since) / (result.done - already)
+        computed = result.done - result.kept
+        if self._first is None and computed:
+            self._first = (now, computed)
+        since, already = self._first or (now, computed)
+        if self.request is not None and computed - already >= ENOUGH_FOR_A_SPEED:
+            speed = (now - since) / (computed - already)
             self._service.speeds[self.request.experiment] = speed
         if self.result is None or result.done >= self.result.done:
             self.result = result
@@ -185,7 +206,7 @@ class Job:
             LimitError: it had that.
         """
         limit = self._service.work_limit
-        if limit is not None and self.spent + time.monotonic() - self._began > limit:
+        if limit is not None and self.worked > limit:
             # Only a study that grows has its parts kept, and a page that goes on below them.
             rest = (
                 "What is done is kept; the command under Download does the whole on a machine of "
@@ -194,6 +215,37 @@ class Job:
                 else "This one takes longer; on a machine of your own there is no such limit."
             )
             raise LimitError(f"This server works for at most {limit:g} s on one request. {rest}")
+
+    @property
+    def worked(self) -> float:
+        """Seconds that it went on until now, waiting not counted."""
+        return self.spent + time.monotonic() - self._began
+
+    def check_asked(self, worked: float) -> None:
+        """Stop where the rest takes longer than it may unasked; what is done is kept.
+
+        Args:
+            worked: seconds that went into what was computed of the result.
+
+        Raises:
+            UnaskedError: it does.
+        """
+        found = self.result
+        if found is None or self._first is None or worked < PROBE:
+            return
+        computed, left = found.done - found.kept, found.total - found.done
+        since, already = self._first
+        if computed - already >= ENOUGH_FOR_A_SPEED:
+            # Without the first part, which may have waited for what is loaded and compiled once.
+            rest = (time.monotonic() - since) / (computed - already) * left
+        elif worked > self.unasked:
+            # The other processors have begun parts of their own; half done is a fair guess.
+            rest = worked / (computed + (workers.processor_count() - 1) / 2) * left
+        else:
+            return
+        if worked + rest > self.unasked:
+            self.rest = rest
+            raise UnaskedError
 
     @property
     def stretch_is_over(self) -> bool:
@@ -219,6 +271,8 @@ class Job:
             self.end("done")
         except UnwantedError:
             self.end("stopped")
+        except UnaskedError:
+            self.end("asks")
         except LimitError as error:
             self.end("failed", str(error))
         except Exception as error:  # noqa: BLE001 - it becomes a sentence

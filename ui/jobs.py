@@ -19,7 +19,8 @@ stands in :mod:`ui.steps`.
 at a time. Who waits is told how many come before and about how long that takes.
 
 **States.** ``waiting`` → ``running`` → (``waiting`` → ``running`` →) ``done``, ``stopped`` (nobody
-wants it any more; what is done is kept) or ``failed`` (with a sentence); ``refused`` if there is no
+wants it any more; what is done is kept), ``asks`` (its first parts tell that it takes longer than
+it may unless somebody says to start it) or ``failed`` (with a sentence); ``refused`` if there is no
 room in line, to be asked for again.
 
 **Who wants it.** A session that looks at a job wants it, until it lets go (Cancel, or a newer
@@ -34,6 +35,7 @@ from __future__ import annotations
 import atexit
 import functools
 import itertools
+import math
 import threading
 import time
 from collections import Counter, OrderedDict
@@ -93,7 +95,15 @@ class Service:
                 threading.Thread(target=self._serve, args=(lane,), daemon=True).start()
         atexit.register(self.close)
 
-    def submit(self, request: Request, who: str, work: Work, *, long: bool = False) -> Job:
+    def submit(
+        self,
+        request: Request,
+        who: str,
+        work: Work,
+        *,
+        long: bool = False,
+        unasked: float = math.inf,
+    ) -> Job:
         """The job of a request: the one there is, else a new one.
 
         Args:
@@ -101,12 +111,16 @@ class Service:
             who: the session that watches it.
             work: what is to be done.
             long: whether that takes more than moments, so that its tasks are spread over workers.
+            unasked: seconds that it may take; a job that turns out to take longer asks.
         """
         with self._changed:
             job = self._jobs.get(request)
-            if job is None or job.state in ("stopped", "refused"):
-                job = self._jobs[request] = Job(self, request, job, long=long)
+            asked = job is not None and job.state == "asks" and unasked > job.unasked
+            if job is None or job.state in ("stopped", "refused") or asked:
+                job = Job(self, request, job, long=long, unasked=unasked)
+                self._jobs[request] = job
                 self._start(job, who, "long" if long else "quick", work)
+            job.unasked = max(job.unasked, unasked)
             job.watch(who)
             self._jobs.move_to_end(request)
             self._forget()

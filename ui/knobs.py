@@ -25,6 +25,11 @@ SHARED = FOUR + MORE
 
 REFERENCE = "posterior"
 """The experiment whose parameters define the shared knobs."""
+STARTS: dict[str, Scalar] = {"epsilon_total": 0.2}
+"""Where pages start elsewhere than commands do: at 1 a private result hardly differs from another.
+
+Whoever changes what a knob starts from adds the former value to :data:`ui.link.CHANGES`.
+"""
 
 BY_SCENARIO = ("epsilon_abc", "c", "n", "pool_size")
 """Shared knobs whose bounds or starting values are the scenario's."""
@@ -241,7 +246,7 @@ def _of_experiment(experiment: str, name: str) -> Knob:
 def _shared(name: str, scenario: str) -> Knob:
     params = experiments.load(REFERENCE).Params
     usual = _of_experiment(REFERENCE, name)
-    starts = params.defaults(scenario)
+    starts = STARTS | params.defaults(scenario)
     return Knob(params.specification(scenario)[name], starts.get(name, usual.default))
 
 
@@ -272,4 +277,5 @@ def choices(parameter: Parameter, *also: Scalar) -> list[Scalar]:
         for step in parameter.options or parameter.steps
         if isinstance(step, int | float)
     )
-    return sorted({*suggested, *also}, key=float)
+    # A word stands after all numbers.
+    return sorted({*suggested, *also}, key=lambda each: (isinstance(each, str), each))

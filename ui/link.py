@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -10,40 +10,141 @@ from abcdp_core import __version__, experiments
 from abcdp_core.parameters import ParameterError, Scalar, text_of
 from ui import knobs
 from ui.knobs import Knob
+from ui.page import Page
 from ui.verbatim import verbatim
+
+Query = dict[str, str]
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What came of a link: the query to go on with, and what to tell the person, in Markdown."""
+    """What came of a link.
 
-    query: dict[str, str]
+    Attributes:
+        query: to go on with.
+        notices: what it asked for and could not have, in Markdown.
+        note: that numbers may differ, where they may.
+    """
+
+    query: Query
     notices: tuple[str, ...]
+    note: str = ""
 
 
-def read(query: Mapping[str, str], known: Mapping[str, Knob]) -> Reading:
+VERSION = "version"
+"""Key of what made a link."""
+
+SAME_NUMBERS = ("0.1.0", "0.2.0")
+"""Versions that give the same numbers as this one."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a version made of keys that a link may leave out.
+
+    Attributes:
+        version: the first one in which it is so.
+        former: key -> what it started from before.
+        parted: key that has been there since -> the one that spoke for it before.
+    """
+
+    version: str
+    former: Mapping[str, str]
+    parted: Mapping[str, str]
+
+
+CHANGES = (
+    Change(
+        "0.2.0",
+        former={"epsilon_total": "1", "adaptive-truncation.n": "5000"},
+        parted={
+            "adaptive-truncation.epsilon_total": "epsilon_total",
+            "adaptive-truncation.n": "n",
+        },
+    ),
+)
+"""In order. Thanks to them a link shows what it showed when it was made."""
+
+
+def of_today(query: Mapping[str, str], known: Collection[str], own: Collection[str]) -> Query:
+    """What a link of an earlier version asks for, with today's keys and what it left out.
+
+    One that says no version is of the first, unless it asks for nothing, as an address that is
+    typed in does.
+
+    Args:
+        query: key -> text, as it stands in the address.
+        known: keys of all pages.
+        own: keys of the page that it opens.
+    """
+    values = dict(query)
+    if not values.keys() & {*known, VERSION}:
+        return values
+    made = _number(query.get(VERSION, ""))
+    for change in CHANGES:
+        if made < _number(change.version):
+            # A page's own keys are nothing to the others.
+            here = {key for key in (*change.former, *change.parted) if "." not in key or key in own}
+            former = {key: change.former[key] for key in change.former.keys() & here}
+            parted = {key: change.parted[key] for key in change.parted.keys() & here}
+            moved = {new: values[old] for new, old in parted.items() if old in values}
+            values = former | moved | values
+    return values
+
+
+def _number(version: str) -> tuple[int, ...]:
+    """A version as numbers; of what is none, one before all."""
+    parts = version.split(".")
+    plain = all(part.isascii() and part.isdigit() and len(part) <= 9 for part in parts)
+    return tuple(int(part) for part in parts) if plain else ()
+
+
+def owner(preset: str, pages: Iterable[Page]) -> Page | None:
+    """The first page that has a preset or its successor, if any has."""
+    name = experiments.RETIRED.get(preset, preset)
+    having = (
+        page for page in pages for each in page.every if name in experiments.load(each).PRESETS
+    )
+    return next(having, None)
+
+
+def read(
+    query: Mapping[str, str], known: Mapping[str, Knob], times: Mapping[str, int] | None = None
+) -> Reading:
     """Keep what is allowed, bring numbers into their range, drop the rest, and say so.
 
     Args:
         query: key -> text, as it stands in the address.
         known: the knobs of all pages, by key.
+        times: key -> how often it stands there; the text is that of the last time.
     """
-    kept: dict[str, str] = {}
+    kept: Query = {}
     notices: list[str] = []
+    note = ""
     for key, text in query.items():
+        if key == VERSION:
+            # Another one is not an error; the address says this version from now on.
+            kept[key] = __version__
+            note = "" if text in SAME_NUMBERS else _of_another_version(text)
+            continue
+        if (count := (times or {}).get(key, 1)) > 1:
+            said = verbatim(f"{_short(key)} = {_short(text)}")
+            notices.append(f"{said}: stands there {count:,} times; the last one counts.")
         value, notice = _value(key, text, known)
         if value is not None:
             kept[key] = text_of(value)
         if notice:
             notices.append(notice)
-    return Reading(kept, tuple(notices))
+    return Reading(kept, tuple(notices), note)
+
+
+def _of_another_version(text: str) -> str:
+    asked = verbatim(f"version = {_short(text)}")
+    return f"This link was made with {asked}; this is version {__version__}. Numbers may differ."
 
 
 def _value(key: str, text: str, known: Mapping[str, Knob]) -> tuple[Scalar | None, str]:
     asked = verbatim(f"{_short(key)} = {_short(text)}")
-    if key == "version":
-        made = f"This link was made with {asked}; this is version {__version__}"
-        return None, "" if text == __version__ else f"{made}, so numbers may differ."
     if key not in known:
         return None, f"{asked}: unknown, so left out."
     parameter = known[key].parameter
@@ -68,5 +169,5 @@ SHOWN_OF_EACH = 60
 
 def address(page_url: str, values: Mapping[str, Scalar]) -> str:
     """The full address of a view: every value, and the version that shows it."""
-    query = {key: text_of(value) for key, value in values.items()} | {"version": __version__}
+    query = {key: text_of(value) for key, value in values.items()} | {VERSION: __version__}
     return f"{page_url}?{urlencode(query)}"

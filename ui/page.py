@@ -30,6 +30,7 @@ class Page:
         experiments: the others it shows; their parameters tell which shared knobs it uses.
         own: keys of the knobs it asks for itself.
         uses: shared knobs that it takes beside those of its experiments.
+        instead: shared knob -> the own one that is in its place here, as it means something else.
         reasons: shared knob -> why it is not used here, where there is more to say than that.
         view: key of the knob that chooses what is shown, if there is one.
         views: its value -> the experiments shown then, the main one first.
@@ -46,6 +47,7 @@ class Page:
     experiments: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
     uses: tuple[str, ...] = ()
+    instead: Mapping[str, str] = dataclasses.field(default_factory=dict)
     reasons: Mapping[str, str] = dataclasses.field(default_factory=dict)
     view: str = ""
     views: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
@@ -66,13 +68,17 @@ class Page:
         """The experiments that a view shows; all of them on a page without views."""
         return self.views.get(str(view), self.every)
 
+    def key_of(self, name: str) -> str:
+        """The key under which a shared knob, or what is in its place, stands here."""
+        return self.instead.get(name, name)
+
     def unused(self, view: Scalar | None) -> dict[str, str]:
         """Shared knob -> why it is disabled while a view is shown."""
         used = knobs.used_by(self.shown(view)) | {*self.uses}
         return {
             name: self.reasons.get(name, "Not used on this page.")
             for name in SHARED
-            if name not in used or name in self.reasons
+            if name not in used or name in self.reasons or name in self.instead
         }
 
     def check_knobs(self, keys: Iterable[str], view: Scalar | None) -> None:

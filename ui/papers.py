@@ -10,10 +10,12 @@ from urllib.parse import quote, urlencode
 import pandas as pd
 import streamlit as st
 
+from abcdp_core import __version__
 from abcdp_core.figures import Drawn
 from abcdp_core.ledger import Run, document, pictures, reading, report, reproduction
 from abcdp_core.ledger.report import Report, in_words
 from ui import charts, controls, drawings, knobs, router, state
+from ui.link import VERSION
 from ui.page import Page
 
 
@@ -191,7 +193,7 @@ def address(run: Run, seed: int) -> Address | None:
         return None
     page = pages[-1]
     query, left = ({"preset": run.preset}, []) if is_preset(run) else _settings(page, run)
-    link = urlencode(query | {"seed": str(seed)}, quote_via=quote)
+    link = urlencode(query | {"seed": str(seed), VERSION: __version__}, quote_via=quote)
     return Address(page, f"{page.file}?{link}", tuple(left))
 
 
@@ -214,7 +216,7 @@ def _settings(page: Page, run: Run) -> tuple[dict[str, str], list[str]]:
         if own in page.own and not several:
             query[own] = text
         elif (name in knobs.SHARED or name == page.chooser) and not several:
-            query[name] = text
+            query[page.key_of(name)] = text
         elif several or text != usual[name]:
             left.append(name)
     return query, left

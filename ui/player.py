@@ -1,6 +1,6 @@
-"""A player: two runs of the online study beside each other, person after person.
+"""A player: people answer one after the other, each way of asking beside the others.
 
-The browser draws (``assets/player.js``); here the tables of a run become a small message for it.
+The browser draws (``assets/player.js``); here the tables of the runs become a small message for it.
 """
 
 from __future__ import annotations
@@ -9,31 +9,33 @@ import base64
 import functools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 from streamlit.components.v2.types import ComponentRenderer
 
+from abcdp_core import figures as fig
+from abcdp_core.experiments import adaptive_truncation as study
+from abcdp_core.parameters import Params
 from abcdp_core.results import Result
 
 Array = NDArray[np.float64]
 Runs = Mapping[str, Result | None]
 
-FRAMES = 100
-"""Frames that are sent at most."""
+SINGLE = 40
+"""People that are shown one by one before steps grow."""
 
-PARTICLES = 160
-"""Particles of a frame that are sent, all of equal weight."""
+STEP = 1.05
+"""Factor from one person shown to the next after those."""
 
 POINTS = 1000
-"""Points of a line that are sent at most."""
+"""People of a run that are sent at most."""
 
 SERIES = (
     *("t", "left", "right", "response", "mean_mu", "sd_mu", "mean_sigma", "sd_sigma"),
-    "sigma_width",
+    *("sigma_width", "missed", "value"),
 )
 
 ASSETS = Path(__file__).parents[1] / "assets"
@@ -50,30 +52,50 @@ HTML = """
       d="M11 1h3v14h-3zM2 1v14l8-7z"/></svg><span>Step forward</span></button>
     <button type="button" data-do="reset"><svg viewBox="0 0 16 16" aria-hidden="true"><path
       d="M1 1h2v14H1zM9 1v14L3 8zM15 1v14L9 8z"/></svg><span>Reset</span></button>
-    <label>Speed <select><option value="0.5">0.5×</option><option value="1" selected>1×</option>
-      <option value="2">2×</option><option value="5">5×</option></select></label>
+    <input type="range" min="0" value="0" aria-label="Person">
     <span class="state"></span>
+    <select class="speed" aria-label="Speed"><option value="0.5">0.5×</option>
+      <option value="1" selected>1×</option><option value="2">2×</option>
+      <option value="5">5×</option></select>
   </div>
-  <input type="range" min="0" value="0" aria-label="Person">
-  <p class="now"></p>
-  <div class="panels" role="img"><canvas class="asked"></canvas><canvas class="spread"></canvas
-    ><canvas class="cloud"></canvas></div>
-  <ul class="legend">
-    <li><svg viewBox="0 0 30 16" aria-hidden="true"><path class="box" d="M1 3h28v10H1z"/></svg>
-      interval a person is asked in</li>
-    <li><svg viewBox="0 0 30 16" aria-hidden="true"><path class="band" d="M0 2h30v12H0z"/><path
-      class="mean" d="M0 8h30"/></svg> posterior mean, 95 % interval</li>
-    <li><svg viewBox="0 0 14 16" aria-hidden="true"><circle cx="7" cy="8" r="3"/></svg> answer</li>
-    <li><svg viewBox="0 0 30 16" aria-hidden="true"><path class="truth" d="M0 8h30"/></svg>
-      true value</li>
-    <li>▲ share of particles beyond the axes</li>
-    <li><svg viewBox="0 0 30 16" aria-hidden="true"><path class="unlearnt" d="M0 8h30"/></svg>
-      σ not clearly learnt</li>
-    <li>after ±: one posterior standard deviation; narrower: that of log σ</li>
-  </ul>
+  <div class="panels">
+    <figure><figcaption>Where each person is asked</figcaption>
+      <canvas class="whole" role="img"></canvas></figure>
+    <figure><figcaption>The same, close to the true mean</figcaption>
+      <canvas class="zoom" role="img" aria-label="Intervals close to the true mean, with the
+        posterior mean and its 95 % interval"></canvas></figure>
+    <figure><figcaption>How well <select class="which" aria-label="What is known">
+      <option value="mu">the mean μ</option><option value="sigma">the spread σ</option></select>
+      is known by then, ±</figcaption>
+      <canvas class="known" role="img" aria-label="Half of the 95 % interval, by person"></canvas>
+    </figure>
+  </div>
+  <figure class="below"><figcaption class="who"></figcaption>
+    <canvas class="person" role="img" aria-label="Value, interval and answer of this person"
+      ></canvas></figure>
+  <div class="scroll" tabindex="0" role="region" aria-label="Numbers of this person"><table>
+    <thead><tr><th scope="col">way of asking</th><th scope="col">knows beforehand</th>
+      <th scope="col">asked in</th><th scope="col">noise</th><th scope="col">μ, 95 %</th>
+      <th scope="col">σ, 95 %</th><th scope="col">the 95 % interval missed μ after</th></tr></thead>
+    <tbody></tbody></table></div>
   <p class="said" role="status"></p>
 </div>
 """
+
+
+def ways(params: Params) -> dict[str, Params]:
+    """The settings of each way of asking that is played."""
+    return dict(study.ways(cast(study.Params, params)))
+
+
+def headline(found: Mapping[str, Result]) -> None:
+    """The number that says most, and the sentence that it begins."""
+    number, words, rest = study.headline(found)
+    with st.container(key="headline", horizontal=True, vertical_alignment="center"):
+        st.title(number, anchor=False, width="content")
+        with st.container(gap=None):
+            st.markdown(words)
+            st.caption(rest)
 
 
 def show(key: str, runs: Runs, running: bool, summary: str) -> None:
@@ -81,7 +103,7 @@ def show(key: str, runs: Runs, running: bool, summary: str) -> None:
 
     Args:
         key: names the player on the page.
-        runs: name -> what there is of it so far; ``adaptive`` and ``fixed``.
+        runs: name -> what there is of it so far; names are those of :data:`study.WAYS`.
         running: whether more is to come.
         summary: what is seen, for those who cannot see it.
     """
@@ -105,120 +127,119 @@ def frames(runs: Runs) -> dict[str, Any]:
 
     Returns:
         ``ids`` (run -> its settings), ``n``, ``truth``, ``times`` (frame -> person), ``axes``
-        (name -> range), ``learnt`` (what ``narrower`` has to be for a σ that counts as learnt),
-        ``known`` (whether σ is) and ``runs`` (name -> ``series``, among them by which share the
-        posterior of log σ is ``narrower`` than the prior, ``times`` of its clouds and the
-        ``clouds``, `PARTICLES` numbers a frame for each of ``mu`` and ``sigma``).
+        (name -> range), ``plain`` (half of the 95 % interval that one person's value would give if
+        it were not private, which falls with the root of their number), ``unit_scale`` (of the
+        noise per unit of width), ``learnt`` (what ``narrower`` has to be for a σ that counts as
+        learnt), ``known`` (whether σ is), ``colors`` (name -> theme -> colour), ``looks`` and
+        ``runs`` (name -> series, among them by which share the posterior of log σ is ``narrower``
+        than the prior, and after how many people so far the 95 % interval ``missed`` μ).
     """
-    there = {name: run for name, run in runs.items() if run and len(run.tables["main"])}
+    there = {
+        name: run
+        for name in study.WAYS
+        if (run := runs.get(name)) is not None and len(run.tables["main"])
+    }
     if not there:
         return {}
-    clouds = {name: _clouds(run.tables["particles"]) for name, run in there.items()}
-    series = {name: _thinned(run.tables["main"], clouds[name]["t"]) for name, run in there.items()}
-    params: Any = next(iter(there.values())).params
-    for columns in series.values():
-        columns["narrower"] = params.narrower(params.sampler, columns.pop("sigma_width"))
-    ends = [table["t"][[0, -1]] for table in series.values()]
-    times = _some(np.unique(np.concatenate([*ends, *(cloud["t"] for cloud in clouds.values())])))
+    series = {name: _series(run) for name, run in there.items()}
+    first = next(iter(there.values()))
+    params: Any = first.params
     return {
         "ids": {name: f"{run.params!r} {run.seed}" for name, run in there.items()},
         "n": int(params.n),
         "truth": {"mu": float(params.mu), "sigma": float(params.sigma)},
         "learnt": params.LEARNT,
         "known": bool(params.known_sigma),
-        "times": [int(t) for t in times],
-        "axes": _axes(params.mu, params.sigma, series, clouds),
+        "unit_scale": float(params.unit_scale(params.epsilon_total)),
+        "times": shown(int(max(columns["t"][-1] for columns in series.values()))),
+        "axes": _axes(params, there),
+        "plain": {"mu": 1.96 * params.sigma, "sigma": 1.96 * params.sigma / 2**0.5},
+        "colors": _colors(),
+        "looks": _looks(there),
         "runs": {
-            name: {
-                "series": {column: _packed(values) for column, values in series[name].items()},
-                "times": [int(t) for t in clouds[name]["t"]],
-                "clouds": {axis: _packed(clouds[name][axis]) for axis in ("mu", "sigma")},
-            }
-            for name in there
+            name: {column: _packed(values) for column, values in columns.items()}
+            for name, columns in series.items()
         },
     }
 
 
-def _thinned(main: pd.DataFrame, times: Array) -> dict[str, Array]:
-    """The columns at `POINTS` people at most: evenly spread ones and those of the frames."""
-    rows = np.arange(len(main))
-    if len(main) > POINTS:
-        at_frames = np.searchsorted(main["t"].to_numpy(), times).clip(0, len(main) - 1)
-        rows = np.union1d(np.linspace(0, len(main) - 1, POINTS - FRAMES).astype(int), at_frames)
+def shown(last: int) -> list[int]:
+    """The people at whom the player stops: the first one by one, then in growing steps."""
+    people = [1]
+    while people[-1] < last:
+        here = people[-1]
+        people.append(min(last, here + 1 if here < SINGLE else int(np.ceil(here * STEP))))
+    return people
+
+
+def _series(run: Result) -> dict[str, Array]:
+    """The columns at `POINTS` people at most, dense at first, with those that are stopped at."""
+    params: Any = run.params
+    main = run.tables["main"]
+    count = len(main)
+    missed = (main.mean_mu - params.mu).abs() > 1.96 * main.sd_mu
+    values = params.people(run.seed, 0)[0][main.t.to_numpy(int) - 1]
+    table = main.assign(missed=missed.cumsum(), value=values)
+    rows = np.arange(count)
+    if count > POINTS:
+        stops = np.array(shown(count)) - 1
+        spread = np.geomspace(1, count, POINTS - len(stops)).astype(int) - 1
+        rows = np.union1d(spread, stops)
     # What is missing stays as it was.
-    kept = main[list(SERIES)].iloc[rows].astype(float).ffill().bfill().fillna(0.0)
-    return {column: kept[column].to_numpy() for column in SERIES}
+    kept = table[list(SERIES)].iloc[rows].astype(float).ffill().bfill().fillna(0.0)
+    columns = {column: kept[column].to_numpy() for column in SERIES}
+    columns["narrower"] = params.narrower(params.sampler, columns.pop("sigma_width"))
+    return columns
 
 
-def _clouds(particles: pd.DataFrame) -> dict[str, Array]:
-    """Frames of equally weighted particles, by systematic resampling without randomness.
-
-    Returns:
-        ``t`` of each frame; ``mu`` and ``sigma`` with a row per frame.
-    """
-    t, weight, mu, sigma = (
-        particles[column].to_numpy(float) for column in ("t", "weight", "mu", "sigma")
-    )
-    if (t[1:] < t[:-1]).any():
-        order = np.argsort(t, kind="stable")
-        t, weight, mu, sigma = t[order], weight[order], mu[order], sigma[order]
-    weight = np.where((weight > 0) & np.isfinite(mu + sigma), weight, 0.0)
-    starts = np.flatnonzero(np.diff(t, prepend=np.nan) != 0)
-    sizes = np.diff(starts, append=len(t))
-    sums = np.add.reduceat(weight, starts) if len(starts) else np.zeros(0)
-    shares = weight / np.repeat(np.where(sums > 0, sums, 1.0), sizes)
-    kept = _some(np.flatnonzero(sums > 0)).astype(int)
-    # Frame k takes the stretch from k to k + 1 of one long ladder of summed weights.
-    before = np.cumsum(sums > 0)[kept] - 1
-    rungs = (np.arange(PARTICLES) + 0.5) / PARTICLES
-    rows = np.searchsorted(np.cumsum(shares), before[:, None] + rungs)
-    return {"t": t[starts[kept]], "mu": mu[rows], "sigma": sigma[rows]}
+def _colors() -> dict[str, dict[str, str]]:
+    """Name -> its colour in either theme."""
+    by_name = {name: style.color for name, style in study.STYLES.items()} | {
+        "answer": fig.PRIVATE.color,
+        "plain": fig.NON_PRIVATE.color,
+        "unlearnt": fig.UNLEARNT.color,
+    }
+    return {name: {"light": color, "dark": fig.ON_DARK[color]} for name, color in by_name.items()}
 
 
-def _some(values: NDArray[Any]) -> NDArray[Any]:
-    """At most `FRAMES` of the values, evenly spread, with the first and the last."""
-    count = min(len(values), FRAMES)
-    return values[np.linspace(0, len(values) - 1, count).round().astype(int)]
-
-
-def _axes(
-    mu: float, sigma: float, series: Mapping[str, Any], clouds: Mapping[str, Any]
-) -> dict[str, list[float]]:
-    """Ranges that show the truth and the later half of the runs; the wild start is cut off."""
-    late = [{name: _half(column) for name, column in run.items()} for run in series.values()]
-    asked = series.get("adaptive", next(iter(series.values())))
-    means = [run["mean_mu"] + k * run["sd_mu"] for run in late for k in (-1.96, 1.96)]
-    answers = _range(
-        [_half(asked["left"]), _half(asked["right"]), *means], mu, 5 * sigma, 20 * sigma
-    )
-    tops = [run["mean_sigma"] + 1.96 * run["sd_sigma"] for run in late]
-    spread = _range(tops, sigma, sigma, 7 * sigma)
-    across = _range([_half(cloud["mu"]) for cloud in clouds.values()], mu, 0.1 * sigma, 10 * sigma)
-    up = _range([_half(cloud["sigma"]) for cloud in clouds.values()], sigma, 0.1 * sigma, 9 * sigma)
+def _looks(there: Mapping[str, Result]) -> dict[str, dict[str, Any]]:
+    """How each run is drawn: whether its place changes, or it is the wide one."""
+    dashes = {"adaptive": [], "fixed": [7, 4], study.PLACED: [2, 3]}
     return {
-        "answer": answers,
-        "spread": [0.0, spread[1]],
-        "mu": across,
-        "sigma": [max(0.0, up[0]), up[1]],
+        name: {
+            "dash": dashes[name],
+            "knows": study.WAYS[name],
+            "place": name == "adaptive",
+            "wide": name == "fixed",
+        }
+        for name in there
     }
 
 
-def _half(values: Array) -> Array:
-    """The later half of what is ordered in time."""
-    return values[len(values) // 2 :]
+def _axes(params: Any, there: Mapping[str, Result]) -> dict[str, list[float]]:
+    """Ranges that follow from the settings, so that they seldom move; all intervals lie within."""
+    mu, sigma, prior = params.mu, params.sigma, params.prior()
+    reach = 3.0 * prior.variance**0.5
+    ends = [prior.mean - reach, prior.mean + reach, mu - 4 * sigma, mu + 4 * sigma]
+    for run in there.values():
+        main = run.tables["main"]
+        for column in ("left", "right"):
+            known = main[column].to_numpy(float)
+            known = known[np.isfinite(known)].clip(mu - 1e9, mu + 1e9)
+            ends += [known.min(), known.max()] if known.size else []
+    least = {"mu": 1.96 * sigma / params.n**0.5, "sigma": 1.96 * sigma / (2 * params.n) ** 0.5}
+    return {
+        "whole": _round(min(ends), max(ends)),
+        "zoom": [mu - 3 * sigma, mu + 3 * sigma],
+        "person": [mu - 4 * sigma, mu + 4 * sigma],
+        "mu": [0.6 * least["mu"], max(reach, 20 * least["mu"])],
+        "sigma": [0.6 * least["sigma"], 30.0 * sigma],
+    }
 
 
-def _range(parts: list[Array], truth: float, least: float, most: float) -> list[float]:
-    """From the lowest to the highest of the parts without outliers, and around the truth.
-
-    The ends are round, so that they seldom move while a run grows.
-    """
-    ends = [truth - least, truth + least]
-    for part in parts:
-        if (known := part[np.isfinite(part)]).size:
-            ends.extend(np.quantile(known, [0.01, 0.99]).clip(truth - most, truth + most))
-    step = 10.0 ** np.floor(np.log10(max(ends) - min(ends))) / 2
-    return [float(np.floor(min(ends) / step) * step), float(np.ceil(max(ends) / step) * step)]
+def _round(low: float, high: float) -> list[float]:
+    step = 10.0 ** np.floor(np.log10(high - low)) / 2
+    return [float(np.floor(low / step) * step), float(np.ceil(high / step) * step)]
 
 
 def _packed(values: Array) -> str:

@@ -55,10 +55,10 @@ TABLE = (
     Page(
         "privacy_and_accuracy",
         "Privacy and accuracy",
-        "What a privacy budget costs in accuracy, simulated while you watch.",
+        "What a privacy budget costs in accuracy.",
         "Explore",
         "mse-curves",
-        ("error-bound",),
+        ("expected-error", "posterior", "error-bound"),
         own=("mse-curves.lines", "mse-curves.metric", "mse-curves.runs", "figures.format"),
     ),
     Page(
@@ -68,7 +68,13 @@ TABLE = (
         "Explore",
         "posterior",
         ("many-releases", "change-one-person", "synthetic-data"),
-        own=("scenario", "posterior.view", "synthetic-data.data_sets", "figures.format"),
+        own=(
+            "scenario",
+            "posterior.view",
+            "change-one-person.moved_to",
+            "synthetic-data.data_sets",
+            "figures.format",
+        ),
         chooser="scenario",
     ),
     Page(
@@ -79,6 +85,8 @@ TABLE = (
         "adaptive-truncation",
         ("truncation-streams", "truncation-interval", "estimation-accuracy"),
         own=(
+            "adaptive-truncation.epsilon_total",
+            "adaptive-truncation.n",
             "adaptive-truncation.view",
             "adaptive-truncation.sampler",
             "adaptive-truncation.particles",
@@ -86,12 +94,17 @@ TABLE = (
             "adaptive-truncation.weight",
             "adaptive-truncation.symmetric",
             "adaptive-truncation.fixed_width",
+            "adaptive-truncation.noise",
             "truncation-interval.family",
             "truncation-interval.score",
             "truncation-interval.symmetric",
             "estimation-accuracy.runs",
             "figures.format",
         ),
+        instead={
+            "epsilon_total": "adaptive-truncation.epsilon_total",
+            "n": "adaptive-truncation.n",
+        },
         view="adaptive-truncation.view",
         views={
             "live": ("adaptive-truncation",),
@@ -249,6 +262,8 @@ def _draw() -> None:
     pages = [st.Page(_file(page), title=page.title, help=page.help) for page in shown()]
     chosen = st.navigation(pages, position="hidden")
     page = shown()[[entry.title for entry in pages].index(chosen.title)]
+    if (owner := state.leads_to(page, shown())) is not None:
+        st.switch_page(_file(owner), query_params=st.query_params.to_dict())
     state.begin(page, known_keys())
     blocks.style(ROOT / "assets" / "style.css")
     if state.held("projector"):

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import streamlit as st
 
-from abcdp_core import experiments
+from abcdp_core import __version__, experiments
 from abcdp_core.parameters import ParameterError, Params, Scalar
 from ui import knobs, link
 from ui.knobs import NO_PRESET, SHARED
@@ -19,6 +19,7 @@ from ui.page import Page
 
 LINK_READ = "_link_read"
 NOTICES = "_notices"
+VERSION_NOTE = "_version_note"
 PAGE = "_page"
 SCENARIO = "_scenario"
 KEPT = "_kept_by_scenario"
@@ -35,11 +36,28 @@ def begin(page: Page, known: Iterable[str]) -> None:
     if LINK_READ in st.session_state:
         _follow_preset(page)
         _follow_scenario()
-        return
-    st.session_state[LINK_READ] = True
-    _follow_preset(page)
-    scenario = st.session_state[SCENARIO] = scenario_in_force()
-    asked = st.query_params.to_dict()
+    else:
+        st.session_state[LINK_READ] = True
+        _follow_preset(page)
+        st.session_state[SCENARIO] = scenario_in_force()
+        _read_link(page, known)
+    # An address leaves out what stands at its default: which that is, the version tells.
+    if st.query_params.get(link.VERSION) != __version__:
+        st.query_params[link.VERSION] = __version__
+
+
+def leads_to(page: Page, pages: Iterable[Page]) -> Page | None:
+    """Another page, where the link that opens one asks for a preset of that other."""
+    asked = st.query_params.get("preset", NO_PRESET)
+    if LINK_READ in st.session_state or asked == NO_PRESET:
+        return None
+    owner = link.owner(asked, (page, *pages))
+    return None if owner == page else owner
+
+
+def _read_link(page: Page, known: Iterable[str]) -> None:
+    stands, scenario = st.query_params.to_dict(), str(st.session_state[SCENARIO])
+    asked = link.of_today(stands, {*known}, page.own)
     unused = page.unused(view())
     # Only what the link asks for: each knob of another page would load the study it belongs to.
     found = {key: knobs.find(key, page.every, scenario) for key in asked.keys() & {*known}}
@@ -48,13 +66,14 @@ def begin(page: Page, known: Iterable[str]) -> None:
     found |= {
         key: knob for key, knob in elsewhere.items() if not _allows(found[key], asked.get(key))
     }
-    reading = link.read(asked, found)
-    st.session_state[NOTICES] = reading.notices
-    for key in reading.query.keys() - {*SHARED, *page.own, "preset"}:
+    times = {key: len(st.query_params.get_all(key)) for key in stands}
+    reading = link.read(asked, found, times)
+    st.session_state[NOTICES], st.session_state[VERSION_NOTE] = reading.notices, reading.note
+    for key in found.keys() & reading.query.keys() - {*SHARED, *page.own, "preset"}:
         # For another page: Streamlit would lose it on the way there.
         st.session_state[key] = found[key].parameter.parse(key, reading.query[key])
-    if reading.query != asked:
-        st.query_params.from_dict(reading.query)
+    if reading.query != stands:
+        st.query_params.from_dict(reading.query | {link.VERSION: __version__})
         st.rerun()
 
 
@@ -102,9 +121,12 @@ def _follow_scenario() -> None:
 def current(key: str) -> Scalar:
     """The value in force: the widget's, else the link's, else the default.
 
+    Of a shared knob in whose place the page has one of its own, it is that one's.
+
     Raises:
         NotGrantedError: the page may not use the knob.
     """
+    key = on_screen().key_of(key)
     check(key)
     return held(key)
 

@@ -96,11 +96,13 @@ def _growing(job: Job, request: Request) -> Steps:
         _processes() or _threads,
         runner.Store(cache.folder() / "tasks") if job.long else None,
     )
+    began = job.worked
     with contextlib.closing(results):
         for result in results:
             job.grow(result)
             if result.is_partial:
                 _check(job)
+                job.check_asked(job.worked - began)
                 if job.stretch_is_over:
                     yield job.lane
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
@@ -9,7 +10,7 @@ import streamlit as st
 from abcdp_core.parameters import Params
 from abcdp_core.results import Result
 from ui import jobs, steps, turns
-from ui.job import Job, Request
+from ui.job import UNASKED, Job, Request
 from ui.verbatim import verbatim
 
 WAIT_BEFORE_PROGRESS = 0.5
@@ -22,6 +23,7 @@ POLL = 0.5
 """Seconds between two looks at a job."""
 
 DECLINED = "_declined"
+STARTED = "_started"
 SHOWN = "_shown"
 
 
@@ -57,7 +59,7 @@ def _is_refused_again(job: Job) -> bool:
     """Whether there was no room in line, neither then nor now."""
     if job.state != "refused" or job.request is None:
         return False
-    return _submit(job.request, long=job.long).state == "refused"
+    return _submit(job.request, long=job.long, unasked=job.unasked).state == "refused"
 
 
 def progress(job: Job) -> None:
@@ -85,7 +87,9 @@ def waits(job: Job) -> str:
 DrawOne = Callable[[Result], None]
 
 
-def growing(experiment: str, params: Params, seed: int, draw: DrawOne) -> Job:
+def growing(
+    experiment: str, params: Params, seed: int, draw: DrawOne, *, ask_above: float = UNASKED
+) -> Job:
     """A study that grows while it is watched; returns the job, whose result is the latest.
 
     Args:
@@ -93,24 +97,40 @@ def growing(experiment: str, params: Params, seed: int, draw: DrawOne) -> Job:
         params: its parameters.
         seed: root seed.
         draw: shows a result; called again whenever there may be a larger one.
+        ask_above: seconds that it may take unasked; where its first parts tell that it takes
+            longer, they are shown, with how long the rest takes and a button that starts it.
     """
     requests = {experiment: Request(experiment, params, seed)}
-    jobs_of = growing_together(requests, lambda found, _: draw(found[experiment]))
+    jobs_of = growing_together(
+        requests, lambda found, _: draw(found[experiment]), ask_above=ask_above
+    )
     return jobs_of[experiment]
+
+
+def growing_under(name: str, experiment: str, params: Params, seed: int, draw: DrawOne) -> Job:
+    """What :func:`growing` does, under a name of its own: a study may be on a page twice."""
+    requests = {name: Request(experiment, params, seed)}
+    return growing_together(requests, lambda found, _: draw(found[name]))[name]
 
 
 Draw = Callable[[Mapping[str, Result], bool], None]
 
 
-def growing_together(requests: Mapping[str, Request], draw: Draw) -> dict[str, Job]:
+def growing_together(
+    requests: Mapping[str, Request], draw: Draw, *, ask_above: float = UNASKED
+) -> dict[str, Job]:
     """Several studies that grow side by side, with one line of progress and one Cancel.
 
     Args:
         requests: name -> what is asked for; a name's former request is let go.
         draw: shows the results there are, by name, and is told whether more is to come; called
             again whenever there may be larger ones.
+        ask_above: seconds that each may take unasked.
     """
-    together = {name: _job_of(request, name, long=True) for name, request in requests.items()}
+    together = {
+        name: _job_of(request, name, long=True, unasked=ask_above)
+        for name, request in requests.items()
+    }
     group = list(together.values())
     polling = _any_going(group)
 
@@ -133,7 +153,7 @@ def _any_going(group: Sequence[Job]) -> bool:
     return any(job.active and not _declined(job.request) for job in group)
 
 
-def _job_of(request: Request, name: str, *, long: bool = False) -> Job:
+def _job_of(request: Request, name: str, *, long: bool = False, unasked: float = math.inf) -> Job:
     """This session's job for a request; the former one of the same name is let go."""
     service = jobs.service()
     former: dict[str, Request] = st.session_state.setdefault("_watched", {})
@@ -143,11 +163,15 @@ def _job_of(request: Request, name: str, *, long: bool = False) -> Job:
         job.leave(jobs.session_id())
     if _declined(request) and (job := service.find(request)):
         return job
-    return _submit(request, long=long)
+    return _submit(request, long=long, unasked=unasked)
 
 
-def _submit(request: Request, *, long: bool) -> Job:
-    return jobs.service().submit(request, jobs.session_id(), steps.study, long=long)
+def _submit(request: Request, *, long: bool, unasked: float = math.inf) -> Job:
+    if request in st.session_state.get(STARTED, set()):
+        unasked = math.inf
+    return jobs.service().submit(
+        request, jobs.session_id(), steps.study, long=long, unasked=unasked
+    )
 
 
 def _declined(request: Request | None) -> bool:
@@ -161,8 +185,10 @@ def _cancel(group: Sequence[Job]) -> None:
 
 
 def _resume(group: Sequence[Job]) -> None:
+    """Go on to the end, however long that takes."""
     for job in group:
         st.session_state.setdefault(DECLINED, set()).discard(job.request)
+        st.session_state.setdefault(STARTED, set()).add(job.request)
 
 
 def _status(group: Sequence[Job], going: bool) -> None:
@@ -176,10 +202,16 @@ def _status(group: Sequence[Job], going: bool) -> None:
     shares = [result.done / result.total if result else 0.0 for result in found]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.progress(sum(shares) / len(shares), _words(group, going))
-        if going and st.button("Cancel", key="cancel"):
+        # A page may have several such lines.
+        name = group[0].request.experiment if group[0].request else ""
+        if going and st.button("Cancel", key=f"cancel-{name}"):
             _cancel(group)
             st.rerun()
-        if not going and st.button("Continue", key="continue"):
+        asks = any(job.state == "asks" for job in group)
+        if not going and asks and st.button("Start", key=f"start-{name}", type="primary"):
+            _resume(group)
+            st.rerun()
+        if not going and not asks and st.button("Continue", key=f"continue-{name}"):
             _resume(group)
             st.rerun()
 
@@ -190,6 +222,10 @@ def _words(group: Sequence[Job], going: bool) -> str:
     done = f"{counts[0]} of {counts[1]} parts done" if found else "starting"
     if any(job.state == "refused" for job in group):
         return "Many are here at once, and the line is full. Ask again in a moment."
+    if not going and (asking := [job for job in group if job.state == "asks"]):
+        # One after the other: a session has one job at a time.
+        rest = _duration(sum(job.rest for job in asking))
+        return f"The first {counts[0]:,} of {counts[1]:,} parts. The rest takes {rest}."
     if not going:
         return f"Stopped: {done}. What is done is shown below."
     if all(job.state == "waiting" for job in group):
@@ -204,7 +240,9 @@ def _words(group: Sequence[Job], going: bool) -> str:
 def _duration(seconds: float) -> str:
     if seconds < 90:
         return f"about {max(1, round(seconds))} s"
-    return f"about {seconds / 60:.0f} min"
+    if seconds < 90 * 60:
+        return f"about {seconds / 60:.0f} min"
+    return f"about {seconds / 3600:.0f} h"
 
 
 def _draw(together: Mapping[str, Job], going: bool, draw: Draw) -> None:

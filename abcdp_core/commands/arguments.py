@@ -33,7 +33,7 @@ def plug_in(files: Sequence[Path]) -> None:
         try:
             module = registry.add_file(file)
             _check_names(module)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             reason = f"{type(error).__name__}: {error}"
             raise ParameterError(f"plugin = {file}: cannot be loaded ({reason}).") from error
         if hasattr(module, "EXPERIMENT"):

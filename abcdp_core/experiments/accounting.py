@@ -254,7 +254,7 @@ ROUNDING = 1e-6
 
 
 def figures(result: Result) -> dict[str, fig.Drawn]:
-    """Noise scale against the budget, a panel per mechanism; and the trade-off curves."""
+    """How much more noise an accountant asks for than the best; and the trade-off curves."""
     return {
         "noise": fig.Drawn(_noise_figure(result), result.summary),
         "tradeoff": fig.Drawn(_tradeoff_figure(result), attack(result)),
@@ -289,49 +289,107 @@ def attack(result: Result) -> str:
     return text
 
 
+def excess(result: Result) -> pd.DataFrame:
+    """How much more noise each accountant asks for at the first budget, in per cent.
+
+    More than the best of the same mechanism and the same promise, pure or with δ, which stands
+    among the rows of no one; nor does what has no other to be compared with.
+
+    Columns ``mechanism, accountant, best, percent``, the least first within a mechanism.
+    """
+    params, main = cast(Params, result.params), result.tables["main"]
+    here = main[main.epsilon_total == params.epsilon_total[0]]
+    rows = []
+    for name in here.mechanism.unique():
+        of = here[here.mechanism == name]
+        for _, part in of.groupby(of.delta > 0.0):
+            least = part.loc[part.noise_scale.idxmin()]
+            others = part.drop(index=least.name).sort_values("noise_scale", kind="stable")
+            rows += [
+                (name, each.accountant, least.accountant, 100.0 * (more - 1.0))
+                for each in others.itertuples()
+                for more in [float(each.noise_scale) / float(least.noise_scale)]
+            ]
+    return pd.DataFrame(rows, columns=["mechanism", "accountant", "best", "percent"])
+
+
+PERCENT = (0.3, 20_000.0)
+"""Ends of the axis; what is less stands on its edge."""
+
+
 def _noise_figure(result: Result) -> go.Figure:
-    main = result.tables["main"].sort_values("epsilon_total", kind="stable")
-    names = list(result.tables["main"].mechanism.unique())
-    figure = fig.panels(
-        names, "Noise that a budget asks for", "ε_total", "noise scale", rows=2, height=620
-    )
-    known = [*ACCOUNTANTS, *(each for each in main.accountant.unique() if each not in ACCOUNTANTS)]
-    styles = dict(zip(known, fig.styles(known), strict=True))
-    shown: set[str] = set()
-    for index, mechanism in enumerate(names):
-        part = main[main.mechanism == mechanism]
-        for accountant in [each for each in known if each in set(part.accountant)]:
-            line = part[part.accountant == accountant]
-            figure.add_trace(
-                fig.line(
-                    line.epsilon_total.to_numpy(),
-                    line.noise_scale.to_numpy(),
-                    styles[accountant],
-                    legendgroup=accountant,
-                    showlegend=accountant not in shown,
-                    **fig.panel(index),
-                )
+    """A row for each accountant, below the name of its mechanism."""
+    params, table = cast(Params, result.params), excess(result)
+    classic = table[(table.mechanism == "soft-weights") & (table.accountant == "rdp-classic")]
+    names: list[str] = []
+    series = []
+    for name in table.mechanism.unique():
+        part, style = table[table.mechanism == name], fig.mechanism(str(name))
+        names.append(f'<b><span style="color:{style.color}">{style.name}</span></b>')
+        places = len(names) + np.arange(float(len(part)))
+        names += [
+            f"{accountant} +{_percent(percent)} %"
+            for accountant, percent in zip(part.accountant, part.percent, strict=True)
+        ]
+        marks = fig.row_marks(np.clip(part.percent.to_numpy(float), *PERCENT), places, style)
+        series.append(
+            marks.update(
+                customdata=part[["accountant", "best", "percent"]].to_numpy(),
+                hovertemplate="%{customdata[0]}: %{customdata[2]:.3g} % more than "
+                f"%{{customdata[1]}}<extra>{name}</extra>",
             )
-            shown.add(accountant)
-    figure.update_xaxes(type="log")
-    return figure.update_yaxes(type="log", exponentformat="power")
+        )
+    figure = fig.ranked(
+        names,
+        f"The papers' accountant asks for {_percent(float(classic.percent.iloc[0]))} % more noise "
+        f"than soft weights need",
+        "% more noise than needed",
+        f"ε_total = {params.epsilon_total[0]:g}, δ = {params.delta:g}, c = {params.c:,}, "
+        f"N = {params.n:,}, T = {params.pool_size:,}; needed: by the best accountant known here",
+        row_height=17,
+    )
+    figure.add_traces(series)
+    return figure.update_xaxes(
+        type="log",
+        range=np.log10(PERCENT).tolist(),
+        tickvals=[1.0, 100.0, 10_000.0],
+        ticktext=["1", "100", "10,000"],
+        tickangle=0,
+    )
+
+
+def _percent(value: float) -> str:
+    """To two digits, whole from ten on."""
+    return f"{value:,.0f}" if value >= 9.5 else f"{value:.2g}"
 
 
 def _tradeoff_figure(result: Result) -> go.Figure:
-    params = cast(Params, result.params)
-    curves = result.tables["tradeoff"]
+    """All curves on a square, below them what no guarantee of this ε_total lets through."""
+    params, curves = cast(Params, result.params), result.tables["tradeoff"]
+    budget = params.epsilon_total[0]
     figure = fig.figure(
-        f"What the best attacker misses, as far as known, at ε_total = {params.epsilon_total[0]:g}",
-        "false-alarm rate (type I error)",
-        "miss rate (type II error)",
-        height=520,
+        f"With {100 * FALSE_ALARMS:.0f} false alarms in 100 an attacker misses at least "
+        f"{least_missed(params)} in 100",
+        "false alarms (type I error)",
+        "misses (type II error)",
+        height=620,
+        settings=f"ε_total = {budget:g}, δ = {params.delta:g} where there is one, c = {params.c:,}",
     )
-    names = list(curves.mechanism.unique())
-    for name, style in zip(names, fig.styles(names), strict=True):
-        part = curves[curves.mechanism == name]
-        labelled = fig.Style(f"{name}, {part.kind.iloc[0]}", style.color, style.dash)
-        figure.add_trace(fig.line(part.false_alarm.to_numpy(), part.miss.to_numpy(), labelled))
-    nothing = fig.Style("nothing leaks", fig.GREY, "dot")
+    nothing = dataclasses.replace(fig.GUIDE, name="a guess: nothing leaks")
     figure.add_trace(fig.line(np.array([0.0, 1.0]), np.array([1.0, 0.0]), nothing))
-    figure.update_xaxes(range=[0.0, 1.0])
-    return figure.update_yaxes(range=[0.0, 1.0])
+    for name in curves.mechanism.unique():
+        part = curves[curves.mechanism == name]
+        style = fig.THEORY if name == ANY_PURE else fig.mechanism(name)
+        labelled = dataclasses.replace(
+            style, name=f"{fig.called(name)}, {part.kind.iloc[0]}" if name != ANY_PURE else name
+        )
+        figure.add_trace(fig.line(part.false_alarm.to_numpy(), part.miss.to_numpy(), labelled))
+    ticks = {"range": [0.0, 1.0], "tickvals": [0.0, 0.25, 0.5, 0.75, 1.0], "constrain": "domain"}
+    figure.update_xaxes(ticks)
+    return figure.update_yaxes(ticks, scaleanchor="x", scaleratio=1.0)
+
+
+def least_missed(params: Params) -> int:
+    """Misses in 100 below which no attack on any of the mechanisms gets, by ε_total and δ."""
+    least = tradeoff.approximate(params.epsilon_total[0], params.delta, np.array([FALSE_ALARMS]))
+    return math.floor(100.0 * float(least[0]) + ROUNDING)

@@ -28,6 +28,8 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -38,9 +40,8 @@ from numpy.typing import NDArray
 
 from abcdp_core import experiments
 from abcdp_core import figures as fig
-from abcdp_core import parameters as par
 from abcdp_core.experiments import Onward
-from abcdp_core.online import learnt
+from abcdp_core.online import intervals, learnt
 from abcdp_core.online import parameters as online
 from abcdp_core.online.particles import picture
 from abcdp_core.online.resampling import evenly
@@ -66,7 +67,7 @@ LINKS = 100
 class Params(online.StreamParams):
     """One stream of people."""
 
-    epsilon_total: float = par.EPSILON_TOTAL.field(1.0)
+    epsilon_total: float = online.EPSILON_TOTAL.field(1.0)
     sampler: str = online.SAMPLER.field("smc")
     interval: str = online.INTERVAL.field("adaptive")
 
@@ -137,6 +138,107 @@ def _summary(params: Params, last: pd.Series[Any]) -> str:
     )
 
 
+# -------------------------------------------------------------------------------- ways of asking
+
+PLACED = "placed right"
+WAYS = {
+    "adaptive": "its prior only",
+    "fixed": "about where μ is",
+    PLACED: "μ and σ themselves",
+}
+"""Way of asking -> what it knows before the first answer."""
+
+STYLES = dict(zip(WAYS, fig.styles(list(WAYS)), strict=True))
+"""How each looks, on every page."""
+
+
+def ways(params: Params) -> dict[str, Params]:
+    """The settings of each way of asking the same people.
+
+    The interval that is placed right is the symmetric one that is best for μ at the true (μ, σ)
+    (MATH A4); no narrower than a fixed one may be.
+    """
+    best = intervals.best(params.unit_scale(params.epsilon_total), params.noise)
+    half = max(best.b, online.FIXED_WIDTH.low or 0.0)
+    return {
+        "adaptive": dataclasses.replace(params, interval="adaptive"),
+        "fixed": dataclasses.replace(params, interval="fixed"),
+        PLACED: dataclasses.replace(params, interval="fixed", fixed_width=half),
+    }
+
+
+ALIKE = 1.1
+"""Times as sharp that counts as no difference."""
+
+
+def headline(found: Mapping[str, Result]) -> tuple[str, str, str]:
+    """How much sharper adaptive intervals tell μ in this run, in a number and two sentences.
+
+    Args:
+        found: way of asking -> its result so far, one of them at least.
+
+    Returns:
+        The number; the sentence that it begins; what else there is to say, all Markdown.
+    """
+    last = min(len(result.tables["main"]) for result in found.values())
+    params = cast(Params, next(iter(found.values())).params)
+    people = counted(last, "person", "people")
+    rows = {way: found[way].tables["main"].iloc[last - 1] for way in WAYS if way in found}
+    known = {way: f"±{_size(1.96 * row.sd_mu)}" for way, row in rows.items()}
+    if not {"adaptive", "fixed"} <= rows.keys():
+        return people, "asked so far, in one way only: nothing to compare yet.", ""
+    number, words = _sharper(rows["adaptive"].sd_mu, rows["fixed"].sd_mu)
+    left, right = (_place(params, float(rows["fixed"][end])) for end in ("left", "right"))
+    sentence = (
+        f"{words} in this run: after {people}, **intervals that follow the answers** give the mean "
+        f"to {known['adaptive']}, one interval for everybody, {left} to {right}, to "
+        f"{known['fixed']}."
+    )
+    return number, sentence, " ".join(_besides(rows, known, params))
+
+
+def _sharper(adaptive: float, fixed: float) -> tuple[str, str]:
+    if not (adaptive > 0.0 and fixed > 0.0):
+        return "No spread", "is left of a single particle: nothing can be compared"
+    ratio = fixed / adaptive
+    if max(ratio, 1.0 / ratio) < ALIKE:
+        return "No sharper", "because both ways of asking tell about as much"
+    if ratio < 1.0:
+        return f"{_size(1.0 / ratio)}× less sharp", "because finding the place has cost more"
+    return f"{_size(ratio)}× sharper", "by asking where answers tell most,"
+
+
+def _besides(
+    rows: Mapping[str, pd.Series[Any]], known: Mapping[str, str], params: Params
+) -> list[str]:
+    """Who misses the truth, and how an interval does that is placed right."""
+    missed = [way for way, row in rows.items() if abs(row.mean_mu - params.mu) > 1.96 * row.sd_mu]
+    texts = []
+    if PLACED in rows:
+        row = rows[PLACED]
+        texts.append(
+            f"One that is placed right from the start, {online.ends(row.left, row.right)}, gives "
+            f"{known[PLACED]}; only someone who knows μ and σ can place it."
+        )
+    if missed:
+        names = " and ".join(f"*{way}*" for way in missed)
+        hold = "interval does" if len(missed) == 1 else "intervals do"
+        texts.append(f"The 95 % {hold} not hold the true mean {params.mu:.4g}: {names}.")
+    return texts
+
+
+def _place(params: Params, value: float) -> str:
+    """An end of the fixed interval, to a tenth of its width."""
+    step = params.fixed_width * params.sigma / 5.0
+    digits = max(0, math.ceil(-math.log10(step)))
+    return f"{round(value, digits) + 0.0:.{digits}f}"
+
+
+def _size(value: float) -> str:
+    """Two digits of a size, without an exponent where that is readable."""
+    return f"{value:.0f}" if 10.0 <= value < 1e6 else f"{value:.2g}"
+
+
 # --------------------------------------------------------------------------------------- figures
 
 SHOWN = 600
@@ -148,11 +250,7 @@ MOMENTS = 6
 DRAWN = 200
 """Particles of such a cloud at most."""
 
-_RUN = {
-    "adaptive": fig.Style("adaptive", fig.VERMILLION),
-    "fixed": fig.Style("fixed", fig.BLUE, "dash", "square"),
-}
-_ANSWER = fig.Style("answers", fig.GREY)
+_ANSWER = dataclasses.replace(fig.PRIVATE, name="answers, private", marker="diamond")
 
 
 def figures(result: Result) -> dict[str, fig.Drawn]:
@@ -189,7 +287,7 @@ def _title(params: Params) -> str:
 def _stream_figure(result: Result) -> go.Figure:
     params = cast(Params, result.params)
     main = _thinned(result.tables["main"])
-    style = _RUN[params.interval]
+    style = STYLES[params.interval]
     figure = fig.rows(
         ["μ and answers", "σ"], f"What is learnt, {_title(params)}", "people asked", 280
     )
@@ -262,7 +360,7 @@ def _particles_figure(result: Result) -> go.Figure:
         rows=2 if len(chosen) > 3 else 1,
         height=640 if len(chosen) > 3 else 440,
     )
-    style = dataclasses.replace(_RUN[params.interval], name="particles")
+    style = dataclasses.replace(STYLES[params.interval], name="particles")
     for index, t in enumerate(chosen):
         cloud = particles[particles.t == t]
         drawn = evenly(cloud.weight.to_numpy(), min(DRAWN, len(cloud)))

@@ -18,6 +18,7 @@ of data sets; one person rarely comes near it, because it is made for the worst 
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from dataclasses import dataclass
@@ -78,10 +79,26 @@ SMALLEST = 1e-12
 
 POOL_ENDED = "pool ended first"
 
+WORST = "worst"
+"""The move that the search found."""
+
+MOVED_TO = par.Parameter(
+    kind="real",
+    label="Move the point to",
+    help="Place in the range of possible values: 0 is the lowest, 1 the highest. worst: the place "
+    "that moves the distances most, of those tried.",
+    low=0.0,
+    high=1.0,
+    steps=tuple(i / 20 for i in range(21)),
+    special=(WORST,),
+)
+
 
 @dataclass(frozen=True)
 class Params(releases.ReleaseParams):
-    """A release's parameters."""
+    """A release's parameters, and where the person's point goes, as a part of the domain."""
+
+    moved_to: float | str = MOVED_TO.field(WORST)
 
     def check_together(self) -> None:
         """Refuse also a scenario in which no point can be replaced."""
@@ -123,7 +140,12 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
     public = pool.open_pool(key)
     data = pool.observed_data(key, params.n)
     original = pool.compare(public, data, synthetic=True)
-    changed = worst_neighbour(original, public.statistics[params.n], data, params)
+    point, value = worst_change(original, public.statistics[params.n], data, params)
+    domain = simulators.load(params.scenario).DOMAIN
+    if not isinstance(params.moved_to, str):
+        value = domain[0] + params.moved_to * (domain[1] - domain[0])
+    changed = data.copy()
+    changed[point, -1] = value
     neighbour = pool.compare(public, changed, synthetic=True)
     event = releases.event_of(params)
     run = theory.Run(
@@ -136,14 +158,14 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
         "largest": _largest(*stops, params.epsilon_total),
         "movement": _movement(original, neighbour, event.sensitivity),
         "decisions": _decisions(original, neighbour, task),
-        **_person(data, changed, simulators.load(params.scenario).DOMAIN),
+        **_person(data, changed, point, domain),
     }
 
 
-def worst_neighbour(
+def worst_change(
     comparison: pool.Comparison, statistics: Array, data: Array, params: Params
-) -> Array:
-    """The data ``(n, p)`` with one value replaced so that distances near ε_abc move most.
+) -> tuple[int, float]:
+    """The point of the data ``(n, p)``, and its new value, that move distances near ε_abc most.
 
     Tried are :data:`POINTS_TRIED` points spread over the data against :data:`VALUES_TRIED` new
     values spread over the domain, on the :data:`DRAWS_TRIED` draws nearest the threshold.
@@ -164,9 +186,7 @@ def worst_neighbour(
             rho = distance.compare(statistics[near], statistic)
             moved.append(np.abs(rho - comparison.rho[near]).mean())
     point, value = divmod(int(np.argmax(moved)), VALUES_TRIED)
-    changed = data.copy()
-    changed[tried[point], -1] = values[value]
-    return changed
+    return int(tried[point]), float(values[value])
 
 
 def _curves(original: Array, neighbour: Array, epsilon_total: float) -> pd.DataFrame:
@@ -304,14 +324,13 @@ def _decisions(
     )
 
 
-def _person(data: Array, changed: Array, domain: tuple[float, float]) -> Tables:
-    """The data to be drawn, and where in them the replaced point is before and after.
+def _person(data: Array, changed: Array, point: int, domain: tuple[float, float]) -> Tables:
+    """The data to be drawn, and where in them a point is before and after it is replaced.
 
     Single numbers are counted in bins, so that the point stands on top of its bar; a series has an
     amount at each place.
     """
-    moved = int(np.argmax(np.any(data != changed, axis=1)))
-    before, after = data[moved], changed[moved]
+    before, after = data[point], changed[point]
     if data.shape[1] > 1:
         place, amount = data[:, 0], data[:, -1]
         spots = (before[0], before[-1], after[0], after[-1])
@@ -379,7 +398,36 @@ def move_in_words(result: Result) -> str:
     if len(coordinates) > 1:
         what = f"The {coordinates[-1]} of {coordinates[0]} {person.place_before:g}"
         values = (person.amount_before, person.amount_after)
-    return f"{what} moves from {values[0]:,.4g} to {values[1]:,.4g}"
+    before, after = (f"{value:,.4g}" for value in values)
+    return f"{what} {'stays at' if before == after else f'moves from {before} to'} {after}"
+
+
+def largest_in_words(result: Result) -> str:
+    """The factor by which the chance of an outcome changes at most, beside what is allowed."""
+    row = result.tables["largest"].iloc[0]
+    bound = float(row.epsilon_total)
+    allowed = f"e^{bound:g}" if bound > LARGE else f"{math.exp(bound):.4g}"
+    if row.at_least:
+        return (
+            f"One outcome practically never happens from one of the two; {allowed} times is allowed"
+        )
+    return (
+        f"No outcome above one in a million becomes more than {_factor(abs(row.log_ratio))} times "
+        f"as likely; {allowed} times is allowed"
+    )
+
+
+LARGE = 10.0
+"""Logarithm of a factor that is written as a power."""
+
+
+def _factor(log_ratio: float) -> str:
+    """A factor, rounded up so that "more than" stays true."""
+    if log_ratio > LARGE:
+        return f"e^{log_ratio:g}"
+    above = math.expm1(log_ratio)
+    digits = 3 if above < SMALLEST else max(1, 1 - math.floor(math.log10(above)))
+    return f"{1.0 + math.ceil(above * 10**digits - 1e-9) / 10**digits:.{digits}f}"
 
 
 def curve_gap(main: pd.DataFrame) -> float:
@@ -448,36 +496,60 @@ def _moved_sentence(result: Result) -> str:
 
 def _person_sentence(result: Result) -> str:
     """Which point is replaced, and why that one."""
+    return f"{move_in_words(result)}{_why(cast(Params, result.params))}"
+
+
+def _why(params: Params) -> str:
+    if params.moved_to == WORST:
+        return ": of the changes tried, the one that moves the distances near ε_abc most."
+    return ", where you put it. The person is the one who could move the distances most."
+
+
+_YOURS = dataclasses.replace(fig.PRIVATE, name="these data")
+_OTHER = fig.Style("one person replaced", fig.CATEGORIES[0], "dash")
+
+
+def _settings(params: Params) -> str:
     return (
-        f"{move_in_words(result)}: of the changes tried, the one that moves the "
-        f"distances near ε_abc most."
+        f"ε_total = {params.epsilon_total:g}, ε_abc = {params.epsilon_abc:g}, c = {params.c:,}, "
+        f"N = {params.n:,}"
     )
-
-
-_YOURS = fig.Style("these data", fig.VERMILLION)
-_OTHER = fig.Style("one person replaced", fig.PURPLE, "dash")
 
 
 def _outcome_figure(params: Params, main: pd.DataFrame) -> go.Figure:
     figure = fig.figure(
-        f"One person moves this curve by at most {at_most(curve_gap(main), 2)} percentage points "
-        f"(ε_total = {params.epsilon_total:g}, c = {params.c})",
+        f"One person moves this curve by at most {at_most(curve_gap(main), 2)} percentage points",
         "draws looked at",
         "probability of a stop by then",
-        height=400,
+        height=HIGH,
+        settings=_settings(params),
     )
     x = main.looked_at.to_numpy(float)
-    allowed = fig.Style(f"what ε_total = {params.epsilon_total:g} allows", fig.GREEN)
+    allowed = dataclasses.replace(
+        fig.THEORY, name=f"what ε_total = {params.epsilon_total:g} allows"
+    )
     band = fig.band(x, main.allowed_low.to_numpy(), main.allowed_high.to_numpy(), allowed)
     figure.add_traces(
         [
-            band.update(showlegend=True, name=allowed.name, line={"shape": "hv"}),
-            fig.line(x, main.stopped.to_numpy(), _YOURS),
-            fig.line(x, main.stopped_neighbour.to_numpy(), _OTHER),
+            band.update(
+                name=allowed.name,
+                line={"shape": "hv", "width": 1, "color": allowed.color},
+                fillcolor=fig.translucent(allowed.color, 0.35),
+            ),
+            fig.line(x, main.stopped.to_numpy(), _YOURS).update(line={"width": 2}),
+            fig.line(x, main.stopped_neighbour.to_numpy(), _OTHER).update(line={"width": 2}),
         ]
     )
-    figure.update_xaxes(**fig.logarithmic(1, max(10.0, x[-1])))
-    return figure.update_yaxes(range=[-0.02, 1.02])
+    decades = [10**k for k in range(6) if 10**k <= max(10.0, x[-1])]
+    figure.update_xaxes(
+        **fig.logarithmic(1, EDGE * max(10.0, x[-1])),
+        tickvals=decades,
+        ticktext=[f"{k:,}" for k in decades],
+    )
+    words = (_YOURS.name, _YOURS.color), (_OTHER.name, _OTHER.color), ("allowed", allowed.color)
+    fig.key(figure, words)
+    figure.update_layout(showlegend=False)
+    return figure.update_yaxes(range=[-0.02, 1.02], tickvals=[0.0, 0.25, 0.5, 0.75, 1.0])
 
 
 def _ratio_figure(params: Params, ratio: pd.DataFrame) -> go.Figure:
@@ -488,32 +560,33 @@ def _ratio_figure(params: Params, ratio: pd.DataFrame) -> go.Figure:
     if ratio.log_ratio.isna().any():
         title = "Some of these classes practically never happen from one of the data sets"
     figure = fig.figure(
-        f"{title} (ε_total = {bound:g})",
+        title,
         "draws looked at until the run stopped",
-        "log-ratio",
-        height=340,
+        "logarithm of the ratio",
+        height=HIGH,
+        settings=_settings(params),
     )
     names = ratio.outcome.to_numpy(object)
-    style = fig.Style("exact", fig.VERMILLION)
-    figure.add_trace(fig.points(names, ratio.log_ratio.to_numpy(), style))
+    marks = fig.points(names, ratio.log_ratio.to_numpy(), fig.PRIVATE).update(name="exact")
+    figure.add_trace(marks.update(marker={"size": 10}))
     for sign in (-1, 1):
-        line = fig.line(
-            names, np.full(len(names), sign * bound), fig.Style("bound ±ε_total", fig.GREEN, "dash")
-        )
-        figure.add_trace(line.update(mode="lines+markers", showlegend=sign > 0))
+        line = fig.line(names, np.full(len(names), sign * bound), fig.THEORY)
+        figure.add_trace(line.update(mode="lines+markers", name="bound ±ε_total"))
+    fig.key(figure, [("● exact", fig.PRIVATE.color), ("bound ±ε_total", fig.THEORY.color)])
     figure.update_yaxes(range=[-1.15 * bound, 1.15 * bound])
-    return figure.update_xaxes(type="category")
+    return figure.update_xaxes(type="category").update_layout(showlegend=False)
 
 
 def _movement_figure(params: Params, movement: pd.DataFrame) -> go.Figure:
     sensitivity = float(movement.sensitivity.iloc[0])
     moved = movement.movement.to_numpy() / sensitivity
+    largest = at_most(np.abs(moved).max())
     figure = fig.figure(
-        f"One of {params.n:,} points moves no distance by more than "
-        f"{at_most(np.abs(moved).max())} Δ (Δ = {sensitivity:.3g})",
+        "No distance moves" if not moved.any() else f"Distances move by at most {largest} Δ",
         "movement of a distance, in units of Δ",
-        "share of the pool's draws",
-        height=340,
+        "share of the draws",
+        height=HIGH,
+        settings=f"Δ = {sensitivity:.3g}, N = {params.n:,}",
     )
     edges = np.linspace(-1.0, 1.0, MOVEMENT_BINS + 1)
     shares = np.histogram(np.clip(moved, -1.0, 1.0), edges)[0] / len(moved)
@@ -523,18 +596,17 @@ def _movement_figure(params: Params, movement: pd.DataFrame) -> go.Figure:
             y=shares,
             width=np.diff(edges),
             name="draws of the pool",
-            marker={"color": fig.GREY},
+            marker={"color": _OTHER.color},
         )
     )
     for sign in (-1, 1):
-        line = fig.line(
-            np.full(2, float(sign)),
-            np.array([0.0, shares.max()]),
-            fig.Style("bound ±Δ", fig.GREEN, "dash"),
-        )
-        figure.add_trace(line.update(showlegend=sign > 0))
-    figure.update_layout(bargap=0)
-    return figure.update_xaxes(range=[-1.1, 1.1])
+        ends = np.array([0.0, shares.max()])
+        line = fig.line(np.full(2, float(sign)), ends, fig.THEORY)
+        figure.add_trace(line.update(name="bound ±Δ"))
+    fig.key(figure, [("draws of the pool", _OTHER.color), ("bound ±Δ", fig.THEORY.color)])
+    figure.update_layout(bargap=0, showlegend=False)
+    figure.update_yaxes(tickformat="~%")
+    return figure.update_xaxes(range=[-1.1, 1.1], tickvals=[-1.0, -0.5, 0.0, 0.5, 1.0])
 
 
 def _person_figure(result: Result) -> go.Figure:
@@ -550,9 +622,11 @@ def _person_figure(result: Result) -> go.Figure:
     )
     x, y = data.place.to_numpy(float), data.amount.to_numpy(float)
     if series:
-        figure.add_trace(fig.points(x, y, fig.Style("the data", fig.GREY)))
+        figure.add_trace(fig.points(x, y, _DATA))
     else:
-        figure.add_trace(go.Bar(x=x, y=y, name="the data", marker={"color": fig.GREY}))
+        bars = {"color": fig.translucent(_DATA.color, 0.45)}
+        figure.add_trace(go.Bar(x=x, y=y, name=_DATA.name, marker=bars))
+        figure.update_xaxes(range=list(source.DOMAIN))
     for style, where in ((_YOURS, "before"), (_OTHER, "after")):
         spot = np.array([person[f"place_{where}"]]), np.array([person[f"amount_{where}"]])
         point = fig.points(*spot, fig.Style(where, style.color, marker=MARKS[where]))
@@ -572,8 +646,18 @@ def _person_figure(result: Result) -> go.Figure:
         startstandoff=8,
         text="",
     )
-    figure.update_layout(bargap=0.05)
-    return figure.update_yaxes(rangemode="tozero")
+    words = ("the data", _DATA.color), ("● before", _YOURS.color), ("◆ after", _OTHER.color)
+    fig.key(figure, words)
+    figure.update_layout(bargap=0.05, showlegend=False)
+    return figure.update_yaxes(rangemode="tozero", tickformat=",")
 
+
+_DATA = fig.Style("the data", fig.TRUTH.color)
+
+EDGE = 1.4
+"""Times the last draw up to which the axis reaches, so that its number finds room."""
+
+HIGH = 360
+"""Pixels of a figure: two of them stand side by side."""
 
 MARKS = {"before": "circle", "after": "diamond"}

@@ -427,71 +427,201 @@ def error_statistics(table: pd.DataFrame, metric: str) -> pd.DataFrame:
     return summaries.over_runs(table, metric, SETTING)
 
 
-RANGES = {"mse": (1e-5, 0.04), "mae": (2e-3, 0.3)}
-"""Axes of the mixture are fixed, so that a knob moves the curves and not the axis."""
+TICKS = {"mse": (1e-5, 1e-3, 0.1), "mae": (0.002, 0.02, 0.2)}
+"""Axes of the mixture are fixed, so that a knob moves the marks and not the axis."""
 
+LITTLE = 1.1
+"""Times the smaller error up to which two errors are about the same."""
 
-def styles() -> dict[str, fig.Style]:
-    """Every mechanism has the same colour whichever are shown."""
-    names = mechanisms.names()
-    return dict(zip(names, fig.styles(names), strict=True))
+NEARLY = 0.95
+"""Part of the prior's error from which on an answer is hardly better than the prior."""
 
 
 def figures(result: Result) -> dict[str, fig.Drawn]:
-    """Error against the budget, each mechanism at its best setting, and at the common one."""
+    """Each mechanism's error at its best setting, and at the common one.
+
+    Rows of marks where there is one budget and one c, else lines against the budget.
+    """
     params = cast(Params, result.params)
     shown = metrics(params.scenario)
     rival = noisy_counts.rival(simulators.load(params.scenario))
+    single = len(params.epsilon_total) == len(params.c) == 1
+    draw = _rows if single else _curves
     drawn = {
-        short: fig.Drawn(_curves(result, "main", metric), f"{summary(result, metric)} {rival}")
+        short: fig.Drawn(draw(result, "main", metric), f"{summary(result, metric)} {rival}")
         for short, metric in shown.items()
     }
     common = f"at ε_abc = {params.epsilon_abc:g} where it has one"
     words = summary(result, shown["mse"], "common", common)
-    return drawn | {"common": fig.Drawn(_curves(result, "common", shown["mse"]), words)}
+    return drawn | {"common": fig.Drawn(draw(result, "common", shown["mse"]), words)}
+
+
+def finding(result: Result, metric: str, table: str = "main") -> str:
+    """Whose error is the smallest, and how many times as large that of the sparse vector is.
+
+    At the budget nearest 1 and the first c. Where the sparse vector itself has the smallest or is
+    not there, it is compared with the largest.
+    """
+    main = result.tables[table]
+    budget = min(sorted(main.epsilon_total.unique()), key=lambda value: abs(math.log(value)))
+    here = main[(main.epsilon_total == budget) & (main.c == main.c.iloc[0])]
+    means = here.groupby("mechanism")[metric].mean().dropna().sort_values(kind="stable")
+    prior = float(result.tables["prior"][metric].mean())
+    at = f" at ε_total = {budget:g}" if len(set(main.epsilon_total)) > 1 else ""
+    if means.empty:
+        return "Nobody knows the true parameters, so there is no error"
+    best, least = str(means.index[0]), float(means.iloc[0])
+    if least >= NEARLY * prior:
+        return f"No mechanism is clearly better than the prior{at}"
+    first = f"{fig.called(best).capitalize()}"
+    if len(means) == 1:
+        return f"{first}: {_times(least, prior)} of the prior's error{at}"
+    known = "sparse-vector" in means.index and best != "sparse-vector"
+    other = "sparse-vector" if known else str(means.index[-1])
+    ratio = float(means[other]) / least if least else math.inf
+    if ratio <= LITTLE:
+        return f"{first} and {fig.called(other)} have about the same error{at}"
+    return f"{first} is nearest; {fig.called(other)}: {ratio:.2g} times its error{at}"
+
+
+def _times(part: float, whole: float) -> str:
+    return f"{100.0 * part / whole:.0f} %"
+
+
+def _title(result: Result, name: str, metric: str) -> str:
+    return unit_finding(result, metric) or finding(result, metric, name)
+
+
+def _settings(result: Result, name: str) -> str:
+    params = cast(Params, result.params)
+    budget = f"ε_total = {params.epsilon_total[0]:g}, " if len(params.epsilon_total) == 1 else ""
+    acceptances = f"c = {params.c[0]:,}, " if len(params.c) == 1 else ""
+    setting = (
+        f"common ε_abc = {params.epsilon_abc:g}" if name == "common" else "best public settings"
+    )
+    runs = sentences.runs_in_words(result.tables[name])
+    return (
+        f"{budget}{acceptances}N = {params.n:,}, T = {params.pool_size:,}, {setting}, {runs} "
+        f"of each, 95 % intervals of the mean"
+    )
+
+
+def _axis(result: Result, name: str, metric: str) -> tuple[float, float]:
+    """Ends of the axis of errors: fixed for the mixture, else around what is drawn."""
+    params = cast(Params, result.params)
+    if metric in TICKS and params.scenario == uniform_mixture.SCENARIO:
+        return TICKS[metric][0], TICKS[metric][-1]
+    statistics = error_statistics(result.tables[name], metric)
+    values = [
+        *statistics["mean"], *statistics.low, *statistics.high,
+        *result.tables["prior"][metric], *result.tables["published"].get(metric, ()),
+    ]  # fmt: skip
+    known = [value for value in map(float, values) if math.isfinite(value) and value > 0.0] or [1.0]
+    return min(known) / 1.3, max(known) * 1.3
+
+
+def _ticks(low: float, high: float, metric: str) -> dict[str, object]:
+    fixed = TICKS.get(metric, ())
+    if (low, high) != fixed[:1] + fixed[-1:]:
+        return fig.plain_ticks(low, high)
+    texts = [fig.plain(value) for value in fixed]
+    return fig.plain_ticks(low, high) | {"tickvals": list(fixed), "ticktext": texts}
+
+
+def _rows(result: Result, name: str, metric: str) -> go.Figure:
+    """A row for each mechanism, the smallest error on top; those without a result yet last."""
+    params = cast(Params, result.params)
+    found = error_statistics(result.tables[name], metric).set_index("mechanism")
+    known = found["mean"].dropna().sort_values(kind="stable")
+    names = [*map(str, known.index), *(each for each in params.mechanism if each not in known)]
+    numbers = [f"{value:.2g}" for value in known] + ["…"] * (len(names) - len(known))
+    words = in_words(metric)
+    figure = fig.ranked(
+        [f"{fig.called(each)} {number}" for each, number in zip(names, numbers, strict=True)],
+        _title(result, name, metric),
+        words,
+        _settings(result, name),
+    )
+    low, high = _axis(result, name, metric)
+    figure.update_xaxes(_ticks(low, high, metric))
+    _shade_prior(figure, float(result.tables["prior"][metric].mean()), high)
+    for place, mechanism in enumerate(names[: len(known)]):
+        row = cast("pd.Series[float]", found.loc[mechanism])
+        error = float(row["mean"])
+        at = np.array([max(error, low)])
+        ends = (np.maximum(np.array([float(row[end])]), low) for end in ("low", "high"))
+        marks = fig.row_marks(at, np.array([float(place)]), fig.mechanism(mechanism), *ends)
+        empty = np.array([float(row.empty_share)])
+        more = f"; {100 * empty[0]:.0f} % of the runs accepted nothing" if empty[0] else ""
+        marks.update(
+            hovertemplate=f"{words} {error:.4g}{_interval(row)}{more}<extra>{mechanism}</extra>"
+        )
+        figure.add_trace(fig.hollow(marks, empty))
+    for place, mechanism in enumerate(names[: len(known)]):
+        for mark in _published_marks(result, mechanism, params.c[0], metric, 0):
+            figure.add_trace(mark.update(x=mark.y, y=[float(place)]))
+    return figure
+
+
+def _interval(row: pd.Series[float]) -> str:
+    if not np.isfinite(row.low):
+        return ""
+    return f", 95 % interval {row.low:.4g} to {row.high:.4g}"
+
+
+def _shade_prior(figure: go.Figure, prior: float, high: float) -> None:
+    """Where an error is no better than that of the prior mean, which needs no data."""
+    if math.isfinite(prior):
+        shade = fig.translucent(fig.PRIOR.color, 0.18)
+        figure.add_vrect(prior, max(high, prior), fillcolor=shade, line_width=0, layer="below")
+        fig.upright(figure, prior, fig.PRIOR, "prior", "center")
+
+
+def choose(drawn: fig.Drawn, mechanism: str) -> fig.Drawn:
+    """The figure with one mechanism's marks larger and ringed."""
+    figure = go.Figure(drawn.figure)
+    ring = {"size": 16, "line": {"width": 2, "color": fig.BOTH.color}}
+    figure.update_traces(marker=ring, selector={"name": fig.called(mechanism)})
+    return fig.Drawn(figure, drawn.sentence)
 
 
 def _curves(result: Result, name: str, metric: str) -> go.Figure:
     params = cast(Params, result.params)
-    table = result.tables[name]
-    setting = (
-        f"common ε_abc = {params.epsilon_abc:g}" if name == "common" else "best public settings"
-    )
-    units = unit_finding(result, metric)
     figure = fig.panels(
-        [f"c = {c}" for c in params.c],
-        f"{f'{units}. ' if units else ''}"
-        f"{in_words(metric).capitalize()} over {sentences.runs_in_words(table)}, "
-        f"{setting}: "
-        f"N = {params.n:,}, T = {params.pool_size:,}",
+        [f"c = {c}" for c in params.c] if len(params.c) > 1 else [""],
+        _title(result, name, metric),
         "privacy budget ε_total",
-        in_words(metric),
-        height=470,
+        in_words(metric).replace(", ", ",<br>"),
+        height=500,
     )
-    statistics = error_statistics(table, metric)
+    figure.layout.title.subtitle.text = _settings(result, name)
+    statistics = error_statistics(result.tables[name], metric)
     ends = np.array([min(params.epsilon_total) / 1.3, max(params.epsilon_total) * 1.3])
+    low, high = _axis(result, name, metric)
+    labels = []
+    prior = float(result.tables["prior"][metric].mean())
     for index, c in enumerate(params.c):
         for mechanism in params.mechanism:
             part = statistics[(statistics.mechanism == mechanism) & (statistics.c == c)]
+            style = fig.mechanism(mechanism)
             if len(part):
-                style = styles()[mechanism]
                 figure.add_traces(fig.run_line(part, "epsilon_total", style, index))
+                last = part.sort_values("epsilon_total")["mean"].iloc[-1]
+                if math.isfinite(last):
+                    labels.append((float(last), style.name, style.color))
             if name == "main":
                 figure.add_traces(_published_marks(result, mechanism, c, metric, index))
-        prior = np.full(2, result.tables["prior"][metric].mean())
-        figure.add_trace(fig.in_panel(fig.line(ends, prior, fig.PRIOR_MEAN), index))
-    ticks = [value for value in (0.001, 0.01, 0.1, 1, 10, 100, 1000) if ends[0] < value < ends[1]]
-    figure.update_xaxes(
-        type="log",
-        range=list(np.log10(ends)),
-        tickvals=ticks,
-        ticktext=[f"{value:g}" for value in ticks],
-    )
-    known = metric in RANGES and params.scenario == uniform_mixture.SCENARIO
-    if known:
-        return figure.update_yaxes(type="log", dtick=1, range=list(np.log10(RANGES[metric])))
-    # Less than a decade may be shown, so 2 and 5 are labelled too.
-    return figure.update_yaxes(type="log", dtick="D2")
+        line = fig.line(ends, np.full(2, prior), fig.PRIOR_MEAN)
+        figure.add_trace(fig.in_panel(line, index))
+    figure.update_yaxes(_ticks(low, high, metric))
+    figure.update_xaxes(fig.plain_ticks(float(ends[0]), float(ends[1])))
+    # Of several panels each is too narrow for names.
+    if len(params.c) == 1 and result.tables["published"].empty:
+        labels.append((prior, "prior", fig.PRIOR.color))
+        known = [label for label in labels if math.isfinite(label[0]) and label[0] > 0.0]
+        fig.end_labels(figure, known, (low, high))
+        figure.update_layout(showlegend=False)
+    return figure
 
 
 def _published_marks(
@@ -506,6 +636,6 @@ def _published_marks(
     whose = getattr(source, "PUBLISHED", "published data")
     name = f"{whose}, {part.unit.iloc[0]} protected: what its posterior expects"
     expected = part.groupby("epsilon_total")[metric].mean()
-    style = dataclasses.replace(styles()[mechanism], name=name, marker="star-open")
+    style = dataclasses.replace(fig.mechanism(mechanism), name=name, marker="star-open")
     marks = fig.points(expected.index.to_numpy(), expected.to_numpy(), style)
     return [fig.in_panel(marks.update(marker={"size": 14}), index)]

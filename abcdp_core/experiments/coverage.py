@@ -97,14 +97,6 @@ CHUNK = 5
 NON_PRIVATE = "non-private"
 """The c draws nearest to the data."""
 
-STYLES = {
-    "embedding-noise-aware": fig.Style("embedding-noise-aware", fig.VERMILLION),
-    "embedding-noise-ignored": fig.Style("embedding-noise-ignored", fig.PURPLE, "dash", "square"),
-    "sparse-vector": fig.Style("sparse-vector", fig.GREEN, "dashdot", "diamond"),
-    NON_PRIVATE: fig.Style(NON_PRIVATE, fig.BLUE, "longdash", "triangle-up"),
-}
-"""Of mechanisms that have one of their own; the others take theirs in turn."""
-
 ROLES = {"sparse-vector": "coverage-sparse-vector"}
 """Whose noise comes from a stream of its own; changing that would move its numbers."""
 
@@ -192,7 +184,7 @@ def tasks(params: Params, seed: int) -> list[Task]:
 
 def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
     """Make the public pool if it is not there yet, and say how far that is."""
-    pool.make_ready(_public_side(params, seed).key, progress)
+    pool.make_kept(_public_side(params, seed).key, progress)
 
 
 def _public_side(params: Params, seed: int) -> pool.PublicSide:
@@ -472,66 +464,105 @@ def _counts(chosen: pd.DataFrame, releases: pd.DataFrame) -> str:
 
 def figures(result: Result) -> dict[str, fig.Drawn]:
     """Coverage, and mean width, against the budget."""
-    params = cast(Params, result.params)
-    over = f"{_over(result)}, N = {params.n:,}"
     return {
-        "coverage": fig.Drawn(_coverage(result, over), finding(result)),
-        "width": fig.Drawn(_width(result, over), width_finding(result)),
+        "coverage": fig.Drawn(_coverage(result), finding(result)),
+        "width": fig.Drawn(_width(result), width_finding(result)),
     }
 
 
-def _coverage(result: Result, over: str) -> go.Figure:
-    """Coverage with its interval, beside what it should be."""
+def shortfall(result: Result) -> str:
+    """Whose intervals hold the truth least often, if any clearly hold it too seldom."""
+    summary = result.tables["summary"]
+    low = summary[(summary.coverage_high < LEVEL) & np.isfinite(summary.epsilon_total)]
+    whole = f"{100 * LEVEL:.0f} %"
+    if low.empty:
+        return f"No {whole} intervals are seen to hold the truth too seldom"
+    worst = low.loc[low.coverage.idxmin()]
+    return (
+        f"{fig.called(worst.mechanism).capitalize()}: {whole} intervals hold the truth in "
+        f"{100 * worst.coverage:.0f} % at ε_total = {worst.epsilon_total:g}"
+    )
+
+
+def _settings(result: Result) -> str:
     params = cast(Params, result.params)
-    title = f"How often {100 * LEVEL:.0f} % intervals hold {_truth(params)} ({over})"
-    figure = fig.figure(title, "privacy budget ε_total", "coverage")
-    for style, part in _parts(result):
-        x, y = _ends(params), np.repeat(part.coverage.to_numpy(), 2)
-        if style.name != "non-private":
-            x, y = part.epsilon_total.to_numpy(), part.coverage.to_numpy()
-            low, high = part.coverage_low.to_numpy(), part.coverage_high.to_numpy()
-            marks = fig.points(x, y, style, low, high)
-            figure.add_trace(marks.update(showlegend=False, marker={"size": 10}))
-        figure.add_trace(fig.line(x, y, style))
-    name = "as it should be" + (" over the prior" if params.truths == "edge" else "")
-    nominal = fig.Style(name, fig.GREY, "dot")
-    figure.add_trace(fig.line(_ends(params), np.full(2, LEVEL), nominal))
-    _budget_axis(figure, params)
-    return figure.update_yaxes(range=[0.0, 1.02])
+    truths = "" if params.truths == "prior" else f"{_truth(params)}, "
+    return f"{truths}{_over(result)}, N = {params.n:,}, c = {params.c:,}, ε_abc = " + (
+        f"{params.epsilon_abc:g}"
+    )
 
 
-def _width(result: Result, over: str) -> go.Figure:
+def _coverage(result: Result) -> go.Figure:
+    """Coverage with its interval, beside what it should be."""
+    label = "share of intervals that hold the truth"
+    figure = _in_rows(
+        result, shortfall(result), label, "coverage", ("coverage_low", "coverage_high")
+    )
+    name = f"{LEVEL:g}" + (" over the prior" if _edge(result) else "")
+    fig.upright(figure, LEVEL, fig.THEORY, name, "right")
+    return figure.update_xaxes(range=[0.0, 1.02], tickvals=[0.0, 0.25, 0.5, 0.75, 1.0])
+
+
+def _edge(result: Result) -> bool:
+    return cast(Params, result.params).truths == "edge"
+
+
+def widest(result: Result) -> str:
+    """How far the widths of the intervals are apart at the smallest budget."""
+    summary = result.tables["summary"]
+    known = summary[np.isfinite(summary.epsilon_total) & (summary.mean_width > 0.0)]
+    here = known[known.epsilon_total == known.epsilon_total.min()]
+    if len(here) < 2:
+        return "How wide the intervals are"
+    low, high = here.loc[here.mean_width.idxmin()], here.loc[here.mean_width.idxmax()]
+    ratio = high.mean_width / low.mean_width
+    at = f"at ε_total = {low.epsilon_total:g}"
+    if ratio < 1.1:
+        return f"All intervals are about as wide {at}"
+    widest_one = fig.called(high.mechanism).capitalize()
+    return f"{widest_one}: {ratio:.2g} times as wide as the narrowest {at}"
+
+
+def _width(result: Result) -> go.Figure:
     """Mean width of the intervals."""
     params = cast(Params, result.params)
-    title = f"Mean width of the {100 * LEVEL:.0f} % intervals{_whose(params)} ({over})"
-    figure = fig.figure(title, "privacy budget ε_total", f"mean width{_unit(params)}")
-    for style, part in _parts(result):
-        x, y = _ends(params), np.repeat(part.mean_width.to_numpy(), 2)
-        if style.name != "non-private":
-            x, y = part.epsilon_total.to_numpy(), part.mean_width.to_numpy()
-            marks = fig.points(x, y, style)
-            figure.add_trace(marks.update(showlegend=False, marker={"size": 10}))
-        figure.add_trace(fig.line(x, y, style))
-    _budget_axis(figure, params)
+    label = f"mean width of an interval{_unit(params)}"
+    figure = _in_rows(result, widest(result), label, "mean_width")
+    widths = result.tables["summary"].mean_width
+    shown = widths[widths > 0.0]
     if params.scenario == uniform_mixture.SCENARIO:
-        return figure.update_yaxes(**fig.logarithmic(0.001, 1.0))
-    return figure.update_yaxes(type="log", dtick="D2")
+        ends = (0.001, 1.0)
+    else:
+        ends = (float(shown.min()) / 1.5, float(shown.max()) * 1.5) if len(shown) else (0.1, 1.0)
+    return figure.update_xaxes(fig.plain_ticks(*ends))
 
 
-def _parts(result: Result) -> list[tuple[fig.Style, pd.DataFrame]]:
-    """Style and rows of every mechanism, in order of the budget."""
-    summary = result.tables["summary"].sort_values("epsilon_total")
-    names = [*cast(Params, result.params).mechanism, NON_PRIVATE]
-    others = fig.styles([name for name in names if name not in STYLES])
-    styles = STYLES | {style.name: style for style in others}
-    return [(styles[name], summary[summary.mechanism == name]) for name in names]
-
-
-def _ends(params: Params) -> Array:
-    """Ends of the budget's axis."""
-    return np.array([min(params.epsilon_total) / 1.5, max(params.epsilon_total) * 1.5])
-
-
-def _budget_axis(figure: go.Figure, params: Params) -> None:
-    low, high = (float(end) for end in _ends(params))
-    figure.update_xaxes(**fig.logarithmic(low, high))
+def _in_rows(
+    result: Result, title: str, label: str, column: str, ends: tuple[str, str] | None = None
+) -> go.Figure:
+    """A row for each mechanism, and in it a mark for each budget, the smallest on top."""
+    params, summary = cast(Params, result.params), result.tables["summary"]
+    names = [*params.mechanism, NON_PRIVATE]
+    figure = fig.ranked(
+        ["without noise" if name == NON_PRIVATE else fig.called(name) for name in names],
+        title,
+        label,
+        _settings(result),
+        row_height=14 + 11 * len(params.epsilon_total),
+    )
+    budgets = sorted(params.epsilon_total)
+    styles = fig.styles([f"ε_total = {budget:g}" for budget in budgets])
+    # Marks of a row stand nearer to each other than to the next row.
+    half = min(0.32, 0.16 * (len(budgets) - 1))
+    offsets = np.linspace(-half, half, len(budgets))
+    series = [*zip(styles, budgets, offsets, strict=True), (fig.NON_PRIVATE, math.inf, 0.0)]
+    for style, budget, offset in series:
+        part = summary[summary.epsilon_total == budget]
+        low, high = (part[end].to_numpy() for end in ends) if ends else (None, None)
+        places = np.array([names.index(name) for name in part.mechanism], dtype=float) + offset
+        marks = fig.row_marks(part[column].to_numpy(), places, style, low, high)
+        if math.isinf(budget):
+            marks.update(showlegend=False)
+        figure.add_trace(marks.update(marker={"size": 9}, hovertemplate="%{x:.3g}"))
+    figure.update_yaxes(showgrid=False)
+    return figure.update_layout(showlegend=True)

@@ -24,6 +24,7 @@ $2c$ although it keeps the threshold, for which $c + 1$ is enough.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from dataclasses import dataclass
@@ -258,18 +259,15 @@ def _words(params: Params, c: int, epsilon_total: float) -> str:
 
 # ------------------------------------------------------------------------------------- figures
 
-CASES_SHOWN = (-1000.0, 4000.0)
+CASES_SHOWN = (0.0, 4000.0)
 """Range of the axis: fixed, so that budgets can be compared; wild curves leave it."""
 
-OBSERVED = fig.Style("observed", fig.VERMILLION, marker="circle")
-SAMPLE = fig.Style("accepted", fig.GREY)
-MEAN = fig.Style("posterior mean", fig.BLUE, "dash")
-EACH = fig.Style("each run", fig.GREY)
-RUNS_MEAN = fig.Style("mean, 95 % interval", fig.VERMILLION, marker="square")
+SIDE_BY_SIDE = 4
+"""Panels that fit into one row; of more settings the first one and the one without noise."""
 
 
 def figures(result: Result) -> dict[str, fig.Drawn]:
-    """Curves of one noise draw, a panel per budget, and how far they spread over all."""
+    """Curves of one noise draw, with noise beside without, and how far they spread over all."""
     params = cast(Params, result.params)
     return {
         "curves": fig.Drawn(_curve_figure(params, result), _first_curves_sentence(params, result)),
@@ -307,32 +305,94 @@ def _in_brackets(low: pd.Series[float]) -> str:
     return " (95 % interval over runs)" if np.isfinite(low.to_numpy(float)).any() else ""
 
 
+def shown_settings(params: Params) -> list[tuple[int, float]]:
+    """The settings whose curves are drawn."""
+    every = params.settings()
+    if len(every) <= SIDE_BY_SIDE:
+        return every
+    same = [setting for setting in every if setting[0] == every[0][0]]
+    plain = [setting for setting in same if math.isinf(setting[1])]
+    return list(dict.fromkeys([every[0], (plain or same)[-1]]))
+
+
+def finding(params: Params, spread: pd.DataFrame) -> str:
+    """How many curves of one noise draw are there because of noise, at the first budget drawn."""
+    finite = [setting for setting in shown_settings(params) if math.isfinite(setting[1])]
+    if not finite:
+        return "Curves that ABC keeps without noise"
+    first = at(spread[spread.run == 0], *finite[0])
+    kept, false = int(first.accepted.iloc[0]), int(first.flipped.iloc[0])
+    budget = f"at ε_total = {finite[0][1]:g}"
+    if kept == 0:
+        return f"No curve was kept {budget}"
+    were = "curve was" if kept == 1 else "curves were"
+    how_many = f"{false} of {kept}" if false else f"None of {kept}"
+    return f"{how_many} {were} kept only because of noise {budget}"
+
+
 def _curve_figure(params: Params, result: Result) -> go.Figure:
     main, spread = result.tables["main"], result.tables["spread"]
-    settings = params.settings()
+    settings = shown_settings(params)
+    styles = [fig.NON_PRIVATE if math.isinf(budget) else fig.PRIVATE for _, budget in settings]
     figure = fig.panels(
-        [_panel_title(params, spread, *setting) for setting in settings],
-        f"Accepted curves, one noise draw (c = {_listed(params.c)}, "
-        f"ε_abc = {params.epsilon_abc:g}, N = 18)",
+        [
+            f'<b><span style="color:{style.color}">{_words(params, *setting)}</span></b>'
+            for style, setting in zip(styles, settings, strict=True)
+        ],
+        finding(params, spread),
         "day",
         "confirmed cases",
-        rows=2 if len(settings) > 3 else 1,
-        height=700 if len(settings) > 3 else 440,
+    )
+    figure.layout.title.subtitle.text = (
+        f"c = {_listed(params.c)}, ε_abc = {params.epsilon_abc:g}, N = 18 days, one noise draw"
     )
     first = main[main.run == 0]
-    for index, setting in enumerate(settings):
+    observed = dataclasses.replace(fig.TRUTH, name="observed", marker="circle")
+    for index, (style, setting) in enumerate(zip(styles, settings, strict=True)):
         part = at(first, *setting)
-        for kind, style in (("sample", SAMPLE), ("mean", MEAN), ("observed", OBSERVED)):
-            curves = part[part.kind == kind]
-            if len(curves):
-                figure.add_trace(_together(curves, style, index))
-    return figure.update_yaxes(range=list(CASES_SHOWN))
+        curves = part[part.kind == "sample"]
+        if len(curves):
+            thin = {"width": 1.5, "dash": "solid"}
+            figure.add_trace(_together(curves, style, index).update(line=thin))
+        mean = part[part.kind == "mean"]
+        if len(mean):
+            named = dataclasses.replace(style, name="their mean", dash="dash")
+            figure.add_trace(_together(mean, named, index).update(line={"width": 4}))
+        data = part[part.kind == "observed"]
+        marks = fig.points(data.day.to_numpy(float), data.value.to_numpy(float), observed)
+        figure.add_trace(marks.update(**fig.panel(index)))
+        _note(figure, index, curves, style)
+    days = [0, 5, 10, covid.N_DEFAULT - 1]
+    figure.update_xaxes(range=[-0.5, covid.N_DEFAULT - 0.5], tickvals=days)
+    figure.update_layout(showlegend=False)
+    return figure.update_yaxes(range=list(CASES_SHOWN), tickformat=",")
 
 
-def _panel_title(params: Params, spread: pd.DataFrame, c: int, epsilon_total: float) -> str:
-    part = at(spread, c, epsilon_total)
-    empty = part.accepted[part.run == 0].iloc[0] == 0
-    return _words(params, c, epsilon_total) + (": nothing accepted" if empty else "")
+def _note(figure: go.Figure, index: int, curves: pd.DataFrame, style: fig.Style) -> None:
+    """How many curves a panel has, and how many of them leave it; what its black marks are."""
+    ends = curves[curves.day == curves.day.max()].value
+    low, high = CASES_SHOWN
+    below, above = int((ends < low).sum()), int((ends > high).sum())
+    lines = [
+        sentences.counted(len(ends), "curve kept", "curves kept"),
+        *([f"{below} ended below 0"] if below else []),
+        *([f"{above} ended above {high:,.0f}"] if above else []),
+        "thick: their mean" if len(ends) > 1 else "",
+    ]
+    place = fig.panel(index)
+    where = {"xref": place["xaxis"], "yref": place["yaxis"], "showarrow": False}
+    figure.add_annotation(
+        text="<br>".join(line for line in lines if line),
+        **{"x": 0.0, "y": high, "xanchor": "left", "yanchor": "top", "align": "left"},
+        font={"color": style.color},
+        **where,
+    )
+    figure.add_annotation(
+        text="● observed",
+        **{"x": covid.N_DEFAULT - 1, "y": 0.0, "xanchor": "right", "yanchor": "bottom"},
+        font={"color": fig.TRUTH.color},
+        **where,
+    )
 
 
 def _listed(values: tuple[int, ...]) -> str:
@@ -347,7 +407,7 @@ def _together(curves: pd.DataFrame, style: fig.Style, index: int) -> go.Scatter:
         days += [one.day.to_numpy(float), [np.nan]]
         values += [one.value.to_numpy(), [np.nan]]
     x, y = np.concatenate(days), np.concatenate(values)
-    return fig.in_panel((fig.points if style is OBSERVED else fig.line)(x, y, style), index)
+    return fig.line(x, y, style).update(**fig.panel(index))
 
 
 def spread_statistics(result: Result) -> pd.DataFrame:
@@ -355,39 +415,69 @@ def spread_statistics(result: Result) -> pd.DataFrame:
     return summaries.over_runs(result.tables["spread"], "spread", ("c", "epsilon_total"))
 
 
+def spread_finding(params: Params, result: Result) -> str:
+    """How much wider the curves spread at the first budget than without noise."""
+    statistics = spread_statistics(result)
+    first = statistics[statistics.c == params.c[0]]
+    known = dict(zip(first.epsilon_total.tolist(), first["mean"].tolist(), strict=True))
+    finite = [budget for budget in params.epsilon_total if math.isfinite(budget)]
+    here = known[finite[0]] if finite else math.nan
+    if math.isnan(here):
+        if not finite:
+            return "How far curves spread without noise"
+        return f"No run kept two curves at ε_total = {finite[0]:g}"
+    if math.inf in known and known[math.inf] > 0.0:
+        ratio = here / known[math.inf]
+        what = f"{ratio:.2g} times as wide as without noise"
+    else:
+        prior = float(result.tables["spread"].prior_spread.iloc[0])
+        what = f"{here / prior:.2g} times as wide as the prior"
+    return f"At ε_total = {finite[0]:g} the curves spread {what}"
+
+
 def _spread_figure(params: Params, result: Result) -> go.Figure:
     table = result.tables["spread"]
     figure = fig.figure(
-        f"Spread of the accepted curves over {sentences.counted(params.runs, 'run')} "
-        f"(c = {_listed(params.c)}, ε_abc = {params.epsilon_abc:g})",
+        spread_finding(params, result),
         "privacy budget ε_total",
-        "standard deviation, cases",
+        "spread of the curves, in cases",
         height=400,
+        settings=f"c = {_listed(params.c)}, ε_abc = {params.epsilon_abc:g}, "
+        f"{sentences.counted(params.runs, 'run')}; large: mean, 95 % interval",
     )
-    known = spread_statistics(result)
-    finite = [value for value in sorted(params.epsilon_total) if math.isfinite(value)]
-    places = dict(zip(finite, finite, strict=True))
-    if math.inf in params.epsilon_total:
-        places[math.inf] = 2.0 * (finite or [1.0])[-1]
-    ends = np.array([min(places.values()) / 1.3, max(places.values()) * 1.3])
-    for_each = np.array([places[value] for value in table.epsilon_total])
-    each = fig.points(for_each, table.spread.to_numpy(), EACH)
-    figure.add_trace(each.update(marker={"opacity": 0.35, "size": 6}))
-    styles = [RUNS_MEAN]
-    if len(params.c) > 1:
-        styles = fig.styles([f"mean, 95 % interval, c = {c}" for c in params.c])
-    for style, c in zip(styles, params.c, strict=True):
-        part = known[known.c == c]
-        place = np.array([places[value] for value in part.epsilon_total])
-        mean, low, high = (part[name].to_numpy() for name in ("mean", "low", "high"))
-        marks = fig.points(place, mean, style, low, high)
-        figure.add_trace(fig.hollow(marks, part.empty_share.to_numpy()))
-    prior = float(table.prior_spread.iloc[0])
-    figure.add_trace(fig.line(ends, np.full(2, prior), fig.PRIOR))
+    # Side by side, however far apart: their labels have room on a telephone.
+    places = {budget: float(place) for place, budget in enumerate(sorted(params.epsilon_total))}
+    ends = np.array([-0.5, len(places) - 0.5])
     figure.update_xaxes(
-        type="log",
-        range=list(np.log10(ends)),
+        range=list(ends),
         tickvals=list(places.values()),
-        ticktext=["∞" if math.isinf(value) else f"{value:g}" for value in places],
+        ticktext=["no<br>noise" if math.isinf(value) else f"{value:g}" for value in places],
     )
-    return figure.update_yaxes(type="log", dtick=1, range=[1.0, 4.0])
+    figure.update_yaxes(fig.plain_ticks(*SPREADS))
+    of_role = {False: fig.PRIVATE, True: fig.NON_PRIVATE}
+    for plain, style in of_role.items():
+        part = table[np.isinf(table.epsilon_total) == plain]
+        x = np.array([places[value] for value in part.epsilon_total])
+        each = fig.points(x, part.spread.to_numpy(), style)
+        figure.add_trace(each.update(name="each run", marker={"opacity": 0.3, "size": 6}))
+    known = spread_statistics(result)
+    several = len(params.c) > 1
+    for name, c in zip(fig.styles([f"c = {c}" for c in params.c]), params.c, strict=True):
+        for plain, role in of_role.items():
+            part = known[(known.c == c) & (np.isinf(known.epsilon_total) == plain)]
+            place = np.array([places[value] for value in part.epsilon_total])
+            mean, low, high = (part[end].to_numpy() for end in ("mean", "low", "high"))
+            style = dataclasses.replace(role, name=name.name, marker=name.marker)
+            marks = fig.points(place, mean, style, low, high).update(
+                showlegend=several and not plain, marker={"size": 12}
+            )
+            figure.add_trace(fig.hollow(marks, part.empty_share.to_numpy()))
+    prior = float(table.prior_spread.iloc[0])
+    figure.add_trace(fig.line(ends, np.full(2, prior), fig.PRIOR).update(showlegend=False))
+    fig.note(figure, ends[0], math.log10(prior), " prior", fig.PRIOR.color, "bottom left")
+    figure.update_traces(showlegend=False, selector={"name": "each run"})
+    return figure.update_layout(showlegend=several)
+
+
+SPREADS = (10.0, 10_000.0)
+"""Ends of the axis of spreads, in cases."""

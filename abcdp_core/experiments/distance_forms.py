@@ -244,28 +244,27 @@ def collect(params: Params, rows: Tables) -> Result:
 
 
 def figures(result: Result) -> dict[str, fig.Drawn]:
-    """Error against time, sensitivity against N, and the choice of the bandwidth."""
+    """Error against time, and the choice of the bandwidth."""
     params = cast(Params, result.params)
     return {
         "error": fig.Drawn(_error_figure(params, result.tables["main"]), result.summary),
-        "sensitivity": fig.Drawn(
-            _sensitivity_figure(params, result.tables["sensitivity"]),
-            _sensitivity_sentence(result),
-        ),
         "bandwidth": fig.Drawn(
             _bandwidth_figure(params, result.tables["bandwidth"]), _bandwidth_sentence(result)
         ),
     }
 
 
-def _sensitivity_sentence(result: Result) -> str:
-    """Sensitivity of each form at the size in force."""
-    n = cast(Params, result.params).points
+def sensitivities(result: Result) -> pd.DataFrame:
+    """What one point can change, a row for each form and a column for each of some sizes.
+
+    The columns are the smallest size, that in force, one in between and the largest.
+    """
     table = result.tables["sensitivity"]
-    here = table[table.n == n]
-    pairs = zip(here.form, here.sensitivity, strict=True)
-    each = "; ".join(f"{form} {value:.3g}" for form, value in pairs)
-    return f"At N = {n:,} replacing one point changes the distance by at most: {each}."
+    sizes = sorted(set(table.n))
+    here = min(sizes, key=lambda size: abs(size - cast(Params, result.params).n))
+    shown = sorted({sizes[0], sizes[len(sizes) // 2], here, sizes[-1]})
+    wide = table.pivot_table(index="form", columns="n", values="sensitivity", sort=False)
+    return wide[shown]
 
 
 def _bandwidth_sentence(result: Result) -> str:
@@ -281,10 +280,24 @@ def _bandwidth_sentence(result: Result) -> str:
     )
 
 
-SMALLEST_ERROR = 1e-16
-"""Errors below are drawn here: an axis of powers has no 0."""
+SMALLEST_ERROR = 1e-5
+"""Errors below are drawn here: an axis of powers has no 0, and a threshold is far larger."""
 
 FAMILIES = ("definition", "exact", "paired features", "shifted features", "linear-time")
+
+
+def error_finding(main: pd.DataFrame) -> str:
+    """How much quicker than the definition the exact form is, and how far it is off."""
+    of = main.groupby("form")
+    seconds, error = of.seconds.median(), of.error.mean()
+    times = float(seconds["definition"] / seconds["exact"])
+    off = "up to rounding" if error["exact"] < ROUNDING else f"to {error['exact']:.1g}"
+    quicker = f"{times:.0f} times as quick" if times >= 1.5 else "as right, no quicker"
+    return f"The exact form is the definition {off}, {quicker}"
+
+
+ROUNDING = 1e-9
+"""An error below is that of rounding."""
 
 
 def _error_figure(params: Params, main: pd.DataFrame) -> go.Figure:
@@ -292,11 +305,15 @@ def _error_figure(params: Params, main: pd.DataFrame) -> go.Figure:
         error=("error", "mean"), milliseconds=("seconds", lambda values: 1e3 * values.median())
     )
     figure = fig.figure(
-        f"Error against time per pair of data sets (N = {params.points:,}, bandwidth "
-        f"{params.bandwidth:g}, {params.pairs} pairs)",
-        "milliseconds",
-        "mean absolute error of the distance",
+        error_finding(main),
+        "milliseconds for a pair of data sets",
+        "mean error of the distance",
+        settings=f"N = {params.points:,}, bandwidth {params.bandwidth:g}, {params.pairs} pairs",
     )
+    figure.update_xaxes(fig.plain_ticks(*_around(means.milliseconds.to_numpy())))
+    figure.update_yaxes(fig.plain_ticks(SMALLEST_ERROR, 1.0, most=6))
+    texts = list(figure.layout.yaxis.ticktext)
+    figure.update_yaxes(ticktext=[f"≤ {texts[0]}", *texts[1:]])
     for style in fig.styles(FAMILIES):
         part = means[[form.split(",")[0] == style.name for form in means.index]]
         x = part.milliseconds.to_numpy()
@@ -304,51 +321,57 @@ def _error_figure(params: Params, main: pd.DataFrame) -> go.Figure:
         trace = fig.points(x, y, style)
         trace.update(
             mode="lines+markers" if len(part) > 1 else "markers",
-            marker={"size": 10},
+            marker={"size": 11},
+            cliponaxis=False,
             line={"color": style.color, "dash": style.dash, "width": 1.5},
             text=part.index.to_numpy(),
             hovertemplate="%{text}: error %{y:.2g}, %{x:.3g} ms<extra></extra>",
         )
         figure.add_trace(trace)
-    figure.update_xaxes(type="log", dtick=1)
-    return figure.update_yaxes(type="log", range=[-16.5, 0.0], dtick=4)
+    return figure
 
 
-def _sensitivity_figure(params: Params, table: pd.DataFrame) -> go.Figure:
-    figure = fig.figure(
-        "What one point can change, by the form of the distance",
-        "number of points N",
-        "sensitivity Δ",
-        height=380,
-    )
-    for style in fig.styles(list(table.form.unique())):
-        part = table[table.form == style.name]
-        figure.add_trace(fig.line(part.n.to_numpy(float), part.sensitivity.to_numpy(), style))
-    here = table[(table.form == "exact, sharp") & (table.n == params.n)]
-    mark = fig.Style(f"N = {params.n:,}", fig.VERMILLION, marker="circle-open")
-    figure.add_trace(fig.points(here.n.to_numpy(float), here.sensitivity.to_numpy(), mark))
-    figure.update_xaxes(**fig.logarithmic(float(table.n.min()), float(table.n.max())))
-    return figure.update_yaxes(type="log", dtick=1)
+def _around(values: Array) -> tuple[float, float]:
+    """Whole powers of ten around some values."""
+    low, high = (float(end) for end in (values.min(), values.max()))
+    return 10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high))
+
+
+def bandwidth_finding(table: pd.DataFrame) -> str:
+    """How far the error at the median heuristic is above the least."""
+    least, median = float(table.error.min()), float(table.error[table.chosen].iloc[0])
+    if median <= 1.1 * least:
+        return "The median heuristic is about as good as the best bandwidth"
+    return f"At the median heuristic the error is {median / least:.2g} times the least"
 
 
 def _bandwidth_figure(params: Params, table: pd.DataFrame) -> go.Figure:
     figure = fig.rows(
-        ["spread of distances", "error, nearest"],
-        f"Choice of the bandwidth on {DATA_SETS} simulated data sets (N = {params.points:,}, "
-        f"{DRAWS} draws, the {NEAREST} nearest kept)",
+        ["spread (high: good)", "error (low: good)"],
+        bandwidth_finding(table),
         "bandwidth of the kernel",
-        200,
+        180,
+    )
+    figure.layout.title.subtitle.text = (
+        f"{DATA_SETS} simulated data sets, N = {params.points:,}, {DRAWS} draws, the {NEAREST} "
+        f"nearest kept"
     )
     x = table.bandwidth.to_numpy()
     chosen = table[table.chosen]
-    looks = (("spread", fig.BLUE), ("error", fig.VERMILLION))
-    for row, (column, color) in enumerate(looks):
-        style = fig.Style(column, color)
+    style, mark = fig.styles(["each bandwidth", "median heuristic"])
+    for row, column in enumerate(("spread", "error")):
         trace = fig.line(x, table[column].to_numpy(), style).update(mode="lines+markers")
-        figure.add_trace(trace.update(showlegend=False, **fig.panel(row)))
-        mark = fig.Style("median heuristic", fig.GREEN, marker="diamond")
+        figure.add_trace(trace.update(**fig.panel(row)))
         points = fig.points(chosen.bandwidth.to_numpy(), chosen[column].to_numpy(), mark)
-        points.update(marker={"size": 12}, showlegend=row == 0)
-        figure.add_trace(points.update(legendgroup=mark.name, **fig.panel(row)))
-    figure.update_xaxes(type="log", tickvals=[0.05, 0.1, 0.2, 0.5, 1, 2, 5])
+        points.update(marker={"size": 14, "symbol": "diamond"})
+        figure.add_trace(points.update(**fig.panel(row)))
+        axes = fig.panel(row)
+        figure.add_annotation(
+            **{"x": math.log10(float(chosen.bandwidth.iloc[0])), "xref": axes["xaxis"]},
+            **{"y": float(chosen[column].iloc[0]), "yref": axes["yaxis"], "yshift": 10},
+            **{"text": mark.name, "showarrow": False, "yanchor": "bottom"},
+            font={"color": mark.color},
+        )
+    figure.update_layout(showlegend=False)
+    figure.update_xaxes(type="log", tickvals=[0.05, 0.2, 1, 5], tickangle=0)
     return figure.update_yaxes(rangemode="tozero")

@@ -20,6 +20,7 @@ ones decide, and the sum falls more slowly.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from typing import cast
@@ -252,13 +253,14 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
     errors = summaries.over_runs(main, "error", ["n"])
     mean, low, high = (errors[name].to_numpy() for name in ("mean", "low", "high"))
     figure = fig.figure(
-        f"Private against non-private posterior mean: ε_total = {params.epsilon_total:g}, "
-        f"ε_abc = {params.epsilon_abc:g}, c = {params.c}",
+        finding(main),
         "N, points in the private data",
         "distance between the means",
         height=380,
+        settings=f"ε_total = {params.epsilon_total:g}, ε_abc = {params.epsilon_abc:g}, "
+        f"c = {params.c:,}",
     )
-    simulated = fig.Style("simulated, 95 % interval", fig.BLUE)
+    simulated = dataclasses.replace(fig.PRIVATE, name="simulated, 95 % interval")
     finite = np.isfinite(sizes.bound.to_numpy())
     figure.add_traces(
         [
@@ -267,10 +269,27 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
             fig.line(x, sizes.trivial.to_numpy(), _TRIVIAL),
         ]
     )
-    figure.update_xaxes(type="log", tickvals=x)
-    figure.update_yaxes(type="log", dtick=1)
+    figure.update_xaxes(type="log", tickvals=x, ticktext=[f"{n:,.0f}" for n in x], tickangle=-45)
+    figure.update_yaxes(type="log", dtick=1, exponentformat="none")
+    words = [("● simulated", simulated), ("Theorem 2", _BOUND), ("no error exceeds", _TRIVIAL)]
+    fig.key(figure, [(text, style.color) for text, style in words])
+    figure.update_layout(showlegend=False)
     return {EXPERIMENT: fig.Drawn(figure, result.summary)}
 
 
-_BOUND = fig.Style("bound of Theorem 2", fig.GREEN, "dash")
-_TRIVIAL = fig.Style("trivial bound 2K", fig.GREY, "dot")
+_BOUND = dataclasses.replace(fig.THEORY, name="bound of Theorem 2")
+_TRIVIAL = dataclasses.replace(fig.GUIDE, name="trivial bound 2K")
+
+
+def finding(main: pd.DataFrame) -> str:
+    """What the theorem says at the largest size, in a line."""
+    largest = main[main.n == main.n.max()]
+    row, error = largest.iloc[0], float(largest.error.mean())
+    at = f"At N = {row.n:,}"
+    if row.non_private == 0 or row.bound >= row.trivial:
+        return f"{at} Theorem 2 says nothing"
+    if not error > 0.0:
+        return f"{at} Theorem 2 allows {row.bound:.3g}"
+    if error > row.bound:
+        return f"{at} the error found is above what Theorem 2 allows"
+    return f"{at} Theorem 2 allows {row.bound / error:.2g} times the error found"

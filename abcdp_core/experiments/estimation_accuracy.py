@@ -453,21 +453,86 @@ def _in_brackets(low: pd.Series[float]) -> str:
 
 
 def _styles(params: Params) -> dict[tuple[str, str], fig.Style]:
-    methods = params.methods()
-    names = [f"{sampler}, {interval}" for sampler, interval in methods]
-    return dict(zip(methods, fig.styles(names), strict=True))
+    """A way of asking has its colour on every page, a sampler its dash and marker."""
+    ways = {style.name: style for style in fig.styles(["adaptive", "fixed"])}
+    samplers = dict(zip(params.sampler, fig.styles(params.sampler), strict=True))
+    alone = len(params.sampler) == 1
+    return {
+        (sampler, interval): fig.Style(
+            interval if alone else f"{sampler}, {interval}",
+            ways[interval].color,
+            (ways[interval] if alone else samplers[sampler]).dash,
+            (ways[interval] if alone else samplers[sampler]).marker,
+        )
+        for sampler, interval in params.methods()
+    }
 
 
-def _title(params: Params, main: pd.DataFrame) -> str:
-    return f"{runs_in_words(main)}, N = {params.n:,}"
+def _settings(params: Params, main: pd.DataFrame) -> str:
+    sampler = f", {params.sampler[0]}" if len(params.sampler) == 1 else ""
+    return f"{runs_in_words(main)}, N = {params.n:,}{sampler}"
+
+
+def missed(result: Result, name: str) -> pd.DataFrame:
+    """How many posteriors there are at the ends of runs and how many of them miss the truth.
+
+    A posterior misses it where it lies more than 1.96 standard deviations from the mean; those of
+    chains are not kept.
+
+    Returns:
+        ``interval``, ``count`` and ``missed``, a row for each way of asking.
+    """
+    params, course = cast(Params, result.params), result.tables["course"]
+    last = course[course.t == params.n]
+    out = last[f"error_{name}"] > 1.96 * last[f"sd_{name}"]
+    table = last.assign(out=out).groupby("interval").out
+    return table.agg(["size", "sum"]).set_axis(["count", "missed"], axis=1).reset_index()
+
+
+def missing(result: Result, name: str) -> str:
+    """The title of the estimates: how often 95 % intervals miss the truth."""
+    table = missed(result, name)
+    symbol = _SYMBOL[name]
+    if table.empty:
+        return f"Estimates of {symbol}"
+    each = ", ".join(
+        f"{row.missed} of {row.count} {row.interval}"
+        for row in table.itertuples(index=False, name="Row")
+    )
+    return f"95 % intervals that miss {symbol}: {each}"
+
+
+def finding(result: Result, name: str) -> str:
+    """The title of the errors: which intervals make them smaller at the smallest budget."""
+    main, symbol = result.tables["main"], _SYMBOL[name]
+    table = error_statistics(main, name) if len(main) else main.assign(mean=[])
+    pairs = table[table.sampler.isin(table[table.interval == "adaptive"].sampler)]
+    pairs = pairs[pairs.sampler.isin(pairs[pairs.interval == "fixed"].sampler)]
+    if pairs.empty:
+        return f"Error of {symbol}"
+    budget = pairs.epsilon_total.min()
+    here = pairs[(pairs.epsilon_total == budget) & (pairs.sampler == pairs.sampler.iloc[0])]
+    rows = here.set_index("interval")
+    if not {"adaptive", "fixed"} <= set(rows.index):
+        return f"Error of {symbol}"
+    adaptive, fixed = rows.loc["adaptive"], rows.loc["fixed"]
+    at = f"At ε_total = {budget:g}"
+    if not (adaptive.low > fixed.high or fixed.low > adaptive.high):
+        return f"{at} no clear difference between the errors of {symbol}"
+    if fixed["mean"] > adaptive["mean"]:
+        ratio, best = fixed["mean"] / max(adaptive["mean"], 1e-300), "adaptive"
+    else:
+        ratio, best = adaptive["mean"] / max(fixed["mean"], 1e-300), "fixed"
+    return f"{at} {best} intervals make the error of {symbol} {ratio:.1f} times smaller"
 
 
 def _boxes(result: Result, name: str) -> go.Figure:
     params, main = cast(Params, result.params), result.tables["main"]
     figure = fig.figure(
-        f"Posterior mean of {_SYMBOL[name]}: {_title(params, main)}",
+        missing(result, name),
         "privacy budget of each person, ε_total",
         f"posterior mean of {_SYMBOL[name]}",
+        settings=_settings(params, main),
     )
     for method, style in _styles(params).items():
         part = main[(main.sampler == method[0]) & (main.interval == method[1])]
@@ -504,18 +569,57 @@ def _boxes(result: Result, name: str) -> go.Figure:
 def _errors(result: Result, name: str) -> go.Figure:
     params, main = cast(Params, result.params), result.tables["main"]
     figure = fig.figure(
-        f"Mean absolute error of {_SYMBOL[name]}: {_title(params, main)}",
+        finding(result, name),
         "privacy budget of each person, ε_total",
         f"mean |posterior mean − true {_SYMBOL[name]}|",
+        settings=_settings(params, main),
     )
+    least, most = min(params.epsilon_total), max(params.epsilon_total)
+    ends = []
     statistics = error_statistics(main, name)
-    for interval, dash in (("adaptive", "dot"), ("fixed", "longdashdot")):
-        if interval in params.interval:
-            x, y = efficient_errors(params, name, interval)
-            figure.add_trace(fig.line(x, y, fig.Style(f"efficient, {interval}", fig.GREY, dash)))
+    for interval in dict.fromkeys(params.interval):
+        x, y = efficient_errors(params, name, interval)
+        theory = fig.Style(f"theory, {interval}", fig.THEORY.color, fig.THEORY.dash)
+        figure.add_trace(fig.line(x, y, theory, showlegend=False))
+        ends.append((theory, float(y[x.argmax()])))
     for method, style in _styles(params).items():
         part = statistics[(statistics.sampler == method[0]) & (statistics.interval == method[1])]
         figure.add_traces(fig.run_line(part, "epsilon_total", style))
-    figure.update_xaxes(**fig.logarithmic(min(params.epsilon_total), max(params.epsilon_total)))
-    span = [np.log10(params.sigma / 300), np.log10(2.0 * params.sigma)]
-    return figure.update_yaxes(type="log", range=span, dtick=1)
+        if most in part.epsilon_total.tolist():
+            last = part[part.epsilon_total == most]["mean"]
+            ends.append((style, float(last.iloc[0])))
+    low, high = np.log10(params.sigma / 300), np.log10(2.0 * params.sigma)
+    room = 0.45 * max(np.log10(most / least), 0.5)
+    budgets = sorted(set(params.epsilon_total))
+    figure.update_xaxes(
+        type="log",
+        range=[np.log10(least) - 0.05, np.log10(most) + room],
+        tickvals=budgets,
+        ticktext=[f"{value:g}" for value in budgets],
+    )
+    ticks = [0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]
+    figure.update_yaxes(
+        type="log", range=[low, high], tickvals=ticks, ticktext=[f"{value:g}" for value in ticks]
+    )
+    # After the axes: a note asks whether they are logarithmic.
+    for style, at in _apart(ends, low, high):
+        fig.note(figure, most, at, f" {style.name}", style.color, "middle left")
+    return figure.update_layout(showlegend=False)
+
+
+LINE = 0.055
+"""Part of the height that a line of words takes."""
+
+
+def _apart(
+    ends: list[tuple[fig.Style, float]], low: float, high: float
+) -> list[tuple[fig.Style, float]]:
+    """Where names stand at the ends of lines, on a scale of log10, none on another."""
+    gap = LINE * (high - low)
+    known = [(style, value) for style, value in ends if math.isfinite(value) and value > 0.0]
+    placed: list[tuple[fig.Style, float]] = []
+    for style, value in sorted(known, key=lambda end: end[1]):
+        lowest = placed[-1][1] + gap if placed else low + gap / 2
+        placed.append((style, max(math.log10(value), lowest)))
+    over = max(0.0, placed[-1][1] - high + gap / 2) if placed else 0.0
+    return [(style, at - over) for style, at in placed]

@@ -14,16 +14,16 @@ noise for each data set.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
-from abcdp_core import experiments, pool, sentences, summaries
+from abcdp_core import error_curve, experiments, pool, sentences, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import sparse_vector
@@ -32,7 +32,6 @@ from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
-from abcdp_core.theory import sparse_vector_run
 
 EXPERIMENT = "expected-error"
 TITLE = "Error against the privacy budget, exact over the noise"
@@ -49,9 +48,6 @@ LINES = (10, 100)
 
 NOISES = 25
 """Simulated releases of each data set."""
-
-NODES = 16
-"""Of the integral over the threshold's noise: the error is within 1 % of its value."""
 
 PRIVACY = "Error averaged over data sets and noise: nothing is released."
 
@@ -94,8 +90,10 @@ def tasks(params: Params, seed: int) -> list[Task]:
 
 
 def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
-    """Make the public pool if it is not there yet, and say how far that is."""
-    pool.make_ready(_pool_key(params, seed), progress)
+    """Make the public pool if it is needed and not there yet, and say how far that is."""
+    key = _pool_key(params, seed)
+    if not all(pool.has_distances(key, params.n, run) for run in range(params.runs)):
+        pool.make_kept(key, progress)
 
 
 def _pool_key(params: Params, seed: int) -> pool.PoolKey:
@@ -105,18 +103,35 @@ def _pool_key(params: Params, seed: int) -> pool.PoolKey:
 def work(task: Task) -> Tables:
     """The curves of one data set, and releases at the setting itself."""
     params, run, seed = task.params, task.run, task.seed
-    key = _pool_key(params, seed)
-    data = pool.observed_data(dataclasses.replace(key, run=run), params.n)
-    comparison = pool.compare(pool.open_pool(key), data, synthetic=True)
     curves = [
-        (c, epsilon_total, run, _mse(params, comparison, c, epsilon_total))
+        (c, epsilon_total, run, mse)
         for c in lines(params)
-        for epsilon_total in budgets(params)
+        for epsilon_total, mse in sorted(_errors_of(_setting(params, c, run, seed), params).items())
     ]
     return {
         "main": pd.DataFrame(curves, columns=list(COLUMNS["main"])),
-        "releases": _releases(params, comparison, run, seed),
+        "releases": _releases(params, run, seed),
     }
+
+
+def _setting(params: Params, c: int, run: int, seed: int) -> error_curve.Setting:
+    return error_curve.Setting(
+        _pool_key(params, seed),
+        params.n,
+        run,
+        params.epsilon_abc,
+        c,
+        params.resample,
+        params.sensitivity,
+    )
+
+
+def _errors_of(setting: error_curve.Setting, params: Params) -> dict[float, float]:
+    """Budget -> mean squared error; who moves the own budget has the others kept."""
+    usual = (*BUDGETS, math.inf)
+    found = dict(zip(usual, error_curve.kept(setting, usual).tolist(), strict=True))
+    own = params.epsilon_total
+    return found if own in found else found | {own: error_curve.mse(setting, own)}
 
 
 def lines(params: Params) -> tuple[int, ...]:
@@ -126,52 +141,25 @@ def lines(params: Params) -> tuple[int, ...]:
     return tuple(sorted({params.c, far}))
 
 
-def budgets(params: Params) -> tuple[float, ...]:
-    """Budgets of a line, in order; ``inf`` is none at all."""
-    return (*sorted({*BUDGETS, params.epsilon_total}), math.inf)
-
-
-def _event(params: Params, c: int, epsilon_total: float) -> sparse_vector.SparseVector:
-    sensitivity = uniform_mixture.distance().sensitivity(params.n, params.sensitivity)
-    if math.isinf(epsilon_total):
-        return sparse_vector.SparseVector(sensitivity, 0.0, 0.0, c, params.resample)
-    return sparse_vector.calibrate(epsilon_total, sensitivity, c, resample=params.resample)
-
-
-def _mse(params: Params, comparison: pool.Comparison, c: int, epsilon_total: float) -> float:
-    event = _event(params, c, epsilon_total)
-    asked = sparse_vector_run.Run(
-        params.epsilon_abc, event.threshold_scale, event.query_scale, c, params.resample
-    )
-    return sparse_vector_run.released_average(
-        comparison.rho,
-        asked,
-        comparison.theta,
-        uniform_mixture.TRUTH,
-        uniform_mixture.PRIOR_MEAN,
-        NODES,
-    ).mse
-
-
-def _releases(params: Params, comparison: pool.Comparison, run: int, seed: int) -> pd.DataFrame:
+def _releases(params: Params, run: int, seed: int) -> pd.DataFrame:
     """Errors of releases with noise drawn anew, and of the one without."""
-    event = _event(params, params.c, params.epsilon_total)
-    close = comparison.rho <= params.epsilon_abc
-    plain = _error(comparison, np.flatnonzero(close)[: params.c])
+    setting = _setting(params, params.c, run, seed)
+    event, rho, theta = error_curve.event(setting, params.epsilon_total), setting.rho, setting.theta
+    close = rho <= params.epsilon_abc
+    plain = _error(theta[np.flatnonzero(close)[: params.c]])
     rows = []
     for noise in range(NOISES):
         rng = generator(seed, "noise", run, noise)
-        release, _ = sparse_vector.run(comparison.rho, params.epsilon_abc, event, rng)
+        release, _ = sparse_vector.run(rho, params.epsilon_abc, event, rng)
         kept = release.indices
         false = int((~close[kept]).sum())
-        rows.append((run, noise, _error(comparison, kept), plain, len(kept), false))
+        rows.append((run, noise, _error(theta[kept]), plain, len(kept), false))
     return pd.DataFrame(rows, columns=list(COLUMNS["releases"]))
 
 
-def _error(comparison: pool.Comparison, indices: Any) -> float:
+def _error(kept: NDArray[np.float64]) -> float:
     """Mean squared error of the mean of some draws, of the prior mean if there are none."""
-    some = len(indices) > 0
-    mean = comparison.theta[indices].mean(axis=0) if some else uniform_mixture.PRIOR_MEAN
+    mean = kept.mean(axis=0) if len(kept) else uniform_mixture.PRIOR_MEAN
     return summaries.errors(mean, uniform_mixture.TRUTH)[0]
 
 
@@ -214,13 +202,34 @@ def typical(result: Result) -> tuple[float, float, float]:
     return float(middle), float(low), float(high)
 
 
+def typical_counts(result: Result) -> tuple[int, tuple[int, int, int]]:
+    """Draws that single releases keep, and those kept only because of noise.
+
+    The median of the former; median, 10 % and 90 % quantile of the latter.
+    """
+    table = result.tables["releases"]
+    middle, low, high = np.quantile(table.false, (0.5, 0.1, 0.9), method="inverted_cdf")
+    kept = np.quantile(table.accepted, 0.5, method="inverted_cdf")
+    return int(kept), (int(middle), int(low), int(high))
+
+
 def typical_in_words(result: Result) -> str:
-    """How far single releases are from the average."""
+    """What single releases do, whatever one of them did; in Markdown."""
+    runs = sentences.counted(len(result.tables["releases"]), "run")
+    kept, counts = typical_counts(result)
     middle, low, high = typical(result)
+    if kept == 0:
+        return f"**Typical of {runs}:** nothing is kept."
     return (
-        f"Average over noise and {sentences.counted(result.done, 'data set')}. Single releases: "
-        f"{middle:.1f} times the error without noise, 80 % of them {low:.1f} to {high:.1f}."
+        f"**Typical of {runs}:** {counts[0]:,} of {kept:,} (80 %: {counts[1]:,} to {counts[2]:,}), "
+        f"and {middle:.1f} times as far off as without noise (80 %: {low:.1f} to {high:.1f})."
     )
+
+
+def averaged_in_words(result: Result) -> str:
+    """What the curve is the average of."""
+    sets = sentences.counted(result.done, "data set")
+    return f"Average over noise and {sets}. Filled: your setting. Hollow: this run."
 
 
 def _summary(params: Params, rows: Tables) -> str:

@@ -21,6 +21,7 @@ them to be let in is enough to fill the $c$ places with false ones first.
 from __future__ import annotations
 
 import bisect
+import dataclasses
 import functools
 import math
 from collections.abc import Sequence
@@ -419,37 +420,52 @@ def _share_figure(result: Result) -> go.Figure:
         largest = int(guideline.largest_c_false.iloc[0])
         title = f"Up to c = {largest} at most {level} is expected to be false"
     figure = fig.figure(
-        f"{title} (ε_abc = {params.epsilon_abc:g}{_place(params)})",
+        title,
         "c, number of accepted samples",
         "expected share that is false",
         height=400,
+        settings=f"ε_abc = {params.epsilon_abc:g}{_place(params)}",
     )
     styles = fig.styles([name for name, _ in settings])
     if len(settings) == 1:
-        styles = [fig.Style("private run, exact", fig.VERMILLION)]
+        styles = [dataclasses.replace(fig.PRIVATE, name="private run, exact")]
     for style, (_, part) in zip(styles, settings, strict=True):
         c = part.c.to_numpy(float)
         low, high = part.false_share_low.to_numpy(), part.false_share_high.to_numpy()
         line = fig.line(c, part.false_share.to_numpy(), style)
         figure.add_traces([fig.band(c, low, high, style), line])
-    if len(settings) == 1:
-        part = settings[0][1]
-        c = part.c.to_numpy(float)
-        unfillable = fig.Style("places no close draw can fill", fig.BLUE, "dash")
-        figure.add_trace(fig.line(c, part.unfillable.to_numpy(), unfillable))
-        here = part[part.c == params.c]
-        name = f"c = {params.c}: {percent(here.false_share.iloc[0])}"
-        if math.isfinite(here.false_share.iloc[0]):
-            mark = fig.Style(name, fig.PURPLE, marker="diamond")
-            point = fig.points(here.c.to_numpy(float), here.false_share.to_numpy(), mark)
-            figure.add_trace(point.update(marker={"size": 13}))
-    ends = np.array([1.0, float(result.tables["main"].c.max())])
-    line = fig.line(
-        ends, np.full(2, params.false_level), fig.Style(f"level {level}", fig.GREY, "dot")
-    )
-    figure.add_trace(line)
+    end = float(result.tables["main"].c.max())
+    level_line = dataclasses.replace(fig.GUIDE, name=f"level {level}")
     figure.update_xaxes(**_C_AXIS)
-    return figure.update_yaxes(range=[-0.02, 1.02], tickformat=".0%")
+    figure.add_trace(fig.line(np.array([1.0, end]), np.full(2, params.false_level), level_line))
+    fig.note(figure, 1.0, params.false_level, f"at most {level}", fig.GUIDE.color, "bottom left")
+    if len(settings) == 1:
+        _mark_here(figure, params, settings[0][1])
+    return figure.update_yaxes(
+        range=[-0.02, 1.04], tickformat=".0%", tickvals=[0.0, 0.25, 0.5, 0.75, 1.0]
+    )
+
+
+def _mark_here(figure: go.Figure, params: Params, part: pd.DataFrame) -> None:
+    """The c in use on the line of one setting, and what would be false without noise."""
+    unfillable = dataclasses.replace(fig.NON_PRIVATE, name="places no close draw can fill")
+    figure.add_trace(fig.line(part.c.to_numpy(float), part.unfillable.to_numpy(), unfillable))
+    words = ("false with noise", fig.PRIVATE), ("too few close draws", fig.NON_PRIVATE)
+    fig.key(figure, [(text, style.color) for text, style in words])
+    figure.update_layout(showlegend=False)
+    here = part[part.c == params.c]
+    share = float(here.false_share.iloc[0])
+    if math.isfinite(share):
+        point = fig.points(here.c.to_numpy(float), np.array([share]), fig.PRIVATE)
+        figure.add_trace(point.update(name="your c", marker={"size": 14}))
+        side = "left" if params.c <= RIGHT_HALF else "right"
+        place = f"{'top' if share > 0.15 else 'bottom'} {side}"
+        said = f" your c = {params.c:,}: {percent(share)} "
+        fig.note(figure, params.c, share, said, fig.PRIVATE.color, place)
+
+
+RIGHT_HALF = 40
+"""From here on words about a c stand left of it."""
 
 
 def _place(params: Params) -> str:
@@ -465,35 +481,35 @@ def _base_rate_figure(result: Result) -> go.Figure:
     rates = result.tables["base_rates"]
     rates = rates[(rates.n == row.n) & (rates.epsilon_total == row.epsilon_total)]
     figure = fig.figure(
-        f"{row.close:,.0f} of {params.pool_size:,} draws are close enough; noise would let in "
-        f"{row.let_in:,.0f} of the others (c = {params.c}, N = {row.n:,}, "
-        f"ε_total = {row.epsilon_total:g})",
+        f"{_counted(row.close)} of {params.pool_size:,} draws are close enough; noise would let "
+        f"in {_counted(row.let_in)} of the others",
         "distance from ε_abc, in noise scales b",
         "draws of the pool",
         height=400,
+        settings=f"c = {params.c:,}, N = {row.n:,}, ε_total = {row.epsilon_total:g}",
     )
     middle = (rates.low.to_numpy() + rates.high.to_numpy()) / 2.0
     draws = rates.draws.to_numpy()
-    for style, inside in (
-        (fig.Style("close enough", fig.BLUE), middle < 0),
-        (fig.Style("too far", fig.GREY), middle > 0),
+    for name, style, inside in (
+        ("close enough", fig.NON_PRIVATE, middle < 0),
+        ("too far", fig.REJECTED, middle > 0),
     ):
-        marker = {"color": style.color}
-        figure.add_trace(
-            go.Bar(x=middle[inside], y=draws[inside], width=1.0, name=style.name, marker=marker)
-        )
+        bars = go.Bar(x=middle[inside], y=draws[inside], width=1.0, name=name)
+        figure.add_trace(bars.update(marker={"color": style.color}))
     at = np.linspace(-WINDOW, WINDOW, 20 * WINDOW + 1)
-    curve = fig.line(
-        at, flip.tail(np.abs(at), 1.0), fig.Style("flip probability", fig.GREEN, "dash")
-    )
-    figure.add_trace(curve.update(yaxis="y2"))
+    curve = fig.line(at, flip.tail(np.abs(at), 1.0), fig.THEORY)
+    figure.add_trace(curve.update(yaxis="y2", name="flip probability"))
+    words = [("close enough", fig.NON_PRIVATE), ("too far", fig.REJECTED)]
+    words += [("flip probability", fig.THEORY)]
+    fig.key(figure, [(text, style.color) for text, style in words])
     second = {"overlaying": "y", "side": "right", "range": [0, 0.525], "dtick": 0.1}
     figure.update_layout(
         bargap=0.0,
+        showlegend=False,
         yaxis2={**second, "showgrid": False, "title": {"text": "flip probability"}},
         yaxis={"rangemode": "tozero"},
     )
-    return figure.update_xaxes(range=[-WINDOW, WINDOW])
+    return figure.update_xaxes(range=[-WINDOW, WINDOW], tickvals=np.arange(-WINDOW, WINDOW + 1, 5))
 
 
 def _median_figure(result: Result) -> go.Figure:
@@ -504,21 +520,28 @@ def _median_figure(result: Result) -> go.Figure:
     if not largest.any():
         title = "The paper's median allows no c"
     figure = fig.figure(
-        f"{title} (ε_abc = {params.epsilon_abc:g}{_place(params)})",
+        title,
         "c, number of accepted samples",
         "flip probability",
         height=380,
+        settings=f"ε_abc = {params.epsilon_abc:g}{_place(params)}",
     )
     styles = fig.styles([name for name, _ in settings])
     if len(settings) == 1:
-        styles = [fig.Style("median over public distances", fig.GREEN)]
+        styles = [dataclasses.replace(fig.THEORY, name="median over public distances")]
+        words = [("median", fig.THEORY.color), ("band: middle half of the draws", fig.THEORY.color)]
+        fig.key(figure, words)
     for style, (_, part) in zip(styles, settings, strict=True):
         c = part.c.to_numpy(float)
         low, high = part.lower_quartile.to_numpy(), part.upper_quartile.to_numpy()
         line = fig.line(c, part.median_flip_probability.to_numpy(), style)
         figure.add_traces([fig.band(c, low, high, style).update(name="quartiles"), line])
     ends = np.array([1.0, float(result.tables["main"].c.max())])
-    level = fig.Style(f"level {params.level:g}", fig.GREY, "dot")
+    level = dataclasses.replace(fig.GUIDE, name=f"level {params.level:g}")
     figure.add_trace(fig.line(ends, np.full(2, params.level), level))
     figure.update_xaxes(**_C_AXIS)
-    return figure.update_yaxes(range=[-0.01, 0.52])
+    said = f"at most {params.level:g}"
+    fig.note(figure, 1.0, params.level, said, fig.GUIDE.color, "bottom left")
+    if len(settings) == 1:
+        figure.update_layout(showlegend=False)
+    return figure.update_yaxes(range=[-0.01, 0.56], tickvals=[0.0, 0.1, 0.2, 0.3, 0.4, 0.5])

@@ -28,6 +28,7 @@ $2/N$ of its own Lemma 1: half the noise, and not private at the stated budget.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from dataclasses import dataclass
@@ -47,6 +48,7 @@ from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import statement
 from abcdp_core.results import Result, Tables
+from abcdp_core.sentences import counted
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
 from abcdp_core.theory import flip, flip_agreement
@@ -311,44 +313,106 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
     return {"flip-probability": fig.Drawn(figure, result.summary)}
 
 
+WINDOW = 15
+"""Noise scales b to each side of ε_abc that are drawn; no knob moves them."""
+
+
+def close_and_let_in(main: pd.DataFrame) -> tuple[int, float]:
+    """Draws within ε_abc, and how many of the others noise would let in on average (MATH F2)."""
+    close = main.rho <= main.epsilon_abc
+    return int(close.sum()), float(main.flip_probability[~close].sum())
+
+
+def finding(main: pd.DataFrame) -> str:
+    """What the formula says of the draws, in a line."""
+    close, let_in = close_and_let_in(main)
+    are = "none is" if close == 0 else f"{close:,} {'is' if close == 1 else 'are'}"
+    kept = f"Of {counted(len(main), 'draw')} {are} close enough"
+    if close == len(main):
+        return kept
+    return f"{kept}; noise would let in {_about(let_in)} of the others"
+
+
+def _about(mean: float) -> str:
+    """An average count, rounded; what is rare is not none."""
+    if mean < 0.01:
+        return "practically none"
+    return f"{mean:.0f}" if mean >= 10 else f"{mean:.2g}"
+
+
 def _theory_and_simulation(params: Params, main: pd.DataFrame) -> go.Figure:
+    """Formula and frequencies around ε_abc in units of b, and below them how many draws there are.
+
+    Both together tell what is let in: where the draws are many, a small probability is enough.
+    """
     row = main.iloc[0]
     figure = fig.figure(
-        f"Flip probability at N = {row.n:,}, c = {row.c}, ε_total = {row.epsilon_total:g}, "
-        f"ε_abc = {row.epsilon_abc:g} (b = {row.noise_scale:.3g})",
-        "distance ρ of the draw",
-        "probability that the decision flips",
+        finding(main),
+        "distance from ε_abc, in noise scales b",
+        "flip probability",
+        settings=f"ε_total = {row.epsilon_total:g}, ε_abc = {row.epsilon_abc:g}, c = {row.c:,}, "
+        f"N = {row.n:,}, b = {row.noise_scale:.3g}, {params.distances} distances",
     )
-    grid = np.linspace(0.0, 1.2, 601)
-    theory = flip.flip_probability(grid, params.epsilon_abc, row.noise_scale)
-    reached = main[main.reached > 0]
-    figure.add_traces(
-        [
-            fig.line(grid, theory, _FORMULA),
-            fig.points(
-                main.rho.to_numpy(),
-                main.fresh.to_numpy(),
-                _FRESH,
-                main.fresh_low.to_numpy(),
-                main.fresh_high.to_numpy(),
-            ),
-            fig.points(
-                reached.rho.to_numpy(),
-                reached.in_run.to_numpy(),
-                _IN_RUN,
-                reached.in_run_low.to_numpy(),
-                reached.in_run_high.to_numpy(),
-            ),
-        ]
-    )
-    figure.update_xaxes(range=[0, max(1.0, 1.05 * float(main.rho.max()))])
-    figure.update_yaxes(range=[-0.02, 1.02])
-    return figure
+    away = ((main.rho - main.epsilon_abc) / main.noise_scale).to_numpy()
+    shown = np.abs(away) <= WINDOW
+    at = np.linspace(-WINDOW, WINDOW, 20 * WINDOW + 1)
+    figure.add_trace(fig.line(at, flip.tail(np.abs(at), 1.0), _FORMULA))
+    for style, name, those in (
+        (_FRESH, "fresh", shown),
+        (_IN_RUN, "in_run", shown & (main.reached > 0).to_numpy()),
+    ):
+        part = main[those]
+        values = [part[name + end].to_numpy() for end in ("", "_low", "_high")]
+        figure.add_trace(fig.points(away[those], values[0], style, *values[1:]))
+    _draws_below(figure, away)
+    words = [("formula", _FORMULA), ("● fresh threshold", _FRESH), ("△ in a run", _IN_RUN)]
+    fig.key(figure, [(text, style.color) for text, style in words])
+    ticks = np.arange(-WINDOW, WINDOW + 1, 5)
+    figure.update_xaxes(range=[-WINDOW, WINDOW], tickvals=ticks, anchor="y2", showgrid=False)
+    figure.update_yaxes(showgrid=True)
+    upper = {
+        "domain": [0.4, 1.0],
+        "range": [-0.02, 0.56],
+        "tickvals": [0.0, 0.1, 0.2, 0.3, 0.4, 0.5],
+    }
+    lower = {
+        "domain": [0.0, 0.32],
+        "anchor": "x",
+        "title": {"text": "draws"},
+        "rangemode": "tozero",
+    }
+    return figure.update_layout(showlegend=False, bargap=0.0, yaxis=upper, yaxis2=lower)
 
 
-_FORMULA = fig.Style("formula G_b", fig.GREEN, "solid", "diamond")
-_FRESH = fig.Style("simulated, fresh threshold", fig.BLUE, "solid", "circle")
-_IN_RUN = fig.Style("simulated, in a run", fig.VERMILLION, "solid", "triangle-up-open")
+def _draws_below(figure: go.Figure, away: Array) -> None:
+    """Histogram of draws by their distance from ε_abc ``(k,)`` in units of b."""
+    edges = np.arange(-WINDOW, WINDOW + 1)
+    # A draw at the threshold is within it.
+    counts = np.histogram(-away, edges)[0][::-1]
+    middle = (edges[:-1] + edges[1:]) / 2.0
+    for name, style, inside in (
+        ("close enough", fig.NON_PRIVATE, middle < 0),
+        ("too far", fig.REJECTED, middle > 0),
+    ):
+        bars = go.Bar(x=middle[inside], y=counts[inside], width=1.0, name=name, yaxis="y2")
+        figure.add_trace(bars.update(marker={"color": style.color}))
+    for x, side, style, name, beyond in (
+        (0.0, "left", fig.NON_PRIVATE, "close enough", int((away < -WINDOW).sum())),
+        (1.0, "right", fig.REJECTED, "too far", int((away > WINDOW).sum())),
+    ):
+        more = f", {beyond:,} beyond the edge" if beyond else ""
+        figure.add_annotation(
+            **{"x": x, "xref": "paper", "xanchor": side},
+            **{"y": 0.33, "yref": "paper", "yanchor": "middle"},
+            text=f"<b>{name}</b>{more}",
+            font={"color": style.color},
+            showarrow=False,
+        )
+
+
+_FORMULA = dataclasses.replace(fig.THEORY, name="formula G_b")
+_FRESH = dataclasses.replace(fig.PRIVATE, name="simulated, fresh threshold")
+_IN_RUN = dataclasses.replace(fig.PRIVATE, name="simulated, in a run", marker="triangle-up-open")
 
 
 def _boxes(params: Params, main: pd.DataFrame) -> go.Figure:

@@ -27,8 +27,8 @@ second table, in units of the distance for both.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
-import math
 from dataclasses import dataclass
 from typing import cast
 
@@ -211,39 +211,73 @@ def _span(values: pd.Series[float]) -> str:
     return " to ".join(dict.fromkeys((_plain(values.min()), _plain(values.max()))))
 
 
+REJECTION, SOFT = (fig.mechanism(name) for name in ("gaussian-rejection", "soft-weights"))
+
 STYLES = {
-    "published": fig.Style("rejection, published bound", fig.BLUE, "dash", "square"),
-    "exact": fig.Style("rejection, exact", fig.VERMILLION, "solid", "circle"),
-    "renyi": fig.Style("soft weights, Rényi divergence of order 2", fig.GREEN, "dot", "diamond"),
-    "soft_published": fig.Style("soft weights, published", fig.GREEN, "dash", "diamond"),
-    "soft_exact": fig.Style("soft weights, exact", fig.PURPLE, "solid", "triangle-up"),
+    "published": dataclasses.replace(REJECTION, name="rejection, published bound", dash="dash"),
+    "exact": dataclasses.replace(REJECTION, name="rejection, exact"),
+    "renyi": dataclasses.replace(
+        SOFT, name="soft weights, Rényi divergence of order 2", marker="diamond"
+    ),
+    "soft_published": dataclasses.replace(
+        SOFT, name="soft weights, published", dash="dash", marker="diamond"
+    ),
+    "soft_exact": dataclasses.replace(SOFT, name="soft weights, exact", marker="triangle-up"),
 }
 
 
 def _loss_figure(result: Result) -> go.Figure:
     params, main = cast(Params, result.params), result.tables["main"]
     part = main[(main.n == params.n[0]) & (main.sigma == params.sigma[0])]
-    title = f"Loss of one draw at σ = {params.sigma[0]:g}: N = {params.n[0]:,}"
-    return _figure(params, part, ("published", "exact", "renyi"), title, "loss of one draw")
+    settings = f"σ = {params.sigma[0]:g}, N = {params.n[0]:,}"
+    columns = ("published", "exact", "renyi")
+    return _figure(params, part, columns, loss_finding(result), settings, "loss of one draw")
+
+
+def loss_finding(result: Result) -> str:
+    """Whether a larger threshold is more private, at the first bound."""
+    params, main = cast(Params, result.params), result.tables["main"]
+    first = main[(main.n == params.n[0]) & (main.bound == params.bound[0])]
+    first = first[first.sigma == params.sigma[0]].sort_values("epsilon_abc")
+    least = float(first.epsilon_abc.iloc[int(np.argmin(first.exact.to_numpy()))])
+    if len(first) == 1:
+        return f"What one draw gives away at ε_abc = {least:g}"
+    return f"A decision gives away least at ε_abc = {least:g}, a weight at {_last(first):g}"
+
+
+def _last(part: pd.DataFrame) -> float:
+    return float(part.epsilon_abc.iloc[int(np.argmin(part.renyi.to_numpy()))])
 
 
 def _noise_figure(result: Result) -> go.Figure:
     params, noise = cast(Params, result.params), result.tables["noise"]
     budget = params.epsilon_total[0]
     part = noise[(noise.n == params.n[0]) & (noise.epsilon_total == budget)]
-    title = f"Noise on a distance for ε_total = {budget:g}: N = {params.n[0]:,}, T = " + (
-        f"{params.pool_size:,}"
-    )
+    settings = f"ε_total = {budget:g}, N = {params.n[0]:,}, T = {params.pool_size:,}"
     columns = ("published", "exact", "soft_published", "soft_exact")
-    return _figure(params, part, columns, title, "standard deviation of the noise")
+    return _figure(params, part, columns, noise_finding(part), settings, "noise on a distance")
+
+
+def noise_finding(part: pd.DataFrame) -> str:
+    """How much more noise decisions need than weights, by the exact account."""
+    ratio = (part.exact / part.soft_exact).to_numpy(float)
+    low, high = _plain(float(ratio.min())), _plain(float(ratio.max()))
+    times = low if low == high else f"{low} to {high}"
+    return f"Decisions take {times} times the noise of soft weights"
 
 
 def _figure(
-    params: Params, table: pd.DataFrame, columns: tuple[str, ...], title: str, y: str
+    params: Params,
+    table: pd.DataFrame,
+    columns: tuple[str, ...],
+    title: str,
+    settings: str,
+    y: str,
 ) -> go.Figure:
     """A panel for each bound, with half of it marked."""
     titles = [f"B_ρ = {bound:g}" for bound in params.bound]
-    figure = fig.panels(titles, title, "threshold ε_abc", y)
+    figure = fig.panels(titles, title, "ε_abc", y)
+    figure.layout.title.subtitle.text = settings
     shown = table[list(columns)].to_numpy()
     finite = shown[np.isfinite(shown) & (shown > 0.0)]
     ends = (float(finite.min()), float(finite.max()))
@@ -256,10 +290,9 @@ def _figure(
             figure.add_trace(line.update(showlegend=index == 0, **fig.panel(index)))
         half = fig.line(np.full(2, bound / 2.0), np.array(ends), _HALF)
         figure.add_trace(half.update(showlegend=index == 0, **fig.panel(index)))
-    figure.update_xaxes(fig.logarithmic(min(params.epsilon_abc), max(*params.epsilon_abc, 0.5)))
-    decades = math.log10(ends[1] / ends[0])
-    ticks = {"dtick": max(1, round(decades / 8))}
-    return figure.update_yaxes(fig.logarithmic(*ends) | ticks)
+    left, right = min(params.epsilon_abc), max(*params.epsilon_abc, 0.5)
+    figure.update_xaxes(fig.plain_ticks(left, right, most=4))
+    return figure.update_yaxes(fig.plain_ticks(ends[0] / 1.2, ends[1] * 1.2))
 
 
-_HALF = fig.Style("half the bound", fig.GREY, "dot")
+_HALF = dataclasses.replace(fig.GUIDE, name="half the bound")

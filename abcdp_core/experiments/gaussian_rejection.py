@@ -317,8 +317,7 @@ def _bounds(result: Result) -> dict[float, str]:
     """Quantile -> title of its panel."""
     noise = result.tables["noise"].drop_duplicates("bound_quantile").set_index("bound_quantile")
     return {
-        quantile: f"quantile {quantile:g}: B_ρ = {noise.bound[quantile]:.3g}"
-        for quantile in sorted(noise.index.tolist())
+        quantile: f"B_ρ = {noise.bound[quantile]:.2g}" for quantile in sorted(noise.index.tolist())
     }
 
 
@@ -329,10 +328,11 @@ def _curves(result: Result, metric: str) -> go.Figure:
     sizes = sentences.sizes_in_words(params.n, params.points, params.pool_size)
     figure = fig.panels(
         list(panels),
-        f"{words.capitalize()} of the posterior mean over {sentences.runs_in_words(main)}: {sizes}",
-        "privacy budget ε_total",
+        finding(result, metric),
+        "ε_total",
         words,
     )
+    figure.layout.title.subtitle.text = f"{sizes}, {sentences.runs_in_words(main)}"
     ends = _budget_ends(main)
     rival = result.tables["rival"]
     style = fig.RIVAL if np.isfinite(rival.epsilon_total).any() else fig.RIVAL_WITHOUT_NOISE
@@ -350,8 +350,37 @@ def _curves(result: Result, metric: str) -> go.Figure:
         lines = fig.run_lines(statistics, "epsilon_abc", "epsilon_total", _threshold_name, index)
         figure.add_traces(lines)
         figure.add_traces(fig.run_line(without_abc, "epsilon_total", style, index))
-    figure.update_xaxes(fig.logarithmic(*ends))
-    return fig.error_axes(figure, metric, PRIOR_ERRORS[metric], ends, len(panels), rival=True)
+    figure.update_xaxes(fig.plain_ticks(*ends, most=4))
+    prior = PRIOR_ERRORS[metric]
+    fig.error_axes(figure, metric, prior, ends, len(panels), rival=True)
+    low = prior / 10.0 ** (fig.DECADES[metric] * 1.4)
+    return figure.update_yaxes(fig.plain_ticks(low, 2.0 * prior))
+
+
+def finding(result: Result, metric: str) -> str:
+    """The least error with noise at the smallest budget, against the prior and no noise."""
+    main, prior = result.tables["main"], PRIOR_ERRORS[metric]
+    budget = float(main.epsilon_total.min())
+    at = sentences.budget_name(budget)
+    error = _least(main[main.epsilon_total == budget], metric)
+    if error >= NEARLY * prior:
+        better = "no" if error >= prior else "hardly"
+        return f"A decision about every draw at {at}: {better} better than the prior"
+    plain = main[np.isinf(main.epsilon_total)]
+    if math.isinf(budget) or plain.empty:
+        return f"A decision about every draw at {at}: {100.0 * error / prior:.0f} % of the " + (
+            "prior's error"
+        )
+    times = error / _least(plain, metric)
+    return f"A decision about every draw at {at}: {times:.2g} times the error without noise"
+
+
+NEARLY = 0.95
+"""Part of the prior's error from which on an answer is hardly better than the prior."""
+
+
+def _least(part: pd.DataFrame, metric: str) -> float:
+    return float(part.groupby(["bound_quantile", "epsilon_abc"])[metric].mean().min())
 
 
 def _panels(result: Result) -> dict[str, pd.DataFrame]:
@@ -386,19 +415,16 @@ def _noise_figure(result: Result) -> go.Figure:
     bounds = _bounds(result)
     figure = fig.panels(
         list(bounds.values()),
-        f"Noise on every distance, {sentences.budget_name(budget)}"
-        if len(finite)
-        else "No noise on any distance",
-        "threshold ε_abc",
+        _noise_finding(finite[finite.epsilon_total == budget]),
+        "ε_abc",
         "standard deviation of the noise",
     )
+    figure.layout.title.subtitle.text = sentences.budget_name(budget)
     # Smaller thresholds tell little here, and panels are narrow.
     left = min(0.01, float(noise.epsilon_abc.min()))
-    figure.update_xaxes(fig.logarithmic(left, math.sqrt(2.0)))
-    styles = {
-        "published": fig.Style("published bound", fig.BLUE, "dash", "square"),
-        "exact": fig.Style("exact", fig.VERMILLION, "solid", "circle"),
-    }
+    figure.update_xaxes(fig.plain_ticks(left, 1.0, most=3))
+    published, exact = fig.styles(["published bound", "exact"])
+    styles = {"published": published, "exact": exact}
     for index, quantile in enumerate(bounds):
         part = noise[(noise.bound_quantile == quantile) & (noise.epsilon_total == budget)]
         x = part.epsilon_abc.to_numpy()
@@ -407,8 +433,17 @@ def _noise_figure(result: Result) -> go.Figure:
                 mode="lines+markers", marker={"symbol": style.marker, "size": 8}
             )
             figure.add_trace(marks.update(showlegend=index == 0, **fig.panel(index)))
-        same = fig.line(x, x, fig.Style("the threshold itself", fig.GREY, "dot"))
+        same = fig.line(x, x, dataclasses.replace(fig.GUIDE, name="the threshold itself"))
         figure.add_trace(same.update(showlegend=index == 0, **fig.panel(index)))
     shown = finite[finite.epsilon_total == budget][["exact", "published", "epsilon_abc"]]
-    ends = (shown.min().min(), shown.max().max()) if len(shown) else (0.01, 1.0)
-    return figure.update_yaxes(fig.logarithmic(*ends))
+    ends = (shown.min().min() / 1.2, shown.max().max() * 1.2) if len(shown) else (0.01, 1.0)
+    return figure.update_yaxes(fig.plain_ticks(float(ends[0]), float(ends[1])))
+
+
+def _noise_finding(shown: pd.DataFrame) -> str:
+    """How often the noise of the smallest budget is larger than the threshold."""
+    if shown.empty:
+        return "No noise on any distance"
+    ratio = (shown.exact / shown.epsilon_abc).to_numpy()
+    low, high = (f"{value:.2g}" for value in (ratio.min(), ratio.max()))
+    return f"The noise is {low if low == high else f'{low} to {high}'} times the threshold"

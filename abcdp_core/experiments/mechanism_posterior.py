@@ -250,6 +250,18 @@ def _caution(params: Params, way: str) -> str:
     return f" {said}" if said else ""
 
 
+def finding(result: Result) -> str:
+    """How far this release is off, against the prior mean."""
+    errors = result.tables["errors"].set_index("release")
+    private, prior = (float(errors.mae[release]) for release in ("private", "prior"))
+    if not math.isfinite(private) or not prior:
+        return "What one release says of the parameters"
+    share = private / prior
+    if share >= 1.0:
+        return "This release is no nearer to the truth than the prior"
+    return f"This release is {100.0 * share:.0f} % as far off as the prior"
+
+
 def figures(result: Result) -> dict[str, fig.Drawn]:
     """Histograms of the parameters."""
     params = cast(Params, result.params)
@@ -261,7 +273,8 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
         source.AXES,
         source.TRUTH,
         main,
-        f"Posterior by {params.mechanism}",
-        f"ε_total = {params.epsilon_total:g}, {asked}N = {params.n:,}",
+        finding(result),
+        f"{fig.called(params.mechanism)}, ε_total = {params.epsilon_total:g}, {asked}"
+        f"N = {params.n:,}",
     )
     return {"posterior": fig.Drawn(figure, result.summary)}

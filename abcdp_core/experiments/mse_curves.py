@@ -16,6 +16,7 @@ marks are open where that happened, because there the error says little about th
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Iterator, Mapping
@@ -198,15 +199,16 @@ def _curves(result: Result, metric: str) -> go.Figure:
     params, main = cast(Params, result.params), result.tables["main"]
     lines, facets = _layout(params)
     settings = list(itertools.product(*(getattr(params, name) for name in facets)))
+    statistics = error_statistics(main, metric)
     figure = fig.panels(
         [_describe(facets, setting) for setting in settings],
-        _title(params, metric, main, {lines, *facets}),
+        _title(metric, main, statistics),
         "privacy budget ε_total",
         summaries.METRICS[metric],
         rows=len(params.resample) if "resample" in facets and len(facets) > 1 else 1,
         height=440 if len(params.resample) == 1 else 640,
     )
-    statistics = error_statistics(main, metric)
+    figure.layout.title.subtitle.text = _fixed(params, {lines, *facets})
     values = getattr(params, lines)
     names = [_describe([lines], (value,)) for value in values]
     for index, setting in enumerate(settings):
@@ -221,7 +223,17 @@ def _curves(result: Result, metric: str) -> go.Figure:
     _budget_axis(figure, params)
     prior = float(main[f"prior_{metric}"].iloc[0])
     rival = len(result.tables["rival"]) > 0
-    return fig.error_axes(figure, metric, prior, _range(params), len(settings), rival=rival)
+    fig.error_axes(figure, metric, prior, _range(params), len(settings), rival=rival)
+    low, high = figure.layout.yaxis.range
+    fill = fig.translucent(fig.PRIOR.color, 0.18)
+    for index in range(len(settings)):
+        ids = fig.panel(index)
+        place = {"xref": f"{ids['xaxis']} domain", "x0": 0, "x1": 1, "yref": ids["yaxis"]}
+        figure.add_shape(
+            type="rect", y0=prior, y1=10.0**high, fillcolor=fill, line_width=0, **place
+        )
+    ticks = [10.0**k for k in range(math.ceil(low), math.floor(high) + 1)]
+    return figure.update_yaxes(tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks])
 
 
 def _rival_lines(result: Result, metric: str, setting: Mapping[str, Any]) -> Iterator[pd.DataFrame]:
@@ -255,11 +267,18 @@ def _describe(names: list[str], values: tuple[Any, ...]) -> str:
     return ", ".join(words)
 
 
-def _title(params: Params, metric: str, main: pd.DataFrame, varying: set[str]) -> str:
-    fixed = [name for name in ("n", "c", "epsilon_abc") if name not in varying]
-    setting = _describe(fixed, tuple(getattr(params, name)[0] for name in fixed))
+def _title(metric: str, main: pd.DataFrame, statistics: pd.DataFrame) -> str:
+    """From where to where the error goes, in a line."""
+    low, high = (f"{value:.3g}" for value in (statistics["mean"].min(), statistics["mean"].max()))
+    span = f"{low} at every setting" if low == high else f"from {low} to {high}"
     over = sentences.runs_in_words(main)
-    return f"{summaries.METRICS[metric].capitalize()} of the posterior mean over {over}: {setting}"
+    return f"{summaries.METRICS[metric].capitalize()} {span}, over {over}"
+
+
+def _fixed(params: Params, varying: set[str]) -> str:
+    """What is the same in the whole figure."""
+    fixed = [name for name in ("n", "c", "epsilon_abc") if name not in varying]
+    return _describe(fixed, tuple(getattr(params, name)[0] for name in fixed))
 
 
 def error_statistics(main: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -304,11 +323,11 @@ def mark(figure: go.Figure, result: Result, metric: str, **setting: float) -> go
     for name, value in setting.items():
         statistics = statistics[np.isclose(statistics[name].astype(float), value)]
     if len(statistics):
-        here = fig.Style("your setting", fig.VERMILLION, marker="circle-open")
+        here = dataclasses.replace(fig.PRIVATE, name="your setting")
         trace = fig.points(
             statistics.position.to_numpy()[:1], statistics["mean"].to_numpy()[:1], here
         )
-        figure.add_trace(trace.update(marker={"size": 18, "line": {"width": 3}}))
+        figure.add_trace(trace.update(marker={"size": 14}))
     return figure
 
 

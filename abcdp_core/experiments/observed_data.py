@@ -12,13 +12,15 @@ is learnt by either cannot be expected to be better. The data are synthetic: nob
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 import pandas as pd
 
-from abcdp_core import experiments, pool
+from abcdp_core import experiments, pool, summaries
 from abcdp_core import figures as fig
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
@@ -81,17 +83,33 @@ def collect(params: Params, rows: Tables) -> Result:
 def figures(result: Result) -> dict[str, fig.Drawn]:
     """Shares of the data beside the true weights."""
     params, main = cast(Params, result.params), result.tables["main"]
+    farthest = float(main.standard_errors.abs().max())
     figure = fig.figure(
-        f"The data and the weights that they come from (N = {params.n:,})",
+        f"The data are at most {_up(farthest)} standard errors from their weights",
         "value of a point",
         "share of the points",
         height=360,
+        settings=f"N = {params.n:,}; bars: 95 % intervals of the weights, from the data alone",
     )
     edges = np.append(main.low.to_numpy(), main.high.iloc[-1])
-    for values, style in ((main.share, OBSERVED), (main.weight, fig.TRUTH)):
-        x = np.repeat(edges, 2)[1:-1]
-        figure.add_trace(fig.line(x, np.repeat(values.to_numpy(), 2), style))
-    return {EXPERIMENT: fig.Drawn(figure.update_yaxes(rangemode="tozero"), result.summary)}
+    weights = fig.line(
+        np.repeat(edges, 2)[1:-1],
+        np.repeat(main.weight.to_numpy(), 2),
+        dataclasses.replace(fig.TRUTH, name="true weights"),
+    )
+    low, high = summaries.binomial_interval(main["count"].to_numpy(), params.n)
+    observed = dataclasses.replace(fig.BOTH, name="observed shares")
+    middles = ((main.low + main.high) / 2.0).to_numpy()
+    marks = fig.points(middles, main.share.to_numpy(), observed, low, high)
+    figure.add_traces([weights, marks.update(marker={"size": 10})])
+    figure.update_yaxes(range=[0.0, 1.0 if params.n < FEW else 0.5], tickformat=".1f")
+    return {EXPERIMENT: fig.Drawn(figure, result.summary)}
 
 
-OBSERVED = fig.Style("observed", fig.BLUE, "dash")
+def _up(value: float) -> str:
+    """Rounded up to a tenth."""
+    return f"{math.ceil(10.0 * value - 1e-9) / 10.0:.1f}"
+
+
+FEW = 100
+"""Points below which a share can be far from its weight."""

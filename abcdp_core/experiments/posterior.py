@@ -22,6 +22,7 @@ differently about a draw, the decision is *flipped*; theory gives its probabilit
 from __future__ import annotations
 
 import math
+import textwrap
 from typing import Any, cast
 
 import numpy as np
@@ -207,7 +208,7 @@ def headline(result: Result) -> tuple[str, str, str]:
         words = f"of the {params.c:,} asked for: none of {looked_at} passed **with the noise**."
         return "0", words, _in_numbers(errors)
     were = "draw was" if kept == 1 else "draws were"
-    words = f"{were} kept **only because of noise**. {_moved(result)}."
+    words = f"{were} kept **only because of noise** in this run. {_moved(result)}."
     looked = f"The run looked at {looked_at}"
     stopped = f" and kept {kept:,} of {params.c:,}" if kept < params.c else ""
     return f"{false:,} of {kept:,}", words, f"{looked}{stopped}. {_in_numbers(errors)}"
@@ -281,6 +282,9 @@ AXIS = 3.0
 BELOW = 0.25
 """Part of the axis of noisy distances that is below 0."""
 
+NARROW = 16
+"""Characters of a line in a corner."""
+
 LANES = (
     ("kept by both", True, True, fig.BOTH, "bottom left"),
     ("kept only because of noise", False, True, fig.PRIVATE, "bottom right"),
@@ -300,8 +304,8 @@ def _decided(result: Result) -> go.Figure:
     beyond = len(neither) - len(within)
     words = [
         f"{len(neither):,} rejected by both",
-        *([f"{beyond:,} of them beyond the edge"] if beyond else []),
-        *([f"{len(drawn):,} of them drawn"] if len(drawn) < len(within) else []),
+        *([f"{beyond:,} beyond the edge"] if beyond else []),
+        *([f"{len(drawn):,} drawn"] if len(drawn) < len(within) else []),
     ]
     rejected = " <br>".join(words) + " "
     traces = [
@@ -318,7 +322,9 @@ def _decided(result: Result) -> go.Figure:
         size = 13 if len(lane) <= 30 else 7
         traces.append(_marks(lane, name, style, size, end, ring=non_private != private))
         place = (end if "right" in corner else 0.0), (end if "top" in corner else ends[0])
-        notes.append(fig.words(*place, f"<b>{len(lane):,} {name}</b>", style.color, corner))
+        # Two narrow lines: on a telephone the corners are close to each other.
+        lines = textwrap.wrap(f"{len(lane):,} {name}", NARROW)
+        notes.append(fig.words(*place, f"<b>{'<br>'.join(lines)}</b>", style.color, corner))
     layout = fig.layout(
         _changed(decisions),
         "true distance to the data",

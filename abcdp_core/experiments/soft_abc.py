@@ -206,20 +206,55 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
     main = result.tables["main"]
     points = uniform_mixture.simulated_points(params.n, params.pseudo_n)
     sizes = sentences.sizes_in_words(params.n, points, params.pool_size)
-    over = f"{sentences.runs_in_words(main)}, {sizes}"
+    settings = f"{sizes}, {sentences.runs_in_words(main)}"
+    ends = (float(main.epsilon_abc.min()), float(main.epsilon_abc.max()))
     drawn: dict[str, fig.Drawn] = {}
     for metric, words in summaries.METRICS.items():
-        figure = _empty(f"{words.capitalize()} of the posterior mean over {over}", words)
-        figure.add_traces(_budget_lines(main, metric))
-        ends = (float(main.epsilon_abc.min()), float(main.epsilon_abc.max()))
-        figure.add_traces(_rival_line(result.tables["rival"], metric, ends))
-        figure = fig.error_axes(figure, metric, PRIOR_ERRORS[metric], ends, rival=True)
+        figure = _empty(finding(main, metric), words, settings)
+        prior = PRIOR_ERRORS[metric]
+        shown = prior / 10.0 ** (fig.DECADES[metric] * 1.4), 2.0 * prior
+        labels = _add_lines(figure, main, metric)
+        rival, label = _rival_line(result.tables["rival"], metric, ends)
+        figure.add_traces([*rival, fig.line(np.array(ends), np.full(2, prior), fig.PRIOR_MEAN)])
+        figure.update_yaxes(fig.plain_ticks(*shown))
+        known = [each for each in [*labels, label] if math.isfinite(each[0]) and each[0] > 0.0]
+        fig.end_labels(figure, [*known, (prior, "prior mean", fig.PRIOR_MEAN.color)], shown)
         drawn[metric] = fig.Drawn(figure, f"{_summary(main, metric)} {_rival_sentence(params)}")
-    figure = _empty(f"Effective sample size over {over}", "effective sample size")
-    figure.add_traces(_budget_lines(main, "effective_sample_size"))
-    figure.update_yaxes(fig.logarithmic(1.0, params.pool_size))
+    figure = _empty(counting(main), "effective sample size", settings)
+    figure.update_yaxes(fig.plain_ticks(1.0, 1.1 * params.pool_size))
+    sized = _add_lines(figure, main, "effective_sample_size")
+    fig.end_labels(figure, sized, (1.0, 1.1 * params.pool_size))
     drawn["effective-sample-size"] = fig.Drawn(figure, _sizes_sentence(main))
     return drawn
+
+
+def finding(main: pd.DataFrame, metric: str = "mae") -> str:
+    """What the smallest budget does to the least error over the thresholds."""
+    table = best(main, metric).set_index("epsilon_total")[metric]
+    budget, prior = float(table.index.min()), PRIOR_ERRORS[metric]
+    error, at = float(table[budget]), sentences.budget_name(budget)
+    if error >= NEARLY * prior:
+        better = "no" if error >= prior else "hardly"
+        return f"Soft weights at {at}: {better} better than the prior"
+    if math.isinf(budget) or math.inf not in table.index:
+        return f"Soft weights at {at}: {100.0 * error / prior:.0f} % of the prior's error"
+    times = error / float(table[math.inf])
+    return f"Soft weights at {at}: {times:.2g} times the error without noise"
+
+
+NEARLY = 0.95
+"""Part of the prior's error from which on an answer is hardly better than the prior."""
+
+
+def counting(main: pd.DataFrame) -> str:
+    """How many draws count at the smallest threshold, with the smallest budget and at all."""
+    here = main[main.epsilon_abc == main.epsilon_abc.min()]
+    means = here.groupby("epsilon_total").effective_sample_size.mean()
+    budget = float(means.index.min())
+    return (
+        f"At ε_abc = {here.epsilon_abc.iloc[0]:g} the weights are worth {means[budget]:.3g} equal "
+        f"draws with {sentences.budget_name(budget)}"
+    )
 
 
 def _sizes_sentence(main: pd.DataFrame) -> str:
@@ -234,12 +269,18 @@ def _sizes_sentence(main: pd.DataFrame) -> str:
     return f"Mean effective sample size over {sentences.runs_in_words(main)}. {'; '.join(each)}."
 
 
-def _empty(title: str, y: str) -> go.Figure:
-    figure = fig.figure(title, "threshold ε_abc", y)
-    return figure.update_xaxes(fig.logarithmic(0.001, math.sqrt(2.0)))
+def _empty(title: str, y: str, settings: str) -> go.Figure:
+    figure = fig.figure(title, "threshold ε_abc", y, settings=settings)
+    return figure.update_xaxes(fig.plain_ticks(0.001, 1.0))
 
 
-def _rival_line(rival: pd.DataFrame, metric: str, ends: tuple[float, float]) -> list[go.Scatter]:
+Label = tuple[float, str, str]
+"""Where a line ends, its name and its colour."""
+
+
+def _rival_line(
+    rival: pd.DataFrame, metric: str, ends: tuple[float, float]
+) -> tuple[list[go.Scatter], Label]:
     """The error without any simulation at the smallest budget, the same at every threshold."""
     budget = rival.epsilon_total.min()
     statistics = summaries.over_runs(
@@ -249,7 +290,8 @@ def _rival_line(rival: pd.DataFrame, metric: str, ends: tuple[float, float]) -> 
     if math.isfinite(budget):
         style = dataclasses.replace(fig.RIVAL, name=f"{fig.RIVAL.name}, ε_total = {budget:g}")
     both = pd.concat([statistics.assign(epsilon_abc=end) for end in dict.fromkeys(ends)])
-    return fig.run_line(both, "epsilon_abc", style)
+    label = float(statistics["mean"].iloc[0]), fig.RIVAL.name, style.color
+    return fig.run_line(both, "epsilon_abc", style), label
 
 
 def _rival_sentence(params: Params) -> str:
@@ -260,6 +302,17 @@ def _rival_sentence(params: Params) -> str:
     return f"{noisy_counts.rival(uniform_mixture)} The line of the counts is {shown}{smallest}."
 
 
-def _budget_lines(main: pd.DataFrame, column: str) -> list[go.Scatter]:
+def _add_lines(figure: go.Figure, main: pd.DataFrame, column: str) -> list[Label]:
+    """A line for each budget; without noise in the colour that stands for that."""
     statistics = summaries.over_runs(main, column, ("epsilon_total", "epsilon_abc"))
-    return fig.run_lines(statistics, "epsilon_total", "epsilon_abc", sentences.budget_name)
+    finite = sorted(budget for budget in set(main.epsilon_total) if math.isfinite(budget))
+    named = dict(zip(finite, fig.styles([*map(sentences.budget_name, finite)]), strict=True))
+    named |= {math.inf: fig.NON_PRIVATE} if np.isinf(main.epsilon_total).any() else {}
+    labels = []
+    for budget, style in named.items():
+        part = statistics[statistics.epsilon_total == budget]
+        figure.add_traces(fig.run_line(part, "epsilon_abc", style))
+        last = float(part.sort_values("epsilon_abc")["mean"].iloc[-1])
+        labels.append((last, sentences.budget_name(budget), style.color))
+    figure.update_layout(showlegend=False)
+    return labels

@@ -58,6 +58,7 @@ COLUMNS = {
         "paper_a", "paper_b", "paper_information",
     ),
     "surface": ("epsilon_total", "a", "b", "information"),
+    "plane": ("epsilon_total", "centre", "half_width", "information"),
     "width": ("epsilon_total", "half_width", "information", "best_information"),
     "ways": ("epsilon_total", "way", "a", "b", "information_mu", "information_sigma"),
 }  # fmt: skip
@@ -92,6 +93,9 @@ PAPER_STEP, PAPER_COUNT = 0.06, 51
 NARROW, WIDE = 0.01, 10.0
 HALF_WIDTHS = np.unique([*np.geomspace(NARROW, WIDE, 60), 2.0, 3.0, 5.0])
 """Of the symmetric intervals that are compared, in σ; round ones among them, for claims."""
+
+CENTRES, HALVES = 25, np.geomspace(NARROW, WIDE, 37)
+"""How many centres, and which half-widths, of the intervals in the plane."""
 
 CELLS = 40
 """Cells of the surface in either direction."""
@@ -134,6 +138,7 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
     return {
         "main": main,
         "surface": surface,
+        "plane": _plane(params, epsilon_total, 0.5 * abs(a + b)),
         "width": _widths(params, epsilon_total),
         "ways": _ways(params, epsilon_total),
     }
@@ -203,6 +208,19 @@ def _surface(params: Params, epsilon_total: float, farthest: float) -> pd.DataFr
     table["information"] = scores(params, epsilon_total, ends[first], ends[last])
     table["epsilon_total"] = epsilon_total
     return table[list(COLUMNS["surface"])]
+
+
+def _plane(params: Params, epsilon_total: float, farthest: float) -> pd.DataFrame:
+    """Exact score of intervals by the place of their centre, at and right of μ, and half-width.
+
+    The mirror image of an interval tells the same.
+    """
+    centres = np.linspace(0.0, max(3.0, 1.25 * farthest), CENTRES)
+    centre, half = (axis.ravel() for axis in np.meshgrid(centres, HALVES))
+    table = pd.DataFrame({"centre": centre, "half_width": half})
+    table["information"] = scores(params, epsilon_total, centre - half, centre + half)
+    table["epsilon_total"] = epsilon_total
+    return table[list(COLUMNS["plane"])]
 
 
 def _widths(params: Params, epsilon_total: float) -> pd.DataFrame:
@@ -319,81 +337,180 @@ def _ways_sentence(result: Result) -> str:
     return f"Information per person about μ and about log σ at ε_total = {budget:g}: {each}."
 
 
-_BEST = fig.Style("best", fig.VERMILLION, marker="diamond")
-_PAPER = fig.Style("paper's", fig.PURPLE, marker="x")
-_LIMIT = fig.Style("a = b, width 0", fig.GREY, "dot")
-
-
 def _setting(params: Params) -> str:
-    return f"{_score_name(params)}, {params.family} values, {params.noise} noise"
+    return f"for {_score_name(params)}, {params.family} values, {params.noise} noise"
+
+
+def finding(params: Params, main: pd.DataFrame) -> str:
+    """Where the best interval lies at the smallest and at the largest budget, in a line."""
+    ordered = main.sort_values("epsilon_total")
+    rows = ordered.iloc[[0, -1]] if len(ordered) > 1 else ordered
+    halves = (0.5 * (ordered.b - ordered.a)).to_numpy()
+    each = [
+        f"{_where(row['a'], row['b'])} at ε_total = {row['epsilon_total']:g}"
+        for row in rows.to_dict("records")
+    ]
+    what = "Best interval" if params.integration == "exact" else "Best of a noisy search"
+    if len(halves) > 1 and (np.diff(halves) > 0).all():
+        what = f"A larger budget, a wider {what.lower()}"
+    return f"{what}: {', '.join(each)}"
+
+
+def _where(a: float, b: float) -> str:
+    middle, half = 0.5 * (a + b), 0.5 * (b - a)
+    return f"{'μ' if abs(middle) < 1e-9 else f'μ + {middle:.2g} σ'} ± {half:.2g} σ"
+
+
+def flat(result: Result) -> str:
+    """Which symmetric intervals tell nearly as much as the best one at the smallest budget."""
+    params, width = cast(Params, result.params), result.tables["width"]
+    budget = float(width.epsilon_total.min())
+    curve = width[width.epsilon_total == budget].sort_values("half_width")
+    halves = curve.half_width.to_numpy()
+    enough = (curve.information >= 0.99 * curve.best_information).to_numpy()
+    at = f"At ε_total = {budget:g}"
+    if not enough.any():
+        return f"{at} every symmetric interval loses more than 1 % for {_score_name(params)}"
+    best = int(curve.information.to_numpy().argmax())
+    out = np.flatnonzero(~enough)
+    first = out[out < best].max(initial=-1) + 1
+    last = out[out > best].min(initial=len(halves)) - 1
+    return f"{at} half-widths from {halves[first]:.2g} to {halves[last]:.2g} σ lose at most 1 %"
+
+
+def told(ways: pd.DataFrame) -> str:
+    """How the best interval for μ compares with the fixed one at the smallest budget."""
+    budget = float(ways.epsilon_total.min())
+    rows = ways[ways.epsilon_total == budget].set_index("way").to_dict("index")
+    best, fixed = rows["best for mu"], rows["fixed, μ ± 10σ"]
+    times = [
+        f"{_times(float(best[column]), float(fixed[column]))} times {name}"
+        for column, name in (("information_mu", "about μ"), ("information_sigma", "about σ"))
+    ]
+    return (
+        f"At ε_total = {budget:g} the best interval for μ against the fixed one: information "
+        f"{' and '.join(times)}"
+    )
+
+
+def _times(value: float, other: float) -> str:
+    if not other > 1e-30:
+        return "many" if value > 1e-30 else "1"
+    ratio = value / other
+    return f"{ratio:,.0f}" if ratio >= 10.0 else f"{ratio:.2g}"
+
+
+_OURS = fig.Style("best, exact", fig.CATEGORIES[0], marker="diamond")
+_PAPERS = fig.Style("the paper's", fig.CATEGORIES[2], marker="x")
+LEVELS = ((0.5, "dot"), (0.9, "dash"), (0.99, "solid"))
+"""Shares of the best information that have a contour, and its dash."""
+
+BUDGETS_SHOWN = 4
+"""Budgets that have a panel at most."""
 
 
 def _surface_figure(result: Result) -> go.Figure:
     params = cast(Params, result.params)
-    main = result.tables["main"].iloc[:4]
+    main = result.tables["main"].iloc[:BUDGETS_SHOWN]
     titles = [f"ε_total = {value:g}" for value in main.epsilon_total]
-    rows = 1 if len(titles) == 1 else -(-len(titles) // 2)
     figure = fig.panels(
         titles,
-        f"Share of the best information: {_setting(params)}",
-        "a, in units of σ",
-        "b, in units of σ",
-        rows,
-        height=520 if rows == 1 else 760,
+        finding(params, result.tables["main"]),
+        "middle, in σ from μ",
+        "half-width, in σ",
+        height=520,
     )
-    surfaces = dict(list(result.tables["surface"].groupby("epsilon_total")))
+    settings = f"share of the most that an answer can tell {_setting(params)}"
+    figure.update_layout(title={"subtitle": {"text": settings}})
+    planes = dict(list(result.tables["plane"].groupby("epsilon_total")))
     for index, row in enumerate(main.to_dict("records")):
-        surface = surfaces[row["epsilon_total"]].pivot_table(
-            index="b", columns="a", values="information"
+        plane = planes[row["epsilon_total"]].pivot_table(
+            index="half_width", columns="centre", values="information"
         )
         # A search by Monte Carlo may find less, or think it finds more, than there is.
-        top = float(np.nanmax(surface.to_numpy()))
+        top = float(np.nanmax(plane.to_numpy()))
         if params.integration == "exact":
-            top = float(row["information"])
-        axes = fig.panel(index)
-        figure.add_trace(
-            go.Heatmap(
-                x=surface.columns.to_numpy(dtype=float),
-                y=surface.index.to_numpy(dtype=float),
-                z=surface.to_numpy() / top,
-                coloraxis="coloraxis",
-                name="share",
-                hovertemplate="a = %{x:.3g}, b = %{y:.3g}: %{z:.3f}<extra></extra>",
-                **axes,
-            )
-        )
-        ends = np.array([surface.columns.min(), surface.index.max()])
-        marks = [
-            fig.line(ends, ends, _LIMIT),
-            fig.points(np.array([row["a"]]), np.array([row["b"]]), _BEST),
-        ]
+            top = max(top, float(row["information"]))
+        for trace in _contours(plane, top):
+            figure.add_trace(trace.update(showlegend=index == 0, **fig.panel(index)))
+        marks = [(_OURS, row["a"], row["b"], "right")]
         if np.isfinite(row["paper_a"]):
-            marks.append(fig.points(np.array([row["paper_a"]]), np.array([row["paper_b"]]), _PAPER))
-        for mark in marks:
-            figure.add_trace(mark.update(showlegend=index == 0, **axes))
-    figure.update_layout(
-        coloraxis={"colorscale": "Cividis", "cmin": 0, "cmax": 1, "colorbar": {"title": "share"}}
+            marks.append((_PAPERS, row["paper_a"], row["paper_b"], "right"))
+        for style, a, b, side in marks:
+            figure.add_trace(_mark(style, a, b, side).update(**fig.panel(index)))
+    # Ours and the paper's lie close together: the words stand apart.
+    figure.update_yaxes(**fig.logarithmic(NARROW, WIDE), tickvals=DECADES, ticktext=PLAIN)
+    figure.update_xaxes(
+        tickvals=[0, 1, 2, 3], range=[-0.15, float(result.tables["plane"].centre.max())]
     )
     return figure
+
+
+DECADES, PLAIN = [0.01, 0.1, 1.0, 10.0], ["0.01", "0.1", "1", "10"]
+
+
+def _contours(plane: pd.DataFrame, top: float) -> list[go.Contour]:
+    """Lines where an answer tells a share of the most that it can."""
+    theory = fig.THEORY
+    return [
+        go.Contour(
+            x=plane.columns.to_numpy(dtype=float),
+            y=plane.index.to_numpy(dtype=float),
+            z=plane.to_numpy() / top,
+            name=f"{share:.0%}".replace("%", " %"),
+            contours={
+                "start": share,
+                "end": share,
+                "size": 1.0,
+                "coloring": "none",
+                "showlabels": False,
+            },
+            line={"color": theory.color, "dash": dash, "width": 2.0},
+            showscale=False,
+            hovertemplate="middle %{x:.2g}, half-width %{y:.2g}: %{z:.3f}<extra></extra>",
+        )
+        for share, dash in LEVELS
+    ]
+
+
+def _mark(style: fig.Style, a: float, b: float, side: str) -> go.Scatter:
+    """An interval as a point, with its half-width beside it."""
+    half = 0.5 * (b - a)
+    place = np.array([0.5 * (a + b)]), np.array([float(np.clip(half, NARROW, WIDE))])
+    above = style is _OURS
+    return fig.points(*place, style).update(
+        mode="markers+text",
+        text=[f" {style.name.split(',')[0]} {half:.2g}"],
+        textposition=f"{'top' if above else 'bottom'} {side}",
+        textfont={"color": style.color},
+        marker={"size": 8},
+        showlegend=False,
+    )
 
 
 def _width_figure(result: Result) -> go.Figure:
     params = cast(Params, result.params)
     main = result.tables["main"]
     figure = fig.figure(
-        f"Information of a symmetric interval: {_setting(params)}",
-        "half-width, in units of σ",
-        f"information, {_score_name(params)}",
+        flat(result),
+        "half-width, in σ",
+        "information of one answer",
+        settings=f"symmetric intervals {_setting(params)}",
     )
+    figure.update_xaxes(**fig.logarithmic(NARROW, WIDE), tickvals=DECADES, ticktext=PLAIN)
     styles = fig.styles([f"ε_total = {value:g}" for value in main.epsilon_total])
     curves = dict(list(result.tables["width"].groupby("epsilon_total")))
+    few = len(main) <= MOST_NAMED
     for style, row in zip(styles, main.to_dict("records"), strict=True):
         curve = curves[row["epsilon_total"]]
-        half, told = curve.half_width.to_numpy(), curve.information.to_numpy()
-        figure.add_trace(fig.line(half[half > 0], told[half > 0], style))
+        half, told_here = curve.half_width.to_numpy(), curve.information.to_numpy()
+        figure.add_trace(fig.line(half[half > 0], told_here[half > 0], style, showlegend=not few))
         dotted = fig.Style("limit of width 0", style.color, "dot")
-        limit = np.repeat(told[half == 0], 2)
+        limit = np.repeat(told_here[half == 0], 2)
         figure.add_trace(fig.line(np.array([NARROW, WIDE]), limit, dotted, showlegend=False))
+        if few:
+            at = int(told_here[1:].argmax()) + 1
+            fig.note(figure, half[at], told_here[at], style.name, style.color, "bottom center")
         found = fig.Style(f"best, {style.name}", style.color, marker="diamond")
         if np.isclose(row["a"], -row["b"]) and NARROW <= row["b"] <= WIDE:
             figure.add_trace(
@@ -404,40 +521,46 @@ def _width_figure(result: Result) -> go.Figure:
             place = np.array([row["paper_b"]]), np.array([row["paper_information"]])
             figure.add_trace(fig.points(*place, paper))
     figure.update_traces(showlegend=False, selector={"mode": "markers"})
-    figure.add_traces(
-        [
-            fig.points(np.array([np.nan]), np.array([np.nan]), fig.Style(name, fig.GREY, "", mark))
-            for name, mark in (("best", "diamond"), ("paper's", "x"))
-        ]
-    )
-    figure.update_xaxes(**fig.logarithmic(NARROW, WIDE))
-    return figure
+    names = ("best", "diamond"), ("the paper's", "x")
+    nowhere = np.array([np.nan])
+    guide = fig.GUIDE.color
+    figure.add_traces([fig.points(nowhere, nowhere, fig.Style(n, guide, "", m)) for n, m in names])
+    figure.add_trace(fig.line(nowhere, nowhere, fig.Style("limit of width 0", guide, "dot")))
+    return figure.update_yaxes(rangemode="tozero")
+
+
+MOST_NAMED = 5
+"""Lines that are named where they are highest; more have a legend."""
+
+_ABOUT = (
+    fig.Style("about μ", fig.CATEGORIES[3], "", "circle"),
+    fig.Style("about log σ", fig.CATEGORIES[4], "", "square"),
+)
 
 
 def _ways_figure(result: Result) -> go.Figure:
     params, ways = cast(Params, result.params), result.tables["ways"]
-    budgets = [f"ε_total = {value:g}" for value in ways.epsilon_total.unique()[:4]]
-    figure = fig.panels(
-        budgets,
-        f"What one answer tells about μ and about log σ: {params.family} values, "
-        f"{params.noise} noise",
-        "",
-        "information per person",
-    )
-    styles = fig.Style("about μ", fig.BLUE), fig.Style("about log σ", fig.VERMILLION)
-    groups = list(ways.groupby("epsilon_total", sort=False))[:4]
+    budgets = [f"ε_total = {value:g}" for value in ways.epsilon_total.unique()[:BUDGETS_SHOWN]]
+    figure = fig.panels(budgets, told(ways), "", "information of one answer")
+    settings = f"{params.family} values, {params.noise} noise"
+    figure.update_layout(title={"subtitle": {"text": settings}})
+    groups = list(ways.groupby("epsilon_total", sort=False))[:BUDGETS_SHOWN]
     for index, (_, part) in enumerate(groups):
-        for style, name in zip(styles, ("mu", "sigma"), strict=True):
-            bar = go.Bar(
-                x=part.way.to_numpy(),
-                y=part[f"information_{name}"].to_numpy(),
-                name=style.name,
+        for style, name in zip(_ABOUT, ("mu", "sigma"), strict=True):
+            marks = fig.points(part.way.to_numpy(), part[f"information_{name}"].to_numpy(), style)
+            marks.update(
                 showlegend=index == 0,
-                marker={"color": style.color, "pattern": {"shape": "/" if name == "sigma" else ""}},
+                marker={"size": 11},
                 hovertemplate="%{x}: %{y:.3g}<extra>" + style.name + "</extra>",
                 **fig.panel(index),
             )
-            figure.add_trace(bar)
+            figure.add_trace(marks)
     lowest = float(ways[["information_mu", "information_sigma"]].min().min())
-    figure.update_yaxes(type="log", range=[np.floor(np.log10(max(lowest, 1e-9))), 0.5], dtick=1)
-    return figure.update_layout(barmode="group")
+    floor = int(np.floor(np.log10(max(lowest, 1e-9))))
+    values = [10.0**power for power in range(floor, 1)]
+    return figure.update_yaxes(
+        type="log",
+        range=[floor, 0.5],
+        tickvals=values,
+        ticktext=[f"{value:.9f}".rstrip("0").rstrip(".") for value in values],
+    )

@@ -178,9 +178,8 @@ POINTS = 150
 ROW_HEIGHT = 210
 """Of a row of panels, in pixels."""
 
-_CLOUD = fig.Style("particles", fig.BLUE)
-_MEAN = fig.Style("posterior mean", fig.VERMILLION)
-_ASKED = fig.Style("truncation points", fig.GREY, "solid", "triangle-up")
+_WAYS = {style.name: style for style in fig.styles(["adaptive", "fixed"])}
+_ASKED = fig.Style("ends of the intervals", fig.GUIDE.color, "solid", "triangle-up")
 _SYMBOL = {"mu": "μ", "sigma": "σ"}
 
 
@@ -199,10 +198,41 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
         for row, (name, way) in enumerate(ways):
             if budget in budgets and way == interval:
                 panel = fig.panel(row * len(budgets) + budgets.index(budget))
-                traces = _panel(params, name, main, particles[budget, interval])
+                style = _WAYS[interval]
+                traces = _panel(params, name, main, particles[budget, interval], style)
                 figure.add_traces([trace.update(**panel) for trace in traces])
     fig.named_once(figure)
+    figure.update_layout(title={"text": finding(params, result.tables["main"])})
     return {"streams": fig.Drawn(figure, result.summary)}
+
+
+def finding(params: Params, main: pd.DataFrame) -> str:
+    """How much sharper adaptive intervals tell μ than fixed ones, at both ends, in a line."""
+    streams = {(budget, way): rows for budget, way, rows in _streams(params, main)}
+    times = {
+        budget: _times_sharper(streams[budget, "adaptive"], streams[budget, "fixed"])
+        for budget in sorted(params.epsilon_total)
+        if {(budget, "adaptive"), (budget, "fixed")} <= streams.keys()
+    }
+    known = {budget: ratio for budget, ratio in times.items() if np.isfinite(ratio)}
+    if not known:
+        return "What is known of μ and σ, answer by answer"
+    ends = dict.fromkeys([min(known), max(known)])
+    each = " and ".join(
+        f"{_digits(known[budget])} times at ε_total = {budget:g}" for budget in ends
+    )
+    return f"Adaptive against fixed intervals, sharpness about μ: {each}"
+
+
+def _times_sharper(adaptive: pd.DataFrame, fixed: pd.DataFrame) -> float:
+    """Ratio of the spreads of μ after as many people as both have; NaN without spread."""
+    last = min(len(adaptive), len(fixed)) - 1
+    spreads = float(fixed.sd_mu.iloc[last]), float(adaptive.sd_mu.iloc[last])
+    return spreads[0] / spreads[1] if min(spreads) > 0.0 else np.nan
+
+
+def _digits(ratio: float) -> str:
+    return f"{ratio:,.0f}" if ratio >= 10.0 else f"{ratio:.2g}"
 
 
 def _empty(params: Params, budgets: list[float], ways: list[tuple[str, str]]) -> go.Figure:
@@ -215,12 +245,14 @@ def _empty(params: Params, budgets: list[float], ways: list[tuple[str, str]]) ->
     left_out = f", {len(budgets)} of {every} budgets" if len(budgets) < every else ""
     figure = fig.panels(
         titles,
-        f"Particles over time, N = {params.n:,}, {params.sampler}{left_out}",
+        "",
         "people asked",
         "",
         len(ways),
         height=160 + ROW_HEIGHT * len(ways),
     )
+    settings = f"particles over time, N = {params.n:,}, {params.sampler}{left_out}"
+    figure.update_layout(title={"subtitle": {"text": settings}})
     gap = 0.035
     height = (1.0 - gap * (len(ways) - 1)) / len(ways)
     for row, (name, interval) in enumerate(ways):
@@ -254,24 +286,25 @@ def _reach(params: Params) -> float:
 
 
 def _panel(
-    params: Params, name: str, main: pd.DataFrame, particles: pd.DataFrame
+    params: Params, name: str, main: pd.DataFrame, particles: pd.DataFrame, style: fig.Style
 ) -> list[go.Scatter]:
     """What one panel shows of a stream."""
     lines = main.iloc[_spread(len(main), POINTS)]
     t = lines.t.to_numpy(float)
-    traces = list(_clouds(params, name, main, particles))
+    traces = list(_clouds(params, name, main, particles, style))
     if name == "mu":
         for edge in ("left", "right"):
             trace = fig.line(t, lines[edge].to_numpy(), _ASKED)
             traces.append(trace.update(line={"width": 1.2}))
-    traces.append(fig.line(t, lines[f"mean_{name}"].to_numpy(), _MEAN))
+    mean = fig.line(t, lines[f"mean_{name}"].to_numpy(), style, showlegend=False)
+    traces.append(mean.update(name="posterior mean", line={"dash": "solid"}))
     ends = np.array([0.0, float(params.n)])
     traces.append(fig.line(ends, np.full(2, getattr(params, name)), fig.TRUTH))
     return traces
 
 
 def _clouds(
-    params: Params, name: str, main: pd.DataFrame, particles: pd.DataFrame
+    params: Params, name: str, main: pd.DataFrame, particles: pd.DataFrame, way: fig.Style
 ) -> Iterator[go.Scatter]:
     """Particles at some times, spread evenly over each cloud; σ grey while it is not learnt."""
     times = particles.t.unique()
@@ -280,13 +313,13 @@ def _clouds(
     is_grey = np.zeros(len(times), dtype=bool)
     if name == "sigma":
         is_grey = params.narrower(params.sampler, widths) < learnt.LEARNT
-    for style, chosen in ((_CLOUD, times[~is_grey]), (fig.UNLEARNT, times[is_grey])):
+    for style, chosen in ((way, times[~is_grey]), (fig.UNLEARNT, times[is_grey])):
         if len(chosen):
             here = [np.sort(particles[particles.t == t][name].to_numpy()) for t in chosen]
             drawn = [cloud[_spread(len(cloud), SHOWN)] for cloud in here]
             x = np.repeat(chosen.astype(float), [len(cloud) for cloud in drawn])
             trace = fig.points(x, np.concatenate(drawn), style)
-            yield trace.update(marker={"size": 4, "opacity": 0.75})
+            yield trace.update(marker={"size": 4, "opacity": 0.5})
 
 
 def _spread(count: int, most: int) -> NDArray[np.intp]:

@@ -202,27 +202,43 @@ def _summary(tables: Tables) -> str:
 def figures(result: Result) -> dict[str, fig.Drawn]:
     """Share of draws within each distance, mean and range over the observed sets."""
     main, params = result.tables["main"], cast(Params, result.params)
-    clip = tuberculosis.distance().bound
+    clip, threshold = tuberculosis.distance().bound, tuberculosis.EPSILON_ABC_DEFAULT
     figure = fig.figure(
-        f"Draws of the prior within a distance of the observed outbreaks (β: {params.burden})",
+        finding(main),
         "distance ρ",
-        "share of draws",
+        "share of draws within it",
+        settings=f"β: {params.burden}; {sentences.counted(main.t.nunique(), 'draw')} of the prior, "
+        f"mean and range over {sentences.counted(main.observed_set.nunique(), 'observed set')}",
     )
     grid = np.linspace(0.0, clip, 401)
+    labels = []
     for style, n in zip(fig.styles([f"N = {n:,}" for n in params.n]), params.n, strict=True):
         shares = _shares(main[main.n == n], grid)
         name = f"{style.name}, range over sets"
         band = fig.band(grid, shares.min(axis=0), shares.max(axis=0), style)
-        figure.add_traces([band.update(name=name), fig.line(grid, shares.mean(axis=0), style)])
-    for place, style in ((tuberculosis.EPSILON_ABC_DEFAULT, _THRESHOLD), (clip, _CLIP)):
-        figure.add_trace(fig.line(np.full(2, place), np.array([0.0, 1.0]), style))
-    figure.update_xaxes(range=[0, 1.02 * clip])
-    figure.update_yaxes(range=[0, 1.02], tickformat=".0%")
+        mean = shares.mean(axis=0)
+        figure.add_traces([band.update(name=name), fig.line(grid, mean, style)])
+        half = int(np.searchsorted(mean, 0.5))
+        labels.append((half, style))
+    # Where each is half way up, beside the others: the left one to the left.
+    for place, (half, style) in enumerate(sorted(labels, key=lambda label: label[0])):
+        at = float(grid[min(half, len(grid) - 1)])
+        side = "middle right" if place == 0 and len(labels) > 1 else "middle left"
+        fig.note(figure, at, 0.5 if place == 0 else 0.3, f" {style.name} ", style.color, side)
+    for distance, height, name in ((threshold, 0.85, "paper's ε_abc "), (clip, 1.0, "largest ")):
+        figure.add_trace(fig.line(np.full(2, distance), np.array([0.0, 1.0]), fig.GUIDE))
+        fig.note(figure, distance, height, f"{name}{distance:g} ", fig.GUIDE.color, "top right")
+    figure.update_xaxes(range=[0, 1.02 * clip], tickvals=np.linspace(0.0, clip, 5))
+    figure.update_yaxes(range=[0, 1.02], tickformat=".0%", tickvals=[0.0, 0.25, 0.5, 0.75, 1.0])
+    figure.update_layout(showlegend=False)
     return {"distances": fig.Drawn(figure, result.summary)}
 
 
-_THRESHOLD = fig.Style("ε_abc = 150, the paper's", fig.PURPLE, "dot")
-_CLIP = fig.Style("clip C = 200", fig.GREY, "dashdot")
+def finding(main: pd.DataFrame) -> str:
+    """How many draws are within the paper's threshold, at the smallest and the largest size."""
+    near = (main.rho <= tuberculosis.EPSILON_ABC_DEFAULT).groupby(main.n).mean()
+    shares = [f"{100.0 * share:.0f} % at N = {n:,}" for n, share in near.items()]
+    return f"Within the paper's threshold: {', '.join(dict.fromkeys([shares[0], shares[-1]]))}"
 
 
 def _shares(part: pd.DataFrame, grid: Array) -> Array:

@@ -297,14 +297,20 @@ def unmoved(result: Result, resample: bool) -> dict[int, list[str]]:
 
 
 def figures(result: Result) -> dict[str, fig.Drawn]:
-    """Errors of all runs, and what is accepted on average with each treatment of the threshold."""
+    """What is accepted of each parameter, and the errors of all runs."""
     params = cast(Params, result.params)
-    drawn = {"error": fig.Drawn(_error_figure(params, result), result.summary)}
-    for resample in params.resample:
-        name = "redrawn" if resample else "kept"
-        figure = _posterior_figure(params, result, resample)
-        drawn[f"posterior-{name}"] = fig.Drawn(figure, _accepted_sentence(result, resample))
-    return drawn
+    said = " ".join(
+        f"Threshold {_called(resample)}. {_accepted_sentence(result, resample)}"
+        for resample in params.resample
+    )
+    return {
+        "posterior": fig.Drawn(_posterior_figure(params, result), said),
+        "error": fig.Drawn(_error_figure(params, result), result.summary),
+    }
+
+
+def _called(resample: bool) -> str:
+    return "redrawn" if resample else "kept"
 
 
 def _accepted_sentence(result: Result, resample: bool) -> str:
@@ -326,14 +332,46 @@ def _over(params: Params) -> str:
     return f"{noises} and {sentences.counted(len(params.observed_set), 'data set')}"
 
 
+def _settings(params: Params) -> str:
+    both = " or ".join(_called(resample) for resample in params.resample)
+    return (
+        f"ε_total = {params.epsilon_total:g}, c = {params.c}, ε_abc = {params.epsilon_abc:g}, "
+        f"threshold {both}, {_over(params)}"
+    )
+
+
+def finding(result: Result) -> str:
+    """What noise makes of the error at each size, with the first treatment of the threshold."""
+    params, tables = cast(Params, result.params), result.tables
+    found = []
+    for n in sorted(params.n):
+        private = _of(tables["errors"], (n, params.resample[0]))
+        error, prior = private.mae.mean(), float(private.prior_mae.iloc[0])
+        plain = tables["non_private"].mae[tables["non_private"].n == n].mean()
+        found.append(f"N = {n}: {_verdict(error, plain, prior)}")
+    return ". ".join(found)
+
+
+def _verdict(error: float, plain: float, prior: float) -> str:
+    if error >= NEARLY * prior:
+        return f"{'no' if error >= prior else 'hardly'} better than the prior"
+    if error <= plain:
+        return "no larger error than without noise"
+    return f"error {100.0 * (error / plain - 1.0):.0f} % above that without noise"
+
+
+NEARLY = 0.95
+"""Part of the prior's error from which on an answer is hardly better than the prior."""
+
+
 def _error_figure(params: Params, result: Result) -> go.Figure:
     errors, plain = result.tables["errors"], result.tables["non_private"]
     figure = fig.figure(
-        f"Error of the posterior mean over {_over(params)} (c = {params.c}, "
-        f"ε_total = {params.epsilon_total:g}, ε_abc = {params.epsilon_abc:g})",
+        _range_of_runs(params, errors),
         "",
         "mean absolute error",
-        height=460,
+        height=440,
+        settings=_settings(params),
     )
     cases = [(n, resample) for n in params.n for resample in params.resample]
     private = pd.concat([_of(errors, case) for case in cases])
@@ -341,17 +379,18 @@ def _error_figure(params: Params, result: Result) -> go.Figure:
         _label(n, resample) for n, resample in zip(private.n, private["resample"], strict=True)
     ]
     figure.add_trace(fig.boxes(np.array(words), private.mae.to_numpy(), fig.PRIVATE))
-    words = [f"N = {n}<br>non-private" for n in plain.n]
+    words = [f"N = {n}<br>no noise" for n in plain.n]
     figure.add_trace(fig.boxes(np.array(words), plain.mae.to_numpy(), fig.NON_PRIVATE))
-    reported = [case for case in cases if case in PAPER]
-    paper = fig.Style("[P21]", fig.PURPLE, marker="diamond")
+    reported = [case for case in cases if case in PAPER and _as_reported(params)]
+    (paper,) = fig.styles(["reported by [P21]"])
     labels = np.array([_label(*case) for case in reported])
     points = fig.points(labels, np.array([PAPER[case] for case in reported]), paper)
-    figure.add_trace(points.update(marker={"size": 13}))
+    if reported:
+        figure.add_trace(points.update(marker={"size": 13, "symbol": "diamond"}))
     order = [
         name
         for n in params.n
-        for name in (*(_label(n, each) for each in params.resample), f"N = {n}<br>non-private")
+        for name in (*(_label(n, each) for each in params.resample), f"N = {n}<br>no noise")
     ]
     prior = np.full(len(order), float(errors.prior_mae.iloc[0]))
     figure.add_trace(fig.line(np.array(order), prior, fig.PRIOR_MEAN))
@@ -359,59 +398,111 @@ def _error_figure(params: Params, result: Result) -> go.Figure:
     return figure.update_yaxes(range=[0.0, 9.0])
 
 
+def _as_reported(params: Params) -> bool:
+    """Whether budget, c and threshold are those of the paper's figure."""
+    (preset,) = PRESETS.values()
+    names = ("epsilon_total", "c", "epsilon_abc")
+    return all(getattr(params, name) == getattr(preset, name) for name in names)
+
+
+def _range_of_runs(params: Params, errors: pd.DataFrame) -> str:
+    """Between which errors single releases lie, at the smallest size."""
+    case = min(params.n), params.resample[0]
+    values = _of(errors, case).mae
+    if len(values) == 1:
+        return f"Error of one release at N = {case[0]}: {values.iloc[0]:.1f}"
+    low, high = values.quantile([0.1, 0.9])
+    return f"Of single releases at N = {case[0]} 80 % err by {low:.1f} to {high:.1f}"
+
+
 def _of(errors: pd.DataFrame, case: tuple[int, bool]) -> pd.DataFrame:
     return errors[(errors.n == case[0]) & (errors["resample"] == case[1])]
 
 
 def _label(n: int, resample: bool) -> str:
-    return f"N = {n}<br>{'redrawn' if resample else 'kept'}"
+    return f"N = {n}<br>{_called(resample)}"
 
 
-BINS = 24
-
-SIZE_STYLES = {
-    100: fig.Style("private, N = 100", fig.PURPLE, "dash"),
-    1000: fig.Style("private, N = 1000", fig.VERMILLION),
-}
+INTERVAL = (0.05, 0.95)
+"""Quantiles of the accepted values between which an interval lies."""
 
 
-def _posterior_figure(params: Params, result: Result, resample: bool) -> go.Figure:
-    """Shares of accepted values, all runs and data sets together, with their means."""
-    main = result.tables["main"]
-    private = main[(main.release == "private") & (main["resample"] == resample)]
-    axes = tuberculosis.axes(params.burden)
-    figure = fig.stack(
-        list(axes),
-        f"Accepted values, average over {_over(params)} (threshold "
-        f"{'redrawn' if resample else 'kept'}, c = {params.c}, ε_total = {params.epsilon_total:g})",
-        "value of the parameter",
-        list(axes.values()),
-        row_height=120,
+def _posterior_figure(params: Params, result: Result) -> go.Figure:
+    """Mean and 90 % interval of accepted values: a panel a parameter, private and not in pairs."""
+    main, axes = result.tables["main"], tuberculosis.axes(params.burden)
+    rows = [
+        *((n, resample, style) for n in params.n for resample, style in _releases(params)),
+        (None, None, fig.PRIOR),
+    ]
+    figure = fig.panels(
+        list(axes), finding(result), "", "", rows=2, height=200 + 2 * (40 + 22 * len(rows))
     )
-    for row, (name, ends) in enumerate(axes.items()):
-        samples = {fig.PRIOR: _values(result.tables["prior"], name)}
-        samples |= {SIZE_STYLES[n]: _values(private[private.n == n], name) for n in params.n}
-        for style, values in samples.items():
-            if len(values):
-                figure.add_trace(_histogram(values, ends, style, row))
-                if style is not fig.PRIOR:
-                    figure.add_trace(_mean_mark(float(values.mean()), style, row))
-        figure.add_trace(fig.truth_line(float(tuberculosis.TRUTH[row]), row))
-    return figure.update_yaxes(range=[0.0, 0.4], tickvals=[0.0, 0.2])
+    settings = f"Mean and 90 % interval of what is accepted. {_settings(params)}"
+    figure.layout.title.subtitle.text = settings
+    for index, (name, ends) in enumerate(axes.items()):
+        for style in (fig.PRIVATE, fig.NON_PRIVATE, fig.PRIOR):
+            chosen = [
+                (place, _values(_accepted(result, main, *row), name))
+                for place, row in enumerate(rows)
+                if row[-1] is style
+            ]
+            marks = _intervals([(place, values) for place, values in chosen if len(values)], style)
+            figure.add_trace(marks.update(**fig.panel(index)))
+        truth = np.full(2, float(tuberculosis.TRUTH[index]))
+        line = fig.line(truth, np.array([-0.5, len(rows) - 0.5]), fig.TRUTH)
+        figure.add_trace(line.update(**fig.panel(index)))
+        figure.update_layout({f"xaxis{index + 1 if index else ''}": _axis(ends)})
+    figure.update_yaxes(
+        range=[len(rows) - 0.5, -0.5],
+        tickvals=list(range(len(rows))),
+        ticktext=[_row_name(params, *row) for row in rows],
+        **{"ticks": "", "zeroline": False, "showline": False},
+    )
+    figure.add_annotation(
+        **{"text": "│ truth", "showarrow": False, "font": {"color": fig.TRUTH.color}},
+        **{"x": 1.0, "xref": "paper", "xanchor": "right"},
+        **{"y": 1.0, "yref": "paper", "yanchor": "bottom"},
+    )
+    return figure.update_layout(showlegend=False)
+
+
+def _releases(params: Params) -> list[tuple[bool | None, fig.Style]]:
+    """What there is at each size: private, a row each, and the one without noise."""
+    return [*((resample, fig.PRIVATE) for resample in params.resample), (None, fig.NON_PRIVATE)]
+
+
+def _accepted(
+    result: Result, main: pd.DataFrame, n: int | None, resample: bool | None, style: fig.Style
+) -> pd.DataFrame:
+    """Rows of what is accepted at a size; draws of the prior where there is none."""
+    if n is None:
+        return result.tables["prior"]
+    chosen = (main.release == style.name) & (main.n == n)
+    return main[chosen] if resample is None else main[chosen & (main["resample"] == resample)]
+
+
+def _row_name(params: Params, n: int | None, resample: bool | None, style: fig.Style) -> str:
+    if n is None:
+        return "prior"
+    if resample is None:
+        return f"N = {n}, no noise"
+    which = _called(resample) if len(params.resample) > 1 else "private"
+    return f'N = {n}, <b><span style="color:{style.color}">{which}</span></b>'
+
+
+def _axis(ends: tuple[float, float]) -> dict[str, object]:
+    empty = {"matches": None, "title": {"text": None}}
+    return empty | {"range": list(ends), "nticks": 4, "tickangle": 0}
+
+
+def _intervals(rows: list[tuple[int, Array]], style: fig.Style) -> go.Scatter:
+    """Mean and interval of each row's values."""
+    means = np.array([values.mean() for _, values in rows])
+    ends = np.array([np.quantile(values, INTERVAL) for _, values in rows]).reshape(-1, 2)
+    places = np.array([place for place, _ in rows], dtype=float)
+    marks = fig.row_marks(means, places, style, ends[:, 0], ends[:, 1])
+    return marks.update(hovertemplate="mean %{x:.4g}")
 
 
 def _values(table: pd.DataFrame, name: str) -> Array:
     return table.value[table.parameter == name].to_numpy()
-
-
-def _histogram(values: Array, ends: tuple[float, float], style: fig.Style, row: int) -> go.Scatter:
-    edges = np.linspace(*ends, BINS + 1)
-    return fig.outline(edges, np.histogram(values, edges)[0] / len(values), style, row)
-
-
-def _mean_mark(mean: float, style: fig.Style, row: int) -> go.Scatter:
-    """The mean as a triangle above the row."""
-    named = fig.Style(style.name.replace("private", "mean"), style.color, marker="triangle-down")
-    trace = fig.points(np.array([mean]), np.array([0.37]), named)
-    trace.update(marker={"size": 11}, hovertemplate=f"{named.name}: %{{x:.4g}}<extra></extra>")
-    return fig.in_panel(trace, row)

@@ -26,6 +26,7 @@ standard deviation in units of the prior's, averaged over the parameters.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from typing import cast
@@ -306,13 +307,31 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
     }
 
 
+def finding(result: Result) -> str:
+    """What the weights with noise have learnt, against the prior and the weights without."""
+    errors, plain = result.tables["errors"], result.tables["non_private"]
+    first = float(errors.epsilon_abc.iloc[0])
+    error = errors.mae[errors.epsilon_abc == first].mean()
+    without = plain.mae[plain.epsilon_abc == first].mean()
+    prior = float(errors.prior_mae.iloc[0])
+    whose = f"{error:.1f} with noise, {without:.1f} without, {prior:.1f} by the prior"
+    if error >= NEARLY * prior:
+        return f"With noise nothing is learnt: error {whose}"
+    return f"Error at ε_abc = {first:g}: {whose}"
+
+
+NEARLY = 0.95
+"""Part of the prior's error from which on nothing to speak of is learnt."""
+
+
+def _settings(params: Params, errors: pd.DataFrame) -> str:
+    return f"ε_total = {params.epsilon_total:g}, δ = {params.delta:g}, {_over(params, errors)}"
+
+
 def _error_figure(params: Params, result: Result) -> go.Figure:
     errors, plain = result.tables["errors"], result.tables["non_private"]
     figure = fig.figure(
-        f"Error of the posterior mean over {_over(params, errors)} "
-        f"(ε_total = {params.epsilon_total:g}, δ = {params.delta:g})",
-        "",
-        "mean absolute error",
+        finding(result), "", "mean absolute error", settings=_settings(params, errors)
     )
     labels = {each: f"ε_abc = {each:g}" for each in params.epsilon_abc}
     for table, style in ((errors, fig.PRIVATE), (plain, fig.NON_PRIVATE)):
@@ -322,12 +341,16 @@ def _error_figure(params: Params, result: Result) -> go.Figure:
         else:
             trace = fig.boxes(x, table.mae.to_numpy(), style)
         figure.add_trace(trace)
-    papers = {"[P22], 10 runs": (errors, "diamond"), "[P22], no noise": (plain, "diamond-open")}
-    for name, (table, marker) in papers.items():
+    papers = {
+        "reported by [P22]": (errors, "diamond"),
+        "the same, no noise": (plain, "diamond-open"),
+    }
+    for style, (table, marker) in zip(fig.styles(list(papers)), papers.values(), strict=True):
         known = table.drop_duplicates("epsilon_abc").dropna(subset="paper_mae")
         x = np.array([labels[each] for each in known.epsilon_abc])
-        style = fig.Style(name, fig.PURPLE, marker=marker)
-        figure.add_trace(fig.points(x, known.paper_mae.to_numpy(), style))
+        if len(known):
+            marks = fig.points(x, known.paper_mae.to_numpy(), style)
+            figure.add_trace(marks.update(marker={"symbol": marker}))
     figure.update_traces(marker={"size": 12}, selector={"mode": "markers"})
     x = np.array(list(labels.values()))
     for column, style in BASELINES.items():
@@ -337,7 +360,7 @@ def _error_figure(params: Params, result: Result) -> go.Figure:
 
 BASELINES = {
     "prior_mae": fig.PRIOR_MEAN,
-    "pool_mae": fig.Style("equal weights", fig.GREEN, "dash"),
+    "pool_mae": dataclasses.replace(fig.GUIDE, name="equal weights"),
 }
 
 
@@ -374,19 +397,26 @@ def _posterior_figure(params: Params, result: Result) -> go.Figure:
             )
             figure.add_trace(bars, row=row, col=column)
             truth = np.full(2, float(tuberculosis.TRUTH[column - 1]))
-            reference = fig.Style("reference", fig.GREEN, "dashdot")
+            reference = dataclasses.replace(fig.TRUTH, name="estimate of the model's authors")
             line = fig.line(truth, np.array([0.0, highest]), reference)
             line.update(showlegend=row == column == 1)
             figure.add_trace(line, row=row, col=column)
     for column, ends in enumerate(names.values(), start=1):
         figure.update_xaxes(range=list(ends), col=column)
-    over = _over(params, result.tables["errors"])
     figure.update_layout(
         template=fig.TEMPLATE,
         title={
-            "text": f"Posterior of San Francisco, average over {over} "
-            f"(ε_total = {params.epsilon_total:g})"
+            "text": width_finding(result),
+            "subtitle": {"text": _settings(params, result.tables["errors"])},
         },
-        height=150 + 130 * len(rows),
+        height=150 + 110 * len(rows),
     )
     return figure.update_yaxes(range=[0.0, highest], tickvals=[0.0, 0.2])
+
+
+def width_finding(result: Result) -> str:
+    """How wide the weights with noise leave the parameters, against the prior."""
+    errors = result.tables["errors"]
+    first = float(errors.epsilon_abc.iloc[0])
+    width = errors.spread[errors.epsilon_abc == first].mean()
+    return f"With noise the posterior is {100.0 * width:.0f} % as wide as the prior"

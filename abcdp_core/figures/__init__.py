@@ -2,7 +2,8 @@
 
 :mod:`looks` has the template, the colours and what a screen or paper asks for; :mod:`builders` the
 empty figures and traces that studies share; :mod:`statistics` what they draw alike: means over
-runs and errors; :mod:`mirrored` histograms with and without noise. A study gives each figure as
+runs and errors; :mod:`mirrored` histograms with and without noise; :mod:`ranked` rows of
+marks with names; :mod:`mechanisms` the colours that mechanisms keep. A study gives each figure as
 :class:`Drawn`.
 """
 
@@ -16,6 +17,7 @@ from abcdp_core.figures.builders import (
     band,
     figure,
     hollow,
+    key,
     layout,
     line,
     logarithmic,
@@ -66,7 +68,9 @@ from abcdp_core.figures.looks import (
     styles,
     translucent,
 )
+from abcdp_core.figures.mechanisms import called, code_name, mechanism
 from abcdp_core.figures.mirrored import mirrored
+from abcdp_core.figures.ranked import end_labels, plain, plain_ticks, ranked, row_marks, upright
 from abcdp_core.figures.statistics import (
     BINS,
     DECADES,
@@ -141,16 +145,21 @@ __all__ = [
     "as_seen",
     "band",
     "boxes",
+    "called",
+    "code_name",
     "dressed",
+    "end_labels",
     "error_axes",
     "evenly",
     "figure",
     "hollow",
     "in_card",
     "in_panel",
+    "key",
     "layout",
     "line",
     "logarithmic",
+    "mechanism",
     "mirrored",
     "named_once",
     "note",
@@ -158,7 +167,11 @@ __all__ = [
     "outline",
     "panel",
     "panels",
+    "plain",
+    "plain_ticks",
     "points",
+    "ranked",
+    "row_marks",
     "rows",
     "run_line",
     "run_lines",
@@ -168,5 +181,6 @@ __all__ = [
     "styles",
     "translucent",
     "truth_line",
+    "upright",
     "words",
 ]

@@ -105,6 +105,18 @@ def words(x: float, y: float, text: str, color: str, place: str) -> dict[str, An
     }
 
 
+def key(figure: go.Figure, words: Sequence[tuple[str, str]]) -> None:
+    """What marks and lines are called, each with its colour, in a line above the plot."""
+    figure.add_annotation(
+        text="   ".join(
+            f'<b><span style="color:{color}">{text}</span></b>' for text, color in words
+        ),
+        showarrow=False,
+        **{"x": 1.0, "xref": "paper", "xanchor": "right"},
+        **{"y": 1.0, "yref": "paper", "yanchor": "bottom"},
+    )
+
+
 def band(x: Array, low: Array, high: Array, style: Style) -> go.Scatter:
     """A shaded band between ``low`` and ``high``, without a legend entry of its own."""
     return go.Scatter(

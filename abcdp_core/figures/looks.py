@@ -55,6 +55,14 @@ ON_DARK = {
 }
 """Each colour on a dark ground."""
 
+WORDS = {
+    VERMILLION: "#B84F00",
+    GREEN: "#007A59",
+    PALE: "#6B737C",
+    "#A0703A": "#8F6230",
+}
+"""On a light ground the colour of words that name a series, where the series' own is too pale."""
+
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
 
@@ -133,6 +141,7 @@ class Medium:
         font: names of fonts; the page's own if empty.
         grows: whether title and legend make the figure higher instead of the plot lower.
         colors: what each colour becomes; itself if it is not among them.
+        words: what the colour of words becomes then.
         least: pixels of the smallest letters, whatever a builder says.
         taller: times the height that the builder says.
         thicker: times the width of lines.
@@ -150,6 +159,7 @@ class Medium:
     font: str = ""
     grows: bool = False
     colors: Mapping[str, str] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
     least: int = 0
     taller: float = 1.0
     thicker: float = 1.0
@@ -181,7 +191,7 @@ def _themes(medium: Medium) -> dict[str, Medium]:
     """Theme of a page -> its medium, with the theme's colour of text."""
     # Plotly's own greys are too pale for a projector.
     return {
-        "light": replace(medium, name=f"{medium.name}, light", ink=BLACK),
+        "light": replace(medium, name=f"{medium.name}, light", ink=BLACK, words=WORDS),
         "dark": replace(medium, name=f"{medium.name}, dark", ink=ON_DARK[BLACK], colors=ON_DARK),
     }
 
@@ -206,6 +216,7 @@ PAPER = Medium(
     grid=GRID,
     font=FONT,
     grows=True,
+    words=WORDS,
 )
 """A file, which has no theme, and room for its whole title."""
 
@@ -231,6 +242,8 @@ def as_seen(figure: go.Figure, medium: Medium, title: str | None = None) -> dict
     """
     plain = _for_the_wall(_recolored(figure.to_dict(), medium.colors), medium)
     layout: dict[str, Any] = plain["layout"]
+    if "annotations" in layout:
+        layout["annotations"] = _recolored(layout["annotations"], medium.words)
     for name in {"xaxis", "yaxis"} | {key for key in layout if key[1:].startswith("axis")}:
         _dress_axis(layout.setdefault(name, {}), medium)
     for note in layout.get("annotations", ()):
@@ -403,6 +416,8 @@ def wrapped(title: str, width: int) -> list[str]:
 
 def _dress_axis(axis: dict[str, Any], medium: Medium) -> None:
     axis["tickfont"] = _font(medium.ticks, medium)
+    if "ticktext" in axis:
+        axis["ticktext"] = _recolored(axis["ticktext"], medium.words)
     axis["title"] = {**axis.get("title", {}), "font": _font(medium.text, medium)}
     if medium.grid:
         axis |= dict.fromkeys(("gridcolor", "zerolinecolor"), medium.grid)

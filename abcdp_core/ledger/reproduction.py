@@ -120,7 +120,7 @@ def _covers(text: str, item: str) -> bool:
 def _check_known(entries: Ledger, text: str) -> None:
     ids = [claim.id for claim in entries.claims]
     items = [claim.item for claim in entries.claims] + [entry.item for entry in entries.untested]
-    if text in ids or any(_covers(text, item) for item in items):
+    if text in ids or (text and any(_covers(text, item) for item in items)):
         return
     for entry in entries.retired:
         if entry.id == text:

@@ -203,7 +203,7 @@ def calibrate(
         return pure_epsilon(event(scale), accountant) <= epsilon_total
 
     # Much noise makes every decision a fair coin: ε = 2 Δ / √(2π σ²).
-    return event(smallest_satisfying(private, steps * sensitivity / epsilon_total))
+    return event(smallest_satisfying(private, start=steps * sensitivity / epsilon_total))
 
 
 # --------------------------------------------------------------------------------------- the run

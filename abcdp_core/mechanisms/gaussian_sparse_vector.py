@@ -87,6 +87,9 @@ ACCOUNTANTS = ("rdp-classic", "rdp", "direct")
 ROUNDING = 1e-12
 """Relative error allowed for in a conversion."""
 
+EPSILONS = (0.0, *np.geomspace(1e-3, 100.0, 300).tolist())
+"""At which the cost of a run is drawn as lines."""
+
 
 # ----------------------------------------------------------------------------------- what it costs
 
@@ -110,7 +113,7 @@ def _(event: GaussianSparseVector, delta: float = 0.0) -> Cost:
 @tradeoff.curve.register
 def _(event: GaussianSparseVector, false_alarm: Array) -> tradeoff.Curve:
     miss = np.zeros_like(false_alarm)
-    for each in (0.0, *np.geomspace(1e-3, 100.0, 300).tolist()):
+    for each in EPSILONS:
         delta = math.exp(log_delta(event, each))
         miss = np.maximum(miss, tradeoff.approximate(each, delta, false_alarm))
     return tradeoff.Curve(false_alarm, miss, "bound")
@@ -173,7 +176,9 @@ def _direct(log_count: float, mu: float, delta: float) -> float:
     allowed = math.log(delta) - log_count
     if _log_gaussian_delta(mu, 0.0) <= allowed:
         return 0.0
-    return smallest_satisfying(lambda epsilon: _log_gaussian_delta(mu, epsilon) <= allowed, 1.0)
+    return smallest_satisfying(
+        lambda epsilon: _log_gaussian_delta(mu, epsilon) <= allowed, start=1.0
+    )
 
 
 def _log_gaussian_delta(mu: float, epsilon: float) -> float:
@@ -230,7 +235,7 @@ def calibrate(
         return epsilon(event(scale), delta, accountant) <= epsilon_total
 
     try:
-        return event(smallest_satisfying(private, sensitivity))
+        return event(smallest_satisfying(private, start=sensitivity))
     except ValueError as error:
         raise ValueError(
             f"epsilon_total = {epsilon_total}, delta = {delta}: out of reach of the accountant "

@@ -80,16 +80,15 @@ class LinearMap:
         matrix: ``(k, D)``.
         images: of the pool's statistics ``(T, k)``.
         sensitivity: most, in the L2 norm, that one person can move the image.
-        centre, back: of a regression, its prediction of the parameters is
-            ``centre (d,) + back (d, k) @ image``; else ``None``.
+        prediction: of a regression, centre ``(d,)`` and back ``(d, k)``: it predicts the
+            parameters ``centre + back @ image``; else ``None``.
     """
 
     kind: str
     matrix: Array = field(repr=False)
     images: Array = field(repr=False)
     sensitivity: float
-    centre: Array | None = field(default=None, repr=False)
-    back: Array | None = field(default=None, repr=False)
+    prediction: tuple[Array, Array] | None = field(default=None, repr=False)
 
     @property
     def dimension(self) -> int:
@@ -102,10 +101,11 @@ class LinearMap:
         Raises:
             ValueError: the map is no regression.
         """
-        if self.centre is None or self.back is None:
+        if self.prediction is None:
             raise ValueError(f"map = {self.kind}: only a regression predicts parameters.")
-        prediction: Array = self.centre + self.back @ image
-        return prediction
+        centre, back = self.prediction
+        predicted: Array = centre + back @ image
+        return predicted
 
 
 def learn(public: Public, kind: str, axes: int, sensitivity: str = "sharp") -> LinearMap:
@@ -131,7 +131,7 @@ def learn(public: Public, kind: str, axes: int, sensitivity: str = "sharp") -> L
         raise ValueError(f"map = {kind}: must be one of {', '.join(KINDS)}.")
     statistics = public.statistics
     features = np.eye(statistics.shape[1])[constants(public.distance) :]
-    centre = back = None
+    prediction = None
     if kind == "none":
         matrix = features
     elif kind == "axes":
@@ -139,9 +139,9 @@ def learn(public: Public, kind: str, axes: int, sensitivity: str = "sharp") -> L
     else:
         centre, back, weights = _regression(statistics @ features.T, public.theta)
         matrix = weights @ features
-        centre = centre - back @ (matrix @ statistics.mean(axis=0))
+        prediction = centre - back @ (matrix @ statistics.mean(axis=0)), back
     most = map_sensitivity(matrix, public.distance, public.n, sensitivity)
-    return LinearMap(kind, matrix, statistics @ matrix.T, most, centre, back)
+    return LinearMap(kind, matrix, statistics @ matrix.T, most, prediction)
 
 
 def constants(distance: Distance) -> int:

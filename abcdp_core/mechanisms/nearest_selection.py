@@ -169,7 +169,7 @@ def calibrate(epsilon_total: float, delta: float, sensitivity: float, c: int) ->
     def fits(scale: float) -> bool:
         return cost(NearestSelection(sensitivity, scale, c), delta).epsilon <= epsilon_total
 
-    scale = smallest_satisfying(fits, 2.0 * c * sensitivity / epsilon_total)
+    scale = smallest_satisfying(fits, start=2.0 * c * sensitivity / epsilon_total)
     return NearestSelection(sensitivity, scale, c)
 
 

@@ -222,11 +222,11 @@ class Scaling:
 def _spread(values: Array) -> Array:
     """Standard deviations ``(k,)``; 1 for a number that is always the same, but for rounding."""
     spread = values.std(axis=0)
-    found: Array = np.where(spread > ROUNDING * np.abs(values).max(axis=0), spread, 1.0)
+    found: Array = np.where(spread > SAME * np.abs(values).max(axis=0), spread, 1.0)
     return found
 
 
-ROUNDING = 1e-12
+SAME = 1e-12
 """A standard deviation below this part of the largest value is rounding."""
 
 BLOCK = 10_000

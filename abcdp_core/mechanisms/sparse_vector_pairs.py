@@ -58,12 +58,12 @@ def pairs(event: SparseVector) -> list[Pair]:
     loss itself comes nearest to ε. No signs of six draws were found worse by more than 0.002.
     """
     alternating = (-1, 1) * min(max(4 * event.c, 8), 20)
-    both = (-1,) * 4 + (1, -1) * 8
+    falling_first = (-1,) * 4 + (1, -1) * 8
     rejections_first = (-1,) * 10 + (1,) * event.c
     unit = event.threshold_scale
     return [
         Pair(signs, falling * unit, growing * unit)
-        for signs, places in ((alternating, CLOSE), (both, CLOSE), (rejections_first, FAR))
+        for signs, places in ((alternating, CLOSE), (falling_first, CLOSE), (rejections_first, FAR))
         for falling, growing in itertools.product(*places)
     ]
 

@@ -55,6 +55,9 @@ NOTHING = 1e-250
 CHUNK = 200_000
 """Numbers held at a time in each array; more are slower, as they leave the processor's cache."""
 
+NEARLY_NONE = 0.01
+"""Below it a series stands for z − arctan z, which would cancel."""
+
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(ORDER)
 
 
@@ -86,7 +89,7 @@ def laplace(family: Family, a: ArrayLike, b: ArrayLike, unit_scale: float) -> Ar
     """
 
     def several(a: Array, b: Array) -> Array:
-        return _laplace(family, a, b, (b - a) * unit_scale)
+        return _laplace(family, a, b, unit_scale)
 
     count = 2 * ORDER * _panel_count(a, b, unit_scale)
     return _in_chunks(several, a, b, count)
@@ -116,7 +119,7 @@ def _in_chunks(
 
 
 def _parts(size: int, count: int) -> int:
-    return max(1, min(size, -(-size * count // CHUNK)))
+    return min(size, -(-size * count // CHUNK))
 
 
 def _middle(a: Array, b: Array) -> Array:
@@ -131,7 +134,7 @@ def _panel_count(a: ArrayLike, b: ArrayLike, unit_scale: float) -> int:
         raise ValueError("an interval needs a < b, and noise a positive finite scale.")
     middle = _middle(low, high)
     longest = np.minimum(PANEL, NOISE_PANEL * unit_scale * (high - low))
-    return max(1, math.ceil(np.max(np.maximum(middle - low, high - middle) / longest)))
+    return math.ceil(np.max(np.maximum(middle - low, high - middle) / longest))
 
 
 def _panels(a: Array, b: Array, unit_scale: float) -> tuple[Array, Array]:
@@ -145,9 +148,10 @@ def _panels(a: Array, b: Array, unit_scale: float) -> tuple[Array, Array]:
     return centre[..., None] + half[..., None] * NODES, half
 
 
-def _laplace(family: Family, a: Array, b: Array, s: Array) -> Array:
-    """Information ``(n, 2, 2)`` of n intervals with noise scales ``(n,)``."""
-    offset, half = _panels(a, b, float(np.max(s / (b - a))))
+def _laplace(family: Family, a: Array, b: Array, unit_scale: float) -> Array:
+    """Information ``(n, 2, 2)`` of n intervals."""
+    offset, half = _panels(a, b, unit_scale)
+    s = (b - a) * unit_scale
     z = a[:, None, None] + offset
     below, above = family.cdf(a), family.survival(b)
     in_scales = half / s[:, None]
@@ -183,7 +187,7 @@ def _carry(decay: Array, added: Array) -> Array:
 def _outer(slopes: Array, density: Array, weights: Array | float) -> Array:
     """Sums ``(n, 2, 2)`` of slope_j slope_k / density over all but the first axis of intervals."""
     # Where the density is nothing its slope is so too, and its inverse may overflow.
-    ratio = np.divide(weights, density, out=np.zeros_like(density), where=density > NOTHING)
+    ratio = weights / np.maximum(density, NOTHING)
     flat = slopes.reshape(*slopes.shape[:2], -1)
     weighted = flat * ratio.reshape(len(ratio), -1)
     return np.einsum("jnm,knm->njk", weighted, flat, optimize=False)
@@ -243,10 +247,14 @@ def laplace_limit(family: Family, point: ArrayLike, unit_scale: float) -> Array:
     z = np.sqrt(both) * lost / max(root, np.finfo(float).tiny)
     # √q z without z, which has no bound; and a series where z − arctan z would cancel.
     large = np.sqrt(both) * lost - root * np.arctan(z)
-    t = np.minimum(z, 0.01) ** 2
-    small = root * z * t * (1 / 3 - t * (1 / 5 - t * (1 / 7 - t / 9)))
-    inside = np.where(z < 0.01, small, large) / (2.0 * both**1.5)
+    t = np.minimum(z, NEARLY_NONE) ** 2
+    inside = np.where(z < NEARLY_NONE, root * z * t * _series(t), large) / (2.0 * both**1.5)
     return (tails + inside)[..., None, None] * outer
+
+
+def _series(t: Array) -> Array:
+    """(z − arctan z) / z³ for t = z², below 1e-4."""
+    return 1 / 3 - t * (1 / 5 - t * (1 / 7 - t / 9))
 
 
 def gaussian_limit(family: Family, point: ArrayLike, unit_scale: float) -> Array:
@@ -255,8 +263,7 @@ def gaussian_limit(family: Family, point: ArrayLike, unit_scale: float) -> Array
     places = _places(unit_scale)
     near, far = _bell(places), _bell(places - 1.0 / unit_scale)
     p = below[..., None] * near + above[..., None] * far
-    ratio = np.divide((far - near) ** 2, p, out=np.zeros_like(p), where=p > NOTHING)
-    total = ratio.sum(axis=-1) * (places[1] - places[0])
+    total = np.sum((far - near) ** 2 / np.maximum(p, NOTHING), axis=-1) * (places[1] - places[0])
     return np.asarray(total)[..., None, None] * outer
 
 

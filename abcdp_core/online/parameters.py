@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,6 +35,12 @@ PEOPLE = Parameter(
     low=1,
     high=100_000,
     steps=(10, 30, 100, 300, 1000, 3000, 5000, 10_000, 20_000),
+)
+EPSILON_TOTAL = dataclasses.replace(
+    par.EPSILON_TOTAL,
+    label="ε_total · budget of each person",
+    help="What each person's one answer may cost that person; nobody answers twice. Smaller = more "
+    "private, noisier answers.",
 )
 MU = Parameter(
     kind="real",

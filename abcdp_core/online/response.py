@@ -37,7 +37,12 @@ Array = NDArray[np.float64]
 _PER_ROOT_2_PI = 1.0 / math.sqrt(2.0 * math.pi)
 _LOG_ROOT_2_PI = 0.5 * math.log(2.0 * math.pi)
 
-_PANELS, _DEGREE, _HALFWAY = 32, 6, 4.0
+_PANELS = 32
+_DEGREE = 6
+_HALFWAY = 4.0
+
+_LEAST = 1e-307
+"""A density below this may have lost digits."""
 
 compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 
@@ -50,7 +55,7 @@ def _mills_table() -> Array:
     """
 
     def bounded(w: Array) -> Array:
-        t = _HALFWAY / np.maximum(w, 1e-9) - _HALFWAY
+        t = _HALFWAY / w - _HALFWAY
         mills = math.sqrt(math.pi / 2.0) * special.erfcx(t / math.sqrt(2.0))
         return (1.0 + t) * mills
 
@@ -129,9 +134,7 @@ def _parts(
     from_left = math.exp((left - inside) / scale)
     from_right = math.exp((inside - right) / scale)
     at_left, at_right = _normal_density(alpha), _normal_density(beta)
-    at_eta = at_left if inside == left else at_right
-    if left < inside < right:
-        at_eta = _normal_density(eta)
+    at_eta = at_left if inside == left else at_right if inside == right else _normal_density(eta)
     below = _smoothed(alpha, eta, k, from_left, at_left, at_eta)
     above = _smoothed(-beta, -eta, k, from_right, at_right, at_eta)
     g = _cdf_with(alpha, at_left) * from_left + _cdf_with(-beta, at_right) * from_right
@@ -153,7 +156,7 @@ def log_density_laplace(
         mu, sigma: mean and standard deviation of the person's value.
     """
     g, away, _, _, _, _ = _parts(y, left, right, scale, mu, sigma)
-    if g < 1e-307:
+    if g < _LEAST:
         # Takes a width of more than 700 scales; what g is at least stands for it.
         return (left - right) / scale - math.log(2.0 * scale) - away
     return math.log(g / (2.0 * scale)) - away
@@ -165,7 +168,7 @@ def score_laplace(
 ) -> tuple[float, float]:
     """Derivatives of :func:`log_density_laplace` by μ and by log σ (MATH A2)."""
     g, _, below, above, edge_below, edge_above = _parts(y, left, right, scale, mu, sigma)
-    if g < 1e-307:
+    if g < _LEAST:
         # As flat as what then stands for the density.
         return 0.0, 0.0
     k = sigma / scale

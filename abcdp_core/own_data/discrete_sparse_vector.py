@@ -60,7 +60,7 @@ def release_exactly(
         distances.tolist(), math.floor(epsilon_abc / noise.unit), noise, randbelow
     )
     indices = np.array(accepted, dtype=np.int64)
-    weights = np.full(len(indices), 1.0 / max(len(indices), 1))
+    weights = np.ones(len(indices)) / len(indices)
     return Release(indices, weights, stopped_at, noise.event)
 
 

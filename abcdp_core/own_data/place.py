@@ -11,6 +11,7 @@ import contextlib
 import errno
 import json
 import os
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -32,6 +33,8 @@ def reserved(out: Path, size: int) -> Iterator[Keep]:
         FileExistsError: it is there already, or about to be.
         OSError: there can be none, or not of this size.
     """
+    if not out.name:
+        raise FileExistsError(errno.EEXIST, "is there already", str(out))
     part = out.with_name(f".{out.name}.part")
     handle = _taken(part)
     try:
@@ -51,7 +54,7 @@ def reserved(out: Path, size: int) -> Iterator[Keep]:
     finally:
         os.close(handle)
         with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
+            part.unlink()
 
 
 def _taken(part: Path) -> int:
@@ -63,11 +66,25 @@ def _taken(part: Path) -> int:
             _lock(handle)
             # Another process may have finished, and removed it, between these two steps.
             if part.exists() and os.path.samestat(os.fstat(handle), part.stat()):
+                _check_ours(handle, part)
                 return handle
         except BaseException:
             os.close(handle)
             raise
         os.close(handle)
+
+
+def _check_ours(handle: int, part: Path) -> None:
+    """Refuse a pipe, and a file that has another name as well, which only a whole one of ours has.
+
+    Raises:
+        FileExistsError: it is such a one; it stays as it is.
+    """
+    found = os.fstat(handle)
+    regular = stat.S_ISREG(found.st_mode)
+    if not regular or (found.st_nlink > 1 and not _is_whole(part.read_bytes())):
+        reason = f"cannot be begun, as {part.name} beside it was made by somebody else"
+        raise FileExistsError(errno.EEXIST, reason)
 
 
 def _lock(handle: int) -> None:

@@ -64,7 +64,7 @@ OTHER_FILES = {
 }
 """What files begin with that are no text -> what they are."""
 
-_KEY = secrets.token_bytes(32)
+_KEY = secrets.token_bytes()
 
 
 class SeriesError(ValueError):
@@ -131,7 +131,7 @@ def digest_of(values: Array) -> str:
     """
     # Sorted: one person's value may stand elsewhere. Minus zero is zero.
     ordered = np.sort(values) + 0.0
-    return hashlib.blake2b(ordered.tobytes(), key=_KEY, digest_size=16).hexdigest()
+    return hashlib.blake2b(ordered.tobytes(), key=_KEY).hexdigest()
 
 
 def _text(content: bytes) -> str:
@@ -181,7 +181,7 @@ def _is_header(first: str) -> bool:
 def _unquoted(field: str) -> str:
     """A field without blanks around it, and without double quotes around that."""
     field = field.strip(" \t")
-    quoted = len(field) >= 2 and field[0] == field[-1] == '"' and '"' not in field[1:-1]
+    quoted = len(field) >= 2 and field[0] == field[-1] == '"'
     return field[1:-1].strip(" \t") if quoted else field
 
 

@@ -42,6 +42,9 @@ ROUNDING = 1e-10
 ORDERS = (1e-4, 1e8)
 """Rényi orders looked at, less 1."""
 
+GRID = 241
+"""How many of them: first over all, then between the neighbours of the best."""
+
 
 def epsilon(per_query_epsilon: float, count: int, delta: float, accountant: str) -> float:
     """ε' of ``count`` answers that each are ``per_query_epsilon``-differentially private.
@@ -66,16 +69,14 @@ def epsilon(per_query_epsilon: float, count: int, delta: float, accountant: str)
         return min(
             linear, from_renyi(lambda alpha: count * renyi_pure(per_query_epsilon, alpha), delta)
         )
-    if accountant == "optimal" and optimal_delta(per_query_epsilon, count, 0.0) <= delta:
+    if accountant == "linear":
+        return linear
+    if optimal_delta(per_query_epsilon, count, 0.0) <= delta:
         return 0.0
-    if (
-        accountant == "optimal"
-        and optimal_delta(per_query_epsilon, count, linear * (1 - 1e-12)) <= delta
-    ):
-        return smallest_satisfying(
-            lambda total: optimal_delta(per_query_epsilon, count, total) <= delta, linear
-        )
-    return linear
+    optimal = smallest_satisfying(
+        lambda total: optimal_delta(per_query_epsilon, count, total) <= delta, start=linear
+    )
+    return min(linear, optimal)
 
 
 def largest_per_query_epsilon(
@@ -101,7 +102,7 @@ def largest_per_query_epsilon(
             return optimal_delta(1.0 / inverse, count, epsilon_total) <= delta
         return epsilon(1.0 / inverse, count, delta, accountant) <= epsilon_total
 
-    return 1.0 / smallest_satisfying(fits, count / epsilon_total)
+    return 1.0 / smallest_satisfying(fits, start=count / epsilon_total)
 
 
 def _check(count: int, delta: float, accountant: str) -> None:
@@ -141,7 +142,7 @@ def renyi_pure(epsilon: float, alpha: Array) -> Array:
     near = np.log1p(np.expm1(np.minimum(beyond, 1.0)) * share)
     far = beyond + np.log(share + (1.0 - share) * np.exp(-beyond))
     coin = np.where(beyond < 1.0, near, far)
-    bound: Array = np.minimum(coin / (alpha - 1.0), np.minimum(epsilon, alpha * epsilon**2 / 2.0))
+    bound: Array = np.minimum(coin / (alpha - 1.0), epsilon)
     return bound
 
 
@@ -154,7 +155,7 @@ def from_renyi(renyi: Callable[[Array], Array], delta: float) -> float:
     """
 
     def converted(low: float, high: float) -> tuple[float, Array, int]:
-        beyond = np.geomspace(low, high, 241)
+        beyond = np.geomspace(low, high, GRID)
         alpha = 1.0 + beyond
         loss = np.log(beyond / alpha) - (math.log(delta) + np.log(alpha)) / beyond
         values = renyi(alpha) + loss

@@ -32,7 +32,7 @@ from fractions import Fraction
 import numpy as np
 
 from abcdp_core.privacy import local
-from abcdp_core.privacy.calibration import smallest_satisfying
+from abcdp_core.privacy.calibration import PRECISION, smallest_satisfying
 from abcdp_core.privacy.events import Gaussian, GaussianSeries
 
 ACCOUNTANTS = ("rdp-classic", "rdp", "exact")
@@ -124,7 +124,7 @@ def calibrate(
     scale = math.sqrt(steps) * sensitivity * _unit_scale(epsilon_total, delta, accountant)
     event = GaussianSeries(sensitivity, scale, steps)
     while epsilon(event, delta, accountant) > epsilon_total:
-        event = GaussianSeries(sensitivity, event.scale * (1.0 + 1e-13), steps)
+        event = GaussianSeries(sensitivity, event.scale * (1.0 + PRECISION), steps)
     return event
 
 
@@ -132,5 +132,5 @@ def calibrate(
 def _unit_scale(epsilon_total: float, delta: float, accountant: str) -> float:
     """1/μ for a budget: the same for all numbers of steps and sensitivities."""
     return smallest_satisfying(
-        lambda scale: _convert(1.0 / scale, delta, accountant) <= epsilon_total, 1.0
+        lambda scale: _convert(1.0 / scale, delta, accountant) <= epsilon_total, start=1.0
     )

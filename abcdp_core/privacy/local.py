@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from abcdp_core.privacy.calibration import ratio, scale_for
+from abcdp_core.privacy.calibration import PRECISION, ratio, scale_for
 from abcdp_core.privacy.events import Gaussian, Laplace
 
 ROUNDING = 2.0**-51
@@ -24,6 +24,10 @@ ROUNDING = 2.0**-51
 Four roundings: of z itself (and of a μ that is a quotient), each worth z² in the logarithm of Φ; of
 that logarithm, about z²/2; and of its sum with ε, which is no larger.
 """
+
+
+START = 1.0
+"""Where doubling or halving begins; any positive number will do."""
 
 
 def laplace_epsilon(event: Laplace) -> float:
@@ -63,7 +67,7 @@ def gaussian_epsilon(event: Gaussian, delta: float) -> float:
     if event.scale == 0 or delta <= 0:
         return math.inf
     mu = event.sensitivity / event.scale
-    low, high = 0.0, 1.0
+    low, high = 0.0, START
     while gaussian_delta(mu, high) > delta:
         low, high = high, 2 * high
     if gaussian_delta(mu, 0.0) <= delta:
@@ -84,7 +88,7 @@ def gaussian_unit_scale(epsilon_total: float, delta: float) -> float:
     def private(scale: float) -> bool:
         return gaussian_delta(1.0 / scale, epsilon_total) <= delta
 
-    low = high = 1.0
+    low = high = START
     while not private(high):
         low, high = high, 2 * high
     while private(low):
@@ -94,7 +98,7 @@ def gaussian_unit_scale(epsilon_total: float, delta: float) -> float:
 
 def _bisect(low: float, high: float, fits: Callable[[float], bool]) -> float:
     """The smallest number that fits, between one that does not and one that does."""
-    while high - low > 1e-13 * high:
+    while high - low > PRECISION * high:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if fits(middle) else (middle, high)
     return high

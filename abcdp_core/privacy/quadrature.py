@@ -7,7 +7,10 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
+ORDER = 16
+"""Nodes of a panel."""
+
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(ORDER)
 
 
 def legendre(edges: Array) -> tuple[Array, Array]:

@@ -53,6 +53,12 @@ Array = NDArray[np.float64]
 DELTAS = (0.0, *(10.0**exponent for exponent in range(-12, 0)))
 """At which the cost of an event without a curve of its own is drawn as lines."""
 
+LOSSES = 801
+"""At which the law of the loss of a vector is computed."""
+
+EDGES = 33
+"""Of the panels by which its length is integrated over."""
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -149,8 +155,8 @@ def norm_noise(epsilon: float, dimension: int, false_alarm: Array) -> Array:
     if dimension == 1:
         return _laplace(epsilon, false_alarm)
     # Lengths by quantile, so that nodes are where the noise is; the ends count for nothing.
-    loss = epsilon * np.sin(np.linspace(-0.5, 0.5, 801) * math.pi)
-    quantile, weight = legendre(np.linspace(0.0, 1.0, 33))
+    loss = epsilon * np.sin(np.linspace(-0.5, 0.5, LOSSES) * math.pi)
+    quantile, weight = legendre(np.linspace(0.0, 1.0, EDGES))
     length = special.gammaincinv(dimension, quantile)[:, None]
     cosine = (2.0 * length * loss - loss**2 + epsilon**2) / (2.0 * length * epsilon)
     beyond = special.betainc(

@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+ABOVE = (1.0, 1.0)
+"""Rates beyond those of chance: with them the curves below enclose an area."""
+
 
 @dataclass(frozen=True)
 class Law:
@@ -50,9 +53,9 @@ def worst(laws: list[Law], false_alarm: Array) -> Array:
 
     corners = [neyman_pearson(law) for law in laws]
     one, other = (np.concatenate([corner[i] for corner in corners]) for i in (0, 1))
-    points = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-    points = np.concatenate([points, np.stack([one, other], 1), np.stack([other, one], 1)])
-    hull = points[spatial.ConvexHull(points).vertices]
-    lower = hull[hull.sum(axis=1) <= 1.0 + 1e-12]
+    swapped = np.stack([one, other], 1), np.stack([other, one], 1)
+    points = np.concatenate([[ABOVE], np.eye(2), *swapped])
+    hull = spatial.ConvexHull(points).vertices
+    lower = points[hull[hull > 0]]
     lower = lower[np.lexsort((-lower[:, 1], lower[:, 0]))]
     return np.interp(false_alarm, lower[:, 0], lower[:, 1])

@@ -27,6 +27,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+from abcdp_core import __version__
 from tests.browser import chromium
 
 ROOT = Path(__file__).parents[2]
@@ -70,7 +71,8 @@ class Visit:
 
     def open(self, path: str, **query: str) -> None:
         """Open a page by its address and wait until its first figure stands."""
-        self.page.goto(f"{self.server}/{path}?{urlencode(SMALL | query)}")
+        asked = urlencode(SMALL | {"version": __version__} | query)
+        self.page.goto(f"{self.server}/{path}?{asked}")
         self.page.wait_for_selector("svg.main-svg, canvas", state="attached")
         self.settle()
 

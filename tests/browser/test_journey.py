@@ -12,6 +12,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from abcdp_core import __version__
 from tests.browser.conftest import SMALL, Visit
 from ui import knobs, router
 
@@ -92,13 +93,19 @@ def another_page_keeps_the_knobs(visit: Visit) -> None:
     visit.page.get_by_role("link", name="Flip probability").click()
     expect(visit.page.get_by_role("heading", name="Flip probability", exact=True)).to_be_visible()
     shows(visit, "ε_total = 0.02")
+    # What the address leaves out is this version's default, so the version stays in it.
     expect(visit.page).to_have_url(re.compile("flip_probability.*epsilon_total=0.02"))
+    expect(visit.page).to_have_url(re.compile(f"version={__version__}"))
 
 
 def long_work_is_cancelled_and_keeps_what_is_done(visit: Visit) -> None:
     visit.page.get_by_role("link", name="Privacy and accuracy").click()
-    expect(visit.page.locator(".gtitle").first).to_contain_text("Mean")
-    visit.page.get_by_role("button", name="Cancel").click()
+    visit.page.get_by_text("Run the simulation").click()
+    mean = visit.page.locator(".gtitle").filter(has_text="Mean absolute error")
+    expect(mean).to_be_attached()
+    # A thousand runs take minutes: the first are shown, and a person has to start the others.
+    visit.page.locator(".st-key-start-mse-curves").get_by_role("button").click()
+    visit.page.locator(".st-key-cancel-mse-curves").get_by_role("button").click()
     expect(visit.page.get_by_text(re.compile(r"Stopped: \d+ of 1000 parts done"))).to_be_visible()
     expect(visit.page.get_by_role("button", name="Continue")).to_be_visible()
     expect(visit.page.locator(".gtitle").first).to_be_attached()
@@ -213,20 +220,43 @@ def test_nothing_for_axe_to_find_on_a_projector_and_in_what_share_opens(look: Vi
 def test_people_answer_and_the_player_obeys(visit: Visit) -> None:
     visit.open("adaptive_truncation", n="100", **{"adaptive-truncation.particles": "100"})
     expect(visit.page.get_by_role("button", name="Cancel")).to_have_count(0)
-    said = visit.page.locator("p.now > b")
-    expect(said).to_have_text("person 100 of 100")
-    visit.page.get_by_role("button", name="Reset").click()
+    said = visit.page.locator(".state")
+    person = visit.page.get_by_role("slider", name="Person", exact=True)
+    # It waits at the first person.
     expect(said).to_have_text("person 1 of 100")
+    expect(visit.page.get_by_role("button", name="Play")).to_be_visible()
     visit.page.get_by_role("button", name="Step forward").click()
     expect(said).to_have_text("person 2 of 100")
-    visit.page.get_by_role("slider", name="Person").focus()
+    person.focus()
+    visit.page.keyboard.press("ArrowRight")
+    expect(said).to_have_text("person 3 of 100")
     visit.page.keyboard.press("End")
     expect(said).to_have_text("person 100 of 100")
+    expect(visit.page.locator(".player tbody tr")).to_have_count(3)
     visit.page.get_by_role("button", name="Reset").click()
+    expect(said).to_have_text("person 1 of 100")
+    # A click in a picture goes to the person there.
+    visit.page.locator("canvas.known").click(position={"x": 130, "y": 60})
+    expect(said).not_to_have_text("person 1 of 100")
+    visit.page.get_by_role("button", name="Reset").click()
+    visit.page.emulate_media(reduced_motion="reduce")
     visit.page.get_by_label("Speed").select_option("5")
     visit.page.get_by_role("button", name="Play").click()
     expect(visit.page.get_by_role("button", name="Pause")).to_be_visible()
     expect(said).to_have_text("person 100 of 100")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1400, 900), (1280, 720)])
+def test_headline_and_player_are_on_the_first_screen(look: Visit, width: int, height: int) -> None:
+    look.page.set_viewport_size({"width": width, "height": height})
+    look.open("adaptive_truncation", n="100", **{"adaptive-truncation.particles": "100"})
+    expect(look.page.get_by_role("button", name="Cancel")).to_have_count(0)
+    for name in (".st-key-headline h1", ".controls", ".whole", ".zoom", ".known", ".person"):
+        box = look.page.locator(name).bounding_box()
+        assert box is not None
+        assert box["y"] >= 0
+        assert box["x"] + box["width"] <= width
+        assert box["y"] + box["height"] <= height, name
 
 
 def test_a_release_from_a_file_and_its_document(visit: Visit, tmp_path: Path) -> None:
@@ -283,13 +313,14 @@ def test_each_scenario_has_its_knobs_and_the_link_reproduces_it(visit: Visit) ->
 
 def test_a_case_study_is_judged(visit: Visit) -> None:
     visit.open("case_studies", preset="p21-figure-5")
-    shows(visit, "Error of the posterior mean")
+    shows(visit, "N = 100: ")
     expect(visit.page.get_by_text("[P21] Figure 5: ✓ agrees.").first).to_be_visible()
     expect(visit.page.get_by_role("heading", name="And San Francisco itself?")).to_be_visible()
 
 
-def test_a_preset_brings_its_view_and_another_view_lets_go_of_it(visit: Visit) -> None:
-    visit.open("adaptive_truncation", preset="y23-intervals")
+def test_a_preset_leads_to_its_page_and_view_and_another_view_lets_go_of_it(visit: Visit) -> None:
+    visit.open("posterior", preset="y23-intervals")
+    expect(visit.page).to_have_url(re.compile("/adaptive_truncation.*preset=y23-intervals"))
     shows(visit, "Share of the best")
     expect(visit.page.get_by_text("The knobs that the preset sets are disabled")).to_be_visible()
     visit.page.get_by_role("radio", name="live").click()

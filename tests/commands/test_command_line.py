@@ -500,12 +500,30 @@ def test_standard_output_that_takes_no_more_is_one_line(arguments: list[str], co
     assert said == f"error: standard output cannot be written ({reason}).\n"
 
 
+def test_a_plug_in_that_ends_the_program_is_one_that_cannot_be_loaded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "ending.py"
+    file.write_text("import sys\nsys.exit(0)\n", encoding="utf-8")
+    assert main(["list", "--plugin", str(file)]) == 2
+    assert "cannot be loaded (SystemExit: 0)" in capsys.readouterr().err
+
+
 # ------------------------------------------------------------ a real terminal
 
 
 def started(*arguments: str, **options: Any) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "abcdp_core", *arguments]
     return subprocess.Popen(command, cwd=ROOT, text=True, encoding="utf-8", **options)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="closed by a shell of POSIX")
+def test_without_standard_input_output_and_error_everything_goes_on(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "abcdp_core", "run", "toy", "--plugin", TOY_FILE]
+    words += ["--workers", "2", "--formats", "csv", "--out", str(tmp_path)]
+    closed = f"exec {shlex.join(words)} <&- >&- 2>&-"
+    assert subprocess.run(["sh", "-c", closed], cwd=ROOT, check=False).returncode == 0
+    assert (tmp_path / "toy.csv").exists()
 
 
 def test_an_error_in_a_real_process_is_one_line_and_exit_code_2() -> None:

@@ -7,10 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from abcdp_core.distances import Distance
-from abcdp_core.distances.fourier import FourierMMD
+from abcdp_core.distances import Distance, kernel
+from abcdp_core.distances.columns import Columns
+from abcdp_core.distances.fourier import TAU, FourierMMD
+from abcdp_core.distances.outbreaks import ClippedOutbreaks
 from abcdp_core.distances.quadratic import QuadraticMMD
 from abcdp_core.distances.random_features import RandomFeatures
+from abcdp_core.distances.summaries import ClippedSummaries
 from tests.search import most
 
 FORMS: dict[str, Distance] = {
@@ -111,3 +114,68 @@ def test_order_of_points_does_not_matter(distance: Distance) -> None:
     assert between(distance, rng.permutation(x), y) == pytest.approx(
         between(distance, x, y), rel=1e-12
     )
+
+
+def test_many_sets_are_compared_by_threads_as_each_alone() -> None:
+    quadratic = FORMS["quadratic"]
+    sets = np.random.default_rng(5).uniform(0.0, 5.0, (130, 6))
+    found = quadratic.compare(sets, sets[3])
+    assert found.tolist() == [quadratic.compare(one[None], sets[3])[0] for one in sets]
+    assert found[3] == 0.0
+    assert found[4] > 0.1
+
+
+# ---------------------------------------------------------------- what rounding is allowed
+
+UNIT = float(np.finfo(float).eps)
+
+
+def test_bounds_on_rounding_are_those_that_are_derived() -> None:
+    fourier, wide = FORMS["fourier"], FORMS["fourier, wide"]
+    for distance, frequencies in ((fourier, 23), (wide, 148)):
+        aliasing = 2.0 * math.exp(-(TAU**2) / 2.0)
+        expected = aliasing + 12.0 * (1.0 + (frequencies / TAU) ** 2) * UNIT
+        assert distance.error == pytest.approx(4.0 * expected, rel=1e-12)
+    clipped = ClippedSummaries(np.ravel, (1.0,), 1.0, 3.0)
+    assert clipped.error == pytest.approx(9000.0 * UNIT, rel=1e-12)
+    assert ClippedOutbreaks(5.0).error == pytest.approx(100_000.0 * UNIT, rel=1e-12)
+    assert FORMS["quadratic"].error == 100.0 * UNIT
+
+
+@pytest.mark.parametrize("n", [100, 6400])
+def test_a_sensitivity_has_the_margin_that_is_derived(n: int) -> None:
+    fourier = FourierMMD(0.0, 5.0, 0.6)
+    sums = (2.0 * 64 + 2.0 * n / 64 + 3.0 * 23 + 6.0) * UNIT
+    plain = kernel.mmd_sensitivity(n, "sharp", fourier.kernel_error)
+    assert fourier.sensitivity(n) - plain == pytest.approx(sums, rel=1e-3)
+    assert fourier.sensitivity(n, "published") == kernel.mmd_sensitivity(n, "published")
+    quadratic = FORMS["quadratic"]
+    margin = quadratic.sensitivity(n) - kernel.mmd_sensitivity(n)
+    assert margin == pytest.approx(2.0 * math.sqrt(100.0 * UNIT), rel=1e-6)
+    assert quadratic.sensitivity(n, "published") == kernel.mmd_sensitivity(n, "published")
+    outbreaks = ClippedOutbreaks(5.0)
+    assert outbreaks.sensitivity(n) - 5.0 / n == pytest.approx(10.0 * (n + 1) * UNIT, rel=1e-3)
+    clipped = ClippedSummaries(np.ravel, (1.0,), 1.0, 3.0)
+    assert clipped.sensitivity(n) - 1.0 == pytest.approx(3000.0 * UNIT, rel=1e-3)
+    assert clipped.statistic_sensitivity(n) - 1.0 == pytest.approx(100.0 * UNIT, rel=0.02)
+
+
+# --------------------------------------------------------------------- some coordinates only
+
+
+def test_columns_are_those_chosen_each_in_its_unit() -> None:
+    inner = RandomFeatures(0.6, dimension=2, frequencies=5)
+    distance = Columns(inner, ((2, 0.5), (0, 4.0)))
+    data = np.random.default_rng(4).uniform(0.0, 5.0, (3, 7, 3))
+    looked_at = np.stack([data[..., 2] / 0.5, data[..., 0] / 4.0], axis=2)
+    statistics = inner.statistic(looked_at)
+    assert np.array_equal(distance.statistic(data), statistics)
+    found = distance.compare(statistics, statistics[0])
+    assert np.array_equal(found, inner.compare(statistics, statistics[0]))
+    assert (distance.bound, distance.error) == (inner.bound, inner.error)
+    for which in ("sharp", "published"):
+        assert distance.sensitivity(9, which) == inner.sensitivity(9, which)
+    assert distance.statistic_sensitivity(9) == inner.statistic_sensitivity(9)
+    union = np.concatenate([data[0], data[1, :2]])
+    parts = statistics[0], 7, inner.statistic(looked_at[1, :2]), 2
+    assert distance.combine(*parts) == pytest.approx(distance.statistic(union), abs=1e-15)

@@ -102,6 +102,7 @@ def test_many_data_sets_are_reduced_as_each_alone() -> None:
         (1.0, 1.0, 0.6),
         (2.0, 1.0, 0.6),
         (0.0, math.inf, 0.6),
+        (-math.inf, 1.0, 0.6),
         (math.nan, 1.0, 0.6),
         (0.0, 1.0, 0.0),
         (0.0, 1.0, -1.0),

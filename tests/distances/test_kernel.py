@@ -57,7 +57,7 @@ def test_the_median_bandwidth_is_the_median_over_pairs() -> None:
 def test_the_fitting_form_is_chosen() -> None:
     assert isinstance(maximum_mean_discrepancy(0.0, 5.0, 0.6), FourierMMD)
     assert isinstance(maximum_mean_discrepancy(0.0, 5.0, 0.6, n=22), QuadraticMMD)
-    assert isinstance(maximum_mean_discrepancy(0.0, 5.0, 0.6, n=24), FourierMMD)
+    assert isinstance(maximum_mean_discrepancy(0.0, 5.0, 0.6, n=23), FourierMMD)
     assert isinstance(maximum_mean_discrepancy(0.0, 5.0, 0.01), RandomFeatures)
     assert isinstance(maximum_mean_discrepancy(0.0, 5.0, 0.01, n=100), QuadraticMMD)
     assert isinstance(maximum_mean_discrepancy(0.0, 5.0, 0.6, dimension=2), RandomFeatures)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -67,6 +68,9 @@ def test_sensitivity_is_reached_and_not_exceeded() -> None:
     assert 0.8 * limit < found <= limit
     worst = np.array([0.0, 0.0, 5.0, 5.0, 9.0, 9.0, 5.0, 5.0, 9.0])
     assert change(worst) == pytest.approx(limit, rel=1e-12)
+
+    for n in range(4, 1000, 2):
+        assert n * Fraction(linear_time.sensitivity(n)) > 4
 
 
 @pytest.mark.parametrize(("nx", "ny"), [(4, 6), (5, 5), (2, 2), (0, 0)])

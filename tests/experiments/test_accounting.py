@@ -95,13 +95,37 @@ def test_curves_are_drawn_at_the_first_budget() -> None:
 def test_figures_show_the_tables() -> None:
     figures = accounting.figures(result())
     assert list(figures) == ["noise", "tradeoff"]
-    assert len(figures["noise"].figure.data) == len(accounting.calibrations())
-    drawn = [(trace.x.tolist(), trace.y.tolist()) for trace in figures["noise"].figure.data]
-    assert ([0.5, 2.0], scales().loc[("sparse-vector", "linear")].tolist()) in drawn
+    table = accounting.excess(result())
+    drawn = figures["noise"].figure
+    marks = np.concatenate([trace.x for trace in drawn.data])
+    low, high = accounting.PERCENT
+    assert marks.tolist() == table.percent.clip(low, high).tolist()
+    rows = np.concatenate([trace.y for trace in drawn.data]).astype(int)
+    for row, accountant in zip(rows, table.accountant, strict=True):
+        assert drawn.layout.yaxis.ticktext[row].startswith(f"{accountant} +")
     names = [trace.name for trace in figures["tradeoff"].figure.data]
-    assert "sparse-vector, attained" in names
-    assert "soft-weights, exact" in names
-    assert "gaussian-sparse-vector, bound" in names
+    assert "sparse vector, attained" in names
+    assert "soft weights, exact" in names
+    assert "gaussian sparse vector, bound" in names
+
+
+def test_accountants_are_compared_with_the_best_of_the_same_promise() -> None:
+    table, found = accounting.excess(result()), scales()[2.0]
+    row = table.query("mechanism == 'soft-weights' and accountant == 'rdp-classic'").iloc[0]
+    assert row.best == "exact"
+    ratio = found["soft-weights", "rdp-classic"] / found["soft-weights", "exact"]
+    assert row.percent == pytest.approx(100.0 * (ratio - 1.0))
+    assert (table.percent >= 0.0).all()
+    # One run of the sparse vector is pure, and nothing else is: it has no one to be compared with.
+    assert not ((table.mechanism == "sparse-vector") & (table.accountant == "linear")).any()
+    title = accounting.figures(result())["noise"].figure.layout.title.text
+    assert title.startswith(f"The papers' accountant asks for {row.percent:.0f} % more noise")
+
+
+@pytest.mark.parametrize(("budget", "least"), [(0.001, 89), (1.0, 72), (10.0, 0)])
+def test_an_attacker_misses_at_least_what_every_curve_says(budget: float, least: int) -> None:
+    params = accounting.Params(epsilon_total=budget)
+    assert accounting.least_missed(params) == least
 
 
 def test_the_summary_claims_an_attack_only_where_one_was_found() -> None:

@@ -273,3 +273,60 @@ def test_the_summary_is_a_sentence_with_the_last_row() -> None:
     assert f"μ = {estimate(last.mean_mu, last.sd_mu)} (true 50)" in result.summary
     assert f"true {math.sqrt(10):.3g}" in result.summary
     assert result.summary.endswith("].")
+
+
+# -------------------------------------------------------------------------------- ways of asking
+
+
+def last_rows(*, adaptive: float, fixed: float, mean: float = 50.0) -> dict[str, Result]:
+    """Three runs that end with these standard deviations of μ."""
+    found = {}
+    for way, params in study.ways(study.Params(n=2)).items():
+        sd = {"adaptive": adaptive, "fixed": fixed}.get(way, 100.0)
+        result = run(dataclasses.replace(params, particles=5))
+        main = result.tables["main"].assign(sd_mu=sd, mean_mu=mean)
+        found[way] = dataclasses.replace(result, tables={**result.tables, "main": main})
+    return found
+
+
+def test_ways_of_asking_differ_in_their_interval_only() -> None:
+    ways = study.ways(study.Params())
+    assert [params.interval for params in ways.values()] == ["adaptive", "fixed", "fixed"]
+    assert ways[study.PLACED].fixed_width == pytest.approx(0.0706, abs=5e-5)
+    assert {
+        dataclasses.replace(each, interval="fixed", fixed_width=1.0) for each in ways.values()
+    } == {study.Params(interval="fixed", fixed_width=1.0)}
+    # Whatever is asked for, nothing is refused.
+    for epsilon_total in (0.001, 1000.0):
+        assert study.ways(study.Params(epsilon_total=epsilon_total))
+
+
+@pytest.mark.parametrize(
+    ("adaptive", "fixed", "number", "words"),
+    [
+        (0.1, 1.0, "10× sharper", "to ±0.2, one interval for everybody, 18 to 82, to ±2."),
+        (1.0, 2.5, "2.5× sharper", "tell most"),
+        (1.0, 1.05, "No sharper", "tell about as much"),
+        (1.0, 1.0, "No sharper", "tell about as much"),
+        (3.0, 1.0, "3× less sharp", "has cost more"),
+        (0.0, 1.0, "No spread", "single particle"),
+    ],
+)
+def test_the_headline_says_which_way_is_sharper(
+    adaptive: float, fixed: float, number: str, words: str
+) -> None:
+    said = study.headline(last_rows(adaptive=adaptive, fixed=fixed))
+    assert said[0] == number
+    assert words in said[1]
+    assert "after 2 people" in said[1]
+    assert "not hold" not in said[2]
+
+
+def test_the_headline_says_who_misses_the_truth_and_waits_for_both() -> None:
+    found = last_rows(adaptive=0.5, fixed=5.0, mean=52.0)
+    rest = study.headline(found)[2]
+    assert rest.endswith("The 95 % interval does not hold the true mean 50: *adaptive*.")
+    both = study.headline(last_rows(adaptive=0.5, fixed=0.8, mean=52.0))[2]
+    assert "The 95 % intervals do not hold the true mean 50: *adaptive* and *fixed*." in both
+    number, words, _ = study.headline({"fixed": found["fixed"]})
+    assert (number, words) == ("2 people", "asked so far, in one way only: nothing to compare yet.")

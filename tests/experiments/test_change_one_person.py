@@ -50,15 +50,55 @@ def test_exactly_one_point_differs_and_is_the_one_that_is_drawn(result: Result) 
     public = pool.open_pool(key)
     comparison = pool.compare(public, data, synthetic=True)
     statistics = public.statistics[SMALL.n]
-    changed = change_one_person.worst_neighbour(comparison, statistics, data, SMALL)
-    (moved,) = np.flatnonzero(np.any(changed != data, axis=1))
-    assert ((changed >= 0) & (changed <= 5)).all()
+    moved, value = change_one_person.worst_change(comparison, statistics, data, SMALL)
+    assert 0 <= value <= 5
     person = result.tables["person"].iloc[0]
-    assert (person.place_before, person.place_after) == (data[moved, 0], changed[moved, 0])
+    assert (person.place_before, person.place_after) == (data[moved, 0], value)
     assert result.tables["data"].amount.sum() == SMALL.n
     assert f"{person.place_before:.4g} to {person.place_after:.4g}" in (
         change_one_person.move_in_words(result)
     )
+
+
+def test_the_same_person_goes_where_it_is_put_and_all_else_follows(result: Result) -> None:
+    before = result.tables["person"].place_before.iloc[0]
+    worst = result.tables["movement"].movement.abs().max()
+    for share in (0.0, 0.5, 1.0):
+        found = result_of(dataclasses.replace(SMALL, moved_to=share))
+        person = found.tables["person"].iloc[0]
+        assert (person.place_before, person.place_after) == (before, 5.0 * share)
+        assert found.tables["movement"].movement.abs().max() <= worst * 1.2
+        assert "where you put it" in change_one_person.figures(found)["person"].sentence
+    assert "of the changes tried" in change_one_person.figures(result)["person"].sentence
+
+
+def test_who_stays_changes_nothing(result: Result) -> None:
+    before = result.tables["person"].place_before.iloc[0]
+    found = result_of(dataclasses.replace(SMALL, moved_to=before / 5.0))
+    assert np.abs(found.tables["movement"].movement).max() < 1e-12
+    assert "stays at" in change_one_person.move_in_words(found)
+    assert "becomes more than 1.000 times as likely" in change_one_person.largest_in_words(found)
+
+
+@pytest.mark.parametrize("epsilon_total", [0.001, 1.0, 1000.0])
+def test_the_headline_gives_the_factor_of_the_table(epsilon_total: float) -> None:
+    found = result_of(dataclasses.replace(SMALL, pool_size=200, epsilon_total=epsilon_total))
+    said, row = change_one_person.largest_in_words(found), found.tables["largest"].iloc[0]
+    if row.at_least:
+        assert "practically never" in said
+        return
+    factor = float(said.split(" more than ")[1].split(" times")[0])
+    assert factor >= math.exp(abs(row.log_ratio))
+    assert factor - 1.0 <= 1.2 * math.expm1(abs(row.log_ratio))
+
+
+@pytest.mark.parametrize(
+    ("log_ratio", "words"),
+    [(0.0, "1.000"), (0.0101, "1.011"), (0.0001, "1.00011"), (0.2, "1.23"), (1.0, "2.8"),
+     (700.0, "e^700")],
+)  # fmt: skip
+def test_a_factor_is_rounded_up(log_ratio: float, words: str) -> None:
+    assert change_one_person._factor(log_ratio) == words
 
 
 def test_in_a_series_the_value_of_one_day_moves() -> None:
@@ -239,6 +279,6 @@ def test_figures_show_the_tables(result: Result) -> None:
     bars = figures["movement"].figure.data[0]
     assert bars.y.sum() == pytest.approx(1.0)
     assert (np.abs(bars.x) < 1).all()
-    (arrow,) = figures["person"].figure.layout.annotations
+    (arrow,) = (each for each in figures["person"].figure.layout.annotations if each.showarrow)
     person = result.tables["person"].iloc[0]
     assert (arrow.ax, arrow.x) == (person.place_before, person.place_after)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from abcdp_core import figures as fig
 from abcdp_core import mechanisms, pool, runner, trials
 from abcdp_core.experiments import compare_mechanisms as study
 from abcdp_core.experiments import mechanism_posterior
@@ -186,8 +187,8 @@ def test_runs_that_accepted_nothing_are_counted_and_their_marks_are_open() -> No
     empty = common.groupby("mechanism").accepted.apply(lambda accepted: (accepted == 0).mean())
     assert empty["sparse-vector"] == empty["gaussian-rejection"] == 1.0
     drawn = {trace.name: trace for trace in study.figures(result)["common"].figure.data}
-    assert drawn["sparse-vector"].marker.symbol[0].endswith("-open")
-    assert not drawn["embedding-estimate"].marker.symbol[0].endswith("-open")
+    assert drawn["sparse vector"].marker.symbol[0].endswith("-open")
+    assert not drawn["embedding estimate"].marker.symbol[0].endswith("-open")
     main = result.tables["main"].assign(accepted=lambda rows: rows.accepted * 0)
     counted = study.summary(
         dataclasses.replace(result, tables={**result.tables, "main": main}), "mse"
@@ -215,7 +216,7 @@ def test_a_released_estimate_has_no_number_of_accepted_draws() -> None:
 def test_the_summary_table_is_what_the_figure_shows() -> None:
     result = result_of()
     table = result.tables["summary"].query("mechanism == 'sparse-vector'")
-    (line,) = [t for t in study.figures(result)["mse"].figure.data if t.name == "sparse-vector"]
+    (line,) = [t for t in study.figures(result)["mse"].figure.data if t.name == "sparse vector"]
     assert line.y.tolist() == table.sort_values("epsilon_total").mse.tolist()
     main = result.tables["main"].query("mechanism == 'sparse-vector'")
     assert table.mae.tolist() == pytest.approx(main.groupby("epsilon_total").mae.mean().tolist())
@@ -224,7 +225,95 @@ def test_the_summary_table_is_what_the_figure_shows() -> None:
 def test_one_run_is_said_in_the_singular() -> None:
     result = result_of(dataclasses.replace(SMALL, mechanism=("sparse-vector",), runs=1))
     assert "over 1 run of each:" in result.summary
-    assert "over 1 run," in study.figures(result)["mse"].figure.layout.title.text.lower()
+    assert ", 1 run of each" in study.figures(result)["mse"].figure.layout.title.subtitle.text
+
+
+# ---------------------------------------------------------------------------------------- figures
+
+
+def one_budget() -> Result:
+    return result_of(dataclasses.replace(SMALL, epsilon_total=(1.0,)))
+
+
+def with_errors(prior: float, **errors: float) -> Result:
+    """One run of each, with errors that are given; names with _ for a hyphen."""
+    rows = [
+        {"mechanism": name.replace("_", "-"), "epsilon_total": 1.0, "c": 10, "run": 0, "mae": mae}
+        for name, mae in errors.items()
+    ]
+    before = pd.DataFrame({"run": [0], "mae": [prior]})
+    tables = {"main": pd.DataFrame(rows), "prior": before}
+    return Result(study.EXPERIMENT, SMALL, tables, "", "")
+
+
+@pytest.mark.parametrize(
+    ("errors", "words"),
+    [
+        (
+            {"noisy_counts": 0.01, "sparse_vector": 0.05, "soft_weights": 0.12},
+            "Noisy counts is nearest; sparse vector: 5 times its error",
+        ),
+        (
+            {"sparse_vector": 0.02, "soft_weights": 0.05, "noisy_counts": 0.04},
+            "Sparse vector is nearest; soft weights: 2.5 times its error",
+        ),
+        (
+            {"noisy_counts": 0.05, "sparse_vector": 0.052},
+            "Noisy counts and sparse vector have about the same error",
+        ),
+        ({"sparse_vector": 0.025}, "Sparse vector: 25 % of the prior's error"),
+        (
+            {"sparse_vector": 0.1, "soft_weights": 0.11},
+            "No mechanism is clearly better than the prior",
+        ),
+        ({"sparse_vector": np.nan}, "Nobody knows the true parameters, so there is no error"),
+    ],
+)
+def test_the_title_is_what_the_errors_say(errors: dict[str, float], words: str) -> None:
+    assert study.finding(with_errors(0.1, **errors), "mae") == words
+
+
+def test_at_one_budget_mechanisms_stand_in_rows_the_best_on_top() -> None:
+    result = one_budget()
+    figure = study.figures(result)["mae"].figure
+    means = result.tables["main"].groupby("mechanism").mae.mean().sort_values()
+    names = [text.replace("<br>", " ") for text in figure.layout.yaxis.ticktext]
+    assert names == [f"{fig.called(name)} {value:.2g}" for name, value in means.items()]
+    marks = {trace.name: (float(trace.x[0]), float(trace.y[0])) for trace in figure.data}
+    for row, (name, value) in enumerate(means.items()):
+        assert marks[fig.called(str(name))] == (pytest.approx(value), row)
+    fixed = study.figures(one_budget())["mae"].figure.layout.xaxis
+    assert list(fixed.tickvals) == [0.002, 0.02, 0.2]
+
+
+def test_rows_wait_for_mechanisms_that_have_no_result_yet() -> None:
+    result = one_budget()
+    first = SMALL.mechanism[0]
+    part = {
+        name: table[table.mechanism == first] if "mechanism" in table else table
+        for name, table in result.tables.items()
+    }
+    figure = study.figures(dataclasses.replace(result, tables=part))["mae"].figure
+    assert len(figure.layout.yaxis.ticktext) == len(SMALL.mechanism)
+    assert [trace.name for trace in figure.data] == [fig.called(first)]
+    assert figure.layout.yaxis.ticktext[-1].endswith("…")
+
+
+def test_the_chosen_mechanism_stands_out_and_the_figure_stays_as_it_was() -> None:
+    drawn = study.figures(one_budget())["mae"]
+    chosen = study.choose(drawn, "private-embedding")
+    sizes = {trace.name: trace.marker.size for trace in chosen.figure.data}
+    assert sizes.pop("private embedding") > max(sizes.values())
+    assert len({trace.marker.size for trace in drawn.figure.data}) == 1
+
+
+def test_against_the_budget_lines_have_their_names_at_their_ends() -> None:
+    figure = study.figures(result_of())["mae"].figure
+    ends = " ".join(figure.layout.yaxis2.ticktext).replace("<br>", " ")
+    assert all(fig.called(name) in ends for name in SMALL.mechanism)
+    assert not figure.layout.showlegend
+    places = np.array(figure.layout.yaxis2.tickvals)
+    assert (np.diff(places) > 0.0).all()
 
 
 # ---------------------------------------------------------------------------------------- units

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from abcdp_core import figures as fig
 from abcdp_core import pool, runner, summaries
 from abcdp_core.experiments import coverage
 from abcdp_core.mechanisms import Release
@@ -279,20 +280,43 @@ def test_figures_show_the_table() -> None:
     assert set(figures) == {"coverage", "width"}
     summary = result.tables["summary"]
     for name, column in (("coverage", "coverage"), ("width", "mean_width")):
-        lines = {trace.name: trace for trace in figures[name].figure.data if trace.mode == "lines"}
-        aware = summary[summary.mechanism == "embedding-noise-aware"]
-        assert lines["embedding-noise-aware"].y.tolist() == aware[column].tolist()
-        assert len(set(lines["non-private"].y)) == 1
-    assert math.isclose(float(lines_of(figures["coverage"].figure, "as it should be")[0]), 0.9)
-    edge = coverage.figures(run(truths="edge"))["coverage"].figure
-    assert "a weight of at most 0.02" in edge.layout.title.text
-    width = coverage.figures(run(truths="edge"))["width"].figure.layout.title.text
-    assert "intervals of a weight of at most 0.02" in width
-    assert lines_of(edge, "as it should be over the prior")[0] == 0.9
+        drawn = figures[name].figure
+        for budget, part in summary.groupby("epsilon_total"):
+            marks = "non-private" if math.isinf(budget) else f"ε_total = {budget:g}"
+            (trace,) = [trace for trace in drawn.data if trace.name == marks]
+            assert trace.x.tolist() == part[column].tolist()
+            rows = [drawn.layout.yaxis.ticktext[round(row)] for row in trace.y]
+            called = [
+                fig.called(each).replace("non private", "without noise") for each in part.mechanism
+            ]
+            assert rows == called
+    (nominal,) = [shape for shape in figures["coverage"].figure.layout.shapes if shape.x0 == 0.9]
+    assert nominal.line.color == fig.THEORY.color
+    edge = coverage.figures(run(truths="edge"))
+    for each in edge.values():
+        assert "a weight of at most 0.02" in each.figure.layout.title.subtitle.text
+    assert edge["coverage"].figure.layout.annotations[0].text == "0.9 over the prior"
 
 
-def lines_of(figure: object, name: str) -> list[float]:
-    return next(list(trace.y) for trace in figure.data if trace.name == name)  # type: ignore[attr-defined]
+def changed(**columns: float) -> Result:
+    """A result whose mechanisms all have these values in the summary table."""
+    result = run()
+    summary = result.tables["summary"].assign(**columns)
+    return dataclasses.replace(result, tables={**result.tables, "summary": summary})
+
+
+def test_too_few_intervals_hold_the_truth_only_where_that_is_clear() -> None:
+    clear = coverage.shortfall(changed(coverage=0.5, coverage_high=0.6))
+    assert "90 % intervals hold the truth in 50 % at ε_total = " in clear
+    for high in (0.9, 1.0):
+        words = coverage.shortfall(changed(coverage=0.5, coverage_high=high))
+        assert words == "No 90 % intervals are seen to hold the truth too seldom"
+
+
+def test_widths_that_are_the_same_are_not_compared() -> None:
+    assert coverage.widest(changed(mean_width=0.2)).startswith("All intervals are about as wide")
+    assert coverage.widest(changed(mean_width=0.0)) == "How wide the intervals are"
+    assert " times as wide as the narrowest at ε_total = " in coverage.widest(run())
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,10 @@ import functools
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from abcdp_core import figures as fig
 from abcdp_core import pool, runner
 from abcdp_core.experiments import covid_fit, posterior
 from abcdp_core.parameters import ParameterError
@@ -116,9 +118,14 @@ def test_a_budget_at_which_nothing_was_accepted_is_said() -> None:
     assert "ε_total = 1000: nothing accepted." in result.summary
     assert "3 runs of 3 accepted nothing; their estimates are the prior mean." in result.summary
     drawn = covid_fit.figures(result)
-    assert drawn["curves"].figure.layout.annotations[0].text == "ε_total = 1000: nothing accepted"
+    assert drawn["curves"].figure.layout.title.text == "No curve was kept at ε_total = 1000"
+    texts = [note.text for note in drawn["curves"].figure.layout.annotations]
+    assert "0 curves kept" in texts
     assert "ε_total = 1000: fewer than two accepted" in covid_fit.figures(result)["spread"].sentence
-    assert drawn["spread"].figure.data[1].marker.symbol[0].endswith("-open")
+    title = drawn["spread"].figure.layout.title.text
+    assert title == "No run kept two curves at ε_total = 1000"
+    marks = next(trace for trace in drawn["spread"].figure.data if trace.name == "c = 1")
+    assert marks.marker.symbol[0].endswith("-open")
 
 
 def test_a_single_curve_has_no_spread() -> None:
@@ -154,8 +161,33 @@ def test_every_c_is_run_with_every_budget_on_the_same_noise() -> None:
     assert "ε_total = 22, c = 2" in result.summary
     assert "c = 5" not in result.summary
     drawn = covid_fit.figures(result)
-    assert len(drawn["curves"].figure.layout.annotations) == 6
-    assert {trace.name for trace in drawn["spread"].figure.data} >= {"mean, 95 % interval, c = 9"}
+    assert covid_fit.shown_settings(params) == [(2, 22.0), (2, math.inf)]
+    assert {trace.name for trace in drawn["spread"].figure.data} >= {"c = 2", "c = 5", "c = 9"}
+
+
+@pytest.mark.parametrize(
+    ("kept", "false", "words"),
+    [
+        (5, 4, "4 of 5 curves were kept only because of noise at ε_total = 22"),
+        (1, 1, "1 of 1 curve was kept only because of noise at ε_total = 22"),
+        (5, 0, "None of 5 curves were kept only because of noise at ε_total = 22"),
+        (0, 0, "No curve was kept at ε_total = 22"),
+    ],
+)
+def test_the_title_counts_what_noise_let_in(kept: int, false: int, words: str) -> None:
+    params = dataclasses.replace(SMALL, epsilon_total=(22.0, math.inf))
+    row = {"c": params.c[0], "epsilon_total": 22.0, "run": 0, "accepted": kept, "flipped": false}
+    assert covid_fit.finding(params, pd.DataFrame([row])) == words
+    alone = dataclasses.replace(params, epsilon_total=(math.inf,))
+    assert covid_fit.finding(alone, pd.DataFrame([row])) == "Curves that ABC keeps without noise"
+
+
+def test_curves_of_each_kind_have_its_colour_and_the_data_are_black() -> None:
+    data = covid_fit.figures(result_of())["curves"].figure.data
+    colors = {(trace.name, trace.line.color or trace.marker.color) for trace in data}
+    assert ("private", fig.PRIVATE.color) in colors
+    assert ("non-private", fig.NON_PRIVATE.color) in colors
+    assert ("observed", fig.TRUTH.color) in colors
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,19 @@ def test_nothing_accepted_leaves_no_number_behind() -> None:
     assert (within.allowed == 1.0).all()
 
 
+def test_the_title_says_what_the_bound_says(result: Result) -> None:
+    main = result.tables["main"]
+    largest = main[main.n == main.n.max()]
+    said = error_bound.finding(main)
+    assert said.endswith("says nothing") == (largest.bound.iloc[0] >= largest.trivial.iloc[0])
+    for bound, words in ((0.5, "allows 5 times the error found"), (0.01, "is above what Theorem")):
+        changed = main.assign(error=0.1, bound=bound, trivial=1.0, non_private=1)
+        assert words in error_bound.finding(changed)
+    assert error_bound.finding(main.assign(error=0.0, bound=0.5, trivial=1.0)).endswith(
+        "allows 0.5"
+    )
+
+
 def test_runs_that_accepted_nothing_are_counted_and_left_out() -> None:
     params = error_bound.Params(
         n=(1000,), pool_size=100, runs=40, epsilon_abc=0.12, epsilon_total=2.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from abcdp_core import experiments, runner
+from abcdp_core import figures as fig
 from abcdp_core.experiments import adaptive_truncation
 from abcdp_core.experiments import estimation_accuracy as study
 from abcdp_core.parameters import ParameterError
@@ -289,3 +291,70 @@ def test_words_on_sigma_say_how_much_narrower_it_is(tiny: Result) -> None:
     assert study._repeats_sentence(known, "sigma") == (
         "σ = 3.16 is known, so every estimate of it is right."
     )
+
+
+# --------------------------------------------------------------------------------------- figures
+
+
+def with_errors(adaptive: list[float], fixed: list[float]) -> Result:
+    """Runs of one sampler at one budget with these errors of μ; each posterior's spread is 1."""
+    params = study.Params(n=20, epsilon_total=(2.0,))
+    errors = {"adaptive": adaptive, "fixed": fixed}
+    rows = [(way, k, error) for way, each in errors.items() for k, error in enumerate(each)]
+    main = pd.DataFrame(rows, columns=["interval", "run", "error_mu"])
+    main = main.assign(epsilon_total=2.0, sampler="smc", mean_mu=50.0, error_sigma=main.error_mu)
+    main = main.assign(mean_sigma=3.0, sigma_width=1.0, seconds=1.0)
+    course = main.assign(t=20, sd_mu=1.0, sd_sigma=1.0)
+    chains = main.iloc[:0].assign(autocorrelation_sigma=0.0)
+    tables = {"main": main, "course": course, "chains": chains}
+    return Result(study.EXPERIMENT, params, tables, "", "")
+
+
+@pytest.mark.parametrize(
+    ("adaptive", "fixed", "error", "missed"),
+    [
+        ([1.0, 1.1, 1.2], [4.0, 4.4, 4.8],
+         "adaptive intervals make the error of μ 4.0 times smaller",
+         "0 of 3 adaptive, 3 of 3 fixed"),
+        ([4.0, 4.4, 4.8], [1.0, 1.1, 1.2],
+         "fixed intervals make the error of μ 4.0 times smaller",
+         "3 of 3 adaptive, 0 of 3 fixed"),
+        ([1.0, 2.0], [1.0, 2.0], "no clear difference between the errors of μ",
+         "1 of 2 adaptive, 1 of 2 fixed"),
+        ([1.0], [9.0], "no clear difference between the errors of μ",
+         "0 of 1 adaptive, 1 of 1 fixed"),
+    ],
+)  # fmt: skip
+def test_titles_say_what_is_found(
+    adaptive: list[float], fixed: list[float], error: str, missed: str
+) -> None:
+    found = with_errors(adaptive, fixed)
+    assert study.finding(found, "mu") == f"At ε_total = 2 {error}"
+    assert study.missing(found, "mu") == f"95 % intervals that miss μ: {missed}"
+    titles = {name: fig.one_line(d.figure) for name, d in study.figures(found).items()}
+    assert titles["error-mu"] == f"At ε_total = 2 {error}"
+    assert titles["means-sigma"].startswith("95 % intervals that miss σ")
+
+
+def test_titles_without_anything_to_compare() -> None:
+    alone = with_errors([1.0, 2.0], [])
+    assert study.finding(alone, "mu") == "Error of μ"
+    nothing = with_errors([], [])
+    assert study.finding(nothing, "mu") == "Error of μ"
+    assert study.missing(nothing, "sigma") == "Estimates of σ"
+
+
+def test_a_way_of_asking_keeps_its_colour_and_names_stand_apart(tiny: Result) -> None:
+    styles = study._styles(TINY)
+    for (_, interval), style in styles.items():
+        assert style.color == fig.CATEGORIES[("adaptive", "fixed").index(interval)]
+    assert len({(style.color, style.dash) for style in styles.values()}) == len(styles)
+    ends = [(fig.THEORY, value) for value in (1.0, 1.0, 1.01, 9.0, 10.0, math.nan, 0.0)]
+    places = [at for _, at in study._apart(ends, -1.0, 1.0)]
+    assert len(places) == 5
+    assert (np.diff(places) >= 2 * study.LINE - 1e-9).all()
+    assert places[-1] <= 1.0
+    layout = study.figures(tiny)["error-mu"].figure.layout
+    assert len(layout.annotations) >= len(styles)
+    low, high = layout.xaxis.range
+    assert all(low < note.x < high for note in layout.annotations)

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from abcdp_core import runner
+from abcdp_core import error_curve, runner
 from abcdp_core.experiments import expected_error
 from abcdp_core.results import Result
 from tests.statistics import assert_mean_of_repeats
@@ -43,11 +43,32 @@ def test_simulated_releases_have_the_exact_error_and_not_twice_the_budgets(
 
 
 def test_few_nodes_are_enough(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(expected_error, "NODES", 128)
-    task = expected_error.tasks(SMALL, 1)[0]
-    fine = expected_error.work(task)["main"]
+    monkeypatch.setattr(error_curve, "NODES", 128)
     coarse = result.tables["main"].query("run == 0")
-    np.testing.assert_allclose(np.sqrt(coarse.mse), np.sqrt(fine.mse), rtol=0.01)
+    fine = [
+        error_curve.mse(expected_error._setting(SMALL, c, 0, 1), epsilon_total)
+        for c, epsilon_total in zip(coarse.c, coarse.epsilon_total, strict=True)
+    ]
+    np.testing.assert_allclose(np.sqrt(coarse.mse), np.sqrt(fine), rtol=0.01)
+
+
+def test_the_curve_is_kept_for_whoever_moves_the_own_budget(
+    result: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[float] = []
+
+    def seen(setting: error_curve.Setting, epsilon_total: float) -> float:
+        asked.append(epsilon_total)
+        return 0.5
+
+    monkeypatch.setattr(error_curve, "mse", seen)
+    for epsilon_total in (0.3, 0.5):
+        moved = dataclasses.replace(SMALL, epsilon_total=epsilon_total)
+        main = expected_error.work(expected_error.tasks(moved, 1)[0])["main"]
+        for c, line in main.groupby("c"):
+            budgets = [*sorted({*expected_error.BUDGETS, epsilon_total}), math.inf]
+            assert line.epsilon_total.tolist() == budgets, c
+    assert asked == [0.3, 0.3]
 
 
 @pytest.mark.parametrize(
@@ -74,3 +95,34 @@ def test_the_title_says_what_the_curve_shows(changes: dict[str, float], words: s
         shown = plain if "Even" in title else here
         assert ("no better" in title) == (shown >= expected_error.PRIOR_ERROR)
     assert words.split("(")[0] in title or "times" in words
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"epsilon_total": 0.001}, {"epsilon_total": 1000.0}, {"epsilon_abc": 0.001, "c": 1}],
+)
+def test_what_is_typical_is_that_of_the_releases(changes: dict[str, float]) -> None:
+    params = dataclasses.replace(SMALL, **changes)  # type: ignore[arg-type]
+    found = runner.run_to_end(expected_error, params, seed=1)
+    releases = found.tables["releases"]
+    words = expected_error.typical_in_words(found)
+    assert words.startswith(f"**Typical of {len(releases)} runs:** ")
+    kept, (middle, low, high) = expected_error.typical_counts(found)
+    assert low <= middle <= high
+    assert (releases.accepted >= kept).mean() >= 0.5
+    assert (releases.accepted <= kept).mean() >= 0.5
+    within = releases.false.between(low, high)
+    assert within.mean() >= 0.8
+    if kept == 0:
+        assert "nothing is kept" in words
+        return
+    assert f" {middle} of {kept} (80 %: {low} to {high}), and " in words
+    ratio = np.sqrt(releases.private_mse / releases.non_private_mse)
+    assert f"and {ratio.median():.1f} times as far off" in words
+
+
+def test_a_median_of_nothing_kept_is_said(result: Result) -> None:
+    nothing = result.tables["releases"].assign(accepted=0, false=0)
+    tables = {**result.tables, "releases": nothing}
+    words = expected_error.typical_in_words(dataclasses.replace(result, tables=tables))
+    assert words == f"**Typical of {len(nothing)} runs:** nothing is kept."

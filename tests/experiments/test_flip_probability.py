@@ -1,7 +1,7 @@
 """Flip probability: formula, simulation, and the guideline."""
 
 import dataclasses
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -108,3 +108,20 @@ def test_boxes_for_several_settings_and_points_for_one() -> None:
     assert len(boxes.data) == 4
     one = flip_probability.figures(run())["flip-probability"].figure
     assert {trace.name for trace in one.data} >= {"formula G_b"}
+
+
+@pytest.mark.parametrize("changes", [{}, {"epsilon_total": (0.001,)}, {"epsilon_total": (1000.0,)},
+                                     {"epsilon_abc": 1.4}, {"epsilon_abc": 0.001}])  # fmt: skip
+def test_every_draw_is_in_the_histogram_or_counted_beyond_its_edge(changes: dict[str, Any]) -> None:
+    found = run(dataclasses.replace(ONE, **changes))
+    figure = flip_probability.figures(found)["flip-probability"].figure
+    bars = {trace.name: int(trace.y.sum()) for trace in figure.data if trace.type == "bar"}
+    main = found.tables["main"]
+    close, let_in = flip_probability.close_and_let_in(main)
+    away = (main.rho - main.epsilon_abc) / main.noise_scale
+    assert bars["close enough"] + int((away < -flip_probability.WINDOW).sum()) == close
+    assert bars["too far"] + int((away > flip_probability.WINDOW).sum()) == len(main) - close
+    are = {0: "none is", 1: "1 is"}.get(close, f"{close} are")
+    assert f" {are} close enough" in figure.layout.title.text
+    assert ("practically none" in figure.layout.title.text) == (let_in < 0.01 and close < len(main))
+    assert figure.layout.xaxis.range == (-flip_probability.WINDOW, flip_probability.WINDOW)

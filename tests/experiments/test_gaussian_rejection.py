@@ -134,8 +134,8 @@ def test_figures_have_budgets_on_the_axis_and_a_panel_for_each_bound() -> None:
     assert set(drawn) == {"mae", "mse", "noise"}
     titles = [note.text for note in drawn["mae"].figure.layout.annotations]
     assert titles[0] == "no noise"
-    assert titles[1].startswith("quantile 0.05: B_ρ = ")
-    assert titles[2].startswith("quantile 1: B_ρ = 1.41")
+    assert titles[1].startswith("B_ρ = ")
+    assert titles[2].startswith("B_ρ = 1.4")
     lines = [trace for trace in drawn["mae"].figure.data if trace.name == "ε_abc = 0.2"]
     assert [line.xaxis for line in lines] == ["x", "x2", "x3"]
     assert all(line.x.tolist() == [1.0, 100.0] for line in lines)

@@ -78,7 +78,8 @@ def test_a_small_pool_is_said(pool_size: int, words: str) -> None:
 @pytest.mark.parametrize("name", ["private-embedding", "embedding-noise-aware"])
 def test_the_title_names_what_was_asked(name: str) -> None:
     title = study.figures(run(mechanism=name))["posterior"].figure.layout.title
-    assert name in title.text
+    assert name.replace("-", " ") in title.subtitle.text
+    assert title.text.startswith("This release is ")
     assert ("c = 10" in title.subtitle.text) == (name == "private-embedding")
 
 

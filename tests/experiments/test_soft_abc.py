@@ -55,8 +55,8 @@ def test_noise_follows_the_data_and_not_the_size_of_the_simulated_sets() -> None
     row = result.tables["main"].query("run == 1 and epsilon_abc == 0.05 and epsilon_total == inf")
     expected = np.abs(estimate - uniform_mixture.TRUTH).mean()
     assert row.mae.iloc[0] == pytest.approx(expected, rel=1e-9)
-    title = study.figures(result)["mse"].figure.layout.title.text
-    assert title.endswith("N = 300 against 100 simulated points, T = 300")
+    settings = study.figures(result)["mse"].figure.layout.title.subtitle.text
+    assert settings.startswith("N = 300 against 100 simulated points, T = 300, ")
     assert run(pseudo_n=300).tables["main"].equals(run().tables["main"])
 
 
@@ -120,8 +120,10 @@ def test_figures_have_a_line_for_each_budget_and_the_prior() -> None:
     drawn = study.figures(run())
     assert set(drawn) == {"mae", "mse", "effective-sample-size"}
     names = {trace.name for trace in drawn["mae"].figure.data}
-    assert {"ε_total = 1", "ε_total = 100", "no noise", "prior mean"} <= names
-    (line,) = [t for t in drawn["mae"].figure.data if t.name == "no noise"]
+    assert {"ε_total = 1", "ε_total = 100", "non-private", "prior mean"} <= names
+    ends = " ".join(drawn["mae"].figure.layout.yaxis2.ticktext)
+    assert all(name in ends for name in ("ε_total = 1", "no noise", "prior mean", "no ABC"))
+    (line,) = [t for t in drawn["mae"].figure.data if t.name == "non-private" and t.fill is None]
     main = run().tables["main"]
     means = main[np.isinf(main.epsilon_total)].groupby("epsilon_abc").mae.mean()
     assert line.x.tolist() == means.index.tolist()

@@ -1,9 +1,12 @@
 """Where to truncate: the reported numbers, the paper's, and what the figures show."""
 
+import re
+
 import numpy as np
 import pytest
 
 from abcdp_core import experiments, runner
+from abcdp_core import figures as fig
 from abcdp_core.experiments import truncation_interval as study
 from abcdp_core.online import intervals
 from abcdp_core.results import Result
@@ -97,9 +100,73 @@ def test_information_by_half_width_begins_at_its_limit(result: Result) -> None:
 
 def test_figures_show_a_share_and_where_it_is_largest(result: Result) -> None:
     figures = study.figures(result)
-    heat = [trace for trace in figures["surface"].figure.data if trace.type == "heatmap"]
-    assert len(heat) == 4
-    assert all(0.9 < np.nanmax(trace.z) <= 1.0 for trace in heat)
+    contours = [trace for trace in figures["surface"].figure.data if trace.type == "contour"]
+    assert len(contours) == 4 * len(study.LEVELS)
+    assert all(0.97 < np.nanmax(trace.z) <= 1.0 for trace in contours)
     best = next(t for t in figures["width"].figure.data if t.name == "best, ε_total = 5")
     curve = next(t for t in figures["width"].figure.data if t.name == "ε_total = 5")
     assert best.y[0] >= curve.y.max()
+
+
+def test_ours_and_the_papers_point_are_marked_with_their_half_widths(result: Result) -> None:
+    marks = [t for t in study.figures(result)["surface"].figure.data if t.type == "scatter"]
+    assert [t.text[0].strip() for t in marks[:2]] == ["best 0.071", "the paper's 0.06"]
+    assert {t.textposition for t in marks} == {"top right", "bottom right"}
+    assert [t.y[0] for t in marks[::2]] == pytest.approx(result.tables["main"].b.tolist())
+
+
+def test_the_plane_holds_no_better_interval_and_agrees_with_the_widths(result: Result) -> None:
+    plane = result.tables["plane"]
+    largest = plane.groupby("epsilon_total").information.max().to_numpy()
+    assert (largest <= result.tables["main"].information.to_numpy()).all()
+    at_mu = plane[(plane.centre == 0) & (plane.epsilon_total == 1)]
+    curve = result.tables["width"][result.tables["width"].epsilon_total == 1]
+    known = np.interp(at_mu.half_width, curve.half_width, curve.information)
+    np.testing.assert_allclose(at_mu.information, known, rtol=0.01)
+
+
+def test_titles_say_what_is_found(result: Result) -> None:
+    titles = {name: fig.one_line(d.figure) for name, d in study.figures(result).items()}
+    assert titles["surface"] == (
+        "A larger budget, a wider best interval: μ ± 0.071 σ at ε_total = 1, "
+        "μ ± 1.2 σ at ε_total = 10"
+    )
+    words = re.fullmatch(
+        r"At ε_total = 1 half-widths from (.*) to (.*) σ lose at most 1 %", titles["width"]
+    )
+    assert words is not None
+    curve = result.tables["width"].query("epsilon_total == 1")
+    share = curve.information / curve.best_information
+    low, high = (float(part) for part in words.groups())
+    assert low == 0.0
+    assert (share[curve.half_width < 0.98 * high] >= 0.99).all()
+    assert (share[curve.half_width > 1.05 * high] < 0.99).all()
+    assert titles["ways"] == (
+        "At ε_total = 1 the best interval for μ against the fixed one: information 46 times about "
+        "μ and 0.76 times about σ"
+    )
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        (study.Params(epsilon_total=(2.0,)), "Best interval: μ ± 0.22 σ at ε_total = 2"),
+        (
+            study.Params(epsilon_total=(1.0,), score="sigma", symmetric=False),
+            "Best interval: μ + ",
+        ),
+        (
+            study.Params(epsilon_total=(2.0,), integration="monte-carlo", draws=10),
+            "Best of a noisy search: μ ± ",
+        ),
+    ],
+)
+def test_the_title_at_other_settings(params: study.Params, words: str) -> None:
+    found = runner.run_to_end(EXPERIMENT, params, seed=1)
+    assert fig.one_line(study.figures(found)["surface"].figure).startswith(words)
+
+
+def test_a_symmetric_interval_may_be_far_from_the_best() -> None:
+    params = study.Params(epsilon_total=(1.0,), score="sigma", symmetric=False)
+    found = runner.run_to_end(EXPERIMENT, params, seed=1)
+    assert "every symmetric interval loses more than 1 %" in study.flat(found)

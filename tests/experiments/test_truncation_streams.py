@@ -105,11 +105,13 @@ def test_a_panel_for_each_budget_way_and_parameter(streams: go.Figure) -> None:
     for (_, axis), traces in shown.items():
         names = [trace.name for trace in traces]
         is_mu = axis in ("y", "y2", "y3", "y4")
-        assert names.count("truncation points") == (2 if is_mu else 0)
+        assert names.count("ends of the intervals") == (2 if is_mu else 0)
         assert {"posterior mean", "truth"} <= set(names)
         (truth,) = (trace for trace in traces if trace.name == "truth")
         assert set(truth.y) == {SMALL.mu if is_mu else SMALL.sigma}
     named = [trace.name for trace in streams.data if trace.showlegend]
+    for name, color in zip(("adaptive", "fixed"), fig.CATEGORIES, strict=False):
+        assert {t.marker.color for t in streams.data if t.name == name} == {color}
     assert len(named) == len(set(named)) == 5
 
 
@@ -123,7 +125,7 @@ def test_sigma_is_grey_where_it_is_not_learnt_and_mu_never_is(
     assert grey == {"y5", "y6", "y7", "y8"}
     last = main[(main.t == 50) & (main.interval == "adaptive") & (main.epsilon_total == 10)].iloc[0]
     learnt = SMALL.narrower("smc", last.sigma_width) >= 0.5
-    coloured = [t for t in panels(streams)["x6", "y6"] if t.name == "particles"]
+    coloured = [t for t in panels(streams)["x6", "y6"] if t.name == "adaptive"]
     assert bool(learnt) == any(50 in trace.x for trace in coloured)
 
 
@@ -131,7 +133,7 @@ def test_few_budgets_are_drawn_of_many() -> None:
     budgets = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 100.0)
     params = dataclasses.replace(SMALL, n=2, particles=5, epsilon_total=budgets)
     figure = study.figures(run(params))["streams"].figure
-    assert "5 of 7 budgets" in figure.layout.title.text
+    assert "5 of 7 budgets" in figure.layout.title.subtitle.text
     titles = [note.text for note in figure.layout.annotations if note.text]
     assert titles[0] == "ε_total = 1"
     assert titles[-1] == "ε_total = 100"
@@ -149,3 +151,19 @@ def test_the_summary_says_both_ends_and_how_far_a_stream_is(small: Result) -> No
     known = run(dataclasses.replace(SMALL, n=1, known_sigma=True, epsilon_total=(1.0,)))
     assert "Streams of 1 person" in known.summary
     assert "σ known" in known.summary
+
+
+def test_the_title_says_how_much_sharper_and_waits_for_both(small: Result) -> None:
+    main = small.tables["main"]
+    ends = main[main.t == 50].set_index(["epsilon_total", "interval"]).sd_mu
+    first, last = (ends[budget, "fixed"] / ends[budget, "adaptive"] for budget in (2.0, 10.0))
+    told = study.finding(SMALL, main)
+    assert told == (
+        f"Adaptive against fixed intervals, sharpness about μ: {study._digits(first)} times at "
+        f"ε_total = 2 and {study._digits(last)} times at ε_total = 10"
+    )
+    alone = main[main.interval == "adaptive"]
+    for table in (alone, main.assign(sd_mu=0.0)):
+        assert study.finding(SMALL, table) == "What is known of μ and σ, answer by answer"
+    one = dataclasses.replace(SMALL, epsilon_total=(2.0,))
+    assert study.finding(one, main).endswith("times at ε_total = 2")

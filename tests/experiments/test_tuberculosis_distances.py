@@ -99,5 +99,9 @@ def test_the_figure_shows_the_share_of_draws_within_each_distance(result: Result
     for place, share in zip(line.x[::50], line.y[::50], strict=True):
         assert share == pytest.approx(np.mean(rho <= place))
     assert line.y[-1] == 1.0
-    assert set(traces[study._THRESHOLD.name].x) == {150.0}
-    assert set(traces[study._CLIP.name].x) == {200.0}
+    guides = [set(trace.x) for trace in figure.data if trace.name == "guide"]
+    assert guides == [{150.0}, {200.0}]
+    main, within = result.tables["main"], 100.0 * np.mean(rho <= 150.0)
+    assert study.finding(main).startswith(
+        f"Within the paper's threshold: {within:.0f} % at N = 100"
+    )

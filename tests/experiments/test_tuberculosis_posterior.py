@@ -208,7 +208,7 @@ def test_nothing_accepted_is_counted_and_stands_for_the_prior_mean() -> None:
     assert (result.tables["errors"].accepted == 0).all()
     assert (result.tables["errors"].mae == result.tables["errors"].prior_mae).all()
     assert "24 runs of 24 accepted nothing; their estimates are the prior mean." in result.summary
-    said = study.figures(result)["posterior-kept"].sentence
+    said = study.figures(result)["posterior"].sentence
     assert "Nothing was accepted at N = 100, N = 1000." in said
     assert "nan" not in said
 
@@ -240,6 +240,40 @@ def test_one_noise_and_one_data_set_are_no_plurals() -> None:
 def test_the_figure_has_the_papers_numbers_only_where_there_are_any() -> None:
     (paper,) = [t for t in study.figures(result_of())["error"].figure.data if "[P21]" in t.name]
     assert sorted(paper.y) == [2.10, 2.20, 4.51, 4.71]
+    other = result_of(dataclasses.replace(SMALL, epsilon_total=0.2))
+    assert not [t for t in study.figures(other)["error"].figure.data if "[P21]" in t.name]
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (4.1, "no better than the prior"),
+        (3.9, "hardly better than the prior"),
+        (3.0, "error 50 % above that without noise"),
+        (2.0, "no larger error than without noise"),
+    ],
+)
+def test_the_title_says_what_noise_makes_of_the_error(error: float, words: str) -> None:
+    assert study._verdict(error, 2.0, 4.0) == words
+
+
+def test_intervals_are_those_of_what_is_accepted_and_stand_beside_the_truth() -> None:
+    result = result_of()
+    figure = study.figures(result)["posterior"].figure
+    assert figure.layout.title.text == study.finding(result)
+    names = list(figure.layout.yaxis.ticktext)
+    assert len(names) == 3 * len(SMALL.n) + 1
+    for trace, style in zip(
+        figure.data[:4], ("private", "non-private", "prior", "truth"), strict=True
+    ):
+        assert trace.name == style
+    private, plain, *_ = figure.data
+    main = result.tables["main"].query("parameter == 'R1' and n == 100")
+    kept = main[main.release == "non-private"].value
+    assert plain.x[0] == pytest.approx(kept.mean())
+    assert plain.x[0] + plain.error_x.array[0] == pytest.approx(kept.quantile(0.95))
+    assert len(private.x) == 2 * len(SMALL.n)
+    assert names[-1] == "prior"
 
 
 @pytest.mark.parametrize(

@@ -88,8 +88,8 @@ def test_the_papers_numbers_stand_where_they_belong() -> None:
     assert plain[20.0] == 3.10
     assert math.isnan(plain[80.0])
     drawn = {trace.name: trace for trace in study.figures(result_of())["error"].figure.data}
-    assert drawn["[P22], 10 runs"].y.tolist() == [4.12, 4.05]
-    assert drawn["[P22], no noise"].x.tolist() == ["ε_abc = 20"]
+    assert drawn["reported by [P22]"].y.tolist() == [4.12, 4.05]
+    assert drawn["the same, no noise"].x.tolist() == ["ε_abc = 20"]
     other = result_of(dataclasses.replace(SMALL, epsilon_total=1.0)).tables
     assert other["errors"].paper_mae.isna().all()
 

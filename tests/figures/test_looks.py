@@ -115,7 +115,10 @@ def test_on_a_dark_page_every_colour_is_its_dark_one_wherever_it_stands() -> Non
         assert light not in text
     for dark in (fig.ON_DARK[fig.BLACK], fig.ON_DARK[fig.GREEN], "rgba(86,180,233,0.18)"):
         assert dark in text
-    assert fig.GREEN in fig.dressed(chart, fig.SCREENS["light"]).to_json()
+    light = fig.dressed(chart, fig.SCREENS["light"]).to_json()
+    assert fig.BLUE in light
+    # Words that name a series are darker than its marks.
+    assert fig.GREEN not in light
 
 
 def test_in_a_card_a_figure_has_its_height_and_no_title() -> None:

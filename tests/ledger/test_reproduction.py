@@ -152,6 +152,7 @@ def test_what_is_chosen_is_planned(
         ("squares-are-smal", "near are squares-are-small"),
         ("old-claim", "is retired. Nobody said so."),
         ("???", "papers are P99, P98."),
+        ("", "papers are P99, P98."),
     ],
 )
 def test_what_is_unknown_is_said_in_one_line(

@@ -19,7 +19,7 @@ from abcdp_core.mechanisms.gaussian_rejection import (
     decision_epsilon,
     pure_epsilon,
 )
-from abcdp_core.privacy import cost, statement
+from abcdp_core.privacy import cost, statement, tradeoff
 
 BOTH = pytest.mark.parametrize("accountant", ACCOUNTANTS)
 
@@ -87,6 +87,18 @@ def test_the_exact_account_is_the_larger_of_two(
     assert decision_epsilon(event) == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize("scale", [0.005, 0.02, 0.3])
+def test_what_logarithms_may_be_rounded_by_is_added(scale: float) -> None:
+    # 1e-14 of each logarithm, and in the published account of 1 and the change as well.
+    event = GaussianRejection(0.02, 0.15, 0.1, scale, 1)
+    moved, rarest = (float(special.log_ndtr(at / scale)) for at in (-0.08, -0.1))
+    added = decision_epsilon(event) - (moved - rarest)
+    assert added == pytest.approx(-1e-14 * (moved + rarest), rel=0.05)
+    change = math.log(0.02 / scale / math.sqrt(2.0 * math.pi))
+    added = math.log(decision_epsilon(event, "published")) - (min(0.0, change) - rarest)
+    assert added == pytest.approx(1e-14 * (1.0 + abs(change) - rarest), rel=0.05)
+
+
 # ------------------------------------------------------ the claim against the exact loss (layer 1)
 
 
@@ -133,6 +145,19 @@ def test_all_decisions_together_lose_as_often_as_there_are_any() -> None:
     assert event.steps == 7
     assert 7 * worst_loss(event) == pytest.approx(1.0, rel=1e-9)
     assert pure_epsilon(event) == pytest.approx(7 * decision_epsilon(event), rel=1e-15)
+
+
+@pytest.mark.parametrize(("sensitivity", "bound"), [(0.1, 0.5), (0.7, 0.3)])
+def test_an_attacker_is_bound_by_the_cost_and_by_the_noisy_distances(
+    sensitivity: float, bound: float
+) -> None:
+    event = GaussianRejection(sensitivity, bound, 0.2, 2.0, 100)
+    rates = np.linspace(0.0, 1.0, 101)
+    found = tradeoff.curve(event, rates)
+    series = tradeoff.gaussian(10.0 * min(sensitivity, bound) / 2.0, rates)
+    lines = tradeoff.approximate(cost(event).epsilon, 0.0, rates)
+    assert found.miss == pytest.approx(np.maximum(series, lines), abs=1e-12)
+    assert found.kind == "bound"
 
 
 def test_probabilities_are_those_of_gaussian_noise() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -16,7 +17,10 @@ from scipy import integrate, special
 from abcdp_core.mechanisms.gaussian_sparse_vector import (
     ACCOUNTANTS,
     GaussianSparseVector,
+    _classic,
     _log_gaussian_delta,
+    _root,
+    _ways,
     calibrate,
     epsilon,
     log_delta,
@@ -202,6 +206,25 @@ def test_the_logarithm_of_delta_goes_on_where_delta_is_no_number() -> None:
     assert _log_gaussian_delta(1e-3, 0.1) == pytest.approx(expected, abs=0.06)
 
 
+@pytest.mark.parametrize(("mu", "at"), [(1e-3, 0.1), (1.0, 1.0), (5.0, 1000.0)])
+def test_what_the_logarithm_may_be_rounded_by_is_added(mu: float, at: float) -> None:
+    near, far = at / mu - mu / 2.0, at / mu + mu / 2.0
+    mills = [float(special.erfcx(each / math.sqrt(2.0))) for each in (near, far)]
+    plain = -(near**2) / 2.0 + math.log((mills[0] - mills[1]) / 2.0)
+    allowed = 1e-14 * (near**2 / 2.0 + (mills[0] + mills[1]) / (mills[0] - mills[1]))
+    assert _log_gaussian_delta(mu, at) - plain == pytest.approx(allowed, rel=0.1)
+
+
+def test_what_a_count_a_root_and_a_conversion_may_be_rounded_by_is_added() -> None:
+    event = GaussianSparseVector(0.5, 20.0, 40.0, 2, False, 1000)
+    ways = _ways(event)
+    assert ways[0][0] / math.log(math.comb(1000, 2)) - 1.0 == pytest.approx(1e-12, rel=1e-2)
+    assert (_root(Fraction(4)), _root(Fraction(1, 4))) == (2.0 * (1 + 1e-15), 0.5 * (1 + 1e-15))
+    plain = min(_classic(*way, DELTA) for way in ways)
+    added = epsilon(event, DELTA, "rdp-classic") / plain - 1.0
+    assert added == pytest.approx(1e-12, rel=1e-2)
+
+
 def test_a_single_draw_is_a_gaussian_answer() -> None:
     event = GaussianSparseVector(1.0, 1.0, 2.0, 1, False, 1)
     expected = gaussian_epsilon(Gaussian(0.5, 1.0), DELTA)
@@ -272,6 +295,7 @@ def test_without_noise_or_delta_there_is_no_guarantee() -> None:
     [
         ((0.0, DELTA, 1.0, 1, 10), "epsilon_total = 0.0"),
         ((1.0, 0.0, 1.0, 1, 10), "delta = 0.0"),
+        ((1.0, 1.0, 1.0, 1, 10), "delta = 1.0"),
         ((1.0, DELTA, math.inf, 1, 10), "sensitivity = inf"),
         ((1.0, DELTA, 1.0, 0, 10), "c = 0, steps = 10"),
         ((1.0, DELTA, 1.0, 1, 0), "c = 1, steps = 0"),

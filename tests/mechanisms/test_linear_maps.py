@@ -186,6 +186,24 @@ def test_half_of_what_is_added_to_the_grid_s_largest_step_is_room_for_rounding(
         assert 0.0 < rounded < 0.01 * room
 
 
+@pytest.mark.parametrize(("k", "a", "b"), [(1, 2.0, 0.0), (7, 0.0, 1.0), (23, 2.0, -3.0)])
+def test_the_step_on_the_grid_is_widened_by_what_may_lie_between_its_nodes(
+    k: int, a: float, b: float
+) -> None:
+    # One frequency: the image is a wave of known slope and bend.
+    matrix = np.zeros((1, 2 * MMD.frequencies + 1))
+    matrix[0, [k, MMD.frequencies + k]] = a, b
+    speed, length = k * MMD.step, math.sqrt(MMD.weights[k])
+    angle = speed * (np.linspace(0.0, 5.0, linear_maps.NODES) - 2.5)
+    wave = length * (a * np.cos(angle) + b * np.sin(angle))
+    slope = length * speed * np.abs(b * np.cos(angle) - a * np.sin(angle)).max()
+    speeds = MMD.step * np.arange(1, 24)
+    bend = math.hypot(a, b) * math.sqrt(math.fsum(MMD.weights[1:] * speeds**4))
+    between = 5.0 / (linear_maps.NODES - 1)
+    expected = np.ptp(wave) + between * (slope + between / 2.0 * bend)
+    assert linear_maps._largest_step(matrix, MMD) == pytest.approx(expected, rel=1e-9)
+
+
 def test_what_a_product_is_rounded_by_does_not_fall_with_n() -> None:
     # The same numbers added up in two orders, as another library might.
     matrix = np.random.default_rng(4).normal(size=(3, 40))
@@ -197,6 +215,8 @@ def test_what_a_product_is_rounded_by_does_not_fall_with_n() -> None:
     n = 10**20
     assert 0.0 < np.linalg.norm(matrix, 2) * features.sensitivity(n) < moved / 10.0
     assert moved <= map_sensitivity(matrix, features, n)
+    rounded = 4.0 * 40 * np.finfo(float).eps * np.linalg.norm(matrix)
+    assert map_sensitivity(matrix, features, n) == pytest.approx(rounded, rel=1e-3)
 
 
 def test_an_unknown_sensitivity_is_refused(comparison: Comparison) -> None:
@@ -250,6 +270,7 @@ def test_axes_are_orthonormal_and_carry_most_of_the_variance(comparison: Compari
     assert variance.sum() > 0.98 * comparison.statistics.var(axis=0).sum()
     fewer = learn(comparison, "axes", axes=2)
     assert fewer.matrix == pytest.approx(learnt.matrix[:2], abs=1e-12)
+    assert [learn(comparison, "axes", axes=axes).dimension for axes in (1, 46)] == [1, 46]
 
 
 def test_a_regression_predicts_and_needs_no_number_too_many(comparison: Comparison) -> None:
@@ -262,6 +283,19 @@ def test_a_regression_predicts_and_needs_no_number_too_many(comparison: Comparis
     assert residual < 0.05 * comparison.theta.var(axis=0).mean()
     found = learnt.predict(learnt.matrix @ comparison.statistic)
     assert found == pytest.approx(uniform_mixture.TRUTH, abs=0.12)
+
+
+def test_a_regression_is_ridge_regression(comparison: Comparison) -> None:
+    learnt = learn(comparison, "regression", axes=4)
+    assert comparison.statistics is not None
+    features, theta = comparison.statistics[:, 1:], comparison.theta
+    centred = features - features.mean(axis=0)
+    covariance = np.cov(features, rowvar=False, ddof=0)
+    penalty = 1e-6 * np.trace(covariance) * np.eye(len(covariance))
+    joint = centred.T @ (theta - theta.mean(axis=0)) / SIZE
+    expected = theta.mean(axis=0) + centred @ np.linalg.solve(covariance + penalty, joint)
+    found = np.array([learnt.predict(image) for image in learnt.images])
+    assert found == pytest.approx(expected, abs=1e-9)
 
 
 def test_lengths_of_images_are_lengths_of_predictions(comparison: Comparison) -> None:

@@ -25,6 +25,7 @@ from abcdp_core.mechanisms import Budget, nearest_selection
 from abcdp_core.mechanisms.nearest_selection import NearestSelection, calibrate, pair_law, run
 from abcdp_core.parameters import ParameterError
 from abcdp_core.privacy import Gaussian, NonPrivate, cost, statement, tradeoff
+from abcdp_core.privacy.worst_pairs import neyman_pearson
 from tests.statistics import assert_frequencies, miss_probability, rejects
 
 Array = NDArray[np.float64]
@@ -321,6 +322,16 @@ def test_an_attacker_gets_no_more_than_is_claimed_and_nearly_that() -> None:
     # Pure ε itself is reached by what hardly ever happens.
     law = pair_law(-8.0, calibrate(1.0, 0.0, CHANGE, 3))
     assert np.abs(law.first - law.second).max() == pytest.approx(1.0, rel=0.002)
+
+
+def test_an_attacker_on_one_round_is_best_where_both_draws_are_about_as_likely() -> None:
+    # The best on odds of e^(-ε/2) that become e^(ε/2): two lines that meet at equal rates.
+    event = calibrate(0.7, 0.0, CHANGE, 1)
+    rates = np.linspace(0.0, 1.0, 101)
+    corner = 1.0 / (1.0 + math.exp(0.35))
+    centred = np.interp(rates, [0.0, corner, 1.0], [1.0, corner, 0.0])
+    assert np.interp(rates, *neyman_pearson(pair_law(-0.35, event))) == pytest.approx(centred)
+    assert (tradeoff.curve(event, rates).miss <= centred + 1e-9).all()
 
 
 # -------------------------------------------------------------------------------- the contract

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from abcdp_core import mechanisms, pool, simulators
-from abcdp_core.mechanisms import Budget, Prepared, Release, noisy_counts
+from abcdp_core.mechanisms import Budget, Made, Prepared, Release, noisy_counts
 from abcdp_core.mechanisms.noisy_counts import Counts, Trace, counts_given, posterior, shares
 from abcdp_core.mechanisms.private_summary import SummaryNoise
 from abcdp_core.privacy import NonPrivate, cost
@@ -267,7 +267,8 @@ def test_samples_are_of_the_posterior_and_their_mean_is_the_exact_one() -> None:
     for cell in range(5):
         assert_mean(samples[:, cell], mean[cell], 0.0, 1.0, 1e-6 / 5)
     assert found.weights.sum() == pytest.approx(1.0)
-    assert (len(found.indices), found.estimate) == (0, None)
+    assert (len(found.indices), found.estimate, found.stopped_at) == (0, None, 0)
+    assert found.made == Made("exact", 0.0, 0.0)
 
 
 def test_the_rank_of_the_truth_among_samples_is_uniform() -> None:

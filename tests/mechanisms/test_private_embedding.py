@@ -20,6 +20,7 @@ from scipy import stats
 
 from abcdp_core.distances.fourier import FourierMMD
 from abcdp_core.mechanisms import (
+    Budget,
     Made,
     Prepared,
     Release,
@@ -42,7 +43,7 @@ from abcdp_core.mechanisms.private_embedding import (
     select,
 )
 from abcdp_core.parameters import ParameterError
-from abcdp_core.pool import Comparison
+from abcdp_core.pool import Comparison, public_side
 from abcdp_core.privacy import Gaussian, NonPrivate, NormNoise, cost
 from abcdp_core.privacy.embedding import calibrate, draw, log_density
 from abcdp_core.simulators import covid, uniform_mixture
@@ -198,6 +199,16 @@ def worst_neighbours(learnt: LinearMap) -> tuple[Array, Array]:
         data[0] = point
         pair.append(learnt.matrix @ MMD.statistic(data))
     return pair[0], pair[1]
+
+
+def test_before_a_map_is_learnt_the_noise_is_that_of_all_features_but_the_constant() -> None:
+    public = public_side("uniform-mixture", 100, 60, 1)
+    for budget, accountant in ((Budget(2.0), "linear"), (Budget(2.0, 1e-6), "exact")):
+        event = private_embedding.calibrated(public, Options(), None, budget, accountant)
+        assert isinstance(event, Gaussian | NormNoise)
+        assert event.sensitivity == public.distance.sensitivity(100)
+        assert cost(event, budget.delta).epsilon == pytest.approx(2.0)
+        assert not isinstance(event, NormNoise) or event.dimension == 46
 
 
 @pytest.mark.parametrize("kind", linear_maps.KINDS)
@@ -478,6 +489,24 @@ def test_moved_draws_have_the_mean_and_the_spread_of_the_posterior(
     assert moments("noise-aware") == pytest.approx((exact, variance), abs=0.05)
     # Noise ignored, the release is taken for the statistic: its noise is left, 0.1²/1.01.
     assert moments("noise-ignored") == pytest.approx((0.7 / 1.01, 0.01 / 1.01), abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("size", "near", "way"),
+    [
+        *((128, 70, "weighted"), (128, 64, "weighted"), (128, 50, "kept")),
+        *((1000, 128, "weighted"), (1000, 90, "moved")),
+    ],
+)
+def test_weights_are_used_where_a_hundred_draws_or_half_of_them_count(
+    size: int, near: int, way: str
+) -> None:
+    images = np.where(np.arange(size) < near, 0.0, 1e6)
+    asked = prepared(learnt=line_map(images), event=Gaussian(1.0, 1.0), selection="noise-aware")
+    theta = rng_of(12).standard_normal((size, 1))
+    made = select(np.zeros(1), asked, theta, rng_of(13)).made
+    assert made is not None
+    assert (made.way, made.importance_size) == (way, pytest.approx(near))
 
 
 # ------------------------------------------------------------------------ what it is good for

@@ -201,6 +201,16 @@ def test_numbers_that_are_not_whole_get_laplace_noise() -> None:
     assert_frequencies(counts, probabilities)
 
 
+def test_noise_is_the_difference_of_two_exponentials_or_of_their_whole_parts() -> None:
+    values = np.array([[3.0, 0.5], [7.0, 1.25]])
+    first, second = np.moveaxis(rng_of(14).standard_exponential((2, 2, 2)), -1, 0)
+    real = SummaryNoise("one day", "replace", 1.0, 2.0)
+    assert np.array_equal(noisy(values, real, rng_of(14)), values + 2.0 * (first - second))
+    whole = SummaryNoise("one day", "replace", 1.0, 2.0, (1, 4))
+    steps = np.floor(first * [2.0, 8.0]) - np.floor(second * [2.0, 8.0])
+    assert np.array_equal(noisy(values, whole, rng_of(14)), values + steps / [1.0, 4.0])
+
+
 def test_another_budget_moves_the_same_noise() -> None:
     values = np.zeros((1000, 6))
     small, large = (
@@ -359,6 +369,36 @@ def test_the_regression_has_products_only_where_the_pool_is_large_enough() -> No
         1000,
         1220,
     ]
+
+
+@pytest.mark.parametrize("products", [False, True])
+def test_the_regression_is_ridge_regression_on_standard_features(
+    products: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = rng_of(13)
+    size = 130 if products else 100
+    numbers = rng.laplace(size=(size, 2)) * np.array([3.0, 500.0]) + 1.0
+    theta = rng.normal(size=(size, 3)) * np.array([1.0, 2.0, 30.0]) + numbers[:, :1]
+    # The third is 0 for most, so its unit is 1.
+    numbers = np.column_stack([numbers, np.maximum(rng.laplace(size=size) - 1.0, 0.0)])
+    monkeypatch.setattr(private_summary, "PER_FEATURE", 10)
+    monkeypatch.setattr(private_summary, "BLOCK", 33)
+    fitted = Regression.fit(numbers, theta)
+    assert fitted.products == products
+    unit = np.append(np.median(np.abs(numbers[:, :2]), axis=0), 1.0)
+    straight, bent = (
+        (values - values.mean(axis=0)) / values.std(axis=0)
+        for values in (numbers, np.arcsinh(numbers / unit))
+    )
+    columns = [np.ones(size), *straight.T, *bent.T]
+    if products:
+        columns += [bent[:, i] * bent[:, j] for i in range(3) for j in range(i, 3)]
+    features = np.column_stack(columns)
+    gram = features.T @ features + 1e-6 * size * np.eye(len(columns))
+    predictions = features @ np.linalg.solve(gram, features.T @ theta)
+    assert fitted.predictions == pytest.approx(predictions, rel=1e-9, abs=1e-9)
+    away = (predictions - predictions[5]) / theta.std(axis=0)
+    assert fitted.away(numbers[5]) == pytest.approx(away, rel=1e-9, abs=1e-9)
 
 
 def test_numbers_that_never_change_are_no_obstacle() -> None:

@@ -11,10 +11,11 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 from scipy import stats
 
-from abcdp_core.mechanisms import Budget, soft_weights
+from abcdp_core.mechanisms import Budget, Prepared, soft_weights
 from abcdp_core.mechanisms.soft_weights import calibrate, run, weights_of
 from abcdp_core.pool import public_side
-from abcdp_core.privacy import Gaussian, GaussianSeries, NonPrivate, cost
+from abcdp_core.privacy import Gaussian, GaussianSeries, NonPrivate, composition, cost
+from abcdp_core.privacy.local import gaussian_delta
 from tests.statistics import assert_distribution, rejects
 
 Array = NDArray[np.float64]
@@ -112,6 +113,23 @@ def test_the_sensitivity_in_units_of_the_threshold_is_rounded_up(accountant: str
             assert calibrate(1.0, 1e-6, float(exact), k / 30.0, 60) == event
 
 
+def test_noise_by_shares_spends_epsilon_and_delta_and_no_more() -> None:
+    (mechanism,) = soft_weights.MECHANISMS
+    public = public_side("uniform-mixture", 100, 60, 1)
+    options = mechanism.chosen(epsilon_abc=0.2)
+    for accountant, each, rest in (
+        ("linear", 1.0 / 60, 0.0),
+        ("advanced", composition.largest_per_query_epsilon(1.0, 60, 5e-7, "advanced"), 5e-7),
+    ):
+        event = mechanism.calibrate(public, options, None, Budget(1.0, 1e-6), accountant)
+        assert isinstance(event, GaussianSeries)
+        spent = 60 * gaussian_delta(event.sensitivity / event.scale, each) + rest
+        assert spent == pytest.approx(1e-6, rel=1e-6)
+        (part,) = mechanism.parts(Prepared(mechanism, public, options, None, event))
+        assert (part.count, part.cost) == (60, event.sensitivity / event.scale)
+        assert part.noise_scale == event.scale * 0.2
+
+
 def test_every_draw_comes_back_with_its_weight() -> None:
     published, trace = run(SCALED, USUAL, rng_of(3))
     assert published.indices.tolist() == list(range(300))
@@ -193,6 +211,7 @@ def test_releasing_leaves_the_distances_as_they_were() -> None:
     [
         ({"epsilon_abc": 0.0}, "epsilon_abc = 0.0: must be positive"),
         ({"epsilon_abc": math.nan}, "epsilon_abc = nan: must be positive"),
+        ({"epsilon_abc": math.inf}, "epsilon_abc = inf: must be positive"),
         ({"delta": 1.0}, "delta = 1.0: must lie between 0 and 1"),
         ({"epsilon_total": -1.0}, "epsilon_total = -1.0: must be positive"),
         ({"accountant": "linear"}, "accountant = linear"),

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from abcdp_core import mechanisms
 from abcdp_core.mechanisms import Budget
 from abcdp_core.mechanisms.sparse_vector import Segments, pure_epsilon, run
-from abcdp_core.privacy import Gaussian, cost
+from abcdp_core.privacy import Cost, Gaussian, cost
 from tests.oracles.sparse_vector import largest_loss, log_probability
 from tests.statistics import assert_frequencies, miss_probability, rejects
 
@@ -119,6 +119,13 @@ def test_the_cost_is_within_the_budget_where_accountants_round_differently(
 def test_a_kept_threshold_is_no_composition_of_segments() -> None:
     with pytest.raises(ValueError, match="a threshold each"):
         Segments(CHANGE, 0.1, 0.1, 3, resample=False)
+
+
+def test_without_noise_or_delta_segments_cost_what_a_run_does() -> None:
+    bare, noisy = Segments(CHANGE, 0.1, 0.0, 3, True), Segments(CHANGE, 0.1, 0.2, 3, True)
+    assert cost(bare, 1e-5) == Cost(math.inf, 1e-5)
+    assert cost(noisy) == Cost(pure_epsilon(noisy), 0.0)
+    assert cost(noisy, 1e-300) == Cost(pure_epsilon(noisy), 1e-300)
 
 
 # ----------------------------------------------------------------------------------- exact law

@@ -15,6 +15,7 @@ from abcdp_core.online import information
 from abcdp_core.online.families import NORMAL
 from abcdp_core.online.noise import NoiseFamily
 from abcdp_core.online.response import (
+    _log_likelihoods,
     _mills,
     log_density_gaussian,
     log_density_laplace,
@@ -207,6 +208,11 @@ def test_the_mills_ratio() -> None:
     found = np.array([_mills(t) for t in points.tolist()])
     expected = math.sqrt(math.pi / 2.0) * special.erfcx(points / math.sqrt(2.0))
     np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+def test_it_is_compiled_once_and_runs_beside_other_threads() -> None:
+    assert _log_likelihoods.targetoptions["nogil"]
+    assert type(_log_likelihoods._cache).__name__ == "FunctionCache"
 
 
 CASES = [

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from abcdp_core.mechanisms import names
 from abcdp_core.mechanisms.sparse_vector import SparseVector, calibrate
+from abcdp_core.own_data import discrete_sparse_vector
 from abcdp_core.own_data.discrete_sparse_vector import (
     IntegerNoise,
     decide,
@@ -307,6 +308,17 @@ def silent() -> RandBelow:
 def test_a_distance_at_the_threshold_is_accepted_and_one_beyond_it_is_not() -> None:
     noise = IntegerNoise(1, 10, 10, c=3, resample=True, unit=1.0)
     assert decide([7.0, 8.0, 6.0, 7.0, 0.0], 7, noise, silent()) == ([0, 2, 3], 4)
+
+
+@pytest.mark.parametrize(("distances", "accepted"), [([8.0, 8.0], [0, 1]), ([9.0, 8.0], [1])])
+def test_noise_is_added_to_either_side(
+    distances: list[float], accepted: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # 3 on the threshold, drawn anew after an acceptance, and 2 on each distance.
+    noises = {10: 3, 20: 2}
+    monkeypatch.setattr(discrete_sparse_vector, "laplace", lambda scale, _: noises[scale])
+    noise = IntegerNoise(1, 10, 20, c=3, resample=True, unit=1.0)
+    assert decide(distances, 7, noise, silent()) == (accepted, 2)
 
 
 def test_distances_and_threshold_of_one_unit_of_the_grid_are_a_tie() -> None:

@@ -85,6 +85,41 @@ def test_a_place_is_given_once(tmp_path: Path) -> None:
     assert out.read_text(encoding="utf-8") == TEXT
 
 
+@pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")
+@pytest.mark.parametrize("next_one", [False, True])
+def test_a_place_that_was_freed_before_it_was_locked_is_taken_anew(
+    next_one: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, part = tmp_path / "out.json", tmp_path / ".out.json.part"
+    lock, locked = place._lock, []
+
+    def late(handle: int) -> None:
+        if not locked:
+            # Another release has ended meanwhile, and perhaps one more has begun and was killed.
+            part.unlink()
+            if next_one:
+                part.write_bytes(b"half")
+        locked.append(handle)
+        lock(handle)
+
+    monkeypatch.setattr(place, "_lock", late)
+    with reserved(out, 10) as keep:
+        keep(TEXT)
+    assert len(locked) == 2
+    assert out.read_text(encoding="utf-8") == TEXT
+    assert names_in(tmp_path) == ["out.json"]
+
+
+@pytest.mark.parametrize("flag", ["O_NOFOLLOW", "O_BINARY"])
+def test_a_system_without_a_flag_will_do(
+    flag: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, flag, raising=False)
+    with reserved(tmp_path / "out.json", 10) as keep:
+        keep(TEXT)
+    assert (tmp_path / "out.json").read_text(encoding="utf-8") == TEXT
+
+
 @pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="links cannot be refused here")
 def test_a_link_in_the_way_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "other").write_text("somebody's", encoding="utf-8")
@@ -92,6 +127,24 @@ def test_a_link_in_the_way_is_not_followed(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="symbolic links"), reserved(tmp_path / "out.json", 10):
         raise AssertionError("must not be reached")
     assert (tmp_path / "other").read_text(encoding="utf-8") == "somebody's"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+def test_a_pipe_and_a_second_name_of_a_file_in_the_way_are_left_alone(tmp_path: Path) -> None:
+    part, other = tmp_path / ".out.json.part", tmp_path / "other"
+    other.write_text("somebody's", encoding="utf-8")
+    for put in (lambda: os.mkfifo(part), lambda: os.link(other, part)):
+        put()
+        with pytest.raises(FileExistsError, match="somebody"), reserved(tmp_path / "out.json", 10):
+            raise AssertionError("must not be reached")
+        assert other.read_text(encoding="utf-8") == "somebody's"
+        part.unlink()
+
+
+@pytest.mark.parametrize("out", ["/", ".", ""])
+def test_a_folder_without_a_name_is_there_already(out: str) -> None:
+    with pytest.raises(FileExistsError), reserved(Path(out), 10):
+        raise AssertionError("must not be reached")
 
 
 def test_a_disk_without_room_is_known_before(

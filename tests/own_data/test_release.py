@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from abcdp_core import pool, simulators
+from abcdp_core.mechanisms import Release
 from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.output.settings import event_from_json
-from abcdp_core.own_data.document import Document
-from abcdp_core.own_data.release import make
+from abcdp_core.own_data.document import Document, figure, synthetic
+from abcdp_core.own_data.release import make, prepare
 from abcdp_core.own_data.request import (
     PROTECTED,
     ReleaseRequest,
@@ -108,6 +109,63 @@ def test_every_scenario_that_takes_a_series_releases_from_one(scenario: str) -> 
         json.loads(document.to_json())
 
 
+def released(request: ReleaseRequest, theta: Array) -> Document:
+    """A document of 25 values with these parameters."""
+    k = len(theta)
+    event = SparseVector(0.1, 1.0, 2.0, 5, False)
+    return Document(request, 25, Release(np.arange(k), np.ones(k) / k, 300, event), theta)
+
+
+def test_the_file_is_laid_out_for_people_and_holds_numbers_only() -> None:
+    theta = np.arange(8.0).reshape(2, 4)
+    text = released(request_of(), theta).to_json()
+    assert text.startswith('{\n  "mode": "release",\n')
+    assert text.endswith("\n}\n")
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        released(request_of(), theta * math.nan).to_json()
+
+
+def test_series_are_simulated_at_what_was_released_and_carried_to_the_domain_of_the_data() -> None:
+    document = make(request_of(c=4, epsilon_abc=1.4), VALUES, seeded(1))
+    k = len(document.theta)
+    assert k > 0
+    frame = synthetic(document, k + 2, np.random.default_rng(3))
+    source = simulators.load("covid")
+    turns = document.theta[np.arange(k + 2) % k]
+    values = source.simulate(np.random.default_rng(3), turns, 25)[..., 1].ravel()
+    expected = LOW + (HIGH - LOW) * np.clip(values, 0.0, 5000.0) / 5000.0
+    np.testing.assert_allclose(frame["value"], expected, rtol=1e-12)
+    assert frame["data_set"].tolist() == [each for each in range(k + 2) for _ in range(25)]
+    assert frame["point"].tolist() == [*range(25)] * (k + 2)
+
+
+def test_the_figure_shows_each_accepted_value_and_their_mean_in_a_row_per_parameter() -> None:
+    theta = np.array([[1.0, 2.0, 3.0, 4.0], [2.0, 4.0, 8.0, 16.0]])
+    drawn = figure(released(request_of(), theta))
+    assert drawn.layout.height == 130 + 80 * 4
+    found = [
+        (trace.name, list(trace.x), set(trace.y), trace.marker.size, trace.showlegend)
+        for trace in drawn.data
+    ]
+    expected: list[tuple[Any, ...]] = []
+    for row, (first, second) in enumerate(theta.T):
+        expected.append(("accepted", [first, second], {0.5}, 22, row == 0))
+        expected.append(("their mean", [(first + second) / 2.0], {0.5}, 12, row == 0))
+    assert found == expected
+    assert {trace.marker.line.width for trace in drawn.data} == {2}
+    assert {trace.xaxis for trace in drawn.data} == {"x", "x2", "x3", "x4"}
+    assert not figure(released(request_of(), theta[:0])).data
+
+
+def test_the_pool_is_of_the_distance_that_is_asked_for() -> None:
+    assert pool_key(request_of(distance="values"), 25).distance is None, "the scenario's own"
+    assert pool_key(request_of(distance="pairs"), 25).distance == "pairs"
+
+
+def test_what_is_compared_counts_as_private() -> None:
+    assert not prepare(request_of(), VALUES).comparison.synthetic
+
+
 def test_the_sensitivity_is_the_sharp_one_of_the_distance_and_holds() -> None:
     request = request_of("uniform-mixture", low=0.0, high=5.0)
     source = simulators.load("uniform-mixture")
@@ -167,6 +225,16 @@ def test_values_beyond_the_domain_count_as_its_bounds_and_nobody_learns_of_it() 
 def test_the_domain_becomes_that_of_the_scenario() -> None:
     carried = to_domain(np.array([-99.0, -20.0, 230.0, 480.0, 1e300]), (LOW, HIGH), (0.0, 5.0))
     assert carried.tolist() == [0.0, 0.0, 2.5, 5.0, 5.0]
+
+
+@pytest.mark.parametrize("target", [(0.2, 0.9), (0.3, 0.9)])
+def test_bounds_are_met_exactly_whichever_way_they_round(target: tuple[float, float]) -> None:
+    # 0.2 + (0.9 − 0.2) is below 0.9 in floating point, and 0.3 + (0.9 − 0.3) above.
+    carried = to_domain(np.array([-21.0, LOW, 230.0, HIGH, 481.0]), (LOW, HIGH), target).tolist()
+    assert carried[0] == carried[1] == target[0]
+    assert carried[2] == pytest.approx(sum(target) / 2.0)
+    assert carried[3] == carried[4] <= target[1]
+    assert carried[4] == pytest.approx(target[1])
 
 
 bounds = st.floats(-1e300, 1e300)

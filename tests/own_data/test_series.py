@@ -89,6 +89,9 @@ BAD = {
     "unit": (b"1\n5 kg\n", f"Row 2 {NOT_A_NUMBER}."),
     "date": (b"2020-03-01\n2\n", f"Row 1 {SPOILT}."),
     "sign alone": (b"1\n-\n", f"Row 2 {NOT_A_NUMBER}."),
+    "double quote alone": (b'1\n"\n', f"Row 2 {NOT_A_NUMBER}."),
+    "quotes in quotes": (b'1\n"2""3"\n', f"Row 2 {NOT_A_NUMBER}."),
+    "as long as a number": (b"1\n" + b"x" * 100 + b"\n", f"Row 2 {NOT_A_NUMBER}."),
     "point alone": (b"1\n.\n", f"Row 2 {NOT_A_NUMBER}."),
     "form feed between": (b"1\n2\x0c3\n", f"Row 2 {NOT_A_NUMBER}."),
     "longer than a number": (
@@ -137,6 +140,7 @@ MAY_BE_SPOILT = [
     *("O.5", "o.5", "O5", "l2", "I0", "1O", "lOO", "OOO", "Il", "S0", "BOO", "1,5", "1.5.2", "x48"),
     *("1_0", "\u0661\u0662", "\uff11\uff12", "0x1p3", "0x1F", "1e", "e5", "1d5", "1.5f", "12%"),
     *(
+        "kg",
         "kg 5",
         "EUR 5",
         "about 12",
@@ -163,7 +167,7 @@ def test_a_first_row_that_may_be_a_spoilt_value_is_refused_and_not_dropped(
 
 
 @pytest.mark.parametrize(
-    "first", ["value", "Cases", "cases/day", "weight [kg]", "share in %", "Größe"]
+    "first", ["value", "Cases", "cases/day", "weight [kg]", "share in %", "Größe", "day", "x" * 100]
 )
 def test_a_name_is_a_header(first: str) -> None:
     assert read(f"{first}\n1\n2\n".encode(), LIMIT).tolist() == [1.0, 2.0]
@@ -243,8 +247,12 @@ def test_a_file_is_read_no_further_than_needed(
     file = tmp_path / "data.csv"
     file.write_bytes(b"1\n2\n3\n")
     assert content_of(file) == b"1\n2\n3\n"
+    monkeypatch.setattr(series, "LARGEST_FILE", 6)
+    assert read(content_of(file), LIMIT).tolist() == [1.0, 2.0, 3.0]
     monkeypatch.setattr(series, "LARGEST_FILE", 3)
     assert content_of(file) == b"1\n2\n"
+    monkeypatch.delattr(os, "O_NONBLOCK", raising=False)
+    assert content_of(file) == b"1\n2\n", "a system without this flag will do"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes and devices of POSIX")
@@ -299,7 +307,9 @@ def test_the_same_numbers_are_known_again_in_any_layout_and_order() -> None:
     assert len({digest_of(read(content, LIMIT)) for content in LAYOUTS}) == 1
 
 
-@pytest.mark.parametrize("other", [[0.0, 1.5], [0.0, 1.5, -3.0, -3.0], [0.0, 1.5, 3.0]])
+@pytest.mark.parametrize(
+    "other", [[0.0, 1.5], [0.0, 1.5, -3.0, -3.0], [0.0, 1.5, 3.0], [1e-300, 1.5, -3.0]]
+)
 def test_other_numbers_are_others(other: list[float]) -> None:
     assert digest_of(np.array(other)) != digest_of(read(LAYOUTS[0], LIMIT))
 

@@ -10,6 +10,7 @@ import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
+from abcdp_core import __version__
 from ui import jobs
 
 # Each app looks for components in the metadata of all packages; they stay what they are.
@@ -39,9 +40,9 @@ POLL = 2.0
 
 
 def opened(page: str, **query: str) -> AppTest:
-    """The app with a page open and its work done."""
+    """The app with a page open and its work done, by a link of this version."""
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    for key, text in (SMALL | query).items():
+    for key, text in (SMALL | {"version": __version__} | query).items():
         app.query_params[key] = text
     return settled(app.switch_page(f"pages/{page}.py").run())
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ui import steps
+from ui.job import Job
 
 
 @pytest.fixture(autouse=True)
@@ -13,3 +14,10 @@ def threads_only(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
     """
     if request.path.stem != "test_jobs":
         monkeypatch.setattr(steps, "_processes", lambda: None)
+
+
+@pytest.fixture(autouse=True)
+def nothing_asks(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """However slow the machine, no study asks whether to go on, except in the tests of jobs."""
+    if request.path.stem != "test_jobs":
+        monkeypatch.setattr(Job, "check_asked", lambda *_: None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from abcdp_core import experiments, pool, workers
 from abcdp_core.parameters import Params
 from abcdp_core.results import Result
 from ui import job as one_job
-from ui import jobs, steps
+from ui import jobs, steps, watch
 from ui.job import Job, Lane, LimitError, Request, Steps
 from ui.jobs import Service
 
@@ -101,6 +102,83 @@ def test_job_stops_when_the_last_watcher_leaves_and_keeps_what_is_done():
         assert again is not job
         assert again.result is job.result
         again.leave("a")
+
+
+def test_a_long_study_shows_its_first_parts_and_asks(
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(one_job, "PROBE", 0.0)
+    request = request_of("mse-curves", n=10, pool_size=50, c=1, runs=500)
+    with serving() as service:
+        job = service.submit(request, "a", steps.study, long=True, unasked=0.0)
+        assert job.ended.wait(60)
+        assert job.state == "asks"
+        assert job.result is not None
+        assert 0 < job.result.done < job.result.total
+        assert job.rest > 0.0
+        words = watch._words([job], going=False)
+        assert words.startswith(f"The first {job.result.done} of 500 parts. The rest takes about ")
+        # To look again starts nothing; to ask for it does, and what is done is not done again.
+        assert service.submit(request, "a", steps.study, long=True, unasked=0.0) is job
+        started = service.submit(request, "a", steps.study, long=True)
+        assert started is not job
+        assert started.result is job.result
+        while started.result is job.result:
+            assert not started.ended.wait(0.01)
+        assert started.state != "asks"
+        assert started.result.kept
+        started.leave("a")
+        assert started.ended.wait(60)
+
+
+def test_a_study_that_is_kept_asks_nothing(
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = request_of("mse-curves", n=10, pool_size=50, c=1, runs=3)
+    for unasked in (math.inf, 0.0):
+        with serving() as service:
+            job = service.submit(request, "a", steps.study, long=True, unasked=unasked)
+            assert job.ended.wait(60)
+            assert job.state == "done"
+            monkeypatch.setattr(one_job, "PROBE", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("done", "kept", "seconds", "rest"),
+    [
+        # Two seconds for nine parts, the first not counted.
+        (10, 0, 2.0, 20.0),
+        (10, 0, 1.0, None),
+        # What was stored tells nothing.
+        (60, 50, 2.0, 8.888888),
+        (60, 58, 2.0, None),
+        # Few parts in all the time there is.
+        (2, 0, 11.0, 539.0),
+        (95, 0, 9.0, None),
+    ],
+)
+def test_the_first_computed_parts_tell_how_long_the_rest_takes(
+    monkeypatch: pytest.MonkeyPatch, done: int, kept: int, seconds: float, rest: float | None
+) -> None:
+    monkeypatch.setattr(workers, "processor_count", lambda: 1)
+    now = [1000.0]
+    with serving() as service:
+        monkeypatch.setattr(one_job.time, "monotonic", lambda: now[0])
+        job = Job(service, fake(1), None, unasked=10.0)
+        for parts in (kept + 1, done):
+            job.grow(Result("fake", Params(), {}, "", "", done=parts, total=100, kept=kept))
+            now[0] += seconds if parts < done else 0.0
+        with pytest.raises(one_job.UnaskedError) if rest else contextlib.nullcontext():
+            job.check_asked(seconds)
+        assert job.rest == pytest.approx(rest or 0.0)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.2, "about 1 s"), (89, "about 89 s"), (91, "about 2 min"), (5500, "about 2 h")],
+)
+def test_durations_are_round(seconds: float, words: str) -> None:
+    assert watch._duration(seconds) == words
 
 
 def test_bad_combination_is_an_error_in_a_sentence(monkeypatch):

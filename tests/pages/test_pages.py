@@ -41,7 +41,7 @@ def used(file: str) -> list[str]:
     page = next(page for page in router.TABLE if page.file == file)
     unused = page.unused(page.view and knobs.find(page.view, page.every).default)
     called = {"epsilon_total": "ε_total", "epsilon_abc": "ε_abc", "c": "c", "n": "N"}
-    return [called[name] for name in knobs.FOUR if name not in unused]
+    return [called[name] for name in knobs.FOUR if name not in unused or name in page.instead]
 
 
 def knobs_in_sidebar(app: AppTest) -> list[str]:
@@ -110,6 +110,36 @@ def test_a_link_is_read_by_the_bounds_of_its_scenario():
     assert not app.warning
     app = opened("posterior", n="18")
     assert [warning for warning in app.warning if "n = 18" in warning.value]
+
+
+def test_an_old_link_shows_what_it_showed():
+    app = opened("posterior", version="0.1.0")
+    assert app.sidebar.select_slider(key="epsilon_total").value == 1.0
+    assert not app.warning
+    assert not app.info
+    assert "ε_total = 1," in texts(app)
+
+
+def test_the_budget_of_each_person_is_a_knob_of_its_own():
+    own = "adaptive-truncation.epsilon_total"
+    app = opened("adaptive_truncation", version="0.1.0", epsilon_total="5")
+    assert app.sidebar.select_slider(key=own).value == 5.0
+    assert "ε_total = 5" in texts(app)
+    app = opened("adaptive_truncation", epsilon_total="5")
+    assert app.sidebar.select_slider(key=own).value == 1.0
+    assert app.sidebar.select_slider(key="epsilon_total").disabled
+    app = settled(app.switch_page("pages/posterior.py").run())
+    assert app.sidebar.select_slider(key="epsilon_total").value == 5.0
+    assert not app.warning
+
+
+def test_a_link_of_a_version_with_other_numbers_is_told_in_passing():
+    app = opened("overview", version="0.0.1")
+    assert not app.warning
+    (note,) = [each.value for each in app.info if "version" in each.value]
+    assert "Numbers may differ." in note
+    next(button for button in app.button if button.label == "Dismiss").click().run()
+    assert not settled(app).info
 
 
 def test_a_retired_preset_leads_to_its_successor(monkeypatch):

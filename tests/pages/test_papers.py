@@ -75,9 +75,10 @@ def test_a_link_to_a_run_is_read_without_a_notice(run: Run) -> None:
     scenario = knobs.FIRST_SCENARIO
     if setting.chooser in query:
         scenario = setting.scenario(query[setting.chooser])
-    known = {key: knobs.find(key, setting.every, scenario) for key in query}
-    assert link.read(query, known).notices == ()
-    assert set(query) <= {*knobs.SHARED, *setting.own, "preset"}
+    known = {key: knobs.find(key, setting.every, scenario) for key in query if key != "version"}
+    assert link.read(query, known) == link.Reading(query, ())
+    assert link.of_today(query, known, setting.own) == query
+    assert set(query) <= {*knobs.SHARED, *setting.own, "preset", "version"} - setting.instead.keys()
     params = experiments.load(run.experiment).Params
     assert set(found.left) <= set(params.specification())
     assert ("preset" in query) == papers.is_preset(run)
@@ -88,7 +89,7 @@ def test_a_run_with_a_view_and_what_no_knob_sets() -> None:
     assert found is not None
     assert found.link.startswith("posterior?posterior.view=change%20one%20person&")
     assert "&n=300&" in found.link
-    assert found.link.endswith("&seed=5")
+    assert "&seed=5&version=" in found.link
     assert found.left == ()
     found = papers.address(Run("x", "flip-guideline", parameters=("data_sets=3",)), 5)
     assert found is not None

@@ -1,4 +1,4 @@
-"""What is sent to the player in the browser: small, complete, true to the weights."""
+"""What is sent to the player in the browser: small, complete, true to the tables."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
+from abcdp_core import figures as fig
 from abcdp_core.experiments import adaptive_truncation
+from abcdp_core.experiments.adaptive_truncation import WAYS
 from abcdp_core.results import Result
 from ui import player
 
 
-def result(people: int, of: int = 1000, particles: int = 50, every: int = 10) -> Result:
+def result(people: int, of: int = 1000) -> Result:
     t = np.arange(1, people + 1)
     sd = 10 / np.sqrt(t)
     main = pd.DataFrame(
@@ -28,19 +30,10 @@ def result(people: int, of: int = 1000, particles: int = 50, every: int = 10) ->
             "effective_sample_size": 40.0,
         }
     )
-    frames = np.arange(1, people + 1, every)
-    at = np.repeat(frames, particles)
-    number = np.tile(np.arange(particles), len(frames))
-    cloud = pd.DataFrame(
-        {
-            **{"t": at, "particle": number, "mu": 50.0 + number / at, "sigma": 3.0 + number / at},
-            "weight": 1.0 / particles,
-        }
-    )
     return Result(
         "toy",
         adaptive_truncation.Params(n=of, sigma=3.0),
-        {"main": main, "particles": cloud},
+        {"main": main},
         "",
         "",
     )
@@ -54,85 +47,61 @@ def numbers(text: str) -> NDArray[np.float32]:
     return np.frombuffer(base64.b64decode(text), "<f4")
 
 
-def cloud(message: dict[str, Any], axis: str = "mu", name: str = "adaptive") -> Any:
-    return numbers(message["runs"][name]["clouds"][axis]).reshape(-1, player.PARTICLES)
-
-
-@pytest.mark.parametrize(("people", "particles"), [(1000, 1000), (100_000, 20), (1, 1)])
-def test_the_message_is_small_at_any_size(people: int, particles: int) -> None:
-    found = result(people, of=people, particles=particles)
-    message = player.frames({"adaptive": found, "fixed": found})
+@pytest.mark.parametrize("people", [100_000, 1000, 1])
+def test_the_message_is_small_at_any_size(people: int) -> None:
+    found = result(people, of=people)
+    message = player.frames(dict.fromkeys(WAYS, found))
     assert len(json.dumps(message)) < 500_000
-    assert len(message["times"]) <= player.FRAMES
     for run in message["runs"].values():
-        (points,) = {len(numbers(text)) for text in run["series"].values()}
-        assert min(people, player.POINTS - player.FRAMES) <= points <= player.POINTS
-        assert len(run["times"]) <= player.FRAMES
-        for text in run["clouds"].values():
-            assert len(numbers(text)) == player.PARTICLES * len(run["times"])
+        (points,) = {len(numbers(text)) for text in run.values()}
+        assert min(people, player.POINTS // 2) <= points <= player.POINTS
 
 
-def test_thinning_keeps_the_first_the_last_and_those_of_the_frames() -> None:
-    message = player.frames({"adaptive": result(20_001, every=1_000), "fixed": None})
-    run = message["runs"]["adaptive"]
-    t = numbers(run["series"]["t"])
+def test_thinning_keeps_the_people_who_are_stopped_at() -> None:
+    message = player.frames({"adaptive": result(20_001, of=20_001), "fixed": None})
+    t = numbers(message["runs"]["adaptive"]["t"])
     assert (t[0], t[-1]) == (1, 20_001)
-    assert (message["times"][0], message["times"][-1]) == (1, 20_001)
-    assert run["times"] == list(range(1, 20_002, 1_000))
-    assert set(run["times"]) <= set(t)
+    assert set(message["times"]) <= set(t)
     assert (np.diff(t) > 0).all()
+
+
+def test_the_first_people_are_shown_one_by_one_and_then_larger_steps() -> None:
+    assert player.shown(1) == [1]
+    people = player.shown(1000)
+    assert people[: player.SINGLE] == list(range(1, player.SINGLE + 1))
+    steps = np.diff(people)
+    assert (steps[player.SINGLE : -1] > 1).all()
+    assert (np.diff(steps[:-1]) >= 0).all()
+    assert people[-1] == 1000
+    assert len(player.shown(100_000)) < 250
 
 
 def test_every_person_is_sent_where_there_are_few() -> None:
     message = player.frames({"adaptive": result(1000)})
-    np.testing.assert_array_equal(
-        numbers(message["runs"]["adaptive"]["series"]["t"]), np.arange(1, 1001)
-    )
+    np.testing.assert_array_equal(numbers(message["runs"]["adaptive"]["t"]), np.arange(1, 1001))
 
 
-def test_particles_are_shown_in_proportion_to_their_weights() -> None:
-    found = result(21, particles=4)
-    particles = found.tables["particles"].copy()
-    particles["mu"] = particles["particle"].astype(float)
-    particles["weight"] = particles["particle"].map({0: 5.0, 1: 2.5, 2: 2.5, 3: 0.0})
-    shown = cloud(player.frames({"adaptive": with_tables(found, particles=particles)}))
-    assert len(shown) == 3
-    for frame in shown:
-        shares = [np.mean(frame == number) for number in range(4)]
-        assert shares == pytest.approx([0.5, 0.25, 0.25, 0.0], abs=1 / player.PARTICLES)
-
-
-def test_a_frame_shows_its_own_particles_whatever_their_number_and_order() -> None:
-    t = np.repeat([1, 5, 9], [300, 2, 40])
-    weight = np.linspace(1, 2, len(t))
-    particles = pd.DataFrame({"t": t, "particle": 0, "mu": t, "sigma": t, "weight": weight})
-    mixed = particles.iloc[np.random.default_rng(0).permutation(len(t))]
-    for table in (particles, mixed):
-        message = player.frames({"adaptive": with_tables(result(9), particles=table)})
-        assert message["runs"]["adaptive"]["times"] == [1, 5, 9]
-        np.testing.assert_array_equal(np.unique(cloud(message), axis=1), [[1], [5], [9]])
-
-
-def test_a_frame_without_weight_is_left_out() -> None:
-    found = result(31)
-    particles = found.tables["particles"].copy()
-    particles.loc[particles["t"] == 11, "weight"] = 0.0
-    message = player.frames({"adaptive": with_tables(found, particles=particles)})
-    assert message["runs"]["adaptive"]["times"] == [1, 21, 31]
-    assert cloud(message)[1].max() == pytest.approx(50 + 49 / 21, abs=0.1)
+def test_values_are_those_of_the_people_and_misses_are_counted() -> None:
+    found = result(60)
+    main = found.tables["main"].copy()
+    main["mean_mu"], main["sd_mu"] = 50.0, 1.0
+    main.loc[[3, 7, 8], "mean_mu"] = 52.0
+    main.loc[9, "mean_mu"] = 51.9
+    run = player.frames({"adaptive": with_tables(found, main=main)})["runs"]["adaptive"]
+    assert numbers(run["missed"])[[2, 3, 7, 9, 59]].tolist() == [0, 1, 2, 3, 3]
+    params: Any = found.params
+    np.testing.assert_allclose(numbers(run["value"]), params.people(0, 0)[0][:60], rtol=1e-6)
 
 
 def test_nothing_sent_is_not_a_number() -> None:
     found = result(100)
-    main, particles = found.tables["main"].copy(), found.tables["particles"].copy()
+    main = found.tables["main"].copy()
     main.loc[[0, 50, 99], ["mean_mu", "sd_mu", "response"]] = np.nan
     main.loc[:10, "left"], main.loc[:10, "right"] = -np.inf, np.inf
-    particles.loc[::7, "mu"] = np.nan
-    particles.loc[::11, "weight"] = np.nan
-    message = player.frames({"adaptive": with_tables(found, main=main, particles=particles)})
+    message = player.frames({"adaptive": with_tables(found, main=main)})
     json.dumps(message, allow_nan=False)
     run = message["runs"]["adaptive"]
-    for text in (*run["series"].values(), *run["clouds"].values()):
+    for text in run.values():
         assert np.isfinite(numbers(text)).all()
 
 
@@ -144,35 +113,37 @@ def test_a_growing_run_may_be_alone_and_the_other_may_lag() -> None:
     assert list(alone["runs"]) == list(alone["ids"]) == ["adaptive"]
     both = player.frames({"adaptive": result(205), "fixed": result(105)})
     assert both["times"][-1] == 205
-    assert both["runs"]["fixed"]["times"][-1] == 101
+    assert numbers(both["runs"]["fixed"]["t"])[-1] == 105
     assert both["ids"]["adaptive"] == alone["ids"]["adaptive"]
-
-
-def test_a_run_without_particles_yet_is_shown() -> None:
-    none = result(5).tables["particles"].iloc[:0]
-    message = player.frames({"adaptive": with_tables(result(5), particles=none)})
-    assert message["times"] == [1, 5]
-    assert message["runs"]["adaptive"]["times"] == []
 
 
 def test_how_much_narrower_sigma_is_than_its_prior_is_sent() -> None:
     found = result(100)
     message = player.frames({"adaptive": found})
-    gained = numbers(message["runs"]["adaptive"]["series"]["narrower"])
+    gained = numbers(message["runs"]["adaptive"]["narrower"])
     np.testing.assert_allclose(gained, 1 - 1 / np.sqrt(np.arange(1, 101)), atol=1e-6)
     assert (message["learnt"], message["known"]) == (0.5, False)
     known = dataclasses.replace(found.params, known_sigma=True)  # type: ignore[type-var]
     message = player.frames({"adaptive": dataclasses.replace(found, params=known)})
     assert message["known"]
-    assert set(numbers(message["runs"]["adaptive"]["series"]["narrower"])) == {1.0}
+    assert set(numbers(message["runs"]["adaptive"]["narrower"])) == {1.0}
 
 
-def test_axes_show_the_truth_and_are_not_stretched_by_the_start() -> None:
+def test_all_intervals_lie_within_the_axes_and_the_zoom_follows_the_truth() -> None:
     found = result(1000)
     main = found.tables["main"].copy()
-    main.loc[:200, "left"], main.loc[:200, "right"] = -1e6, 1e6
+    usual = player.frames({"adaptive": found})["axes"]
+    assert usual["whole"] == [-300.0, 300.0]
+    main.loc[:20, "left"], main.loc[:20, "right"] = -1e3, 2e3
     axes = player.frames({"adaptive": with_tables(found, main=main)})["axes"]
-    for name, truth in (("answer", 50.0), ("mu", 50.0), ("spread", 3.0), ("sigma", 3.0)):
-        low, high = axes[name]
-        assert low < truth < high
-        assert high - low < 100
+    assert axes["whole"][0] <= -1e3
+    assert axes["whole"][1] >= 2e3
+    assert axes["zoom"] == usual["zoom"] == [41.0, 59.0]
+    assert usual["mu"][0] < 1.96 * 3 / 1000**0.5 < 1.96 * 100 < usual["mu"][1]
+
+
+def test_every_colour_has_a_value_for_both_themes_and_ways_keep_theirs() -> None:
+    message = player.frames(dict.fromkeys(WAYS, result(5)))
+    assert {*WAYS, "answer", "plain", "unlearnt"} == message["colors"].keys()
+    assert [message["colors"][way]["light"] for way in WAYS] == list(fig.CATEGORIES[:3])
+    assert list(message["looks"]) == list(message["runs"]) == list(WAYS)

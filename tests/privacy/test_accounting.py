@@ -15,8 +15,12 @@ from abcdp_core import experiments, simulators
 from abcdp_core.privacy import (
     UNPROTECTED,
     Cost,
+    Event,
+    Gaussian,
     GaussianSeries,
     Laplace,
+    NonPrivate,
+    cost,
     gaussian_series,
     guarantee,
     statement,
@@ -36,6 +40,17 @@ def test_a_statement_has_the_unit_of_its_scenario_and_no_other(scenario: str) ->
 def test_a_guarantee_names_delta_where_there_is_one() -> None:
     assert "(ε, δ)-differential privacy, δ = 1e-05" in guarantee(Cost(1.0, 1e-5), "a day")
     assert guarantee(Cost(math.inf), "a day") == "Not private: no noise protects a day."
+
+
+def test_without_a_delta_none_is_spent_and_what_needs_one_has_no_guarantee() -> None:
+    assert cost(NonPrivate()) == Cost(math.inf, 0.0)
+    assert cost(Laplace(1.0, 2.0)) == Cost(0.5, 0.0)
+    assert cost(Gaussian(1.0, 1.0)) == cost(GaussianSeries(1.0, 1.0, 2)) == Cost(math.inf, 0.0)
+    bare = "Not private: no noise protects a day."
+    assert statement(Gaussian(1.0, 1.0), "a day") == bare
+    assert statement_of_largest((1.0,), lambda each: Gaussian(each, 1.0), "a day") == bare
+    with pytest.raises(TypeError, match=r"no accountant for Event at delta = 0\.0"):
+        cost(Event())
 
 
 # ------------------------------------------------------------------------------ several budgets

@@ -75,6 +75,43 @@ def test_the_theorem_of_advanced_composition() -> None:
     assert epsilon(0.1, 100, 1e-5, "linear") == pytest.approx(10.0)
 
 
+@pytest.mark.parametrize(
+    ("per_query_epsilon", "finite"), [(500.0, True), (700.0, False), (1000.0, False)]
+)
+def test_beyond_floating_point_advanced_composition_promises_nothing(
+    per_query_epsilon: float, finite: bool
+) -> None:
+    assert math.isfinite(epsilon(per_query_epsilon, 1, DELTA, "advanced")) == finite
+
+
+@PIECES
+@COUNTS
+def test_with_hardly_any_delta_the_optimum_is_the_sum(per_query_epsilon: float, count: int) -> None:
+    assert epsilon(per_query_epsilon, count, 1e-300, "optimal") == count * per_query_epsilon
+
+
+def test_a_delta_that_pays_for_all_leaves_no_epsilon() -> None:
+    # Two coins of ε = 0.01 differ by less than 0.005 in total variation.
+    assert epsilon(0.01, 2, 0.005, "optimal") == 0.0
+
+
+@pytest.mark.parametrize(
+    ("total", "delta"), [(499.0, 1.0 - math.exp(-1.0)), (400.0, 1.0), (0.0, 1.0)]
+)
+def test_a_coin_that_hardly_ever_lies(total: float, delta: float) -> None:
+    assert optimal_delta(500.0, 1, total) == pytest.approx(delta, rel=1e-9)
+    assert optimal_delta(1000.0, 1, 2.0 * total - 100.0) == pytest.approx(1.0, rel=1e-9)
+
+
+def test_both_binomial_tails_are_rounded_to_the_safe_side() -> None:
+    # One coin: δ = 1/(1 + e^-ε) - e^ε'/(1 + e^ε).
+    honest = 1.0 / (1.0 + math.exp(-2.0))
+    for total in (0.0, 1.0):
+        paid = math.exp(total) * (1.0 - honest)
+        allowed = optimal_delta(2.0, 1, total) - (honest - paid)
+        assert allowed == pytest.approx(1e-10 * (honest + paid), rel=1e-4)
+
+
 @PIECES
 def test_renyi_divergences_are_those_of_a_coin_and_autodps(per_query_epsilon: float) -> None:
     alpha = np.array([1.0 + 1e-3, 1.5, 2.0, 7.0, 50.0])
@@ -147,6 +184,7 @@ def test_for_many_pieces_a_delta_saves_much() -> None:
         ((1.0, 10, DELTA, "guess"), "accountant = guess"),
         ((1.0, 0, DELTA, "linear"), "count = 0"),
         ((1.0, 10, 0.0, "rdp"), "delta = 0.0"),
+        ((1.0, 10, 1.0, "optimal"), "delta = 1.0"),
         ((0.0, 10, DELTA, "rdp"), "epsilon_total = 0.0"),
         ((math.inf, 10, DELTA, "linear"), "epsilon_total = inf"),
     ],

@@ -15,7 +15,13 @@ from hypothesis import strategies as st
 from scipy import integrate
 
 from abcdp_core.privacy import Gaussian, GaussianSeries, cost, statement
-from abcdp_core.privacy.gaussian_series import ACCOUNTANTS, calibrate, epsilon, joint_mu
+from abcdp_core.privacy.gaussian_series import (
+    ACCOUNTANTS,
+    _unit_scale,
+    calibrate,
+    epsilon,
+    joint_mu,
+)
 
 ALL = pytest.mark.parametrize("accountant", ACCOUNTANTS)
 
@@ -93,6 +99,13 @@ def test_rdp_conversions_are_the_best_of_all_orders(mu: float, delta: float) -> 
     assert epsilon(event, delta, "rdp-classic") == pytest.approx(classic, rel=1e-5)
     tight = max(0.0, tight_by_search(mu, delta))
     assert epsilon(event, delta, "rdp") == pytest.approx(tight, rel=1e-5)
+
+
+@pytest.mark.parametrize("mu", [0.3, 3.0])
+def test_what_a_conversion_may_be_rounded_by_is_added(mu: float) -> None:
+    plain = mu**2 / 2.0 + mu * math.sqrt(2.0 * math.log(1e4))
+    found = epsilon(GaussianSeries(mu, 1.0, 1), 1e-4, "rdp-classic")
+    assert found / plain - 1.0 == pytest.approx(1e-12, rel=1e-2)
 
 
 @pytest.mark.parametrize("mu", [0.3, 1.0, 3.0])
@@ -176,6 +189,26 @@ def test_calibration_costs_at_most_the_budget_and_hardly_less(
         assert (event.sensitivity, event.steps) == (sensitivity, steps)
         assert budget * (1.0 - 1e-11) <= epsilon(event, delta, accountant) <= budget
         assert cost(event, delta).epsilon <= budget
+
+
+@pytest.mark.parametrize(
+    ("accountant", "budget", "delta", "steps", "sensitivity"),
+    [
+        ("exact", 0.053, 1e-7, 2242, 1.31),
+        ("exact", 0.112, 1e-12, 1951, 1.91),
+        ("exact", 0.012, 1e-3, 1177, 0.76),
+        ("rdp-classic", 0.412, 1e-3, 3605, 2.86),
+    ],
+)
+def test_noise_that_a_product_rounds_below_the_budget_is_raised(
+    accountant: str, budget: float, delta: float, steps: int, sensitivity: float
+) -> None:
+    unit = _unit_scale(budget, delta, accountant)
+    rounded = GaussianSeries(sensitivity, math.sqrt(steps) * sensitivity * unit, steps)
+    assert epsilon(rounded, delta, accountant) > budget
+    event = calibrate(budget, delta, steps, sensitivity, accountant)
+    assert epsilon(event, delta, accountant) <= budget
+    assert event.scale == pytest.approx(rounded.scale, rel=3e-13)
 
 
 @ALL

@@ -27,7 +27,7 @@ from abcdp_core.privacy import (
     embedding,
     gaussian_series,
 )
-from abcdp_core.privacy.tradeoff import approximate, curve, gaussian, norm_noise
+from abcdp_core.privacy.tradeoff import approximate, curve, gaussian, norm_noise, of_cost
 from abcdp_core.privacy.worst_pairs import Law, neyman_pearson, worst
 from tests.oracles.sparse_vector import log_probability
 from tests.statistics import FALSE_ALARM
@@ -123,6 +123,31 @@ def test_many_dimensions_tell_less() -> None:
     curves = [norm_noise(1.0, dimension, RATES) for dimension in (1, 2, 5, 46, 400)]
     for fewer, more in itertools.pairwise(curves):
         assert (more >= fewer - 1e-9).all()
+
+
+def test_lines_are_drawn_at_any_epsilon() -> None:
+    for epsilon in (1000.0, math.inf):
+        assert approximate(epsilon, 0.1, np.array([0.0, 1e-9, 1.0])).tolist() == [0.9, 0.0, 0.0]
+
+
+def test_the_lines_of_a_cost_are_those_of_all_its_deltas() -> None:
+    # A pure cost is the same at every δ, and its best line that of δ = 0.
+    assert of_cost(Laplace(1.0, 0.5), RATES).miss == pytest.approx(approximate(2.0, 0.0, RATES))
+    event = Gaussian(1.0, 1.0)
+    deltas = (0.0, *(10.0**k for k in range(-12, 0)))
+    lines = [approximate(cost(event, delta).epsilon, delta, RATES) for delta in deltas]
+    assert of_cost(event, RATES).miss == pytest.approx(np.max(lines, axis=0), abs=1e-14)
+
+
+def test_the_worst_of_two_pairs_is_the_convex_curve_below_both_in_either_order() -> None:
+    laws = [
+        Law(np.log([p, 1.0 - p]), np.log([q, 1.0 - q]))
+        for p, q in ((0.1, 0.5), (0.25, 0.75), (0.3, 0.6))
+    ]
+    corners = np.array([[0.0, 1.0], [0.1, 0.5], [0.25, 0.25], [0.5, 0.1], [1.0, 0.0]])
+    assert worst(laws, RATES) == pytest.approx(np.interp(RATES, *corners.T), abs=1e-12)
+    blind = Law(np.log([0.5, 0.5]), np.log([0.5, 0.5]))
+    assert worst([blind], RATES) == pytest.approx(1.0 - RATES, abs=1e-12)
 
 
 # ----------------------------------------------------------------------- what every curve keeps

@@ -1,0 +1,200 @@
+"""Rows of marks: a name on the left of each, its number and interval along one axis.
+
+Names stand in the margin and never over marks, however narrow the page is.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from abcdp_core.figures.builders import Array, figure
+from abcdp_core.figures.looks import Style
+
+LONGEST = 26
+"""Characters of a line of a name: longer ones break, so that marks have room on a telephone."""
+
+AROUND = 132
+"""Pixels of a figure that are not rows: title, settings and axis."""
+
+
+def ranked(
+    names: Sequence[str], title: str, x: str, settings: str = "", row_height: int = 34
+) -> go.Figure:
+    """An empty figure with a row for each name, the first one on top.
+
+    Args:
+        names: of the rows.
+        title, x: of the whole and of the axis.
+        settings: below the title.
+        row_height: in pixels.
+    """
+    height = AROUND + row_height * max(len(names), 3)
+    empty = figure(title, x, "", height=height, settings=settings)
+    places = list(range(len(names)))
+    empty.update_yaxes(
+        range=[len(names) - 0.5, -0.5],
+        tickvals=places,
+        ticktext=[_broken(name) for name in names],
+        ticks="",
+        showline=False,
+        zeroline=False,
+        title=None,
+    )
+    return empty.update_layout(showlegend=False)
+
+
+def row_marks(
+    x: Array,
+    places: Array,
+    style: Style,
+    low: Array | None = None,
+    high: Array | None = None,
+) -> go.Scatter:
+    """Marks of a series at its places, with intervals from ``low`` to ``high``.
+
+    Args:
+        x: along the axis ``(k,)``.
+        places: numbers of the rows ``(k,)``, whole or between two.
+        style: of the series.
+        low, high: ends of the intervals ``(k,)``; NaN where there is none.
+    """
+    bars = None
+    if low is not None and high is not None and np.isfinite(low).any():
+        bars = {
+            **{"type": "data", "array": np.nan_to_num(high - x)},
+            **{"arrayminus": np.nan_to_num(x - low), "thickness": 2, "width": 0},
+        }
+    return go.Scatter(
+        x=x,
+        y=places,
+        mode="markers",
+        name=style.name,
+        error_x=bars,
+        marker={"color": style.color, "symbol": style.marker, "size": 11},
+        cliponaxis=False,
+    )
+
+
+def upright(figure: go.Figure, x: float, style: Style, text: str, place: str) -> None:
+    """A line from bottom to top where a reference is, with its name above the plot.
+
+    Args:
+        figure: gets it.
+        x: in the units of the axis.
+        style: of the line.
+        text: its name.
+        place: ``left``, ``center`` or ``right``: which side of the name is at the line.
+    """
+    figure.add_shape(
+        type="line",
+        **{"x0": x, "x1": x, "y0": 0.0, "y1": 1.0, "yref": "paper", "layer": "below"},
+        line={"color": style.color, "dash": style.dash or "solid", "width": 2},
+    )
+    figure.add_annotation(
+        x=math.log10(x) if figure.layout.xaxis.type == "log" else x,
+        text=text,
+        showarrow=False,
+        font={"color": style.color},
+        xanchor=place,
+        **{"y": 1.0, "yref": "paper", "yanchor": "bottom"},
+    )
+
+
+def end_labels(
+    figure: go.Figure,
+    labels: Sequence[tuple[float, str, str]],
+    shown: tuple[float, float],
+    gap: float = 0.06,
+) -> None:
+    """Names of lines in the margin right of their ends, moved apart where they would touch.
+
+    The names are those of an axis of their own, for which plotly makes room however long they are.
+
+    Args:
+        figure: gets them; has no second vertical axis.
+        labels: where a line ends, its name and its colour.
+        shown: ends of the vertical axis, in its units.
+        gap: smallest distance of two names, as part of the axis.
+    """
+    low, high = (_position(figure, end) for end in shown)
+    ordered = sorted(labels)
+    wanted = [min(max(_position(figure, y), low), high) for y, _, _ in ordered]
+    nowhere = np.full(1, np.nan)
+    figure.add_trace(go.Scatter(x=nowhere, y=nowhere, yaxis="y2", name="names", showlegend=False))
+    figure.update_layout(
+        yaxis2={
+            **{"overlaying": "y", "side": "right", "range": [low, high], "showgrid": False},
+            **{"ticks": "", "showline": False, "zeroline": False, "automargin": True},
+            "tickvals": spread(wanted, gap * (high - low), low, high),
+            "ticktext": [
+                f'<span style="color:{color}">{_broken(name)}</span>' for _, name, color in ordered
+            ],
+        }
+    )
+
+
+def _broken(name: str) -> str:
+    """A name in short lines; one with markup as it is."""
+    if "<" in name:
+        return name
+    return "<br>".join(textwrap.wrap(name, LONGEST))
+
+
+def spread(wanted: Sequence[float], step: float, low: float, high: float) -> list[float]:
+    """Sorted places at least ``step`` apart, near those wanted and within both ends if they fit."""
+    placed: list[float] = []
+    for place in wanted:
+        placed.append(max(place, placed[-1] + step) if placed else place)
+    over = max(0.0, placed[-1] - high) if placed else 0.0
+    for index in reversed(range(len(placed))):
+        limit = high if index == len(placed) - 1 else placed[index + 1] - step
+        if over:
+            placed[index] = max(min(placed[index], limit), low)
+    return placed
+
+
+def _position(figure: go.Figure, value: float) -> float:
+    """A value on the vertical axis: of a logarithmic one its exponent."""
+    return math.log10(value) if figure.layout.yaxis.type == "log" else value
+
+
+def plain_ticks(low: float, high: float, most: int = 5) -> dict[str, object]:
+    """A logarithmic axis from ``low`` to ``high`` with ticks in plain numbers, both ends included.
+
+    Args:
+        low, high: ends, above 0.
+        most: ticks at most.
+    """
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for steps in ((1, 2, 5), (1, 3), (1,)):
+        values = [step * 10.0**decade for decade in decades for step in steps]
+        values = [value for value in values if low * 0.999 <= value <= high * 1.001]
+        if len(values) <= most:
+            break
+    else:
+        values = values[:: -(-len(values) // most)]
+    room = EDGE * math.log10(high / low)
+    return {
+        "type": "log",
+        # Room for the labels of ticks that stand on an end: past the figure they are not drawn.
+        "range": [math.log10(low) - room, math.log10(high) + room],
+        "tickvals": values,
+        "ticktext": [plain(value) for value in values],
+        "tickangle": 0,
+    }
+
+
+EDGE = 0.03
+"""Part of a logarithmic axis that is added at both ends."""
+
+
+def plain(value: float) -> str:
+    """A number of a tick in plain digits, as 0.001 or 20,000."""
+    if value >= 1.0:
+        return f"{value:,.10g}"
+    return f"{value:.{max(0, 1 - math.floor(math.log10(value)))}f}".rstrip("0").rstrip(".")

@@ -1,0 +1,164 @@
+"""A colour that has a meaning is used for nothing else, and every colour can be seen.
+
+Read from the source, so that no figure is forgotten and none has to be computed.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from abcdp_core import figures as fig
+from abcdp_core import mechanisms
+from abcdp_core.figures import looks
+
+ROOT = Path(__file__).parents[2]
+DRAWING = sorted([*(ROOT / "abcdp_core" / "experiments").glob("*.py"), *(ROOT / "ui").glob("*.py")])
+BARE = {"BLUE", "VERMILLION", "GREEN", "GREY", "BLACK", "PURPLE", "OLIVE", "PALE"}
+"""Names of colours that stand for nothing: whoever draws names what it draws."""
+
+NOT_YET = {
+    *("abcdp_core/experiments/adaptive_truncation.py", "abcdp_core/experiments/error_bound.py"),
+    *("abcdp_core/experiments/change_one_person.py", "abcdp_core/experiments/data_needed.py"),
+    *("abcdp_core/experiments/estimation_accuracy.py", "abcdp_core/experiments/flip_guideline.py"),
+    *("abcdp_core/experiments/flip_probability.py", "abcdp_core/experiments/many_releases.py"),
+    *("abcdp_core/experiments/mse_curves.py", "abcdp_core/experiments/posterior.py"),
+    *("abcdp_core/experiments/synthetic_data.py", "abcdp_core/experiments/truncation_interval.py"),
+    *("abcdp_core/experiments/truncation_streams.py", "ui/lessons.py"),
+}
+"""Files with figures of which some take a colour by its name; only to be made shorter."""
+
+
+def name_of(file: Path) -> str:
+    return file.relative_to(ROOT).as_posix()
+
+
+def bare_colors(source: str) -> list[str]:
+    """Colours and styles that a source takes by name or number, and not by what they mean."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Attribute(value=ast.Name(id="fig"), attr=name) if name in BARE:
+                found.append(f"line {node.lineno}: fig.{name}")
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="fig"), attr="Style")):
+                found.append(f"line {node.lineno}: a style of its own")
+            case ast.Constant(value=str(text)) if re.search(r"#[0-9A-Fa-f]{6}\b|rgba?\(\d", text):
+                found.append(f"line {node.lineno}: {text}")
+    return found
+
+
+@pytest.mark.parametrize(
+    "file", [each for each in DRAWING if name_of(each) not in NOT_YET], ids=name_of
+)
+def test_figures_take_colours_by_what_they_mean(file: Path) -> None:
+    assert not bare_colors(file.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("source", "seen"),
+    [
+        ("fig.Style('exact', fig.BLUE)", 2),
+        ("fig.Style('exact', fig.PRIVATE.color)", 1),
+        ("color = '#0072B2'", 1),
+        ("color = 'rgba(0,114,178,0.5)'", 1),
+        ("fig.line(x, y, fig.PRIVATE)", 0),
+        ("number = '#12'", 0),
+    ],
+)
+def test_a_bare_colour_would_be_seen(source: str, seen: int) -> None:
+    assert len(bare_colors(source)) == seen
+
+
+ROLES = (
+    *(fig.PRIVATE, fig.NON_PRIVATE, fig.THEORY, fig.PRIOR, fig.TRUTH),
+    *(fig.REJECTED, fig.BOTH, fig.GUIDE, fig.RIVAL),
+)
+
+
+def test_no_category_has_the_colour_of_a_role() -> None:
+    roles = {role.color for role in ROLES}
+    assert not roles & set(fig.CATEGORIES)
+    every = [fig.mechanism(name) for name in (*mechanisms.names(), "one-nobody-knows")]
+    assert {style.color for style in every} <= set(fig.CATEGORIES)
+    assert {style.color for style in fig.styles([str(i) for i in range(12)])} <= set(fig.CATEGORIES)
+    dark = {fig.ON_DARK[color] for color in roles} & {fig.ON_DARK[c] for c in fig.CATEGORIES}
+    assert not dark
+
+
+def test_the_main_roles_are_told_apart() -> None:
+    colors = [
+        role.color for role in (fig.PRIVATE, fig.NON_PRIVATE, fig.THEORY, fig.PRIOR, fig.TRUTH)
+    ]
+    assert len(set(colors)) == len(colors)
+
+
+def test_every_mechanism_has_a_look_of_its_own_and_its_name_can_be_taken_back() -> None:
+    names = mechanisms.names()
+    styles = [fig.mechanism(name) for name in names]
+    assert len({(style.color, style.dash, style.marker) for style in styles}) == len(names)
+    assert [fig.code_name(fig.called(name)) for name in names] == names
+    assert fig.mechanism("non-private") == fig.NON_PRIVATE
+
+
+# ------------------------------------------------------------------------------------ contrast
+
+
+def luminance(color: str) -> float:
+    """Relative luminance of WCAG 2."""
+    parts = np.array([int(color[i : i + 2], 16) / 255.0 for i in (1, 3, 5)])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted([luminance(one), luminance(other)])
+    return (high + 0.05) / (low + 0.05)
+
+
+GROUNDS = {"light": "#FFFFFF", "dark": fig.ON_DARK[fig.GROUND]}
+COLORS = sorted({*fig.ON_DARK, *fig.CATEGORIES, *(role.color for role in ROLES)} - {fig.GROUND})
+
+
+@pytest.mark.parametrize("color", COLORS)
+@pytest.mark.parametrize("theme", GROUNDS)
+def test_every_colour_that_is_drawn_is_seen(color: str, theme: str) -> None:
+    shown = fig.ON_DARK[color] if theme == "dark" else color
+    assert contrast(shown, GROUNDS[theme]) >= 3.0
+
+
+@pytest.mark.parametrize("theme", GROUNDS)
+def test_text_is_read(theme: str) -> None:
+    medium = fig.SCREENS[theme]
+    assert contrast(medium.ink, GROUNDS[theme]) >= 4.5
+
+
+def names_of_series(theme: str) -> dict[str, float]:
+    """Contrast of the names at lines and marks, which have the colours of these."""
+    named = {style.name: style.color for style in (*ROLES, *fig.styles([*looks.CATEGORIES]))}
+    return {
+        name: contrast(
+            fig.ON_DARK[color] if theme == "dark" else looks.WORDS.get(color, color), GROUNDS[theme]
+        )
+        for name, color in named.items()
+    }
+
+
+@pytest.mark.parametrize("theme", GROUNDS)
+def test_names_of_series_are_read(theme: str) -> None:
+    assert {n: round(c, 2) for n, c in names_of_series(theme).items() if c < 4.5} == {}
+
+
+def test_words_get_their_own_colour_and_marks_keep_theirs() -> None:
+    chart = fig.figure("Title", "x", "y")
+    one = np.ones(1)
+    chart.add_trace(fig.points(one, one, fig.PRIVATE))
+    fig.note(chart, 1.0, 1.0, "private", fig.PRIVATE.color, "top left")
+    fig.end_labels(chart, [(1.0, "private", fig.PRIVATE.color)], (0.0, 2.0))
+    dressed = fig.dressed(chart, fig.SCREENS["light"])
+    assert dressed.data[0].marker.color == fig.PRIVATE.color
+    assert dressed.layout.annotations[0].font.color == looks.WORDS[fig.PRIVATE.color]
+    assert looks.WORDS[fig.PRIVATE.color] in dressed.layout.yaxis2.ticktext[0]

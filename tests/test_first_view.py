@@ -1,0 +1,66 @@
+"""What comes with the program for the first page: current, sound, and what is computed."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from abcdp_core import cache, error_curve, first_view, pool
+from abcdp_core.experiments import expected_error
+from abcdp_core.simulators import uniform_mixture
+
+REMAKE = "assets/first is of other code: run python -m abcdp_core.first_view"
+PARAMS = expected_error.Params()
+KEY = pool.key_for(uniform_mixture.SCENARIO, PARAMS.n, PARAMS.pool_size, first_view.SEED)
+
+
+@pytest.mark.usefixtures("empty_cache")
+def test_the_first_page_makes_no_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in ("error_curve.mse", "pool.build"):
+        monkeypatch.setattr(f"abcdp_core.{kind}", lambda *_: pytest.fail(REMAKE))
+    first_view.draw()
+
+
+@pytest.mark.usefixtures("empty_cache")
+def test_what_is_shipped_is_what_is_computed() -> None:
+    """A chunk of draws against every data set, and a point of every curve's first setting."""
+    some = pool._chunk(KEY, 0)
+    metric, n = KEY.metric(), PARAMS.n
+    np.testing.assert_array_equal(
+        pool.observed_comparison(KEY, n).theta[: pool.CHUNK], some["theta"]
+    )
+    for run in range(PARAMS.runs):
+        data = pool.observed_data(dataclasses.replace(KEY, run=run), n)
+        rho = metric.compare(some[str(n)], metric.statistic(data))
+        shipped = pool.distances(KEY, n, run)
+        assert shipped.shape == (PARAMS.pool_size,)
+        np.testing.assert_allclose(shipped[: pool.CHUNK], rho, rtol=1e-9)
+    setting = expected_error._setting(PARAMS, PARAMS.c, 3, first_view.SEED)
+    usual = (*expected_error.BUDGETS, math.inf)
+    kept = dict(zip(usual, error_curve.kept(setting, usual), strict=True))
+    assert kept[0.2] == pytest.approx(error_curve.mse(setting, 0.2), rel=1e-9)
+
+
+@pytest.mark.usefixtures("empty_cache")
+def test_other_code_and_other_content_are_as_if_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = pool._entry("comparison", KEY)
+    assert cache.holds(entry), REMAKE
+    other = cache.Entry(entry.path, entry.label + " ")
+    assert not cache.holds(other)
+    assert cache.load(other) is None
+    shipped = cache.SHIPPED
+    for name in (entry.path.name, cache.LABELS):
+        (tmp_path / name).write_bytes((shipped / name).read_bytes())
+    monkeypatch.setattr(cache, "SHIPPED", tmp_path)
+    assert cache.load(entry) is not None
+    file = tmp_path / entry.path.name
+    content = bytearray(file.read_bytes())
+    content[5000] ^= 1
+    file.write_bytes(content)
+    assert cache.load(entry) is None
