@@ -31,6 +31,8 @@ class Result:
         event: what was done with private data, where it is one thing.
         seed: root seed.
         done, total: tasks finished and tasks there are; fewer mean a partial result.
+        run_time: seconds until it was there, of the run that made it; ``None`` if not known. What
+            was found does not depend on it, so results that differ in it are equal.
         kept: of those finished, how many were stored from an earlier run.
     """
 
@@ -43,6 +45,7 @@ class Result:
     seed: int = 0
     done: int = 1
     total: int = 1
+    run_time: float | None = field(default=None, compare=False)
     kept: int = field(default=0, compare=False)
 
     @property

@@ -67,6 +67,7 @@ def run(
         LostWorkersError: workers were lost again and again. Like Ctrl-C and a lack of memory it
             comes after a last result with all that was done.
     """
+    begun = time.monotonic()
     tasks = experiment.tasks(params, seed)
     total = sum(_links(task) for task in tasks)
     parts: dict[int, list[Tables]] = {}
@@ -74,7 +75,10 @@ def run(
 
     def result_now() -> Result:
         result = _collect(experiment, params, parts)
-        return dataclasses.replace(result, seed=seed, done=done, total=total, kept=kept)
+        run_time = time.monotonic() - begun
+        return dataclasses.replace(
+            result, seed=seed, done=done, total=total, kept=kept, run_time=run_time
+        )
 
     try:
         with contextlib.closing(_finish(experiment, tasks, executor, store, plugins)) as finished:

@@ -1,6 +1,6 @@
 """Overview: what the four knobs do, in one headline and four pictures."""
 
-from ui import asking, blocks, cards, labels, router, watch
+from ui import asking, blocks, cards, export, labels, router, watch
 
 router.guard()
 
@@ -43,6 +43,7 @@ def main() -> None:
     blocks.heading("The four knobs")
     blocks.knob_table()
     blocks.theory("posterior", "expected-error")
+    export.block("overview", found, job)
 
 
 main()

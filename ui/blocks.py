@@ -18,7 +18,7 @@ from abcdp_core import experiments, releases
 from abcdp_core.figures import Drawn
 from abcdp_core.parameters import Params
 from abcdp_core.results import Result
-from ui import charts, controls, drawings, knobs, lessons, state
+from ui import charts, controls, drawings, export, knobs, lessons, state
 
 if TYPE_CHECKING:
     from abcdp_core.ledger import Verdict
@@ -151,14 +151,26 @@ def show(
     key = f"{found.experiment}-{name}"
     charts.show(key, drawn, clicked)
     st.markdown(drawn.sentence)
-    numbers(key, found, tables)
+    numbers(key, found, tables, name, drawn)
 
 
-def numbers(key: str, result: Result, tables: Sequence[str]) -> None:
-    """The tables behind a figure, folded."""
-    with st.expander("Numbers", key=f"numbers-{key}", on_change="rerun") as folded:
+def numbers(
+    key: str, result: Result, tables: Sequence[str], name: str = "", drawn: Drawn | None = None
+) -> None:
+    """The tables behind a figure, and itself as files with its caption, folded.
+
+    Args:
+        key: names them on the page.
+        result: whose tables.
+        tables: their names.
+        name, drawn: the figure, where there is one.
+    """
+    label = "Numbers" if drawn is None else "Numbers, files and caption"
+    with st.expander(label, key=f"numbers-{key}", on_change="rerun") as folded:
         if not folded.open:
             return
+        if drawn is not None:
+            export.figure(key, result, name, drawn, tables)
         for name in tables:
             table = result.tables[name]
             _table(f"{key}-{name}", name, table)

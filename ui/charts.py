@@ -7,11 +7,16 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from abcdp_core import figures as fig
 from abcdp_core.figures import Drawn
+from abcdp_core.output.page import CONFIG
 from ui import drawings, state
 
 Clicked = Callable[[str, float], None]
 """What is told of a point that a person clicked: name of its series, and where it is."""
+
+BAR = {False: "hover", True: False}
+"""When there is a toolbar, off and on a projector."""
 
 
 def show(
@@ -31,9 +36,9 @@ def show(
         kept: whether the server keeps it for the next who asks; not what one session only has.
         in_card: pixels of a figure whose title the page has written above it; 0 elsewhere.
     """
-    theme = st.context.theme.type
+    projector = bool(state.held("projector"))
     dress = drawings.dressed if kept else drawings.dress
-    dressed = dress(drawn.figure, theme, in_card)
+    dressed = dress(drawn.figure, fig.screen(st.context.theme.type, projector=projector), in_card)
     names = [str(trace.name) for trace in drawn.figure.data]
     saved = {"format": str(state.current("figures.format")), "filename": key, "scale": 2}
     st.plotly_chart(
@@ -44,7 +49,7 @@ def show(
         on_select=functools.partial(_tell, f"chart-{key}", names, clicked) if clicked else "ignore",
         selection_mode="points",
         alt=drawn.sentence,
-        config={"displaylogo": False, "toImageButtonOptions": saved, "responsive": True},
+        config=CONFIG | {"toImageButtonOptions": saved, "displayModeBar": BAR[projector]},
     )
 
 

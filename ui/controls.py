@@ -9,7 +9,7 @@ import streamlit as st
 
 from abcdp_core import experiments
 from abcdp_core.parameters import text_of
-from ui import knobs, labels, link, state
+from ui import knobs, labels, share, state
 from ui.knobs import FOUR, MORE, SHARED
 from ui.page import Page
 from ui.state import held
@@ -43,7 +43,7 @@ NOTICES_SHOWN = 12
 
 
 def sidebar(version: str) -> None:
-    """The shared knobs that the page uses, in their fixed order, and the full link."""
+    """The shared knobs that the page uses, in their fixed order, and Share."""
     page = state.on_screen()
     preset, unused = _set_by_preset(page), page.unused(state.view())
     with st.sidebar:
@@ -52,7 +52,9 @@ def sidebar(version: str) -> None:
             _new_noise(preset.get("noise_draw", ""))
         with st.expander("More"):
             _knobs(MORE, preset, unused)
-        _full_link(page)
+        with st.container(horizontal=True, vertical_alignment="center", key="room"):
+            _share(page)
+            widget("projector")
         st.caption(f"ABCDP Explorer {version}{labels.run_by()}. {labels.where_to()}")
         # Not shown, but there: a widget that is left out loses its value for the other pages.
         with st.container(key="unused"):
@@ -100,16 +102,13 @@ def _next_noise() -> None:
     st.session_state["noise_draw"] = (int(held("noise_draw")) + 1) % (high + 1)
 
 
-def _full_link(page: Page) -> None:
-    """The address with all values; Streamlit's own leaves out those that are the default."""
-    label = "Copy full link"
-    with st.popover(label, width="stretch", key="full-link", on_change="rerun") as popover:
-        if not popover.open:
-            return
-        keys = [*SHARED, *page.own, *(["preset"] if _has_presets(page) else [])]
-        values = {key: held(key) for key in keys}
-        st.write("Every value, the seed and the page. The icon at the right copies it.")
-        st.code(link.address(st.context.url or "", values), language=None, wrap_lines=True)
+def _share(page: Page) -> None:
+    """The address with all values; Streamlit's own leaves out those that are the default.
+
+    That this screen is a projector is for nobody else to have.
+    """
+    keys = [*SHARED, *page.own, *(["preset"] if _has_presets(page) else [])]
+    share.show({key: held(key) for key in keys})
 
 
 # --------------------------------------------------------------------------------------- widgets

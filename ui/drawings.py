@@ -19,16 +19,23 @@ from abcdp_core import experiments
 from abcdp_core import figures as fig
 from abcdp_core.figures import Drawn
 from abcdp_core.results import Result
+from ui import memory
 
 T = TypeVar("T")
 
 
 class Kept(Generic[T]):
-    """What was made of objects, at most so many things; threads share it."""
+    """What was made of objects; threads share it.
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._things: OrderedDict[tuple[int, Hashable], tuple[object, T]] = OrderedDict()
+    Args:
+        most: things at most.
+        most_bytes: that they take at most, with the objects beside them; one thing stays anyway.
+    """
+
+    def __init__(self, most: int, most_bytes: int = 256 * 2**20) -> None:
+        self._most, self._most_bytes = most, most_bytes
+        self._things: OrderedDict[tuple[int, Hashable], tuple[object, T, int]] = OrderedDict()
+        self._bytes = 0
         self._lock = threading.Lock()
 
     def of(self, owner: object, name: Hashable, make: Callable[[], T]) -> T:
@@ -45,20 +52,26 @@ class Kept(Generic[T]):
                 self._things.move_to_end(key)
                 return self._things[key][1]
         thing = make()
+        size = memory.of(owner) + memory.of(thing)
         with self._lock:
-            self._things[key] = owner, thing
+            self._bytes += size - self._things.get(key, (owner, thing, 0))[2]
+            self._things[key] = owner, thing, size
             self._things.move_to_end(key)
-            while len(self._things) > self._most:
-                self._things.popitem(last=False)
+            while len(self._things) > 1 and self._is_too_much():
+                self._bytes -= self._things.popitem(last=False)[1][2]
         return thing
+
+    def _is_too_much(self) -> bool:
+        return len(self._things) > self._most or self._bytes > self._most_bytes
 
     def __len__(self) -> int:
         return len(self._things)
 
 
-_figures: Kept[dict[str, Drawn]] = Kept(32)
-_variants: Kept[Drawn] = Kept(64)
-_dressed: Kept[Dressed] = Kept(128)
+# A class of eighty that moves one knob over its forty values asks for no figure twice.
+_figures: Kept[dict[str, Drawn]] = Kept(256)
+_variants: Kept[Drawn] = Kept(256)
+_dressed: Kept[Dressed] = Kept(512)
 
 
 def drawn(found: Result) -> dict[str, Drawn]:
@@ -78,20 +91,19 @@ def variant(owner: object, name: Hashable, make: Callable[[], Drawn]) -> Drawn:
     return _variants.of(owner, name, make)
 
 
-def dressed(figure: go.Figure, theme: str | None, in_card: int = 0) -> Dressed:
-    """A figure ready for the page's theme, ``None`` if that is not known.
+def dressed(figure: go.Figure, medium: fig.Medium, in_card: int = 0) -> Dressed:
+    """A figure ready for the screen that it is seen on.
 
     Args:
         figure: never changed.
-        theme: of the page.
+        medium: of the page.
         in_card: pixels of its height where the page says its title; 0 where it has it itself.
     """
-    return _dressed.of(figure, (theme, in_card), lambda: dress(figure, theme, in_card))
+    return _dressed.of(figure, (medium.name, in_card), lambda: dress(figure, medium, in_card))
 
 
-def dress(figure: go.Figure, theme: str | None, in_card: int = 0) -> Dressed:
+def dress(figure: go.Figure, medium: fig.Medium, in_card: int = 0) -> Dressed:
     """What :func:`dressed` gives, made now and not kept."""
-    medium = fig.SCREENS.get(str(theme), fig.SCREEN)
     return Dressed(fig.in_card(figure, medium, in_card) if in_card else fig.as_seen(figure, medium))
 
 

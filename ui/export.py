@@ -1,15 +1,17 @@
-"""Downloads: one zip per page with figures, data, settings and the command that remakes them."""
+"""Downloads: one zip per page with figures, data, settings and command; each figure as a file."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 from collections.abc import Iterator, Sequence
 
 import streamlit as st
 
-from abcdp_core.output import bundle
-from abcdp_core.output.formats import FORMATS
+from abcdp_core.figures import Drawn
+from abcdp_core.output import bundle, citation, images, single
+from abcdp_core.output.formats import FORMATS, STATIC
 from abcdp_core.output.settings import command
 from abcdp_core.results import Result
 from ui import controls, drawings, jobs
@@ -48,14 +50,62 @@ def block(name: str, *found: Result | Job) -> None:
         with st.container(width="content"):
             controls.widget("figures.format")
     st.caption(
-        "The zip holds each figure as SVG, PNG, PDF and HTML, its data as CSV, its settings as "
-        "JSON and the command that makes it again. It takes a few seconds. Pictures need a browser "
-        "on the server; without one a note in the zip says so, and the cameras still work."
+        "The zip holds each figure as SVG, PNG, PDF and HTML with its caption, its data as CSV, "
+        "its settings as JSON, how to cite it, and the command that makes every number again. It "
+        "takes a few seconds. Pictures need a browser on the server; without one a note in the zip "
+        "says so, and the cameras still work. Single figures are files too: unfold what is below "
+        "them."
     )
     label = "The commands that make these figures again"
     with st.expander(label, key="commands", on_change="rerun") as folded:
         for result in _results(found) if folded.open else ():
             st.code(command(result), language="bash", wrap_lines=True)
+
+
+def figure(key: str, found: Result, name: str, drawn: Drawn, tables: Sequence[str]) -> None:
+    """A figure as files of its own, each with its caption, and the caption to be copied.
+
+    Args:
+        key: names the figure on the page.
+        found: what it is from.
+        name: of the figure.
+        drawn: the figure and its sentence.
+        tables: names of those it was drawn from.
+    """
+    who, why_not = jobs.session_id(), images.obstacle()
+    with st.container(horizontal=True, gap="small"):
+        for suffix, mime in single.MIME.items():
+            st.download_button(
+                suffix.upper(),
+                data=functools.partial(one_for, who, found, name, drawn, tables, suffix),
+                file_name=f"{found.experiment}.{name}.{suffix}",
+                mime=mime,
+                key=f"{suffix}-{key}",
+                on_click="ignore",
+                disabled=suffix in STATIC and why_not is not None,
+            )
+    st.caption(
+        "HTML needs no network and no other file. The tables below come as CSV."
+        + (f" {why_not}" if why_not else "")
+    )
+    title = images.title_of(found, drawn.figure)
+    text = f"{title}. {images.caption(found, drawn)} {citation.TEXT}"
+    st.code(text, language=None, wrap_lines=True)
+
+
+def one_for(
+    who: str, found: Result, name: str, drawn: Drawn, tables: Sequence[str], suffix: str
+) -> bytes:
+    """A figure as a file for a session; what needs a browser is made when its turn comes.
+
+    Raises:
+        RefusedError: the session's last one is not done yet, or it has left meanwhile.
+        ExportError: a static figure could not be drawn.
+    """
+    if suffix not in STATIC:
+        return single.file_of(found, name, drawn, tables, suffix)
+    with _turn_of(who):
+        return single.file_of(found, name, drawn, tables, suffix)
 
 
 def _results(found: Sequence[Result | Job]) -> list[Result]:
@@ -70,12 +120,18 @@ def zip_for(who: str, results: Sequence[Result]) -> bytes:
     Raises:
         RefusedError: its last one is not done yet, or it has left meanwhile.
     """
+    with _turn_of(who):
+        return page_zip(results)
+
+
+@contextlib.contextmanager
+def _turn_of(who: str) -> Iterator[None]:
     with _asked_once(who):
         _turns.begin()
         try:
             if not jobs.is_there(who):
                 raise RefusedError
-            return page_zip(results)
+            yield
         finally:
             _turns.end()
 

@@ -14,6 +14,7 @@ from abcdp_core import pool, workers
 from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.results import Result
 from abcdp_core.workers import LostWorkersError
+from ui import memory
 
 log = logging.getLogger(__name__)
 
@@ -102,6 +103,7 @@ class Job:
         pool: the one it lacks.
         error: what went wrong, in a sentence.
         spent: seconds that it went on, waiting not counted.
+        size: bytes of its result, from its end on.
         unasked: seconds that it may take without being asked for once more.
         rest: estimate of the seconds that were left when it began to ask.
     """
@@ -124,6 +126,7 @@ class Job:
         self.pool: pool.PoolKey | None = None
         self.error = ""
         self.spent: float = former.spent if former else 0.0
+        self.size = 0
         self.unasked, self.rest = unasked, 0.0
         self.ended = threading.Event()
         self._service = service
@@ -298,6 +301,7 @@ class Job:
             self._steps.close()
         self._steps = None
         self.state, self.error, self.fraction = state, error, None
+        self.size = 0 if self.result is None else memory.of(self.result)
         self.ended.set()
 
 

@@ -60,8 +60,11 @@ ROOM = 256
 ROOM_OF_ONE = 4
 """Jobs of one session that may wait in a lane; the oldest makes room for the next."""
 
-KEPT = 48
-"""Finished jobs kept in memory."""
+KEPT = 256
+"""Finished jobs kept in memory, as long as their results take no more than that:"""
+
+KEPT_BYTES = 256 * 2**20
+"""A result may have a hundred thousand rows."""
 
 
 class Service:
@@ -147,8 +150,11 @@ class Service:
 
     def _forget(self) -> None:
         ended = [request for request, job in self._jobs.items() if not job.active]
-        for request in ended[: max(0, len(ended) - KEPT)]:
-            del self._jobs[request]
+        total = sum(self._jobs[request].size for request in ended)
+        for before, request in enumerate(ended[:-1]):
+            if len(ended) - before <= KEPT and total <= KEPT_BYTES:
+                break
+            total -= self._jobs.pop(request).size
 
     def drop_unwanted(self) -> None:
         """Let those leave the lines whom nobody wants any more."""

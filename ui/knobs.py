@@ -40,6 +40,9 @@ LIMITED_BY_SCENARIO = ("posterior.view", "mechanism-posterior.mechanism", "cover
 FIRST_SCENARIO = "uniform-mixture"
 """The scenario of every page that does not choose one."""
 
+EVERYWHERE = ("projector",)
+"""Knobs of the screen that every page has."""
+
 NO_PRESET = "my settings"
 
 
@@ -119,6 +122,15 @@ SCREEN = {
             label="Δ of the published script, 1/N (not private)",
             help="The paper's script uses half of the Δ of its own Lemma 1, so its noise is too "
             "small for the budget it states.",
+        ),
+        False,
+    ),
+    "projector": Knob(
+        Parameter(
+            kind="switch",
+            label="Projector",
+            help="Large letters and thick lines for a lecture hall, and nothing around the page "
+            "but the knobs.",
         ),
         False,
     ),

@@ -78,7 +78,8 @@ def of_today(query: Mapping[str, str], known: Collection[str], own: Collection[s
         own: keys of the page that it opens.
     """
     values = dict(query)
-    if not values.keys() & {*known, VERSION}:
+    # What concerns the screen alone asks for no numbers.
+    if not values.keys() & ({*known, VERSION} - {*knobs.EVERYWHERE}):
         return values
     made = _number(query.get(VERSION, ""))
     for change in CHANGES:

@@ -91,7 +91,7 @@ class Page:
         Raises:
             NotGrantedError: names page and knob.
         """
-        granted = {*self.own, *SHARED, "preset"} - self.unused(view).keys()
+        granted = {*self.own, *SHARED, *knobs.EVERYWHERE, "preset"} - self.unused(view).keys()
         for key in keys:
             if key not in granted:
                 raise self._refusal("knob", key)

@@ -269,6 +269,8 @@ def _draw() -> None:
         st.switch_page(_file(owner), query_params=st.query_params.to_dict())
     state.begin(page, known_keys())
     blocks.style(ROOT / "assets" / "style.css")
+    if state.held("projector"):
+        blocks.style(ROOT / "assets" / "projector.css")
     with st.sidebar:
         _navigation(page)
     controls.sidebar(__version__)
@@ -306,7 +308,7 @@ def guard() -> None:
 def known_keys() -> list[str]:
     """Keys that a link may hold, whichever page it opens."""
     own = [key for page in TABLE for key in page.own]
-    return [*knobs.SHARED, "preset", *dict.fromkeys(own)]
+    return [*knobs.SHARED, *knobs.EVERYWHERE, "preset", *dict.fromkeys(own)]
 
 
 def link(file: str) -> None:

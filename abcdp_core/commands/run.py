@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     taken = time.monotonic() - started
     if result is not None:
         try:
-            written = files.write(result, experiment.figures(result), options.out, formats, taken)
+            written = files.write(result, experiment.figures(result), options.out, formats)
         except OSError as error:
             raise arguments.not_writable("out", options.out, error, arguments.UNCHANGED) from error
         except KeyboardInterrupt as again:

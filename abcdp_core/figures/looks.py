@@ -10,13 +10,16 @@ and the place of the legend are decided here, by :func:`as_seen`, for the medium
 
 from __future__ import annotations
 
+import base64
+import functools
 import math
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 
 VERMILLION = "#D55E00"
@@ -129,6 +132,7 @@ class Medium:
     """What a figure is seen in.
 
     Attributes:
+        name: tells it from the others.
         title_width: characters of a title in a line.
         title, text, ticks: sizes of letters in pixels; notes and the legend have that of ticks.
         ink: colour of all text; the page's own if empty.
@@ -138,8 +142,13 @@ class Medium:
         grows: whether title and legend make the figure higher instead of the plot lower.
         colors: what each colour becomes; itself if it is not among them.
         words: what the colour of words becomes then.
+        least: pixels of the smallest letters, whatever a builder says.
+        taller: times the height that the builder says.
+        thicker: times the width of lines.
+        larger: times the size of marks.
     """
 
+    name: str
     title_width: int
     title: int
     text: int
@@ -151,23 +160,53 @@ class Medium:
     grows: bool = False
     colors: Mapping[str, str] = field(default_factory=dict)
     words: Mapping[str, str] = field(default_factory=dict)
+    least: int = 0
+    taller: float = 1.0
+    thicker: float = 1.0
+    larger: float = 1.0
 
 
 FONT = "Arial, Helvetica, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 INK = "#1F1F1F"
 GRID = "#E4E4E4"
 
-SCREEN = Medium(title_width=48, title=16, text=15, ticks=14)
-"""A page whose theme is not known."""
+SCREEN = Medium("screen", title_width=48, title=16, text=15, ticks=14)
+"""A page whose theme is not known; a title's line fits a telephone."""
 
-SCREENS = {
-    # The theme's colour of text; plotly's own greys are too pale for a projector.
-    "light": Medium(title_width=48, title=16, text=15, ticks=14, ink=BLACK, words=WORDS),
-    "dark": Medium(title_width=48, title=16, text=15, ticks=14, ink=ON_DARK[BLACK], colors=ON_DARK),
-}
-"""Theme of a page -> its medium; a title's line fits a telephone."""
+PROJECTOR = Medium(
+    "projector",
+    title_width=60,
+    title=24,
+    text=22,
+    ticks=20,
+    least=20,
+    taller=1.4,
+    thicker=1.6,
+    larger=1.3,
+)
+"""The same on the wall of a lecture hall."""
+
+
+def _themes(medium: Medium) -> dict[str, Medium]:
+    """Theme of a page -> its medium, with the theme's colour of text."""
+    # Plotly's own greys are too pale for a projector.
+    return {
+        "light": replace(medium, name=f"{medium.name}, light", ink=BLACK, words=WORDS),
+        "dark": replace(medium, name=f"{medium.name}, dark", ink=ON_DARK[BLACK], colors=ON_DARK),
+    }
+
+
+SCREENS, PROJECTORS = _themes(SCREEN), _themes(PROJECTOR)
+
+
+def screen(theme: str | None, *, projector: bool = False) -> Medium:
+    """The medium of a page by its theme, ``None`` if that is not known."""
+    media, unknown = (PROJECTORS, PROJECTOR) if projector else (SCREENS, SCREEN)
+    return media.get(str(theme), unknown)
+
 
 PAPER = Medium(
+    "paper",
     title_width=84,
     title=18,
     text=15,
@@ -201,7 +240,7 @@ def as_seen(figure: go.Figure, medium: Medium, title: str | None = None) -> dict
 
     Plotly's own updates, and its check of each figure, take longer than the rest of a page.
     """
-    plain = _recolored(figure.to_dict(), medium.colors)
+    plain = _for_the_wall(_recolored(figure.to_dict(), medium.colors), medium)
     layout: dict[str, Any] = plain["layout"]
     if "annotations" in layout:
         layout["annotations"] = _recolored(layout["annotations"], medium.words)
@@ -211,10 +250,12 @@ def as_seen(figure: go.Figure, medium: Medium, title: str | None = None) -> dict
         # A note that belongs to a series keeps its colour.
         note["font"] = _font(medium.ticks, medium) | note.get("font", {})
     lines = wrapped(one_line(figure) if title is None else title, medium.title_width)
-    settings = (layout.get("title", {}).get("subtitle") or {}).get("text", "")
+    settings = settings_line(figure)
     small = [] if title == "" else wrapped(settings, round(medium.title_width * SMALLER))
     lines += [f'<span style="font-size:{medium.ticks}px">{each}</span>' for each in small]
-    height = layout.get("height", HEIGHT)
+    height = round(layout.get("height", HEIGHT) * medium.taller)
+    if medium.taller != 1.0:
+        layout["height"] = height
     top = _room_above(lines, layout, medium)
     bottom = BOTTOM + (LEGEND_LINE * _legend_rows(plain) if medium.grows else 0)
     if medium.grows:
@@ -243,8 +284,68 @@ def in_card(figure: go.Figure, medium: Medium, height: int) -> dict[str, Any]:
     """As seen without a title, in a card of the page that says it, and so many pixels high."""
     plain = as_seen(figure, medium, "")
     top = 2 * medium.ticks if plain["layout"].get("annotations") else TITLE_PAD
-    plain["layout"] |= {"height": height, "margin": {"t": top, "b": 40, "l": 48, "r": 12}}
+    letters = medium.ticks / SCREEN.ticks
+    margin = {"t": top, "b": round(40 * letters), "l": round(48 * letters)}
+    # As much as the last number of an axis needs.
+    margin["r"] = round(12 * letters**2)
+    plain["layout"] |= {"height": round(height * medium.taller), "margin": margin}
     return plain
+
+
+def _for_the_wall(plain: dict[str, Any], medium: Medium) -> dict[str, Any]:
+    """The same with letters, lines and marks that can be seen from the last row, if asked for."""
+    if medium.least:
+        _enlarge_letters(plain, medium.least)
+        for trace in plain["data"]:
+            _thicken(trace, medium)
+        for shape in plain["layout"].get("shapes", ()):
+            shape["line"] = _wider(shape.get("line", {}), medium)
+        plain["layout"]["hoverlabel"] = {"font": {"size": medium.text}}
+    return plain
+
+
+def _enlarge_letters(thing: Any, least: int) -> None:
+    """No letters smaller than that, neither by a font nor within a text."""
+    for key, value in thing.items() if isinstance(thing, dict) else enumerate(thing):
+        if isinstance(value, dict) and str(key).endswith("font") and "size" in value:
+            value["size"] = max(value["size"], least)
+        elif isinstance(value, dict | list):
+            _enlarge_letters(value, least)
+        elif isinstance(value, str) and "font-size" in value:
+            larger = functools.partial(_at_least, least)
+            thing[key] = LETTERS.sub(larger, value)
+
+
+LETTERS = re.compile(r"font-size: ?(\d+)px")
+
+
+def _at_least(least: int, found: re.Match[str]) -> str:
+    return f"font-size:{max(int(found[1]), least)}px"
+
+
+def _thicken(trace: dict[str, Any], medium: Medium) -> None:
+    """A trace with thicker lines and larger marks, where it has any."""
+    if trace.get("type", "scatter") in ("scatter", "scattergl"):
+        trace["line"] = _wider(trace.get("line", {}), medium)
+        marker = trace["marker"] = {**trace.get("marker", {})}
+        marker["size"] = _times(marker.get("size", 6), medium.larger)
+    if "line" in trace.get("marker", {}):
+        trace["marker"]["line"] = _wider(trace["marker"]["line"], medium)
+    for name in {"error_x", "error_y"} & trace.keys():
+        bars = trace[name]
+        trace[name] = {**bars, "thickness": _times(bars.get("thickness", 2), medium.thicker)}
+
+
+def _wider(line: Mapping[str, Any], medium: Medium) -> dict[str, Any]:
+    return {**line, "width": _times(line.get("width", 2), medium.thicker)}
+
+
+def _times(size: Any, factor: float) -> Any:
+    """Plotly's size of one mark, or of each, in larger."""
+    if isinstance(size, dict):
+        values = np.frombuffer(base64.b64decode(size["bdata"]), size["dtype"])
+        return values * factor
+    return np.asarray(size) * factor if isinstance(size, list | tuple) else size * factor
 
 
 COLOR = re.compile(r"#[0-9A-F]{6}|rgba\((\d+),(\d+),(\d+),([\d.]+)\)")
@@ -300,6 +401,12 @@ LEGEND_LINE = 26
 def one_line(figure: go.Figure) -> str:
     """The title of a figure as a single line."""
     return " ".join((figure.layout.title.text or "").replace("<br>", " ").split())
+
+
+def settings_line(figure: go.Figure) -> str:
+    """The settings below the title of a figure; empty where they stand in the title."""
+    text: str = figure.layout.title.subtitle.text or ""
+    return text
 
 
 def wrapped(title: str, width: int) -> list[str]:

@@ -15,4 +15,6 @@ needs a network to be read.
 | :mod:`.files` | a result as files in a folder, and read again |
 | :mod:`.together` | several files written all or none |
 | :mod:`.bundle` | several results in one archive |
+| :mod:`.single` | one figure as one file |
+| :mod:`.citation` | how to cite what is made here |
 """

@@ -9,9 +9,10 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from abcdp_core.output import citation
 from abcdp_core.output.files import write_text
 from abcdp_core.output.formats import ExportError
-from abcdp_core.output.images import Figures, Image, draw, images_of
+from abcdp_core.output.images import Figures, Image, caption, draw, images_of, title_of
 from abcdp_core.output.settings import command
 from abcdp_core.results import Result
 
@@ -20,14 +21,22 @@ def zip_bytes(results: Sequence[tuple[Result, Figures]], formats: Sequence[str])
     """A page's results in one archive, with the commands that compute them again.
 
     The order of the members, their names and their dates depend on nothing but the results. Where
-    static figures cannot be drawn the archive holds the rest and a ``note.txt`` that says why.
+    static figures cannot be drawn the archive holds the rest and a ``note.txt`` that says why. Each
+    figure's caption is in ``captions.txt``, and how to cite them in ``citation.txt``.
     """
     with tempfile.TemporaryDirectory() as folder:
         directory = Path(folder)
         images: list[Image] = []
+        captions: list[str] = []
         for stem, (result, figures) in zip(_stems(results), results, strict=True):
             write_text(result, figures, directory, formats, stem)
             images += images_of(result, figures, directory, formats, stem)
+            captions += [
+                f"{stem}.{name}\n{title_of(result, each.figure)}\n{caption(result, each)}\n"
+                for name, each in figures.items()
+            ]
+        (directory / "captions.txt").write_text("\n".join(captions), encoding="utf-8")
+        (directory / "citation.txt").write_text(citation.IN_FULL, encoding="utf-8")
         commands = "".join(f"{command(result)}\n" for result, _ in results)
         (directory / "command.txt").write_text(commands, encoding="utf-8")
         try:

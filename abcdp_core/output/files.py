@@ -13,7 +13,7 @@ from abcdp_core import experiments
 from abcdp_core.output.formats import ExportError, table_file
 from abcdp_core.output.images import Figures, draw, images_of
 from abcdp_core.output.page import page
-from abcdp_core.output.settings import event_from_text, settings_of
+from abcdp_core.output.settings import event_from_json, params_from_json, settings_of
 from abcdp_core.output.tables import as_csv, read_csv
 from abcdp_core.output.together import finish, together
 from abcdp_core.results import Result
@@ -24,7 +24,6 @@ def write(
     figures: Figures,
     directory: Path,
     formats: Sequence[str],
-    run_time: float | None = None,
 ) -> list[Path]:
     """Write a result: all of its files, or none and an earlier result there is as it was.
 
@@ -35,7 +34,6 @@ def write(
         figures: name -> figure.
         directory: made if it is not there.
         formats: some of :data:`FORMATS`.
-        run_time: seconds that it took, for the settings.
 
     Returns:
         The files written.
@@ -46,7 +44,7 @@ def write(
     """
     not_drawn = None
     with together(directory) as folder:
-        written = write_text(result, figures, folder, formats, result.experiment, run_time)
+        written = write_text(result, figures, folder, formats, result.experiment)
         images = images_of(result, figures, folder, formats, result.experiment)
         try:
             draw(images)
@@ -65,16 +63,15 @@ def write_text(
     directory: Path,
     formats: Sequence[str],
     stem: str,
-    run_time: float | None = None,
 ) -> list[Path]:
     """Everything but static figures, in files that begin with ``stem``."""
     texts: dict[str, str] = {}
     if "csv" in formats:
         texts |= {table_file(stem, name): as_csv(table) for name, table in result.tables.items()}
     if "json" in formats:
-        texts[f"{stem}.json"] = _json(settings_of(result, run_time))
+        texts[f"{stem}.json"] = as_json(settings_of(result))
     if "html" in formats:
-        texts |= {f"{stem}.{name}.html": page(result, f"{stem}.{name}", figure)
+        texts |= {f"{stem}.{name}.html": page(result, f"{stem}.{name}", figure, "directory")
                   for name, figure in figures.items()}  # fmt: skip
         texts["plotly.min.js"] = get_plotlyjs()
     for name, text in texts.items():
@@ -82,7 +79,8 @@ def write_text(
     return [directory / name for name in texts]
 
 
-def _json(content: Mapping[str, Any]) -> str:
+def as_json(content: Mapping[str, Any]) -> str:
+    """JSON as it stands in files."""
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -99,7 +97,7 @@ def read(directory: Path, experiment: str) -> Result:
     """
     finish(directory)
     saved = json.loads((directory / f"{experiment}.json").read_text(encoding="utf-8"))
-    params = experiments.load(saved["experiment"]).Params.from_text(saved["parameters"])
+    params = params_from_json(experiments.load(saved["experiment"]).Params, saved["parameters"])
     return Result(
         experiment=saved["experiment"],
         params=params,
@@ -109,8 +107,9 @@ def read(directory: Path, experiment: str) -> Result:
         },
         summary=saved["summary"],
         privacy=saved["privacy"],
-        event=event_from_text(saved["event"]),
+        event=event_from_json(saved["event"]),
         seed=saved["seed"],
         done=saved["done"],
         total=saved["total"],
+        run_time=saved["run_time_seconds"],
     )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+import struct
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +14,7 @@ import plotly.graph_objects as go
 
 from abcdp_core import figures as fig
 from abcdp_core.figures import Drawn
+from abcdp_core.output import citation
 from abcdp_core.output.formats import STATIC, ExportError
 from abcdp_core.results import Result
 
@@ -24,6 +28,8 @@ class Image:
 
     figure: go.Figure
     path: Path
+    title: str
+    caption: str
 
 
 def images_of(
@@ -34,7 +40,8 @@ def images_of(
     images = []
     for name, each in figures.items() if static else ():
         paper = fig.dressed(each.figure, fig.PAPER, title_of(result, each.figure))
-        images += [Image(paper, directory / f"{stem}.{name}.{suffix}") for suffix in static]
+        words = title_of(result, each.figure), caption(result, each)
+        images += [Image(paper, directory / f"{stem}.{name}.{suffix}", *words) for suffix in static]
     return images
 
 
@@ -84,6 +91,45 @@ def draw(images: Sequence[Image]) -> None:
             f"The browser could not draw the figures ({reason}): choose html, or set BROWSER_PATH "
             "to another Chrome or Chromium."
         ) from error
+    for image in images:
+        _sign(image)
+
+
+def _sign(image: Image) -> None:
+    """Give a file title, caption and citation, where its format has a place for them."""
+    content, words = image.path.read_bytes(), f"{image.caption} {citation.TEXT}"
+    if image.path.suffix == ".svg":
+        title, text = html.escape(image.title), html.escape(words)
+        start = content.index(b">", content.index(b"<svg")) + 1
+        content = b"".join(
+            [
+                content[:start],
+                f"<title>{title}</title><desc>{text}</desc>".encode(),
+                content[start:],
+            ]
+        )
+    elif image.path.suffix == ".png":
+        said = _png_text("Title", image.title) + _png_text("Description", words)
+        content = content[:PNG_START] + said + content[PNG_START:]
+    image.path.write_bytes(content)
+
+
+PNG_START = 33
+"""Bytes of a PNG's signature and of its header, after which texts may stand."""
+
+
+def _png_text(keyword: str, text: str) -> bytes:
+    """A chunk of international text, as the PNG specification has it."""
+    body = b"iTXt" + keyword.encode() + b"\0\0\0\0\0" + text.encode()
+    return struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
+
+
+def caption(result: Result, drawn: Drawn) -> str:
+    """What stands below a figure in print: its settings, what it shows and what is private."""
+    parts = (fig.settings_line(drawn.figure), drawn.sentence, result.privacy)
+    return " ".join(
+        part if part.endswith((".", "!", "?")) else f"{part}." for part in parts if part
+    )
 
 
 def _order(image: Image) -> dict[str, Any]:

@@ -10,12 +10,15 @@ import plotly.io
 
 from abcdp_core import figures as fig
 from abcdp_core.figures import Drawn
+from abcdp_core.output import citation
 from abcdp_core.output.images import title_of
 from abcdp_core.results import Result
 
 CONFIG = {
     "responsive": True,
     "displaylogo": False,
+    # A drag zooms and a double click takes it back: these would only be stops of the Tab key.
+    "modeBarButtonsToRemove": ["zoom", "pan", "zoomin", "zoomout", "autoscale", "select", "lasso"],
     "toImageButtonOptions": {"format": "svg"},
 }
 
@@ -29,27 +32,41 @@ PAGE = """<!DOCTYPE html>
 body {{ font-family: {font}; color: {ink}; background: #FFFFFF; margin: 1rem auto;
        max-width: 70rem; padding: 0 1rem; line-height: 1.4; }}
 h1 {{ font-size: 1.25rem; }}
+p:empty {{ display: none; }}
 </style>
 </head>
 <body>
 <main>
 <h1>{title}</h1>
 {figure}
+<p>{settings}</p>
 <p>{sentence}</p>
 <p>{privacy}</p>
+<p>{citation}</p>
 </main>
 </body>
 </html>
 """
 
 
-def page(result: Result, name: str, drawn: Drawn) -> str:
-    """A page that holds one figure, its sentence and the privacy statement."""
+def page(
+    result: Result, name: str, drawn: Drawn, plotlyjs: bool | Literal["directory"] = True
+) -> str:
+    """A page that holds one figure, its caption, the privacy statement and how to cite it.
+
+    Args:
+        result: what it is from.
+        name: of the figure.
+        drawn: the figure and its sentence.
+        plotlyjs: whether it brings the script that draws it, or finds it in its folder.
+    """
     title = title_of(result, drawn.figure) or name
     return PAGE.format(
         title=html.escape(title),
-        figure=part_of_page(drawn.figure, name, "directory"),
+        figure=part_of_page(drawn.figure, name, plotlyjs),
+        settings=html.escape(fig.settings_line(drawn.figure)),
         sentence=html.escape(drawn.sentence),
+        citation=html.escape(citation.TEXT),
         privacy=html.escape(result.privacy),
         font=fig.FONT,
         ink=fig.INK,

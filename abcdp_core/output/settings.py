@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import typing
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from abcdp_core.output import citation
 from abcdp_core.output.tables import column_kinds
-from abcdp_core.parameters import Params
+from abcdp_core.parameters import Params, text_of
 from abcdp_core.privacy import Event
 from abcdp_core.results import Result, versions
 
@@ -27,36 +29,51 @@ def command_of(experiment: str, params: Params, seed: int) -> str:
     )
 
 
-def settings_of(result: Result, run_time: float | None = None) -> dict[str, Any]:
-    """All that is known about a result beside its tables, ready for JSON.
-
-    Args:
-        result: complete or partial.
-        run_time: seconds that it took.
-    """
+def settings_of(result: Result) -> dict[str, Any]:
+    """All that is known about a result beside its tables, ready for JSON: numbers are numbers."""
     return {
         "experiment": result.experiment,
-        "parameters": result.params.to_text(),
+        "parameters": {name: in_json(value) for name, value in vars(result.params).items()},
         "seed": result.seed,
         "command": command(result),
         "summary": result.summary,
         "privacy": result.privacy,
-        "event": event_as_text(result.event),
+        "event": event_in_json(result.event),
         "done": result.done,
         "total": result.total,
         "partial": result.is_partial,
-        "run_time_seconds": None if run_time is None else round(run_time, 3),
+        "run_time_seconds": None if result.run_time is None else round(result.run_time, 3),
         "versions": versions(),
+        "citation": citation.TEXT,
         "columns": {name: column_kinds(table) for name, table in result.tables.items()},
     }
 
 
-def event_as_text(event: Event | None) -> dict[str, str] | None:
-    """Text, because JSON has no infinity; ``repr`` of a float loses nothing."""
+def in_json(value: Any) -> Any:
+    """A value of a parameter, or a list of them; what JSON has no number for is a word."""
+    if isinstance(value, tuple):
+        return [in_json(item) for item in value]
+    infinite = isinstance(value, float) and not math.isfinite(value)
+    return text_of(value) if infinite else value
+
+
+def params_from_json(params: type[Params], saved: Mapping[str, Any]) -> Params:
+    """Parameters as :func:`settings_of` saves them, or in words as files of version 0.1.0 do.
+
+    Raises:
+        ParameterError: one is unknown or not allowed.
+    """
+    return params.from_text(
+        {name: text_of(tuple(v) if isinstance(v, list) else v) for name, v in saved.items()}
+    )
+
+
+def event_in_json(event: Event | None) -> dict[str, Any] | None:
+    """An event as JSON has it; a number loses nothing."""
     if event is None:
         return None
     types = typing.get_type_hints(type(event))
-    fields = {name: repr(kind(getattr(event, name))) for name, kind in types.items()}
+    fields = {name: in_json(kind(getattr(event, name))) for name, kind in types.items()}
     return {"kind": type(event).__name__} | fields
 
 
@@ -65,13 +82,17 @@ def _kinds(kind: type[Event]) -> list[type[Event]]:
     return [each for below in kind.__subclasses__() for each in (below, *_kinds(below))]
 
 
-def event_from_text(saved: Mapping[str, str] | None) -> Event | None:
-    """The inverse of :func:`event_as_text`."""
+def event_from_json(saved: Mapping[str, Any] | None) -> Event | None:
+    """The inverse of :func:`event_in_json`; files of version 0.1.0 have words for numbers."""
     if saved is None:
         return None
     kinds: dict[str, Any] = {kind.__name__: kind for kind in _kinds(Event)}
     types = typing.get_type_hints(kinds[saved["kind"]])
-    parse: dict[type, Callable[[str], Any]] = {bool: "True".__eq__, int: int, float: float}
+    parse: dict[type, Callable[[Any], Any]] = {
+        bool: (True, "True").__contains__,
+        int: int,
+        float: float,
+    }
     values = {name: parse[types[name]](text) for name, text in saved.items() if name != "kind"}
     event: Event = kinds[saved["kind"]](**values)
     return event

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from abcdp_core import figures as fig
 from abcdp_core import simulators
 from abcdp_core.mechanisms import Release
-from abcdp_core.output.settings import event_as_text
+from abcdp_core.output.settings import event_in_json
 from abcdp_core.own_data.discrete_sparse_vector import FINENESS
 from abcdp_core.own_data.request import (
     PROTECTED,
@@ -107,7 +107,7 @@ class Document:
                 "units": [each.unit for each in self.parameters],
                 "values": self.values.tolist(),
             },
-            "event": event_as_text(self.release.event),
+            "event": event_in_json(self.release.event),
             "cost": {"epsilon": spent.epsilon, "delta": spent.delta},
             "versions": versions(),
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from playwright.sync_api import (
     BrowserContext,
     Page,
     Request,
+    Response,
     ViewportSize,
     expect,
     sync_playwright,
@@ -52,6 +54,12 @@ WAIT_BEFORE_PROGRESS = 60_000
 """Milliseconds until a missing thing is a failure; machines that run tests can be busy."""
 
 
+PROBED = re.compile(r"/[a-z_]+/_stcore/(health|host-config)")
+"""What Streamlit's page asks for first when it is opened at a deep link: it finds out whether the
+app is served below that path by whether there is an answer. The two refusals, which browsers note
+in their console, are what keeps it from taking a page's name for such a path."""
+
+
 @dataclass
 class Visit:
     """A browser window on the server."""
@@ -59,6 +67,7 @@ class Visit:
     page: Page
     server: str
     requests: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
 
     def open(self, path: str, **query: str) -> None:
         """Open a page by its address and wait until its first figure stands."""
@@ -80,6 +89,11 @@ class Visit:
     def note(self, request: Request) -> None:
         """Remember a request."""
         self.requests.append(request.url)
+
+    def note_answer(self, response: Response) -> None:
+        """Remember what was refused, but for what has to be."""
+        if response.status >= 400 and not PROBED.fullmatch(urlsplit(response.url).path):
+            self.refused.append(f"{response.status} {response.url}")
 
     def foreign(self) -> list[str]:
         """Requests that left this machine."""
@@ -193,7 +207,10 @@ def look(window: Page, server: str) -> Iterator[Visit]:
 def _watched(visit: Visit) -> Iterator[Visit]:
     """All that it asks for must stay on this machine."""
     visit.page.on("request", visit.note)
+    visit.page.on("response", visit.note_answer)
     yield visit
     visit.page.remove_listener("request", visit.note)
+    visit.page.remove_listener("response", visit.note_answer)
     assert visit.requests
+    assert not visit.refused
     assert not visit.foreign()

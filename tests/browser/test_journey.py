@@ -115,10 +115,7 @@ def the_full_link_holds_every_value_and_opens_the_same_view(visit: Visit) -> Non
     visit.page.get_by_role("link", name="Posterior").click()
     expect(visit.page.get_by_role("heading", name="Posterior", exact=True)).to_be_visible()
     shows(visit, "c = 37, N = 1,000")
-    visit.page.get_by_role("button", name="Copy full link").click()
-    code = visit.page.get_by_test_id("stPopoverBody").get_by_test_id("stCode")
-    expect(code).to_contain_text("version=")
-    address = code.inner_text().strip()
+    address = shared(visit)
     for name in (*knobs.SHARED, "posterior.view", "version"):
         assert f"{name}=" in address
     chart = visit.page.get_by_test_id("stPlotlyChart").first
@@ -130,6 +127,25 @@ def the_full_link_holds_every_value_and_opens_the_same_view(visit: Visit) -> Non
     expect(visit.page.get_by_role("alert")).to_have_count(0)
 
 
+def shared(visit: Visit) -> str:
+    """The link that Share copies; where that is not allowed, the same one is selected."""
+    share = visit.page.get_by_role("button", name="Share", exact=True)
+    dialog = visit.page.get_by_role("dialog", name="Share this view")
+    share.click()
+    expect(dialog).to_contain_text("Copied")
+    expect(dialog.get_by_role("img", name="QR code").locator("svg")).to_be_visible()
+    copied = visit.page.evaluate("navigator.clipboard.readText()")
+    visit.page.keyboard.press("Escape")
+    expect(share).to_be_focused()
+    visit.page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+    share.click()
+    expect(dialog).to_contain_text("is selected")
+    assert visit.page.evaluate("getSelection().toString()") in (copied, "")
+    assert dialog.get_by_role("textbox").input_value() == copied
+    dialog.get_by_role("button", name="Close").click()
+    return str(copied)
+
+
 def test_bad_link_shows_a_notice(look: Visit) -> None:
     look.open("posterior", epsilon_total="99999", no_such_knob="1")
     notice = look.page.get_by_role("alert").filter(has_text="Not everything in the link")
@@ -139,12 +155,15 @@ def test_bad_link_shows_a_notice(look: Visit) -> None:
     expect(look.page).to_have_url(re.compile("epsilon_total=1000"))
 
 
-@pytest.mark.parametrize(("width", "height", "seen"), [(1400, 900, 4), (1280, 720, 2)])
+@pytest.mark.parametrize(
+    ("width", "height", "seen", "projector"),
+    [(1400, 900, 4, "false"), (1280, 720, 2, "false"), (1400, 900, 1, "true")],
+)
 def test_knobs_headline_and_pictures_are_on_the_first_screen(
-    look: Visit, width: int, height: int, seen: int
+    look: Visit, width: int, height: int, seen: int, projector: str
 ) -> None:
     look.page.set_viewport_size({"width": width, "height": height})
-    look.open("", n="100")
+    look.open("", n="100", projector=projector)
     expect(look.page.locator(".st-key-overview .js-plotly-plot")).to_have_count(4)
     headline = look.page.locator(".st-key-headline h1")
     knobs = look.page.locator("[data-testid=stSidebar] [data-testid=stSlider]:visible")
@@ -187,9 +206,32 @@ def test_nothing_for_axe_to_find_and_fits_a_telephone(look: Visit, page: str) ->
         look.settle()
         found = Axe().run(look.page, context={"exclude": [[OUTSIDE_OUR_REACH]]})
         assert found.violations_count == 0, f"{scheme}: {found.generate_report()}"
+    charts, buttons = (
+        look.page.locator(f".js-plotly-plot{each}") for each in ("", " .modebar-btn")
+    )
+    assert buttons.count() <= TOOLS * charts.count()
     look.page.set_viewport_size({"width": 390, "height": 844})
     # A table is laid out anew a moment after the window.
     look.page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollWidth <= 390")
+
+
+TOOLS = 3
+"""Stops of the Tab key at a figure: save it, reset its axes, fill the screen with it."""
+
+
+def test_nothing_for_axe_to_find_on_a_projector_and_in_what_share_opens(look: Visit) -> None:
+    look.open("", n="100", projector="true")
+    expect(look.page.locator(".modebar-btn")).to_have_count(0)
+    expect(look.page.get_by_role("link", name="Flip probability", exact=True)).to_have_count(0)
+    for scheme in ("light", "dark"):
+        look.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        look.settle()
+        for opened in (False, True):
+            if opened:
+                look.page.get_by_role("button", name="Share", exact=True).click()
+            found = Axe().run(look.page)
+            assert found.violations_count == 0, f"{scheme}, {opened}: {found.generate_report()}"
+        look.page.keyboard.press("Escape")
 
 
 def test_people_answer_and_the_player_obeys(visit: Visit) -> None:
@@ -277,10 +319,8 @@ def test_each_scenario_has_its_knobs_and_the_link_reproduces_it(visit: Visit) ->
     expect(visit.page).to_have_url(re.compile("scenario=covid"))
     choose(visit, "scenario", "tuberculosis")
     shows(visit, "c = 10, N = 1,000")
-    visit.page.get_by_role("button", name="Copy full link").click()
-    address = visit.page.get_by_test_id("stPopoverBody").get_by_test_id("stCode").inner_text()
-    title = visit.title
-    visit.page.goto(address.strip())
+    address, title = shared(visit), visit.title
+    visit.page.goto(address)
     visit.page.wait_for_selector("svg.main-svg", state="attached")
     visit.settle()
     assert visit.title == title

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 import plotly.graph_objects as go
 import pytest
 
+from abcdp_core import experiments, runner
 from abcdp_core import figures as fig
+from abcdp_core.experiments import posterior
 
 LONG = "A title with N = 5,000 and ε_abc = 0.1 that is longer than a figure is wide " * 2
-MEDIA = pytest.mark.parametrize("medium", [fig.SCREEN, *fig.SCREENS.values(), fig.PAPER])
+MEDIA = pytest.mark.parametrize(
+    "medium",
+    [fig.SCREEN, *fig.SCREENS.values(), fig.PAPER, fig.PROJECTOR, *fig.PROJECTORS.values()],
+)
 
 
 def drawn(title: str, names: int = 1) -> go.Figure:
@@ -128,3 +137,63 @@ def test_settings_stand_in_smaller_lines_below_a_finding() -> None:
     assert (
         layout.margin.t > fig.dressed(fig.figure("A finding", "x", "y"), fig.SCREEN).layout.margin.t
     )
+
+
+# ---------------------------------------------------------------------------------------- projector
+
+
+@pytest.fixture(scope="module")
+def shown() -> list[go.Figure]:
+    """Figures of the first screen, and one with all that a builder can write small."""
+    params = posterior.Params(epsilon_total=0.2, n=100, pool_size=200)
+    found = runner.run_to_end(experiments.load("posterior"), params, 1)
+    odd = drawn("Title", names=2)
+    odd.add_annotation(text='<span style="font-size:11px">small</span>', font={"size": 9})
+    odd.add_shape(type="line", x0=0, x1=1, y0=0, y1=1, line={"width": 1})
+    one = np.ones(1)
+    odd.add_trace(fig.points(one, one, fig.PRIVATE, one, one))
+    odd.add_trace(fig.line(one, one, fig.THEORY))
+    odd.add_trace(fig.points(one, one, fig.PRIVATE).update(marker={"size": np.array([5, 9])}))
+    return [odd, *(each.figure for each in experiments.load("posterior").figures(found).values())]
+
+
+def sizes_of_letters(plain: Any) -> Iterator[float]:
+    """Of every font, and of every text that brings its own."""
+    for key, value in plain.items() if isinstance(plain, dict) else enumerate(plain):
+        if str(key).endswith("font"):
+            yield value["size"]
+        if isinstance(value, dict | list):
+            yield from sizes_of_letters(value)
+        elif isinstance(value, str):
+            yield from map(float, re.findall(r"font-size: *([\d.]+)", value))
+
+
+def layout_only(plain: dict[str, Any]) -> dict[str, Any]:
+    """Without the template, which what is said in the layout goes before."""
+    layout = {key: value for key, value in plain["layout"].items() if key != "template"}
+    return {"data": plain["data"], "layout": layout}
+
+
+@pytest.mark.parametrize("theme", [None, "light", "dark"])
+def test_on_a_projector_no_letter_is_small(shown: list[go.Figure], theme: str | None) -> None:
+    small = fig.as_seen(shown[0], fig.screen(theme))
+    assert min(sizes_of_letters(layout_only(small))) == 9
+    medium = fig.screen(theme, projector=True)
+    for chart in shown:
+        for plain in (fig.as_seen(chart, medium), fig.in_card(chart, medium, 268)):
+            assert min(sizes_of_letters(layout_only(plain))) >= 20
+            go.Figure(plain)
+
+
+def test_on_a_projector_lines_are_thick_and_marks_large(shown: list[go.Figure]) -> None:
+    def looks(chart: go.Figure) -> list[float]:
+        points, line, _ = chart.data[-3:]
+        shape = chart.layout.shapes[0]
+        return [line.line.width, shape.line.width, points.error_y.thickness, points.marker.size]
+
+    usual = fig.dressed(shown[0], fig.SCREEN)
+    large = fig.dressed(shown[0], fig.PROJECTOR)
+    assert np.array(looks(large)) / looks(usual) == pytest.approx([1.6, 1.6, 1.6, 1.3])
+    assert large.data[-1].marker.size == pytest.approx(np.array([5, 9]) * 1.3)
+    assert large.layout.height > usual.layout.height
+    assert usual.data[-2].line.width == shown[0].data[-2].line.width, "itself it stays as it is"

@@ -9,7 +9,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from abcdp_core import experiments, runner
-from abcdp_core.output import files
+from abcdp_core.output import citation, files
 from abcdp_core.output.bundle import zip_bytes
 from abcdp_core.output.formats import FORMATS, STATIC
 from abcdp_core.output.settings import command
@@ -28,13 +28,19 @@ def test_an_archive_holds_all_results_and_how_to_make_them_again(result: Result)
     pages = [(result, figures(result)), (other, figures(other))]
     written = members(zip_bytes(pages, ("csv", "json", "html")))
     assert list(written) == sorted(
-        ["command.txt", "plotly.min.js"]
+        ["captions.txt", "citation.txt", "command.txt", "plotly.min.js"]
         + [f"{stem}.{end}" for stem in ("toy", "toy-2")
            for end in ("csv", "limits.csv", "json", "squares.html")]
     )  # fmt: skip
     commands = written["command.txt"].decode().splitlines()
     assert commands == [command(result), command(other)]
     assert json.loads(written["toy-2.json"])["seed"] == 5
+    captions = written["captions.txt"].decode()
+    assert captions.startswith("toy.squares\nSquares of whole numbers\nThe largest square is 4.")
+    assert "\ntoy-2.squares\n" in captions
+    assert result.privacy in captions
+    assert citation.TEXT in written["citation.txt"].decode()
+    assert citation.TEXT in written["toy.squares.html"].decode()
 
 
 def test_the_same_results_make_the_same_archive(result: Result) -> None:

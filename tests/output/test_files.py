@@ -28,9 +28,11 @@ EVENT = SparseVector(0.1 + 0.2, math.inf, 5e-324, 7, True)
 
 
 def test_settings_are_complete_and_plain_json(result: Result) -> None:
-    settings = json.loads(json.dumps(settings_of(result, 1.23456), allow_nan=False))
+    settings = json.loads(
+        json.dumps(settings_of(dataclasses.replace(result, run_time=1.23456)), allow_nan=False)
+    )
     assert settings["experiment"] == "toy"
-    assert settings["parameters"] == {"size": "3", "pause": "0", "fails": "-1"}
+    assert settings["parameters"] == {"size": 3, "pause": 0, "fails": -1}
     assert settings["seed"] == 11
     assert settings["command"] == command(result)
     assert settings["privacy"] == result.privacy
@@ -98,6 +100,24 @@ def test_every_bit_of_a_number_and_every_letter_of_a_word_survives(
     assert list(again.tables["words"].word) == words
     for name in tables:
         assert_frame_equal(again.tables[name], tables[name], check_exact=True)
+
+
+@pytest.mark.parametrize("event", [None, NonPrivate(), EVENT])
+def test_numbers_in_settings_are_numbers_and_words_of_older_files_are_read(
+    event: NonPrivate | SparseVector | None, result: Result, tmp_path: Path
+) -> None:
+    result = dataclasses.replace(result, event=event)
+    files.write(result, {}, tmp_path, ("csv", "json"))
+    file = tmp_path / "toy.json"
+    saved = json.loads(file.read_text(encoding="utf-8"))
+    assert saved["run_time_seconds"] > 0
+    if event == EVENT:
+        assert {type(value) for value in saved["event"].values()} == {str, float, int, bool}
+        saved["event"] = {name: str(value) for name, value in saved["event"].items()}
+    saved["parameters"] = {name: str(value) for name, value in saved["parameters"].items()}
+    file.write_text(json.dumps(saved), encoding="utf-8")
+    again = files.read(tmp_path, "toy")
+    assert (again.event, again.params) == (result.event, result.params)
 
 
 @pytest.mark.parametrize("event", [None, NonPrivate(), EVENT])

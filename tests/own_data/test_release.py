@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from abcdp_core import pool, simulators
 from abcdp_core.mechanisms import Release
 from abcdp_core.mechanisms.sparse_vector import SparseVector
-from abcdp_core.output.settings import event_from_text
+from abcdp_core.output.settings import event_from_json
 from abcdp_core.own_data.document import Document, figure, synthetic
 from abcdp_core.own_data.release import make, prepare
 from abcdp_core.own_data.request import (
@@ -80,7 +80,7 @@ def test_a_document_says_all_that_may_be_said_and_nothing_else() -> None:
     assert content["protected"] == PROTECTED
     assert content["statement"] in document.to_json()
     assert "ε_total = 2 " in content["statement"]
-    assert event_from_text(content["event"]) == document.release.event
+    assert event_from_json(content["event"]) == document.release.event
     assert content["cost"] == {"epsilon": cost(document.release.event).epsilon, "delta": 0.0}
     assert content["cost"]["epsilon"] <= 2.0
     words = " ".join(content["remains"])

@@ -61,8 +61,9 @@ def settled(app: AppTest) -> AppTest:
 
 
 def pictures(app: AppTest) -> list[object]:
-    """Figures, and the player of the adaptive half."""
-    return [*app.get("plotly_chart"), *app.get("bidi_component")]
+    """Figures, and the player of the adaptive half; Share is neither."""
+    players = [each for each in app.get("bidi_component") if each.key != "share"]
+    return [*app.get("plotly_chart"), *players]
 
 
 def texts(app: AppTest) -> str:

@@ -7,6 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from abcdp_core import figures as fig
+from abcdp_core.figures import Drawn
+from abcdp_core.output import citation, single
+from abcdp_core.parameters import Params
+from abcdp_core.results import Result
+from tests.pages.app import opened, settled
 from ui import export, jobs
 
 SOON = 20.0
@@ -45,3 +51,30 @@ def test_pictures_are_drawn_for_one_session_at_a_time_and_once_for_each(
             others[1].result(SOON)
     assert most == 1
     assert export.zip_for("a", []) == b"zip"
+
+
+def test_below_a_figure_are_its_files_and_a_caption_to_copy() -> None:
+    app = opened("posterior")
+    app.session_state["numbers-posterior-decisions"] = True
+    app = settled(app.run())
+    assert not app.exception
+    labels = [button.proto.label for button in app.get("download_button")]
+    assert [label for label in labels if label in map(str.upper, single.MIME)] == [
+        "HTML", "SVG", "PNG", "PDF", "JSON"
+    ]  # fmt: skip
+    assert any(code.value.endswith(citation.TEXT) for code in app.code)
+
+
+@pytest.mark.usefixtures("everybody_is_there")
+def test_what_needs_no_browser_waits_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(single, "file_of", lambda *given: given[-1].encode())
+    chart = Drawn(fig.figure("Title", "x", "y"), "It shows.")
+    result = Result("toy", Params(), {}, "", "")
+    export._turns.begin()
+    try:
+        assert export.one_for("a", result, "name", chart, (), "html") == b"html"
+    finally:
+        export._turns.end()
+    assert export.one_for("a", result, "name", chart, (), "svg") == b"svg"
+    with pytest.raises(export.RefusedError):
+        export.one_for("gone", result, "name", chart, (), "svg")

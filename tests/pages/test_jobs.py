@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
+import numpy as np
+import pandas as pd
 import pytest
 import streamlit as st
 
@@ -53,6 +55,34 @@ def test_equal_requests_share_a_job():
         assert first.ended.wait(60)
         assert first.state == "done"
         assert first.result is not None
+
+
+def test_results_are_kept_up_to_a_number_and_a_size_and_the_last_one_always(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(jobs, "KEPT", 4)
+    monkeypatch.setattr(jobs, "KEPT_BYTES", 50_000)
+
+    def kept_after(service: Service, seed: int, rows: int) -> list[int]:
+        def work(job: Job) -> Steps:
+            table = pd.DataFrame({"x": np.zeros(rows)})
+            job.grow(Result("toy", Params(), {"main": table}, "", ""))
+            yield from ()
+
+        job = service.submit(Request("toy", Params(), seed), "a", work)
+        assert job.ended.wait(SOON)
+        # Asked for again, it makes room for itself.
+        assert service.submit(Request("toy", Params(), seed), "a", work) is job
+        return [request.seed for request in service._jobs]
+
+    with serving() as service:
+        for seed in range(6):
+            kept = kept_after(service, seed, rows=1)
+        assert kept == [2, 3, 4, 5]
+        assert kept_after(service, 6, rows=6000) == [3, 4, 5, 6]
+        assert kept_after(service, 7, rows=6000) == [7]
+        assert kept_after(service, 8, rows=60_000) == [8]
+        assert kept_after(service, 9, rows=1) == [9]
 
 
 def test_job_stops_when_the_last_watcher_leaves_and_keeps_what_is_done():

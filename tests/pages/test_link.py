@@ -148,3 +148,9 @@ def test_a_key_that_stands_there_twice_is_said():
     assert "c = 37" in notice
     assert "2 times; the last one counts" in notice
     assert not link.read({"c": "37"}, knob, {"c": 1}).notices
+
+
+def test_a_typed_address_for_a_projector_starts_where_pages_start():
+    known = router.known_keys()
+    assert link.of_today({"projector": "true"}, known, ()) == {"projector": "true"}
+    assert link.of_today({"projector": "true", "c": "5"}, known, ())["epsilon_total"] == "1"

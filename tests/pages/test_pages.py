@@ -28,6 +28,8 @@ def test_page_as_it_opens_with_its_theory_and_once_more(page):
         assert not app.error
         assert app.title
         assert pictures(app)
+        said = [chart.proto.alt for chart in app.get("plotly_chart")]
+        assert len({*said}) == len(said), "two figures say the same"
         assert "Privacy label" in texts(app)
         assert knobs_in_sidebar(app)[: len(used(page))] == used(page)
         assert ("MATH" in texts(app)) == unfolded
