@@ -5,8 +5,9 @@
 makes one private release from somebody's own numbers. ``reproduce --out DIR`` judges what the
 papers claim. Exit codes: 0 if all went well; 2 with one line ``error: ...`` if something asked for
 is not possible, 1 if worker processes or memory gave out or standard output is full; 130 after
-Ctrl-C, 143 and 129 after the signals TERM and HUP, with what was done until then written and marked
-partial, if it was a run or a reproduction; 141 if nobody reads standard output any more.
+Ctrl-C, and 128 and its number after another signal that ends programs (143 after TERM), with what
+was done until then written and marked partial, if it was a run or a reproduction; 141 if nobody
+reads standard output any more.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ import importlib
 import io
 import os
 import re
-import signal
 import sys
 from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor
@@ -50,11 +50,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code.
     """
     given = values_in_one(sys.argv[1:] if arguments is None else arguments)
+    with interruption.like_ctrl_c():
+        try:
+            return _do(given)
+        except KeyboardInterrupt as stop:
+            left = str(stop) or "nothing is done yet that could be written."
+            ending.complain(f"{interruption.words_for(stop)}; {left}")
+            return interruption.exit_code(stop)
+
+
+def _do(given: Sequence[str]) -> int:
     try:
-        with interruption.like_ctrl_c():
-            options = parser_of(next(iter(given), "")).parse_args(given)
-            code: int = options.run(options)
-            return code
+        options = parser_of(next(iter(given), "")).parse_args(given)
+        code: int = options.run(options)
+        return code
     except (ParameterError, ExportError) as error:
         ending.complain(f"error: {error}")
         return IMPOSSIBLE
@@ -67,10 +76,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ending.drop_unheard()
         ending.complain(f"error: {error}")
         return error.code
-    except KeyboardInterrupt as stop:
-        left = str(stop) or "nothing is done yet that could be written."
-        ending.complain(f"{interruption.words_for(stop)}; {left}")
-        return interruption.exit_code(stop)
     return FAILED
 
 
@@ -136,6 +141,5 @@ if __name__ == "__main__":
             # A terminal without Greek letters shows a question mark instead of failing.
             stream.reconfigure(errors="replace")
     code = main()
-    # There is nothing left to stop.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    interruption.pass_over()
     sys.exit(code)

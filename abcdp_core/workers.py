@@ -140,8 +140,10 @@ def _new_pool(count: int) -> Any:
     return ProcessPoolExecutor(max_workers=count, timeout=IDLE_SECONDS, initializer=_begin_worker)
 
 
-FROM_TERMINALS = [getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name)]
-"""Signals that a terminal sends to workers too; who gave out the work alone reacts to them."""
+TO_ALL = ("SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
+FROM_OUTSIDE = [getattr(signal, name) for name in TO_ALL if hasattr(signal, name)]
+"""Signals that a terminal or a batch system sends to workers too; who gave out the work alone
+reacts to them."""
 
 
 @contextlib.contextmanager
@@ -150,7 +152,7 @@ def _spared() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, FROM_TERMINALS)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, FROM_OUTSIDE)
     try:
         yield
     finally:
@@ -159,10 +161,10 @@ def _spared() -> Iterator[None]:
 
 def _begin_worker() -> None:
     """What a worker process does first."""
-    for each in FROM_TERMINALS:
+    for each in FROM_OUTSIDE:
         signal.signal(each, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, FROM_TERMINALS)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, FROM_OUTSIDE)
     if hasattr(os, "nice"):
         # Whoever gave out the work stays quick to answer while all processors are busy.
         os.nice(NICENESS)

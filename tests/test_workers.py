@@ -345,7 +345,7 @@ def test_workers_give_way_and_leave_ctrl_c_to_the_process_that_asks() -> None:
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals of POSIX")
 def test_processes_are_started_with_ctrl_c_held_back() -> None:
     def held_back() -> bool:
-        return set(workers.FROM_TERMINALS) <= signal.pthread_sigmask(signal.SIG_BLOCK, [])
+        return set(workers.FROM_OUTSIDE) <= signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
     with workers._spared():
         assert held_back()

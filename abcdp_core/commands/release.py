@@ -66,11 +66,10 @@ def run(options: argparse.Namespace) -> int:
         ParameterError: something is not possible, or the answer was no.
         KeyboardInterrupt, UnheardError, MemoryError: before the end; says what is spent.
     """
-    arguments.plug_in(options.plugin)
-    request = _request(options)
     stand = _Stand(options.out)
     try:
-        _release(request, options, stand)
+        arguments.plug_in(options.plugin)
+        _release(_request(options), options, stand)
     except UnheardError as error:
         raise UnheardError(error.error, stand.words()) from error
     except (KeyboardInterrupt, MemoryError) as error:

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from abcdp_core import pool
+from abcdp_core import interruption, pool
 from abcdp_core.__main__ import INTERRUPTED, main, values_in_one
+from abcdp_core.commands import release as command
 from abcdp_core.mechanisms import Release
 from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.own_data import place, release
@@ -306,7 +307,7 @@ def test_ctrl_c_leaves_nothing_and_says_so(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", interruption.NUMBERS)
 @pytest.mark.parametrize("where", ["noise", "document", "place", "summary"])
 def test_a_signal_once_it_is_spent_says_so_and_where_it_is(
     where: str,
@@ -339,10 +340,30 @@ def test_a_signal_once_it_is_spent_says_so_and_where_it_is(
         for each, handler in handlers.items():
             signal.signal(each, handler)
     said = capsys.readouterr().err
-    word = {"SIGINT": "Interrupted", "SIGTERM": "Terminated", "SIGHUP": "Hung up"}[number.name]
+    word = interruption.NUMBERS[number]
     assert said == f"{word}; ε_total = 0.5 is spent; what was released is in out.json.\n"
     assert content(data.with_name("out.json"))["cost"]["epsilon"] <= 0.5
     assert sorted(file.name for file in data.parent.iterdir()) == ["data.csv", "out.json"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_ctrl_c_twice_says_once_what_is_spent(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = command._Stand.words
+
+    def again(stand: Any) -> str:
+        signal.raise_signal(signal.SIGINT)
+        return words(stand)
+
+    monkeypatch.setattr(pool, "build", lambda *_: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(command._Stand, "words", again)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert spend("--yes") == INTERRUPTED
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert capsys.readouterr().err == "Interrupted; nothing was released.\n"
 
 
 class Closed(io.StringIO):
