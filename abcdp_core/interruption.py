@@ -98,6 +98,9 @@ def pass_over() -> None:
     for each in NUMBERS:
         if signal.getsignal(each) != signal.SIG_IGN:
             signal.signal(each, _pass_over)
+    # By now those that were there already have passed; only this holds when Python itself ends.
+    for each in NUMBERS:
+        signal.signal(each, signal.SIG_IGN)
 
 
 @contextlib.contextmanager

@@ -99,7 +99,9 @@ class Processes(Executor):
         self.count = count
         self._changing = threading.Lock()
         self._ended = False
-        self._pool = _new_pool(count)
+        # With the first pool begins a process that counts what all share, and stays.
+        with held(), _spared():
+            self._pool = _new_pool(count)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Give out a call.
@@ -140,7 +142,7 @@ def _new_pool(count: int) -> Any:
     return ProcessPoolExecutor(max_workers=count, timeout=IDLE_SECONDS, initializer=_begin_worker)
 
 
-TO_ALL = ("SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
+TO_ALL = ("SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM")
 FROM_OUTSIDE = [getattr(signal, name) for name in TO_ALL if hasattr(signal, name)]
 """Signals that a terminal or a batch system sends to workers too; who gave out the work alone
 reacts to them."""

@@ -343,10 +343,15 @@ def test_workers_give_way_and_leave_ctrl_c_to_the_process_that_asks() -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals of POSIX")
-def test_processes_are_started_with_ctrl_c_held_back() -> None:
+def test_processes_are_started_with_ctrl_c_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
     def held_back() -> bool:
         return set(workers.FROM_OUTSIDE) <= signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
     with workers._spared():
         assert held_back()
     assert not held_back()
+    # Also with the first pool: what counts semaphores is a process, too.
+    seen: list[bool] = []
+    monkeypatch.setattr(workers, "_new_pool", lambda count: seen.append(held_back()))
+    workers.Processes(2)
+    assert seen == [True]
