@@ -87,6 +87,12 @@ def largest_file(request: ReleaseRequest) -> int:
     return LARGEST_REST + LARGEST_NUMBER * numbers
 
 
+KEYS = (
+    *("mode", "statement", "remains", "protected", "n"),
+    *("public", "release", "event", "cost", "versions"),
+)
+"""What a document's file holds, by which it is known."""
+
 LARGEST_REST = 20_000
 """Bytes of a file without its numbers, at most."""
 
