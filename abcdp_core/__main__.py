@@ -20,6 +20,7 @@ import re
 import sys
 from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor
+from types import ModuleType
 from typing import Any, NoReturn
 
 from abcdp_core import interruption
@@ -67,7 +68,7 @@ def _do(given: Sequence[str]) -> int:
     except (ParameterError, ExportError) as error:
         ending.complain(f"error: {error}")
         return IMPOSSIBLE
-    except BrokenExecutor as error:
+    except (BrokenExecutor, LoadError) as error:
         ending.complain(f"error: {error}")
     except MemoryError as error:
         less = "smaller sizes or fewer workers need less."
@@ -77,6 +78,10 @@ def _do(given: Sequence[str]) -> int:
         ending.complain(f"error: {error}")
         return error.code
     return FAILED
+
+
+class LoadError(Exception):
+    """A part of the program cannot be loaded; a sentence says why."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -98,12 +103,24 @@ def parser_of(chosen: str) -> argparse.ArgumentParser:
         if name != chosen:
             parts.add_parser(name, help=words)
             continue
-        command = importlib.import_module(f"abcdp_core.commands.{name}")
+        command = _loaded(f"abcdp_core.commands.{name}")
         part = parts.add_parser(name, help=words, description=command.__doc__, allow_abbrev=False,
                                 formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
         command.add_options(part)
         part.set_defaults(run=command.run)
     return parser
+
+
+def _loaded(module: str) -> ModuleType:
+    """A module, with all that it needs.
+
+    Raises:
+        LoadError: not there, or without memory for its libraries.
+    """
+    try:
+        return importlib.import_module(module)
+    except (ImportError, OSError) as error:
+        raise LoadError(f"a part of the program cannot be loaded ({error}).") from error
 
 
 def values_in_one(arguments: Sequence[str]) -> list[str]:

@@ -101,6 +101,32 @@ def workers(text: str | None, tasks: int) -> int:
 # ------------------------------------------------------------------- folders
 
 
+def path(text: str) -> Path:
+    """A path as it was given; an empty one would be the working directory, by mistake.
+
+    Raises:
+        argparse.ArgumentTypeError: it is empty.
+    """
+    if not text:
+        raise argparse.ArgumentTypeError("must not be empty")
+    return Path(text)
+
+
+def check_no_folders(folder: Path, stem: str) -> None:
+    """Refuse a place for results where a folder has the name of one.
+
+    Args:
+        folder: the place.
+        stem: begins the names of the results, before a dot.
+
+    Raises:
+        ParameterError: it is such a one.
+    """
+    for found in sorted(folder.iterdir()):
+        if found.name.startswith(f"{stem}.") and found.is_dir():
+            raise ParameterError(f"out = {folder}: {found.name} is a folder there.")
+
+
 def check_writable(name: str, folder: Path) -> None:
     """Make a folder if it is not there, and refuse one that cannot be written.
 

@@ -393,6 +393,40 @@ def test_ctrl_c_writes_what_is_done_and_marks_it(
     assert "Partial result: 2 of 5 tasks were done." in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("option", ["--out", "--store"])
+def test_an_empty_path_is_not_the_working_directory(
+    option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("toy", "--plugin", TOY_FILE, option, "", out=tmp_path / "out") == 2
+    assert f"argument {option}: must not be empty" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_in_a_results_place_is_known_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "toy.csv").mkdir()
+    (tmp_path / "other.csv").mkdir()
+    monkeypatch.delattr(runner, "run")
+    assert run("toy", "--plugin", TOY_FILE, out=tmp_path) == 2
+    assert capsys.readouterr().err == f"error: out = {tmp_path}: toy.csv is a folder there.\n"
+
+
+@pytest.mark.parametrize("error", [OSError, ImportError])
+def test_a_library_without_memory_to_be_loaded_is_one_line(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def no_memory(name: str) -> None:
+        raise error("failed to map segment from shared object")
+
+    monkeypatch.setattr("importlib.import_module", no_memory)
+    assert main(["list"]) == 1
+    reason = "failed to map segment from shared object"
+    said = f"error: a part of the program cannot be loaded ({reason}).\n"
+    assert capsys.readouterr().err == said
+
+
 def test_ctrl_c_before_anything_is_done_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -412,6 +412,21 @@ def test_a_lack_of_memory_says_what_is_spent(
     assert not data.with_name("out.json").exists()
 
 
+def test_a_system_without_threads_left_says_what_is_spent(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def none_left(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    typed(monkeypatch, "y\n")
+    monkeypatch.setattr(pool.ThreadPoolExecutor, "_adjust_thread_count", none_left)
+    assert spend("--pool-seed", "77") == 1
+    assert one_line(capsys) == (
+        "error: the public pool cannot be made (can't start new thread); nothing was released.\n"
+    )
+    assert not data.with_name("out.json").exists()
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals and terminals of POSIX")
 def test_in_a_terminal_it_asks_shows_a_bar_and_stops_at_ctrl_c(data: Path) -> None:
     import fcntl
