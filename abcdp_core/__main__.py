@@ -63,8 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _do(given: Sequence[str]) -> int:
     try:
         options = parser_of(next(iter(given), "")).parse_args(given)
-        code: int = options.run(options)
-        return code
+        return _run(options)
     except (ParameterError, ExportError) as error:
         ending.complain(f"error: {error}")
         return IMPOSSIBLE
@@ -78,6 +77,15 @@ def _do(given: Sequence[str]) -> int:
         ending.complain(f"error: {error}")
         return error.code
     return FAILED
+
+
+def _run(options: argparse.Namespace) -> int:
+    try:
+        code: int = options.run(options)
+    except SystemExit as error:
+        # Its author reads where; nobody is to take it for success.
+        raise RuntimeError("a plug-in ended the program.") from error
+    return code
 
 
 class LoadError(Exception):

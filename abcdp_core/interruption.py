@@ -63,11 +63,11 @@ def exit_code(stop: KeyboardInterrupt) -> int:
 
 @contextlib.contextmanager
 def like_ctrl_c() -> Iterator[None]:
-    """Let signals that end the program raise :class:`Stopped` in the block.
+    r"""Let signals that end the program raise :class:`Stopped` in the block.
 
     Those that somebody ignores (``nohup``) or handles already are left alone. Only the first one
     raises: a terminal that is closed sends several, and an impatient person presses Ctrl-C twice;
-    they must not end what the first began. A second QUIT (Ctrl-\\) alone ends the program at once.
+    they must not end what the first began. A second QUIT (Ctrl-\) alone ends the program at once.
     """
     before: dict[signal.Signals, Any] = {}
 

@@ -337,7 +337,7 @@ def width(executor: Executor) -> int:
 # ------------------------------------------------------------------- plug-ins
 
 Work = Callable[[Any], Any]
-Sources = tuple[tuple[str, str], ...]
+Sources = tuple[tuple[str, bytes], ...]
 _present: set[Sources] = set()
 _adding = threading.Lock()
 
@@ -352,7 +352,8 @@ def with_plug_ins(work: Work, files: Sequence[Path]) -> tuple[Work, Callable[[An
     Returns:
         The same work, and what makes of a task that which has to be given to it.
     """
-    sources = tuple((file.name, file.read_text(encoding="utf-8")) for file in files)
+    # As they were when this process added them: since then they may have changed, or gone.
+    sources = tuple((file.name, registry.text_of(file)) for file in files)
     _present.add(sources)
     return functools.partial(_plug_in_and_work, sources), functools.partial(_packed, work)
 
@@ -367,7 +368,7 @@ def _plug_in_and_work(sources: Sources, packed: bytes) -> Any:
         if sources not in _present:
             for name, text in sources:
                 file = Path(folder) / name
-                file.write_text(text, encoding="utf-8")
+                file.write_bytes(text)
                 registry.add_file(file)
             _present.add(sources)
     work, task = pickle.loads(packed)

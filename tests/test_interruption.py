@@ -61,13 +61,17 @@ def test_of_two_at_the_same_moment_python_does_not_complain(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     both = [signal.SIGINT, signal.SIGTERM]
-    with pytest.raises(Stopped), like_ctrl_c():
+
+    def strike() -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, both)
         try:
             for each in both:
                 os.kill(os.getpid(), each)
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, both)
+
+    with pytest.raises(Stopped), like_ctrl_c():
+        strike()
     assert capsys.readouterr().err == ""
 
 

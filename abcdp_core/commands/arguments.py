@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from abcdp_core import experiments, registry
-from abcdp_core.parameters import Parameter, ParameterError
+from abcdp_core.parameters import Parameter, ParameterError, Params
 
 # ------------------------------------------------------------------ plug-ins
 
@@ -29,7 +29,9 @@ def plug_in(files: Sequence[Path]) -> None:
     Raises:
         ParameterError: one of them cannot be loaded; its author learns in a line why.
     """
-    for file in files:
+    for number, file in enumerate(files):
+        if file.name in [other.name for other in files[:number]]:
+            raise ParameterError(f"plugin = {file}: another one has this file name; rename one.")
         try:
             module = registry.add_file(file)
             _check_names(module)
@@ -40,6 +42,8 @@ def plug_in(files: Sequence[Path]) -> None:
             missing = [name for name in NEEDED if not hasattr(module, name)]
             if missing:
                 raise ParameterError(f"plugin = {file}: lacks {', '.join(missing)}.")
+            if not (isinstance(module.Params, type) and issubclass(module.Params, Params)):
+                raise ParameterError(f"plugin = {file}: Params must be a class made from Params.")
 
 
 def _check_names(module: ModuleType) -> None:

@@ -65,7 +65,8 @@ def run(options: argparse.Namespace) -> int:
 
     Raises:
         ParameterError: something is not possible, or the answer was no.
-        KeyboardInterrupt, UnheardError, MemoryError, BrokenExecutor: before the end; says what is spent.
+        KeyboardInterrupt, UnheardError, MemoryError, BrokenExecutor: before the end; says what is
+            spent.
     """
     stand = _Stand(options.out)
     try:

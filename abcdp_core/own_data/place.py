@@ -77,8 +77,10 @@ def _taken(part: Path, keys: Collection[str]) -> int:
 
 
 def _check_ours(handle: int, part: Path, keys: Collection[str]) -> None:
-    """Refuse what no release leaves: a pipe, text that is neither a document nor in reserved room,
-    and any but a whole document that has another name as well.
+    """Refuse what no release leaves behind: another thing than a file, another text.
+
+    That is either a whole document, which may have its own name already, or one that ends with room
+    which is not filled yet.
 
     Raises:
         FileExistsError: it is such a one; it stays as it is.

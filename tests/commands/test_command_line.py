@@ -327,6 +327,8 @@ PLUG_INS = {
     "from abcdp_core.mechanisms import sparse_vector as s\n"
     "MECHANISMS = (d.replace(s.MECHANISMS[0]),)": "two mechanisms are called 'sparse-vector'",
     "MECHANISMS = 3": "TypeError",
+    "EXPERIMENT = 'e'; TITLE = ''; Params = 3; PRESETS = COLUMNS = {}\n"
+    "tasks = work = collect = figures = print": "Params must be a class",
     "EXPERIMENT = 'half'; TITLE = ''": "lacks Params, PRESETS, COLUMNS, tasks, work, collect",
 }
 
@@ -540,6 +542,30 @@ def test_a_plug_in_that_ends_the_program_is_one_that_cannot_be_loaded(
     file.write_text("import sys\nsys.exit(0)\n", encoding="utf-8")
     assert main(["list", "--plugin", str(file)]) == 2
     assert "cannot be loaded (SystemExit: 0)" in capsys.readouterr().err
+
+
+def test_two_plug_ins_of_one_file_name_would_be_taken_for_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [tmp_path / folder / "one.py" for folder in ("a", "b")]
+    for number, file in enumerate(files):
+        file.parent.mkdir()
+        text = Path(TOY_FILE).read_text(encoding="utf-8").replace('"toy"', f'"toy-{number}"')
+        file.write_text(text, encoding="utf-8")
+    assert main(["list", "--plugin", str(files[0]), "--plugin", str(files[1])]) == 2
+    said = f"error: plugin = {files[1]}: another one has this file name; rename one.\n"
+    assert capsys.readouterr().err == said
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_task_that_ends_the_program_is_no_success(workers: str, tmp_path: Path) -> None:
+    file = tmp_path / "leaving.py"
+    text = Path(TOY_FILE).read_text(encoding="utf-8").replace('"toy"', '"leaving"')
+    text += "\n\ndef work(task):\n    raise SystemExit(0)\n"
+    file.write_text(text, encoding="utf-8")
+    out = str(tmp_path / "out")
+    with pytest.raises(RuntimeError, match="a plug-in ended the program"):
+        main(["run", "leaving", "--plugin", str(file), "--workers", workers, "--out", out])
 
 
 # ------------------------------------------------------------ a real terminal

@@ -248,4 +248,4 @@ def test_who_waits_for_another_program_says_so(
         (folder / "a").write_text("b", encoding="utf-8")
     assert asked == [fcntl.LOCK_EX | fcntl.LOCK_NB, fcntl.LOCK_EX]
     assert f"waiting: another program is writing to {tmp_path}" in caplog.text
-    assert names_in(tmp_path) == ["a"]
+    assert names_in(tmp_path) == {"a"}
