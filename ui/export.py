@@ -49,8 +49,7 @@ def block(name: str, *found: Result | Job) -> None:
             controls.widget("figures.format")
     st.caption(
         "The zip holds each figure as SVG, PNG, PDF and HTML, its data as CSV, its settings as "
-        "JSON and the command that makes it again. It takes a few seconds; another one that is "
-        "asked for meanwhile fails. Pictures need a browser "
+        "JSON and the command that makes it again. It takes a few seconds. Pictures need a browser "
         "on the server; without one a note in the zip says so, and the cameras still work."
     )
     label = "The commands that make these figures again"
