@@ -87,11 +87,8 @@ def largest_file(request: ReleaseRequest) -> int:
     return LARGEST_REST + LARGEST_NUMBER * numbers
 
 
-KEYS = (
-    *("mode", "statement", "remains", "protected", "n"),
-    *("public", "release", "event", "cost", "versions"),
-)
-"""What a document's file holds, by which it is known."""
+KEYS = ("mode", "statement", "public", "release", "event", "cost", "versions")
+"""What a document's file holds among other things, by which it is known."""
 
 LARGEST_REST = 20_000
 """Bytes of a file without its numbers, at most."""

@@ -29,7 +29,7 @@ def reserved(out: Path, size: int, keys: Collection[str]) -> Iterator[Keep]:
     Args:
         out: the file.
         size: bytes that it will have at most.
-        keys: of the document that it will hold, by which one that was left behind is known.
+        keys: of the document that it will hold, at least, by which one that was left behind is known.
 
     Raises:
         FileExistsError: it is there already, or about to be.
@@ -114,7 +114,7 @@ def _is_whole(content: bytes, keys: Collection[str]) -> bool:
         found = json.loads(content)
     except (ValueError, RecursionError):
         return False
-    return isinstance(found, dict) and found.keys() == set(keys)
+    return isinstance(found, dict) and found.keys() >= set(keys)
 
 
 def _fill(handle: int, content: bytes) -> None:

@@ -24,7 +24,7 @@ from abcdp_core.commands import release as command
 from abcdp_core.mechanisms import Release
 from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.own_data import place, release
-from abcdp_core.own_data.document import Document, largest_file
+from abcdp_core.own_data.document import KEYS, Document, largest_file
 from abcdp_core.own_data.request import ReleaseRequest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,6 +82,7 @@ def test_a_release_is_written_and_what_it_cost_is_said(
     assert made["statement"] in printed
     assert "Written to out.json" in printed
     assert CANARY not in printed + said
+    assert made.keys() >= set(KEYS)
     assert made["n"] == 21
     assert made["cost"]["epsilon"] <= 0.5
     assert sorted(file.name for file in data.parent.iterdir()) == ["data.csv", "out.json"]

@@ -145,9 +145,7 @@ def test_a_pipe_and_a_second_name_of_a_file_in_the_way_are_left_alone(tmp_path: 
         part.unlink()
 
 
-@pytest.mark.parametrize(
-    "content", ["mine", '{"somebody": "else"}', '{"paid": 1, "more": 2}', "[" * 100_000, "[1]"]
-)
+@pytest.mark.parametrize("content", ["mine", '{"somebody": "else"}', "[" * 100_000, "[1]"])
 def test_a_file_of_somebody_else_in_the_way_is_neither_adopted_nor_removed(
     content: str, tmp_path: Path
 ) -> None:

@@ -19,7 +19,7 @@ from abcdp_core import pool, simulators
 from abcdp_core.mechanisms import Release
 from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.output.settings import event_from_text
-from abcdp_core.own_data.document import KEYS, Document, figure, synthetic
+from abcdp_core.own_data.document import Document, figure, synthetic
 from abcdp_core.own_data.release import make, prepare
 from abcdp_core.own_data.request import (
     PROTECTED,
@@ -93,7 +93,6 @@ def test_accepted_parameters_are_those_of_the_public_pool() -> None:
     assert len(indices) > 0
     public = pool.build(pool_key(request, len(VALUES)))
     assert np.array_equal(document.theta, public.theta[indices])
-    assert document.content().keys() == set(KEYS)
     content = document.content()["release"]
     assert np.array_equal(content["values"], public.theta[indices])
     assert content["indices"] == indices.tolist()

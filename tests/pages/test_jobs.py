@@ -18,7 +18,7 @@ from abcdp_core.parameters import Params
 from abcdp_core.results import Result
 from ui import job as one_job
 from ui import jobs, steps
-from ui.job import Job, Lane, LimitError, Request, Steps, UnwantedError
+from ui.job import Job, Lane, LimitError, Request, Steps
 from ui.jobs import Service
 
 SOON = 20.0
@@ -372,7 +372,7 @@ def test_the_limit_holds_while_a_part_is_made_and_a_picture_under_way_is_finishe
     (check,) = checks
     check()
     job.abandon()
-    with pytest.raises(UnwantedError) if lane == "long" else contextlib.nullcontext():
+    with pytest.raises(one_job.UnwantedError) if lane == "long" else contextlib.nullcontext():
         check()
     job.watch("a")
     quick.service.work_limit = -1.0
