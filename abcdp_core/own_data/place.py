@@ -29,7 +29,7 @@ def reserved(out: Path, size: int, keys: Collection[str]) -> Iterator[Keep]:
     Args:
         out: the file.
         size: bytes that it will have at most.
-        keys: of the document that it will hold, at least, by which one that was left behind is known.
+        keys: that its document has at least: by them one that was left behind is known.
 
     Raises:
         FileExistsError: it is there already, or about to be.

@@ -136,7 +136,7 @@ def test_a_setting_wins_over_the_preset(setting: str, size: str, tmp_path: Path)
 def test_what_is_in_a_store_is_not_done_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def not_asked(work: runner.Work, missing: runner.Missing) -> runner.Done:
+    def not_asked(work: runner.Work, missing: runner.Missing, check: object) -> runner.Done:
         assert not missing
         yield from ()
 
