@@ -5,8 +5,9 @@
 makes one private release from somebody's own numbers. ``reproduce --out DIR`` judges what the
 papers claim. Exit codes: 0 if all went well; 2 with one line ``error: ...`` if something asked for
 is not possible, 1 if worker processes or memory gave out or standard output is full; 130 after
-Ctrl-C, 143 and 129 after the signals TERM and HUP, with what was done until then written and marked
-partial, if it was a run or a reproduction; 141 if nobody reads standard output any more.
+Ctrl-C, and 128 and its number after another signal that ends programs (143 after TERM), with what
+was done until then written and marked partial, if it was a run or a reproduction; 141 if nobody
+reads standard output any more.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ import importlib
 import io
 import os
 import re
-import signal
 import sys
 from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor
+from types import ModuleType
 from typing import Any, NoReturn
 
 from abcdp_core import interruption
@@ -50,15 +51,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code.
     """
     given = values_in_one(sys.argv[1:] if arguments is None else arguments)
+    with interruption.like_ctrl_c():
+        try:
+            return _do(given)
+        except KeyboardInterrupt as stop:
+            left = str(stop) or "nothing is done yet that could be written."
+            ending.complain(f"{interruption.words_for(stop)}; {left}")
+            return interruption.exit_code(stop)
+
+
+def _do(given: Sequence[str]) -> int:
     try:
-        with interruption.like_ctrl_c():
-            options = parser_of(next(iter(given), "")).parse_args(given)
-            code: int = options.run(options)
-            return code
+        options = parser_of(next(iter(given), "")).parse_args(given)
+        return _run(options)
     except (ParameterError, ExportError) as error:
         ending.complain(f"error: {error}")
         return IMPOSSIBLE
-    except BrokenExecutor as error:
+    except (BrokenExecutor, LoadError) as error:
         ending.complain(f"error: {error}")
     except MemoryError as error:
         less = "smaller sizes or fewer workers need less."
@@ -67,11 +76,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ending.drop_unheard()
         ending.complain(f"error: {error}")
         return error.code
-    except KeyboardInterrupt as stop:
-        left = str(stop) or "nothing is done yet that could be written."
-        ending.complain(f"{interruption.words_for(stop)}; {left}")
-        return interruption.exit_code(stop)
     return FAILED
+
+
+def _run(options: argparse.Namespace) -> int:
+    try:
+        code: int = options.run(options)
+    except SystemExit as error:
+        # Its author reads where; nobody is to take it for success.
+        raise RuntimeError("a plug-in ended the program.") from error
+    return code
+
+
+class LoadError(Exception):
+    """A part of the program cannot be loaded; a sentence says why."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -93,12 +111,24 @@ def parser_of(chosen: str) -> argparse.ArgumentParser:
         if name != chosen:
             parts.add_parser(name, help=words)
             continue
-        command = importlib.import_module(f"abcdp_core.commands.{name}")
+        command = _loaded(f"abcdp_core.commands.{name}")
         part = parts.add_parser(name, help=words, description=command.__doc__, allow_abbrev=False,
                                 formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
         command.add_options(part)
         part.set_defaults(run=command.run)
     return parser
+
+
+def _loaded(module: str) -> ModuleType:
+    """A module, with all that it needs.
+
+    Raises:
+        LoadError: not there, or without memory for its libraries.
+    """
+    try:
+        return importlib.import_module(module)
+    except (ImportError, OSError) as error:
+        raise LoadError(f"a part of the program cannot be loaded ({error}).") from error
 
 
 def values_in_one(arguments: Sequence[str]) -> list[str]:
@@ -136,6 +166,5 @@ if __name__ == "__main__":
             # A terminal without Greek letters shows a question mark instead of failing.
             stream.reconfigure(errors="replace")
     code = main()
-    # There is nothing left to stop.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    interruption.pass_over()
     sys.exit(code)

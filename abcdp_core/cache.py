@@ -23,6 +23,7 @@ import json
 import logging
 import os
 import re
+import stat
 import tempfile
 import time
 import zipfile
@@ -131,10 +132,24 @@ def holds(wanted: Entry) -> bool:
     if _is_shipped(wanted):
         return True
     try:
-        with zipfile.ZipFile(wanted.path) as archive:
+        with os.fdopen(_opened(wanted.path), "rb") as file, zipfile.ZipFile(file) as archive:
             return _is_labelled(archive, wanted)
     except UNREADABLE:
         return False
+
+
+def _opened(path: Path) -> int:
+    """Handle of what may be such a file: a pipe would be waited for, and a device has no end.
+
+    Raises:
+        OSError, ValueError: it is none.
+    """
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode) or found.st_size > SIZE_LIMIT:
+        os.close(handle)
+        raise ValueError("not a file of this size")
+    return handle
 
 
 def _is_labelled(archive: zipfile.ZipFile, wanted: Entry) -> bool:
@@ -146,7 +161,7 @@ def load(wanted: Entry) -> Arrays | None:
     if _is_shipped(wanted) and (shipped := _load_shipped(wanted)) is not None:
         return shipped
     try:
-        with wanted.path.open("rb") as file:
+        with os.fdopen(_opened(wanted.path), "rb") as file:
             _check(file)
             with np.load(file, allow_pickle=False) as stored:
                 if not _is_labelled(stored.zip, wanted):

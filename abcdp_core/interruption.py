@@ -14,17 +14,28 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
+from typing import Any
 
 Handler = Callable[[int, FrameType | None], object]
 
-WORDS = {"SIGINT": "Interrupted", "SIGTERM": "Terminated", "SIGHUP": "Hung up"}
-"""Signal that ends a program -> what to say of it. Not every system has all of them."""
+WORDS = {
+    "SIGINT": "Interrupted",
+    "SIGTERM": "Terminated",
+    "SIGHUP": "Hung up",
+    "SIGQUIT": "Quit",
+    "SIGUSR1": "Stopped by signal USR1",
+    "SIGUSR2": "Stopped by signal USR2",
+    "SIGALRM": "Out of time",
+    "SIGXCPU": "Out of processor time",
+}
+"""Signal that ends a program -> what to say of it. Not every system has all of them. Batch systems
+send the last ones shortly before a job's time is over."""
 
 NUMBERS = {getattr(signal, name): words for name, words in WORDS.items() if hasattr(signal, name)}
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal other than Ctrl-C's: whatever is done at Ctrl-C is done at this one.
+    """A signal that ends the program: whatever is done at Ctrl-C is done at this one.
 
     Attributes:
         number: of the signal.
@@ -52,28 +63,44 @@ def exit_code(stop: KeyboardInterrupt) -> int:
 
 @contextlib.contextmanager
 def like_ctrl_c() -> Iterator[None]:
-    """Let signals that would end the program at once raise :class:`Stopped` in the block.
+    r"""Let signals that end the program raise :class:`Stopped` in the block.
 
     Those that somebody ignores (``nohup``) or handles already are left alone. Only the first one
-    raises: a terminal that is closed sends several, and they must not end what the first began.
+    raises: a terminal that is closed sends several, and an impatient person presses Ctrl-C twice;
+    they must not end what the first began. A second QUIT (Ctrl-\) alone ends the program at once.
     """
-    changed: list[signal.Signals] = []
+    before: dict[signal.Signals, Any] = {}
 
     def stop(number: int, _: FrameType | None) -> None:
-        for each in changed:
-            signal.signal(each, signal.SIG_IGN)
+        for each in before:
+            signal.signal(each, signal.SIG_DFL if each.name == "SIGQUIT" else _pass_over)
         raise Stopped(number)
 
-    if threading.current_thread() is threading.main_thread():
-        for each in NUMBERS:
-            if signal.getsignal(each) == signal.SIG_DFL and each != signal.SIGINT:
-                changed.append(each)
-                signal.signal(each, stop)
     try:
+        if threading.current_thread() is threading.main_thread():
+            for each in NUMBERS:
+                usual = signal.default_int_handler if each == signal.SIGINT else signal.SIG_DFL
+                if signal.getsignal(each) == usual:
+                    before[each] = usual
+                    signal.signal(each, stop)
         yield
     finally:
-        for each in changed:
-            signal.signal(each, signal.SIG_DFL)
+        for each, usual in before.items():
+            signal.signal(each, usual)
+
+
+def _pass_over(number: int, frame: FrameType | None) -> None:
+    """Instead of ``SIG_IGN``: of a signal that is there already Python would print a complaint."""
+
+
+def pass_over() -> None:
+    """Let no more signals end the program, which is about to end."""
+    for each in NUMBERS:
+        if signal.getsignal(each) != signal.SIG_IGN:
+            signal.signal(each, _pass_over)
+    # By now those that were there already have passed; only this holds when Python itself ends.
+    for each in NUMBERS:
+        signal.signal(each, signal.SIG_IGN)
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ import itertools
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
 from queue import SimpleQueue
@@ -298,6 +298,7 @@ def build(key: PoolKey, progress: Progress | None = None) -> Pool:
 
     Raises:
         MissingError: nobody makes pools here.
+        BrokenExecutor: the system has no thread or process left for it.
     """
     if _has_precomputed(key):
         return _precomputed(key)
@@ -308,7 +309,11 @@ def build(key: PoolKey, progress: Progress | None = None) -> Pool:
     ended: SimpleQueue[Future[cache.Arrays]] = SimpleQueue()
     with held():
         executor = makers()
-        waiting = {executor.submit(_chunk, key, start): start for start in starts}
+        try:
+            waiting = {executor.submit(_chunk, key, start): start for start in starts}
+        except RuntimeError as error:
+            executor.shutdown(cancel_futures=True)
+            raise BrokenExecutor(f"the public pool cannot be made ({error})") from error
         for future in waiting:
             future.add_done_callback(ended.put)
     try:

@@ -46,7 +46,7 @@ def add_file(path: str | Path) -> ModuleType:
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"plug-in {path}: no such file.")
-    name = f"abcdp_plugin_{path.stem}"
+    name = _module_name(path)
     if path.suffix != ".py":
         raise ValueError(f"plug-in {path}: not a Python file.")
     loader = _FromText(name, str(path))
@@ -66,6 +66,15 @@ def add_file(path: str | Path) -> ModuleType:
     texts[name] = loader.text
     forget()
     return module
+
+
+def text_of(path: Path) -> bytes:
+    """Text of an added file when it was added; of one that was not, as it is now."""
+    return texts.get(_module_name(path)) or path.read_bytes()
+
+
+def _module_name(path: Path) -> str:
+    return f"abcdp_plugin_{path.stem}"
 
 
 class _FromText(SourceFileLoader):

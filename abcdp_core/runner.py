@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any
 
 import pandas as pd
@@ -40,6 +40,12 @@ YIELD_SHARE = 0.1
 IN_FLIGHT_PER_WORKER = 2
 """Tasks handed out ahead of time: enough to keep workers busy, few enough to cancel fast."""
 
+CHECK_EVERY = 1.0
+"""Seconds after which somebody who waits looks whether to go on waiting."""
+
+Check = Callable[[], None]
+"""Raises an error if a run is to end."""
+
 ATTEMPTS = 3
 """How often a task is given out whose workers are lost. The last time it is alone, so that it has
 all memory for itself and no other task is to blame."""
@@ -52,6 +58,7 @@ def run(
     executor: Executor | None = None,
     store: Store | None = None,
     plugins: Sequence[Path] = (),
+    check: Check | None = None,
 ) -> Generator[Result]:
     """Run an experiment; yield a result whenever enough new tasks are done, and the last one.
 
@@ -62,6 +69,8 @@ def run(
         executor: where tasks run; in this thread if ``None``.
         store: finished tasks are taken from and kept in it.
         plugins: files that were added to this process and that workers need as well.
+        check: called between two tasks, and every :data:`CHECK_EVERY` seconds of waiting for
+            workers; what it raises ends the run. Workers finish the tasks that they have begun.
 
     Raises:
         LostWorkersError: workers were lost again and again. Like Ctrl-C and a lack of memory it
@@ -81,7 +90,9 @@ def run(
         )
 
     try:
-        with contextlib.closing(_finish(experiment, tasks, executor, store, plugins)) as finished:
+        with contextlib.closing(
+            _finish(experiment, tasks, executor, store, plugins, check)
+        ) as finished:
             for index, tables, links, is_stored in finished:
                 parts.setdefault(index, []).append(tables)
                 done += links
@@ -100,9 +111,11 @@ def run(
         raise
 
 
-def run_to_end(experiment: Experiment, params: Params, seed: int) -> Result:
-    """The complete result, computed in this thread."""
-    *_, result = run(experiment, params, seed)
+def run_to_end(
+    experiment: Experiment, params: Params, seed: int, check: Check | None = None
+) -> Result:
+    """The complete result, computed in this thread; what ``check`` raises ends it."""
+    *_, result = run(experiment, params, seed, check=check)
     return result
 
 
@@ -141,6 +154,7 @@ def _finish(
     executor: Executor | None,
     store: Store | None,
     plugins: Sequence[Path],
+    check: Check | None,
 ) -> Generator[tuple[int, Tables, int, bool]]:
     """What is done, part by part, what is stored first.
 
@@ -158,7 +172,11 @@ def _finish(
     if executor is not None and plugins:
         work, packed = workers.with_plug_ins(work, plugins)
         missing = [(index, packed(task)) for index, task in missing]
-    turns = _in_turn(work, missing) if executor is None else _at_once(work, missing, executor)
+    turns = (
+        _in_turn(work, missing, check)
+        if executor is None
+        else _at_once(work, missing, executor, check)
+    )
     parts: dict[int, list[Tables]] = {}
     with contextlib.closing(turns) as done:
         for index, link in done:
@@ -175,9 +193,11 @@ def _link(outcome: Tables | Link) -> Link:
     return outcome if isinstance(outcome, Link) else Link(outcome, None)
 
 
-def _in_turn(work: Work, missing: Missing) -> Done:
+def _in_turn(work: Work, missing: Missing, check: Check | None) -> Done:
     for index, task in missing:
         while task is not None:
+            if check is not None:
+                check()
             link = _link(work(task))
             yield index, link
             task = link.successor
@@ -204,14 +224,15 @@ class _Given:
 
 
 Running = dict[Future[Tables | Link], _Given]
+Ended = SimpleQueue[Future[Tables | Link]]
 
 
-def _at_once(work: Work, missing: Missing, executor: Executor) -> Done:
+def _at_once(work: Work, missing: Missing, executor: Executor, check: Check | None) -> Done:
     fresh = (_Given(index, task) for index, task in missing)
     again: deque[_Given] = deque()
     alone: deque[_Given] = deque()
     running: Running = {}
-    ended: SimpleQueue[Future[Tables | Link]] = SimpleQueue()
+    ended: Ended = SimpleQueue()
     try:
         while True:
             for given in _next(again, alone, fresh, running, executor):
@@ -221,7 +242,7 @@ def _at_once(work: Work, missing: Missing, executor: Executor) -> Done:
                     future.add_done_callback(ended.put)
             if not running:
                 return
-            future = ended.get()
+            future = _next_ended(ended, check)
             given = running.pop(future)
             error = CancelledError() if future.cancelled() else future.exception()
             if workers.is_loss(error):
@@ -238,6 +259,15 @@ def _at_once(work: Work, missing: Missing, executor: Executor) -> Done:
         with held():
             for future in running:
                 future.cancel()
+
+
+def _next_ended(ended: Ended, check: Check | None) -> Future[Tables | Link]:
+    """The future that ends next, waited for."""
+    while check is not None:
+        check()
+        with contextlib.suppress(Empty):
+            return ended.get(timeout=CHECK_EVERY)
+    return ended.get()
 
 
 def _next(

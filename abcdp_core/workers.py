@@ -99,7 +99,9 @@ class Processes(Executor):
         self.count = count
         self._changing = threading.Lock()
         self._ended = False
-        self._pool = _new_pool(count)
+        # With the first pool begins a process that counts what all share, and stays.
+        with held(), _spared():
+            self._pool = _new_pool(count)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Give out a call.
@@ -140,8 +142,10 @@ def _new_pool(count: int) -> Any:
     return ProcessPoolExecutor(max_workers=count, timeout=IDLE_SECONDS, initializer=_begin_worker)
 
 
-FROM_TERMINALS = [getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name)]
-"""Signals that a terminal sends to workers too; who gave out the work alone reacts to them."""
+TO_ALL = ("SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM")
+FROM_OUTSIDE = [getattr(signal, name) for name in TO_ALL if hasattr(signal, name)]
+"""Signals that a terminal or a batch system sends to workers too; who gave out the work alone
+reacts to them."""
 
 
 @contextlib.contextmanager
@@ -150,7 +154,7 @@ def _spared() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, FROM_TERMINALS)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, FROM_OUTSIDE)
     try:
         yield
     finally:
@@ -159,10 +163,10 @@ def _spared() -> Iterator[None]:
 
 def _begin_worker() -> None:
     """What a worker process does first."""
-    for each in FROM_TERMINALS:
+    for each in FROM_OUTSIDE:
         signal.signal(each, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, FROM_TERMINALS)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, FROM_OUTSIDE)
     if hasattr(os, "nice"):
         # Whoever gave out the work stays quick to answer while all processors are busy.
         os.nice(NICENESS)
@@ -333,7 +337,7 @@ def width(executor: Executor) -> int:
 # ------------------------------------------------------------------- plug-ins
 
 Work = Callable[[Any], Any]
-Sources = tuple[tuple[str, str], ...]
+Sources = tuple[tuple[str, bytes], ...]
 _present: set[Sources] = set()
 _adding = threading.Lock()
 
@@ -348,7 +352,8 @@ def with_plug_ins(work: Work, files: Sequence[Path]) -> tuple[Work, Callable[[An
     Returns:
         The same work, and what makes of a task that which has to be given to it.
     """
-    sources = tuple((file.name, file.read_text(encoding="utf-8")) for file in files)
+    # As they were when this process added them: since then they may have changed, or gone.
+    sources = tuple((file.name, registry.text_of(file)) for file in files)
     _present.add(sources)
     return functools.partial(_plug_in_and_work, sources), functools.partial(_packed, work)
 
@@ -363,7 +368,7 @@ def _plug_in_and_work(sources: Sources, packed: bytes) -> Any:
         if sources not in _present:
             for name, text in sources:
                 file = Path(folder) / name
-                file.write_text(text, encoding="utf-8")
+                file.write_bytes(text)
                 registry.add_file(file)
             _present.add(sources)
     work, task = pickle.loads(packed)

@@ -92,6 +92,24 @@ def test_no_object_is_kept_and_none_is_taken_from_a_file(tmp_path: Path) -> None
     assert not path.exists()
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+@pytest.mark.parametrize("what", ["pipe", "device", "folder", "huge"])
+def test_what_is_no_file_of_ours_is_neither_waited_for_nor_read(what: str, tmp_path: Path) -> None:
+    path = tmp_path / "pool.npz"
+    if what == "pipe":
+        os.mkfifo(path)
+    elif what == "device":
+        path.symlink_to("/dev/zero")
+    elif what == "folder":
+        path.mkdir()
+    else:
+        path.touch()
+        os.truncate(path, cache.SIZE_LIMIT + 1)
+    assert not cache.holds(at(path))
+    assert same(cache.load_or_make(at(path), lambda: ARRAYS), ARRAYS)
+    assert (cache.load(at(path)) is None) == (what == "folder")
+
+
 def test_the_folder_is_the_one_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ABCDP_CACHE_DIR", str(tmp_path))
     assert cache.entry("pool", Key("x", 1), "code").path.parent == tmp_path

@@ -41,17 +41,46 @@ def test_ctrl_c_itself_has_words_and_a_code() -> None:
     assert interruption.exit_code(KeyboardInterrupt()) == 130
 
 
-def test_only_the_first_of_several_raises() -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, *OTHERS])
+def test_only_the_first_of_several_raises(number: signal.Signals) -> None:
     # A terminal that is closed sends one to the group, and the shell another one.
     cleaned_up = False
     with like_ctrl_c():
         try:
-            signal.raise_signal(signal.SIGHUP)
+            signal.raise_signal(number)
         except Stopped:
-            signal.raise_signal(signal.SIGHUP)
-            signal.raise_signal(signal.SIGTERM)
+            for each in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+                signal.raise_signal(each)
             cleaned_up = True
+            # The way out, should what is done at the first one never end.
+            assert signal.getsignal(signal.SIGQUIT) == signal.SIG_DFL
     assert cleaned_up
+
+
+def test_of_two_at_the_same_moment_python_does_not_complain(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    both = [signal.SIGINT, signal.SIGTERM]
+
+    def strike() -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, both)
+        try:
+            for each in both:
+                os.kill(os.getpid(), each)
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, both)
+
+    with pytest.raises(Stopped), like_ctrl_c():
+        strike()
+    assert capsys.readouterr().err == ""
+
+
+def test_at_the_end_nothing_is_stopped_any_more() -> None:
+    interruption.pass_over()
+    for each in interruption.NUMBERS:
+        signal.raise_signal(each)
+        # Functions are taken away before the interpreter's end, and their signals would end it.
+        assert signal.getsignal(each) == signal.SIG_IGN
 
 
 def test_a_signal_that_somebody_ignores_or_handles_is_left_alone() -> None:
@@ -77,14 +106,12 @@ def test_what_is_held_comes_after_the_block_and_the_first_counts(number: signal.
             signal.raise_signal(signal.SIGINT)
             steps.append("outer")
 
-    with like_ctrl_c():
-        with pytest.raises(KeyboardInterrupt) as caught:
-            hold()
-        assert steps == ["inner", "outer"]
-        assert interruption.number_of(caught.value) == number
-        # Afterwards all is as before.
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt) as caught, like_ctrl_c():
+        hold()
+    assert steps == ["inner", "outer"]
+    assert interruption.number_of(caught.value) == number
+    # Afterwards all is as before.
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_an_error_in_the_block_leaves_handlers_as_they_were() -> None:

@@ -126,6 +126,49 @@ def test_plug_ins_are_packed_for_workers_only(
 # --------------------------------------------------------------------- cancel
 
 
+class EnoughError(Exception):
+    """Somebody has waited long enough."""
+
+
+def test_who_waits_for_workers_looks_meanwhile_whether_to_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(runner, "CHECK_EVERY", 0.001)
+    begun, go = threading.Event(), threading.Event()
+
+    def work(_: Task) -> Tables:
+        begun.set()
+        assert go.wait(60)
+        return {}
+
+    def check() -> None:
+        if begun.is_set():
+            raise EnoughError
+
+    with ThreadPoolExecutor(1) as threads:
+        with pytest.raises(EnoughError):
+            last(runner.run(toy_with(work=work), Params(), 1, threads, check=check))
+        go.set()
+
+
+@pytest.mark.parametrize("threads", [False, True])
+def test_between_two_tasks_somebody_looks_whether_to_go_on(threads: bool) -> None:
+    done: list[Task] = []
+
+    def work(task: Task) -> Tables:
+        done.append(task)
+        return toy_experiment.work(task)
+
+    def check() -> None:
+        if len(done) >= 3:
+            raise EnoughError
+
+    executor = AtOnce() if threads else None
+    with pytest.raises(EnoughError):
+        last(runner.run(toy_with(work=work), Params(size=50), 1, executor, check=check))
+    assert 3 <= len(done) <= (8 if threads else 3)
+
+
 @pytest.mark.usefixtures("every_result")
 def test_closing_the_iterator_cancels_what_has_not_begun() -> None:
     begun: list[int] = []

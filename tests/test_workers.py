@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import signal
 import subprocess
@@ -327,6 +328,22 @@ def test_numbers_of_a_table_do_not_depend_on_the_number_of_tasks_before(alone: R
     )
 
 
+def test_workers_get_a_plug_in_as_it_was_when_it_was_added(tmp_path: Path) -> None:
+    file = tmp_path / "latin.py"
+    text = b"# -*- coding: latin-1 -*-\nEXPERIMENT = 'latin'  # \xe9\n"
+    file.write_bytes(text)
+    module = registry.add_file(file)
+    try:
+        file.unlink()
+        work, _ = workers.with_plug_ins(abs, [file])
+        assert isinstance(work, functools.partial)
+        assert work.args[0] == (("latin.py", text),)
+    finally:
+        registry._added.remove(module)
+        del sys.modules[module.__name__]
+        registry.forget()
+
+
 @pytest.mark.skipif(not hasattr(os, "nice"), reason="no priorities here")
 def test_workers_give_way_and_leave_ctrl_c_to_the_process_that_asks() -> None:
     with executor_for(2) as executor:
@@ -343,10 +360,15 @@ def test_workers_give_way_and_leave_ctrl_c_to_the_process_that_asks() -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals of POSIX")
-def test_processes_are_started_with_ctrl_c_held_back() -> None:
+def test_processes_are_started_with_ctrl_c_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
     def held_back() -> bool:
-        return set(workers.FROM_TERMINALS) <= signal.pthread_sigmask(signal.SIG_BLOCK, [])
+        return set(workers.FROM_OUTSIDE) <= signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
     with workers._spared():
         assert held_back()
     assert not held_back()
+    # Also with the first pool: what counts semaphores is a process, too.
+    seen: list[bool] = []
+    monkeypatch.setattr(workers, "_new_pool", lambda _: seen.append(held_back()))
+    workers.Processes(2)
+    assert seen == [True]

@@ -8,6 +8,7 @@ than moments.
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 import time
 from collections import Counter
@@ -82,7 +83,8 @@ def _is_slow(request: Request) -> bool:
 def _picture(job: Job, request: Request) -> None:
     """All of a study, in this thread."""
     began = time.thread_time()
-    job.grow(runner.run_to_end(experiments.load(request.experiment), request.params, request.seed))
+    experiment = experiments.load(request.experiment)
+    job.grow(runner.run_to_end(experiment, request.params, request.seed, job.check_limit))
     took_longer = time.thread_time() - began > MOMENTS
     _longer[request.experiment] = _longer[request.experiment] + 1 if took_longer else 0
 
@@ -95,6 +97,8 @@ def _growing(job: Job, request: Request) -> Steps:
         request.seed,
         _processes() or _threads,
         runner.Store(cache.folder() / "tasks") if job.long else None,
+        # A picture under way is finished: who moves on and on would never see one.
+        check=functools.partial(_check, job) if job.long else job.check_limit,
     )
     began = job.worked
     with contextlib.closing(results):

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from abcdp_core import experiments, registry
-from abcdp_core.parameters import Parameter, ParameterError
+from abcdp_core.parameters import Parameter, ParameterError, Params
 
 # ------------------------------------------------------------------ plug-ins
 
@@ -29,7 +29,9 @@ def plug_in(files: Sequence[Path]) -> None:
     Raises:
         ParameterError: one of them cannot be loaded; its author learns in a line why.
     """
-    for file in files:
+    for number, file in enumerate(files):
+        if file.name in [other.name for other in files[:number]]:
+            raise ParameterError(f"plugin = {file}: another one has this file name; rename one.")
         try:
             module = registry.add_file(file)
             _check_names(module)
@@ -40,6 +42,8 @@ def plug_in(files: Sequence[Path]) -> None:
             missing = [name for name in NEEDED if not hasattr(module, name)]
             if missing:
                 raise ParameterError(f"plugin = {file}: lacks {', '.join(missing)}.")
+            if not (isinstance(module.Params, type) and issubclass(module.Params, Params)):
+                raise ParameterError(f"plugin = {file}: Params must be a class made from Params.")
 
 
 def _check_names(module: ModuleType) -> None:
@@ -99,6 +103,32 @@ def workers(text: str | None, tasks: int) -> int:
 
 
 # ------------------------------------------------------------------- folders
+
+
+def path(text: str) -> Path:
+    """A path as it was given; an empty one would be the working directory, by mistake.
+
+    Raises:
+        argparse.ArgumentTypeError: it is empty.
+    """
+    if not text:
+        raise argparse.ArgumentTypeError("must not be empty")
+    return Path(text)
+
+
+def check_no_folders(folder: Path, stem: str) -> None:
+    """Refuse a place for results where a folder has the name of one.
+
+    Args:
+        folder: the place.
+        stem: begins the names of the results, before a dot.
+
+    Raises:
+        ParameterError: it is such a one.
+    """
+    for found in sorted(folder.iterdir()):
+        if found.name.startswith(f"{stem}.") and found.is_dir():
+            raise ParameterError(f"out = {folder}: {found.name} is a folder there.")
 
 
 def check_writable(name: str, folder: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from concurrent.futures import BrokenExecutor
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from abcdp_core.commands import arguments, progress
 from abcdp_core.commands.ending import UnheardError, say
 from abcdp_core.interruption import held
 from abcdp_core.own_data import place, release, series
-from abcdp_core.own_data.document import Document, largest_file
+from abcdp_core.own_data.document import KEYS, Document, largest_file
 from abcdp_core.own_data.request import (
     ReleaseRequest,
     check_size,
@@ -43,7 +44,7 @@ OPTIONS = {
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("scenario", metavar="SCENARIO", help=f"of {', '.join(scenarios())}")
-    parser.add_argument("--data", type=Path, required=True, metavar="FILE",
+    parser.add_argument("--data", type=arguments.path, required=True, metavar="FILE",
                         help="CSV of one column of numbers, in UTF-8")  # fmt: skip
     parser.add_argument("--domain", required=True, metavar="LOW,HIGH",
                         help="between which the values are known to lie, as in --domain=-5,40; "
@@ -54,7 +55,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--resample", action="store_true",
                         help="redraw the threshold's noise after each acceptance")  # fmt: skip
     parser.add_argument("--yes", action="store_true", help="spend it without being asked")
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE.json",
+    parser.add_argument("--out", type=arguments.path, required=True, metavar="FILE.json",
                         help="a new file for what is released")  # fmt: skip
     arguments.add_plugins(parser)
 
@@ -64,17 +65,20 @@ def run(options: argparse.Namespace) -> int:
 
     Raises:
         ParameterError: something is not possible, or the answer was no.
-        KeyboardInterrupt, UnheardError, MemoryError: before the end; says what is spent.
+        KeyboardInterrupt, UnheardError, MemoryError, BrokenExecutor: before the end; says what is
+            spent.
     """
-    arguments.plug_in(options.plugin)
-    request = _request(options)
     stand = _Stand(options.out)
     try:
-        _release(request, options, stand)
+        arguments.plug_in(options.plugin)
+        _release(_request(options), options, stand)
     except UnheardError as error:
         raise UnheardError(error.error, stand.words()) from error
     except (KeyboardInterrupt, MemoryError) as error:
         error.args = (stand.words(),)
+        raise
+    except BrokenExecutor as error:
+        error.args = (f"{error}; {stand.words()}",)
         raise
     except OSError as error:
         reason = error.strerror or type(error).__name__
@@ -111,7 +115,7 @@ class _Stand:
 
 def _release(request: ReleaseRequest, options: argparse.Namespace, stand: _Stand) -> None:
     try:
-        with place.reserved(options.out, largest_file(request)) as keep:
+        with place.reserved(options.out, largest_file(request), KEYS) as keep:
             values = _values(request, options.data)
             check_size(request, len(values))
             _confirm(question(request, len(values)), sure=options.yes)

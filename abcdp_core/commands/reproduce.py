@@ -36,7 +36,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
                         help="how many repeats: quick or full (quick)")  # fmt: skip
     arguments.add_seed(parser)
     arguments.add_place(parser)
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where files go")
+    parser.add_argument(
+        "--out", type=arguments.path, required=True, metavar="DIR", help="where files go"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -51,6 +53,7 @@ def run(options: argparse.Namespace) -> int:
     tasks = [experiments.load(run.experiment).tasks(plan.params(run), seed) for run in plan.runs]
     workers = arguments.workers(options.workers, max(map(len, tasks), default=1))
     arguments.check_writable("out", options.out)
+    arguments.check_no_folders(options.out, "reproduce")
     hire = functools.partial(executor_for, workers, options.scheduler)
     done: list[Computed] = []
     try:

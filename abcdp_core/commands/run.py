@@ -32,9 +32,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
                         help="a parameter; lists as KEY=1,2,5; wins over the preset")  # fmt: skip
     arguments.add_seed(parser)
     arguments.add_place(parser)
-    parser.add_argument("--store", type=Path, metavar="DIR",
+    parser.add_argument("--store", type=arguments.path, metavar="DIR",
                         help="keep finished tasks here; do none that is here already")  # fmt: skip
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where files go")
+    parser.add_argument(
+        "--out", type=arguments.path, required=True, metavar="DIR", help="where files go"
+    )
     parser.add_argument("--formats", default="csv,json,html", metavar="LIST",
                         help=f"of {','.join(FORMATS)} (csv,json,html)")  # fmt: skip
     arguments.add_plugins(parser)
@@ -62,6 +64,7 @@ def run(options: argparse.Namespace) -> int:
     if obstacle is not None:
         raise ExportError(obstacle)
     arguments.check_writable("out", options.out)
+    arguments.check_no_folders(options.out, experiment.EXPERIMENT)
     if options.store is not None:
         arguments.check_writable("store", options.store)
 

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from abcdp_core.interruption import held
+
+log = logging.getLogger(__name__)
 
 BEGUN = ".files-being-written"
 READY = ".files-to-be-moved"
@@ -88,7 +91,11 @@ def _alone(directory: Path) -> Iterator[None]:
     try:
         # Some network drives have no locks for folders.
         with contextlib.suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                log.warning("waiting: another program is writing to %s", directory)
+                fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
         os.close(handle)

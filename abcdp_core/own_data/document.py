@@ -136,6 +136,9 @@ def largest_file(request: ReleaseRequest) -> int:
     return LARGEST_REST + LARGEST_NUMBER * numbers
 
 
+KEYS = ("mode", "statement", "public", "release", "event", "cost", "versions")
+"""What a document's file holds among other things, by which it is known."""
+
 LARGEST_REST = 20_000
 """Bytes of a file without its numbers, at most."""
 

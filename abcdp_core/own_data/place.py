@@ -2,7 +2,8 @@
 
 Until it is whole it has another name, so that no empty or half file ever stands in its place. Where
 that other name was left by a process that was killed, the next release to the same place removes
-it, unless a whole document is in it: that was paid for, and takes its place.
+it, unless a whole document is in it: that was paid for, and takes its place. A file by that name
+that no release has left there stays as it is, and is in the way.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from abcdp_core.output.together import sync
@@ -22,12 +23,13 @@ Keep = Callable[[str], None]
 
 
 @contextlib.contextmanager
-def reserved(out: Path, size: int) -> Iterator[Keep]:
+def reserved(out: Path, size: int, keys: Collection[str]) -> Iterator[Keep]:
     """A place for a new file, nothing of which is left unless a text is kept in it.
 
     Args:
         out: the file.
         size: bytes that it will have at most.
+        keys: that its document has at least: by them one that was left behind is known.
 
     Raises:
         FileExistsError: it is there already, or about to be.
@@ -36,10 +38,10 @@ def reserved(out: Path, size: int) -> Iterator[Keep]:
     if not out.name:
         raise FileExistsError(errno.EEXIST, "is there already", str(out))
     part = out.with_name(f".{out.name}.part")
-    handle = _taken(part)
+    handle = _taken(part, keys)
     try:
         left_behind = part.read_bytes().rstrip(b"\0")
-        if _is_whole(left_behind):
+        if _is_whole(left_behind, keys):
             _fill(handle, left_behind)
             _publish(part, out)
         if os.path.lexists(out):
@@ -57,7 +59,7 @@ def reserved(out: Path, size: int) -> Iterator[Keep]:
             part.unlink()
 
 
-def _taken(part: Path) -> int:
+def _taken(part: Path, keys: Collection[str]) -> int:
     """A file that no other process has as well; the lock ends with the process that has it."""
     while True:
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
@@ -66,7 +68,7 @@ def _taken(part: Path) -> int:
             _lock(handle)
             # Another process may have finished, and removed it, between these two steps.
             if part.exists() and os.path.samestat(os.fstat(handle), part.stat()):
-                _check_ours(handle, part)
+                _check_ours(handle, part, keys)
                 return handle
         except BaseException:
             os.close(handle)
@@ -74,17 +76,23 @@ def _taken(part: Path) -> int:
         os.close(handle)
 
 
-def _check_ours(handle: int, part: Path) -> None:
-    """Refuse a pipe, and a file that has another name as well, which only a whole one of ours has.
+def _check_ours(handle: int, part: Path, keys: Collection[str]) -> None:
+    """Refuse what no release leaves behind: another thing than a file, another text.
+
+    That is either a whole document, which may have its own name already, or one that ends with room
+    which is not filled yet.
 
     Raises:
         FileExistsError: it is such a one; it stays as it is.
     """
     found = os.fstat(handle)
-    regular = stat.S_ISREG(found.st_mode)
-    if not regular or (found.st_nlink > 1 and not _is_whole(part.read_bytes())):
-        reason = f"cannot be begun, as {part.name} beside it was made by somebody else"
-        raise FileExistsError(errno.EEXIST, reason)
+    if stat.S_ISREG(found.st_mode):
+        content = part.read_bytes()
+        unfinished = not content or content.endswith(b"\0")
+        if _is_whole(content.rstrip(b"\0"), keys) or (unfinished and found.st_nlink == 1):
+            return
+    reason = f"cannot be begun, as {part.name} beside it was made by somebody else"
+    raise FileExistsError(errno.EEXIST, reason)
 
 
 def _lock(handle: int) -> None:
@@ -101,11 +109,12 @@ def _lock(handle: int) -> None:
         return
 
 
-def _is_whole(content: bytes) -> bool:
+def _is_whole(content: bytes, keys: Collection[str]) -> bool:
     try:
-        return isinstance(json.loads(content), dict)
-    except ValueError:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
         return False
+    return isinstance(found, dict) and found.keys() >= set(keys)
 
 
 def _fill(handle: int, content: bytes) -> None:

@@ -137,7 +137,7 @@ def test_a_setting_wins_over_the_preset(setting: str, size: int, tmp_path: Path)
 def test_what_is_in_a_store_is_not_done_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def not_asked(work: runner.Work, missing: runner.Missing) -> runner.Done:
+    def not_asked(work: runner.Work, missing: runner.Missing, check: object) -> runner.Done:
         assert not missing
         yield from ()
 
@@ -328,6 +328,8 @@ PLUG_INS = {
     "from abcdp_core.mechanisms import sparse_vector as s\n"
     "MECHANISMS = (d.replace(s.MECHANISMS[0]),)": "two mechanisms are called 'sparse-vector'",
     "MECHANISMS = 3": "TypeError",
+    "EXPERIMENT = 'e'; TITLE = ''; Params = 3; PRESETS = COLUMNS = {}\n"
+    "tasks = work = collect = figures = print": "Params must be a class",
     "EXPERIMENT = 'half'; TITLE = ''": "lacks Params, PRESETS, COLUMNS, tasks, work, collect",
 }
 
@@ -392,6 +394,40 @@ def test_ctrl_c_writes_what_is_done_and_marks_it(
     assert (settings["partial"], settings["done"], settings["total"]) == (True, 2, 5)
     assert len(files.read(tmp_path, "toy").tables["main"]) == 2
     assert "Partial result: 2 of 5 tasks were done." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("option", ["--out", "--store"])
+def test_an_empty_path_is_not_the_working_directory(
+    option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("toy", "--plugin", TOY_FILE, option, "", out=tmp_path / "out") == 2
+    assert f"argument {option}: must not be empty" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_in_a_results_place_is_known_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "toy.csv").mkdir()
+    (tmp_path / "other.csv").mkdir()
+    monkeypatch.delattr(runner, "run")
+    assert run("toy", "--plugin", TOY_FILE, out=tmp_path) == 2
+    assert capsys.readouterr().err == f"error: out = {tmp_path}: toy.csv is a folder there.\n"
+
+
+@pytest.mark.parametrize("error", [OSError, ImportError])
+def test_a_library_without_memory_to_be_loaded_is_one_line(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def no_memory(name: str) -> None:
+        raise error("failed to map segment from shared object")
+
+    monkeypatch.setattr("importlib.import_module", no_memory)
+    assert main(["list"]) == 1
+    reason = "failed to map segment from shared object"
+    said = f"error: a part of the program cannot be loaded ({reason}).\n"
+    assert capsys.readouterr().err == said
 
 
 def test_ctrl_c_before_anything_is_done_writes_nothing(
@@ -507,6 +543,30 @@ def test_a_plug_in_that_ends_the_program_is_one_that_cannot_be_loaded(
     file.write_text("import sys\nsys.exit(0)\n", encoding="utf-8")
     assert main(["list", "--plugin", str(file)]) == 2
     assert "cannot be loaded (SystemExit: 0)" in capsys.readouterr().err
+
+
+def test_two_plug_ins_of_one_file_name_would_be_taken_for_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [tmp_path / folder / "one.py" for folder in ("a", "b")]
+    for number, file in enumerate(files):
+        file.parent.mkdir()
+        text = Path(TOY_FILE).read_text(encoding="utf-8").replace('"toy"', f'"toy-{number}"')
+        file.write_text(text, encoding="utf-8")
+    assert main(["list", "--plugin", str(files[0]), "--plugin", str(files[1])]) == 2
+    said = f"error: plugin = {files[1]}: another one has this file name; rename one.\n"
+    assert capsys.readouterr().err == said
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_task_that_ends_the_program_is_no_success(workers: str, tmp_path: Path) -> None:
+    file = tmp_path / "leaving.py"
+    text = Path(TOY_FILE).read_text(encoding="utf-8").replace('"toy"', '"leaving"')
+    text += "\n\ndef work(task):\n    raise SystemExit(0)\n"
+    file.write_text(text, encoding="utf-8")
+    out = str(tmp_path / "out")
+    with pytest.raises(RuntimeError, match="a plug-in ended the program"):
+        main(["run", "leaving", "--plugin", str(file), "--workers", workers, "--out", out])
 
 
 # ------------------------------------------------------------ a real terminal

@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from abcdp_core import pool
+from abcdp_core import interruption, pool
 from abcdp_core.__main__ import INTERRUPTED, main, values_in_one
+from abcdp_core.commands import release as command
 from abcdp_core.mechanisms import Release
 from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.own_data import place, release
-from abcdp_core.own_data.document import Document, largest_file
+from abcdp_core.own_data.document import KEYS, Document, largest_file
 from abcdp_core.own_data.request import ReleaseRequest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -81,6 +82,7 @@ def test_a_release_is_written_and_what_it_cost_is_said(
     assert made["statement"] in printed
     assert "Written to out.json" in printed
     assert CANARY not in printed + said
+    assert made.keys() >= set(KEYS)
     assert made["n"] == 21
     assert made["cost"]["epsilon"] <= 0.5
     assert sorted(file.name for file in data.parent.iterdir()) == ["data.csv", "out.json"]
@@ -306,7 +308,7 @@ def test_ctrl_c_leaves_nothing_and_says_so(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", interruption.NUMBERS)
 @pytest.mark.parametrize("where", ["noise", "document", "place", "summary"])
 def test_a_signal_once_it_is_spent_says_so_and_where_it_is(
     where: str,
@@ -339,10 +341,30 @@ def test_a_signal_once_it_is_spent_says_so_and_where_it_is(
         for each, handler in handlers.items():
             signal.signal(each, handler)
     said = capsys.readouterr().err
-    word = {"SIGINT": "Interrupted", "SIGTERM": "Terminated", "SIGHUP": "Hung up"}[number.name]
+    word = interruption.NUMBERS[number]
     assert said == f"{word}; ε_total = 0.5 is spent; what was released is in out.json.\n"
     assert content(data.with_name("out.json"))["cost"]["epsilon"] <= 0.5
     assert sorted(file.name for file in data.parent.iterdir()) == ["data.csv", "out.json"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_ctrl_c_twice_says_once_what_is_spent(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = command._Stand.words
+
+    def again(stand: Any) -> str:
+        signal.raise_signal(signal.SIGINT)
+        return words(stand)
+
+    monkeypatch.setattr(pool, "build", lambda *_: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(command._Stand, "words", again)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert spend("--yes") == INTERRUPTED
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert capsys.readouterr().err == "Interrupted; nothing was released.\n"
 
 
 class Closed(io.StringIO):
@@ -388,6 +410,21 @@ def test_a_lack_of_memory_says_what_is_spent(
     assert spend("--yes") == 1
     said = one_line(capsys)
     assert said == "error: there is not enough memory; nothing was released.\n"
+    assert not data.with_name("out.json").exists()
+
+
+def test_a_system_without_threads_left_says_what_is_spent(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def none_left(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    typed(monkeypatch, "y\n")
+    monkeypatch.setattr(pool.ThreadPoolExecutor, "_adjust_thread_count", none_left)
+    assert spend("--pool-seed", "77") == 1
+    assert one_line(capsys) == (
+        "error: the public pool cannot be made (can't start new thread); nothing was released.\n"
+    )
     assert not data.with_name("out.json").exists()
 
 

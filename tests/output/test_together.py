@@ -228,3 +228,24 @@ def test_one_file_is_replaced_in_one_step(tmp_path: Path, monkeypatch: pytest.Mo
 
 def full(*_: Any) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")
+def test_who_waits_for_another_program_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    import fcntl
+
+    asked: list[int] = []
+
+    def taken(_: int, how: int) -> None:
+        asked.append(how)
+        if how & fcntl.LOCK_NB:
+            raise BlockingIOError
+
+    monkeypatch.setattr(fcntl, "flock", taken)
+    with together.together(tmp_path) as folder:
+        (folder / "a").write_text("b", encoding="utf-8")
+    assert asked == [fcntl.LOCK_EX | fcntl.LOCK_NB, fcntl.LOCK_EX]
+    assert f"waiting: another program is writing to {tmp_path}" in caplog.text
+    assert names_in(tmp_path) == {"a"}

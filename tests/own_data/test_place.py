@@ -4,15 +4,19 @@ import errno
 import os
 import shutil
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from abcdp_core.own_data import place
-from abcdp_core.own_data.place import reserved
 
 TEXT = '{"paid": "for"}\n'
+
+
+def reserved(out: Path, size: int) -> AbstractContextManager[place.Keep]:
+    return place.reserved(out, size, ["paid"])
 
 
 def names_in(folder: Path) -> list[str]:
@@ -98,7 +102,7 @@ def test_a_place_that_was_freed_before_it_was_locked_is_taken_anew(
             # Another release has ended meanwhile, and perhaps one more has begun and was killed.
             part.unlink()
             if next_one:
-                part.write_bytes(b"half")
+                part.write_bytes(b"half\0")
         locked.append(handle)
         lock(handle)
 
@@ -139,6 +143,18 @@ def test_a_pipe_and_a_second_name_of_a_file_in_the_way_are_left_alone(tmp_path: 
             raise AssertionError("must not be reached")
         assert other.read_text(encoding="utf-8") == "somebody's"
         part.unlink()
+
+
+@pytest.mark.parametrize("content", ["mine", '{"somebody": "else"}', "[" * 100_000, "[1]"])
+def test_a_file_of_somebody_else_in_the_way_is_neither_adopted_nor_removed(
+    content: str, tmp_path: Path
+) -> None:
+    part = tmp_path / ".out.json.part"
+    part.write_text(content, encoding="utf-8")
+    with pytest.raises(FileExistsError, match="somebody"), reserved(tmp_path / "out.json", 10):
+        raise AssertionError("must not be reached")
+    assert part.read_text(encoding="utf-8") == content
+    assert names_in(tmp_path) == [part.name]
 
 
 @pytest.mark.parametrize("out", ["/", ".", ""])

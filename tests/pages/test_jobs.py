@@ -8,7 +8,8 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -461,6 +462,34 @@ def test_a_job_has_no_more_work_than_the_server_gives() -> None:
         assert job.ended.wait(SOON)
     assert job.state == "failed"
     assert job.error.startswith("This server works for at most 0 s on one request")
+
+
+@pytest.mark.parametrize("lane", ["quick", "slow", "long"])
+def test_the_limit_holds_while_a_part_is_made_and_a_picture_under_way_is_finished(
+    lane: Lane, quick: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checks: list[Callable[[], None]] = []
+
+    def run(*_: Any, check: Callable[[], None], **__: Any) -> Iterator[Any]:
+        checks.append(check)
+        yield SimpleNamespace(is_partial=False, done=1, total=1)
+
+    monkeypatch.setattr(steps.runner, "run", run)
+    monkeypatch.setattr(steps, "_is_slow", lambda _: lane == "slow")
+    request = Request("flip-probability", Params(), 1)
+    job = Job(quick.service, request, None, long=lane == "long")
+    job.watch("a")
+    for _ in steps.study(job):
+        pass
+    (check,) = checks
+    check()
+    job.abandon()
+    with pytest.raises(one_job.UnwantedError) if lane == "long" else contextlib.nullcontext():
+        check()
+    job.watch("a")
+    quick.service.work_limit = -1.0
+    with pytest.raises(LimitError):
+        check()
 
 
 def test_of_what_is_over_the_limit_only_is_said_to_be_kept_what_is(quick: Desk) -> None:
