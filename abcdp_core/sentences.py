@@ -62,6 +62,40 @@ def overpaid(epsilon_total: float, accountant: str) -> str:
 # ------------------------------------------------------------------------- numbers and bounds
 
 
+def plain(value: float, digits: int = 3) -> str:
+    """A number of some digits without an exponent: large ones whole, tiny ones as a limit.
+
+    Args:
+        value: at least 0.
+        digits: that are shown, at least 1; more of a number that is larger.
+    """
+    if value >= 10.0**digits - 0.5:
+        return f"{value:,.0f}"
+    if value >= PLAIN or value == 0.0:
+        return f"{value:.{digits}g}"
+    if value < 1e-6:
+        return "below 0.000001"
+    return f"{value:.{_decimals(value, digits)}f}".rstrip("0")
+
+
+PLAIN = 1e-3
+"""From here on a format by digits writes no exponent; it would below a tenth of this."""
+
+
+def one_in(probability: float) -> str:
+    """A probability, as one in so many where it is small.
+
+    Args:
+        probability: in [0, 1].
+    """
+    if probability >= PLAIN:
+        return f"{probability:.3g}"
+    if probability < 1e-6:
+        return "below one in a million"
+    times = 1.0 / probability
+    return f"one in {round(times, 1 - math.floor(math.log10(times))):,.0f}"
+
+
 def against_bound(log_ratio: float, epsilon_total: float) -> str:
     """A log-ratio beside what ε_total allows, and whether the two are compatible."""
     size = abs(log_ratio)

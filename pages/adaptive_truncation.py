@@ -1,4 +1,4 @@
-"""Adaptive truncation: people asked one after the other, each where the answer tells most."""
+"""Adaptive truncation: people answer one after the other, each where it should help most."""
 
 from collections.abc import Mapping
 
@@ -103,8 +103,9 @@ def best_interval() -> None:
         )
     blocks.heading(
         "Narrower can be better",
-        "Clipping loses little about μ: which side of μ a value lies on tells most of it. The "
-        "noise falls with the width. So the best interval is narrow, and the curve is flat there.",
+        "Clipping loses little about μ: most of what a value tells about μ is which side of μ it "
+        "lies on. The noise falls with the width. So the best interval is narrow, and the curve is "
+        "flat there.",
     )
     blocks.figure("width", found, ("width", "main"))
     blocks.note(
@@ -117,8 +118,8 @@ def best_interval() -> None:
     blocks.heading(
         "And σ?",
         "At a small ε_total an answer in the best interval for μ is a noisy sign, which tells next "
-        "to nothing about σ, even less than a wide fixed interval does. Asking off the middle, "
-        "where the share of people beyond depends on σ, buys it back and costs some of μ.",
+        "to nothing about σ, even less than a wide fixed interval does. An interval beside "
+        "the middle helps: how many people lie beyond it depends on σ. But it tells less about μ.",
     )
     blocks.figure("ways", found, ("ways",))
     labels.show(found, stamp="")

@@ -9,7 +9,7 @@ COVID, TUBERCULOSIS = "covid-fit", "tuberculosis-posterior"
 
 INTRODUCTION = (
     "Two epidemics that the paper fits privately: eighteen days of COVID-19 cases, and a model of "
-    "how tuberculosis spreads. Both have few data points, and that is what privacy costs most."
+    "how tuberculosis spreads. Both have few data points, and then privacy costs most."
 )
 
 
@@ -27,21 +27,22 @@ def covid() -> None:
     found = watch.result(COVID, params, seed)
     blocks.figure("curves", found)
     blocks.note(
-        "**Protected is one day's national count, not a person.** The counts are cumulative: who "
-        "fell ill is in every later one, so replacing one day hides nobody. And there are only 18 "
-        "days: each matters much, so a budget under 10 leaves little but the prior. Each curve is "
-        "simulated from one accepted set of coefficients: a synthetic data set, at no further cost."
+        "**What is protected is one day's national count, not a person.** The counts are "
+        "cumulative: who is counted on one day is counted on every later day too, so replacing "
+        "one day does not hide the people in it. And there are only 18 days: each matters much, so "
+        "a budget under 10 leaves little but the prior. Each curve is simulated from one accepted "
+        "set of coefficients: a synthetic data set, at no further cost."
     )
     if state.has_preset():
         blocks.note(
             "The paper does not say where the bandwidth of the kernel comes from; here simulated "
-            "data give it. The published script takes it from the private series, which is **not "
-            "private**: nobody accounts for that."
+            "data give it. The published script computes it from the private series. That is **not "
+            "private**: no budget covers it."
         )
     blocks.heading(
         "How far they spread at each budget",
-        "Every run has other noise and meets the pool in another order. The spread without noise "
-        "is what ABC itself leaves open; what is above it is the price of privacy.",
+        "Every run has its own noise and its own order of the pool. The spread without noise is "
+        "that of ABC itself; what the noise adds to it is the price of privacy.",
     )
     blocks.figure("spread", found, ("spread",))
     labels.show(found)
@@ -62,18 +63,18 @@ def tuberculosis() -> None:
     found = watch.result(TUBERCULOSIS, *asking.ask(TUBERCULOSIS, **sizes))
     blocks.figure("posterior", found, ("main", "prior"))
     blocks.note(
-        "**Protected is one outbreak** of the N: one city's two years, replaced by any other. Who "
-        "fell ill in it is not protected one by one. The outbreaks are simulated at one truth; "
-        "the pool of 1000 draws and all its distances come with the program. Where an interval is "
+        "**What is protected is one of the N outbreaks:** two years of one city may be replaced "
+        "by any other two years. All outbreaks are simulated with the same true parameters; the "
+        "pool of 1000 draws and all its distances come with the program. Where an interval is "
         "that of the prior, nothing was learnt."
     )
     blocks.heading(
         "How far single releases are off",
-        "*By noise*: runs of the same data with other noise. *By data*: what is left between ten "
-        "observed data sets, each with its own order of the pool, once the noise is averaged out. "
-        "With the *same* order for all it nearly vanishes: which ten draws come first matters more "
-        "than the data. The paper does not say how many runs its numbers rest on. Where a box "
-        "reaches the dotted line, a release may say no more than the prior does.",
+        "*By noise*: runs of the same data with other noise. *By data*: how much ten observed "
+        "data sets, each with its own order of the pool, differ after averaging over noise. With "
+        "the *same* order for all of them this nearly vanishes: it matters more which draws come "
+        "first than which data they meet. The paper does not say how many runs its numbers rest "
+        "on. Where a box reaches the dotted line, a release may say no more than the prior does.",
     )
     blocks.figure("error", found, ("errors", "non_private"))
     blocks.note(captions.counts(found))
@@ -89,9 +90,9 @@ def san_francisco() -> blocks.Found:
     blocks.heading(
         "And San Francisco itself?",
         "The real data are one outbreak: N = 1. One data point is then all the data, and Δ is as "
-        "large as the largest distance, 200. Noise of that size times c hides everything, as it "
-        "has to: to learn anything from one outbreak would reveal that outbreak. What the line "
-        "*truth* shows here is the posterior mean reported by the model's authors.",
+        "large as the largest distance, 200. At any usual budget the noise hides everything, and "
+        "it has to: whatever is learnt from one outbreak is learnt about that outbreak. What the "
+        "line *truth* shows here is the posterior mean reported by the model's authors.",
     )
     fixed = {"scenario": "tuberculosis", "n": 1}
     found = watch.result("posterior", *asking.ask("posterior", **fixed))

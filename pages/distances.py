@@ -14,23 +14,23 @@ def main() -> None:
     blocks.figure("error", found)
     blocks.note(
         "ABC asks how far simulated data are from the observed ones. The answer is a maximum mean "
-        "discrepancy, and there are several ways to compute it. *Exact* is as right as the "
-        "definition and as quick as anything here. Random features are "
-        "needed for many dimensions or wide ranges only; the published code takes 50 of them, "
-        "which moves a distance by nearly a tenth of a usual ε_abc. Times are measured on this "
-        "machine, at this moment."
+        "discrepancy, and there are several ways to compute it. *Exact* has no error "
+        "beyond rounding. Random features are only needed for many dimensions or wide ranges; the "
+        "published code takes 50 of them, which moves a distance by nearly a tenth of a usual "
+        "ε_abc. Times are measured on this machine, at this moment."
     )
     blocks.heading(
         "What one point can change",
-        "It falls as 1/N, but in the linear-time form only its square does. The sharp bound of the "
-        "exact form is the paper's divided by √2, and so is the noise for the same privacy.",
+        "It falls like 1/N; only in the linear-time form it falls more slowly, like 1/√N. The "
+        "sharp bound of the exact form is the paper's divided by √2, and so is the noise for the "
+        "same privacy.",
     )
     blocks.note(captions.sensitivities(found))
     blocks.numbers("sensitivity", found, ("sensitivity",))
     blocks.heading(
         "Choice of the bandwidth",
-        "From public simulations only. A small bandwidth sees detail and calls everything far "
-        "apart; a large one calls everything alike. The noise is the same for all, so privacy asks "
+        "From public simulations only. With too small a bandwidth all data sets look far apart, "
+        "with too large a one all look alike. The noise is the same for all, so privacy asks "
         "for a wide spread between good and bad draws: upper panel, higher is better. Lower panel: "
         "how far the mean of the nearest draws is from the truth, lower is better.",
     )

@@ -50,8 +50,9 @@ def one_setting() -> None:
 def guideline(found: blocks.Found) -> None:
     blocks.heading(
         "Guideline: how large may c be?",
-        "A kept draw is *false* if it is farther from the data than ε_abc. Choose what share may "
-        "be: it is exact over the noise and from public simulations, so it costs no privacy.",
+        "A kept draw is *false* if it is farther from the data than ε_abc. Choose the share "
+        "that you allow. The expected share is computed from public simulations, so it costs no "
+        "privacy.",
     )
     controls.own("flip-guideline.false_level")
     guide = watch.result("flip-guideline", *asking.ask("flip-guideline"))

@@ -34,8 +34,8 @@ def draw_soft(found: blocks.Found) -> None:
     blocks.figure(metric, found)
     blocks.note(
         f"{INTRODUCTION} *Accountant*: how the costs of all draws are added up. At ε_total = 1, "
-        "δ = 0.0001 the classic conversion of the paper asks for 38 % more noise than is needed, "
-        "the tight one of today for 10 % more; the exact one for no more."
+        "δ = 0.0001 the paper's classic conversion adds 38 % more noise than is needed and today's "
+        "tight conversion 10 % more. The exact account adds no more than is needed."
     )
     for name in blocks.names(found, without=("mse", "mae")):
         blocks.figure(name, found)
@@ -62,9 +62,10 @@ def loss() -> None:
     found = watch.result(LOSS, *asking.ask(LOSS, epsilon_abc=asking.thresholds(LOSS)))
     blocks.figure("loss", found)
     blocks.note(
-        "**Is a larger ε_abc more private?** At the same σ it is for soft weights, where σ is in "
-        "units of the threshold. For decisions it is only up to half the clipping bound: beyond "
-        "that a rejection becomes the rare decision that tells most."
+        "**Is a larger ε_abc more private?** With the same σ: yes for soft weights, where σ is "
+        "counted in thresholds. For decisions only up to half the clipping bound: beyond that the "
+        "outcome that reveals most is the rejection of a draw at distance 0, and a larger ε_abc "
+        "makes it rarer."
     )
     blocks.figure("noise", found, ("noise",))
     labels.show(found, stamp="")
@@ -79,9 +80,9 @@ def san_francisco() -> None:
 def draw_san_francisco(found: blocks.Found) -> None:
     blocks.figure("error", found, ("errors", "non_private"))
     blocks.note(
-        "**Protected is the one outbreak that there is.** Its distance, clipped at 200, is all "
-        "that is known of it, and one outbreak can change it by all of that. So at any usual "
-        "budget the weights are nearly those of noise alone."
+        "**What is protected is the only outbreak there is.** All that is used of it is its "
+        "distance to each draw, clipped at 200, and another outbreak can change that by the full "
+        "200. So at any usual budget the weights are nearly those of noise alone."
     )
     blocks.figure("posterior", found, ("shares",))
     labels.show(found)

@@ -96,8 +96,8 @@ def budget() -> None:
     found = watch.result(ACCOUNTING, *asking.ask_budget_first(ACCOUNTING))
     blocks.figure("noise", found)
     blocks.note(
-        "A mark for every way to add up costs but the best one of its mechanism: what it asks for "
-        "beyond that buys no privacy. Pure guarantees and those with a δ are compared apart."
+        "Each mark compares a way to add up the costs with the best one here for its mechanism. "
+        "The extra noise buys no privacy. Pure guarantees and those with a δ are compared apart."
     )
     blocks.heading(
         "What the budget is spent on",
@@ -114,8 +114,8 @@ def budget() -> None:
         "diagonal is more private. "
         "Guarantees that share ε can lie far apart, which is why one pair (ε, δ) is not enough to "
         "compare them. *Exact* is the truth about the noise; a *bound* lies below it; *attained* "
-        "lies above it or on it, as a better attack than those tried may exist, though none below "
-        "*any pure ε*.",
+        "is the best attack found. It lies on the truth or above it, because a better attack may "
+        "exist, but none below *any pure ε*.",
     )
     blocks.figure("tradeoff", found, ("tradeoff",))
     described(found)
@@ -142,12 +142,12 @@ def coverage() -> None:
 def draw_coverage(found: blocks.Found) -> None:
     blocks.figure("coverage", found, ("summary", "main"))
     blocks.note(
-        "A private posterior can be believed if its 90 % intervals hold the truth nine times in "
-        "ten, over truths from the prior. The *noise-aware* one is made for that, as it takes the "
-        "noise that was added into account. The *noise-ignored* one does not, and can be far too "
-        "sure where noise is larger than what the data leave open. Where noise decides what the "
-        "sparse vector accepts, its draws are a sample of the prior: enough of them hold the truth "
-        "as often, and say nothing."
+        "A private posterior can be trusted if its 90 % intervals contain the truth nine times in "
+        "ten, on average over truths from the prior. The *noise-aware* one is made for that, as it "
+        "takes the noise that was added into account. The *noise-ignored* one does not, and can be "
+        "far too sure where noise is larger than what the data leave open. Where noise alone "
+        "decides what the sparse vector accepts, its draws are a sample of the prior: intervals "
+        "from many such draws contain the truth as often, but nothing was learnt."
     )
     if caution := captions.cautions(found):
         blocks.warning(caution)

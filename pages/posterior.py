@@ -61,9 +61,9 @@ def change_one_person() -> None:
     with right:
         blocks.figure("ratio", result, ("ratio", "largest"))
     blocks.note(
-        "This is the definition of differential privacy: from two data sets that differ in one "
-        "person no outcome may differ in probability by more than the factor e^ε_total. All "
-        "probabilities are exact, over all noises. " + result.summary
+        "This is the definition of differential privacy: for two data sets that differ in one "
+        "person, the probabilities of any outcome differ at most by the factor e^ε_total. All "
+        "probabilities are exact: averaged over all possible noise. " + result.summary
     )
     labels.show(result)
     blocks.theory("change-one-person")

@@ -59,7 +59,8 @@ def theorem_2() -> list[blocks.Found]:
     blocks.heading(
         "How far from the non-private posterior mean?",
         "Theorem 2 bounds the distance between the private and the non-private posterior mean of "
-        "a run over the whole pool that never stops; so do the runs here not stop.",
+        "a run that goes through the whole pool and never stops, so the runs here do not stop "
+        "either.",
     )
     found = watch.result("error-bound", *asking.ask("error-bound", n=asking.sizes()))
     blocks.figure("error-bound", found)

@@ -53,3 +53,22 @@ def test_what_is_not_exceeded_is_rounded_up(value: float, text: str) -> None:
 
 def test_a_violation_would_be_said() -> None:
     assert sentences.against_bound(1.01, 1.0).endswith(": not compatible with the bound.")
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [(0.0, 3, "0"), (6.6e-8, 3, "below 0.000001"), (6.63e-05, 3, "0.0000663"),
+     (0.00012, 3, "0.00012"), (0.0123, 3, "0.0123"), (2.0, 3, "2"), (999.4, 3, "999"),
+     (999.7, 3, "1,000"), (2030.4, 3, "2,030"), (99.7, 2, "100"), (123.4, 2, "123")],
+)  # fmt: skip
+def test_a_number_has_no_exponent(value: float, digits: int, text: str) -> None:
+    assert sentences.plain(value, digits) == text
+
+
+@pytest.mark.parametrize(
+    ("probability", "text"),
+    [(0.0, "below one in a million"), (1e-6, "one in 1,000,000"), (6.63e-05, "one in 15,000"),
+     (0.000999, "one in 1,000"), (0.001, "0.001"), (0.0123456, "0.0123"), (1.0, "1")],
+)  # fmt: skip
+def test_a_small_probability_is_one_in_so_many(probability: float, text: str) -> None:
+    assert sentences.one_in(probability) == text

@@ -64,8 +64,8 @@ SCREEN = {
         Parameter(
             kind="integer",
             label="Seed",
-            help="Root of all random numbers: another seed means other data, another pool, other "
-            "noise.",
+            help="All random numbers follow from it: another seed gives other data, another pool "
+            "and other noise.",
             low=0,
             high=2**31 - 1,
         ),

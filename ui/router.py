@@ -80,7 +80,7 @@ TABLE = (
     Page(
         "adaptive_truncation",
         "Adaptive truncation",
-        "People asked one after the other, each where the answer tells most.",
+        "People answer one after the other, each in the interval where it should help most.",
         "Explore",
         "adaptive-truncation",
         ("truncation-streams", "truncation-interval", "estimation-accuracy"),

@@ -53,7 +53,7 @@ from abcdp_core.sentences import counted
 Array = NDArray[np.float64]
 
 EXPERIMENT = "adaptive-truncation"
-TITLE = "Live intervals: asking each person where it tells most"
+TITLE = "Intervals that follow the answers, person by person"
 COLUMNS = {
     "main": Answer._fields,
     "particles": ("t", "particle", "mu", "sigma", "weight"),

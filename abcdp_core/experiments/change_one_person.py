@@ -375,14 +375,14 @@ def _largest_sentence(tables: Tables) -> str:
     outcome = "the end of the pool" if row.outcome == POOL_ENDED else stop
     if min(row.probability, row.probability_neighbour) >= 1.0 - RARE:
         return (
-            f"Practically every run has the same outcome from either data set, {outcome}, with the "
+            f"Practically every run has the same outcome with either data set, {outcome}, with the "
             f"exact {against_bound(0.0, row.epsilon_total)}"
         )
     if row.at_least:
         return (
-            f"One outcome, {outcome}, practically never happens from one of the two data sets, a "
-            f"log-ratio above {abs(row.log_ratio):.3g}, where ε_total = {row.epsilon_total:g} "
-            f"allows {row.epsilon_total:g}: compatible with the bound."
+            f"One outcome, {outcome}, practically never happens with one of the two data sets: the "
+            f"log-ratio is above {abs(row.log_ratio):.3g}. ε_total = {row.epsilon_total:g} allows "
+            f"{row.epsilon_total:g}, so this is compatible with the bound."
         )
     return (
         f"Of the outcomes likelier than one in a million the most unequal, {outcome}, has the "
@@ -409,7 +409,7 @@ def largest_in_words(result: Result) -> str:
     allowed = f"e^{bound:g}" if bound > LARGE else f"{math.exp(bound):.4g}"
     if row.at_least:
         return (
-            f"One outcome practically never happens from one of the two; {allowed} times is allowed"
+            f"One outcome practically never happens with one of the two; {allowed} times is allowed"
         )
     return (
         f"No outcome above one in a million becomes more than {_factor(abs(row.log_ratio))} times "
@@ -473,7 +473,7 @@ def _ratio_sentence(result: Result) -> str:
     if one_sided:
         rest = "practically never happens" if one_sided == 1 else "practically never happen"
         return (
-            f"{one_sided} of {len(table)} classes {rest} from one of the two data sets; "
+            f"{one_sided} of {len(table)} classes {rest} with one of the two data sets; "
             f"ε_total = {bound:g} is so large that this is compatible with the bound."
         )
     found = against_bound(float(table.log_ratio.abs().max()), bound)

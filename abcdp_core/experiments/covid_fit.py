@@ -10,9 +10,9 @@ One data point is *one day's national count*, so what is protected is a day, not
 $N = 18$ days one of them moves a distance by up to $\Delta = \sqrt{2}/18$ (MATH M2). That is as
 large as the threshold itself, and so is the noise: with $c = 5$ and $\epsilon_{total} = 13$ its
 scale is 0.05 (with the paper's $\Delta = 2/18$) against $\epsilon_{abc} = 0.1$. The smaller the
-budget and the larger $c$, the more curves are kept by chance, and the wider they spread. Every run
-has its own noise and goes through the same pool in an order of its own; without noise too, so that
-what the first $c$ draws happen to be is in both.
+budget and the larger $c$, the more curves are kept only because of noise, and the wider they
+spread. Every run has its own noise and goes through the same pool in an order of its own; without
+noise too, so that what the first $c$ draws happen to be is in both.
 
 The distance of the paper compares the *set* of counts and ignores which day each belongs to. On
 (day, count) pairs a falling curve is no longer like a rising one. The bandwidth has to come from
@@ -231,8 +231,8 @@ def _summary(params: Params, rows: Tables) -> str:
     )
     over = f"mean over {params.runs} runs" if params.runs > 1 else "in one run"
     return (
-        f"Spread of the accepted curves in cases, {over}, and how many were kept by noise alone. "
-        f"{each}. Curves of the prior spread by {table.prior_spread.iloc[0]:.0f}."
+        f"Spread of the accepted curves in cases, {over}, and how many were kept only because of "
+        f"noise. {each}. Curves of the prior spread by {table.prior_spread.iloc[0]:.0f}."
         + (f" {alone}, which has no spread." if single else "")
         + summaries.empty_note(table.accepted)
     )

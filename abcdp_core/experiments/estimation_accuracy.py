@@ -62,7 +62,7 @@ from abcdp_core.streams import generator
 Array = NDArray[np.float64]
 
 EXPERIMENT = "estimation-accuracy"
-TITLE = "What each way of asking and of inferring gets right"
+TITLE = "How accurate each choice of interval and of algorithm is"
 COLUMNS = {
     "main": (
         "epsilon_total", "sampler", "interval", "run",

@@ -377,8 +377,8 @@ def _base_rates_sentence(result: Result) -> str:
     far = _counted(params.pool_size - row.close)
     return (
         f"{where}Bars: draws of the public pool within {WINDOW} b of ε_abc, average over "
-        f"{params.data_sets} data sets; line: how often noise of the scale b that c = {params.c} "
-        f"asks for flips a decision. {_counted(row.close)} of {params.pool_size:,} draws are "
+        f"{params.data_sets} data sets; line: how often the noise flips a decision (scale b, for "
+        f"c = {params.c}). {_counted(row.close)} of {params.pool_size:,} draws are "
         f"close enough. Of the {far} others noise would let in {_counted(row.let_in)} if it "
         f"decided about all of them, each with a fresh threshold."
     )

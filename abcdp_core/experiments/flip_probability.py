@@ -48,7 +48,7 @@ from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import statement
 from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import counted
+from abcdp_core.sentences import counted, one_in, plain
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
 from abcdp_core.theory import flip, flip_agreement
@@ -283,7 +283,7 @@ SEEN = 5e-4
 
 def _summary(params: Params, main: pd.DataFrame) -> str:
     median = main.groupby(["n", "c", "epsilon_total"]).flip_probability.median()
-    low, high = _small(median.min()), _small(median.max())
+    low, high = one_in(median.min()), one_in(median.max())
     over = f" at each of {len(median)} settings" if len(median) > 1 else ""
     spread = f"is {low}{over}"
     if low != high:
@@ -298,10 +298,6 @@ def _summary(params: Params, main: pd.DataFrame) -> str:
         f"The median flip probability over {params.draws} draws {spread}. "
         f"{agreement(main).sentence()}{inside}"
     )
-
-
-def _small(probability: float) -> str:
-    return f"{probability:.3g}" if probability >= 1e-6 else "below one in a million"
 
 
 def figures(result: Result) -> dict[str, fig.Drawn]:
@@ -337,7 +333,7 @@ def _about(mean: float) -> str:
     """An average count, rounded; what is rare is not none."""
     if mean < 0.01:
         return "practically none"
-    return f"{mean:.0f}" if mean >= 10 else f"{mean:.2g}"
+    return f"{mean:,.0f}" if mean >= 10 else f"{mean:.2g}"
 
 
 def _theory_and_simulation(params: Params, main: pd.DataFrame) -> go.Figure:
@@ -351,7 +347,7 @@ def _theory_and_simulation(params: Params, main: pd.DataFrame) -> go.Figure:
         "distance from ε_abc, in noise scales b",
         "flip probability",
         settings=f"ε_total = {row.epsilon_total:g}, ε_abc = {row.epsilon_abc:g}, c = {row.c:,}, "
-        f"N = {row.n:,}, b = {row.noise_scale:.3g}, {params.distances} distances",
+        f"N = {row.n:,}, b = {plain(row.noise_scale)}, {params.distances} distances",
     )
     away = ((main.rho - main.epsilon_abc) / main.noise_scale).to_numpy()
     shown = np.abs(away) <= WINDOW

@@ -44,6 +44,7 @@ from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import GaussianSeries, gaussian_series
 from abcdp_core.results import Result, Tables
+from abcdp_core.sentences import plain
 from abcdp_core.simulators import uniform_mixture
 
 EXPERIMENT = "gaussian-loss"
@@ -165,19 +166,19 @@ def _summary(params: Params, rows: Tables) -> str:
     ]
     least = first.iloc[int(np.argmin(first.exact.to_numpy()))]
     row = noise[(noise.n == params.n[0]) & (noise.bound == params.bound[0])].iloc[0]
-    among = " of the thresholds shown" if len(params.epsilon_abc) > 1 else ""
+    cost = f"ε_abc = {least.epsilon_abc:g} costs ε = {plain(least.exact, 2)} for one decision"
+    if len(params.epsilon_abc) > 1:
+        cost = (
+            f"of the thresholds shown ε_abc = {least.epsilon_abc:g} costs the least for one "
+            f"decision, ε = {plain(least.exact, 2)}"
+        )
     return (
         f"At N = {params.n[0]:,}, with noise of σ = {params.sigma[0]:g} and distances clipped at "
-        f"B_ρ = {params.bound[0]:g}, a decision loses {'least, ' if among else ''}"
-        f"ε = {_plain(least.exact)}, at ε_abc = {least.epsilon_abc:g}{among}; half the bound is "
+        f"B_ρ = {params.bound[0]:g}, {cost}; half the bound is "
         f"{params.bound[0] / 2:g}. For ε_total = {row.epsilon_total:g}, T = {params.pool_size:,} "
-        f"and ε_abc = {row.epsilon_abc:g} the noise on a distance is {_plain(row.exact)} for "
-        f"rejection and, with δ = {params.delta:g}, {_plain(row.soft_exact)} for soft weights."
+        f"and ε_abc = {row.epsilon_abc:g} the noise on a distance is {plain(row.exact, 2)} for "
+        f"rejection and, with δ = {params.delta:g}, {plain(row.soft_exact, 2)} for soft weights."
     )
-
-
-def _plain(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100.0 else f"{value:.2g}"
 
 
 # --------------------------------------------------------------------------------------- figures
@@ -208,7 +209,7 @@ def _noises_sentence(result: Result) -> str:
 
 def _span(values: pd.Series[float]) -> str:
     """The smallest and the largest value, once if they are the same to the digits shown."""
-    return " to ".join(dict.fromkeys((_plain(values.min()), _plain(values.max()))))
+    return " to ".join(dict.fromkeys((plain(values.min(), 2), plain(values.max(), 2))))
 
 
 REJECTION, SOFT = (fig.mechanism(name) for name in ("gaussian-rejection", "soft-weights"))
@@ -261,7 +262,7 @@ def _noise_figure(result: Result) -> go.Figure:
 def noise_finding(part: pd.DataFrame) -> str:
     """How much more noise decisions need than weights, by the exact account."""
     ratio = (part.exact / part.soft_exact).to_numpy(float)
-    low, high = _plain(float(ratio.min())), _plain(float(ratio.max()))
+    low, high = plain(float(ratio.min()), 2), plain(float(ratio.max()), 2)
     times = low if low == high else f"{low} to {high}"
     return f"Decisions take {times} times the noise of soft weights"
 

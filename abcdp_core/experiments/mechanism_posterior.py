@@ -2,9 +2,9 @@ r"""The posterior that one release by one mechanism stands for.
 
 Accepted draws have equal weights; soft weights and importance weights do not. All are weighted
 samples, of which the histograms show shares, and the effective sample size
-$(\sum w)^2 / \sum w^2$ says how many equal ones they are worth. A released estimate is a value and
-no sample: it has a mean only. A posterior that is known exactly has independent draws of equal
-weight, and its mean is the exact one.
+$(\sum w)^2 / \sum w^2$ says how many draws of equal weight they are worth. A released estimate is a
+value and no sample: it has a mean only. A posterior that is known exactly has
+independent draws of equal weight, and its mean is the exact one.
 
 A noise-aware posterior is made in one of three ways (MATH E3). If its importance weights are worth
 enough draws, it has them. If not, that size is all that is to be said of the weights: draws are

@@ -185,15 +185,15 @@ def _summary(main: pd.DataFrame, metric: str = "mae") -> str:
     # The smallest and largest budget and none at all say enough.
     ends = {0, max(0, int(np.isfinite(table.epsilon_total).sum()) - 1), len(table) - 1}
     parts = [
-        f"{cast(float, getattr(row, metric)):.3g} at ε_abc = {row.epsilon_abc:g} "
+        f"{sentences.plain(cast(float, getattr(row, metric)))} at ε_abc = {row.epsilon_abc:g} "
         f"({sentences.budget_name(cast(float, row.epsilon_total))}, effective sample size "
-        f"{cast(float, row.effective_sample_size):.3g})"
+        f"{sentences.plain(cast(float, row.effective_sample_size))})"
         for row in table.iloc[sorted(ends)].itertuples()
     ]
     return (
         f"Over {sentences.runs_in_words(main)} the least {summaries.METRICS[metric]} of the "
         f"posterior mean is {'; '.join(parts)}. The prior mean alone has "
-        f"{PRIOR_ERRORS[metric]:.3g}."
+        f"{sentences.plain(PRIOR_ERRORS[metric])}."
     )
 
 
@@ -239,7 +239,7 @@ def finding(main: pd.DataFrame, metric: str = "mae") -> str:
     if math.isinf(budget) or math.inf not in table.index:
         return f"Soft weights at {at}: {100.0 * error / prior:.0f} % of the prior's error"
     times = error / float(table[math.inf])
-    return f"Soft weights at {at}: {times:.2g} times the error without noise"
+    return f"Soft weights at {at}: {sentences.plain(times, 2)} times the error without noise"
 
 
 NEARLY = 0.95
@@ -251,9 +251,10 @@ def counting(main: pd.DataFrame) -> str:
     here = main[main.epsilon_abc == main.epsilon_abc.min()]
     means = here.groupby("epsilon_total").effective_sample_size.mean()
     budget = float(means.index.min())
+    size = sentences.plain(float(means[budget]))
     return (
-        f"At ε_abc = {here.epsilon_abc.iloc[0]:g} the weights are worth {means[budget]:.3g} equal "
-        f"draws with {sentences.budget_name(budget)}"
+        f"At ε_abc = {here.epsilon_abc.iloc[0]:g} the weights are as good as {size} "
+        f"{'draw' if size == '1' else 'draws'} of equal weight with {sentences.budget_name(budget)}"
     )
 
 
@@ -263,8 +264,8 @@ def _sizes_sentence(main: pd.DataFrame) -> str:
     each = []
     for budget, part in means.groupby(level=0):
         low, high = part.index[0][1], part.index[-1][1]
-        here = f"{part.iloc[0]:.3g} at ε_abc = {low:g}"
-        there = f" to {part.iloc[-1]:.3g} at ε_abc = {high:g}" if high > low else ""
+        here = f"{sentences.plain(part.iloc[0])} at ε_abc = {low:g}"
+        there = f" to {sentences.plain(part.iloc[-1])} at ε_abc = {high:g}" if high > low else ""
         each.append(f"{sentences.budget_name(float(cast(float, budget)))}: {here}{there}")
     return f"Mean effective sample size over {sentences.runs_in_words(main)}. {'; '.join(each)}."
 

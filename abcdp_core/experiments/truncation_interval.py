@@ -51,7 +51,7 @@ from abcdp_core.streams import generator
 Array = NDArray[np.float64]
 
 EXPERIMENT = "truncation-interval"
-TITLE = "Where to truncate a response so that it tells most"
+TITLE = "The interval whose noisy answers tell most"
 COLUMNS = {
     "main": (
         "epsilon_total", "family", "score", "a", "b", "information",

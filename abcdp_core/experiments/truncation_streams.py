@@ -41,7 +41,7 @@ from abcdp_core.sentences import counted
 Array = NDArray[np.float64]
 
 EXPERIMENT = "truncation-streams"
-TITLE = "Streams of people at several budgets, asked in two ways"
+TITLE = "The same people at several budgets, with moving and with fixed intervals"
 KEY = ("epsilon_total", "interval")
 COLUMNS = {
     "main": (*KEY, *Answer._fields),

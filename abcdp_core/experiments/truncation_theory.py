@@ -54,7 +54,7 @@ from abcdp_core.streams import generator
 Array = NDArray[np.float64]
 
 EXPERIMENT = "truncation-theory"
-TITLE = "What the theory of truncation says, checked in a second way"
+TITLE = "Four statements about truncated answers, each checked numerically"
 COLUMNS = {
     "main": (
         "epsilon_total", "mu", "sigma", "half_width", "base_half_width",

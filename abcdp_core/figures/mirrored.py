@@ -274,16 +274,16 @@ def _axes(rows: Mapping[str, _Row]) -> dict[str, Any]:
 
 def _legend(shown: list[Style], dots: bool, *, known: bool) -> dict[str, Any]:
     """What stands above and below the lines, in the colours of it."""
-    called = {PRIVATE.name: "private", NON_PRIVATE.name: "without noise"}
+    called = {PRIVATE.name: "private", NON_PRIVATE.name: "no noise"}
     words = [
         *(f'<b><span style="color:{each.color}">{called[each.name]}</span></b>' for each in shown),
         *(["● both"] if dots and len(shown) > 1 else []),
         *(["▾ mean"] if shown else []),
         *(["│ truth"] if known else []),
-        "shaded: prior",
+        "▒ prior",
     ]
     return {
-        "text": "   ".join(words),
+        "text": "  ".join(words),
         "showarrow": False,
         **{"x": 1.0, "xref": "paper", "xanchor": "right"},
         **{"y": 1.0, "yref": "paper", "yanchor": "bottom"},

@@ -307,11 +307,12 @@ def chance_words(report: Report) -> str:
     if not decided:
         return f"{rest}; none of them decided anything, so none is false."
     words = (
-        f"{rest}; decided among these: {decided}. Each decided one is false with a probability of "
-        f"at most {level}, reached only by a claim that lies exactly on its border: of {decided} "
-        f"at most {expected:.2g} are expected to be false. *Cannot be told* is never false. "
-        f"Family-wise, with intervals so wide that all {chance['together']} verdicts by chance of "
-        "the whole ledger are right together with a probability of at least 95 %, "
+        f"{rest}; decided among these: {decided}. Each decided verdict is false with a probability "
+        f"of at most {level}, and of exactly {level} only if the claim lies on its border: of "
+        f"{decided}, at most {expected:.2g} are expected to be false. *Cannot be told* is never "
+        f"false. Family-wise, that is with intervals so wide that all {chance['together']} "
+        "verdicts of the whole ledger that rest on random numbers are right together with a "
+        "probability of at least 95 %, "
     )
     if not changed:
         return words + "no verdict changes."

@@ -60,9 +60,12 @@ class Agreement:
         )
 
     def _p_value(self) -> str:
-        if f"{self.least:.2g}" == f"{self.most:.2g}":
-            return f"p = {self.least:.2g}"
-        return f"p from {self.least:.2g} to {self.most:.2g}, Bonferroni"
+        least, most = (
+            f"{value:.2g}" if value >= 0.001 else "below 0.001" for value in (self.least, self.most)
+        )
+        if least == most:
+            return f"p {least}" if self.most < 0.001 else f"p = {least}"
+        return f"p from {least} to {most}, Bonferroni"
 
     def _reach(self) -> str:
         """The nearest noise scales that the test tells from the one at hand."""

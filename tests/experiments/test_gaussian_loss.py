@@ -82,7 +82,8 @@ def test_soft_noise_in_units_of_the_distance_does_not_depend_on_the_threshold() 
 
 def test_the_summary_names_the_least_loss_shown() -> None:
     words = result_of().summary
-    assert "at ε_abc = 0.1 of the thresholds shown; half the bound is 0.1" in words
+    assert "of the thresholds shown ε_abc = 0.1 costs the least for one decision, ε = " in words
+    assert "; half the bound is 0.1" in words
 
 
 def test_figures_show_the_tables_and_half_the_bound() -> None:
@@ -99,7 +100,7 @@ def test_one_threshold_is_not_the_least_of_several_and_numbers_are_plain() -> No
     words = result_of(changed).summary
     assert "least" not in words
     assert "e+" not in words
-    assert "a decision loses ε = " in words
+    assert "ε_abc = 0.1 costs ε = " in words
 
 
 @pytest.mark.parametrize(

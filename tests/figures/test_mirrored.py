@@ -86,3 +86,10 @@ def test_the_axis_shows_the_prior_but_for_its_ends_and_the_truth() -> None:
     narrow.loc[narrow.release == "prior", "value"] *= 0.4
     low, high = fig.mirrored(AXES, np.array([0.2, 0.3]), narrow, "title").layout.xaxis.range
     assert (low, high) == (0.0, pytest.approx(0.4))
+
+
+def test_the_legend_has_few_words_for_a_narrow_screen() -> None:
+    words = drawn(10).layout.annotations[0].text
+    assert "no noise" in words
+    assert words.endswith("  │ truth  ▒ prior")
+    assert "without" not in words

@@ -417,7 +417,7 @@ def test_a_verdict_that_many_together_do_not_bear_is_named() -> None:
     chance = {"verdicts": 3, "decided": 2, "level": 0.05, "expected_false_at_most": 0.1}
     chance |= {"together": 40, "changed_family_wise": {claim.id: "x"}}
     words = report.chance_words(report.Report(pd.DataFrame(), {"chance": chance}))
-    assert "of 2 at most 0.1 are expected to be false" in words
+    assert "of 2, at most 0.1 are expected to be false" in words
     assert words.endswith("1 verdict changes, to *x*.")
     none = report.Report(pd.DataFrame(), {"chance": chance | {"decided": 0}})
     assert report.chance_words(none) == (

@@ -99,7 +99,7 @@ def test_every_case_study(view):
     assert not app.warning
     assert len(pictures(app)) >= 2
     assert "Privacy label" in texts(app)
-    assert "Protected is" in texts(app)
+    assert "What is protected is" in texts(app)
 
 
 @pytest.mark.parametrize("view", knobs.find("adaptive-truncation.view").parameter.options[1:])
