@@ -472,7 +472,7 @@ def test_the_limit_holds_while_a_part_is_made_and_a_picture_under_way_is_finishe
 
     def run(*_: Any, check: Callable[[], None], **__: Any) -> Iterator[Any]:
         checks.append(check)
-        yield SimpleNamespace(is_partial=False, done=1, total=1)
+        yield SimpleNamespace(is_partial=False, done=1, total=1, kept=0)
 
     monkeypatch.setattr(steps.runner, "run", run)
     monkeypatch.setattr(steps, "_is_slow", lambda _: lane == "slow")
