@@ -193,13 +193,16 @@ def _series(run: Result) -> dict[str, Array]:
 
 
 def _colors() -> dict[str, dict[str, str]]:
-    """Name -> its colour in either theme."""
+    """Name -> its colour in either theme; there are words in each, so it is one that words have."""
     by_name = {name: style.color for name, style in study.STYLES.items()} | {
         "answer": fig.PRIVATE.color,
         "plain": fig.NON_PRIVATE.color,
         "unlearnt": fig.UNLEARNT.color,
     }
-    return {name: {"light": color, "dark": fig.ON_DARK[color]} for name, color in by_name.items()}
+    return {
+        name: {"light": fig.WORDS.get(color, color), "dark": fig.ON_DARK[color]}
+        for name, color in by_name.items()
+    }
 
 
 def _looks(there: Mapping[str, Result]) -> dict[str, dict[str, Any]]:

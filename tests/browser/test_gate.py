@@ -137,7 +137,7 @@ def test_nothing_is_there_but_what_visitors_need(server: str) -> None:
 def test_text_of_a_link_is_text(visit: Visit) -> None:
     visit.open("posterior", c=IMAGE, version=IMAGE, **{IMAGE: ":material/face: $x^2$ :red[y]"})
     notice = visit.page.get_by_role("alert").filter(has_text="Not everything in the link")
-    note = visit.page.get_by_role("alert").filter(has_text="Numbers may differ")
+    note = visit.page.get_by_role("status").filter(has_text="Numbers may differ")
     expect(note.locator("code")).to_have_text(f"version = {IMAGE}")
     for text in (f"c = {IMAGE}", f"{IMAGE} = "):
         expect(notice.locator("code").filter(has_text=text)).to_have_count(1)

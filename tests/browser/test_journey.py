@@ -198,9 +198,12 @@ OUTSIDE_OUR_REACH = "[data-testid=stFileUploaderDropzone]"
 """Streamlit's own markup: a role beside a label, of minor impact, that no setting changes."""
 
 
+FEW = {"mse-curves.runs": "1", "adaptive-truncation.n": "100"}
+
+
 @pytest.mark.parametrize("page", [page.file for page in router.TABLE])
 def test_nothing_for_axe_to_find_and_fits_a_telephone(look: Visit, page: str) -> None:
-    look.open("" if page == "overview" else page, n="100", **{"mse-curves.runs": "1"})
+    look.open("" if page == "overview" else page, n="100", **FEW)
     for scheme in ("light", "dark"):
         look.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         look.settle()
@@ -234,8 +237,11 @@ def test_nothing_for_axe_to_find_on_a_projector_and_in_what_share_opens(look: Vi
         look.page.keyboard.press("Escape")
 
 
+PEOPLE = {"adaptive-truncation.n": "100", "adaptive-truncation.particles": "100"}
+
+
 def test_people_answer_and_the_player_obeys(visit: Visit) -> None:
-    visit.open("adaptive_truncation", n="100", **{"adaptive-truncation.particles": "100"})
+    visit.open("adaptive_truncation", **PEOPLE)
     expect(visit.page.get_by_role("button", name="Cancel")).to_have_count(0)
     said = visit.page.locator(".state")
     person = visit.page.get_by_role("slider", name="Person", exact=True)
@@ -266,7 +272,7 @@ def test_people_answer_and_the_player_obeys(visit: Visit) -> None:
 @pytest.mark.parametrize(("width", "height"), [(1400, 900), (1280, 720)])
 def test_headline_and_player_are_on_the_first_screen(look: Visit, width: int, height: int) -> None:
     look.page.set_viewport_size({"width": width, "height": height})
-    look.open("adaptive_truncation", n="100", **{"adaptive-truncation.particles": "100"})
+    look.open("adaptive_truncation", **PEOPLE)
     expect(look.page.get_by_role("button", name="Cancel")).to_have_count(0)
     for name in (".st-key-headline h1", ".controls", ".whole", ".zoom", ".known", ".person"):
         box = look.page.locator(name).bounding_box()
@@ -338,11 +344,11 @@ def test_a_case_study_is_judged(visit: Visit) -> None:
 def test_a_preset_leads_to_its_page_and_view_and_another_view_lets_go_of_it(visit: Visit) -> None:
     visit.open("posterior", preset="y23-intervals")
     expect(visit.page).to_have_url(re.compile("/adaptive_truncation.*preset=y23-intervals"))
-    shows(visit, "Share of the best")
+    shows(visit, "A larger budget, a wider best interval")
     expect(visit.page.get_by_text("A preset is in force")).to_be_visible()
     visit.page.get_by_role("radio", name="live").click()
     expect(visit.page.get_by_role("button", name="Step forward")).to_be_visible()
-    expect(visit.page.get_by_text("The knobs that the preset sets")).to_have_count(0)
+    expect(visit.page.get_by_text("A preset is in force")).to_have_count(0)
 
 
 def shows(visit: Visit, text: str) -> None:

@@ -19,7 +19,7 @@ from abcdp_core import pool, simulators
 from abcdp_core.mechanisms import Release
 from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.output.settings import event_from_json
-from abcdp_core.own_data.document import Document, figure, synthetic
+from abcdp_core.own_data.document import Document, figure, in_scale, synthetic
 from abcdp_core.own_data.release import make, prepare
 from abcdp_core.own_data.request import (
     PROTECTED,
@@ -190,21 +190,19 @@ def test_series_are_simulated_at_what_was_released_and_carried_to_the_domain_of_
 
 
 def test_the_figure_shows_each_accepted_value_and_their_mean_in_a_row_per_parameter() -> None:
-    theta = np.array([[1.0, 2.0, 3.0, 4.0], [2.0, 4.0, 8.0, 16.0]])
-    drawn = figure(released(request_of(), theta))
-    assert drawn.layout.height == 130 + 80 * 4
-    found = [
-        (trace.name, list(trace.x), set(trace.y), trace.marker.size, trace.showlegend)
-        for trace in drawn.data
-    ]
+    document = released(request_of(), np.array([[1.0, 2.0, 3.0, 4.0], [2.0, 4.0, 8.0, 16.0]]))
+    drawn = figure(document)
+    found = [(trace.name, list(trace.x), set(trace.y)) for trace in drawn.data]
+    prior = in_scale(document.parameters, simulators.load("covid").PRIOR_MEAN)
     expected: list[tuple[Any, ...]] = []
-    for row, (first, second) in enumerate(theta.T):
-        expected.append(("accepted", [first, second], {0.5}, 22, row == 0))
-        expected.append(("their mean", [(first + second) / 2.0], {0.5}, 12, row == 0))
+    for (first, second), usual in zip(document.values.T, prior, strict=True):
+        expected.append(("accepted", [first, second], {0.5}))
+        expected.append(("their mean", [(first + second) / 2.0], {0.5}))
+        expected.append(("mean of the prior", [usual], {0.5}))
     assert found == expected
-    assert {trace.marker.line.width for trace in drawn.data} == {2}
     assert {trace.xaxis for trace in drawn.data} == {"x", "x2", "x3", "x4"}
-    assert not figure(released(request_of(), theta[:0])).data
+    nothing = figure(released(request_of(), np.zeros((0, 4))))
+    assert {trace.name for trace in nothing.data if len(trace.x)} == {"mean of the prior"}
 
 
 def test_the_pool_is_of_the_distance_that_is_asked_for() -> None:

@@ -149,5 +149,5 @@ def test_who_gives_a_file_to_somebody_elses_server_is_told(monkeypatch: pytest.M
 
 
 def warnings_of(app: AppTest) -> list[str]:
-    assert [title.value for title in app.title] == ["Your own data"]
+    assert app.title[0].value == "Your own data"
     return [str(warning.value) for warning in app.warning]
