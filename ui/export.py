@@ -18,7 +18,7 @@ from ui import controls, drawings, jobs
 from ui.job import Job
 from ui.turns import Turns
 
-_turns = Turns(1)
+_turns = Turns()
 """Who has pictures drawn: each time that is a browser of its own, with ten processes."""
 
 _asking: set[str] = set()

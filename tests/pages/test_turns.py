@@ -32,7 +32,7 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptRequests]:
     found._state = ScriptRequestType.CONTINUE
     context = SimpleNamespace(script_requests=found)
     monkeypatch.setattr(turns, "get_script_run_ctx", lambda: context)
-    monkeypatch.setattr(turns, "_turns", Turns(1))
+    monkeypatch.setattr(turns, "_turns", Turns())
     yield found
     assert "request_rerun" not in vars(found)
 
@@ -164,7 +164,7 @@ def test_who_waits_for_long_is_told_and_who_is_gone_leaves_the_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(turns, "MOMENTS", 0.0)
-    line, told = Turns(1), list[tuple[int, float]]()
+    line, told = Turns(), list[tuple[int, float]]()
     line.begin()
     another = threading.Event()
     line._waiting.append(another)
@@ -182,7 +182,7 @@ def test_who_waits_for_long_is_told_and_who_is_gone_leaves_the_line(
 
 
 def test_pages_are_drawn_in_order_but_for_those_that_come_back() -> None:
-    line, order = Turns(1), list[str]()
+    line, order = Turns(), list[str]()
     line.begin()
 
     def draw(name: str, *, again: bool = False) -> None:
