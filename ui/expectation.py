@@ -74,14 +74,11 @@ def headline(found: Result, planned: int) -> tuple[str, str, str]:
         return "?", f"Nothing is known for {planned:,} values.", ""
     points = error_by_size.points
     words = (
-        f"percentage points: so far off will each share typically be, with {planned:,} values. "
+        f"percentage points: the typical error of each share with {planned:,} values. "
         f"**Without noise {points(expected.plain)}, without any data {points(expected.prior)}.**"
     )
     series = counted(expected.series, "simulated series", "simulated series")
-    rest = (
-        f"Average over noise and {series} that follow the model; 80 % of them have between "
-        f"{points(expected.tenth)} and {points(expected.ninetieth)}."
-    )
+    rest = f"Average over noise and {series} that follow the model{error_by_size.spread(expected)}."
     return points(expected.error), words, rest
 
 

@@ -251,9 +251,20 @@ def in_words(found: Expected) -> str:
     return (
         f"A share is expected to be off by {points(found.error)} percentage points{sure} with "
         f"{found.n:,} values, by {points(found.plain)} without noise and by {points(found.prior)} "
-        f"without any data. Of {counted(found.series, 'simulated series', 'simulated series')} "
-        f"80 % lie between {points(found.tenth)} and {points(found.ninetieth)}."
+        f"without any data: the average over noise and "
+        f"{counted(found.series, 'simulated series', 'simulated series')}{spread(found)}."
     )
+
+
+def spread(found: Expected) -> str:
+    """How different the simulated series are, to end a sentence; nothing of few."""
+    if found.series < FEWEST_FOR_SPREAD:
+        return ""
+    return f"; 80 % of them lie between {points(found.tenth)} and {points(found.ninetieth)}"
+
+
+FEWEST_FOR_SPREAD = 5
+"""Series from which on their middle 80 % say something."""
 
 
 def collect(params: Params, rows: Tables) -> Result:

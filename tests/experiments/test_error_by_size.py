@@ -98,3 +98,9 @@ def test_one_series_has_no_interval(result: Result) -> None:
 )
 def test_the_curve_goes_as_far_as_its_pool_can(pool_size: int, planned: int, end: int) -> None:
     assert error_by_size.far_enough(planned, pool_size) == end
+
+
+@pytest.mark.parametrize(("series", "is_said"), [(1, False), (4, False), (5, True), (12, True)])
+def test_the_middle_of_few_series_is_not_said(series: int, is_said: bool) -> None:
+    found = error_by_size.Expected(300, 0.08, 0.07, 0.09, 0.02, 0.13, 0.07, 0.1, series)
+    assert ("80 %" in error_by_size.spread(found)) == is_said
