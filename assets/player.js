@@ -173,7 +173,12 @@ function tell(player) {
     const line = document.createElement("tr");
     line.append(...row.map(([text, kind], column) => {
       const cell = document.createElement(column ? "td" : "th");
-      if (!column) { cell.scope = "row"; cell.style.color = player.colors[player.runs[i].name]; }
+      if (!column) {
+        const { light, dark } = data.colors[player.runs[i].name];
+        cell.scope = "row";
+        // It stays when the theme changes.
+        cell.style.color = `light-dark(${light}, ${dark})`;
+      }
       cell.textContent = text;
       cell.className = kind ?? "";
       return cell;

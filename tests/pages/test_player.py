@@ -145,5 +145,7 @@ def test_all_intervals_lie_within_the_axes_and_the_zoom_follows_the_truth() -> N
 def test_every_colour_has_a_value_for_both_themes_and_ways_keep_theirs() -> None:
     message = player.frames(dict.fromkeys(WAYS, result(5)))
     assert {*WAYS, "answer", "plain", "unlearnt"} == message["colors"].keys()
-    assert [message["colors"][way]["light"] for way in WAYS] == list(fig.CATEGORIES[:3])
+    assert [message["colors"][way]["light"] for way in WAYS] == [
+        fig.WORDS.get(color, color) for color in fig.CATEGORIES[:3]
+    ]
     assert list(message["looks"]) == list(message["runs"]) == list(WAYS)

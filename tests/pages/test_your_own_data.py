@@ -142,7 +142,7 @@ def files_of(app: AppTest) -> list[bytes]:
 @pytest.mark.parametrize(
     ("scenario", "words"),
     [
-        ("uniform-mixture", "percentage points: so far off will each share typically be"),
+        ("uniform-mixture", "percentage points: the typical error of each share"),
         ("covid", "nobody has simulated it"),
     ],
 )
