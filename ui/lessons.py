@@ -150,7 +150,7 @@ def icons(epsilon: float) -> Drawn:
         f"Of 100: at least {least} (full), at most {most} (with the pale ones).<br>"
         f"The odds change by at most {odds(epsilon)}."
     )
-    fig.note(figure, 0.0, -3.3, words, fig.BLACK, "top left")
+    fig.note(figure, 0.0, -3.3, words, fig.TRUTH.color, "top left")
     figure.layout.annotations[-1].align = "left"
     figure.update_xaxes(visible=False, range=[-1.0, 101.0])
     figure.update_yaxes(visible=False, range=[-4.8, 2.2])

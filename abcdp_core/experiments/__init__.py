@@ -127,8 +127,8 @@ class Run(Generic[P]):
 
 
 def per_run(params: P, seed: int) -> list[Run[P]]:
-    """One task per run of parameters that have a field ``runs``."""
-    single = with_values(params, runs=1)
+    """One task per run of parameters that have a field ``runs``; each as if it had the fewest."""
+    single = with_values(params, runs=int(params.specification()["runs"].low))
     return [Run(single, run, seed) for run in range(vars(params)["runs"])]
 
 

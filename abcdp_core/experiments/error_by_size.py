@@ -85,8 +85,7 @@ Task = experiments.Run[Params]
 
 def tasks(params: Params, seed: int) -> list[Task]:
     """One task per series."""
-    single = experiments.with_values(params, runs=2)
-    return [experiments.Run(single, run, seed) for run in range(params.runs)]
+    return experiments.per_run(params, seed)
 
 
 def prepare(params: Params, seed: int, progress: pool.Progress) -> None:

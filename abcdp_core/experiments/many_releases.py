@@ -268,7 +268,7 @@ def _series(result: Result) -> list[tuple[fig.Style, Array, Array, dict[str, obj
     number = result.tables["errors"].release_number.to_numpy()
     spread = SPREAD * ((number * GOLDEN) % 1.0 - 0.5)
     middle = np.zeros(1)
-    ring = {"width": 2, "color": fig.BLACK}
+    ring = {"width": 2, "color": fig.BOTH.color}
     upright = {"size": 34, "line": {"width": 3, "color": fig.TRUTH.color}}
     series: list[tuple[fig.Style, Array, Array, dict[str, object]]] = [
         (fig.PRIOR, references.prior.to_numpy()[None], middle, {"size": 11}),

@@ -412,7 +412,7 @@ def _marks(
             "symbol": np.where(beyond, "diamond", style.marker),
             "color": style.color,
             "size": size,
-            "line": {"width": 2 if ring else 0, "color": fig.BLACK},
+            "line": {"width": 2 if ring else 0, "color": fig.BOTH.color},
         },
         "customdata": lane[["t", "rho", "noisy_distance", "flip_probability"]].to_numpy(),
         "hovertemplate": "draw %{customdata[0]}: distance %{customdata[1]:.4f}, with noise "

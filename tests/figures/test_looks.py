@@ -13,6 +13,7 @@ import pytest
 from abcdp_core import experiments, runner
 from abcdp_core import figures as fig
 from abcdp_core.experiments import posterior
+from tests.figures.contrast import contrast
 
 LONG = "A title with N = 5,000 and ε_abc = 0.1 that is longer than a figure is wide " * 2
 MEDIA = pytest.mark.parametrize(
@@ -81,18 +82,6 @@ def test_the_figure_itself_is_left_as_it_is() -> None:
 
 
 # ------------------------------------------------------------------------------------------ colours
-
-
-def luminance(color: str) -> float:
-    """Relative luminance of WCAG 2."""
-    parts = np.array([int(color[i : i + 2], 16) / 255.0 for i in (1, 3, 5)])
-    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
-    return float(linear @ [0.2126, 0.7152, 0.0722])
-
-
-def contrast(one: str, other: str) -> float:
-    low, high = sorted([luminance(one), luminance(other)])
-    return (high + 0.05) / (low + 0.05)
 
 
 def test_every_colour_is_seen_on_both_grounds() -> None:
