@@ -67,11 +67,26 @@ def event(setting: Setting, epsilon_total: float) -> sparse_vector.SparseVector:
 def mse(setting: Setting, epsilon_total: float) -> float:
     """Mean squared error of the released mean, averaged over all noise."""
     noise = event(setting, epsilon_total)
+    return averaged(noise, setting.epsilon_abc, setting.rho, setting.theta, uniform_mixture.TRUTH)
+
+
+def averaged(
+    noise: sparse_vector.SparseVector, epsilon_abc: float, rho: Array, theta: Array, truth: Array
+) -> float:
+    """Mean squared error of the released mean over all noise, for any data (MATH E6).
+
+    Args:
+        noise: of the mechanism.
+        epsilon_abc: its threshold.
+        rho: distances of the data to the pool ``(T,)``.
+        theta: parameters of the pool ``(T, d)``.
+        truth: what the error is from ``(d,)``.
+    """
     asked = sparse_vector_run.Run(
-        setting.epsilon_abc, noise.threshold_scale, noise.query_scale, setting.c, setting.resample
+        epsilon_abc, noise.threshold_scale, noise.query_scale, noise.c, noise.resample
     )
     return sparse_vector_run.released_average(
-        setting.rho, asked, setting.theta, uniform_mixture.TRUTH, uniform_mixture.PRIOR_MEAN, NODES
+        rho, asked, theta, truth, uniform_mixture.PRIOR_MEAN, NODES
     ).mse
 
 

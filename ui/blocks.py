@@ -222,18 +222,10 @@ def exact_errors(grown: Result, this: Result) -> None:
         grown: of the study of expected errors.
         this: the run.
     """
-    # Inside the function: the first page has its own way to show them.
+    # Inside the function: few pages show them.
     from abcdp_core.experiments import expected_error
 
-    params = cast(releases.ReleaseParams, this.params)
-    squared = this.tables["errors"].set_index("release").mse["private"]
-    error, usual = float(squared) ** 0.5, drawings.drawn(grown)["error"]
-    marked = drawings.variant(
-        grown,
-        ("this run", params.epsilon_total, error),
-        lambda: expected_error.mark(usual, params.epsilon_total, error),
-    )
-    show("error", marked, grown, ("main", "releases"))
+    show("error", drawings.with_run(grown, this), grown, ("main", "releases"))
     small_print(
         "Error: how far the five estimated shares are from the true ones, the root of the mean "
         f"squared difference. ● your setting, ○ this run. {expected_error.typical_in_words(grown)}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import cast
 
-import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -61,15 +60,7 @@ def of_result(name: str, found: Result, lead: str, page: str) -> None:
 
 def error(grown: Result, found: Result) -> None:
     """The error against the budget with this run on it."""
-    params = cast(ReleaseParams, found.params)
-    errors = found.tables["errors"].set_index("release")
-    this = float(np.sqrt(errors.mse["private"]))
-    usual = drawings.drawn(grown)["error"]
-    marked = drawings.variant(
-        grown,
-        ("this run", params.epsilon_total, this),
-        lambda: expected_error.mark(usual, params.epsilon_total, this),
-    )
+    marked = drawings.with_run(grown, found)
     _card("error", marked, expected_error.averaged_in_words(grown), "privacy_and_accuracy")
 
 

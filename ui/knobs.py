@@ -25,6 +25,7 @@ SHARED = FOUR + MORE
 
 REFERENCE = "posterior"
 """The experiment whose parameters define the shared knobs."""
+
 STARTS: dict[str, Scalar] = {"epsilon_total": 0.2}
 """Where pages start elsewhere than commands do: at 1 a private result hardly differs from another.
 

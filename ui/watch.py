@@ -131,7 +131,7 @@ def growing_together(
         name: _job_of(request, name, long=True, unasked=ask_above)
         for name, request in requests.items()
     }
-    group = list(together.values())
+    name, group = next(iter(together)), list(together.values())
     polling = _any_going(group)
 
     @st.fragment(run_every=POLL if polling else None)
@@ -142,7 +142,7 @@ def growing_together(
                 job.watch(jobs.session_id())
         elif polling:
             st.rerun()
-        _status(group, going)
+        _status(name, group, going)
         _draw(together, going, draw)
 
     panel()
@@ -191,8 +191,14 @@ def _resume(group: Sequence[Job]) -> None:
         st.session_state.setdefault(STARTED, set()).add(job.request)
 
 
-def _status(group: Sequence[Job], going: bool) -> None:
-    """One line: how far it is, how long it takes, and the button that stops or continues it."""
+def _status(name: str, group: Sequence[Job], going: bool) -> None:
+    """One line: how far it is, how long it takes, and the button that stops or continues it.
+
+    Args:
+        name: of the line: a page may have several, and of one study.
+        group: the jobs.
+        going: whether any of them is.
+    """
     if errors := [job.error for job in group if job.state == "failed"]:
         st.error(verbatim(errors[0]))
         return
@@ -202,8 +208,6 @@ def _status(group: Sequence[Job], going: bool) -> None:
     shares = [result.done / result.total if result else 0.0 for result in found]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.progress(sum(shares) / len(shares), _words(group, going))
-        # A page may have several such lines.
-        name = group[0].request.experiment if group[0].request else ""
         if going and st.button("Cancel", key=f"cancel-{name}"):
             _cancel(group)
             st.rerun()

@@ -28,7 +28,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import experiments, pool, summaries
+from abcdp_core import error_curve, experiments, pool, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import sparse_vector
@@ -37,7 +37,6 @@ from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
 from abcdp_core.sentences import counted
 from abcdp_core.simulators import uniform_mixture
-from abcdp_core.theory import sparse_vector_run
 
 Array = NDArray[np.float64]
 
@@ -48,9 +47,6 @@ COLUMNS = {"main": ("n", "run", "mse", "non_private_mse", "prior_mse")}
 _MEAN = uniform_mixture.PRIOR_MEAN
 PRIOR_ERROR = math.sqrt(float(np.mean(_MEAN * (1.0 - _MEAN))) / (len(_MEAN) + 1))
 """Of whoever looks at no data: the standard deviation of a share under the prior."""
-
-NODES = 16
-"""Of the integral over the threshold's noise: the error is within 1 % of its value."""
 
 
 @dataclass(frozen=True)
@@ -132,19 +128,10 @@ def work(task: Task) -> Tables:
         chosen = comparison.theta[plain.indices]
         means = chosen.mean(axis=0) if len(chosen) else _MEAN, _MEAN
         others = [summaries.errors(mean, theta)[0] for mean in means]
-        rows.append((n, run, _mse(params, comparison, theta, event), *others))
+        rho, pool_theta = comparison.rho, comparison.theta
+        private = error_curve.averaged(event, params.epsilon_abc, rho, pool_theta, theta)
+        rows.append((n, run, private, *others))
     return {"main": pd.DataFrame(rows, columns=list(COLUMNS["main"]))}
-
-
-def _mse(
-    params: Params, comparison: pool.Comparison, theta: Array, event: sparse_vector.SparseVector
-) -> float:
-    asked = sparse_vector_run.Run(
-        params.epsilon_abc, event.threshold_scale, event.query_scale, params.c, params.resample
-    )
-    return sparse_vector_run.released_average(
-        comparison.rho, asked, comparison.theta, theta, uniform_mixture.PRIOR_MEAN, NODES
-    ).mse
 
 
 # --------------------------------------------------------------------------------------- finding

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import streamlit as st
+from streamlit.testing.v1 import AppTest
 
 from abcdp_core import experiments, pool, workers
 from abcdp_core.parameters import Params
@@ -539,3 +540,18 @@ def test_long_work_goes_to_processes_as_soon_as_they_have_loaded_a_study() -> No
     assert steps._started is not None
     assert steps._started.result(120).EXPERIMENT == "posterior"
     assert steps._processes() is workers.processes()
+
+
+def test_two_lines_of_one_study_have_buttons_of_their_own() -> None:
+    def page() -> None:
+        from abcdp_core import experiments
+        from ui import jobs, watch
+        from ui.job import Job, Request
+
+        request = Request("mse-curves", experiments.load("mse-curves").Params(), 1)
+        for name in ("mse-curves", "at-budgets"):
+            watch._status(name, [Job(jobs.service(), request, None)], True)
+
+    app = AppTest.from_function(page, default_timeout=60).run()
+    assert not app.exception
+    assert [button.key for button in app.button] == ["cancel-mse-curves", "cancel-at-budgets"]
