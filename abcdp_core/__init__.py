@@ -13,4 +13,12 @@ The data flow in one line::
 Nothing in this package imports the web framework.
 """
 
+import os
+from pathlib import Path
+
+from abcdp_core import compiled
+
 __version__ = "0.2.0"
+
+# Before anything imports numba.
+compiled.choose(os.environ, Path(__file__).parent)

@@ -13,17 +13,15 @@ reads standard output any more.
 from __future__ import annotations
 
 import argparse
-import importlib
 import io
 import os
 import re
 import sys
 from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor
-from types import ModuleType
 from typing import Any, NoReturn
 
-from abcdp_core import interruption
+from abcdp_core import interruption, registry
 from abcdp_core.commands import ending
 from abcdp_core.output.formats import ExportError
 from abcdp_core.parameters import ParameterError
@@ -67,7 +65,7 @@ def _do(given: Sequence[str]) -> int:
     except (ParameterError, ExportError) as error:
         ending.complain(f"error: {error}")
         return IMPOSSIBLE
-    except (BrokenExecutor, LoadError) as error:
+    except (BrokenExecutor, registry.LoadError) as error:
         ending.complain(f"error: {error}")
     except MemoryError as error:
         less = "smaller sizes or fewer workers need less."
@@ -86,10 +84,6 @@ def _run(options: argparse.Namespace) -> int:
         # Its author reads where; nobody is to take it for success.
         raise RuntimeError("a plug-in ended the program.") from error
     return code
-
-
-class LoadError(Exception):
-    """A part of the program cannot be loaded; a sentence says why."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -111,24 +105,12 @@ def parser_of(chosen: str) -> argparse.ArgumentParser:
         if name != chosen:
             parts.add_parser(name, help=words)
             continue
-        command = _loaded(f"abcdp_core.commands.{name}")
+        command = registry.part(f"abcdp_core.commands.{name}")
         part = parts.add_parser(name, help=words, description=command.__doc__, allow_abbrev=False,
                                 formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
         command.add_options(part)
         part.set_defaults(run=command.run)
     return parser
-
-
-def _loaded(module: str) -> ModuleType:
-    """A module, with all that it needs.
-
-    Raises:
-        LoadError: not there, or without memory for its libraries.
-    """
-    try:
-        return importlib.import_module(module)
-    except (ImportError, OSError) as error:
-        raise LoadError(f"a part of the program cannot be loaded ({error}).") from error
 
 
 def values_in_one(arguments: Sequence[str]) -> list[str]:

@@ -70,11 +70,15 @@ UNREADABLE = (
 )
 """What a damaged file raises."""
 
+LONG_WAIT = 60.0
+"""Seconds after which who waits for another process to make something says so."""
+
 UNUSED_LOCK = 86_400.0
 """Seconds after which a lock file is taken for one that nobody holds or waits for."""
 
 LOCK = re.compile(r".+-[0-9a-f]{32}\.lock")
-"""Names of lock files: other programs have some, too."""
+KEPT = re.compile(r".+-[0-9a-f]{32}\.npz")
+"""Names of lock files and of files: other programs have some, too."""
 
 LEFT_BEHIND = 600.0
 """Seconds after which an unfinished file is taken for one whose writer was killed. A writer that
@@ -83,6 +87,8 @@ was only asleep cannot put it in place any more, and does without."""
 UNFINISHED = ".abcdp-part"
 """Ends the name of a file that is being written. Nobody else's does: browsers, too, keep what they
 are still loading in files that end with ``.part``, and a store may be any folder."""
+
+PART = re.compile(rf".+{re.escape(UNFINISHED)}")
 
 log = logging.getLogger(__name__)
 
@@ -274,7 +280,7 @@ def load_or_make(wanted: Entry, make: Callable[[], Arrays]) -> Arrays:
     try:
         wanted.path.parent.mkdir(parents=True, exist_ok=True)
         lock = filelock.FileLock(wanted.path.with_suffix(".lock"))
-        lock.acquire()
+        _acquire(lock)
     except (OSError, NotImplementedError) as error:
         # The latter is said of drives without locks.
         _say_once(str(wanted.path.parent), type(error).__name__)
@@ -292,6 +298,19 @@ def load_or_make(wanted: Entry, make: Callable[[], Arrays]) -> Arrays:
         lock.release()
 
 
+def _acquire(lock: filelock.BaseFileLock) -> None:
+    """Take a lock, and say so where that takes long: who has it may have been stopped by Ctrl-Z."""
+    try:
+        lock.acquire(timeout=LONG_WAIT)
+    except filelock.Timeout:
+        log.warning(
+            "waiting: another process has been making the same for more than %g s (%s)",
+            LONG_WAIT,
+            lock.lock_file,
+        )
+        lock.acquire(timeout=-1)
+
+
 def evict(directory: Path, limit: int = SIZE_LIMIT, count: int = COUNT_LIMIT) -> None:
     """Remove the files used longest ago until the rest fits, and what killed writers left.
 
@@ -299,9 +318,8 @@ def evict(directory: Path, limit: int = SIZE_LIMIT, count: int = COUNT_LIMIT) ->
     process would get a new one and do the work of the first again.
     """
     sweep(directory)
-    locks = _files(directory, ".lock")
-    _remove((each for each in locks if LOCK.fullmatch(each[2].name)), UNUSED_LOCK)
-    files = _files(directory, ".npz")
+    _remove(_files(directory, LOCK), UNUSED_LOCK)
+    files = _files(directory, KEPT)
     total = sum(size for _, size, _ in files)
     for number, (_, size, path) in enumerate(files):
         if total > limit or len(files) - number > count:
@@ -312,7 +330,7 @@ def evict(directory: Path, limit: int = SIZE_LIMIT, count: int = COUNT_LIMIT) ->
 
 def sweep(directory: Path) -> None:
     """Remove what killed writers left."""
-    _remove(_files(directory, UNFINISHED), LEFT_BEHIND)
+    _remove(_files(directory, PART), LEFT_BEHIND)
 
 
 def _remove(files: Iterable[tuple[float, int, Path]], seconds: float) -> None:
@@ -324,12 +342,12 @@ def _remove(files: Iterable[tuple[float, int, Path]], seconds: float) -> None:
                 path.unlink()
 
 
-def _files(directory: Path, suffix: str) -> list[tuple[float, int, Path]]:
-    """Date, bytes and path of the files of a kind, oldest first."""
+def _files(directory: Path, names: re.Pattern[str]) -> list[tuple[float, int, Path]]:
+    """Date, bytes and path of the files whose name is such a one, oldest first."""
     files = []
     with contextlib.suppress(OSError), os.scandir(directory) as found:
         for file in found:
-            if file.name.endswith(suffix):
+            if names.fullmatch(file.name):
                 with contextlib.suppress(OSError):
                     status = file.stat()
                     files.append((status.st_mtime, status.st_size, Path(file.path)))

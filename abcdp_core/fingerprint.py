@@ -20,7 +20,7 @@ import functools
 import hashlib
 import importlib.util
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -55,7 +55,16 @@ def of(*modules: str, folders: Collection[str] = ()) -> str:
     Returns:
         32 hexadecimal digits.
     """
-    texts = _reached(modules, folders)
+    return _of_texts(_reached(modules, folders))
+
+
+@functools.cache
+def whole() -> str:
+    """The fingerprint of all modules of this package; plug-ins from elsewhere do not count."""
+    return _of_texts(_TEXTS)
+
+
+def _of_texts(texts: Mapping[str, bytes]) -> str:
     lines = [np.__version__, *(f"{name} {_digest(texts[name])}" for name in sorted(texts))]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32]
 

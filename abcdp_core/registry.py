@@ -184,6 +184,23 @@ def _entries(package: str, marker: str) -> list[Entry]:
     return [entry for entry in entries if marker in entry.defined]
 
 
+class LoadError(ImportError):
+    """A part of the program cannot be loaded; a sentence says why."""
+
+
+def part(module: str) -> ModuleType:
+    """A module of the program, with all that it needs.
+
+    Raises:
+        LoadError: not there, or without memory for its libraries, or one of these cannot read its
+            own variable of the environment, such as ``NUMBA_NUM_THREADS``.
+    """
+    try:
+        return importlib.import_module(module)
+    except (ImportError, OSError, ValueError) as error:
+        raise LoadError(f"a part of the program cannot be loaded ({error}).") from error
+
+
 def _files(package: str) -> list[Path]:
     """Modules right below a package, of which only the package itself is imported."""
     folders = importlib.import_module(package).__path__
@@ -210,7 +227,7 @@ def _read(package: str, file: Path, text: bytes) -> Entry:
                 if isinstance(value, ast.Constant) and isinstance(value.value, str):
                     strings[name] = value.value
     module = f"{package}.{file.stem}"
-    return Entry(module, strings, frozenset(defined), lambda: importlib.import_module(module))
+    return Entry(module, strings, frozenset(defined), lambda: part(module))
 
 
 def _loaded(module: ModuleType) -> Entry:

@@ -32,7 +32,7 @@ from concurrent.futures import (
 from pathlib import Path
 from typing import Any
 
-from abcdp_core import registry
+from abcdp_core import fingerprint, registry
 from abcdp_core.experiments import Link
 from abcdp_core.interruption import held
 from abcdp_core.parameters import ParameterError
@@ -206,7 +206,9 @@ class _Cluster(Executor):
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         with held():
             try:
-                future: Future[Any] = self.inner.submit(fn, *args, **kwargs)
+                future: Future[Any] = self.inner.submit(
+                    _with_code, fingerprint.whole(), fn, *args, **kwargs
+                )
             except Exception as error:
                 if self.client.status == "running":
                     raise
@@ -226,6 +228,20 @@ class _Cluster(Executor):
 
     def shutdown(self, *_: Any, **__: Any) -> None:
         self.client.close()
+
+
+def _with_code(code: str, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """In a worker of a cluster: do it if that is done by the code of who gave it out.
+
+    Raises:
+        ParameterError: another version would do it, whose results nobody could tell apart.
+    """
+    if fingerprint.whole() != code:
+        raise ParameterError(
+            "scheduler: one of its workers runs another version of this program, or of numpy; all "
+            "have to run the same."
+        )
+    return fn(*args, **kwargs)
 
 
 CONNECT_SECONDS = 10

@@ -7,10 +7,12 @@ import sys
 import threading
 import time
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import filelock
 import numpy as np
 import pytest
 
@@ -43,6 +45,15 @@ def made() -> cache.Arrays:
 def at(path: Path) -> cache.Entry:
     """A file with any label."""
     return cache.Entry(path, '{"made for": "a test"}')
+
+
+def ours(kind: str) -> str:
+    """A name of a file of the cache; other programs have such files, too."""
+    return f"{kind}-{'0a' * 16}.npz"
+
+
+def names_in(folder: Path) -> list[str]:
+    return [file.name for file in folder.iterdir()]
 
 
 def never() -> cache.Arrays:
@@ -276,7 +287,7 @@ def test_two_processes_that_ask_at_once_make_it_once(tmp_path: Path) -> None:
 
 
 def test_making_room_does_not_let_a_second_maker_in(tmp_path: Path) -> None:
-    path = tmp_path / "pool.npz"
+    path = tmp_path / ours("pool")
     making, go = threading.Event(), threading.Event()
     makers: list[str] = []
 
@@ -300,6 +311,22 @@ def test_making_room_does_not_let_a_second_maker_in(tmp_path: Path) -> None:
     first.join(60)
     second.join(60)
     assert len(makers) == 1
+
+
+def test_who_waits_long_for_another_says_so_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, said = tmp_path / "pool.npz", threading.Event()
+    monkeypatch.setattr(cache, "LONG_WAIT", 0.01)
+    monkeypatch.setattr(cache.log, "filters", [lambda _: said.set() or True])
+    with ThreadPoolExecutor(1) as there:
+        with filelock.FileLock(path.with_suffix(".lock")):
+            waits = there.submit(cache.load_or_make, at(path), made)
+            assert said.wait(60)
+            assert not waits.done()
+        assert same(waits.result(60), made())
+    (line,) = caplog.messages
+    assert line.startswith("waiting: another process")
 
 
 def test_a_maker_that_fails_leaves_the_way_free(tmp_path: Path) -> None:
@@ -349,22 +376,22 @@ def test_a_date_that_cannot_be_set_does_not_matter(
 def test_the_files_used_longest_ago_go_first(tmp_path: Path) -> None:
     names = ["oldest", "older", "newer", "newest"]
     for age, name in enumerate(names):
-        cache.save(at(tmp_path / f"{name}.npz"), {"values": np.zeros(1000)})
-        os.utime(tmp_path / f"{name}.npz", (1e9 + age, 1e9 + age))
-    size = (tmp_path / "newest.npz").stat().st_size
+        cache.save(at(tmp_path / ours(name)), {"values": np.zeros(1000)})
+        os.utime(tmp_path / ours(name), (1e9 + age, 1e9 + age))
+    size = (tmp_path / ours("newest")).stat().st_size
     # Reading is use.
-    cache.load(at(tmp_path / "oldest.npz"))
+    cache.load(at(tmp_path / ours("oldest")))
     cache.evict(tmp_path, limit=2 * size)
-    assert {file.stem for file in tmp_path.glob("*.npz")} == {"oldest", "newest"}
+    assert {*names_in(tmp_path)} == {ours("oldest"), ours("newest")}
 
 
 def test_saving_makes_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cache.save(at(tmp_path / "first.npz"), {"values": np.zeros(1000)})
-    os.utime(tmp_path / "first.npz", (1e9, 1e9))
-    size = (tmp_path / "first.npz").stat().st_size
+    cache.save(at(tmp_path / ours("first")), {"values": np.zeros(1000)})
+    os.utime(tmp_path / ours("first"), (1e9, 1e9))
+    size = (tmp_path / ours("first")).stat().st_size
     monkeypatch.setattr(cache.evict, "__defaults__", (size, 9))
-    cache.save(at(tmp_path / "second.npz"), {"values": np.zeros(1000)})
-    assert [file.name for file in tmp_path.glob("*.npz")] == ["second.npz"]
+    cache.save(at(tmp_path / ours("second")), {"values": np.zeros(1000)})
+    assert names_in(tmp_path) == [ours("second")]
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -396,20 +423,22 @@ def test_a_file_is_written_beside_its_place_and_moved_there_whole(
 
 
 def test_making_room_does_not_take_what_is_being_written(tmp_path: Path) -> None:
-    cache.save(at(tmp_path / "kept.npz"), ARRAYS)
+    cache.save(at(tmp_path / ours("kept")), ARRAYS)
     (tmp_path / "fresh.abcdp-part").write_bytes(b"half")
-    (tmp_path / "somebody-s.txt").write_bytes(b"a file")
+    others = {"fresh.abcdp-part", "somebody-s.txt", "thesis-2026.npz", "data.npz"}
+    for name in others - {"fresh.abcdp-part"}:
+        (tmp_path / name).write_bytes(b"a file")
     cache.evict(tmp_path, limit=0)
-    assert {file.name for file in tmp_path.iterdir()} == {"fresh.abcdp-part", "somebody-s.txt"}
+    assert {*names_in(tmp_path)} == others
 
 
 def test_a_folder_holds_so_many_files_however_small(tmp_path: Path) -> None:
     """Links with other seeds make others, and all are looked at whenever one is added."""
     for age, name in enumerate(("newest", "middle", "oldest")):
-        cache.save(at(tmp_path / f"{name}.npz"), ARRAYS)
-        os.utime(tmp_path / f"{name}.npz", (1e9 - age, 1e9 - age))
+        cache.save(at(tmp_path / ours(name)), ARRAYS)
+        os.utime(tmp_path / ours(name), (1e9 - age, 1e9 - age))
     cache.evict(tmp_path, count=2)
-    assert {file.stem for file in tmp_path.iterdir()} == {"newest", "middle"}
+    assert {*names_in(tmp_path)} == {ours("newest"), ours("middle")}
 
 
 def test_a_lock_that_nobody_took_for_a_day_goes_and_no_other_program_s(tmp_path: Path) -> None:

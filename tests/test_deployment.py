@@ -24,6 +24,7 @@ from tests.browser.conftest import free_port
 from ui import served
 
 ROOT = Path(__file__).parents[1]
+NGINX = ROOT / "deploy" / "nginx.conf.template"
 
 Instruction = tuple[str, str]
 
@@ -177,17 +178,25 @@ def test_what_visitors_make_it_log_does_not_fill_the_disk() -> None:
 def test_the_settings_are_those_that_the_app_reads() -> None:
     given = compose()["services"]["app"]["environment"]
     assert given.keys() == {
-        *(served.SERVED, served.HOSTS, served.WORK_LIMIT, served.OWN_DATA, served.RUN_BY)
+        *(served.SERVED, served.HOSTS, served.WORK_LIMIT, served.OWN_DATA, served.PLACES),
+        served.RUN_BY,
     }
     usual = {name: re.sub(r"\$\{.*\}", "", text) for name, text in given.items()}
     settings = served.read(usual | {served.HOSTS: "abc.example.org"})
     assert settings == served.Served(
-        ("abc.example.org",), served.USUAL_LIMIT, own_data=False, to_others=True
+        ("abc.example.org",),
+        served.USUAL_LIMIT,
+        own_data=False,
+        places=served.MOST_PLACES,
+        to_others=True,
     )
+    # Of those who come from the proxy's one address, that counts them.
+    counted = re.findall(r"limit_conn pages (\d+);", NGINX.read_text())
+    assert counted == [str(served.USUAL_PLACES)]
 
 
 def test_the_proxy_hands_on_what_the_app_takes() -> None:
-    text = (ROOT / "deploy" / "nginx.conf.template").read_text()
+    text = NGINX.read_text()
     assert text.count("{") == text.count("}")
     (port,) = arguments_of("EXPOSE")
     assert set(re.findall(r"proxy_pass (.*);", text)) == {f"http://app:{port}"}

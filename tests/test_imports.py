@@ -58,8 +58,9 @@ CORE_ARROWS: dict[str, set[str]] = {
         *("predictive", "privacy", "registry", "releases", "results", "sentences", "simulators"),
         *("streams", "summaries", "theory", "trials"),
     },
+    "compiled": {"cache"},
     "store": {"cache", "experiments", "fingerprint", "results"},
-    "workers": {"experiments", "interruption", "parameters", "registry"},
+    "workers": {"experiments", "fingerprint", "interruption", "parameters", "registry"},
     "runner": {
         *("cache", "experiments", "interruption", "parameters", "results", "store", "workers"),
     },
@@ -79,7 +80,7 @@ CORE_ARROWS: dict[str, set[str]] = {
         *("parameters", "registry"),
         *("results", "runner", "sentences", "simulators", "store", "streams", "workers"),
     },
-    "__main__": {"commands", "interruption", "output", "parameters"},
+    "__main__": {"commands", "interruption", "output", "parameters", "registry"},
 }
 """Part of the core -> other parts that it may import."""
 

@@ -280,6 +280,17 @@ class Gone:
         return future
 
 
+def test_a_worker_of_a_cluster_that_runs_other_code_is_refused() -> None:
+    """What it computes would be kept as if it were of this code."""
+    cluster = workers._Cluster.__new__(workers._Cluster)
+    with ThreadPoolExecutor(1) as there:
+        cluster.client = cluster.inner = SimpleNamespace(submit=there.submit)
+        assert cluster.submit(divmod, 7, 2).result() == (3, 1)
+        cluster.inner.submit = lambda work, code, *given: there.submit(work, code[::-1], *given)
+        with pytest.raises(ParameterError, match="another version of this program"):
+            cluster.submit(divmod, 7, 2).result()
+
+
 def test_a_scheduler_without_workers_is_given_work_for_one() -> None:
     cluster = workers._Cluster.__new__(workers._Cluster)
     cluster.client = SimpleNamespace(nthreads=dict)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import streamlit as st
@@ -21,7 +22,11 @@ from ui.turns import Turns
 _turns = Turns()
 """Who has pictures drawn: each time that is a browser of its own, with ten processes."""
 
-_asking: set[str] = set()
+OF_ONE = 2
+"""Files of one session that are made or wait for it: who presses a second button has both. Of more
+Streamlit says only that they failed; each that waits has one of its few threads."""
+
+_asking: Counter[str] = Counter()
 _guard = threading.Lock()
 
 
@@ -52,9 +57,9 @@ def block(name: str, *found: Result | Job) -> None:
     st.caption(
         "The zip holds each figure as SVG, PNG, PDF and HTML with its caption, its data as CSV, "
         "its settings as JSON, how to cite it, and the command that makes every number again. It "
-        "takes a few seconds. Pictures need a browser on the server; without one a note in the zip "
-        "says so, and the cameras still work. Single figures are files too: unfold what is below "
-        "them."
+        "takes a few seconds, as do single pictures; press two buttons at most meanwhile. Pictures "
+        "need a browser on the server; without one a note in the zip says so, and the cameras "
+        "still work. Single figures are files too: unfold what is below them."
     )
     label = "The commands that make these figures again"
     with st.expander(label, key="commands", on_change="rerun") as folded:
@@ -99,7 +104,7 @@ def one_for(
     """A figure as a file for a session; what needs a browser is made when its turn comes.
 
     Raises:
-        RefusedError: the session's last one is not done yet, or it has left meanwhile.
+        RefusedError: two of the session's are not done yet, or it has left meanwhile.
         ExportError: a static figure could not be drawn.
     """
     if suffix not in STATIC:
@@ -118,7 +123,7 @@ def zip_for(who: str, results: Sequence[Result]) -> bytes:
     """A session's zip, made when its turn comes.
 
     Raises:
-        RefusedError: its last one is not done yet, or it has left meanwhile.
+        RefusedError: two of its are not done yet, or it has left meanwhile.
     """
     with _turn_of(who):
         return page_zip(results)
@@ -126,7 +131,7 @@ def zip_for(who: str, results: Sequence[Result]) -> bytes:
 
 @contextlib.contextmanager
 def _turn_of(who: str) -> Iterator[None]:
-    with _asked_once(who):
+    with _asked_for(who):
         _turns.begin()
         try:
             if not jobs.is_there(who):
@@ -137,16 +142,18 @@ def _turn_of(who: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _asked_once(who: str) -> Iterator[None]:
+def _asked_for(who: str) -> Iterator[None]:
     with _guard:
-        if who in _asking:
+        if _asking[who] >= OF_ONE:
             raise RefusedError
-        _asking.add(who)
+        _asking[who] += 1
     try:
         yield
     finally:
         with _guard:
-            _asking.discard(who)
+            _asking[who] -= 1
+            if not _asking[who]:
+                del _asking[who]
 
 
 def page_zip(results: Sequence[Result]) -> bytes:

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ipaddress
+import math
 import sys
 from collections import Counter
 from dataclasses import dataclass
@@ -24,6 +26,7 @@ from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 
 from ui import files, served
 
@@ -40,7 +43,8 @@ LONGEST_ADDRESS = 16_384
 """Bytes of path and query: ten times the longest link of ours."""
 
 MOST_VISITORS = 200
-"""Open pages at a time: twice a large class. Each takes memory as long as it is open."""
+"""Open pages at a time: twice a large class. Each takes memory as long as it is open. How many of
+them one address may have is in :mod:`ui.served`."""
 
 OPEN_FILES = 4096
 """What may be open at a time: four for each visitor, three for each of 128 who left not long ago,
@@ -54,6 +58,21 @@ MOST_SENT = 16
 
 UNREAD = 300.0
 """Seconds after which a file is dropped that no page has read."""
+
+MOST_NAMES = 16
+"""Files that a page may say at once that it wants to send: for half a million, which fit into one
+message, Streamlit works for half a minute, and for nobody else."""
+
+LONGEST_NAME = 256
+"""Characters of a name in a message: it may be written to the log."""
+
+PER_SECOND, AT_ONCE = 20.0, 100
+"""Messages of one page that are heard: so many a second, and so many that were saved up. Pages poll
+twice a second in a few places; people are slower than that. Were the others left to wait, who sent
+them and went would keep a place as long as they do."""
+
+SMALL = 50_000
+"""Bytes for which a message counts once more: to read a large one takes its time."""
 
 HEARD = ("rerun_script", "stop_script", "app_heartbeat", "file_urls_request")
 OPERATIONS = ("deferred_file", "dataframe_chunk")
@@ -135,7 +154,7 @@ class Gate:
         self._app = app
         self._settings = settings
         self._below = below
-        self._visitors = 0
+        self._visitors: Counter[str] = Counter()
         self._sent: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -148,14 +167,22 @@ class Gate:
             await self._take_file(scope, receive, send)
         elif scope["type"] == "http":
             await self._app(_without_origin(scope), receive, _with_headers(send))
-        elif self._visitors >= MOST_VISITORS:
-            await _refuse(FULL, scope, receive, send)
         else:
-            self._visitors += 1
-            try:
-                await self._app(_without_origin(scope), _heard(receive), send)
-            finally:
-                self._visitors -= 1
+            await self._let_in(scope, receive, send)
+
+    async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a page talk as long as it is open, if there is a place left, and for its address."""
+        address = address_of(scope)
+        is_full = self._visitors.total() >= MOST_VISITORS
+        if is_full or self._visitors[address] >= self._settings.places:
+            await _refuse(FULL, scope, receive, send)
+            return
+        self._visitors[address] += 1
+        try:
+            await self._app(_without_origin(scope), _heard(receive), send)
+        finally:
+            self._visitors[address] -= 1
+            self._visitors += Counter()
 
     async def _take_file(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a file through if few lie there, and not for ever."""
@@ -174,16 +201,41 @@ class Gate:
             asyncio.get_running_loop().call_later(UNREAD, files.remove, session, file)
 
 
+def address_of(scope: Scope) -> str:
+    """Where a connection comes from, as far as it is one person's: of IP version 6 the network."""
+    host = str((scope.get("client") or ("",))[0])
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if isinstance(address, ipaddress.IPv4Address):
+        return str(address)
+    mapped = address.ipv4_mapped
+    return str(mapped or ipaddress.ip_network((address, 64), strict=False))
+
+
 def _heard(receive: Receive) -> Receive:
-    """The same without what a visitor's page has no reason to say; the rest ends the connection."""
+    """The same without what a page has no reason to say.
+
+    What no page says at all, or so fast, ends the connection.
+    """
+    clock, due = asyncio.get_running_loop().time, -math.inf
 
     async def receiving() -> Message:
+        nonlocal due
         while True:
             message = await receive()
             if message["type"] != "websocket.receive":
                 return message
+            content = message.get("bytes") or b""
+            if len(content) > get_max_widget_state_size_bytes():
+                return {"type": "websocket.disconnect", "code": 1009}
+            pace = (1 + len(content) / SMALL) / PER_SECOND
+            due = max(due, clock() - AT_ONCE / PER_SECOND) + pace
+            if due > clock():
+                return {"type": "websocket.disconnect", "code": 1008}
             try:
-                said = BackMsg.FromString(message.get("bytes") or b"")
+                said = BackMsg.FromString(content)
             except DecodeError:
                 return {"type": "websocket.disconnect", "code": 1002}
             if message.get("text") is not None:
@@ -197,15 +249,17 @@ def _heard(receive: Receive) -> Receive:
 def is_of_use(said: BackMsg) -> bool:
     """Whether a message of a page is handed on.
 
-    Its names are written to the log as they stand; line breaks would forge entries, and escapes
-    command the terminal of who reads it.
+    Its names are written to the log as they stand; line breaks would forge entries, escapes command
+    the terminal of who reads it, and long ones fill the disk.
     """
     rerun, asked = said.rerun_script, said.backend_operation_request
     known = said.WhichOneof("type") in HEARD or asked.WhichOneof("payload") in OPERATIONS
     names = [rerun.fragment_id, rerun.page_script_hash, rerun.page_name]
     names += [asked.request_id, asked.session_id, asked.deferred_file.file_id]
+    names.append(said.file_urls_request.request_id)
     names += [text for _, text in asked.dataframe_chunk.ListFields() if isinstance(text, str)]
-    return known and all(map(str.isprintable, names))
+    few = len(said.file_urls_request.file_names) <= MOST_NAMES
+    return known and few and all(len(name) <= LONGEST_NAME and name.isprintable() for name in names)
 
 
 def _without_origin(scope: Scope) -> Scope:

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from abcdp_core import experiments, registry
+from abcdp_core.output.together import check_ours
 from abcdp_core.parameters import Parameter, ParameterError, Params
 
 # ------------------------------------------------------------------ plug-ins
@@ -117,7 +118,7 @@ def path(text: str) -> Path:
 
 
 def check_no_folders(folder: Path, stem: str) -> None:
-    """Refuse a place for results where a folder has the name of one.
+    """Refuse a place for results where a folder has the name of one, or something else stands.
 
     Args:
         folder: the place.
@@ -129,6 +130,10 @@ def check_no_folders(folder: Path, stem: str) -> None:
     for found in sorted(folder.iterdir()):
         if found.name.startswith(f"{stem}.") and found.is_dir():
             raise ParameterError(f"out = {folder}: {found.name} is a folder there.")
+    try:
+        check_ours(folder)
+    except OSError as error:
+        raise ParameterError(f"out = {folder}: {error.strerror}.") from error
 
 
 def check_writable(name: str, folder: Path) -> None:

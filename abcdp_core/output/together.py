@@ -13,6 +13,7 @@ import errno
 import logging
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,6 +38,7 @@ def together(directory: Path) -> Iterator[Path]:
     """
     directory.mkdir(parents=True, exist_ok=True)
     with _alone(directory):
+        check_ours(directory)
         _finish(directory)
         folder = directory / BEGUN
         if folder.exists():
@@ -61,6 +63,7 @@ def finish(directory: Path) -> None:
     """Finish the moves of a program that was killed between two of them, before reading there."""
     if (directory / READY).exists():
         with _alone(directory):
+            check_ours(directory)
             _finish(directory)
 
 
@@ -71,6 +74,18 @@ def _finish(directory: Path) -> None:
             file.replace(directory / file.name)
         sync(directory)
         ready.rmdir()
+
+
+def check_ours(directory: Path) -> None:
+    """Find out that what goes by our names is no folder there: behind a link are others' files.
+
+    Raises:
+        FileExistsError: there is such a thing; it stays as it is.
+    """
+    for name in (BEGUN, READY):
+        place = directory / name
+        if os.path.lexists(place) and not stat.S_ISDIR(place.lstat().st_mode):
+            raise FileExistsError(errno.EEXIST, f"{name} there was made by somebody else")
 
 
 def _check_place(place: Path) -> None:

@@ -416,7 +416,7 @@ def test_a_folder_in_a_results_place_is_known_before_the_work(
     assert capsys.readouterr().err == f"error: out = {tmp_path}: toy.csv is a folder there.\n"
 
 
-@pytest.mark.parametrize("error", [OSError, ImportError])
+@pytest.mark.parametrize("error", [OSError, ImportError, ValueError])
 def test_a_library_without_memory_to_be_loaded_is_one_line(
     error: type[Exception], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

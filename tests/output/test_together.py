@@ -15,7 +15,9 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from abcdp_core import experiments, runner
+from abcdp_core.commands import arguments
 from abcdp_core.output import files, together
+from abcdp_core.parameters import ParameterError
 from abcdp_core.results import Result
 from tests import toy_experiment
 from tests.toy_experiment import figures
@@ -174,6 +176,28 @@ def test_a_place_that_is_a_folder_is_seen_before_the_first_move(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("name", [together.BEGUN, together.READY])
+@pytest.mark.parametrize("kind", ["link", "dangling", "file"])
+def test_what_others_put_at_our_places_stays_as_it_is(
+    result: Result, tmp_path: Path, name: str, kind: str
+) -> None:
+    """Behind a link there, somebody's files would be moved here, or removed."""
+    theirs, out = tmp_path / "theirs", tmp_path / "out"
+    theirs.mkdir()
+    (theirs / "thesis.tex").write_text("years")
+    out.mkdir()
+    if kind == "file":
+        (out / name).write_text("years")
+    else:
+        (out / name).symlink_to(theirs if kind == "link" else "nowhere")
+    with pytest.raises(FileExistsError, match="made by somebody else"):
+        write(result, out)
+    with pytest.raises(ParameterError, match=f"{name} there was made by somebody else"):
+        arguments.check_no_folders(out, "toy")
+    assert names_in(theirs) == {"thesis.tex"}
+    assert names_in(out) == {name}
+
+
 def test_ctrl_c_between_two_moves_waits_for_the_last(
     result: Result, later: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,8 @@ from tests.pages.app import opened, settled
 from ui import export, jobs
 
 SOON = 20.0
+CHART = Drawn(fig.figure("Title", "x", "y"), "It shows.")
+RESULT = Result("toy", Params(), {}, "", "")
 
 
 @pytest.fixture
@@ -24,7 +26,7 @@ def everybody_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("everybody_is_there")
-def test_pictures_are_drawn_for_one_session_at_a_time_and_once_for_each(
+def test_pictures_are_drawn_for_one_session_at_a_time_and_two_files_for_each(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     begun, go, at_once, most = threading.Event(), threading.Event(), 0, 0
@@ -39,17 +41,23 @@ def test_pictures_are_drawn_for_one_session_at_a_time_and_once_for_each(
         return b"zip"
 
     monkeypatch.setattr(export, "page_zip", page_zip)
+    monkeypatch.setattr(single, "file_of", lambda *given: given[-1].encode())
     with ThreadPoolExecutor() as pool:
         first = pool.submit(export.zip_for, "a", [])
         assert begun.wait(SOON)
-        others = [pool.submit(export.zip_for, who, []) for who in ("b", "gone")]
+        second = pool.submit(export.one_for, "a", RESULT, "name", CHART, (), "svg")
+        while export._asking["a"] < export.OF_ONE:
+            assert not second.done()
         with pytest.raises(export.RefusedError):
             export.zip_for("a", [])
+        others = [pool.submit(export.zip_for, who, []) for who in ("b", "gone")]
         go.set()
         assert first.result(SOON) == others[0].result(SOON) == b"zip"
+        assert second.result(SOON) == b"svg"
         with pytest.raises(export.RefusedError):
             others[1].result(SOON)
     assert most == 1
+    assert not export._asking
     assert export.zip_for("a", []) == b"zip"
 
 
@@ -68,13 +76,11 @@ def test_below_a_figure_are_its_files_and_a_caption_to_copy() -> None:
 @pytest.mark.usefixtures("everybody_is_there")
 def test_what_needs_no_browser_waits_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(single, "file_of", lambda *given: given[-1].encode())
-    chart = Drawn(fig.figure("Title", "x", "y"), "It shows.")
-    result = Result("toy", Params(), {}, "", "")
     export._turns.begin()
     try:
-        assert export.one_for("a", result, "name", chart, (), "html") == b"html"
+        assert export.one_for("a", RESULT, "name", CHART, (), "html") == b"html"
     finally:
         export._turns.end()
-    assert export.one_for("a", result, "name", chart, (), "svg") == b"svg"
+    assert export.one_for("a", RESULT, "name", CHART, (), "svg") == b"svg"
     with pytest.raises(export.RefusedError):
-        export.one_for("gone", result, "name", chart, (), "svg")
+        export.one_for("gone", RESULT, "name", CHART, (), "svg")

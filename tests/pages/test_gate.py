@@ -242,10 +242,7 @@ def test_so_many_visitors_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     async def visit() -> None:
         leave = asyncio.Event()
 
-        async def app(scope: Any, receive: Any, send: Any) -> None:
-            await leave.wait()
-
-        door = Gate(app, RELEASES)
+        door = Gate(app_of(leave), RELEASES)
         asked = scope(gate.STREAM, "WS")
 
         async def come() -> None:
@@ -261,6 +258,53 @@ def test_so_many_visitors_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
 
     asyncio.run(visit())
     assert refused == [{"type": "websocket.close", "code": 1008}] * 2
+
+
+def test_nobody_alone_takes_all_places() -> None:
+    """Eighty students behind one address find theirs, and so does who comes from elsewhere."""
+    addresses = {
+        "one": ["192.0.2.7"] * 4,
+        "mapped": ["::ffff:192.0.2.7"],
+        "other": ["192.0.2.8", "x", ""],
+        "network": ["2001:db8::1", "2001:db8::2", "2001:db8:0:1::1"],
+    }
+    refused: list[Any] = []
+    leave = asyncio.Event()
+    door = Gate(app_of(leave), Served(places=2))
+
+    async def send(message: Any) -> None:
+        refused.append(message)
+
+    async def come(host: str) -> None:
+        asked = scope(gate.STREAM, "WS") | ({"client": (host, 1)} if host else {"client": None})
+        await door(asked, None, send)  # type: ignore[arg-type]
+
+    async def visits(hosts: list[str]) -> int:
+        refused.clear()
+        inside = [asyncio.create_task(come(host)) for host in hosts]
+        await asyncio.sleep(0)
+        leave.set()
+        await asyncio.gather(*inside)
+        leave.clear()
+        return len(refused)
+
+    async def all_visits() -> list[int]:
+        return [await visits([*addresses["one"], *more]) for more in addresses.values()]
+
+    assert asyncio.run(all_visits()) == [6, 3, 2, 2]
+    networks = {gate.address_of({"client": (host, 1)}) for host in addresses["network"]}
+    assert networks == {"2001:db8::/64", "2001:db8:0:1::/64"}
+    assert Served().places >= 80 + 20
+    assert Served().places < gate.MOST_VISITORS
+
+
+def app_of(leave: asyncio.Event) -> Any:
+    """An app whose visitors stay until they are to leave."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await leave.wait()
+
+    return app
 
 
 def heard(*said: dict[str, Any]) -> list[dict[str, Any]]:
@@ -316,6 +360,41 @@ def test_no_name_in_a_message_writes_lines_or_commands_to_the_log(text: str) -> 
     (name, *_) = [each.name for each in chunk.DESCRIPTOR.fields if each.type == each.TYPE_STRING]
     setattr(chunk, name, text)
     assert {gate.is_of_use(each) for each in messages} == {text.isprintable()}
+
+
+def test_a_page_says_few_names_and_short_ones() -> None:
+    """For half a million names of files Streamlit's event loop works for half a minute."""
+    asked = BackMsg()
+    asked.file_urls_request.request_id = "x" * gate.LONGEST_NAME
+    asked.file_urls_request.file_names.extend(["series.csv"] * gate.MOST_NAMES)
+    assert gate.is_of_use(asked)
+    asked.file_urls_request.file_names.append("")
+    assert not gate.is_of_use(asked)
+    long = BackMsg()
+    long.backend_operation_request.deferred_file.file_id = "x" * (gate.LONGEST_NAME + 1)
+    assert not gate.is_of_use(long)
+
+
+def test_who_says_more_than_a_page_is_heard_no_more() -> None:
+    stop = says(BackMsg(stop_script=True))
+    assert heard(*[stop] * gate.AT_ONCE) == [
+        *[stop] * gate.AT_ONCE,
+        {"type": "websocket.disconnect"},
+    ]
+    more = heard(*[stop] * (gate.AT_ONCE + 60))
+    # Some went by while these were sent.
+    assert gate.AT_ONCE < len(more) < gate.AT_ONCE + 60
+    assert more[-1] == {"type": "websocket.disconnect", "code": 1008}
+
+
+def test_a_large_message_counts_for_many_and_one_too_large_is_not_read() -> None:
+    state = ClientState(page_name="posterior")
+    state.widget_states.widgets.add(id="x" * 900_000)
+    large = says(BackMsg(rerun_script=state))
+    assert 3 <= len(heard(*[large] * 20)) < 10
+    state.widget_states.widgets.add(id="x" * 900_000)
+    too_large = says(BackMsg(rerun_script=state))
+    assert heard(too_large, large) == [{"type": "websocket.disconnect", "code": 1009}]
 
 
 @pytest.mark.parametrize(

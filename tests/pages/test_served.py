@@ -11,7 +11,8 @@ from tests.pages.app import opened, texts
 from ui import router, served
 from ui.served import Served, ServedError, read
 
-NAMES = (served.SERVED, served.HOSTS, served.WORK_LIMIT, served.OWN_DATA, served.RUN_BY)
+NAMES = (served.SERVED, served.HOSTS, served.WORK_LIMIT, served.OWN_DATA, served.PLACES)
+NAMES += (served.RUN_BY,)
 
 
 def test_who_starts_it_alone_has_everything() -> None:
@@ -96,6 +97,15 @@ def test_limits_out_of_their_range(text: str) -> None:
 def test_switches_are_0_or_1(name: str, text: str) -> None:
     with pytest.raises(ServedError, match=f"{name} = {text}: must be 0 or 1"):
         read({name: text})
+
+
+def test_places_of_one_address() -> None:
+    assert read({}).places == 120
+    assert read({"ABCDP_PLACES": " 1 "}).places == 1
+    assert read({"ABCDP_PLACES": "10000"}).places == 10_000
+    for text in ("0", "10001", "-1", "1.5", "none", "1_0", "١٢", "9" * 5000):
+        with pytest.raises(ServedError, match="from 1 to 10000"):
+            read({"ABCDP_PLACES": text})
 
 
 def test_who_runs_it_is_one_short_line() -> None:
