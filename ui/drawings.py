@@ -7,7 +7,6 @@ that an identity stays its own; what was not used for longest is let go.
 
 from __future__ import annotations
 
-import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -92,22 +91,23 @@ def variant(owner: object, name: Hashable, make: Callable[[], Drawn]) -> Drawn:
     return _variants.of(owner, name, make)
 
 
-def with_run(grown: Result, this: Result) -> Drawn:
+def with_run(grown: Result, this: Result, earlier: tuple[float, ...] = ()) -> Drawn:
     """The errors that are exact over the noise, with one run on their curve.
 
     Args:
         grown: of the study of expected errors.
         this: the run, of the study of the posterior.
+        earlier: errors of runs with other noise.
     """
     # Inside the function: few pages show them.
-    from abcdp_core.experiments import expected_error
+    from abcdp_core.experiments import expected_error, posterior
 
     usual, epsilon_total = drawn(grown)["error"], float(vars(this.params)["epsilon_total"])
-    error = math.sqrt(this.tables["errors"].set_index("release").mse["private"])
+    error = posterior.error(this)
     return variant(
         grown,
-        ("this run", epsilon_total, error),
-        lambda: expected_error.mark(usual, epsilon_total, error),
+        ("this run", epsilon_total, error, earlier),
+        lambda: expected_error.mark(usual, epsilon_total, error, earlier),
     )
 
 

@@ -355,12 +355,27 @@ def _place(y: Array, others: Sequence[Array]) -> tuple[int, str]:
     return int(below.argmax()) + 1, "top right"
 
 
-def mark(drawn: fig.Drawn, epsilon_total: float, error: float) -> fig.Drawn:
-    """The figure with the error of one run on it, hollow."""
+def mark(
+    drawn: fig.Drawn, epsilon_total: float, error: float, earlier: Sequence[float] = ()
+) -> fig.Drawn:
+    """The figure with the error of one run on it, hollow, and smaller those of other noise.
+
+    Args:
+        drawn: the figure.
+        epsilon_total: of the runs.
+        error: of the run that is shown.
+        earlier: of runs that differ from it in their noise.
+    """
     figure = go.Figure(drawn.figure)
-    this = fig.points(np.array([epsilon_total]), np.array([error]), fig.PRIVATE)
-    this.update(
-        name="this run", marker={"symbol": "circle-open", "size": 13, "line": {"width": 2.5}}
-    )
-    figure.add_trace(this)
-    return fig.Drawn(figure, f"{drawn.sentence} This run: {error:.3g}.")
+    for name, errors, look in (
+        (EARLIER, earlier, {"size": 7, "line": {"width": 1.5}}),
+        ("this run", [error], {"size": 13, "line": {"width": 2.5}}),
+    ):
+        if len(errors):
+            here = fig.points(np.full(len(errors), epsilon_total), np.array(errors), fig.PRIVATE)
+            figure.add_trace(here.update(name=name, marker={"symbol": "circle-open"} | look))
+    others = f" Earlier noise: {min(earlier):.3g} to {max(earlier):.3g}." if earlier else ""
+    return fig.Drawn(figure, f"{drawn.sentence} This run: {error:.3g}.{others}")
+
+
+EARLIER = "earlier noise"

@@ -136,3 +136,23 @@ def test_the_name_of_a_line_stands_where_nothing_else_is_drawn() -> None:
     upper = np.array([0.12, 0.12, 0.11, 0.09, 0.03])
     index, side = expected_error._place(upper, [falling, top])
     assert (index, side) == (3, "top right")
+
+
+@pytest.mark.parametrize(
+    ("earlier", "said"),
+    [
+        ((), ""),
+        ((0.05,), " Earlier noise: 0.05 to 0.05."),
+        ((0.05, 0.03), " Earlier noise: 0.03 to 0.05."),
+    ],
+)
+def test_runs_stand_at_their_budget_the_one_shown_larger(
+    result: Result, earlier: tuple[float, ...], said: str
+) -> None:
+    usual = expected_error.figures(result)["error"]
+    marked = expected_error.mark(usual, 0.2, 0.04, earlier)
+    runs = marked.figure.data[len(usual.figure.data) :]
+    assert [value for trace in runs for value in trace.y] == [*earlier, 0.04]
+    assert {value for trace in runs for value in trace.x} == {0.2}
+    assert runs[-1].marker.size > max((trace.marker.size for trace in runs[:-1]), default=0)
+    assert marked.sentence == f"{usual.sentence} This run: 0.04.{said}"
