@@ -76,10 +76,13 @@ def decisions(found: Result, runs: Sequence[noises.Run]) -> None:
 
 def error(grown: Result, found: Result, runs: Sequence[noises.Run]) -> None:
     """The error against the budget with this run on it, and smaller those before."""
-    marked = drawings.with_run(grown, found, tuple(run.error for run in runs[:-1]))
-    words = expected_error.averaged_in_words(grown)
-    small = " Small: earlier noise." if len(runs) > 1 else ""
-    _card("error", marked, f"{words}{small}", "privacy_and_accuracy")
+    *earlier, this = (run.error for run in runs)
+    marked = drawings.with_run(grown, found, tuple(earlier))
+    average, marks = (
+        expected_error.averaged_in_words(grown),
+        expected_error.marks_in_words(grown, this, earlier),
+    )
+    _card("error", marked, f"{average} {marks}", "privacy_and_accuracy")
 
 
 def promise(params: Params) -> None:

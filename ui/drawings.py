@@ -117,14 +117,16 @@ def dressed(figure: go.Figure, medium: fig.Medium, in_card: int = 0) -> Dressed:
     Args:
         figure: never changed.
         medium: of the page.
-        in_card: pixels of its height where the page says its title; 0 where it has it itself.
+        in_card: pixels of its height in a card; 0 elsewhere, where its builder says them.
     """
     return _dressed.of(figure, (medium.name, in_card), lambda: dress(figure, medium, in_card))
 
 
 def dress(figure: go.Figure, medium: fig.Medium, in_card: int = 0) -> Dressed:
     """What :func:`dressed` gives, made now and not kept."""
-    return Dressed(fig.in_card(figure, medium, in_card) if in_card else fig.as_seen(figure, medium))
+    if in_card:
+        return Dressed(fig.in_card(figure, medium, in_card))
+    return Dressed(fig.below_title(figure, medium))
 
 
 class Dressed(BaseFigure):  # type: ignore[misc]

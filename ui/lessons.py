@@ -17,6 +17,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from decimal import ROUND_DOWN, ROUND_UP, Decimal
 
 import numpy as np
 import plotly.graph_objects as go
@@ -43,11 +44,13 @@ def belief(prior: Array, epsilon: float) -> tuple[Array, Array]:
 
 
 def odds(epsilon: float) -> str:
-    """The factor e^ε in words."""
+    """The factor e^ε in words: a bound, so what is printed is never below it."""
     if epsilon > 14.0:
         return f"a factor of e^{epsilon:g}, more than a million"
     factor = math.exp(epsilon)
-    return f"a factor of {factor:.4g}" if factor < 1000.0 else f"a factor of {factor:,.0f}"
+    digits = max(0, 2 - math.floor(math.log10(math.expm1(epsilon))))
+    place = Decimal(1).scaleb(-digits)
+    return f"a factor of {Decimal(math.nextafter(factor, math.inf)).quantize(place, ROUND_UP):,}"
 
 
 STRENGTHS = {0.1: "very strong", 1.0: "strong", 5.0: "moderate", math.inf: "weak"}
@@ -78,12 +81,14 @@ def _ends(epsilon: float) -> tuple[float, float]:
 
 
 def _said(epsilon: float) -> tuple[str, str]:
-    """The same with as many digits as tell it from 50 % and from 0."""
-    low, high = _ends(epsilon)
+    """The same with as many digits as tell it from 50 % and from 0, rounded outwards."""
+    low, _ = _ends(epsilon)
     if low < 100.0 * CERTAIN:
         return "almost 0 %", "almost 100 %"
     digits = max(0, 1 - math.floor(math.log10(min(low, 50.0 - low))))
-    texts = (f"{end:.{digits}f}" for end in (low, high))
+    place = Decimal(1).scaleb(-digits)
+    least = Decimal(math.nextafter(low, 0.0)).quantize(place, ROUND_DOWN)
+    texts = (f"{end:f}" for end in (least, 100 - least))
     short = [text.rstrip("0").rstrip(".") if digits else text for text in texts]
     return f"{short[0]} %", f"{short[1]} %"
 
