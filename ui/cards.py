@@ -70,7 +70,7 @@ def decisions(found: Result, runs: Sequence[noises.Run]) -> None:
         runs: it and those before that differ in the noise.
     """
     so_far = noises.in_words(runs)
-    of_result("decisions", found, so_far or f"{DECISIONS} *New noise* does so.", "flip_probability")
+    of_result("decisions", found, so_far or f"{DECISIONS} Try *New noise*.", "flip_probability")
     motion.of("overview-decisions")
 
 

@@ -201,8 +201,8 @@ def belief_figure(epsilon: float) -> go.Figure:
             _half(epsilon),
         ]
     )
-    fig.note(figure, 0.25, 1.0, "most that one can then believe", after.color, "top center")
-    fig.note(figure, 0.75, 0.0, "least that one can then believe", after.color, "bottom center")
+    fig.note(figure, 0.0, 1.0, " most that one can then believe", after.color, "top left")
+    fig.note(figure, 1.0, 0.0, "least that one can then believe ", after.color, "bottom right")
     ticks = {"tickvals": [0.0, 0.25, 0.5, 0.75, 1.0], "tickformat": ".0%", "range": [0, 1]}
     figure.update_xaxes(**ticks)
     return figure.update_yaxes(**ticks).update_layout(showlegend=False)

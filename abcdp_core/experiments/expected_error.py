@@ -339,8 +339,10 @@ def _curves(result: Result) -> go.Figure:
         figure.add_trace(computed.update(marker={"size": 5}))
         others = [other.error.to_numpy() for key, other in curves.items() if key != c]
         levels = [np.full(len(y), level) for level in (0.0, plain, PRIOR_ERROR)]
-        at_label, place = _place(y, [*others, *levels])
-        fig.note(figure, x[at_label], y[at_label], _keep(c), style.color, place)
+        within = _within(y)
+        at_label, place = _place(y[within], [each[within] for each in (*others, *levels)])
+        at_label += within.start
+        fig.note(figure, x[at_label], min(y[at_label], top), _keep(c), style.color, place)
     if _is_on_axis(params.epsilon_total):
         here = fig.points(
             np.array([params.epsilon_total]),
@@ -432,6 +434,16 @@ def _keep(c: int) -> str:
 def _on_axis(points: pd.DataFrame) -> pd.DataFrame:
     shown = points.epsilon_total.between(min(BUDGETS), max(BUDGETS))
     return points[shown].reset_index(drop=True)
+
+
+def _within(y: Array) -> slice:
+    """From the last point above the axis to the last point: a name stands where its line is seen.
+
+    Errors fall with the budget, so a line that leaves the axis does so at its left.
+    """
+    above = np.flatnonzero(y > TOP)
+    first = int(above[-1]) + 1 if len(above) else 0
+    return slice(min(first, len(y) - 2), len(y))
 
 
 def _place(y: Array, others: Sequence[Array]) -> tuple[int, str]:

@@ -74,7 +74,8 @@ TEMPLATE = go.layout.Template(
         colorway=CATEGORIES,
         font={"size": 15},
         title={"x": 0.0, "xanchor": "left", "yanchor": "top", "yref": "container", "pad": {"l": 4}},
-        margin={"l": 64, "r": 16, "t": 56, "b": 56},
+        # At the right half of an axis's last number, which is left out where there is no room.
+        margin={"l": 64, "r": 26, "t": 56, "b": 56},
         legend={
             **{"orientation": "h", "x": 0.0, "xanchor": "left"},
             **{"y": 0.0, "yanchor": "bottom", "yref": "container"},

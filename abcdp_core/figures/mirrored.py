@@ -205,7 +205,7 @@ def _outline(row: _Row, heights: Array, style: Style) -> dict[str, Any]:
         "x": np.repeat(np.linspace(*row.ends, len(heights) + 1), 2)[1:-1],
         "y": np.repeat(heights, 2),
         "name": style.name,
-        "line": {"color": style.color, "dash": style.dash, "width": 1.5},
+        "line": {"color": style.color, "dash": style.dash, "width": 1.2},
         "fill": "tozeroy",
         "fillcolor": translucent(style.color, 0.12),
         "hoverinfo": "skip",
@@ -304,7 +304,7 @@ def _legend(shown: list[Style], dots: bool, *, known: bool) -> dict[str, Any]:
         *(["● both"] if dots and len(shown) > 1 else []),
         *(["▾ mean"] if shown else []),
         *(["│ truth"] if known else []),
-        "▒ prior",
+        "┄ prior",
     ]
     return {
         "text": "  ".join(words),

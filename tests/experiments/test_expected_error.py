@@ -259,3 +259,13 @@ def test_between_computed_budgets_the_line_never_leaves_their_errors(result: Res
             right = min(max(int(np.searchsorted(dots.x, at)), 1), len(dots.x) - 1)
             low, high = sorted(dots.y[right - 1 : right + 1])
             assert low - 1e-12 <= value <= high + 1e-12
+
+
+def test_the_name_of_a_line_stands_on_the_axis_where_the_line_is_above_it(result: Result) -> None:
+    main = result.tables["main"].copy()
+    main.loc[(main.c == SMALL.c) & (main.epsilon_total < 1.0), "mse"] = 1.0
+    high = dataclasses.replace(result, tables={**result.tables, "main": main})
+    drawn = expected_error.figures(high)["error"].figure
+    (note,) = [each for each in drawn.layout.annotations if each.text == f"keep {SMALL.c}"]
+    assert note.y <= drawn.layout.yaxis.range[1]
+    assert 10.0**note.x >= 1.0

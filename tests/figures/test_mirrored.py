@@ -92,7 +92,7 @@ def test_the_axis_shows_the_prior_but_for_its_ends_and_the_truth() -> None:
 def test_the_legend_has_few_words_for_a_narrow_screen() -> None:
     words = drawn(10).layout.annotations[0].text
     assert "no noise" in words
-    assert words.endswith("  │ truth  ▒ prior")
+    assert words.endswith("  │ truth  ┄ prior")
     assert "without" not in words
 
 

@@ -51,7 +51,7 @@ def test_new_noise_is_counted_until_something_public_changes(
 ) -> None:
     monkeypatch.setattr(noises, "MOST", 3)
     app = opened("overview", noise_draw="7")
-    assert "*New noise* does so" in texts(app)
+    assert "Try *New noise*" in texts(app)
     for count in (2, 3, 3):
         app = settled(app.button(key="new-noise").click().run())
         kept = app.session_state[noises.SEEN][1]
