@@ -24,9 +24,17 @@ function watch(root, chart) {
     if (former && former.plot !== now && !calm.matches) move(former, drawn);
     remembered.set(chart, drawn);
   };
+  // Before it is painted, and once everything of it is there.
+  let frame = 0;
+  const soon = () => {
+    frame ||= requestAnimationFrame(() => {
+      frame = 0;
+      look();
+    });
+  };
   const observer = new MutationObserver((changes) => {
     if (!root.isConnected) observer.disconnect();
-    else if (changes.some(({ target }) => target.closest?.(chart))) look();
+    else if (changes.some(({ target }) => target.closest?.(chart))) soon();
   });
   observer.observe(document.body, { childList: true, subtree: true });
   look();

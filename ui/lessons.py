@@ -102,10 +102,11 @@ def _range(epsilon: float) -> str:
 
 
 def promise_in_short(epsilon: float) -> str:
-    """What ε_total promises, in a line."""
+    """What ε_total promises, in two sentences."""
     return (
         f"Someone who knows everyone else's record, and believes a statement about yours with "
-        f"50 %, then believes it with {_range(epsilon)}."
+        f"50 %, then believes it with {_range(epsilon)}. The odds change by at most "
+        f"{odds(epsilon)}."
     )
 
 
@@ -151,16 +152,12 @@ def icons(epsilon: float) -> Drawn:
             hoverinfo="name",
         )
         figure.add_trace(marks)
-    words = (
-        f"Of 100: at least {least} (full), at most {most} (with the pale ones).<br>"
-        f"The odds change by at most {odds(epsilon)}."
-    )
+    words = f"Of 100: at least {least} (full),<br>at most {most} (with the pale ones)."
     fig.note(figure, 0.0, -3.3, words, fig.TRUTH.color, "top left")
     figure.layout.annotations[-1].align = "left"
     figure.update_xaxes(visible=False, range=[-1.0, 101.0])
     figure.update_yaxes(visible=False, range=[-4.8, 2.2])
-    text = f"{promise_in_short(epsilon)} The odds change by at most {odds(epsilon)}."
-    return Drawn(figure.update_layout(showlegend=False), text)
+    return Drawn(figure.update_layout(showlegend=False), promise_in_short(epsilon))
 
 
 def _bar(low: float, high: float, color: str, name: str) -> go.Scatter:

@@ -437,12 +437,13 @@ def _on_axis(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def _within(y: Array) -> slice:
-    """From the last point above the axis to the last point: a name stands where its line is seen.
+    """The part of a line that its name stands at: where it is clearly better than the prior.
 
-    Errors fall with the budget, so a line that leaves the axis does so at its left.
+    Above, it may leave the axis, and at the left the prior's name stands. Errors fall with the
+    budget, so what is better is the right part; of a line without one it is the last two points.
     """
-    above = np.flatnonzero(y > TOP)
-    first = int(above[-1]) + 1 if len(above) else 0
+    high = np.flatnonzero(y > NEARLY * PRIOR_ERROR)
+    first = int(high[-1]) + 1 if len(high) else 0
     return slice(min(first, len(y) - 2), len(y))
 
 
