@@ -51,9 +51,9 @@ function read(plot) {
     const look = { fill: element.style.fill, d: `path("${element.getAttribute("d")}")` };
     marks.set(id, { element, x: Number(place[1]), y: Number(place[2]), look });
   }
-  const paths = [...plot.querySelectorAll(".scatterlayer .lines path, .shapelayer path")];
+  const paths = [...plot.querySelectorAll(".scatterlayer .lines path, .scatterlayer .fills path")];
   const lines = paths.map((element) => ({ element, d: `path("${element.getAttribute("d")}")` }));
-  return { plot, marks, lines, notes: plot.querySelectorAll(".infolayer .annotation") };
+  return { plot, marks, lines };
 }
 
 function move(former, drawn) {
@@ -72,5 +72,4 @@ function move(former, drawn) {
       element.animate([{ d: former.lines[i].d, offset: 0 }], LONG);
     });
   }
-  for (const note of drawn.notes) note.animate({ opacity: [0, 1] }, LONG);
 }

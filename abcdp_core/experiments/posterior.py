@@ -320,6 +320,7 @@ def _decided(result: Result) -> go.Figure:
     ]
     rejected = " <br>".join(words) + " "
     traces = [
+        *_corners(params, threshold, ends),
         _straight(ends.clip(0.0), ends.clip(0.0), fig.GUIDE, fig.GUIDE.name, fig.GUIDE.dash, 2.5),
         *_thresholds(params, threshold, ends),
     ]
@@ -346,7 +347,7 @@ def _decided(result: Result) -> go.Figure:
     ticks = {"tickvals": np.linspace(0.0, end, 4), "tickformat": ".3~g"}
     layout["xaxis"] |= ticks | {"range": [0.0, end]}
     layout["yaxis"] |= ticks | {"range": ends.tolist()}
-    layout |= {"annotations": notes, "shapes": _corners(params, threshold, ends)}
+    layout |= {"annotations": notes}
     return go.Figure({"data": traces, "layout": layout | {"showlegend": False}})
 
 
@@ -371,14 +372,21 @@ def _end_of_axis(params: Params) -> float:
 
 
 def _corners(params: Params, threshold: float, ends: Array) -> list[dict[str, Any]]:
-    """The two corners in which noise decides."""
+    """The two corners in which noise decides; series, so that they move with the threshold."""
     (low, end), epsilon_abc, at = ends, params.epsilon_abc, _on_axis(threshold, ends)
-    kept = {"x0": epsilon_abc, "x1": end, "y0": low, "y1": at}
-    lost = {"x0": 0.0, "x1": epsilon_abc, "y0": at, "y1": end}
+    kept, lost = ((epsilon_abc, end), (low, at)), ((0.0, epsilon_abc), (at, end))
     return [
-        {"type": "rect", "fillcolor": fig.translucent(style.color, 0.1), "line": {"width": 0}}
-        | corner
-        for corner, style in ((kept, fig.PRIVATE), (lost, fig.NON_PRIVATE))
+        {
+            "x": np.array([left, right, right, left]),
+            "y": np.array([bottom, bottom, top, top]),
+            "mode": "lines",
+            "name": "noise decides",
+            "line": {"width": 0},
+            "fill": "toself",
+            "fillcolor": fig.translucent(style.color, 0.1),
+            "hoverinfo": "skip",
+        }
+        for ((left, right), (bottom, top)), style in ((kept, fig.PRIVATE), (lost, fig.NON_PRIVATE))
     ]
 
 

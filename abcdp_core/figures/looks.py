@@ -74,8 +74,7 @@ TEMPLATE = go.layout.Template(
         colorway=CATEGORIES,
         font={"size": 15},
         title={"x": 0.0, "xanchor": "left", "yanchor": "top", "yref": "container", "pad": {"l": 4}},
-        # At the right half of an axis's last number, which is left out where there is no room.
-        margin={"l": 64, "r": 26, "t": 56, "b": 56},
+        margin={"l": 64, "r": 16, "t": 56, "b": 56},
         legend={
             **{"orientation": "h", "x": 0.0, "xanchor": "left"},
             **{"y": 0.0, "yanchor": "bottom", "yref": "container"},
@@ -269,7 +268,8 @@ def as_seen(figure: go.Figure, medium: Medium, title: str | None = None) -> dict
         "y": 1.0 - (TITLE_PAD + (medium.title if len(lines) > 1 else 0)) / height,
         "automargin": False,
     }
-    layout["margin"] = {"t": top}
+    # At the right half of an axis's last number, which is left out where there is no room.
+    layout["margin"] = {"t": top, "r": round(1.9 * medium.ticks)}
     if medium.grows:
         # Nothing touches the edge of paper.
         layout["margin"] |= {"b": bottom, "l": 84, "r": 24}
