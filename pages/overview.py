@@ -1,22 +1,22 @@
 """Overview: what the four knobs do, in one headline and four pictures."""
 
-from ui import asking, blocks, cards, export, labels, router, watch
+from ui import asking, blocks, cards, export, labels, noises, router, watch
 
 router.guard()
 
-DECISIONS = "Each mark is a simulated data set; noise moves it up or down."
 POSTERIOR = "The kept draws of each parameter: with noise above its line, without below."
 
 
 def main() -> None:
     params, seed = asking.ask("posterior")
     found = watch.result("posterior", params, seed)
+    runs = noises.gather(found)
     with cards.screen():
         top = cards.place()
         decisions, posterior = cards.pair()
         error, promise = cards.pair()
         with decisions:
-            cards.of_result("decisions", found, DECISIONS, "flip_probability")
+            cards.decisions(found, runs)
         with posterior:
             cards.of_result("posterior", found, POSTERIOR, "posterior")
         with promise:
@@ -25,7 +25,7 @@ def main() -> None:
             job = watch.growing(
                 "expected-error",
                 *asking.ask("expected-error"),
-                lambda grown: cards.error(grown, found),
+                lambda grown: cards.error(grown, found, runs),
                 # A few seconds where nothing else goes on: a question would be worse than a wait.
                 ask_above=30.0,
             )

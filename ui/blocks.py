@@ -223,12 +223,14 @@ def exact_errors(grown: Result, this: Result) -> None:
         this: the run.
     """
     # Inside the function: few pages show them.
-    from abcdp_core.experiments import expected_error
+    from abcdp_core.experiments import expected_error, posterior
 
     show("error", drawings.with_run(grown, this), grown, ("main", "releases"))
     small_print(
         "Error: how far the five estimated shares are from the true ones, the root of the mean "
-        f"squared difference. ● your setting, ○ this run. {expected_error.typical_in_words(grown)}"
+        f"squared difference. {expected_error.marks_in_words(grown, posterior.error(this))} "
+        f"{expected_error.typical_in_words(grown)} "
+        f"{expected_error.people_in_words(cast(expected_error.Params, grown.params))}"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 import streamlit as st
@@ -13,7 +14,7 @@ from abcdp_core.figures import Drawn
 from abcdp_core.parameters import Params
 from abcdp_core.releases import ReleaseParams
 from abcdp_core.results import Result
-from ui import charts, drawings, lessons, router
+from ui import charts, drawings, lessons, motion, noises, router
 
 HEIGHT = 268
 """Pixels of a picture: two rows of them, a headline and a label fit into 900."""
@@ -58,10 +59,30 @@ def of_result(name: str, found: Result, lead: str, page: str) -> None:
     _card(name, drawings.drawn(found)[name], lead, page)
 
 
-def error(grown: Result, found: Result) -> None:
-    """The error against the budget with this run on it."""
-    marked = drawings.with_run(grown, found)
-    _card("error", marked, expected_error.averaged_in_words(grown), "privacy_and_accuracy")
+DECISIONS = "Each mark is a simulated data set; noise moves it up or down."
+
+
+def decisions(found: Result, runs: Sequence[noises.Run]) -> None:
+    """The decisions, whose marks move with each new noise, and what those before decided.
+
+    Args:
+        found: the run of today.
+        runs: it and those before that differ in the noise.
+    """
+    so_far = noises.in_words(runs)
+    of_result("decisions", found, so_far or f"{DECISIONS} Try *New noise*.", "flip_probability")
+    motion.of("overview-decisions")
+
+
+def error(grown: Result, found: Result, runs: Sequence[noises.Run]) -> None:
+    """The error against the budget with this run on it, and smaller those before."""
+    *earlier, this = (run.error for run in runs)
+    marked = drawings.with_run(grown, found, tuple(earlier))
+    average, marks = (
+        expected_error.averaged_in_words(grown),
+        expected_error.marks_in_words(grown, this, earlier),
+    )
+    _card("error", marked, f"{average} {marks}", "privacy_and_accuracy")
 
 
 def promise(params: Params) -> None:

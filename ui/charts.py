@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import html
 from collections.abc import Callable
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from abcdp_core import figures as fig
@@ -27,15 +29,31 @@ def show(
     kept: bool = True,
     in_card: int = 0,
 ) -> None:
-    """A chart that keeps its place and zoom while its data change.
+    """A chart below its title, which has as many lines as its room asks for.
 
     Args:
         key: names the chart on the page, and its file.
         drawn: the figure, never changed once it was shown, and what it shows.
         clicked: called when a person clicks a point.
         kept: whether the server keeps it for the next who asks; not what one session only has.
-        in_card: pixels of a figure whose title the page has written above it; 0 elsewhere.
+        in_card: pixels of a figure in a card that has written its title; 0 elsewhere.
     """
+    with st.container(gap=None):
+        if not in_card:
+            st.html(title(drawn.figure))
+        _chart(key, drawn, clicked, kept=kept, in_card=in_card)
+
+
+def title(figure: go.Figure) -> str:
+    """The title of a figure with its settings in a smaller second line, as HTML."""
+    words, settings = (
+        html.escape(text).replace(" = ", "&nbsp;=&nbsp;")
+        for text in (fig.one_line(figure), fig.settings_line(figure))
+    )
+    return f'<p class="finding">{words}{f"<small>{settings}</small>" if settings else ""}</p>'
+
+
+def _chart(key: str, drawn: Drawn, clicked: Clicked | None, *, kept: bool, in_card: int) -> None:
     projector = bool(state.held("projector"))
     dress = drawings.dressed if kept else drawings.dress
     dressed = dress(drawn.figure, fig.screen(st.context.theme.type, projector=projector), in_card)

@@ -7,7 +7,6 @@ that an identity stays its own; what was not used for longest is let go.
 
 from __future__ import annotations
 
-import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -92,22 +91,23 @@ def variant(owner: object, name: Hashable, make: Callable[[], Drawn]) -> Drawn:
     return _variants.of(owner, name, make)
 
 
-def with_run(grown: Result, this: Result) -> Drawn:
+def with_run(grown: Result, this: Result, earlier: tuple[float, ...] = ()) -> Drawn:
     """The errors that are exact over the noise, with one run on their curve.
 
     Args:
         grown: of the study of expected errors.
         this: the run, of the study of the posterior.
+        earlier: errors of runs with other noise.
     """
     # Inside the function: few pages show them.
-    from abcdp_core.experiments import expected_error
+    from abcdp_core.experiments import expected_error, posterior
 
     usual, epsilon_total = drawn(grown)["error"], float(vars(this.params)["epsilon_total"])
-    error = math.sqrt(this.tables["errors"].set_index("release").mse["private"])
+    error = posterior.error(this)
     return variant(
         grown,
-        ("this run", epsilon_total, error),
-        lambda: expected_error.mark(usual, epsilon_total, error),
+        ("this run", epsilon_total, error, earlier),
+        lambda: expected_error.mark(usual, epsilon_total, error, earlier),
     )
 
 
@@ -117,14 +117,16 @@ def dressed(figure: go.Figure, medium: fig.Medium, in_card: int = 0) -> Dressed:
     Args:
         figure: never changed.
         medium: of the page.
-        in_card: pixels of its height where the page says its title; 0 where it has it itself.
+        in_card: pixels of its height in a card; 0 elsewhere, where its builder says them.
     """
     return _dressed.of(figure, (medium.name, in_card), lambda: dress(figure, medium, in_card))
 
 
 def dress(figure: go.Figure, medium: fig.Medium, in_card: int = 0) -> Dressed:
     """What :func:`dressed` gives, made now and not kept."""
-    return Dressed(fig.in_card(figure, medium, in_card) if in_card else fig.as_seen(figure, medium))
+    if in_card:
+        return Dressed(fig.in_card(figure, medium, in_card))
+    return Dressed(fig.below_title(figure, medium))
 
 
 class Dressed(BaseFigure):  # type: ignore[misc]

@@ -17,6 +17,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from decimal import ROUND_DOWN, ROUND_UP, Decimal
 
 import numpy as np
 import plotly.graph_objects as go
@@ -43,11 +44,13 @@ def belief(prior: Array, epsilon: float) -> tuple[Array, Array]:
 
 
 def odds(epsilon: float) -> str:
-    """The factor e^ε in words."""
+    """The factor e^ε in words: a bound, so what is printed is never below it."""
     if epsilon > 14.0:
         return f"a factor of e^{epsilon:g}, more than a million"
     factor = math.exp(epsilon)
-    return f"a factor of {factor:.4g}" if factor < 1000.0 else f"a factor of {factor:,.0f}"
+    digits = max(0, 2 - math.floor(math.log10(math.expm1(epsilon))))
+    place = Decimal(1).scaleb(-digits)
+    return f"a factor of {Decimal(math.nextafter(factor, math.inf)).quantize(place, ROUND_UP):,}"
 
 
 STRENGTHS = {0.1: "very strong", 1.0: "strong", 5.0: "moderate", math.inf: "weak"}
@@ -78,12 +81,14 @@ def _ends(epsilon: float) -> tuple[float, float]:
 
 
 def _said(epsilon: float) -> tuple[str, str]:
-    """The same with as many digits as tell it from 50 % and from 0."""
-    low, high = _ends(epsilon)
+    """The same with as many digits as tell it from 50 % and from 0, rounded outwards."""
+    low, _ = _ends(epsilon)
     if low < 100.0 * CERTAIN:
         return "almost 0 %", "almost 100 %"
     digits = max(0, 1 - math.floor(math.log10(min(low, 50.0 - low))))
-    texts = (f"{end:.{digits}f}" for end in (low, high))
+    place = Decimal(1).scaleb(-digits)
+    least = Decimal(math.nextafter(low, 0.0)).quantize(place, ROUND_DOWN)
+    texts = (f"{end:f}" for end in (least, 100 - least))
     short = [text.rstrip("0").rstrip(".") if digits else text for text in texts]
     return f"{short[0]} %", f"{short[1]} %"
 
@@ -97,10 +102,11 @@ def _range(epsilon: float) -> str:
 
 
 def promise_in_short(epsilon: float) -> str:
-    """What ε_total promises, in a line."""
+    """What ε_total promises, in two sentences."""
     return (
         f"Someone who knows everyone else's record, and believes a statement about yours with "
-        f"50 %, then believes it with {_range(epsilon)}."
+        f"50 %, then believes it with {_range(epsilon)}. The odds change by at most "
+        f"{odds(epsilon)}."
     )
 
 
@@ -146,16 +152,12 @@ def icons(epsilon: float) -> Drawn:
             hoverinfo="name",
         )
         figure.add_trace(marks)
-    words = (
-        f"Of 100: at least {least} (full), at most {most} (with the pale ones).<br>"
-        f"The odds change by at most {odds(epsilon)}."
-    )
+    words = f"Of 100: at least {least} (full),<br>at most {most} (with the pale ones)."
     fig.note(figure, 0.0, -3.3, words, fig.TRUTH.color, "top left")
     figure.layout.annotations[-1].align = "left"
     figure.update_xaxes(visible=False, range=[-1.0, 101.0])
     figure.update_yaxes(visible=False, range=[-4.8, 2.2])
-    text = f"{promise_in_short(epsilon)} The odds change by at most {odds(epsilon)}."
-    return Drawn(figure.update_layout(showlegend=False), text)
+    return Drawn(figure.update_layout(showlegend=False), promise_in_short(epsilon))
 
 
 def _bar(low: float, high: float, color: str, name: str) -> go.Scatter:
@@ -196,8 +198,8 @@ def belief_figure(epsilon: float) -> go.Figure:
             _half(epsilon),
         ]
     )
-    fig.note(figure, 0.25, 1.0, "most that one can then believe", after.color, "top center")
-    fig.note(figure, 0.75, 0.0, "least that one can then believe", after.color, "bottom center")
+    fig.note(figure, 0.0, 1.0, " most that one can then believe", after.color, "top left")
+    fig.note(figure, 1.0, 0.0, "least that one can then believe ", after.color, "bottom right")
     ticks = {"tickvals": [0.0, 0.25, 0.5, 0.75, 1.0], "tickformat": ".0%", "range": [0, 1]}
     figure.update_xaxes(**ticks)
     return figure.update_yaxes(**ticks).update_layout(showlegend=False)

@@ -14,6 +14,7 @@ noise for each data set.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
+from scipy import interpolate
 
 from abcdp_core import error_curve, experiments, pool, sentences, summaries
 from abcdp_core import figures as fig
@@ -230,8 +232,29 @@ def typical_in_words(result: Result) -> str:
 
 def averaged_in_words(result: Result) -> str:
     """What the curve is the average of."""
-    sets = sentences.counted(result.done, "data set")
-    return f"Average over noise and {sets}. Filled: your setting. Hollow: this run."
+    return f"Average over noise and {sentences.counted(result.done, 'data set')}."
+
+
+def marks_in_words(result: Result, error: float, earlier: Sequence[float] = ()) -> str:
+    """What the marks of :func:`mark` are; of a budget beyond the axis, what they would show.
+
+    Args:
+        result: of this study.
+        error: of the run that is shown.
+        earlier: of runs that differ from it in their noise.
+    """
+    params = cast(Params, result.params)
+    if not _is_on_axis(params.epsilon_total):
+        side = "left" if params.epsilon_total < min(BUDGETS) else "right"
+        here = at(result.tables["main"], params.c, params.epsilon_total)
+        return f"Your budget is beyond the {side} edge: average {here:.3g}, this run {error:.3g}."
+    others = " Small: earlier noise." if earlier else ""
+    high = " Triangle: above the axis." if max(error, *earlier, 0.0) > TOP else ""
+    return f"Filled: your setting. Hollow: this run.{others}{high}"
+
+
+def _is_on_axis(epsilon_total: float) -> bool:
+    return bool(ENDS[0] <= epsilon_total <= ENDS[1])
 
 
 def _summary(params: Params, rows: Tables) -> str:
@@ -268,17 +291,20 @@ def finding(params: Params, main: pd.DataFrame) -> str:
 
 def figures(result: Result) -> dict[str, fig.Drawn]:
     """The error against the budget, with the setting on it."""
-    return {"error": fig.Drawn(_curves(result), result.summary)}
+    sentence = f"{result.summary} The dots are computed; the lines between them are interpolated."
+    return {"error": fig.Drawn(_curves(result), sentence)}
 
 
-ROOM = 1.2
-"""Times the prior's error up to which the axis reaches."""
+TOP = 1.2 * PRIOR_ERROR
+"""Where the axis of errors ends."""
+
+ENDS = (min(BUDGETS) / 1.15, max(BUDGETS) * 1.25)
+"""Of the axis of budgets."""
 
 
 def _curves(result: Result) -> go.Figure:
     params, main = cast(Params, result.params), result.tables["main"]
-    ends = np.array([min(BUDGETS) / 1.15, max(BUDGETS) * 1.25])
-    top = ROOM * PRIOR_ERROR
+    ends, top = np.array(ENDS), TOP
     figure = fig.figure(
         finding(params, main),
         "privacy budget ε_total (more private ←)",
@@ -303,23 +329,102 @@ def _curves(result: Result) -> go.Figure:
     fig.note(figure, ends[1], plain, "without noise ", fig.NON_PRIVATE.color, "top right")
     curves = {c: _on_axis(curve(main, c)) for c in lines(params)}
     for (c, points), style in zip(curves.items(), fig.styles([*map(_keep, curves)]), strict=True):
-        x, low, high = (points[name].to_numpy() for name in ("epsilon_total", "low", "high"))
-        y = points.error.to_numpy()
+        x, y = points.epsilon_total.to_numpy(), points.error.to_numpy()
+        fine = np.geomspace(x[0], x[-1], FINE)
+        error, low, high = (_smooth(points, name, fine) for name in ("error", "low", "high"))
         if np.isfinite(low).all():
-            figure.add_trace(fig.band(x, low, high, style))
-        figure.add_trace(fig.line(x, y, style))
+            figure.add_trace(fig.band(fine, low, high, style))
+        figure.add_trace(fig.line(fine, error, style, hoverinfo="skip"))
+        computed = fig.points(x, y, dataclasses.replace(style, marker="circle"))
+        figure.add_trace(computed.update(marker={"size": 5}))
         others = [other.error.to_numpy() for key, other in curves.items() if key != c]
         levels = [np.full(len(y), level) for level in (0.0, plain, PRIOR_ERROR)]
-        at_label, place = _place(y, [*others, *levels])
-        fig.note(figure, x[at_label], y[at_label], _keep(c), style.color, place)
-    if ends[0] <= params.epsilon_total <= ends[1]:
+        within = _within(y)
+        at_label, place = _place(y[within], [each[within] for each in (*others, *levels)])
+        at_label += within.start
+        fig.note(figure, x[at_label], min(y[at_label], top), _keep(c), style.color, place)
+    if _is_on_axis(params.epsilon_total):
         here = fig.points(
             np.array([params.epsilon_total]),
             np.array([at(main, params.c, params.epsilon_total)]),
             fig.PRIVATE,
         )
         figure.add_trace(here.update(name="your setting", marker={"size": 14}))
+    _add_people(figure, params)
     return figure.update_layout(showlegend=False)
+
+
+def people(params: Params, epsilon_total: float) -> float:
+    """How many points let the own budget give the noise that another gives to the own N.
+
+    The noise is proportional to Δ/ε_total (MATH S2), and Δ to 1/N, sharp or published (MATH M2).
+
+    Args:
+        params: with the own budget and N.
+        epsilon_total: the other budget.
+
+    Returns:
+        A real number, of which the next integer is enough.
+    """
+    return params.n * epsilon_total / params.epsilon_total
+
+
+def people_in_words(params: Params) -> str:
+    """What the axis of people says; nothing where there is none."""
+    if not _people_ticks(params):
+        return ""
+    return (
+        f"The axis above: how many people would have the noise of the budget below at your "
+        f"ε_total = {params.epsilon_total:g}. What more people tell by themselves comes on top."
+    )
+
+
+def _people_ticks(params: Params) -> list[int]:
+    """Round numbers of people within the axis; none where a single person would do."""
+    first, last = (people(params, end) for end in ENDS)
+    powers = range(max(0, math.floor(math.log10(first))), math.ceil(math.log10(last)) + 1)
+    ticks = [m * 10**power for power in powers for m in (1, 3)]
+    # Close to an end there is no room for a number.
+    return [tick for tick in ticks if EDGE * first <= tick <= last / EDGE]
+
+
+def _add_people(figure: go.Figure, params: Params) -> None:
+    """An axis above the plot: how many people make up for each budget's noise at the own one."""
+    ticks = _people_ticks(params)
+    if not ticks:
+        return
+    # An axis without a series is not drawn.
+    nothing = {"x": [None], "y": [None], "mode": "markers", "xaxis": "x2", "hoverinfo": "skip"}
+    figure.add_trace(go.Scatter(nothing, name="people", showlegend=False))
+    figure.update_layout(
+        xaxis2={
+            **{"overlaying": "x", "side": "top", "type": "log", "showgrid": False},
+            "range": np.log10([people(params, end) for end in ENDS]).tolist(),
+            "tickvals": ticks,
+            "ticktext": [_short(tick) for tick in ticks],
+            "title": {"text": f"people for the same noise at ε_total = {params.epsilon_total:g}"},
+        }
+    )
+
+
+def _short(number: int) -> str:
+    return f"{number // 10**6:,} million" if number >= 10**6 else f"{number:,}"
+
+
+EDGE = 1.15
+"""Times an end of the axis of people that its first number is from it."""
+
+FINE = 97
+"""Points at which a line is drawn."""
+
+
+def _smooth(points: pd.DataFrame, name: str, fine: Array) -> Array:
+    """A column of :func:`curve` at other budgets: monotone where it is (Fritsch and Butland)."""
+    values = points[name].to_numpy()
+    if not np.isfinite(values).all():
+        return np.full(len(fine), np.nan)
+    through = interpolate.PchipInterpolator(np.log(points.epsilon_total), values)
+    return np.asarray(through(np.log(fine)))
 
 
 def _keep(c: int) -> str:
@@ -329,6 +434,17 @@ def _keep(c: int) -> str:
 def _on_axis(points: pd.DataFrame) -> pd.DataFrame:
     shown = points.epsilon_total.between(min(BUDGETS), max(BUDGETS))
     return points[shown].reset_index(drop=True)
+
+
+def _within(y: Array) -> slice:
+    """The part of a line that its name stands at: where it is clearly better than the prior.
+
+    Above, it may leave the axis, and at the left the prior's name stands. Errors fall with the
+    budget, so what is better is the right part; of a line without one it is the last two points.
+    """
+    high = np.flatnonzero(y > NEARLY * PRIOR_ERROR)
+    first = int(high[-1]) + 1 if len(high) else 0
+    return slice(min(first, len(y) - 2), len(y))
 
 
 def _place(y: Array, others: Sequence[Array]) -> tuple[int, str]:
@@ -355,12 +471,27 @@ def _place(y: Array, others: Sequence[Array]) -> tuple[int, str]:
     return int(below.argmax()) + 1, "top right"
 
 
-def mark(drawn: fig.Drawn, epsilon_total: float, error: float) -> fig.Drawn:
-    """The figure with the error of one run on it, hollow."""
+def mark(
+    drawn: fig.Drawn, epsilon_total: float, error: float, earlier: Sequence[float] = ()
+) -> fig.Drawn:
+    """The figure with the error of one run on it, hollow, and smaller those of other noise.
+
+    Args:
+        drawn: the figure.
+        epsilon_total: of the runs.
+        error: of the run that is shown.
+        earlier: of runs that differ from it in their noise.
+    """
     figure = go.Figure(drawn.figure)
-    this = fig.points(np.array([epsilon_total]), np.array([error]), fig.PRIVATE)
-    this.update(
-        name="this run", marker={"symbol": "circle-open", "size": 13, "line": {"width": 2.5}}
-    )
-    figure.add_trace(this)
-    return fig.Drawn(figure, f"{drawn.sentence} This run: {error:.3g}.")
+    for name, errors, look in (
+        ("earlier noise", earlier, {"size": 7, "line": {"width": 1.5}}),
+        ("this run", [error], {"size": 13, "line": {"width": 2.5}}),
+    ):
+        if len(errors) and _is_on_axis(epsilon_total):
+            y = np.array(errors)
+            here = fig.points(np.full(len(y), epsilon_total), y.clip(max=TOP), fig.PRIVATE)
+            symbol = np.where(y > TOP, "triangle-up-open", "circle-open").tolist()
+            here.update(name=name, marker=look | {"symbol": symbol}, cliponaxis=False)
+            figure.add_trace(here)
+    others = f" Earlier noise: {min(earlier):.3g} to {max(earlier):.3g}." if earlier else ""
+    return fig.Drawn(figure, f"{drawn.sentence} This run: {error:.3g}.{others}")

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -194,6 +195,17 @@ def _error_sentence(errors: pd.DataFrame) -> str:
     )
 
 
+def counts(result: Result) -> tuple[int, int]:
+    """Draws that the private run kept, and those of them that it kept only because of noise."""
+    decisions = result.tables["decisions"]
+    return int(decisions.private.sum()), int((decisions.private & ~decisions.non_private).sum())
+
+
+def error(result: Result) -> float:
+    """Root mean squared error of the private run, not a number where nobody knows the truth."""
+    return math.sqrt(result.tables["errors"].set_index("release").mse["private"])
+
+
 def headline(result: Result) -> tuple[str, str, str]:
     """What noise did to this run: a number, the sentence it begins, and what else there is to say.
 
@@ -201,8 +213,7 @@ def headline(result: Result) -> tuple[str, str, str]:
     """
     params, decisions = cast(Params, result.params), result.tables["decisions"]
     errors = result.tables["errors"].set_index("release")
-    kept = int(decisions.private.sum())
-    false = int((decisions.private & ~decisions.non_private).sum())
+    kept, false = counts(result)
     looked_at = counted(len(decisions), "draw")
     if kept == 0:
         words = f"of the {params.c:,} asked for: none of {looked_at} passed **with the noise**."
@@ -300,7 +311,7 @@ def _decided(result: Result) -> go.Figure:
     threshold = float(decisions.noisy_threshold.iloc[-1])
     neither = decisions[~decisions.private & ~decisions.non_private]
     within = neither[(neither.rho <= end) & neither.noisy_distance.between(*ends)]
-    drawn = fig.evenly(within, REJECTED_SHOWN)
+    drawn = _thinned(within)
     beyond = len(neither) - len(within)
     words = [
         f"{len(neither):,} rejected by both",
@@ -309,22 +320,24 @@ def _decided(result: Result) -> go.Figure:
     ]
     rejected = " <br>".join(words) + " "
     traces = [
+        *_corners(params, threshold, ends),
         _straight(ends.clip(0.0), ends.clip(0.0), fig.GUIDE, fig.GUIDE.name, fig.GUIDE.dash, 2.5),
         *_thresholds(params, threshold, ends),
-        _marks(drawn, "rejected by both", fig.REJECTED, 4, end),
     ]
     notes = [
         *_called(params, threshold, ends),
         fig.words(end, end, rejected, fig.REJECTED.color, "top right"),
     ]
+    lanes = [_Lane(drawn, fig.REJECTED, 4, flipped=False)]
     for name, non_private, private, style, corner in LANES:
         lane = decisions[(decisions.non_private == non_private) & (decisions.private == private)]
         size = 13 if len(lane) <= 30 else 7
-        traces.append(_marks(lane, name, style, size, end, ring=non_private != private))
+        lanes.append(_Lane(lane, style, size, flipped=non_private != private))
         place = (end if "right" in corner else 0.0), (end if "top" in corner else ends[0])
         # Two narrow lines: on a telephone the corners are close to each other.
         lines = textwrap.wrap(f"{len(lane):,} {name}", NARROW)
         notes.append(fig.words(*place, f"<b>{'<br>'.join(lines)}</b>", style.color, corner))
+    traces.append(_marks(lanes, end))
     layout = fig.layout(
         _changed(decisions),
         "true distance to the data",
@@ -334,8 +347,20 @@ def _decided(result: Result) -> go.Figure:
     ticks = {"tickvals": np.linspace(0.0, end, 4), "tickformat": ".3~g"}
     layout["xaxis"] |= ticks | {"range": [0.0, end]}
     layout["yaxis"] |= ticks | {"range": ends.tolist()}
-    layout |= {"annotations": notes, "shapes": _corners(params, threshold, ends)}
+    layout |= {"annotations": notes}
     return go.Figure({"data": traces, "layout": layout | {"showlegend": False}})
+
+
+def _thinned(draws: pd.DataFrame) -> pd.DataFrame:
+    """Every draw, or every second, fourth, ... by its number: so the next noise shows them too.
+
+    Args:
+        draws: with a column ``t``.
+    """
+    every = 1
+    while int((draws.t % every == 0).sum()) > REJECTED_SHOWN:
+        every *= 2
+    return draws[draws.t % every == 0]
 
 
 def _end_of_axis(params: Params) -> float:
@@ -347,14 +372,21 @@ def _end_of_axis(params: Params) -> float:
 
 
 def _corners(params: Params, threshold: float, ends: Array) -> list[dict[str, Any]]:
-    """The two corners in which noise decides."""
+    """The two corners in which noise decides; series, so that they move with the threshold."""
     (low, end), epsilon_abc, at = ends, params.epsilon_abc, _on_axis(threshold, ends)
-    kept = {"x0": epsilon_abc, "x1": end, "y0": low, "y1": at}
-    lost = {"x0": 0.0, "x1": epsilon_abc, "y0": at, "y1": end}
+    kept, lost = ((epsilon_abc, end), (low, at)), ((0.0, epsilon_abc), (at, end))
     return [
-        {"type": "rect", "fillcolor": fig.translucent(style.color, 0.1), "line": {"width": 0}}
-        | corner
-        for corner, style in ((kept, fig.PRIVATE), (lost, fig.NON_PRIVATE))
+        {
+            "x": np.array([left, right, right, left]),
+            "y": np.array([bottom, bottom, top, top]),
+            "mode": "lines",
+            "name": "noise decides",
+            "line": {"width": 0},
+            "fill": "toself",
+            "fillcolor": fig.translucent(style.color, 0.1),
+            "hoverinfo": "skip",
+        }
+        for ((left, right), (bottom, top)), style in ((kept, fig.PRIVATE), (lost, fig.NON_PRIVATE))
     ]
 
 
@@ -395,26 +427,46 @@ def _names(params: Params, threshold: float) -> tuple[str, str]:
     return f"threshold {params.epsilon_abc:g}", noisy
 
 
-def _marks(
-    lane: pd.DataFrame, name: str, style: fig.Style, size: int, end: float, *, ring: bool = False
-) -> dict[str, Any]:
-    """Draws as marks; those beyond the edge stand on it."""
-    x, y = lane.rho.to_numpy(), lane.noisy_distance.to_numpy()
+@dataclass(frozen=True)
+class _Lane:
+    """Draws that were decided alike, and how they are marked."""
+
+    draws: pd.DataFrame
+    style: fig.Style
+    size: int
+    flipped: bool
+
+
+def _marks(lanes: list[_Lane], end: float) -> dict[str, Any]:
+    """Draws as marks; those beyond the edge stand on it.
+
+    All are one series in which each has its number: so a browser moves the mark of a draw from
+    where the former noise had it.
+    """
+    draws = pd.concat([lane.draws for lane in lanes])
+    count = [len(lane.draws) for lane in lanes]
+    x, y = draws.rho.to_numpy(), draws.noisy_distance.to_numpy()
     at = np.minimum(x, end), np.clip(y, -BELOW * end, end)
     beyond = (at[0] != x) | (at[1] != y)
+    usual = np.repeat([lane.style.marker for lane in lanes], count)
     return {
         "x": at[0],
         "y": at[1],
+        "ids": draws.t.to_numpy(),
         "mode": "markers",
-        "name": name,
+        "name": "draws",
         "cliponaxis": False,
         "marker": {
-            "symbol": np.where(beyond, "diamond", style.marker),
-            "color": style.color,
-            "size": size,
-            "line": {"width": 2 if ring else 0, "color": fig.BOTH.color},
+            "symbol": np.where(beyond, "diamond", usual).tolist(),
+            "color": np.repeat([lane.style.color for lane in lanes], count).tolist(),
+            "size": np.repeat([lane.size for lane in lanes], count),
+            "opacity": 1.0,
+            "line": {
+                "width": np.repeat([2 if lane.flipped else 0 for lane in lanes], count),
+                "color": fig.BOTH.color,
+            },
         },
-        "customdata": lane[["t", "rho", "noisy_distance", "flip_probability"]].to_numpy(),
+        "customdata": draws[["t", "rho", "noisy_distance", "flip_probability"]].to_numpy(),
         "hovertemplate": "draw %{customdata[0]}: distance %{customdata[1]:.4f}, with noise "
         "%{customdata[2]:.4f}, flip probability %{customdata[3]:.3f}<extra></extra>",
     }

@@ -170,8 +170,8 @@ FONT = "Arial, Helvetica, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 INK = "#1F1F1F"
 GRID = "#E4E4E4"
 
-SCREEN = Medium("screen", title_width=48, title=16, text=15, ticks=14)
-"""A page whose theme is not known; a title's line fits a telephone."""
+SCREEN = Medium("screen", title_width=90, title=16, text=15, ticks=14)
+"""A page whose theme is not known; a title's line is as wide as a figure beside the knobs."""
 
 PROJECTOR = Medium(
     "projector",
@@ -268,7 +268,8 @@ def as_seen(figure: go.Figure, medium: Medium, title: str | None = None) -> dict
         "y": 1.0 - (TITLE_PAD + (medium.title if len(lines) > 1 else 0)) / height,
         "automargin": False,
     }
-    layout["margin"] = {"t": top}
+    # At the right half of an axis's last number, which is left out where there is no room.
+    layout["margin"] = {"t": top, "r": round(1.9 * medium.ticks)}
     if medium.grows:
         # Nothing touches the edge of paper.
         layout["margin"] |= {"b": bottom, "l": 84, "r": 24}
@@ -280,9 +281,32 @@ def as_seen(figure: go.Figure, medium: Medium, title: str | None = None) -> dict
     return plain
 
 
-def in_card(figure: go.Figure, medium: Medium, height: int) -> dict[str, Any]:
-    """As seen without a title, in a card of the page that says it, and so many pixels high."""
+def below_title(figure: go.Figure, medium: Medium) -> dict[str, Any]:
+    """As seen below its title, which the page says: it breaks lines where its room ends."""
     plain = as_seen(figure, medium, "")
+    layout: dict[str, Any] = plain["layout"]
+    # The plot stays as high as below a title within the figure.
+    lines = wrapped(one_line(figure), medium.title_width)
+    lines += wrapped(settings_line(figure), round(medium.title_width * SMALLER))
+    saved = round(1.3 * medium.title) * len(lines)
+    if not layout.get("annotations") and not _above(layout):
+        saved += TITLE_PAD
+        layout["margin"]["t"] -= TITLE_PAD
+    height = layout.get("height", round(HEIGHT * medium.taller))
+    layout["height"] = max(height - saved, layout["margin"]["t"] + LOWEST // 2)
+    return plain
+
+
+def in_card(figure: go.Figure, medium: Medium, height: int) -> dict[str, Any]:
+    """As seen without a title, in a card of the page that says it, and so many pixels high.
+
+    A card has no room for an axis above the plot.
+    """
+    plain = as_seen(figure, medium, "")
+    for name in _above(plain["layout"]):
+        del plain["layout"][name]
+        short = name.replace("axis", "")
+        plain["data"] = [each for each in plain["data"] if each.get("xaxis") != short]
     top = 2 * medium.ticks if plain["layout"].get("annotations") else TITLE_PAD
     letters = medium.ticks / SCREEN.ticks
     margin = {"t": top, "b": round(40 * letters), "l": round(48 * letters)}
@@ -430,9 +454,15 @@ def _font(size: int, medium: Medium) -> dict[str, Any]:
 
 
 def _room_above(lines: Sequence[str], layout: Mapping[str, Any], medium: Medium) -> int:
-    """Pixels between the top and the plot: the title's lines, and titles of panels."""
+    """Pixels between the top and the plot: the title's lines, titles of panels, an axis."""
     panels = any(note.get("text") for note in layout.get("annotations", ()))
-    return 2 * TITLE_PAD + round(1.3 * medium.title) * (len(lines) + panels)
+    axis = 2 * TITLE_PAD + medium.ticks + medium.text if _above(layout) else 0
+    return 2 * TITLE_PAD + round(1.3 * medium.title) * (len(lines) + (panels and not axis)) + axis
+
+
+def _above(layout: Mapping[str, Any]) -> list[str]:
+    """Axes that stand above the plot."""
+    return [key for key, axis in layout.items() if key[:5] == "xaxis" and axis.get("side") == "top"]
 
 
 def _legend_rows(plain: Mapping[str, Any]) -> int:

@@ -1,7 +1,8 @@
 """Histograms of a private release and of one without noise, mirrored at a line per parameter.
 
 Above the line stands what is private, below it what is not; one dot a sample where there are few,
-bars where there are many. Behind both is the prior, scaled to as many samples.
+bars where there are many. Behind both is the prior: of as many samples where there are bars, only
+its shape where there are dots, beside which so wide a spread would not be seen.
 """
 
 from __future__ import annotations
@@ -42,6 +43,9 @@ SHOWN = 0.99
 
 FILLED = 0.92
 """Part of the room between two lines that the tallest stack fills."""
+
+SHAPE = 0.6
+"""Part of the room between two lines that the prior fills where only its shape is shown."""
 
 ROW, DOT = 56, 9
 """Pixels of a row, and of a dot where there is room."""
@@ -102,23 +106,28 @@ def mirrored(
     dots = few and _tallest(rows, sizes, DOTS) <= TALLEST
     count = DOTS if dots else BARS
     unit = FILLED / max(_tallest(rows, sizes, count), 3.0 if dots else 1.0)
+    highest = max(float(row.heights(PRIOR.name, BARS, 1).max()) for row in rows.values()) or 1.0
     # Plain dictionaries, checked once at the end: plotly's objects check each change of each trace,
     # which takes longer than the private step.
     traces: list[dict[str, Any]] = []
     for index, row in enumerate(rows.values()):
         place = panel(index)
+        for style, side, _ in SIDES:
+            prior = unit * row.heights(PRIOR.name, BARS, sizes[style.name])
+            if dots:
+                prior = SHAPE * row.heights(PRIOR.name, BARS, 1) / highest
+            traces.append(place | _outline(row, side * prior, PRIOR))
+        if truth is not None:
+            # Behind the samples, of which it would hide some.
+            traces.append(place | _upright(float(truth[index])))
         for style, side, arrow in SIDES:
-            prior = row.heights(PRIOR.name, BARS, sizes[style.name]) * BARS / count
-            traces.append(place | _bars(row, side * unit * prior, PRIOR, 0.25))
             if row.size(style.name):
                 if dots:
                     traces.append(place | _dots(row, style, side * unit))
                 else:
                     heights = row.heights(style.name, BARS, sizes[style.name])
-                    traces.append(place | _bars(row, side * unit * heights, style, 0.75))
+                    traces.append(place | _bars(row, side * unit * heights, style))
                 traces.append(place | _mean(row, style, side, arrow))
-        if truth is not None:
-            traces.append(place | _upright(float(truth[index])))
     shown = [style for style, _, _ in SIDES if sizes[style.name]]
     layout = {
         "template": TEMPLATE,
@@ -177,13 +186,28 @@ def _middles(row: _Row, count: int) -> Array:
     return np.asarray((edges[:-1] + edges[1:]) / 2.0)
 
 
-def _bars(row: _Row, heights: Array, style: Style, opacity: float) -> dict[str, Any]:
+def _bars(row: _Row, heights: Array, style: Style) -> dict[str, Any]:
     return {
         "type": "bar",
         "x": _middles(row, len(heights)),
         "y": heights,
         "name": style.name,
-        "marker": {"color": translucent(style.color, opacity), "line": {"width": 0}},
+        "marker": {"color": translucent(style.color, 0.75), "line": {"width": 0}},
+        "hoverinfo": "skip",
+    }
+
+
+def _outline(row: _Row, heights: Array, style: Style) -> dict[str, Any]:
+    """The tops of bars, as a line in steps above a pale ground."""
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": np.repeat(np.linspace(*row.ends, len(heights) + 1), 2)[1:-1],
+        "y": np.repeat(heights, 2),
+        "name": style.name,
+        "line": {"color": style.color, "dash": style.dash, "width": 1.2},
+        "fill": "tozeroy",
+        "fillcolor": translucent(style.color, 0.12),
         "hoverinfo": "skip",
     }
 
@@ -280,7 +304,7 @@ def _legend(shown: list[Style], dots: bool, *, known: bool) -> dict[str, Any]:
         *(["● both"] if dots and len(shown) > 1 else []),
         *(["▾ mean"] if shown else []),
         *(["│ truth"] if known else []),
-        "▒ prior",
+        "┄ prior",
     ]
     return {
         "text": "  ".join(words),

@@ -83,8 +83,8 @@ class Visit:
     @property
     def title(self) -> str:
         """Title of the first figure, in one line."""
-        parts = self.page.locator(".gtitle").first.text_content() or ""
-        return parts.replace("\u00a0", " ")
+        words = self.page.locator(".finding").first.text_content() or ""
+        return words.replace("\u00a0", " ")
 
     def note(self, request: Request) -> None:
         """Remember a request."""

@@ -101,14 +101,14 @@ def another_page_keeps_the_knobs(visit: Visit) -> None:
 def long_work_is_cancelled_and_keeps_what_is_done(visit: Visit) -> None:
     visit.page.get_by_role("link", name="Privacy and accuracy").click()
     visit.page.get_by_text("Run the simulation").click()
-    mean = visit.page.locator(".gtitle").filter(has_text="Mean absolute error")
+    mean = visit.page.locator(".finding").filter(has_text="Mean absolute error")
     expect(mean).to_be_attached()
     # A thousand runs take minutes: the first are shown, and a person has to start the others.
     visit.page.locator(".st-key-start-mse-curves").get_by_role("button").click()
     visit.page.locator(".st-key-cancel-mse-curves").get_by_role("button").click()
     expect(visit.page.get_by_text(re.compile(r"Stopped: \d+ of 1000 parts done"))).to_be_visible()
     expect(visit.page.get_by_role("button", name="Continue")).to_be_visible()
-    expect(visit.page.locator(".gtitle").first).to_be_attached()
+    expect(visit.page.locator(".finding").first).to_be_attached()
 
 
 def the_full_link_holds_every_value_and_opens_the_same_view(visit: Visit) -> None:
@@ -353,7 +353,7 @@ def test_a_preset_leads_to_its_page_and_view_and_another_view_lets_go_of_it(visi
 
 def shows(visit: Visit, text: str) -> None:
     """Wait until the first figure's title says so; it breaks no line inside a setting."""
-    expect(visit.page.locator(".gtitle").first).to_contain_text(
+    expect(visit.page.locator(".finding").first).to_contain_text(
         text.replace(" = ", "\u00a0=\u00a0")
     )
 

@@ -6,11 +6,15 @@ import dataclasses
 import math
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 
 from abcdp_core import error_curve, runner
+from abcdp_core import figures as fig
 from abcdp_core.experiments import expected_error
+from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.results import Result
+from abcdp_core.simulators import uniform_mixture
 from tests.statistics import assert_mean_of_repeats
 
 SMALL = expected_error.Params(n=100, pool_size=400, epsilon_abc=0.3, epsilon_total=20.0, runs=2)
@@ -136,3 +140,132 @@ def test_the_name_of_a_line_stands_where_nothing_else_is_drawn() -> None:
     upper = np.array([0.12, 0.12, 0.11, 0.09, 0.03])
     index, side = expected_error._place(upper, [falling, top])
     assert (index, side) == (3, "top right")
+
+
+@pytest.mark.parametrize(
+    ("earlier", "said"),
+    [
+        ((), ""),
+        ((0.05,), " Earlier noise: 0.05 to 0.05."),
+        ((0.05, 0.03), " Earlier noise: 0.03 to 0.05."),
+    ],
+)
+def test_runs_stand_at_their_budget_the_one_shown_larger(
+    result: Result, earlier: tuple[float, ...], said: str
+) -> None:
+    usual = expected_error.figures(result)["error"]
+    marked = expected_error.mark(usual, 0.2, 0.04, earlier)
+    runs = marked.figure.data[len(usual.figure.data) :]
+    assert [value for trace in runs for value in trace.y] == [*earlier, 0.04]
+    assert {value for trace in runs for value in trace.x} == {0.2}
+    assert runs[-1].marker.size > max((trace.marker.size for trace in runs[:-1]), default=0)
+    assert marked.sentence == f"{usual.sentence} This run: 0.04.{said}"
+
+
+@pytest.mark.parametrize("resample", [False, True])
+@pytest.mark.parametrize("sensitivity", ["sharp", "published"])
+@pytest.mark.parametrize(("own", "n"), [(0.001, 20_000), (0.2, 5000), (0.7, 100), (1000.0, 10)])
+def test_so_many_people_have_the_noise_of_the_other_budget(
+    own: float, n: int, sensitivity: str, resample: bool
+) -> None:
+    def noise(epsilon_total: float, n: float) -> float:
+        distance = uniform_mixture.distance()
+        # Lemma 1 and its sharp form hold for whole people; between them Δ is as 1/N.
+        whole = math.ceil(n)
+        delta = distance.sensitivity(whole, sensitivity) * whole / n
+        event = sparse_vector.calibrate(epsilon_total, delta, 7, resample=resample)
+        return event.threshold_scale
+
+    params = expected_error.Params(epsilon_total=own, n=n, sensitivity=sensitivity, c=7)
+    for epsilon_total in expected_error.BUDGETS:
+        people = expected_error.people(params, epsilon_total)
+        wanted = noise(epsilon_total, n)
+        # With more, what sums over so many points round is part of the calibrated noise.
+        if 1.0 <= people <= 1e5:
+            assert noise(own, people) == pytest.approx(wanted, rel=1e-6)
+            assert noise(own, math.ceil(people)) <= wanted * (1.0 + 1e-6)
+
+
+def moved(result: Result, **changes: float) -> Result:
+    """The same numbers as those of other settings."""
+    params = dataclasses.replace(SMALL, **changes)  # type: ignore[arg-type]
+    main, own = result.tables["main"], params.epsilon_total
+    here = main.epsilon_total == SMALL.epsilon_total
+    main = (
+        main[~here] if own in expected_error.BUDGETS else main.replace({SMALL.epsilon_total: own})
+    )
+    return dataclasses.replace(result, params=params, tables={**result.tables, "main": main})
+
+
+@pytest.mark.parametrize(
+    ("own", "n", "shown"),
+    [
+        (0.2, 5000, ["3,000", "10,000", "30,000", "100,000"]),
+        (1000.0, 100, ["1"]),
+        (1000.0, 10, []),
+        (0.001, 20_000, ["1 million", "3 million", "10 million", "30 million", "100 million"]),
+    ],
+)
+def test_the_axis_of_people_stands_where_their_budgets_do(
+    result: Result, own: float, n: int, shown: list[str]
+) -> None:
+    params = expected_error.Params(epsilon_total=own, n=n)
+    drawn = expected_error.figures(moved(result, epsilon_total=own, n=n))["error"].figure
+    axis = drawn.layout["xaxis2"] if shown else go.layout.XAxis()
+    assert list(axis.ticktext or ()) == shown
+    assert bool(expected_error.people_in_words(params)) == bool(shown)
+    for place, tick in zip(axis.tickvals or (), axis.ticktext or (), strict=True):
+        assert place == int(tick.replace(",", "").replace(" million", "000000"))
+    if shown:
+        ends = 10.0 ** np.array([axis.range, drawn.layout.xaxis.range])
+        np.testing.assert_allclose(ends[0], [expected_error.people(params, x) for x in ends[1]])
+    card = fig.in_card(drawn, fig.SCREEN, 268)
+    assert "xaxis2" not in card["layout"]
+    assert len(card["data"]) == len(drawn.data) - bool(shown)
+
+
+@pytest.mark.parametrize(
+    ("own", "error", "said"),
+    [
+        (0.2, 0.05, "Filled: your setting. Hollow: this run."),
+        (0.2, 0.9, "Filled: your setting. Hollow: this run. Triangle: above the axis."),
+        (0.001, 0.05, "Your budget is beyond the left edge: average "),
+        (1000.0, 0.05, "Your budget is beyond the right edge: average "),
+    ],
+)
+def test_marks_are_said_as_they_are_drawn(
+    result: Result, own: float, error: float, said: str
+) -> None:
+    other = moved(result, epsilon_total=own)
+    marked = expected_error.mark(expected_error.figures(other)["error"], own, error).figure
+    words = expected_error.marks_in_words(other, error)
+    assert words.startswith(said)
+    names = {trace.name: trace for trace in marked.data}
+    assert ("your setting" in names) == ("this run" in names) == ("Filled" in words)
+    if "this run" in names:
+        (symbol,) = names["this run"].marker.symbol
+        assert (symbol == "triangle-up-open") == ("Triangle" in words)
+        assert names["this run"].y[0] <= marked.layout.yaxis.range[1]
+
+
+def test_between_computed_budgets_the_line_never_leaves_their_errors(result: Result) -> None:
+    drawn = expected_error.figures(result)["error"].figure
+    for c in expected_error.lines(SMALL):
+        line, dots = (
+            next(trace for trace in drawn.data if (trace.name, trace.mode) == (f"keep {c}", mode))
+            for mode in ("lines", "markers")
+        )
+        for at, value in zip(line.x, line.y, strict=True):
+            right = min(max(int(np.searchsorted(dots.x, at)), 1), len(dots.x) - 1)
+            low, high = sorted(dots.y[right - 1 : right + 1])
+            assert low - 1e-12 <= value <= high + 1e-12
+
+
+def test_the_name_of_a_line_stands_on_the_axis_where_the_line_is_above_it(result: Result) -> None:
+    main = result.tables["main"].copy()
+    main.loc[(main.c == SMALL.c) & (main.epsilon_total < 1.0), "mse"] = 1.0
+    high = dataclasses.replace(result, tables={**result.tables, "main": main})
+    drawn = expected_error.figures(high)["error"].figure
+    (note,) = [each for each in drawn.layout.annotations if each.text == f"keep {SMALL.c}"]
+    assert note.y <= drawn.layout.yaxis.range[1]
+    assert 10.0**note.x >= 1.0

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from abcdp_core import figures as fig
 from abcdp_core import pool, releases, runner
 from abcdp_core.experiments import many_releases, posterior
 from abcdp_core.parameters import ParameterError
@@ -163,18 +164,43 @@ def test_what_is_not_allowed_is_one_clear_line(changes: dict[str, object], words
 
 def test_every_decision_that_noise_changed_is_drawn() -> None:
     result = run(c=1000, epsilon_total=1.0, pool_size=5000)
-    decisions = result.tables["decisions"]
+    decisions = result.tables["decisions"].set_index("t")
     drawn = posterior.figures(result)["decisions"]
-    marks = {trace.name: len(trace.x) for trace in drawn.figure.data if trace.mode == "markers"}
-    private, plain = decisions.private, decisions.non_private
-    assert marks["kept by both"] == int((private & plain).sum())
-    assert marks["kept only because of noise"] == int((private & ~plain).sum())
-    assert marks["lost to noise"] == int((plain & ~private).sum())
-    assert marks["rejected by both"] <= posterior.REJECTED_SHOWN
+    (marks,) = (trace for trace in drawn.figure.data if trace.mode == "markers")
+    shown = decisions.loc[marks.ids]
+    assert shown.index.is_unique
+    np.testing.assert_array_equal(marks.customdata[:, 1], shown.rho)
+    kept, close = shown.private.to_numpy(), shown.non_private.to_numpy()
+    colors = np.select(
+        [kept & close, kept, close],
+        [fig.BOTH.color, fig.PRIVATE.color, fig.NON_PRIVATE.color],
+        fig.REJECTED.color,
+    )
+    assert list(marks.marker.color) == colors.tolist()
+    assert (np.asarray(marks.marker.line.width) > 0).tolist() == (kept != close).tolist()
+    assert decisions[decisions.private | decisions.non_private].index.isin(marks.ids).all()
+    assert (~kept & ~close).sum() <= posterior.REJECTED_SHOWN
     assert f"Noise changed {int(decisions.flipped.sum()):,} of" in drawn.figure.layout.title.text
+    low, high = drawn.figure.layout.yaxis.range
     for trace in drawn.figure.data:
-        low, high = drawn.figure.layout.yaxis.range
         assert np.all((np.asarray(trace.y) >= low) & (np.asarray(trace.y) <= high))
+
+
+def test_where_many_are_rejected_the_next_noise_shows_the_same_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(posterior, "REJECTED_SHOWN", 100)
+    marks = [
+        posterior.figures(run(epsilon_total=1000.0, noise_draw=noise))["decisions"].figure.data[-1]
+        for noise in (0, 1)
+    ]
+    first, second = (
+        set(trace.ids[np.asarray(trace.marker.color) == fig.REJECTED.color]) for trace in marks
+    )
+    assert len(first) <= 100
+    assert len(first & second) > 0.7 * len(first)
+    places = [dict(zip(trace.ids, trace.x, strict=True)) for trace in marks]
+    assert all(places[0][draw] == places[1][draw] for draw in first & second)
 
 
 @pytest.mark.parametrize("epsilon_total", [0.001, 1.0, 1000.0])

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 import pytest
 
 from abcdp_core import figures as fig
-from abcdp_core.figures.mirrored import FILLED
+from abcdp_core.figures.mirrored import FILLED, SHAPE
 
 AXES = {"a": (0.0, 1.0), "b": (0.0, 1.0)}
 
@@ -63,7 +63,8 @@ def test_bars_hold_every_sample_at_the_scale_of_the_prior(bars: bool) -> None:
     assert len(prior) == 2 * len(AXES)
     total = np.sum(private[0].y)
     assert np.sum(below[0].y) == pytest.approx(-total)
-    assert np.sum(prior[0].y) == pytest.approx(total)
+    # Both ends of each step.
+    assert np.sum(prior[0].y) == pytest.approx(2.0 * total)
     assert max(np.max(np.abs(trace.y)) for trace in [*private, *below]) == FILLED
 
 
@@ -91,5 +92,17 @@ def test_the_axis_shows_the_prior_but_for_its_ends_and_the_truth() -> None:
 def test_the_legend_has_few_words_for_a_narrow_screen() -> None:
     words = drawn(10).layout.annotations[0].text
     assert "no noise" in words
-    assert words.endswith("  │ truth  ▒ prior")
+    assert words.endswith("  │ truth  ┄ prior")
     assert "without" not in words
+
+
+def test_beside_dots_the_prior_shows_its_shape_and_hides_none_of_them() -> None:
+    figure = drawn(10)
+    names = [trace.name for trace in figure.data if trace.yaxis in (None, "y")]
+    first = min(names.index(release) for release in ("private", "non-private"))
+    assert names[:first] == ["prior", "prior", "truth"]
+    tops = [np.max(np.abs(trace.y)) for trace in named_traces(figure, "prior")]
+    assert max(tops) == pytest.approx(SHAPE)
+    steps = np.asarray(named_traces(figure, "prior")[0].y)[::2]
+    shares = np.histogram(np.linspace(0.0, 0.99, 100), len(steps), (0.0, 1.0))[0]
+    np.testing.assert_allclose(steps / steps.max(), shares / shares.max())

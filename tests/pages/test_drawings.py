@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import plotly.io
 import pytest
 
@@ -26,7 +27,7 @@ def test_a_page_that_runs_again_draws_nothing(monkeypatch: pytest.MonkeyPatch) -
         raise AssertionError
 
     monkeypatch.setattr(experiments.load("posterior"), "figures", fail)
-    monkeypatch.setattr(fig, "as_seen", fail)
+    monkeypatch.setattr(fig, "below_title", fail)
     app.run()
     assert not app.exception
     assert [chart.proto.spec for chart in app.get("plotly_chart")] == before
@@ -47,8 +48,8 @@ def test_what_is_sent_is_the_figure() -> None:
     sent = json.loads(
         plotly.io.to_json(drawings.dressed(chart, fig.SCREENS["dark"]).to_dict(), validate=False)
     )
-    dressed = fig.dressed(chart, fig.SCREENS["dark"])
-    assert sent == json.loads(dressed.to_json())
+    below = go.Figure(fig.below_title(chart, fig.SCREENS["dark"]))
+    assert sent == json.loads(below.to_json())
 
 
 def test_what_is_kept_is_bounded_and_belongs_to_its_owner() -> None:
