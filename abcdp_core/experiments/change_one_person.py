@@ -19,6 +19,7 @@ of data sets; one person rarely comes near it, because it is made for the worst 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import math
 from dataclasses import dataclass
@@ -137,44 +138,85 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
     """Compare the data with their neighbour: distances, decisions, outcomes."""
     params = task.params
     key = releases.pool_key(params, task.seed)
-    public = pool.open_pool(key)
-    data = pool.observed_data(key, params.n)
-    original = pool.compare(public, data, synthetic=True)
-    point, value = worst_change(original, public.statistics[params.n], data, params)
-    domain = simulators.load(params.scenario).DOMAIN
-    if not isinstance(params.moved_to, str):
-        value = domain[0] + params.moved_to * (domain[1] - domain[0])
-    changed = data.copy()
-    changed[point, -1] = value
-    neighbour = pool.compare(public, changed, synthetic=True)
+    before = _before(key, params.n, params.epsilon_abc)
+    value = _moved_to(params, before.value)
+    changed = before.data.copy()
+    changed[before.point, -1] = value
+    neighbour = pool.compare(pool.open_pool(key), changed, synthetic=True)
     event = releases.event_of(params)
     run = theory.Run(
         params.epsilon_abc, event.threshold_scale, event.query_scale, event.c, event.resample
     )
-    stops = theory.stopping_time(original.rho, run), theory.stopping_time(neighbour.rho, run)
+    stops = _stop_before(key, params.n, run), theory.stopping_time(neighbour.rho, run)
     return {
         "main": _curves(*stops, params.epsilon_total),
         "ratio": _ratios(*stops, params.epsilon_total),
         "largest": _largest(*stops, params.epsilon_total),
-        "movement": _movement(original, neighbour, event.sensitivity),
-        "decisions": _decisions(original, neighbour, task),
-        **_person(data, changed, point, domain),
+        "movement": _movement(before.comparison, neighbour, event.sensitivity),
+        "decisions": _decisions(before.comparison, neighbour, task),
+        **_person(before.data, changed, before.point, simulators.load(params.scenario).DOMAIN),
     }
 
 
+@dataclass(frozen=True)
+class _Before:
+    """The data before anybody moves, and who moves most.
+
+    Attributes:
+        data: ``(n, p)``.
+        comparison: of the data with the pool, without the pool's own numbers.
+        point, value: what :func:`worst_change` finds.
+    """
+
+    data: Array
+    comparison: pool.Comparison
+    point: int
+    value: float
+
+
+SETTINGS_KEPT = 16
+"""Settings of which what does not change with the move is kept, half a megabyte each."""
+
+
+@functools.lru_cache(maxsize=SETTINGS_KEPT)
+def _before(key: pool.PoolKey, n: int, epsilon_abc: float) -> _Before:
+    public, data = pool.open_pool(key), pool.observed_data(key, n)
+    comparison = pool.compare(public, data, synthetic=True)
+    domain = simulators.load(key.scenario).DOMAIN
+    point, value = worst_change(comparison, public.statistics[n], data, epsilon_abc, domain)
+    return _Before(data, dataclasses.replace(comparison, statistics=None), point, value)
+
+
+@functools.lru_cache(maxsize=SETTINGS_KEPT)
+def _stop_before(key: pool.PoolKey, n: int, run: theory.Run) -> Array:
+    """Distribution ``(T + 1,)`` of the stopping time before anybody moves."""
+    return theory.stopping_time(_before(key, n, run.epsilon_abc).comparison.rho, run)
+
+
+def _moved_to(params: Params, worst: float) -> float:
+    """The point's new value: the worst one, or a place in the domain."""
+    if isinstance(params.moved_to, str):
+        return worst
+    low, high = simulators.load(params.scenario).DOMAIN
+    return float(low + params.moved_to * (high - low))
+
+
 def worst_change(
-    comparison: pool.Comparison, statistics: Array, data: Array, params: Params
+    comparison: pool.Comparison,
+    statistics: Array,
+    data: Array,
+    epsilon_abc: float,
+    domain: tuple[float, float],
 ) -> tuple[int, float]:
     """The point of the data ``(n, p)``, and its new value, that move distances near ε_abc most.
 
     Tried are :data:`POINTS_TRIED` points spread over the data against :data:`VALUES_TRIED` new
     values spread over the domain, on the :data:`DRAWS_TRIED` draws nearest the threshold.
     """
-    source = simulators.load(params.scenario)
-    near = np.argsort(np.abs(comparison.rho - params.epsilon_abc))[:DRAWS_TRIED]
+    near = np.argsort(np.abs(comparison.rho - epsilon_abc))[:DRAWS_TRIED]
     order = np.argsort(data[:, -1])
     tried = order[np.linspace(0, len(order) - 1, min(POINTS_TRIED, len(order))).astype(int)]
-    values = np.linspace(*source.DOMAIN, VALUES_TRIED)
+    values = np.linspace(*domain, VALUES_TRIED)
     distance, size = comparison.distance, len(data)
     moved = []
     for point in tried:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,7 +52,9 @@ def test_exactly_one_point_differs_and_is_the_one_that_is_drawn(result: Result) 
     public = pool.open_pool(key)
     comparison = pool.compare(public, data, synthetic=True)
     statistics = public.statistics[SMALL.n]
-    moved, value = change_one_person.worst_change(comparison, statistics, data, SMALL)
+    moved, value = change_one_person.worst_change(
+        comparison, statistics, data, SMALL.epsilon_abc, (0.0, 5.0)
+    )
     assert 0 <= value <= 5
     person = result.tables["person"].iloc[0]
     assert (person.place_before, person.place_after) == (data[moved, 0], value)
@@ -99,6 +103,30 @@ def test_the_headline_gives_the_factor_of_the_table(epsilon_total: float) -> Non
 )  # fmt: skip
 def test_a_factor_is_rounded_up(log_ratio: float, words: str) -> None:
     assert change_one_person._factor(log_ratio) == words
+
+
+def test_a_move_computes_only_what_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = dataclasses.replace(SMALL, epsilon_abc=0.2)
+    runner.run_to_end(change_one_person, settings, seed=1)
+    computed: list[str] = []
+    for module, name in (
+        (change_one_person, "worst_change"), (pool, "compare"),
+        (change_one_person.theory, "stopping_time"),
+    ):  # fmt: skip
+        usual = getattr(module, name)
+
+        def watched(
+            *args: Any, name: str = name, usual: Callable[..., Any] = usual, **kwargs: Any
+        ) -> Any:
+            computed.append(name)
+            return usual(*args, **kwargs)
+
+        monkeypatch.setattr(module, name, watched)
+    moved = dataclasses.replace(settings, moved_to=0.3)
+    for params in (moved, dataclasses.replace(moved, noise_draw=1)):
+        runner.run_to_end(change_one_person, params, seed=1)
+        assert computed == ["compare", "stopping_time"]
+        computed.clear()
 
 
 def test_in_a_series_the_value_of_one_day_moves() -> None:
