@@ -6,12 +6,12 @@ router.guard()
 
 
 def main() -> None:
-    blocks.title(
-        "Flip probability",
+    blocks.titled("Flip probability", "preset")
+    blocks.preset_note()
+    blocks.note(
         "A decision is *flipped* when noise lets in a draw that is too far from the data, or keeps "
-        "out one that is close enough.",
+        "out one that is close enough."
     )
-    blocks.presets()
     if state.has_preset():
         preset()
     else:

@@ -85,15 +85,16 @@ def pair() -> tuple[DeltaGenerator, DeltaGenerator]:
 
 def titled(text: str, *keys: str) -> None:
     """The page's title with some of its own choosers beside it, which leaves room below."""
-    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom", key="head"):
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom", key="title"):
         st.title(text, width="content", anchor=False)
-        for key in keys:
-            few = len(knobs.find(key).parameter.options) <= controls.MOST_SIDE_BY_SIDE
-            with st.container(width="content" if few else NARROW):
-                controls.widget(key)
+        with st.container(horizontal=True, gap="medium", width="content", key="choosers"):
+            for key in keys:
+                side_by_side = controls.side_by_side(key)
+                with st.container(width="content" if side_by_side else NARROW):
+                    controls.widget(key)
 
 
-NARROW = 185
+NARROW = 200
 """Pixels of a list to choose from beside a title, at a width of 1280."""
 
 

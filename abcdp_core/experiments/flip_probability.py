@@ -495,7 +495,7 @@ def _theory_and_simulation(params: Params, main: pd.DataFrame, rates: pd.DataFra
     figure.update_xaxes(range=[-WINDOW, WINDOW], tickvals=ticks, anchor="y2", showgrid=False)
     figure.update_yaxes(showgrid=True)
     upper = {
-        "domain": [0.46, 1.0],
+        "domain": [0.48, 1.0],
         "range": [-0.02, 0.56],
         "tickvals": [0.0, 0.1, 0.2, 0.3, 0.4, 0.5],
     }
@@ -514,9 +514,9 @@ def _draws_below(figure: go.Figure, rates: pd.DataFrame) -> None:
     """Histogram of the pool's draws by their distance from ε_abc in units of b, and what flips."""
     drawn = rates[np.isfinite(rates.low) & np.isfinite(rates.high)]
     first, last = rates.draws.iloc[0], rates.draws.iloc[-1]
-    for name, style, inside, flipped, x, side, beyond in (
-        ("close enough", fig.NON_PRIVATE, drawn.high <= 0, "lost", 0.0, "left", first),
-        ("too far", fig.REJECTED, drawn.low >= 0, "let in", 1.0, "right", last),
+    for name, style, inside, flipped, x, beyond in (
+        ("close enough", fig.NON_PRIVATE, drawn.high <= 0, "lost", 0.0, first),
+        ("too far", fig.REJECTED, drawn.low >= 0, "let in", 1.0, last),
     ):
         middle = ((drawn.low + drawn.high) / 2.0)[inside].to_numpy()
         for column, said, color in (
@@ -526,16 +526,21 @@ def _draws_below(figure: go.Figure, rates: pd.DataFrame) -> None:
             heights = drawn[column][inside].to_numpy()
             bars = go.Bar(x=middle, y=heights, width=1.0, name=said, yaxis="y2")
             figure.add_trace(bars.update(marker={"color": color}))
-        more = f", {_mean(beyond)} beyond the edge" if beyond else ""
-        noisy = f'<b><span style="color:{fig.PRIVATE.color}">{flipped} by noise</span></b>'
-        words = [f"<b>{name}</b>{more}", noisy]
-        figure.add_annotation(
-            **{"x": x, "xref": "paper", "xanchor": side},
-            **{"y": 0.37, "yref": "paper", "yanchor": "bottom"},
-            text="   ".join(words if side == "left" else words[::-1]),
-            font={"color": style.color},
-            showarrow=False,
-        )
+        more = f", {_mean(beyond)} beyond" if beyond else ""
+        _words_below(figure, x, "bottom", f"<b>{name}</b>{more}", style.color)
+    # Where there are fewest draws as a rule.
+    _words_below(figure, 0.0, "top", "<b>flipped by noise</b>", fig.PRIVATE.color)
+
+
+def _words_below(figure: go.Figure, x: float, above_or_in: str, text: str, color: str) -> None:
+    """Words at the upper edge of the lower panel."""
+    figure.add_annotation(
+        **{"x": x, "xref": "paper", "xanchor": "right" if x else "left"},
+        **{"y": 0.36, "yref": "paper", "yanchor": above_or_in},
+        text=text,
+        font={"color": color},
+        showarrow=False,
+    )
 
 
 _FORMULA = dataclasses.replace(fig.THEORY, name="formula G_b")

@@ -166,7 +166,7 @@ def test_the_figure_and_its_title_show_the_base_rates(changes: dict[str, Any]) -
     figure = flip_probability.figures(found)["flip-probability"].figure
     bars = {trace.name: float(trace.y.sum()) for trace in figure.data if trace.type == "bar"}
     counts = flip_probability.counts_of(rates)
-    beyond = [note.text for note in figure.layout.annotations if "beyond the edge" in note.text]
+    beyond = [note.text for note in figure.layout.annotations if " beyond" in note.text]
     shown = bars["close enough"] + bars["too far"]
     assert shown == pytest.approx(rates.draws[1:-1].sum())
     assert len(beyond) == int((rates.draws.iloc[[0, -1]] > 0).sum())
