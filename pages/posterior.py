@@ -69,9 +69,9 @@ def change_one_person() -> None:
 
 
 def synthetic_data() -> None:
-    controls.own("synthetic-data.data_sets")
     result = watch.result("synthetic-data", *asking.ask("synthetic-data"))
     blocks.figure("synthetic-data", result, ("compared", "main"))
+    controls.own("synthetic-data.data_sets")
     blocks.note(
         "What a private run accepts is released, and simulating from it costs no further privacy: "
         "such data sets may be published in place of the real ones. The observed data stand beside "

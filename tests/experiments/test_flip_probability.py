@@ -210,11 +210,3 @@ def test_the_sentence_is_plain_and_the_statistics_stand_in_the_summary() -> None
         "more are let in than lost"
         not in flip_probability.figures(small(epsilon_total=(0.001,)))["flip-probability"].sentence
     )
-
-
-def test_the_first_screen_shows_that_more_is_let_in_than_is_close() -> None:
-    # At the default budget of the pages, with a smaller pool of the same base rates.
-    usual = flip_probability.Params(epsilon_total=0.2, pool_size=500, draws=10)  # type: ignore[arg-type]
-    counts = flip_probability.counts_of(run(usual).tables["base_rates"])
-    right = counts.close - counts.lost
-    assert counts.let_in > 1.5 * right
