@@ -312,13 +312,21 @@ def finding(panels: dict[str, _Panel], data_sets: int) -> str:
     other = "the one" if data_sets == 1 else "those"
     if plain == 0.0 or private / plain > MANY:
         return f"{what} farther from the observed one than {other} without noise"
-    if private > NEARLY * plain:
-        times = f"{private / plain:.1f} times as far"
-        return f"{what} {times} from the observed one as {other} without noise"
-    if private < plain / NEARLY:
-        return f"{what} nearer to the observed one than {other} without noise"
-    return f"{what} about as far from the observed one as {other} without noise"
+    times = private / plain
+    if times >= LARGE:
+        return f"{what} {times:.1f} times as far from the observed one as {other} without noise"
+    if times > NEARLY:
+        said = f"{times:.1f} times as far from the observed one as"
+    elif times < 1.0 / NEARLY:
+        said = "nearer to the observed one than"
+    else:
+        said = "about as far from the observed one as"
+    # Why it is no more: they would differ without any noise.
+    return f"{what} {said} {other} without noise: each shows one kept draw"
 
+
+LARGE = 1.5
+"""Times as far from which on the noise makes a plain difference."""
 
 MANY = 100.0
 """Times as far from which on a number says nothing."""

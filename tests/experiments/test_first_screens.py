@@ -1,7 +1,7 @@
-"""What Posterior and Flip probability show when nothing was moved: a difference, or why there is none.
+"""What two pages show when nothing was moved: a difference of about two times, or why not.
 
-A difference is about a factor of two between what noise does and what it does not. The settings are
-those of the pages, whose distances come with the program, so that no pool is made.
+Of Posterior and Flip probability, every view. The settings are those of the pages; the distances
+come with the program, so that no large pool is made.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ def test_the_title_has_a_factor(name: str) -> None:
     drawn = next(iter(experiments.load(name).figures(found(name)).values()))
     factor = re.search(r"([\d.]+) times as far", drawn.figure.layout.title.text)
     assert factor is not None, drawn.figure.layout.title.text
-    assert float(factor[1]) >= LARGE
+    says_why = "each shows one kept draw" in drawn.figure.layout.title.text
+    assert float(factor[1]) >= LARGE or says_why
 
 
 def test_one_person_makes_no_difference_and_the_page_says_why() -> None:

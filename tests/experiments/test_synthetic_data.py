@@ -145,6 +145,7 @@ def test_the_title_is_about_what_is_drawn(texts: dict[str, str], sets: str) -> N
         assert ("nearer to" in title) == (times < 1.0 / synthetic_data.NEARLY)
         assert ("about as far" in title) == (times >= 1.0 / synthetic_data.NEARLY)
     assert ("Private data sets are" in title) == (sets == "3")
+    assert title.endswith(": each shows one kept draw") == (times < synthetic_data.LARGE)
 
 
 def test_a_title_without_anything_to_compare() -> None:
