@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import asdict
 
 import numpy as np
@@ -49,17 +50,23 @@ def pool_distances(key: pool.PoolKey, n: int, index: int) -> Array:
     return cache.load_or_make(_entry("public-distances", key, n, index), make)["rho"]
 
 
-def make_ready(key: pool.PoolKey, n: int, sets: int, progress: pool.Progress) -> None:
-    """Make the pool unless the distances of so many data sets can be had without, and say how far.
+def make_ready(
+    keys: Sequence[tuple[pool.PoolKey, int]], sets: int, progress: pool.Progress
+) -> None:
+    """Make the pools without which the distances of some data sets cannot be had.
 
     Args:
-        key: of the pool.
-        n: points of each data set.
+        keys: pools, each with the points of its data sets.
         sets: how many data sets.
         progress: called with the fraction done.
     """
-    if not all(cache.holds(_entry("public-distances", key, n, index)) for index in range(sets)):
-        pool.make_kept(key, progress)
+    for done, (key, n) in enumerate(keys):
+        if not all(cache.holds(_entry("public-distances", key, n, index)) for index in range(sets)):
+            pool.make_kept(key, functools.partial(_part_done, progress, done, len(keys)))
+
+
+def _part_done(progress: pool.Progress, done: int, parts: int, share: float) -> None:
+    progress((done + share) / parts)
 
 
 def _entry(kind: str, key: pool.PoolKey, n: int, index: int | None = None) -> cache.Entry:

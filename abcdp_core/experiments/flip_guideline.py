@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
-import functools
 import math
 from dataclasses import dataclass
 from typing import cast
@@ -131,15 +130,10 @@ def tasks(params: Params, seed: int) -> list[experiments.SingleTask[Params]]:
 
 def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
     """Make the public pools that are not there yet, and say how far that is."""
-    for done, n in enumerate(params.n):
-        key = pool.key_for(uniform_mixture.SCENARIO, n, params.pool_size, seed)
-        part = functools.partial(part_done, progress, done, len(params.n))
-        predictive.make_ready(key, n, params.data_sets, part)
-
-
-def part_done(progress: pool.Progress, done: int, parts: int, share: float) -> None:
-    """Say how far all parts are, of which so many are done and the next one a share."""
-    progress((done + share) / parts)
+    keys = [
+        (pool.key_for(uniform_mixture.SCENARIO, n, params.pool_size, seed), n) for n in params.n
+    ]
+    predictive.make_ready(keys, params.data_sets, progress)
 
 
 def public_distances(params: Params, seed: int) -> list[Array]:

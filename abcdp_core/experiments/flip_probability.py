@@ -48,7 +48,6 @@ from numpy.typing import NDArray
 from abcdp_core import experiments, pool, predictive, simulators, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.experiments import flip_guideline
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.mechanisms.sparse_vector import SparseVector, calibrate
 from abcdp_core.parameters import Parameter
@@ -140,13 +139,16 @@ def tasks(params: Params, seed: int) -> list[experiments.SingleTask[Params]]:
 
 def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
     """Make the public pools that are not there yet, and say how far that is."""
-    for done, n in enumerate(params.n if params.distances != "uniform" else ()):
-        key = pool.key_for(uniform_mixture.SCENARIO, n, params.pool_size, seed)
-        part = functools.partial(flip_guideline.part_done, progress, done, len(params.n))
-        if params.distances == "observed":
-            pool.make_ready(key, part)
-        else:
-            predictive.make_ready(key, n, predictive.SETS, part)
+    if params.distances == "uniform":
+        return
+    keys = [
+        (pool.key_for(uniform_mixture.SCENARIO, n, params.pool_size, seed), n) for n in params.n
+    ]
+    if params.distances == "public":
+        predictive.make_ready(keys, predictive.SETS, progress)
+        return
+    for key, _ in keys:
+        pool.make_ready(key, progress)
 
 
 @functools.lru_cache(maxsize=32)
