@@ -466,11 +466,17 @@ def bound_in_words(result: Result) -> str:
         return f"A bound of {factor_in_words(float(row.epsilon_total))} allows this, too."
     share = abs(row.log_ratio) / row.epsilon_total
     used = "less than 0.1" if share < 0.001 else f"{100.0 * share:.2g}"
-    return f"The bound holds for every data set and person; this move uses {used} % of ε_total."
+    return (
+        f"The bound holds for every data set and every such change; this one uses {used} % of "
+        f"ε_total."
+    )
 
 
 LARGE = 10.0
 """Logarithm of a factor that is written as a power."""
+
+MOST_DIGITS = 6
+"""Decimals of a factor, and of percentage points."""
 
 
 def factor_in_words(log_ratio: float, *, up: bool = True) -> str:
@@ -485,6 +491,7 @@ def factor_in_words(log_ratio: float, *, up: bool = True) -> str:
     above = math.expm1(log_ratio)
     least = 0 if above >= 100.0 else 1 if up else 3
     digits = 3 if above < SMALLEST else max(least, 1 - math.floor(math.log10(above)))
+    digits = min(digits, MOST_DIGITS)
     towards, margin = (math.ceil, -1e-9) if up else (math.floor, 1e-9)
     return f"{1.0 + towards(above * 10**digits + margin) / 10**digits:,.{digits}f}"
 
@@ -533,7 +540,7 @@ def _points(value: float, *, up: bool = True) -> str:
         return "0 percentage points"
     if value >= 10.0:
         return f"{(math.ceil if up else math.floor)(value)} percentage points"
-    digits = 1 - math.floor(math.log10(value))
+    digits = min(1 - math.floor(math.log10(value)), MOST_DIGITS)
     towards, margin = (math.ceil, -1e-9) if up else (math.floor, 1e-9)
     text = f"{towards(value * 10**digits + margin) / 10**digits:.{digits}f}"
     return f"{text} percentage points"

@@ -117,8 +117,8 @@ def test_a_gap_is_rounded_up_and_what_is_allowed_down(value: float) -> None:
 
 @pytest.mark.parametrize(
     ("log_ratio", "words"),
-    [(0.0, "1.000"), (0.0101, "1.011"), (0.0001, "1.00011"), (0.2, "1.23"), (1.0, "2.8"),
-     (700.0, "e^700")],
+    [(0.0, "1.000"), (3e-9, "1.000001"), (0.0101, "1.011"), (0.0001, "1.00011"), (0.2, "1.23"),
+     (1.0, "2.8"), (700.0, "e^700")],
 )  # fmt: skip
 def test_a_factor_is_rounded_up(log_ratio: float, words: str) -> None:
     assert change_one_person.factor_in_words(log_ratio) == words

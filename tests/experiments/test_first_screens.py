@@ -36,10 +36,10 @@ def test_the_title_has_a_factor(name: str) -> None:
 def test_one_person_makes_no_difference_and_the_page_says_why() -> None:
     result = found("change-one-person", pool_size=300)
     why = change_one_person.bound_in_words(result)
-    used = re.search(r"this move uses ([\d.]+) % of ε_total", why)
+    used = re.search(r"this one uses ([\d.]+) % of ε_total", why)
     assert used is not None
     assert float(used[1]) <= 100.0
-    assert why.startswith("The bound holds for every data set and person")
+    assert why.startswith("The bound holds for every data set and every such change")
 
 
 def test_noise_lets_in_more_than_are_close() -> None:
