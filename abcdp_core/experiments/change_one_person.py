@@ -434,14 +434,25 @@ def _largest_sentence(tables: Tables) -> str:
 
 def move_in_words(result: Result) -> str:
     """Which value is replaced by which."""
+    who, what = _who(result), _move(result)
+    return f"{who} {what if what.startswith('stays') else f'moves {what}'}"
+
+
+def _who(result: Result) -> str:
     params, person = cast(Params, result.params), result.tables["person"].iloc[0]
     coordinates = simulators.load(params.scenario).COORDINATES
-    what, values = f"One of {params.n:,} points", (person.place_before, person.place_after)
     if len(coordinates) > 1:
-        what = f"The {coordinates[-1]} of {coordinates[0]} {person.place_before:g}"
-        values = (person.amount_before, person.amount_after)
+        return f"The {coordinates[-1]} of {coordinates[0]} {person.place_before:g}"
+    return f"One of {params.n:,} points"
+
+
+def _move(result: Result) -> str:
+    params, person = cast(Params, result.params), result.tables["person"].iloc[0]
+    values = person.place_before, person.place_after
+    if len(simulators.load(params.scenario).COORDINATES) > 1:
+        values = person.amount_before, person.amount_after
     before, after = (f"{value:,.4g}" for value in values)
-    return f"{what} {'stays at' if before == after else f'moves from {before} to'} {after}"
+    return f"stays at {after}" if before == after else f"from {before} to {after}"
 
 
 def largest_in_words(result: Result) -> str:
@@ -728,11 +739,13 @@ def _person_figure(result: Result) -> go.Figure:
     data, person = tables["data"], tables["person"].iloc[0]
     source = simulators.load(params.scenario)
     series = len(source.COORDINATES) > 1
+    # Short enough for a narrow column.
     figure = fig.figure(
-        move_in_words(result),
+        _move(result).capitalize(),
         source.COORDINATES[0],
         source.COORDINATES[-1] if series else "points",
         height=LOW,
+        settings=_who(result),
     )
     x, y = data.place.to_numpy(float), data.amount.to_numpy(float)
     if series:
@@ -772,7 +785,7 @@ _DATA = dataclasses.replace(fig.TRUTH, name="the data", marker="circle")
 EDGE = 1.4
 """Times the last draw up to which the axis reaches, so that its number finds room."""
 
-HIGH, LOW = 420, 250
+HIGH, LOW = 420, 265
 """Pixels of a figure: knob, point and curves fit on a telephone one above the other."""
 
 MARKS = {"before": "circle", "after": "diamond"}

@@ -260,7 +260,8 @@ def _histograms(params: Params, sets: dict[str, Array]) -> _Panel:
         # Whole numbers stand in the middle of their bar.
         step = float(math.ceil(step))
         low -= 0.5
-    edges = low + step * np.arange(max(1, math.ceil((high - low) / step - 1e-9)) + 1)
+    count = max(1, math.ceil((high - low) / step - 1e-9))
+    edges = np.asarray(low + step * np.arange(count + 1), dtype=np.float64)
     shares = {
         source: np.stack([_shares(one, edges) for one in each]) for source, each in sets.items()
     }
@@ -278,10 +279,12 @@ def _lines(panel: _Panel) -> list[go.Scatter]:
     for style in _STYLES:
         if (sets := panel.sets.get(style.name)) is None:
             continue
-        x, y = zip(*(_outline(panel, each) for each in sets), strict=True)
-        gap = np.full(1, np.nan)
-        parts = ([each for one in both for each in (one, gap)] for both in (x, y))
-        thin = fig.line(*(np.concatenate(part) for part in parts), style)
+        x, y = (
+            np.stack(part) for part in zip(*(_outline(panel, each) for each in sets), strict=True)
+        )
+        # A gap after each, so that one trace has them all.
+        x, y = (np.pad(part, ((0, 0), (0, 1)), constant_values=np.nan) for part in (x, y))
+        thin = fig.line(x.ravel(), y.ravel(), style)
         drawn.append(thin.update(line={"width": 1, "dash": "solid"}, opacity=0.6))
         mean = fig.line(*_outline(panel, sets.mean(axis=0)), style)
         drawn.append(mean.update(name=f"{style.name}, mean", line={"width": 3}))
