@@ -22,7 +22,7 @@ from abcdp_core import cache, experiments, runner
 
 SEED = 1
 BUDGET = 0.2
-KINDS = ("comparison", "distances", "error-curve")
+KINDS = ("comparison", "distances", "error-curve", "paired-distances", "public-distances")
 
 
 def make(folder: Path) -> None:
@@ -39,10 +39,11 @@ def make(folder: Path) -> None:
 
 
 def draw() -> None:
-    """Compute what the first page shows when nothing was moved."""
-    for name in ("posterior", "expected-error"):
+    """Compute what the first page shows when nothing was moved, and the base rates of flips."""
+    for name in ("posterior", "expected-error", "flip-probability"):
         study = experiments.load(name)
-        params = experiments.with_values(study.Params(), epsilon_total=BUDGET)
+        budget = (BUDGET,) if study.Params.takes_many("epsilon_total") else BUDGET
+        params = experiments.with_values(study.Params(), epsilon_total=budget)
         runner.run_to_end(study, params, SEED)
 
 

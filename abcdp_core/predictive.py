@@ -1,24 +1,74 @@
-"""Distances between pairs of simulated data sets; nothing private is read."""
+"""Distances between simulated data sets; nothing private is read."""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
+from dataclasses import asdict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import pool
+from abcdp_core import cache, fingerprint, pool, simulators
 
 Array = NDArray[np.float64]
+
+SETS = 8
+"""Simulated data sets that stand for the data where a figure shows their distances to a pool."""
 
 
 @functools.lru_cache(maxsize=32)
 def paired_distances(key: pool.PoolKey, n: int) -> Array:
-    """Distances ``(T,)`` of each draw of a pool to a simulated data set of its own, kept.
+    """Distances ``(T,)`` of each draw of a pool to a simulated data set of its own; kept on disk.
 
     The pool is made for this alone.
     """
+    return cache.load_or_make(_entry("paired-distances", key, n), lambda: _paired(key, n))["rho"]
+
+
+def _paired(key: pool.PoolKey, n: int) -> cache.Arrays:
     public, metric = pool.build(key), key.metric()
     further = np.stack([pool.predictive_data(key, n, index) for index in range(key.pool_size)])
     pairs = zip(public.statistics[n], metric.statistic(further), strict=True)
-    return np.array([metric.compare(ours[None], theirs)[0] for ours, theirs in pairs])
+    return {"rho": np.array([metric.compare(ours[None], theirs)[0] for ours, theirs in pairs])}
+
+
+@functools.lru_cache(maxsize=64)
+def pool_distances(key: pool.PoolKey, n: int, index: int) -> Array:
+    """Distances ``(T,)`` of one simulated data set to all draws of a pool; kept on disk.
+
+    Args:
+        key: of the pool.
+        n: points of the data set.
+        index: of the prior draw beyond the pool at which it is simulated.
+    """
+
+    def make() -> cache.Arrays:
+        data = pool.predictive_data(key, n, index)
+        return {"rho": pool.compare(pool.open_pool(key), data, synthetic=True).rho}
+
+    return cache.load_or_make(_entry("public-distances", key, n, index), make)["rho"]
+
+
+def make_ready(
+    keys: Sequence[tuple[pool.PoolKey, int]], sets: int, progress: pool.Progress
+) -> None:
+    """Make the pools without which the distances of some data sets cannot be had.
+
+    Args:
+        keys: pools, each with the points of its data sets.
+        sets: how many data sets.
+        progress: called with the fraction done.
+    """
+    for done, (key, n) in enumerate(keys):
+        if not all(cache.holds(_entry("public-distances", key, n, index)) for index in range(sets)):
+            pool.make_kept(key, functools.partial(_part_done, progress, done, len(keys)))
+
+
+def _part_done(progress: pool.Progress, done: int, parts: int, share: float) -> None:
+    progress((done + share) / parts)
+
+
+def _entry(kind: str, key: pool.PoolKey, n: int, index: int | None = None) -> cache.Entry:
+    code = fingerprint.of(__name__, simulators.load(key.scenario).__name__)
+    return cache.entry(kind, asdict(key) | {"n": n, "index": index}, code)

@@ -6,12 +6,12 @@ router.guard()
 
 
 def main() -> None:
-    blocks.title(
-        "Flip probability",
+    blocks.titled("Flip probability", "preset")
+    blocks.preset_note()
+    blocks.note(
         "A decision is *flipped* when noise lets in a draw that is too far from the data, or keeps "
-        "out one that is close enough.",
+        "out one that is close enough."
     )
-    blocks.presets()
     if state.has_preset():
         preset()
     else:
@@ -35,16 +35,23 @@ def draw(found: blocks.Found) -> None:
 def one_setting() -> None:
     params, seed = asking.ask("flip-probability", **asking.script_sensitivity())
     found = watch.result("flip-probability", params, seed)
-    blocks.figure("flip-probability", found)
+    blocks.figure("flip-probability", found, ("base_rates", "main"))
     controls.own("flip-probability.distances", "flip-probability.draws", "flip-probability.script")
+    with blocks.folded("How well simulation and formula agree", "agreement") as unfolded:
+        if unfolded:
+            agreement(found)
+    labels.show(found)
+    guideline(found)
+
+
+def agreement(found: blocks.Found) -> None:
+    blocks.note(found.summary)
     blocks.note(
         "*Fresh threshold*: its noise is drawn for this decision alone, as the formula assumes. "
         "*In a run*: given that the run got as far as this draw. Runs with a low threshold last "
         "longer, so inside a run false acceptances are rarer and false rejections more frequent "
         "than the formula says."
     )
-    labels.show(found)
-    guideline(found)
 
 
 def guideline(found: blocks.Found) -> None:
@@ -57,7 +64,6 @@ def guideline(found: blocks.Found) -> None:
     controls.own("flip-guideline.false_level")
     guide = watch.result("flip-guideline", *asking.ask("flip-guideline"))
     blocks.figure("flip-guideline", guide, ("guideline", "main"))
-    blocks.figure("base-rates", guide, ("base_rates",))
     blocks.heading("The paper's guideline: the median flip probability")
     blocks.note(captions.median_warning(guide))
     controls.own("flip-guideline.level")

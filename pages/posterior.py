@@ -6,11 +6,7 @@ router.guard()
 
 
 def main() -> None:
-    blocks.title(
-        "Posterior",
-        "What is learnt from the same data and the same simulations, with noise and without.",
-    )
-    controls.own("scenario", "posterior.view")
+    blocks.titled("Posterior", "scenario", "posterior.view")
     show = {
         "one release": one_release,
         "many releases": many_releases,
@@ -47,33 +43,35 @@ def many_releases() -> None:
 
 
 def change_one_person() -> None:
-    controls.own("change-one-person.moved_to")
     result = watch.result("change-one-person", *asking.ask("change-one-person"))
-    blocks.heading(*captions.largest(result))
+    blocks.finding(*captions.largest(result))
+    # One above the other on a telephone: knob, point and curves are on its screen together.
+    cause, effect = blocks.cause_and_effect()
+    with cause:
+        controls.own("change-one-person.moved_to")
+        blocks.picture("person", result)
+    with effect:
+        blocks.picture("outcomes", result)
+    blocks.below("outcomes", result, ("main", "ratio", "largest"))
     left, right = blocks.pair()
     with left:
-        blocks.figure("outcomes", result, ("main", "largest"))
-    with right:
         blocks.figure("movement", result, ("movement", "decisions"))
-    left, right = blocks.pair()
-    with left:
-        blocks.figure("person", result, ("person", "data"))
     with right:
-        blocks.figure("ratio", result, ("ratio", "largest"))
-    blocks.note(
-        "This is the definition of differential privacy: for two data sets that differ in one "
-        "person, the probabilities of any outcome differ at most by the factor e^ε_total. All "
-        "probabilities are exact: averaged over all possible noise. " + result.summary
-    )
+        blocks.below("person", result, ("person", "data"))
+        blocks.note(
+            "This is the definition of differential privacy: for two data sets that differ in one "
+            "person, the probabilities of any outcome differ at most by the factor e^ε_total. All "
+            "probabilities are exact: averaged over all possible noise. " + result.summary
+        )
     labels.show(result)
     blocks.theory("change-one-person")
     export.block("change-one-person", result)
 
 
 def synthetic_data() -> None:
-    controls.own("synthetic-data.data_sets")
     result = watch.result("synthetic-data", *asking.ask("synthetic-data"))
     blocks.figure("synthetic-data", result, ("compared", "main"))
+    controls.own("synthetic-data.data_sets")
     blocks.note(
         "What a private run accepts is released, and simulating from it costs no further privacy: "
         "such data sets may be published in place of the real ones. The observed data stand beside "

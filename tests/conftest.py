@@ -10,7 +10,7 @@ import hypothesis
 import pytest
 from hypothesis.internal.conjecture import providers
 
-from abcdp_core import pool, runner, workers
+from abcdp_core import pool, predictive, runner, workers
 
 # The same examples on every run and machine; the first call of a compiled function is slow.
 hypothesis.settings.register_profile(
@@ -75,6 +75,8 @@ def forget() -> None:
     pool._open.clear()
     pool.observed_comparison.cache_clear()
     pool.distances.cache_clear()
+    predictive.paired_distances.cache_clear()
+    predictive.pool_distances.cache_clear()
     pool._median_bandwidth.cache_clear()
 
 

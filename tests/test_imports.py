@@ -38,7 +38,7 @@ CORE_ARROWS: dict[str, set[str]] = {
         *("cache", "distances", "fingerprint", "interruption", "parameters", "simulators"),
         *("statistic", "streams", "supports", "threads"),
     },
-    "predictive": {"pool"},
+    "predictive": {"cache", "fingerprint", "pool", "simulators"},
     "releases": {"mechanisms", "parameters", "pool", "privacy", "simulators"},
     "privacy": set(),
     "mechanisms": {

@@ -83,6 +83,34 @@ def pair() -> tuple[DeltaGenerator, DeltaGenerator]:
     return left, right
 
 
+def titled(text: str, *keys: str) -> None:
+    """The page's title with some of its own choosers beside it, which leaves room below."""
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom", key="title"):
+        st.title(text, width="content", anchor=False)
+        with st.container(horizontal=True, gap="medium", width="content", key="choosers"):
+            for key in keys:
+                side_by_side = controls.side_by_side(key)
+                with st.container(width="content" if side_by_side else NARROW):
+                    controls.widget(key)
+
+
+NARROW = 200
+"""Pixels of a list to choose from beside a title, at a width of 1280."""
+
+
+def finding(text: str, lead: str = "") -> None:
+    """What a page finds, in a line above its figures."""
+    with st.container(key="finding"):
+        st.header(text, anchor=False)
+        st.markdown(lead)
+
+
+def cause_and_effect() -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Two places, the right one wider; one above the other where there is no room."""
+    left, right = st.columns((2, 3), gap="medium")
+    return left, right
+
+
 @contextlib.contextmanager
 def folded(label: str, key: str) -> Iterator[bool]:
     """A part that few need; says whether it is unfolded, so that it costs nothing until then."""
@@ -148,10 +176,23 @@ def show(
     clicked: charts.Clicked | None = None,
 ) -> None:
     """What :func:`figure` does, with a figure that is not among the result's."""
-    key = f"{found.experiment}-{name}"
-    charts.show(key, drawn, clicked)
+    charts.show(f"{found.experiment}-{name}", drawn, clicked)
+    _below(name, drawn, found, tables)
+
+
+def _below(name: str, drawn: Drawn, found: Result, tables: Sequence[str]) -> None:
     st.markdown(drawn.sentence)
-    numbers(key, found, tables, name, drawn)
+    numbers(f"{found.experiment}-{name}", found, tables, name, drawn)
+
+
+def picture(name: str, found: Result) -> None:
+    """A figure alone, where what belongs to it stands elsewhere: see :func:`below`."""
+    charts.show(f"{found.experiment}-{name}", drawings.drawn(found)[name])
+
+
+def below(name: str, found: Result, tables: Sequence[str] = ("main",)) -> None:
+    """The sentence, the numbers and the file of a figure that was shown by itself."""
+    _below(name, drawings.drawn(found)[name], found, tables)
 
 
 def numbers(

@@ -71,7 +71,10 @@ def largest(result: Result) -> tuple[str, str]:
     # Inside the function: one view of one page asks.
     from abcdp_core.experiments import change_one_person as study
 
-    return study.largest_in_words(result), f"{study.move_in_words(result)}."
+    return (
+        study.largest_in_words(result),
+        f"{study.move_in_words(result)}. {study.bound_in_words(result)}",
+    )
 
 
 def median_warning(result: Result) -> str:

@@ -162,10 +162,16 @@ def widget(
 
 def _choice(knob: knobs.Knob, shared: dict[str, Any]) -> None:
     options = list(knob.parameter.options)
-    if shared["key"] == "preset" or len(options) > MOST_SIDE_BY_SIDE:
-        st.selectbox(options=options, index=options.index(knob.default), **shared)
-    else:
+    if side_by_side(shared["key"]):
         st.segmented_control(options=options, default=knob.default, required=True, **shared)
+    else:
+        st.selectbox(options=options, index=options.index(knob.default), **shared)
+
+
+def side_by_side(key: str) -> bool:
+    """Whether all choices of a knob are shown beside each other, and not as a list to unfold."""
+    knob = knobs.find(key, state.on_screen().every, state.scenario_in_force())
+    return key != "preset" and len(knob.parameter.options) <= MOST_SIDE_BY_SIDE
 
 
 MOST_SIDE_BY_SIDE = 4

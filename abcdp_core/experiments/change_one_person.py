@@ -19,6 +19,7 @@ of data sets; one person rarely comes near it, because it is made for the worst 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import math
 from dataclasses import dataclass
@@ -137,44 +138,85 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
     """Compare the data with their neighbour: distances, decisions, outcomes."""
     params = task.params
     key = releases.pool_key(params, task.seed)
-    public = pool.open_pool(key)
-    data = pool.observed_data(key, params.n)
-    original = pool.compare(public, data, synthetic=True)
-    point, value = worst_change(original, public.statistics[params.n], data, params)
-    domain = simulators.load(params.scenario).DOMAIN
-    if not isinstance(params.moved_to, str):
-        value = domain[0] + params.moved_to * (domain[1] - domain[0])
-    changed = data.copy()
-    changed[point, -1] = value
-    neighbour = pool.compare(public, changed, synthetic=True)
+    before = _before(key, params.n, params.epsilon_abc)
+    value = _moved_to(params, before.value)
+    changed = before.data.copy()
+    changed[before.point, -1] = value
+    neighbour = pool.compare(pool.open_pool(key), changed, synthetic=True)
     event = releases.event_of(params)
     run = theory.Run(
         params.epsilon_abc, event.threshold_scale, event.query_scale, event.c, event.resample
     )
-    stops = theory.stopping_time(original.rho, run), theory.stopping_time(neighbour.rho, run)
+    stops = _stop_before(key, params.n, run), theory.stopping_time(neighbour.rho, run)
     return {
         "main": _curves(*stops, params.epsilon_total),
         "ratio": _ratios(*stops, params.epsilon_total),
         "largest": _largest(*stops, params.epsilon_total),
-        "movement": _movement(original, neighbour, event.sensitivity),
-        "decisions": _decisions(original, neighbour, task),
-        **_person(data, changed, point, domain),
+        "movement": _movement(before.comparison, neighbour, event.sensitivity),
+        "decisions": _decisions(before.comparison, neighbour, task),
+        **_person(before.data, changed, before.point, simulators.load(params.scenario).DOMAIN),
     }
 
 
+@dataclass(frozen=True)
+class _Before:
+    """The data before anybody moves, and who moves most.
+
+    Attributes:
+        data: ``(n, p)``.
+        comparison: of the data with the pool, without the pool's own numbers.
+        point, value: what :func:`worst_change` finds.
+    """
+
+    data: Array
+    comparison: pool.Comparison
+    point: int
+    value: float
+
+
+SETTINGS_KEPT = 16
+"""Settings of which what does not change with the move is kept, half a megabyte each."""
+
+
+@functools.lru_cache(maxsize=SETTINGS_KEPT)
+def _before(key: pool.PoolKey, n: int, epsilon_abc: float) -> _Before:
+    public, data = pool.open_pool(key), pool.observed_data(key, n)
+    comparison = pool.compare(public, data, synthetic=True)
+    domain = simulators.load(key.scenario).DOMAIN
+    point, value = worst_change(comparison, public.statistics[n], data, epsilon_abc, domain)
+    return _Before(data, dataclasses.replace(comparison, statistics=None), point, value)
+
+
+@functools.lru_cache(maxsize=SETTINGS_KEPT)
+def _stop_before(key: pool.PoolKey, n: int, run: theory.Run) -> Array:
+    """Distribution ``(T + 1,)`` of the stopping time before anybody moves."""
+    return theory.stopping_time(_before(key, n, run.epsilon_abc).comparison.rho, run)
+
+
+def _moved_to(params: Params, worst: float) -> float:
+    """The point's new value: the worst one, or a place in the domain."""
+    if isinstance(params.moved_to, str):
+        return worst
+    low, high = simulators.load(params.scenario).DOMAIN
+    return float(low + params.moved_to * (high - low))
+
+
 def worst_change(
-    comparison: pool.Comparison, statistics: Array, data: Array, params: Params
+    comparison: pool.Comparison,
+    statistics: Array,
+    data: Array,
+    epsilon_abc: float,
+    domain: tuple[float, float],
 ) -> tuple[int, float]:
     """The point of the data ``(n, p)``, and its new value, that move distances near ε_abc most.
 
     Tried are :data:`POINTS_TRIED` points spread over the data against :data:`VALUES_TRIED` new
     values spread over the domain, on the :data:`DRAWS_TRIED` draws nearest the threshold.
     """
-    source = simulators.load(params.scenario)
-    near = np.argsort(np.abs(comparison.rho - params.epsilon_abc))[:DRAWS_TRIED]
+    near = np.argsort(np.abs(comparison.rho - epsilon_abc))[:DRAWS_TRIED]
     order = np.argsort(data[:, -1])
     tried = order[np.linspace(0, len(order) - 1, min(POINTS_TRIED, len(order))).astype(int)]
-    values = np.linspace(*source.DOMAIN, VALUES_TRIED)
+    values = np.linspace(*domain, VALUES_TRIED)
     distance, size = comparison.distance, len(data)
     moved = []
     for point in tried:
@@ -392,42 +434,77 @@ def _largest_sentence(tables: Tables) -> str:
 
 def move_in_words(result: Result) -> str:
     """Which value is replaced by which."""
+    who, what = _who(result), _move(result)
+    return f"{who} {what if what.startswith('stays') else f'moves {what}'}"
+
+
+def _who(result: Result) -> str:
     params, person = cast(Params, result.params), result.tables["person"].iloc[0]
     coordinates = simulators.load(params.scenario).COORDINATES
-    what, values = f"One of {params.n:,} points", (person.place_before, person.place_after)
     if len(coordinates) > 1:
-        what = f"The {coordinates[-1]} of {coordinates[0]} {person.place_before:g}"
-        values = (person.amount_before, person.amount_after)
+        return f"The {coordinates[-1]} of {coordinates[0]} {person.place_before:g}"
+    return f"One of {params.n:,} points"
+
+
+def _move(result: Result) -> str:
+    params, person = cast(Params, result.params), result.tables["person"].iloc[0]
+    values = person.place_before, person.place_after
+    if len(simulators.load(params.scenario).COORDINATES) > 1:
+        values = person.amount_before, person.amount_after
     before, after = (f"{value:,.4g}" for value in values)
-    return f"{what} {'stays at' if before == after else f'moves from {before} to'} {after}"
+    return f"stays at {after}" if before == after else f"from {before} to {after}"
 
 
 def largest_in_words(result: Result) -> str:
     """The factor by which the chance of an outcome changes at most, beside what is allowed."""
     row = result.tables["largest"].iloc[0]
-    bound = float(row.epsilon_total)
-    allowed = f"e^{bound:g}" if bound > LARGE else f"{math.exp(bound):.4g}"
+    allowed = factor_in_words(float(row.epsilon_total), up=False)
     if row.at_least:
         return (
-            f"One outcome practically never happens with one of the two; {allowed} times is allowed"
+            f"One outcome practically never happens with one of the two; {allowed} times as likely "
+            f"is allowed"
         )
     return (
-        f"No outcome above one in a million becomes more than {_factor(abs(row.log_ratio))} times "
-        f"as likely; {allowed} times is allowed"
+        f"No outcome above one in a million becomes over {factor_in_words(abs(row.log_ratio))} "
+        f"times as likely; {allowed} is allowed"
+    )
+
+
+def bound_in_words(result: Result) -> str:
+    """How much of the log-ratio that is allowed is used, and why that is not more."""
+    row = result.tables["largest"].iloc[0]
+    if row.at_least:
+        return f"A bound of {factor_in_words(float(row.epsilon_total))} allows this, too."
+    share = abs(row.log_ratio) / row.epsilon_total
+    used = "less than 0.1" if share < 0.001 else f"{100.0 * share:.2g}"
+    return (
+        f"The bound holds for every data set and every such change; this one uses {used} % of "
+        f"ε_total."
     )
 
 
 LARGE = 10.0
 """Logarithm of a factor that is written as a power."""
 
+MOST_DIGITS = 6
+"""Decimals of a factor, and of percentage points."""
 
-def _factor(log_ratio: float) -> str:
-    """A factor, rounded up so that "more than" stays true."""
+
+def factor_in_words(log_ratio: float, *, up: bool = True) -> str:
+    """A factor with two digits of what it is above 1, four at least, on the safe side.
+
+    Args:
+        log_ratio: its logarithm, at least 0.
+        up: rounded up, so that "no more than" stays true; else down, as what is allowed.
+    """
     if log_ratio > LARGE:
         return f"e^{log_ratio:g}"
     above = math.expm1(log_ratio)
-    digits = 3 if above < SMALLEST else max(1, 1 - math.floor(math.log10(above)))
-    return f"{1.0 + math.ceil(above * 10**digits - 1e-9) / 10**digits:.{digits}f}"
+    least = 0 if above >= 100.0 else 1 if up else 3
+    digits = 3 if above < SMALLEST else max(least, 1 - math.floor(math.log10(above)))
+    digits = min(digits, MOST_DIGITS)
+    towards, margin = (math.ceil, -1e-9) if up else (math.floor, 1e-9)
+    return f"{1.0 + towards(above * 10**digits + margin) / 10**digits:,.{digits}f}"
 
 
 def curve_gap(main: pd.DataFrame) -> float:
@@ -436,11 +513,11 @@ def curve_gap(main: pd.DataFrame) -> float:
 
 
 def figures(result: Result) -> dict[str, fig.Drawn]:
-    """Outcome distributions, their ratio, how the distances moved, and the point that moved."""
+    """Outcome distributions above their ratio, how the distances moved, the point that moved."""
     params, tables = cast(Params, result.params), result.tables
+    outcomes = _outcome_figure(params, tables["main"], tables["ratio"])
     return {
-        "outcomes": fig.Drawn(_outcome_figure(params, tables["main"]), _outcomes_sentence(result)),
-        "ratio": fig.Drawn(_ratio_figure(params, tables["ratio"]), _ratio_sentence(result)),
+        "outcomes": fig.Drawn(outcomes, f"{_outcomes_sentence(result)} {_ratio_sentence(result)}"),
         "movement": fig.Drawn(
             _movement_figure(params, tables["movement"]), _moved_sentence(result)
         ),
@@ -452,17 +529,36 @@ def _outcomes_sentence(result: Result) -> str:
     """How the two outcome distributions compare."""
     main = result.tables["main"]
     bound = float(result.tables["largest"].epsilon_total.iloc[0])
-    # The most that two distributions may differ whose probabilities have ratios up to e^ε.
-    allowed = 100.0 * math.tanh(bound / 2.0)
-    gap = at_most(curve_gap(main), 2)
+    gap, allowed = _points(curve_gap(main)), _points(_allowed(bound), up=False)
     ended = 1.0 - float(main.stopped.iloc[-1])
     share = f"{100 * ended:.2g} %" if ended < 0.99 else f"{100 * ended:.3g} %"
     rest = f" In {share} of the runs the pool ends first." if ended >= 0.005 else ""
     return (
         f"How likely a run has stopped by then, exactly, from the data and from the data with one "
-        f"person replaced: the curves differ by at most {gap} percentage points, where "
-        f"ε_total = {bound:g} allows {allowed:.3g}.{rest}"
+        f"person replaced: the curves differ by {gap} at most, where ε_total = {bound:g} allows "
+        f"{allowed}.{rest}"
     )
+
+
+def _allowed(epsilon_total: float) -> float:
+    """Percentage points that two curves may differ if no ratio is above e^ε_total."""
+    return 100.0 * math.tanh(epsilon_total / 2.0)
+
+
+def _points(value: float, *, up: bool = True) -> str:
+    """Percentage points with two digits, rounded up, or down as what is allowed."""
+    if value <= NO_GAP:
+        return "0 percentage points"
+    if value >= 10.0:
+        return f"{(math.ceil if up else math.floor)(value)} percentage points"
+    digits = min(1 - math.floor(math.log10(value)), MOST_DIGITS)
+    towards, margin = (math.ceil, -1e-9) if up else (math.floor, 1e-9)
+    text = f"{towards(value * 10**digits + margin) / 10**digits:.{digits}f}"
+    return f"{text} percentage points"
+
+
+NO_GAP = 1e-9
+"""Percentage points that are rounding."""
 
 
 def _ratio_sentence(result: Result) -> str:
@@ -506,7 +602,7 @@ def _why(params: Params) -> str:
 
 
 _YOURS = dataclasses.replace(fig.PRIVATE, name="these data")
-_OTHER = fig.Style("one person replaced", fig.CATEGORIES[0], "dash")
+_OTHER = dataclasses.replace(fig.styles(["one person replaced"])[0], dash="dash")
 
 
 def _settings(params: Params) -> str:
@@ -516,11 +612,13 @@ def _settings(params: Params) -> str:
     )
 
 
-def _outcome_figure(params: Params, main: pd.DataFrame) -> go.Figure:
+def _outcome_figure(params: Params, main: pd.DataFrame, ratio: pd.DataFrame) -> go.Figure:
+    """Both curves with what ε_total allows, and below them how many times as likely classes are."""
     figure = fig.figure(
-        f"One person moves this curve by at most {at_most(curve_gap(main), 2)} percentage points",
-        "draws looked at",
-        "probability of a stop by then",
+        f"The curve moves by {_points(curve_gap(main))} at most; "
+        f"{_points(_allowed(params.epsilon_total), up=False).split()[0]} are allowed",
+        "draws looked at until the run stopped",
+        "stopped by then",
         height=HIGH,
         settings=_settings(params),
     )
@@ -528,16 +626,22 @@ def _outcome_figure(params: Params, main: pd.DataFrame) -> go.Figure:
     allowed = dataclasses.replace(
         fig.THEORY, name=f"what ε_total = {params.epsilon_total:g} allows"
     )
-    band = fig.band(x, main.allowed_low.to_numpy(), main.allowed_high.to_numpy(), allowed)
+    # Steps up to the next draw; Plotly's own would be mirrored along the lower edge.
+    low, high = (
+        np.repeat(main[name].to_numpy(), 2)[:-1] for name in ("allowed_low", "allowed_high")
+    )
+    band = fig.band(np.repeat(x, 2)[1:], low, high, allowed)
+    thin = {"width": 2, "shape": "hv"}
     figure.add_traces(
         [
             band.update(
                 name=allowed.name,
-                line={"shape": "hv", "width": 1, "color": allowed.color},
+                line={"width": 1, "color": allowed.color},
                 fillcolor=fig.translucent(allowed.color, 0.35),
             ),
-            fig.line(x, main.stopped.to_numpy(), _YOURS).update(line={"width": 2}),
-            fig.line(x, main.stopped_neighbour.to_numpy(), _OTHER).update(line={"width": 2}),
+            fig.line(x, main.stopped.to_numpy(), _YOURS).update(line=thin),
+            fig.line(x, main.stopped_neighbour.to_numpy(), _OTHER).update(line=thin),
+            *_ratio_traces(params, ratio, end=EDGE * max(10.0, x[-1])),
         ]
     )
     decades = [10**k for k in range(6) if 10**k <= max(10.0, x[-1])]
@@ -545,36 +649,57 @@ def _outcome_figure(params: Params, main: pd.DataFrame) -> go.Figure:
         **fig.logarithmic(1, EDGE * max(10.0, x[-1])),
         tickvals=decades,
         ticktext=[f"{k:,}" for k in decades],
+        anchor="y2",
+        showgrid=False,
     )
     words = (_YOURS.name, _YOURS.color), (_OTHER.name, _OTHER.color), ("allowed", allowed.color)
     fig.key(figure, words)
-    figure.update_layout(showlegend=False)
-    return figure.update_yaxes(range=[-0.02, 1.02], tickvals=[0.0, 0.25, 0.5, 0.75, 1.0])
-
-
-def _ratio_figure(params: Params, ratio: pd.DataFrame) -> go.Figure:
-    bound = params.epsilon_total
-    largest = float(ratio.log_ratio.abs().max())
-    share = "less than 0.01" if largest < 1e-4 * bound else f"{100 * largest / bound:.2g}"
-    title = f"The largest log-ratio of these classes is {share} % of what ε_total allows"
-    if ratio.log_ratio.isna().any():
-        title = "Some of these classes practically never happen from one of the data sets"
-    figure = fig.figure(
-        title,
-        "draws looked at until the run stopped",
-        "logarithm of the ratio",
-        height=HIGH,
-        settings=_settings(params),
+    upper = {"domain": [0.44, 1.0], "range": [-0.02, 1.02]}
+    lower = {"domain": [0.0, 0.32], "anchor": "x", "range": [-1.25, 1.25]}
+    factor = factor_in_words(params.epsilon_total, up=False)
+    return figure.update_layout(
+        showlegend=False,
+        yaxis=upper | {"tickformat": ".0%", "tickvals": [0.0, 0.5, 1.0]},
+        # In units of ε_total: no knob moves the axis.
+        yaxis2=lower
+        | {"tickvals": [-1.0, 0.0, 1.0], "ticktext": [f"÷ {factor}", "same", f"× {factor}"]}
+        | {"title": {"text": "as likely"}},
     )
-    names = ratio.outcome.to_numpy(object)
-    marks = fig.points(names, ratio.log_ratio.to_numpy(), fig.PRIVATE).update(name="exact")
-    figure.add_trace(marks.update(marker={"size": 10}))
-    for sign in (-1, 1):
-        line = fig.line(names, np.full(len(names), sign * bound), fig.THEORY)
-        figure.add_trace(line.update(mode="lines+markers", name="bound ±ε_total"))
-    fig.key(figure, [("● exact", fig.PRIVATE.color), ("bound ±ε_total", fig.THEORY.color)])
-    figure.update_yaxes(range=[-1.15 * bound, 1.15 * bound])
-    return figure.update_xaxes(type="category").update_layout(showlegend=False)
+
+
+def _ratio_traces(params: Params, ratio: pd.DataFrame, end: float) -> list[go.Scatter]:
+    """Each class as a bar from its first to its last draw, and the bounds up to ``end``."""
+    part = ratio[ratio.log_ratio.notna()]
+    height = (part.log_ratio / params.epsilon_total).to_numpy()
+    ended = (part.outcome == POOL_ENDED).to_numpy()
+    low = np.where(ended, part.high * PAST, np.maximum(part.low - 0.5, 0.9))
+    high = np.where(ended, end, part.high + 0.5)
+    gaps = np.full(len(part), np.nan)
+    bars = fig.line(
+        np.column_stack([low, high, gaps]).ravel(),
+        np.column_stack([height, height, gaps]).ravel(),
+        dataclasses.replace(fig.BOTH, name="exact ratio", dash="solid"),
+    )
+    bars.update(line={"width": 4}, yaxis="y2", hoverinfo="skip")
+    middle = dataclasses.replace(fig.BOTH, name="exact ratio of a class")
+    marks = fig.points(np.sqrt(low * high), height, middle)
+    marks.update(
+        yaxis="y2",
+        customdata=np.column_stack(
+            [part.outcome, [factor_in_words(abs(each)) for each in part.log_ratio]]
+        ),
+        hovertemplate="%{customdata[0]}: less than %{customdata[1]} times as likely or as unlikely",
+    )
+    across = np.array([0.9, end])
+    bounds = [
+        fig.line(across, np.full(2, sign), fig.THEORY).update(name="bound ±ε_total", yaxis="y2")
+        for sign in (-1.0, 1.0)
+    ]
+    return [*bounds, bars, marks]
+
+
+PAST = 1.08
+"""Times the last draw at which the bar of runs begins that the pool ended."""
 
 
 def _movement_figure(params: Params, movement: pd.DataFrame) -> go.Figure:
@@ -585,7 +710,7 @@ def _movement_figure(params: Params, movement: pd.DataFrame) -> go.Figure:
         "No distance moves" if not moved.any() else f"Distances move by at most {largest} Δ",
         "movement of a distance, in units of Δ",
         "share of the draws",
-        height=HIGH,
+        height=LOW,
         settings=f"Δ = {sensitivity:.3g}, N = {params.n:,}",
     )
     edges = np.linspace(-1.0, 1.0, MOVEMENT_BINS + 1)
@@ -614,11 +739,13 @@ def _person_figure(result: Result) -> go.Figure:
     data, person = tables["data"], tables["person"].iloc[0]
     source = simulators.load(params.scenario)
     series = len(source.COORDINATES) > 1
+    # Short enough for a narrow column.
     figure = fig.figure(
-        move_in_words(result),
+        _move(result).capitalize(),
         source.COORDINATES[0],
         source.COORDINATES[-1] if series else "points",
-        height=300,
+        height=LOW,
+        settings=_who(result),
     )
     x, y = data.place.to_numpy(float), data.amount.to_numpy(float)
     if series:
@@ -629,7 +756,8 @@ def _person_figure(result: Result) -> go.Figure:
         figure.update_xaxes(range=list(source.DOMAIN))
     for style, where in ((_YOURS, "before"), (_OTHER, "after")):
         spot = np.array([person[f"place_{where}"]]), np.array([person[f"amount_{where}"]])
-        point = fig.points(*spot, fig.Style(where, style.color, marker=MARKS[where]))
+        look = dataclasses.replace(style, name=where, marker=MARKS[where])
+        point = fig.points(*spot, look)
         figure.add_trace(point.update(marker={"size": 14}))
     figure.add_annotation(
         x=person.place_after,
@@ -652,12 +780,12 @@ def _person_figure(result: Result) -> go.Figure:
     return figure.update_yaxes(rangemode="tozero", tickformat=",")
 
 
-_DATA = fig.Style("the data", fig.TRUTH.color)
+_DATA = dataclasses.replace(fig.TRUTH, name="the data", marker="circle")
 
 EDGE = 1.4
 """Times the last draw up to which the axis reaches, so that its number finds room."""
 
-HIGH = 360
-"""Pixels of a figure: two of them stand side by side."""
+HIGH, LOW = 420, 265
+"""Pixels of a figure: knob, point and curves fit on a telephone one above the other."""
 
 MARKS = {"before": "circle", "after": "diamond"}

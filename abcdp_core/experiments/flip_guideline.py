@@ -22,9 +22,7 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
-import functools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -36,7 +34,6 @@ from numpy.typing import NDArray
 from abcdp_core import experiments, pool, predictive
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.mechanisms import thresholds
 from abcdp_core.mechanisms.sparse_vector import SparseVector, calibrate
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
@@ -61,7 +58,6 @@ COLUMNS = {
         "false_level", "largest_c_false", "largest_c_false_low", "largest_c_false_high",
         "close", "let_in",
     ),
-    "base_rates": ("n", "epsilon_total", "low", "high", "draws", "flip_probability"),
 }  # fmt: skip
 
 LEVEL = Parameter(
@@ -89,9 +85,6 @@ DATA_SETS = Parameter(
     steps=(2, 4, 8, 16, 32, 64, 100),
 )
 
-WINDOW = 15
-"""Noise scales b to each side of ε_abc in the picture of the base rates."""
-
 
 @dataclass(frozen=True)
 class Params(BaseParams):
@@ -106,7 +99,7 @@ class Params(BaseParams):
     sensitivity: str = par.SENSITIVITY.field("sharp")
     level: float = LEVEL.field(0.1)
     false_level: float = FALSE_LEVEL.field(0.2)
-    data_sets: int = DATA_SETS.field(8)
+    data_sets: int = DATA_SETS.field(predictive.SETS)
     draws: int = par.DRAWS.field(500)
 
     def check_together(self) -> None:
@@ -137,20 +130,19 @@ def tasks(params: Params, seed: int) -> list[experiments.SingleTask[Params]]:
 
 def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
     """Make the public pools that are not there yet, and say how far that is."""
-    keys = list(dict.fromkeys(task.params.pool_key(seed) for task in tasks(params, seed)))
-    for done, key in enumerate(keys):
-        pool.make_ready(key, functools.partial(_part_done, progress, done, len(keys)))
-
-
-def _part_done(progress: pool.Progress, done: int, parts: int, share: float) -> None:
-    progress((done + share) / parts)
+    keys = [
+        (pool.key_for(uniform_mixture.SCENARIO, n, params.pool_size, seed), n) for n in params.n
+    ]
+    predictive.make_ready(keys, params.data_sets, progress)
 
 
 def public_distances(params: Params, seed: int) -> list[Array]:
     """Distances ``(T,)`` of each public data set to the pool, in an order of its own."""
-    (n,) = params.n
-    found = thresholds.simulated(pool.PublicSide(params.pool_key(seed), n), params.data_sets)
-    return [rho[pool.order(seed, index + 1, params.pool_size)] for index, rho in enumerate(found)]
+    (n,), key = params.n, params.pool_key(seed)
+    return [
+        predictive.pool_distances(key, n, index)[pool.order(seed, index + 1, params.pool_size)]
+        for index in range(params.data_sets)
+    ]
 
 
 def work(task: experiments.SingleTask[Params]) -> Tables:
@@ -194,7 +186,6 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
     return {
         "main": _main(params, gaps, shares),
         "guideline": pd.DataFrame([guideline], columns=list(COLUMNS["guideline"])),
-        "base_rates": _base_rates(params, rho),
     }
 
 
@@ -230,21 +221,6 @@ def _main(params: Params, gaps: Array, shares: dict[int, Share]) -> pd.DataFrame
         false = (share.share, share.low, share.high, share.unfillable, share.some, share.filled)
         rows.append((c, scale, *_flip_quantiles(gaps, scale), *false, n, epsilon_total))
     return pd.DataFrame(rows, columns=list(COLUMNS["main"]))
-
-
-def _base_rates(params: Params, rho: Sequence[Array]) -> pd.DataFrame:
-    """Draws per data set at distances from ε_abc in units of b, and how often each is flipped."""
-    (n,), (epsilon_total,) = params.n, params.epsilon_total
-    scale = params.event(params.c).threshold_scale
-    edges = np.arange(-WINDOW, WINDOW + 1)
-    away = (np.concatenate(rho) - params.epsilon_abc) / scale
-    # A draw at the threshold is within it.
-    counts = np.histogram(-away, edges)[0][::-1] / len(rho)
-    middle = np.abs(edges[:-1] + edges[1:]) / 2.0
-    table = {"low": edges[:-1], "high": edges[1:], "draws": counts}
-    return pd.DataFrame(table).assign(
-        flip_probability=flip.tail(middle, 1.0), n=n, epsilon_total=epsilon_total
-    )[list(COLUMNS["base_rates"])]
 
 
 def collect(params: Params, rows: Tables) -> Result:
@@ -360,33 +336,11 @@ def percent(share: float) -> str:
 
 
 def figures(result: Result) -> dict[str, fig.Drawn]:
-    """False share against c; base rates; the paper's median against c."""
+    """False share against c; the paper's median against c."""
     return {
         EXPERIMENT: fig.Drawn(_share_figure(result), result.summary),
-        "base-rates": fig.Drawn(_base_rate_figure(result), _base_rates_sentence(result)),
         "median": fig.Drawn(_median_figure(result), median_sentence(result)),
     }
-
-
-def _base_rates_sentence(result: Result) -> str:
-    """Why a small flip probability lets in many false draws."""
-    params = cast(Params, result.params)
-    guideline = result.tables["guideline"]
-    row = guideline.iloc[0]
-    where = "" if len(guideline) == 1 else f"N = {row.n:,g}, ε_total = {row.epsilon_total:g}: "
-    far = _counted(params.pool_size - row.close)
-    return (
-        f"{where}Bars: draws of the public pool within {WINDOW} b of ε_abc, average over "
-        f"{params.data_sets} data sets; line: how often the noise flips a decision (scale b, for "
-        f"c = {params.c}). {_counted(row.close)} of {params.pool_size:,} draws are "
-        f"close enough. Of the {far} others noise would let in {_counted(row.let_in)} if it "
-        f"decided about all of them, each with a fresh threshold."
-    )
-
-
-def _counted(mean: float) -> str:
-    """An average count: whole from ten on."""
-    return f"{mean:,.0f}" if mean >= 10 or mean == round(mean) else f"{mean:.2g}"
 
 
 def _settings(result: Result) -> list[tuple[str, pd.DataFrame]]:
@@ -473,43 +427,6 @@ def _place(params: Params) -> str:
     n = f", N = {params.n[0]:,}" if len(params.n) == 1 else ""
     one = f", ε_total = {params.epsilon_total[0]:g}" if len(params.epsilon_total) == 1 else ""
     return n + one
-
-
-def _base_rate_figure(result: Result) -> go.Figure:
-    """The first setting's base rates."""
-    params, row = cast(Params, result.params), result.tables["guideline"].iloc[0]
-    rates = result.tables["base_rates"]
-    rates = rates[(rates.n == row.n) & (rates.epsilon_total == row.epsilon_total)]
-    figure = fig.figure(
-        f"{_counted(row.close)} of {params.pool_size:,} draws are close enough; noise would let "
-        f"in {_counted(row.let_in)} of the others",
-        "distance from ε_abc, in noise scales b",
-        "draws of the pool",
-        height=400,
-        settings=f"c = {params.c:,}, N = {row.n:,}, ε_total = {row.epsilon_total:g}",
-    )
-    middle = (rates.low.to_numpy() + rates.high.to_numpy()) / 2.0
-    draws = rates.draws.to_numpy()
-    for name, style, inside in (
-        ("close enough", fig.NON_PRIVATE, middle < 0),
-        ("too far", fig.REJECTED, middle > 0),
-    ):
-        bars = go.Bar(x=middle[inside], y=draws[inside], width=1.0, name=name)
-        figure.add_trace(bars.update(marker={"color": style.color}))
-    at = np.linspace(-WINDOW, WINDOW, 20 * WINDOW + 1)
-    curve = fig.line(at, flip.tail(np.abs(at), 1.0), fig.THEORY)
-    figure.add_trace(curve.update(yaxis="y2", name="flip probability"))
-    words = [("close enough", fig.NON_PRIVATE), ("too far", fig.REJECTED)]
-    words += [("flip probability", fig.THEORY)]
-    fig.key(figure, [(text, style.color) for text, style in words])
-    second = {"overlaying": "y", "side": "right", "range": [0, 0.525], "dtick": 0.1}
-    figure.update_layout(
-        bargap=0.0,
-        showlegend=False,
-        yaxis2={**second, "showgrid": False, "title": {"text": "flip probability"}},
-        yaxis={"rangemode": "tozero"},
-    )
-    return figure.update_xaxes(range=[-WINDOW, WINDOW], tickvals=np.arange(-WINDOW, WINDOW + 1, 5))
 
 
 def _median_figure(result: Result) -> go.Figure:

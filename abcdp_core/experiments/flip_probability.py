@@ -22,6 +22,11 @@ their number (Bonferroni). A test that rejects nothing says only as much as it c
 the nearest noise scales are named that it would have rejected at least every second time. Where
 every probability is near 0 or one half at any scale it can tell nothing.
 
+**Base rates.** A small probability is much where there are many draws. So all draws of the public
+pool are counted by their distance from $\epsilon_{abc}$, with the sum of their flip probabilities:
+how many a fresh threshold for each would let in or keep out on average. The distances are those of
+a few public data sets, each simulated from a prior draw of its own.
+
 The paper draws the distances from Uniform(0, 1) and its script sets $\Delta = 1/N$, half of the
 $2/N$ of its own Lemma 1: half the noise, and not private at the stated budget.
 """
@@ -31,6 +36,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -64,9 +70,11 @@ COLUMNS = {
         "in_run", "in_run_low", "in_run_high", "reached",
     ),
     "needed": ("n", "c", "resample", "sensitivity", "level", "epsilon_needed"),
+    "base_rates": ("n", "c", "epsilon_total", "low", "high", "draws", "flips"),
 }  # fmt: skip
 """In *needed*, the smallest ε_total at which at least half of the draws flip with a probability of
-at most ``level``."""
+at most ``level``. In *base_rates*, draws of the pool that are from ``low`` to ``high`` noise scales
+b farther than ε_abc, and how many of them flip; means over the data sets they are compared with."""
 
 SIMULATIONS = 2000
 """Noises simulated per draw."""
@@ -101,7 +109,13 @@ class Params(BaseParams):
     sensitivity: str = SCRIPT_SENSITIVITY.field("sharp")
     distances: str = DISTANCES.field("public")
     draws: int = par.DRAWS.field(100)
+    pool_size: int = par.POOL_SIZE.field(uniform_mixture.POOL_SIZE_DEFAULT)
     noise_draw: int = par.NOISE_DRAW.field(0)
+
+    def check_together(self) -> None:
+        """Refuse too much work."""
+        for n in self.n if self.distances != "uniform" else ():
+            par.check_work(n, self.pool_size)
 
 
 PRESETS: dict[str, BaseParams] = {
@@ -123,6 +137,20 @@ def tasks(params: Params, seed: int) -> list[experiments.SingleTask[Params]]:
     return experiments.per_value(params, seed, "n", "c", "epsilon_total")
 
 
+def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
+    """Make the public pools that are not there yet, and say how far that is."""
+    if params.distances == "uniform":
+        return
+    keys = [
+        (pool.key_for(uniform_mixture.SCENARIO, n, params.pool_size, seed), n) for n in params.n
+    ]
+    if params.distances == "public":
+        predictive.make_ready(keys, predictive.SETS, progress)
+        return
+    for key, _ in keys:
+        pool.make_ready(key, progress)
+
+
 @functools.lru_cache(maxsize=32)
 def distances(which: str, n: int, draws: int, seed: int) -> Array:
     """Distances ``(draws,)`` to look at.
@@ -140,6 +168,24 @@ def distances(which: str, n: int, draws: int, seed: int) -> Array:
     if which == "public":
         return predictive.paired_distances(key, n)
     return pool.compare(pool.build(key), pool.observed_data(key, n), synthetic=True).rho
+
+
+def pool_distances(which: str, n: int, pool_size: int, seed: int) -> list[Array]:
+    """Distances ``(T,)`` of all draws of the pool, from each data set that is compared with it.
+
+    Args:
+        which: ``public`` for a few simulated data sets, ``observed`` for the private data,
+            ``uniform`` for as many distances spread evenly from 0 to 1.
+        n: points per data set.
+        pool_size: draws of the pool, T.
+        seed: root seed.
+    """
+    if which == "uniform":
+        return [(np.arange(pool_size) + 0.5) / pool_size]
+    key = pool.key_for(uniform_mixture.SCENARIO, n, pool_size, seed)
+    if which == "public":
+        return [predictive.pool_distances(key, n, index) for index in range(predictive.SETS)]
+    return [pool.observed_comparison(key, n).rho]
 
 
 def event_of(params: Params, epsilon_total: float, n: int, c: int) -> SparseVector:
@@ -179,7 +225,32 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
         "in_run_high": in_run_high,
         "reached": reached,
     }
-    return {"main": pd.DataFrame(frequencies).assign(**settings)[list(COLUMNS["main"])]}
+    whole = pool_distances(params.distances, n, params.pool_size, task.seed)
+    rates = base_rates(whole, params.epsilon_abc, scale)
+    return {
+        "main": pd.DataFrame(frequencies).assign(**settings)[list(COLUMNS["main"])],
+        "base_rates": rates.assign(n=n, c=c, epsilon_total=epsilon_total)[
+            list(COLUMNS["base_rates"])
+        ],
+    }
+
+
+def base_rates(rho: Sequence[Array], epsilon_abc: float, scale: float) -> pd.DataFrame:
+    """Draws by their distance from ε_abc in units of b, and how many flip (MATH F2); averages.
+
+    Args:
+        rho: distances ``(T,)`` of each data set.
+        epsilon_abc: threshold; a draw at it is within it.
+        scale: noise scale b.
+    """
+    every = np.concatenate(rho)
+    edges = np.array([-np.inf, *range(-WINDOW, WINDOW + 1), np.inf])
+    away = (every - epsilon_abc) / scale
+    place = WINDOW + np.clip(np.ceil(away), -WINDOW, WINDOW + 1).astype(int)
+    flips = flip.flip_probability(every, epsilon_abc, scale)
+    counts = (np.bincount(place, each, len(edges) - 1) / len(rho) for each in (None, flips))
+    draws, flipped = counts
+    return pd.DataFrame({"low": edges[:-1], "high": edges[1:], "draws": draws, "flips": flipped})
 
 
 def _fresh_flips(
@@ -256,7 +327,7 @@ def collect(params: Params, rows: Tables) -> Result:
     return Result(
         experiment=EXPERIMENT,
         params=params,
-        tables={"main": main, "needed": needed(main)},
+        tables={"main": main, "needed": needed(main), "base_rates": rows["base_rates"]},
         summary=_summary(params, main),
         privacy=_privacy(params, event, several=several),
         event=None if several else event,
@@ -301,49 +372,108 @@ def _summary(params: Params, main: pd.DataFrame) -> str:
 
 
 def figures(result: Result) -> dict[str, fig.Drawn]:
-    """Formula against simulation for one combination; box plots for several."""
+    """Formula, simulation and base rates for one combination; box plots for several."""
     params = cast(Params, result.params)
-    main = result.tables["main"]
-    combinations = main.groupby(["n", "c", "epsilon_total"]).ngroups
-    figure = _theory_and_simulation(params, main) if combinations == 1 else _boxes(params, main)
-    return {"flip-probability": fig.Drawn(figure, result.summary)}
+    main, rates = result.tables["main"], result.tables["base_rates"]
+    if main.groupby(["n", "c", "epsilon_total"]).ngroups > 1:
+        return {EXPERIMENT: fig.Drawn(_boxes(params, main), result.summary)}
+    figure = _theory_and_simulation(params, main, rates)
+    return {EXPERIMENT: fig.Drawn(figure, _sentence(params, main, rates))}
 
 
 WINDOW = 15
 """Noise scales b to each side of ε_abc that are drawn; no knob moves them."""
 
 
-def close_and_let_in(main: pd.DataFrame) -> tuple[int, float]:
-    """Draws within ε_abc, and how many of the others noise would let in on average (MATH F2)."""
-    close = main.rho <= main.epsilon_abc
-    return int(close.sum()), float(main.flip_probability[~close].sum())
+@dataclass(frozen=True)
+class BaseRates:
+    """How many draws of the pool are close or far, and flip on average; means over data sets."""
+
+    close: float
+    lost: float
+    far: float
+    let_in: float
 
 
-def finding(main: pd.DataFrame) -> str:
-    """What the formula says of the draws, in a line."""
-    close, let_in = close_and_let_in(main)
-    are = "none is" if close == 0 else f"{close:,} {'is' if close == 1 else 'are'}"
-    kept = f"Of {counted(len(main), 'draw')} {are} close enough"
-    if close == len(main):
-        return kept
-    return f"{kept}; noise would let in {_about(let_in)} of the others"
+def counts_of(rates: pd.DataFrame) -> BaseRates:
+    """Sums over one setting's table of base rates."""
+    close, far = rates[rates.high <= 0], rates[rates.low >= 0]
+    return BaseRates(close.draws.sum(), close.flips.sum(), far.draws.sum(), far.flips.sum())
 
 
-def _about(mean: float) -> str:
-    """An average count, rounded; what is rare is not none."""
-    if mean < 0.01:
-        return "practically none"
-    return f"{mean:,.0f}" if mean >= 10 else f"{mean:.2g}"
+def finding(rates: pd.DataFrame) -> str:
+    """How many draws of the pool the noise decides about, in a line."""
+    found = counts_of(rates)
+    let_in, lost = _about(found.let_in), _about(found.lost)
+    if found.let_in + found.lost < NONE:
+        draws = f"{_mean(found.close + found.far)} draws"
+        return (
+            f"Noise decides about practically none of {draws}, {_mean(found.close)} of them close"
+        )
+    if found.far == 0:
+        return f"Noise would lose {lost} of {_mean(found.close)} draws, all close enough"
+    if found.close == 0:
+        return f"Noise would let in {let_in} of {_mean(found.far)} draws, all too far"
+    return (
+        f"Noise would let in {let_in} of {_mean(found.far)} draws that are too far, "
+        f"and lose {lost} of {_mean(found.close)} close ones"
+    )
 
 
-def _theory_and_simulation(params: Params, main: pd.DataFrame) -> go.Figure:
+def _mean(count: float) -> str:
+    """A mean count: whole from ten on."""
+    return f"{count:,.0f}" if count >= 10 or count == round(count) else f"{count:.2g}"
+
+
+def _about(flips: float) -> str:
+    """A mean of flips, rounded; what is rare is not none."""
+    return "practically none" if flips < NONE else _mean(flips)
+
+
+NONE = 0.01
+"""A mean of flips below this is practically none."""
+
+SELDOM = 0.1
+"""What happens to at most this share of the draws happens seldom."""
+
+MORE = 1.1
+"""Times as many are more, whatever was rounded."""
+
+
+WHOSE = {
+    "public": f"means over {predictive.SETS} public data sets",
+    "uniform": "distances spread evenly from 0 to 1, as in the paper",
+    "observed": "their distances from the private data",
+}
+"""What the distances are of which the draws of the pool are counted."""
+
+
+def _sentence(params: Params, main: pd.DataFrame, rates: pd.DataFrame) -> str:
+    """What is seen, in plain words."""
+    found, agrees = counts_of(rates), agreement(main)
+    many = ""
+    if NONE < found.let_in <= SELDOM * found.far and found.let_in > MORE * found.lost:
+        many = (
+            " A draw that is too far is seldom let in, but there are many of them: more are let in "
+            "than lost."
+        )
+    return (
+        f"At ε_abc noise decides like the toss of a coin; the farther away a draw is, the less it "
+        f"can do. Below, the {params.pool_size:,} draws of the pool by their distance "
+        f"({WHOSE[params.distances]}) and the part of them that noise flips.{many} "
+        f"Marks: {counted(params.draws, 'draw')} decided about {SIMULATIONS:,} times; "
+        f"{agrees.in_short()}."
+    )
+
+
+def _theory_and_simulation(params: Params, main: pd.DataFrame, rates: pd.DataFrame) -> go.Figure:
     """Formula and frequencies around ε_abc in units of b, and below them how many draws there are.
 
     Both together tell what is let in: where the draws are many, a small probability is enough.
     """
     row = main.iloc[0]
     figure = fig.figure(
-        finding(main),
+        finding(rates),
         "distance from ε_abc, in noise scales b",
         "flip probability",
         settings=f"ε_total = {row.epsilon_total:g}, ε_abc = {row.epsilon_abc:g}, c = {row.c:,}, "
@@ -360,50 +490,59 @@ def _theory_and_simulation(params: Params, main: pd.DataFrame) -> go.Figure:
         part = main[those]
         values = [part[name + end].to_numpy() for end in ("", "_low", "_high")]
         figure.add_trace(fig.points(away[those], values[0], style, *values[1:]))
-    _draws_below(figure, away)
+    _draws_below(figure, rates)
     words = [("formula", _FORMULA), ("● fresh threshold", _FRESH), ("△ in a run", _IN_RUN)]
     fig.key(figure, [(text, style.color) for text, style in words])
     ticks = np.arange(-WINDOW, WINDOW + 1, 5)
     figure.update_xaxes(range=[-WINDOW, WINDOW], tickvals=ticks, anchor="y2", showgrid=False)
     figure.update_yaxes(showgrid=True)
     upper = {
-        "domain": [0.4, 1.0],
+        "domain": [0.48, 1.0],
         "range": [-0.02, 0.56],
         "tickvals": [0.0, 0.1, 0.2, 0.3, 0.4, 0.5],
     }
     lower = {
-        "domain": [0.0, 0.32],
+        "domain": [0.0, 0.36],
         "anchor": "x",
         "title": {"text": "draws"},
         "rangemode": "tozero",
     }
-    return figure.update_layout(showlegend=False, bargap=0.0, yaxis=upper, yaxis2=lower)
+    return figure.update_layout(
+        showlegend=False, bargap=0.0, barmode="overlay", yaxis=upper, yaxis2=lower
+    )
 
 
-def _draws_below(figure: go.Figure, away: Array) -> None:
-    """Histogram of draws by their distance from ε_abc ``(k,)`` in units of b."""
-    edges = np.arange(-WINDOW, WINDOW + 1)
-    # A draw at the threshold is within it.
-    counts = np.histogram(-away, edges)[0][::-1]
-    middle = (edges[:-1] + edges[1:]) / 2.0
-    for name, style, inside in (
-        ("close enough", fig.NON_PRIVATE, middle < 0),
-        ("too far", fig.REJECTED, middle > 0),
+def _draws_below(figure: go.Figure, rates: pd.DataFrame) -> None:
+    """Histogram of the pool's draws by their distance from ε_abc in units of b, and what flips."""
+    drawn = rates[np.isfinite(rates.low) & np.isfinite(rates.high)]
+    first, last = rates.draws.iloc[0], rates.draws.iloc[-1]
+    for name, style, inside, flipped, x, beyond in (
+        ("close enough", fig.NON_PRIVATE, drawn.high <= 0, "lost", 0.0, first),
+        ("too far", fig.REJECTED, drawn.low >= 0, "let in", 1.0, last),
     ):
-        bars = go.Bar(x=middle[inside], y=counts[inside], width=1.0, name=name, yaxis="y2")
-        figure.add_trace(bars.update(marker={"color": style.color}))
-    for x, side, style, name, beyond in (
-        (0.0, "left", fig.NON_PRIVATE, "close enough", int((away < -WINDOW).sum())),
-        (1.0, "right", fig.REJECTED, "too far", int((away > WINDOW).sum())),
-    ):
-        more = f", {beyond:,} beyond the edge" if beyond else ""
-        figure.add_annotation(
-            **{"x": x, "xref": "paper", "xanchor": side},
-            **{"y": 0.33, "yref": "paper", "yanchor": "middle"},
-            text=f"<b>{name}</b>{more}",
-            font={"color": style.color},
-            showarrow=False,
-        )
+        middle = ((drawn.low + drawn.high) / 2.0)[inside].to_numpy()
+        for column, said, color in (
+            ("draws", name, style.color),
+            ("flips", f"{name}, {flipped} by noise", fig.PRIVATE.color),
+        ):
+            heights = drawn[column][inside].to_numpy()
+            bars = go.Bar(x=middle, y=heights, width=1.0, name=said, yaxis="y2")
+            figure.add_trace(bars.update(marker={"color": color}))
+        more = f", {_mean(beyond)} beyond" if beyond else ""
+        _words_below(figure, x, "bottom", f"<b>{name}</b>{more}", style.color)
+    # Where there are fewest draws as a rule.
+    _words_below(figure, 0.0, "top", "<b>flipped by noise</b>", fig.PRIVATE.color)
+
+
+def _words_below(figure: go.Figure, x: float, above_or_in: str, text: str, color: str) -> None:
+    """Words at the upper edge of the lower panel."""
+    figure.add_annotation(
+        **{"x": x, "xref": "paper", "xanchor": "right" if x else "left"},
+        **{"y": 0.36, "yref": "paper", "yanchor": above_or_in},
+        text=text,
+        font={"color": color},
+        showarrow=False,
+    )
 
 
 _FORMULA = dataclasses.replace(fig.THEORY, name="formula G_b")

@@ -12,6 +12,8 @@ it would be a release.
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from dataclasses import dataclass
 from typing import cast
 
@@ -40,7 +42,7 @@ COLUMNS = {
 }
 
 SOURCES = ("private", "non-private")
-OBSERVED = fig.Style("observed", fig.GREEN, "dashdot", "x")
+OBSERVED = dataclasses.replace(fig.TRUTH, name="observed", marker="circle")
 
 SETS = Parameter(
     kind="integer",
@@ -153,52 +155,181 @@ def _simulated(params: Params, sources: set[str]) -> str:
 
 # --------------------------------------------------------------------------------------- figures
 
-BINS = 40
+BINS = 25
+"""Bars of a histogram, which are not drawn: only their outline is."""
+
+SHOWN = 0.99
+"""Part of all values that an axis without ends of its own shows."""
+
+NEARLY = 1.1
+"""Times as far up to which two distances are about the same."""
 
 
 def figures(result: Result) -> dict[str, fig.Drawn]:
     """Every coordinate's distribution, or the series where the order of points matters."""
-    params = cast(Params, result.params)
-    main = result.tables["main"]
-    series = simulators.load(params.scenario).COORDINATES[0] == "day"
-    figure = _series(params, main) if series else _distributions(params, main)
+    params, main = cast(Params, result.params), result.tables["main"]
+    panels = _panels(params, main)
+    names, title = list(panels), finding(panels, params.data_sets)
+    series = _is_series(params)
+    first = names[0]
+    x = simulators.load(params.scenario).COORDINATES[0] if series else "value"
+    figure = fig.rows(names, title, x, 150 if len(names) > 1 else 300, shared=False)
+    figure.layout.title.subtitle.text = (
+        f"ε_total = {params.epsilon_total:g}, ε_abc = {params.epsilon_abc:g}, c = {params.c:,}, "
+        f"N = {params.n:,}"
+    )
+    for index, each in enumerate(panels.values()):
+        figure.add_traces([trace.update(fig.panel(index)) for trace in _lines(each)])
+    if series:
+        figure.update_xaxes(title={"text": x}).update_yaxes(title={"text": first})
+    else:
+        figure.update_yaxes(rangemode="tozero")
+    words = [
+        (f"{style.name} data sets", style.color)
+        for style in _STYLES
+        if style.name in main.source.unique()
+    ]
+    fig.key(figure, [*words, (OBSERVED.name, OBSERVED.color)])
+    figure.update_layout(showlegend=False)
     return {EXPERIMENT: fig.Drawn(figure, result.summary)}
 
 
-def _title(params: Params) -> str:
-    return (
-        f"Synthetic data sets beside the observed one (c = {params.c}, N = {params.n:,}, "
-        f"ε_total = {params.epsilon_total:g})"
-    )
+_STYLES = (fig.NON_PRIVATE, fig.PRIVATE)
 
 
-STYLES = (fig.NON_PRIVATE, fig.PRIVATE, OBSERVED)
+@dataclass(frozen=True)
+class _Panel:
+    """What is drawn of one coordinate.
+
+    Attributes:
+        x: ends of bars ``(k + 1,)``, or the places of a series ``(k,)``.
+        sets: source -> shares of the points or values of the series, ``(data sets, k)``.
+    """
+
+    x: Array
+    sets: dict[str, Array]
+
+    def distance(self, source: str) -> float:
+        """How far the data sets are from the observed one on average.
+
+        Of histograms half of the sum of differences, the share of points that is elsewhere; of
+        series the root mean squared difference.
+        """
+        gaps = self.sets[source] - self.sets[OBSERVED.name]
+        if self.is_series:
+            return float(np.sqrt((gaps**2).mean(axis=1)).mean())
+        return float(np.abs(gaps).sum(axis=1).mean() / 2.0)
+
+    @property
+    def is_series(self) -> bool:
+        """Whether the points have places of their own."""
+        return len(self.x) == self.sets[OBSERVED.name].shape[1]
 
 
-def _series(params: Params, main: pd.DataFrame) -> go.Figure:
-    figure = fig.figure(_title(params), "day", "value")
-    for style in STYLES:
-        part = main[main.source == style.name]
-        for number, one in part.groupby("data_set"):
-            days, values = (one.value[one.coordinate == name] for name in ("day", "value"))
-            draw = fig.points if style is OBSERVED else fig.line
-            trace = draw(days.to_numpy(), values.to_numpy(), style)
-            figure.add_trace(trace.update(showlegend=number == 0, legendgroup=style.name))
-    return figure
+def _is_series(params: Params) -> bool:
+    return simulators.load(params.scenario).COORDINATES[0] == "day"
 
 
-def _distributions(params: Params, main: pd.DataFrame) -> go.Figure:
-    """Stepped outlines: one for each data set, a row for each coordinate."""
+def _panels(params: Params, main: pd.DataFrame) -> dict[str, _Panel]:
+    """What is drawn, by the coordinate."""
     names = simulators.load(params.scenario).COORDINATES
-    values = {name: main[main.coordinate == name] for name in names}
-    ranges = [(float(part.value.min()), float(part.value.max())) for part in values.values()]
-    figure = fig.rows(names, _title(params), "value", 150 if len(names) > 1 else 330, shared=False)
-    for row, (name, (low, high)) in enumerate(zip(names, ranges, strict=True)):
-        edges = np.linspace(low, high if high > low else low + 1.0, BINS + 1)
-        for style in STYLES:
-            part = values[name][values[name].source == style.name]
-            for number, one in part.groupby("data_set"):
-                shares = np.histogram(one.value, edges)[0] / len(one)
-                trace = fig.outline(edges, shares, style, row).update(line={"width": 1.5})
-                figure.add_trace(trace.update(showlegend=row == 0 and number == 0))
-    return figure.update_yaxes(rangemode="tozero")
+    values = {name: _of_coordinate(main, name, params.n) for name in names}
+    if _is_series(params):
+        place = values[names[0]][OBSERVED.name][0]
+        return {names[-1]: _Panel(place, values[names[-1]])}
+    return {name: _histograms(params, sets) for name, sets in values.items()}
+
+
+def _of_coordinate(main: pd.DataFrame, name: str, n: int) -> dict[str, Array]:
+    """Source -> values ``(data sets, n)`` in the order of the points."""
+    part = main[main.coordinate == name]
+    return {
+        str(source): each.value.to_numpy(float).reshape(-1, n)
+        for source, each in part.groupby("source", sort=False)
+    }
+
+
+def _histograms(params: Params, sets: dict[str, Array]) -> _Panel:
+    """Shares of the points between the same ends; points beyond count in the outermost bar."""
+    every = np.concatenate([each.ravel() for each in sets.values()])
+    low, high = simulators.load(params.scenario).DOMAIN
+    if not math.isfinite(high):
+        low, high = float(every.min()), float(np.quantile(every, SHOWN))
+    step = (high - low) / BINS or 1.0
+    if (every == np.round(every)).all():
+        # Whole numbers stand in the middle of their bar.
+        step = float(math.ceil(step))
+        low -= 0.5
+    count = max(1, math.ceil((high - low) / step - 1e-9))
+    edges = np.asarray(low + step * np.arange(count + 1), dtype=np.float64)
+    shares = {
+        source: np.stack([_shares(one, edges) for one in each]) for source, each in sets.items()
+    }
+    return _Panel(edges, shares)
+
+
+def _shares(values: Array, edges: Array) -> Array:
+    """Share of the values in each bar."""
+    return np.histogram(np.clip(values, edges[0], edges[-1]), edges)[0] / len(values)
+
+
+def _lines(panel: _Panel) -> list[go.Scatter]:
+    """Each source's data sets as thin lines, their mean as a thick one; the observed data."""
+    drawn = []
+    for style in _STYLES:
+        if (sets := panel.sets.get(style.name)) is None:
+            continue
+        x, y = (
+            np.stack(part) for part in zip(*(_outline(panel, each) for each in sets), strict=True)
+        )
+        # A gap after each, so that one trace has them all.
+        x, y = (np.pad(part, ((0, 0), (0, 1)), constant_values=np.nan) for part in (x, y))
+        thin = fig.line(x.ravel(), y.ravel(), style)
+        drawn.append(thin.update(line={"width": 1, "dash": "solid"}, opacity=0.6))
+        mean = fig.line(*_outline(panel, sets.mean(axis=0)), style)
+        drawn.append(mean.update(name=f"{style.name}, mean", line={"width": 3}))
+    observed = panel.sets[OBSERVED.name][0]
+    draw = fig.points if panel.is_series else fig.line
+    return [*drawn, draw(*_outline(panel, observed), OBSERVED)]
+
+
+def _outline(panel: _Panel, heights: Array) -> tuple[Array, Array]:
+    """A series as it is, a histogram in steps."""
+    if panel.is_series:
+        return panel.x, heights
+    return np.repeat(panel.x, 2)[1:-1], np.repeat(heights, 2)
+
+
+def finding(panels: dict[str, _Panel], data_sets: int) -> str:
+    """How far private data sets are from the observed one beside others, as they are drawn."""
+    found = next(iter(panels.values())).sets
+    runs = [source for source in SOURCES if source in found]
+    if not runs:
+        return "Neither run accepted a draw, so nothing is simulated"
+    if len(runs) < len(SOURCES):
+        return f"Only the {runs[0]} run accepted a draw"
+    private, plain = (
+        float(np.mean([panel.distance(source) for panel in panels.values()])) for source in SOURCES
+    )
+    what = "The private data set is" if data_sets == 1 else "Private data sets are"
+    other = "the one" if data_sets == 1 else "those"
+    if plain == 0.0 or private / plain > MANY:
+        return f"{what} farther from the observed one than {other} without noise"
+    times = private / plain
+    if times >= LARGE:
+        return f"{what} {times:.1f} times as far from the observed one as {other} without noise"
+    if times > NEARLY:
+        said = f"{times:.1f} times as far from the observed one as"
+    elif times < 1.0 / NEARLY:
+        said = "nearer to the observed one than"
+    else:
+        said = "about as far from the observed one as"
+    # Why it is no more: they would differ without any noise.
+    return f"{what} {said} {other} without noise: each shows one kept draw"
+
+
+LARGE = 1.5
+"""Times as far from which on the noise makes a plain difference."""
+
+MANY = 100.0
+"""Times as far from which on a number says nothing."""

@@ -46,9 +46,20 @@ class Agreement:
         """Whether the frequencies do not come from the formula."""
         return self.most < JOINT_LEVEL
 
+    @property
+    def tells_nothing(self) -> bool:
+        """Whether noise of any other size would have passed as well."""
+        return not self.rejects and self.lower == 0.0 and math.isinf(self.upper)
+
+    def in_short(self) -> str:
+        """The outcome of the test, as a clause."""
+        if self.tells_nothing:
+            return "whether they agree with the formula cannot be told here"
+        return f"they {'do not agree' if self.rejects else 'agree'} with the formula"
+
     def sentence(self) -> str:
         """What was found, and what could have been."""
-        if not self.rejects and self.lower == 0.0 and math.isinf(self.upper):
+        if self.tells_nothing:
             return (
                 "Whether simulation agrees with the formula cannot be told here: hardly any "
                 "probability depends on the size of the noise."

@@ -121,7 +121,13 @@ def stopping_time(rho: Array, run: Run, nodes: int | None = None) -> Array:
         nodes: of the integral; the usual number if not given.
     """
     nodes = usual_nodes(run, len(rho)) if nodes is None else nodes
-    return _ends(rho, run, np.empty((len(rho), 0)), nodes).stop
+    if run.resample:
+        return _ends(rho, run, np.empty((len(rho), 0)), nodes).stop
+    gap = run.epsilon_abc - np.asarray(rho, dtype=float)
+    noise, weights = _quadrature(run.threshold_scale, nodes)
+    stop = np.zeros(len(gap) + 1)
+    _stops_of_kept(gap, noise, weights, run.query_scale, run.c, stop)
+    return stop
 
 
 def usual_nodes(run: Run, steps: int) -> int:
@@ -219,6 +225,46 @@ def _quadrature(scale: float, nodes: int) -> tuple[Array, Array]:
     w = (half * weight).ravel() * np.exp(-x)
     noise, weights = np.concatenate([-x[::-1], x]), np.concatenate([w[::-1], w])
     return scale * noise, weights / weights.sum()
+
+
+@numba.njit(cache=True, nogil=True)
+def _stops_of_kept(
+    gap: Array, noise: Array, weights: Array, query_scale: float, c: int, stop: Array
+) -> None:
+    """What :func:`_pass` adds to ``stop`` for kept thresholds and no values, to the last bit.
+
+    One number for each r is all there is to carry then, which takes less than half the time.
+
+    Args:
+        gap: ε_abc − ρ_t ``(T,)``.
+        noise, weights: of the threshold ``(J,)``.
+        query_scale: b₂.
+        c: acceptances after which a run stops.
+        stop: distribution of the stopping time ``(T + 1,)``.
+    """
+    yes, no, x = np.empty(1), np.empty(1), np.empty(c + 2)
+    for j in range(len(noise)):
+        x[:] = 0.0
+        x[c] = going = 1.0
+        low = high = c
+        for t in range(len(gap)):
+            _decide(gap[t], noise[j : j + 1], query_scale, yes, no)
+            accepted = yes[0] * x[low]
+            if low == 1:
+                stop[t] += weights[j] * accepted
+                going -= accepted
+                if going <= ENDED:
+                    break
+            elif accepted > NOTHING:
+                low -= 1
+            for r in range(low, high + 1):
+                x[r] = no[0] * x[r] + yes[0] * x[r + 1]
+            if high > low and x[high] < NOTHING:
+                x[high] = 0.0
+                high -= 1
+        else:
+            for r in range(low, high + 1):
+                stop[-1] += weights[j] * x[r]
 
 
 @numba.njit(cache=True, nogil=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +24,7 @@ Array = NDArray[np.float64]
 
 SMALL = change_one_person.Params(n=100, pool_size=500, epsilon_total=5.0, c=5)
 BOTH = pytest.mark.parametrize("resample", [False, True])
-FIGURES = {"outcomes", "ratio", "movement", "person"}
+FIGURES = {"outcomes", "movement", "person"}
 
 
 @functools.cache
@@ -50,7 +52,9 @@ def test_exactly_one_point_differs_and_is_the_one_that_is_drawn(result: Result) 
     public = pool.open_pool(key)
     comparison = pool.compare(public, data, synthetic=True)
     statistics = public.statistics[SMALL.n]
-    moved, value = change_one_person.worst_change(comparison, statistics, data, SMALL)
+    moved, value = change_one_person.worst_change(
+        comparison, statistics, data, SMALL.epsilon_abc, (0.0, 5.0)
+    )
     assert 0 <= value <= 5
     person = result.tables["person"].iloc[0]
     assert (person.place_before, person.place_after) == (data[moved, 0], value)
@@ -77,7 +81,7 @@ def test_who_stays_changes_nothing(result: Result) -> None:
     found = result_of(dataclasses.replace(SMALL, moved_to=before / 5.0))
     assert np.abs(found.tables["movement"].movement).max() < 1e-12
     assert "stays at" in change_one_person.move_in_words(found)
-    assert "becomes more than 1.000 times as likely" in change_one_person.largest_in_words(found)
+    assert "becomes over 1.000 times as likely" in change_one_person.largest_in_words(found)
 
 
 @pytest.mark.parametrize("epsilon_total", [0.001, 1.0, 1000.0])
@@ -87,18 +91,61 @@ def test_the_headline_gives_the_factor_of_the_table(epsilon_total: float) -> Non
     if row.at_least:
         assert "practically never" in said
         return
-    factor = float(said.split(" more than ")[1].split(" times")[0])
+    factor = float(said.split(" over ")[1].split(" times")[0])
     assert factor >= math.exp(abs(row.log_ratio))
     assert factor - 1.0 <= 1.2 * math.expm1(abs(row.log_ratio))
 
 
 @pytest.mark.parametrize(
+    ("epsilon_total", "words"),
+    [(0.001, "1.0010"), (0.2, "1.221"), (0.3, "1.349"), (1.0, "2.718"), (10.0, "22,026"),
+     (1000.0, "e^1000")],
+)  # fmt: skip
+def test_what_is_allowed_is_rounded_down(epsilon_total: float, words: str) -> None:
+    assert change_one_person.factor_in_words(epsilon_total, up=False) == words
+    if epsilon_total < 11.0:
+        assert float(words.replace(",", "")) <= math.exp(epsilon_total)
+
+
+@pytest.mark.parametrize("value", [0.0, 1e-12, 0.00034, 0.05, 0.1, 9.96679946, 24.4918, 100.0])
+def test_a_gap_is_rounded_up_and_what_is_allowed_down(value: float) -> None:
+    up, down = (float(change_one_person._points(value, up=up).split()[0]) for up in (True, False))
+    assert down <= value + 1e-9
+    assert up >= value - 1e-9
+    assert up - down <= 0.1 * value + 1e-9 or value >= 10.0
+
+
+@pytest.mark.parametrize(
     ("log_ratio", "words"),
-    [(0.0, "1.000"), (0.0101, "1.011"), (0.0001, "1.00011"), (0.2, "1.23"), (1.0, "2.8"),
-     (700.0, "e^700")],
+    [(0.0, "1.000"), (3e-9, "1.000001"), (0.0101, "1.011"), (0.0001, "1.00011"), (0.2, "1.23"),
+     (1.0, "2.8"), (700.0, "e^700")],
 )  # fmt: skip
 def test_a_factor_is_rounded_up(log_ratio: float, words: str) -> None:
-    assert change_one_person._factor(log_ratio) == words
+    assert change_one_person.factor_in_words(log_ratio) == words
+
+
+def test_a_move_computes_only_what_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = dataclasses.replace(SMALL, epsilon_abc=0.2)
+    runner.run_to_end(change_one_person, settings, seed=1)
+    computed: list[str] = []
+    for module, name in (
+        (change_one_person, "worst_change"), (pool, "compare"),
+        (change_one_person.theory, "stopping_time"),
+    ):  # fmt: skip
+        usual = getattr(module, name)
+
+        def watched(
+            *args: Any, name: str = name, usual: Callable[..., Any] = usual, **kwargs: Any
+        ) -> Any:
+            computed.append(name)
+            return usual(*args, **kwargs)
+
+        monkeypatch.setattr(module, name, watched)
+    moved = dataclasses.replace(settings, moved_to=0.3)
+    for params in (moved, dataclasses.replace(moved, noise_draw=1)):
+        runner.run_to_end(change_one_person, params, seed=1)
+        assert computed == ["compare", "stopping_time"]
+        computed.clear()
 
 
 def test_in_a_series_the_value_of_one_day_moves() -> None:
@@ -272,10 +319,22 @@ def test_one_outcome_only_is_said(changes: dict[str, float], words: str) -> None
 def test_figures_show_the_tables(result: Result) -> None:
     figures = change_one_person.figures(result)
     assert set(figures) == FIGURES
-    band, ours, theirs = figures["outcomes"].figure.data
+    band, ours, theirs, *bounds, bars, marks = figures["outcomes"].figure.data
     assert np.array_equal(ours.y, result.tables["main"].stopped)
     assert np.array_equal(theirs.y, result.tables["main"].stopped_neighbour)
     assert band.name == "what ε_total = 5 allows"
+    # Within a step the band is that of the curve's value there, at both edges.
+    main = result.tables["main"]
+    edges = band.y.reshape(2, -1)
+    assert edges[0, :4].tolist() == np.repeat(main.allowed_high[:2], 2).tolist()
+    assert edges[1, ::-1][:4].tolist() == np.repeat(main.allowed_low[:2], 2).tolist()
+    assert band.x[:3].tolist() == main.looked_at[[0, 1, 1]].tolist()
+    assert (ours.line.shape, theirs.line.shape) == ("hv", "hv")
+    ratio = result.tables["ratio"]
+    assert [bound.y[0] for bound in bounds] == [-1.0, 1.0]
+    assert marks.y.tolist() == pytest.approx((ratio.log_ratio / 5.0).tolist())
+    assert np.isnan(bars.x[2::3]).all()
+    assert np.array_equal(bars.y[::3], marks.y)
     bars = figures["movement"].figure.data[0]
     assert bars.y.sum() == pytest.approx(1.0)
     assert (np.abs(bars.x) < 1).all()

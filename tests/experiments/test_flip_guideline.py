@@ -87,15 +87,11 @@ def test_the_median_guideline_is_the_largest_c_under_the_level() -> None:
     assert main.false_share[largest] > 0.9
 
 
-def test_base_rates_count_the_draws_around_the_threshold() -> None:
-    tables = result_of().tables
+def test_the_guideline_says_how_many_are_close_and_let_in() -> None:
     rho = np.concatenate(flip_guideline.public_distances(SMALL, 1))
     scale = SMALL.event(SMALL.c).threshold_scale
-    rates, row = tables["base_rates"], tables["guideline"].iloc[0]
+    row = result_of().tables["guideline"].iloc[0]
     assert row.close == pytest.approx((rho <= 0.1).sum() / 4)
-    first = rates[rates.low == 0].iloc[0]
-    assert first.draws == pytest.approx(((rho > 0.1) & (rho <= 0.1 + scale)).sum() / 4)
-    assert first.flip_probability == pytest.approx(flip.tail(0.5, 1.0))
     far = rho[rho > 0.1]
     assert row.let_in == pytest.approx(flip.flip_probability(far, 0.1, scale).sum() / 4)
 
@@ -124,7 +120,7 @@ def test_the_sentence_is_true_at_the_extremes(changes: dict[str, Any], said: str
     ):
         assert "nan" not in text
         assert text.endswith(".")
-    assert set(flip_guideline.figures(found)) == {"flip-guideline", "base-rates", "median"}
+    assert set(flip_guideline.figures(found)) == {"flip-guideline", "median"}
 
 
 def test_the_warning_does_not_speak_of_far_draws_where_there_are_few() -> None:

@@ -1,9 +1,11 @@
 """Flip probability: formula, simulation, and the guideline."""
 
 import dataclasses
+import functools
 from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from abcdp_core import pool, predictive, runner
@@ -90,14 +92,19 @@ def test_public_distances_never_read_private_data(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(pool, "observed_data", forbidden)
     flip_probability.distances.cache_clear()
     predictive.paired_distances.cache_clear()
+    predictive.pool_distances.cache_clear()
+    pool.observed_comparison.cache_clear()
     for which in ("public", "uniform"):
         assert len(flip_probability.distances(which, 100, 20, 1)) == 20
+        assert len(flip_probability.pool_distances(which, 100, 30, 7)[0]) == 30
     with pytest.raises(AssertionError):
         flip_probability.distances("observed", 100, 20, 1)
+    with pytest.raises(AssertionError):
+        flip_probability.pool_distances("observed", 100, 30, 7)
 
 
 def test_distances_that_use_the_data_are_labelled() -> None:
-    result = run(dataclasses.replace(ONE, distances="observed", draws=20))
+    result = run(dataclasses.replace(ONE, distances="observed", draws=20, pool_size=50))
     assert "uses the data" in result.privacy
 
 
@@ -110,18 +117,96 @@ def test_boxes_for_several_settings_and_points_for_one() -> None:
     assert {trace.name for trace in one.data} >= {"formula G_b"}
 
 
-@pytest.mark.parametrize("changes", [{}, {"epsilon_total": (0.001,)}, {"epsilon_total": (1000.0,)},
-                                     {"epsilon_abc": 1.4}, {"epsilon_abc": 0.001}])  # fmt: skip
-def test_every_draw_is_in_the_histogram_or_counted_beyond_its_edge(changes: dict[str, Any]) -> None:
-    found = run(dataclasses.replace(ONE, **changes))
+SETTINGS = pytest.mark.parametrize(
+    "changes",
+    [{}, {"epsilon_total": (0.001,)}, {"epsilon_total": (1000.0,)}, {"epsilon_abc": 1.4},
+     {"epsilon_abc": 0.001}, {"distances": "public"}, {"distances": "observed"}],
+)  # fmt: skip
+SMALL = dataclasses.replace(ONE, pool_size=200, draws=20)
+
+
+@functools.cache
+def small(**changes: Any) -> Result:
+    return run(dataclasses.replace(SMALL, **changes))
+
+
+@SETTINGS
+def test_every_draw_of_the_pool_is_counted_once_with_its_flip_probability(
+    changes: dict[str, Any],
+) -> None:
+    found = small(**changes)
+    which = changes.get("distances", "uniform")
+    rho = np.stack(flip_probability.pool_distances(which, 100, 200, 1))
+    assert len(rho) == (predictive.SETS if which == "public" else 1)
+    params, rates = cast(flip_probability.Params, found.params), found.tables["base_rates"]
+    flips = flip.flip_probability(rho, params.epsilon_abc, found.tables["main"].noise_scale.iloc[0])
+    close = rho <= params.epsilon_abc
+    counts = flip_probability.counts_of(rates)
+    assert counts.close + counts.far == pytest.approx(200)
+    assert counts.close == pytest.approx(close.sum(axis=1).mean())
+    assert counts.lost == pytest.approx((flips * close).sum(axis=1).mean())
+    assert counts.let_in == pytest.approx((flips * ~close).sum(axis=1).mean())
+
+
+def test_a_draw_at_the_threshold_is_close_and_those_beyond_the_edge_are_counted() -> None:
+    rho = np.array([0.0, 0.2 - 15.5, 0.2, 0.2 + 1e-12, 1.2, 1.3, 100.0])
+    rates = flip_probability.base_rates([rho, rho], 0.2, 1.0).set_index("high").draws
+    assert rates[-15.0] == 1
+    assert rates[0.0] == 2
+    assert rates[1.0] == 2
+    assert rates[2.0] == 1
+    assert rates[np.inf] == 1
+    assert rates.sum() == len(rho)
+
+
+@SETTINGS
+def test_the_figure_and_its_title_show_the_base_rates(changes: dict[str, Any]) -> None:
+    found = small(**changes)
+    rates = found.tables["base_rates"]
     figure = flip_probability.figures(found)["flip-probability"].figure
-    bars = {trace.name: int(trace.y.sum()) for trace in figure.data if trace.type == "bar"}
-    main = found.tables["main"]
-    close, let_in = flip_probability.close_and_let_in(main)
-    away = (main.rho - main.epsilon_abc) / main.noise_scale
-    assert bars["close enough"] + int((away < -flip_probability.WINDOW).sum()) == close
-    assert bars["too far"] + int((away > flip_probability.WINDOW).sum()) == len(main) - close
-    are = {0: "none is", 1: "1 is"}.get(close, f"{close} are")
-    assert f" {are} close enough" in figure.layout.title.text
-    assert ("practically none" in figure.layout.title.text) == (let_in < 0.01 and close < len(main))
+    bars = {trace.name: float(trace.y.sum()) for trace in figure.data if trace.type == "bar"}
+    counts = flip_probability.counts_of(rates)
+    beyond = [note.text for note in figure.layout.annotations if " beyond" in note.text]
+    shown = bars["close enough"] + bars["too far"]
+    assert shown == pytest.approx(rates.draws[1:-1].sum())
+    assert len(beyond) == int((rates.draws.iloc[[0, -1]] > 0).sum())
+    assert bars["too far, let in by noise"] <= counts.let_in + 1e-9
+    assert bars["close enough, lost by noise"] <= counts.lost + 1e-9
+    title = figure.layout.title.text
+    assert ("practically none of 200" in title) == (counts.let_in + counts.lost < 0.01)
+    assert ("all too far" in title) == (counts.close == 0 and "decides" not in title)
+    assert ("all close enough" in title) == (counts.far == 0 and "decides" not in title)
     assert figure.layout.xaxis.range == (-flip_probability.WINDOW, flip_probability.WINDOW)
+
+
+@pytest.mark.parametrize(
+    ("draws", "flips", "said"),
+    [
+        ((100, 9900), (20, 160),
+         "Noise would let in 160 of 9,900 draws that are too far, and lose 20 of 100 close ones"),
+        ((100, 9900), (0, 0.004),
+         "Noise decides about practically none of 10,000 draws, 100 of them close"),
+        ((0, 10), (0, 0.5), "Noise would let in 0.5 of 10 draws, all too far"),
+        ((10, 0), (0.25, 0), "Noise would lose 0.25 of 10 draws, all close enough"),
+        ((1.5, 8.5), (0.75, 0),
+         "Noise would let in practically none of 8.5 draws that are too far, and lose 0.75 of 1.5 "
+         "close ones"),
+    ],
+)  # fmt: skip
+def test_the_finding_says_how_many_noise_decides_about(
+    draws: tuple[float, ...], flips: tuple[float, ...], said: str
+) -> None:
+    rates = pd.DataFrame({"low": [-1, 0], "high": [0, 1], "draws": draws, "flips": flips})
+    assert flip_probability.finding(rates) == said
+
+
+def test_the_sentence_is_plain_and_the_statistics_stand_in_the_summary() -> None:
+    found = small(distances="public")
+    sentence = flip_probability.figures(found)["flip-probability"].sentence
+    assert "they agree with the formula" in sentence
+    assert "Bonferroni" not in sentence
+    assert "Bonferroni" in found.summary
+    assert (
+        "more are let in than lost"
+        not in flip_probability.figures(small(epsilon_total=(0.001,)))["flip-probability"].sentence
+    )

@@ -8,6 +8,7 @@ import functools
 import numpy as np
 import pytest
 
+from abcdp_core import figures as fig
 from abcdp_core import pool, releases, runner, simulators
 from abcdp_core.experiments import posterior, synthetic_data
 from abcdp_core.privacy import UNPROTECTED
@@ -95,3 +96,68 @@ def test_every_source_has_whole_data_sets(scenario: str) -> None:
     if scenario == "uniform-mixture":
         low, high = uniform_mixture.DOMAIN
         assert result.tables["main"].value.between(low, high).all()
+
+
+# --------------------------------------------------------------------------------------- figures
+
+
+SCENARIOS = pytest.mark.parametrize(
+    "texts",
+    [
+        {"n": "1000"},
+        {"scenario": "covid"},
+        {"scenario": "tuberculosis", "n": "100", "epsilon_abc": "150"},
+        {"scenario": "tuberculosis-patients"},
+    ],
+    ids=lambda texts: texts.get("scenario", "uniform-mixture"),
+)
+
+
+@SCENARIOS
+@pytest.mark.parametrize("sets", ["1", "3"])
+def test_the_title_is_about_what_is_drawn(texts: dict[str, str], sets: str) -> None:
+    params = synthetic_data.Params.from_text(
+        {"pool_size": "300", "epsilon_total": "1", "data_sets": sets} | texts
+    )
+    result = result_of(params)
+    panels = synthetic_data._panels(params, result.tables["main"])
+    figure = synthetic_data.figures(result)["synthetic-data"].figure
+    drawn = iter(figure.data)
+    far: dict[str, list[float]] = {"private": [], "non-private": []}
+    for panel in panels.values():
+        traces = {trace.name: trace for trace in (next(drawn) for _ in range(5))}
+        assert set(traces) == {
+            "private", "private, mean", "non-private", "non-private, mean", "observed",
+        }  # fmt: skip
+        for source, found in far.items():
+            shown = traces[source].y[~np.isnan(traces[source].y)].reshape(int(sets), -1)
+            gaps = shown - traces["observed"].y
+            if panel.is_series:
+                found.append(float(np.sqrt((gaps**2).mean(axis=1)).mean()))
+            else:
+                assert shown[:, ::2].sum(axis=1) == pytest.approx(1.0)
+                found.append(float(np.abs(gaps[:, ::2]).sum(axis=1).mean() / 2.0))
+    times = np.mean(far["private"]) / np.mean(far["non-private"])
+    title = figure.layout.title.text
+    if times > synthetic_data.NEARLY:
+        assert f" {times:.1f} times as far from" in title
+    else:
+        assert ("nearer to" in title) == (times < 1.0 / synthetic_data.NEARLY)
+        assert ("about as far" in title) == (times >= 1.0 / synthetic_data.NEARLY)
+    assert ("Private data sets are" in title) == (sets == "3")
+    assert title.endswith(": each shows one kept draw") == (times < synthetic_data.LARGE)
+
+
+def test_a_title_without_anything_to_compare() -> None:
+    x, one = np.arange(3.0), np.ones((1, 2))
+    panel = synthetic_data._Panel(x, {"observed": one})
+    assert "nothing is simulated" in synthetic_data.finding({"value": panel}, 3)
+    panel.sets["private"] = one
+    assert "Only the private run" in synthetic_data.finding({"value": panel}, 3)
+    panel.sets["non-private"] = one
+    assert "farther from" in synthetic_data.finding({"value": panel}, 1)
+
+
+def test_observed_data_are_black() -> None:
+    observed = synthetic_data.figures(result_of())["synthetic-data"].figure.data[-1]
+    assert (observed.name, observed.line.color) == ("observed", fig.TRUTH.color)

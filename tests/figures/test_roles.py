@@ -23,7 +23,6 @@ BARE = {"BLUE", "VERMILLION", "GREEN", "GREY", "BLACK", "PURPLE", "OLIVE", "PALE
 """Names of colours that stand for nothing: whoever draws names what it draws."""
 
 NOT_YET = {
-    *("abcdp_core/experiments/change_one_person.py", "abcdp_core/experiments/synthetic_data.py"),
     *("abcdp_core/experiments/estimation_accuracy.py",),
     *("abcdp_core/experiments/truncation_interval.py",),
     *("abcdp_core/experiments/truncation_streams.py",),

@@ -165,3 +165,13 @@ def test_more_nodes_change_nothing_that_is_shown(c: int, resample: bool) -> None
     )
     assert usual[0] == pytest.approx(fine[0], rel=1e-4)
     assert np.cumsum(usual[1]) == pytest.approx(np.cumsum(fine[1]), abs=1e-4)
+
+
+@pytest.mark.parametrize("c", [1, 4, 30])
+@pytest.mark.parametrize("noise", [0.0, 0.003, 0.05, 3.0])
+def test_the_short_way_of_a_kept_threshold_is_the_long_one_to_the_last_bit(
+    c: int, noise: float
+) -> None:
+    run = run_of(c, resample=False, noise=noise)
+    long = theory._ends(RHO, run, np.empty((len(RHO), 0)), nodes=128).stop
+    assert np.array_equal(theory.stopping_time(RHO, run, nodes=128), long)
