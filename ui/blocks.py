@@ -296,9 +296,10 @@ def presets() -> None:
 
 def view_and_presets() -> str:
     """The choosers of what a page shows and of a paper's settings; returns the view."""
-    with row():
+    with st.container(horizontal=True, gap="medium", key="choosers"):
         view = controls.view()
-        controls.widget("preset")
+        with st.container(width=BESIDE_WIDTH):
+            controls.widget("preset")
     preset_note()
     return view
 
