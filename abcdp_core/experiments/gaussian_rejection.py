@@ -331,6 +331,9 @@ def _curves(result: Result, metric: str) -> go.Figure:
         finding(result, metric),
         "ε_total",
         words,
+        # More than two beside each other cannot be read on a telephone.
+        rows=(rows := -(-len(panels) // 2)),
+        height=400 + 40 * rows,
     )
     figure.layout.title.subtitle.text = f"{sizes}, {sentences.runs_in_words(main)}"
     ends = _budget_ends(main)
