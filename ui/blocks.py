@@ -73,11 +73,6 @@ def heading(text: str, lead: str = "") -> None:
         st.markdown(lead)
 
 
-def row() -> DeltaGenerator:
-    """What stands in it stands side by side where there is room."""
-    return st.container(horizontal=True, gap="large", vertical_alignment="top")
-
-
 def pair() -> tuple[DeltaGenerator, DeltaGenerator]:
     """Two places side by side; one above the other where there is no room."""
     left, right = st.columns(2, gap="medium")

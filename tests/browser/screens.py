@@ -48,7 +48,10 @@ def views(visit: Visit) -> Iterator[str]:
 
 
 def outside(visit: Visit, width: int, height: int) -> list[str]:
-    """What of knobs, headline and main figure can only be seen by scrolling."""
+    """What of knobs, headline and main figure can only be seen by scrolling.
+
+    A figure that is higher than the window, with a row for each budget, is left out.
+    """
     visit.page.set_viewport_size({"width": width, "height": height})
     figures = _main(visit, SEEN.get((visit.name, width), 1))
     parts = {
@@ -61,6 +64,7 @@ def outside(visit: Visit, width: int, height: int) -> list[str]:
         for name, elements in parts.items()
         for element in elements
         if not _within(box := _box(element), width, height)
+        and not (name == "figure" and box["height"] > height)
     ]
 
 
@@ -75,16 +79,22 @@ def covered(visit: Visit) -> str:
     knob = visit.page.locator(BUDGET)
     if not knob.count():
         return ""
-    top = _box(knob)["y"]
-    figure = _box(_main(visit, 1)[0])
-    seen = min(figure["y"] + figure["height"], top) - max(figure["y"], 0)
-    if not 0 < top < height:
-        return f"the knob is at {top}"
-    return "" if seen >= ENOUGH * height else f"only {seen:.0f} pixels of the figure are seen"
+    figure = _main(visit, 1)[-1]
+    if visit.name in SCROLLED:
+        figure.evaluate("each => each.scrollIntoView({block: 'center'})")
+    top, box = _box(knob)["y"], _box(figure)
+    seen = min(box["y"] + box["height"], top) - max(box["y"], 0)
+    enough = min(box["height"], ENOUGH * height)
+    if 0 < top < height and seen >= enough:
+        return ""
+    return f"{seen:.0f} pixels of the figure are seen, and the knob is at {top:.0f} of {height}"
 
 
-ENOUGH = 0.35
+ENOUGH = 0.33
 """Part of a telephone's height on which a figure can be read; a taller one is scrolled."""
+
+SCROLLED = ("adaptive_truncation", "your_own_data")
+"""Pages that begin with more than choosers: with a headline and a player, and with a form."""
 
 
 def _main(visit: Visit, count: int) -> list[Locator]:
@@ -99,7 +109,7 @@ def _main(visit: Visit, count: int) -> list[Locator]:
 def _box(element: Locator) -> Mapping[str, float]:
     box = element.bounding_box()
     assert box is not None
-    return {name: round(value) for name, value in dict(box).items()}
+    return {name: round(float(value)) for name, value in box.items()}  # type: ignore[arg-type]
 
 
 def _within(box: Mapping[str, float], width: int, height: int) -> bool:

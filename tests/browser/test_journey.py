@@ -215,7 +215,7 @@ TOOLS = 3
 
 def test_nothing_for_axe_to_find_on_a_projector_and_in_what_share_opens(look: Visit) -> None:
     look.open("", n="100", projector="true")
-    assert not screens.outside(look, *SIZE.values())
+    assert not screens.outside(look, SIZE["width"], SIZE["height"])
     expect(look.page.locator(".modebar-btn")).to_have_count(0)
     expect(look.page.get_by_role("link", name="Flip probability", exact=True)).to_have_count(0)
     for scheme in ("light", "dark"):
