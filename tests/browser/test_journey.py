@@ -186,7 +186,7 @@ def test_knobs_headline_and_main_figure_are_on_the_first_screen(opened: Visit) -
         f"{view} at {width} x {height}": left_out
         for view in screens.views(opened)
         for width, height in ((1400, 900), (1280, 720))
-        if (left_out := screens.outside(opened, width, height))
+        if (left_out := screens.outside(opened, width, height, view))
     }
     assert not outside
 
