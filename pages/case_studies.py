@@ -81,12 +81,12 @@ def tuberculosis() -> None:
     labels.show(found)
     blocks.verdicts(TUBERCULOSIS, found)
     blocks.note(INTRODUCTION)
-    city = san_francisco()
+    city = san_francisco(found)
     blocks.theory(TUBERCULOSIS, "tuberculosis-distances")
     export.block("tuberculosis", found, city)
 
 
-def san_francisco() -> blocks.Found:
+def san_francisco(outbreaks: blocks.Found) -> blocks.Found:
     blocks.heading(
         "And San Francisco itself?",
         "The real data are one outbreak: N = 1. One data point is then all the data, and Δ is as "
@@ -97,7 +97,7 @@ def san_francisco() -> blocks.Found:
     fixed = {"scenario": "tuberculosis", "n": 1}
     found = watch.result("posterior", *asking.ask("posterior", **fixed))
     blocks.figure("san-francisco", found, ("errors", "main"), of="posterior")
-    labels.show(found)
+    labels.also(found, outbreaks)
     return found
 
 

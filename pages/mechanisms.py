@@ -31,7 +31,7 @@ def error() -> None:
         controls.more("compare-mechanisms.runs")
     complete = job.result is not None and not job.result.is_partial
     budgets = [other_budgets()] if complete and not state.has_preset() else []
-    release = one_release()
+    release = one_release(job.result)
     blocks.theory(COMPARED, POSTERIOR)
     export.block("mechanisms", job, release, *(each for each in budgets if each))
 
@@ -76,7 +76,7 @@ def described(found: blocks.Found) -> None:
             blocks.small_print(captions.papers_of(names))
 
 
-def one_release() -> blocks.Found:
+def one_release(compared: blocks.Found | None) -> blocks.Found:
     blocks.heading(
         "One release",
         "The posterior that a single release stands for, at the sidebar's ε_total, beside prior "
@@ -87,7 +87,7 @@ def one_release() -> blocks.Found:
     blocks.note(captions.mechanism(params.to_text()["mechanism"]))
     found = watch.result(POSTERIOR, params, seed)
     blocks.figure("posterior", found, ("errors", "main"))
-    labels.show(found)
+    labels.also(found, compared)
     return found
 
 

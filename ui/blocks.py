@@ -40,10 +40,11 @@ def style(file: Path) -> None:
 
 
 def title(text: str, lead: str = "") -> None:
-    """The page's title and what it shows, in a sentence or two."""
-    st.title(text)
-    if lead:
-        st.markdown(lead)
+    """The page's title and, beside it where there is room, what it shows in a sentence or two."""
+    with st.container(horizontal=True, vertical_alignment="center", key="title"):
+        st.title(text, width="content")
+        if lead:
+            st.markdown(lead, width="content")
 
 
 def head(text: str) -> str:
@@ -61,7 +62,7 @@ def head(text: str) -> str:
     return view
 
 
-BESIDE_WIDTH = 290
+BESIDE_WIDTH = 250
 """Pixels of the chooser of a paper's settings beside a title, at a width of 1280."""
 
 
@@ -70,11 +71,6 @@ def heading(text: str, lead: str = "") -> None:
     st.header(text)
     if lead:
         st.markdown(lead)
-
-
-def row() -> DeltaGenerator:
-    """What stands in it stands side by side where there is room."""
-    return st.container(horizontal=True, gap="large", vertical_alignment="top")
 
 
 def pair() -> tuple[DeltaGenerator, DeltaGenerator]:
@@ -338,9 +334,10 @@ def presets() -> None:
 
 def view_and_presets() -> str:
     """The choosers of what a page shows and of a paper's settings; returns the view."""
-    with row():
+    with st.container(horizontal=True, gap="medium", key="choosers"):
         view = controls.view()
-        controls.widget("preset")
+        with st.container(width=BESIDE_WIDTH):
+            controls.widget("preset")
     preset_note()
     return view
 

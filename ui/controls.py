@@ -180,7 +180,9 @@ MOST_SIDE_BY_SIDE = 4
 
 def own(*keys: str) -> None:
     """The page's own knobs, side by side where there is room."""
-    with st.container(horizontal=True, gap="large", vertical_alignment="top"):
+    with st.container(
+        horizontal=True, gap="large", vertical_alignment="top", key=f"own-knobs-{keys[0]}"
+    ):
         for key in keys:
             slider = knobs.find(key, state.on_screen().every).parameter.kind in ("real", "integer")
             with st.container(width=SLIDER_WIDTH if slider else "content", gap=None):

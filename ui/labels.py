@@ -24,7 +24,7 @@ def plain(text: str) -> None:
 
 def show(result: Result, stamp: str = STAMP) -> None:
     """What is protected and how much, in a line; by what noise and what is public, folded."""
-    first, _, rest = result.privacy.partition(". ")
+    rest = result.privacy.partition(". ")[2]
     kind = "Demonstration. " if stamp else ""
     details = _details(result)
     with st.container(
@@ -33,13 +33,27 @@ def show(result: Result, stamp: str = STAMP) -> None:
         horizontal=True,
         vertical_alignment="center",
     ):
-        st.markdown(f"**Privacy label.** {kind}{first.rstrip('.')}.", width="stretch")
+        st.markdown(f"**Privacy label.** {kind}{_promise(result)}.", width="stretch")
         if not (rest or details or stamp):
             return
         with st.popover("Details", help="What is protected, by what noise, and what is public."):
             for text in (result.privacy if rest else "", *details, stamp):
                 if text:
                     st.markdown(text)
+
+
+def also(result: Result, first: Result | None) -> None:
+    """The label of a further result on a page, unless it says what that of the first one says.
+
+    That the page demonstrates is said once.
+    """
+    if first is None or _promise(result) != _promise(first):
+        show(result, stamp="")
+
+
+def _promise(result: Result) -> str:
+    """What is protected and how much."""
+    return result.privacy.partition(". ")[0].rstrip(".")
 
 
 def _details(result: Result) -> list[str]:

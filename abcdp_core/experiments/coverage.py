@@ -494,7 +494,7 @@ def _settings(result: Result) -> str:
 
 def _coverage(result: Result) -> go.Figure:
     """Coverage with its interval, beside what it should be."""
-    label = "share of intervals that hold the truth"
+    label = "share that hold the truth"
     figure = _in_rows(
         result, shortfall(result), label, "coverage", ("coverage_low", "coverage_high")
     )

@@ -331,8 +331,16 @@ def _curves(result: Result, metric: str) -> go.Figure:
         finding(result, metric),
         "ε_total",
         words,
+        # More than two beside each other cannot be read on a telephone.
+        rows=(rows := -(-len(panels) // 2)),
+        height=400 + 40 * rows,
     )
     figure.layout.title.subtitle.text = f"{sizes}, {sentences.runs_in_words(main)}"
+    if rows > 1:
+        # What stands below says it, and there is no room between two rows.
+        figure.layout.yaxis.title.text = None
+    for index in range(len(panels) - 2):
+        figure.layout["xaxis" + fig.panel(index)["xaxis"][1:]].showticklabels = False
     ends = _budget_ends(main)
     rival = result.tables["rival"]
     style = fig.RIVAL if np.isfinite(rival.epsilon_total).any() else fig.RIVAL_WITHOUT_NOISE

@@ -62,10 +62,11 @@ in their console, are what keeps it from taking a page's name for such a path.""
 
 @dataclass
 class Visit:
-    """A browser window on the server."""
+    """A browser window on the server, and the name of the page that it was opened for."""
 
     page: Page
     server: str
+    name: str = ""
     requests: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
 
@@ -180,7 +181,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 def visit(context: BrowserContext, server: str) -> Iterator[Visit]:
     """A window of its own."""
     page = context.new_page()
-    with _watched(Visit(page, server)) as visit:
+    with watched(Visit(page, server)) as visit:
         yield visit
         page.close()
 
@@ -199,12 +200,12 @@ def look(window: Page, server: str) -> Iterator[Visit]:
     window.goto("about:blank")
     window.set_viewport_size(SIZE)
     window.emulate_media(color_scheme="null")
-    with _watched(Visit(window, server)) as visit:
+    with watched(Visit(window, server)) as visit:
         yield visit
 
 
 @contextlib.contextmanager
-def _watched(visit: Visit) -> Iterator[Visit]:
+def watched(visit: Visit) -> Iterator[Visit]:
     """All that it asks for must stay on this machine."""
     visit.page.on("request", visit.note)
     visit.page.on("response", visit.note_answer)

@@ -6,14 +6,16 @@ import io
 import json
 import re
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect
+from playwright.sync_api import BrowserContext, expect
 
 from abcdp_core import __version__
-from tests.browser.conftest import SMALL, Visit
+from tests.browser import screens
+from tests.browser.conftest import SIZE, SMALL, Visit, watched
 from ui import knobs, router
 
 pytestmark = [
@@ -155,67 +157,56 @@ def test_bad_link_shows_a_notice(look: Visit) -> None:
     expect(look.page).to_have_url(re.compile("epsilon_total=1000"))
 
 
-@pytest.mark.parametrize(
-    ("width", "height", "seen", "projector"),
-    [(1400, 900, 4, "false"), (1280, 720, 2, "false"), (1400, 900, 1, "true")],
-)
-def test_knobs_headline_and_pictures_are_on_the_first_screen(
-    look: Visit, width: int, height: int, seen: int, projector: str
-) -> None:
-    look.page.set_viewport_size({"width": width, "height": height})
-    look.open("", n="100", projector=projector)
-    expect(look.page.locator(".st-key-overview .js-plotly-plot")).to_have_count(4)
-    headline = look.page.locator(".st-key-headline h1")
-    knobs = look.page.locator("[data-testid=stSidebar] [data-testid=stSlider]:visible")
-    charts = look.page.locator(".st-key-overview .js-plotly-plot").all()
-    for element in [headline, *knobs.all()[:4], *charts[:seen]]:
-        box = element.bounding_box()
-        assert box is not None
-        assert box["x"] >= 0
-        assert box["y"] >= 0
-        assert box["x"] + box["width"] <= width
-        assert box["y"] + box["height"] <= height
-
-
-@pytest.mark.parametrize(
-    ("page", "query"), [("your_own_data", {"pool_size": "200"}), ("papers", {})]
-)
-def test_heading_and_main_figure_are_on_the_first_screen(
-    look: Visit, page: str, query: dict[str, str]
-) -> None:
-    look.page.set_viewport_size({"width": 1280, "height": 720})
-    look.open(page, **query)
-    chart = look.page.locator(".js-plotly-plot").first
-    expect(chart).to_be_visible()
-    for element in [look.page.locator("h1").first, chart]:
-        box = element.bounding_box()
-        assert box is not None
-        assert box["y"] >= 0
-        assert box["y"] + box["height"] <= 720
-
-
 OUTSIDE_OUR_REACH = "[data-testid=stFileUploaderDropzone]"
 """Streamlit's own markup: a role beside a label, of minor impact, that no setting changes."""
 
 
-FEW = {"mse-curves.runs": "1", "adaptive-truncation.n": "100"}
+FEW = {"n": "100", "mse-curves.runs": "1", "adaptive-truncation.n": "100"} | {
+    "adaptive-truncation.particles": "100",
+    "compare-mechanisms.runs": "2",
+    "coverage.runs": "5",
+    "soft-abc.runs": "1",
+    "gaussian-rejection.runs": "1",
+}
+"""What makes every page quick to open."""
 
 
-@pytest.mark.parametrize("page", [page.file for page in router.TABLE])
-def test_nothing_for_axe_to_find_and_fits_a_telephone(look: Visit, page: str) -> None:
-    look.open("" if page == "overview" else page, n="100", **FEW)
+@pytest.fixture(scope="module", params=[page.file for page in router.TABLE])
+def opened(context: BrowserContext, server: str, request: pytest.FixtureRequest) -> Iterator[Visit]:
+    """Each page, opened once for all that is asked of every page."""
+    page = context.new_page()
+    with watched(Visit(page, server, request.param)) as visit:
+        visit.open("" if visit.name == "overview" else visit.name, **FEW)
+        yield visit
+    page.close()
+
+
+def test_knobs_headline_and_main_figure_are_on_the_first_screen(opened: Visit) -> None:
+    outside = {
+        f"{view} at {width} x {height}": left_out
+        for view in screens.views(opened)
+        for width, height in ((1400, 900), (1280, 720))
+        if (left_out := screens.outside(opened, width, height, view))
+    }
+    assert not outside
+
+
+def test_on_a_telephone_the_figure_stays_in_view_while_the_budget_moves(opened: Visit) -> None:
+    covered = {view: found for view in screens.views(opened) if (found := screens.covered(opened))}
+    assert not covered
+
+
+def test_nothing_for_axe_to_find(opened: Visit) -> None:
+    opened.page.set_viewport_size(SIZE)
     for scheme in ("light", "dark"):
-        look.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        look.settle()
-        found = Axe().run(look.page, context={"exclude": [[OUTSIDE_OUR_REACH]]})
+        opened.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        opened.settle()
+        found = Axe().run(opened.page, context={"exclude": [[OUTSIDE_OUR_REACH]]})
         assert found.violations_count == 0, f"{scheme}: {found.generate_report()}"
     charts, buttons = (
-        look.page.locator(f".js-plotly-plot{each}") for each in ("", " .modebar-btn")
+        opened.page.locator(f".js-plotly-plot{each}") for each in ("", " .modebar-btn")
     )
     assert buttons.count() <= TOOLS * charts.count()
-    look.page.set_viewport_size({"width": 390, "height": 844})
-    # A table is laid out anew a moment after the window.
-    look.page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollWidth <= 390")
 
 
 TOOLS = 3
@@ -224,6 +215,7 @@ TOOLS = 3
 
 def test_nothing_for_axe_to_find_on_a_projector_and_in_what_share_opens(look: Visit) -> None:
     look.open("", n="100", projector="true")
+    assert not screens.outside(look, SIZE["width"], SIZE["height"])
     expect(look.page.locator(".modebar-btn")).to_have_count(0)
     expect(look.page.get_by_role("link", name="Flip probability", exact=True)).to_have_count(0)
     for scheme in ("light", "dark"):
@@ -267,19 +259,6 @@ def test_people_answer_and_the_player_obeys(visit: Visit) -> None:
     visit.page.get_by_role("button", name="Play").click()
     expect(visit.page.get_by_role("button", name="Pause")).to_be_visible()
     expect(said).to_have_text("person 100 of 100")
-
-
-@pytest.mark.parametrize(("width", "height"), [(1400, 900), (1280, 720)])
-def test_headline_and_player_are_on_the_first_screen(look: Visit, width: int, height: int) -> None:
-    look.page.set_viewport_size({"width": width, "height": height})
-    look.open("adaptive_truncation", **PEOPLE)
-    expect(look.page.get_by_role("button", name="Cancel")).to_have_count(0)
-    for name in (".st-key-headline h1", ".controls", ".whole", ".zoom", ".known", ".person"):
-        box = look.page.locator(name).bounding_box()
-        assert box is not None
-        assert box["y"] >= 0
-        assert box["x"] + box["width"] <= width
-        assert box["y"] + box["height"] <= height, name
 
 
 def test_a_release_from_a_file_and_its_document(visit: Visit, tmp_path: Path) -> None:

@@ -136,6 +136,12 @@ def test_figures_have_budgets_on_the_axis_and_a_panel_for_each_bound() -> None:
     assert titles[0] == "no noise"
     assert titles[1].startswith("B_ρ = ")
     assert titles[2].startswith("B_ρ = 1.4")
+    layout = drawn["mae"].figure.to_dict()["layout"]
+    ends = [layout[f"xaxis{number}"]["domain"] for number in ("", "2", "3")]
+    # Wide enough for a telephone, and numbers only where no panel is below.
+    shown = [layout[f"xaxis{number}"].get("showticklabels", True) for number in ("", "2", "3")]
+    assert shown == [False, True, True]
+    assert all(right - left > 0.45 for left, right in ends)
     lines = [trace for trace in drawn["mae"].figure.data if trace.name == "ε_abc = 0.2"]
     assert [line.xaxis for line in lines] == ["x", "x2", "x3"]
     assert all(line.x.tolist() == [1.0, 100.0] for line in lines)

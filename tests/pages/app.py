@@ -69,3 +69,22 @@ def pictures(app: AppTest) -> list[object]:
 
 def texts(app: AppTest) -> str:
     return "\n".join(str(element.value) for element in [*app.markdown, *app.caption])
+
+
+def said_twice(app: AppTest) -> list[str]:
+    """What a page says twice: a text, a figure's sentence, a label, that it demonstrates."""
+    texts = [str(each.value).strip() for each in app.markdown]
+    long = [text for text in texts if len(text) >= LONG]
+    labels = [text for text in texts if text.startswith("**Privacy label.**")]
+    stamped = [text[:30] for text in labels if "Demonstration" in text]
+    alternatives = [chart.proto.alt for chart in app.get("plotly_chart")]
+    return [
+        text
+        for each in (long, stamped, alternatives)
+        for text in sorted({*each})
+        if each.count(text) > 1
+    ]
+
+
+LONG = 40
+"""Characters from which on a text is a sentence."""

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from abcdp_core import experiments
-from tests.pages.app import ROOT, opened, pictures, settled, texts
+from tests.pages.app import ROOT, opened, pictures, said_twice, settled, texts
 from ui import knobs, router
 
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
@@ -28,8 +28,7 @@ def test_page_as_it_opens_with_its_theory_and_once_more(page):
         assert not app.error
         assert app.title
         assert pictures(app)
-        said = [chart.proto.alt for chart in app.get("plotly_chart")]
-        assert len({*said}) == len(said), "two figures say the same"
+        assert not said_twice(app)
         assert "Privacy label" in texts(app)
         assert knobs_in_sidebar(app)[: len(used(page))] == used(page)
         assert ("MATH" in texts(app)) == unfolded

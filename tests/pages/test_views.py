@@ -6,7 +6,7 @@ import pytest
 
 from abcdp_core.experiments import accounting, change_one_person
 from abcdp_core.parameters import text_of
-from tests.pages.app import opened, pictures, settled, texts
+from tests.pages.app import opened, pictures, said_twice, settled, texts
 from ui import captions, knobs
 
 
@@ -32,6 +32,7 @@ def test_every_view_of_the_posterior_with_every_scenario(view, scenario):
         assert not app.warning
         assert pictures(app)
         assert "Privacy label" in texts(app)
+        assert not said_twice(app)
 
 
 def test_a_scenario_without_a_pool_does_not_offer_to_change_one_person():
@@ -54,6 +55,7 @@ def test_every_view_of_gaussian_noise(view):
     assert not app.warning
     assert len(pictures(app)) >= 2
     assert "Privacy label" in texts(app)
+    assert not said_twice(app)
 
 
 def test_what_a_budget_buys_is_a_view_of_its_own():
@@ -73,6 +75,7 @@ def test_coverage_is_a_view_of_its_own():
     assert not app.exception
     assert len(pictures(app)) == 2
     assert "Privacy label" in texts(app)
+    assert not said_twice(app)
     assert "that hold the truth, 2 data sets" in texts(app)
     assert "Mean width of the intervals, 2 data sets" in texts(app)
 
@@ -99,6 +102,7 @@ def test_every_case_study(view):
     assert not app.warning
     assert len(pictures(app)) >= 2
     assert "Privacy label" in texts(app)
+    assert not said_twice(app)
     assert "What is protected is" in texts(app)
 
 

@@ -1,0 +1,121 @@
+"""What of a page is on the first screen, measured in the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from playwright.sync_api import Locator
+
+from tests.browser.conftest import SIZE, Visit
+from ui import knobs, router
+
+HEADLINE = "[data-testid=stMain] h1:visible"
+KNOBS = "[data-testid=stSidebar] [data-testid=stSlider]:visible"
+BUDGET = "[data-testid=stSidebar] [class*=epsilon_total]:visible"
+FIGURES = "[data-testid=stMain] .js-plotly-plot:visible"
+PLAYER = ".player :is(.controls, .whole, .zoom, .known, .person)"
+
+FIRST = """document.querySelector(
+    "[data-testid=stMain] :is([class*=st-key-chart-]:has(.js-plotly-plot), .player)"
+)?.className ?? null"""
+"""Which figure is the first of the page."""
+
+SEEN: Mapping[tuple[str, int], int] = {("overview", 1400): 4, ("overview", 1280): 2}
+"""Page and width -> figures on its first screen; one on any other."""
+
+TALL = ("budgets",)
+"""Views whose figure has a row for each of many settings, and is scrolled."""
+
+TELEPHONE = 390, 844
+
+
+def views(visit: Visit) -> Iterator[str]:
+    """Shows one view of a page after the other, and gives their names; its own if it has none."""
+    (page,) = (page for page in router.TABLE if page.file == visit.name)
+    keys = [key for key in page.own if key.endswith(".view")]
+    for key in keys:
+        visit.page.set_viewport_size(SIZE)
+        for view in map(str, knobs.SCREEN[key].parameter.options):
+            choice = visit.page.get_by_role("radio", name=view, exact=True)
+            if not choice.is_checked():
+                before = visit.page.evaluate(FIRST)
+                choice.click()
+                # Scripts end and begin several times until the figure is another.
+                visit.page.wait_for_function(
+                    f"before => ![before, null].includes({FIRST})", arg=before
+                )
+                visit.settle()
+            yield view
+    if not keys:
+        yield visit.name
+
+
+def outside(visit: Visit, width: int, height: int, view: str = "") -> list[str]:
+    """What of knobs, headline and main figure can only be seen by scrolling."""
+    visit.page.set_viewport_size({"width": width, "height": height})
+    figures = _main(visit, SEEN.get((visit.name, width), 1))
+    parts = {
+        "headline": [visit.page.locator(HEADLINE).first],
+        "knob": visit.page.locator(KNOBS).all()[: len(knobs.FOUR)],
+        "figure": figures,
+    }
+    return [
+        f"{name} {box}"
+        for name, elements in parts.items()
+        for element in elements
+        if not _within(box := _box(element), width, height)
+        and not (name == "figure" and view in TALL)
+    ]
+
+
+def covered(visit: Visit) -> str:
+    """Whether on a telephone the budget's knob and the figure cannot be seen together, and how."""
+    width, height = TELEPHONE
+    visit.page.set_viewport_size({"width": width, "height": height})
+    # A table is laid out anew a moment after the window.
+    visit.page.wait_for_function(
+        f"document.querySelector('[data-testid=stMain]').scrollWidth <= {width}"
+    )
+    knob = visit.page.locator(BUDGET)
+    if not knob.count():
+        return ""
+    figure = _main(visit, 1)[-1]
+    if visit.name in SCROLLED:
+        figure.evaluate("each => each.scrollIntoView({block: 'center'})")
+    top, box = _box(knob)["y"], _box(figure)
+    seen = min(box["y"] + box["height"], top) - max(box["y"], 0)
+    enough = min(box["height"], ENOUGH * height)
+    if 0 < top < height and seen >= enough:
+        return ""
+    return f"{seen:.0f} pixels of the figure are seen, and the knob is at {top:.0f} of {height}"
+
+
+ENOUGH = 0.33
+"""Part of a telephone's height on which a figure can be read; a taller one is scrolled."""
+
+SCROLLED = ("adaptive_truncation", "your_own_data")
+"""Pages that begin with more than choosers: with a headline and a player, and with a form."""
+
+
+def _main(visit: Visit, count: int) -> list[Locator]:
+    """The figures that a page is about."""
+    player = visit.page.locator(PLAYER)
+    if player.count():
+        return player.all()
+    visit.page.locator(FIGURES).nth(count - 1).wait_for()
+    return visit.page.locator(FIGURES).all()[:count]
+
+
+def _box(element: Locator) -> Mapping[str, float]:
+    box = element.bounding_box()
+    assert box is not None
+    return {name: round(float(value)) for name, value in box.items()}  # type: ignore[arg-type]
+
+
+def _within(box: Mapping[str, float], width: int, height: int) -> bool:
+    return (
+        box["x"] >= 0
+        and box["y"] >= 0
+        and box["x"] + box["width"] <= width
+        and box["y"] + box["height"] <= height
+    )
