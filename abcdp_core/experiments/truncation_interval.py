@@ -29,6 +29,7 @@ times the budget they state (MATH A11).
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import cast
 
@@ -400,8 +401,11 @@ def _times(value: float, other: float) -> str:
     return f"{ratio:,.0f}" if ratio >= 10.0 else f"{ratio:.2g}"
 
 
-_OURS = fig.Style("best, exact", fig.CATEGORIES[0], marker="diamond")
-_PAPERS = fig.Style("the paper's", fig.CATEGORIES[2], marker="x")
+_BEST, _, _REPORTED, *_ABOUT = fig.styles(
+    ["best, exact", "fixed", "the paper's", "about μ", "about log σ"]
+)
+_OURS = dataclasses.replace(_BEST, marker="diamond")
+_PAPERS = dataclasses.replace(_REPORTED, marker="x")
 LEVELS = ((0.5, "dot"), (0.9, "dash"), (0.99, "solid"))
 """Shares of the best information that have a contour, and its dash."""
 
@@ -505,37 +509,34 @@ def _width_figure(result: Result) -> go.Figure:
         curve = curves[row["epsilon_total"]]
         half, told_here = curve.half_width.to_numpy(), curve.information.to_numpy()
         figure.add_trace(fig.line(half[half > 0], told_here[half > 0], style, showlegend=not few))
-        dotted = fig.Style("limit of width 0", style.color, "dot")
+        dotted = dataclasses.replace(style, name=LIMIT, dash="dot")
         limit = np.repeat(told_here[half == 0], 2)
         figure.add_trace(fig.line(np.array([NARROW, WIDE]), limit, dotted, showlegend=False))
         if few:
             at = int(told_here[1:].argmax()) + 1
             fig.note(figure, half[at], told_here[at], style.name, style.color, "bottom center")
-        found = fig.Style(f"best, {style.name}", style.color, marker="diamond")
+        found = dataclasses.replace(style, name=f"best, {style.name}", marker="diamond")
         if np.isclose(row["a"], -row["b"]) and NARROW <= row["b"] <= WIDE:
             figure.add_trace(
                 fig.points(np.array([row["b"]]), np.array([row["information"]]), found)
             )
         if np.isfinite(row["paper_b"]):
-            paper = fig.Style(f"paper's, {style.name}", style.color, marker="x")
+            paper = dataclasses.replace(style, name=f"paper's, {style.name}", marker="x")
             place = np.array([row["paper_b"]]), np.array([row["paper_information"]])
             figure.add_trace(fig.points(*place, paper))
     figure.update_traces(showlegend=False, selector={"mode": "markers"})
-    names = ("best", "diamond"), ("the paper's", "x")
     nowhere = np.array([np.nan])
-    guide = fig.GUIDE.color
-    figure.add_traces([fig.points(nowhere, nowhere, fig.Style(n, guide, "", m)) for n, m in names])
-    figure.add_trace(fig.line(nowhere, nowhere, fig.Style("limit of width 0", guide, "dot")))
+    for name, marker in (("best", "diamond"), ("the paper's", "x")):
+        mark = dataclasses.replace(fig.GUIDE, name=name, marker=marker)
+        figure.add_trace(fig.points(nowhere, nowhere, mark))
+    figure.add_trace(fig.line(nowhere, nowhere, dataclasses.replace(fig.GUIDE, name=LIMIT)))
     return figure.update_yaxes(rangemode="tozero")
 
 
 MOST_NAMED = 5
 """Lines that are named where they are highest; more have a legend."""
 
-_ABOUT = (
-    fig.Style("about μ", fig.CATEGORIES[3], "", "circle"),
-    fig.Style("about log σ", fig.CATEGORIES[4], "", "square"),
-)
+LIMIT = "limit of width 0"
 
 
 def _ways_figure(result: Result) -> go.Figure:

@@ -24,9 +24,6 @@ BARE = {"BLUE", "VERMILLION", "GREEN", "GREY", "BLACK", "PURPLE", "OLIVE", "PALE
 
 NOT_YET = {
     *("abcdp_core/experiments/change_one_person.py", "abcdp_core/experiments/synthetic_data.py"),
-    *("abcdp_core/experiments/estimation_accuracy.py",),
-    *("abcdp_core/experiments/truncation_interval.py",),
-    *("abcdp_core/experiments/truncation_streams.py",),
 }
 """Files with figures of which some take a colour by its name; only to be made shorter."""
 
