@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import functools
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,8 +19,11 @@ from streamlit.components.v2.types import ComponentRenderer
 
 from abcdp_core import figures as fig
 from abcdp_core.experiments import adaptive_truncation as study
+from abcdp_core.online import parameters as online
+from abcdp_core.online import typical
 from abcdp_core.parameters import Params
 from abcdp_core.results import Result
+from ui import state
 
 Array = NDArray[np.float64]
 Runs = Mapping[str, Result | None]
@@ -91,11 +95,38 @@ def ways(params: Params) -> dict[str, Params]:
 def headline(found: Mapping[str, Result]) -> None:
     """The number that says most, and the sentence that it begins."""
     number, words, rest = study.headline(found)
+    params = cast(study.Params, next(iter(found.values())).params)
+    others = typical.of(params, params.epsilon_total, params.sampler)
     with st.container(key="headline", horizontal=True, vertical_alignment="center"):
         st.title(number, anchor=False, width="content")
         with st.container(gap=None):
             st.markdown(words)
+            if others is not None:
+                st.markdown(study.typical_in_words(others, params.n))
             st.caption(rest)
+
+
+def others(params: Params) -> dict[str, Any]:
+    """What the study of many runs takes from the settings of the one that is played."""
+    played = cast(study.Params, params)
+    shared = {each.name: getattr(played, each.name) for each in fields(online.StreamParams)}
+    own = {"epsilon_total": (played.epsilon_total,), "sampler": (played.sampler,)}
+    return shared | own | {"runs": OTHERS}
+
+
+OTHERS = 30
+"""Runs that tell whether the one that is played is typical; as many as in the paper."""
+
+
+def judge(found: Result) -> None:
+    """What is typical of many runs as far as they are done, the one that is played among them."""
+    params: Any = found.params
+    course = found.tables["course"]
+    both = typical.of_both(course[course.t == params.n])
+    if both is None:
+        st.markdown("No run is done with both ways of asking yet.")
+    else:
+        st.markdown(study.typical_in_words(both, params.n))
 
 
 def show(key: str, runs: Runs, running: bool, summary: str) -> None:
@@ -109,7 +140,8 @@ def show(key: str, runs: Runs, running: bool, summary: str) -> None:
     """
     message = frames(runs)
     if message:
-        _component()(key=key, data=message | {"running": running, "summary": summary})
+        screen = {"projector": bool(state.held("projector"))}
+        _component()(key=key, data=message | screen | {"running": running, "summary": summary})
     else:
         st.skeleton(height=600)
 

@@ -107,7 +107,7 @@ TABLE = (
         },
         view="adaptive-truncation.view",
         views={
-            "live": ("adaptive-truncation",),
+            "live": ("adaptive-truncation", "estimation-accuracy"),
             "budgets": ("truncation-streams",),
             "best interval": ("truncation-interval",),
             "repeats": ("estimation-accuracy",),

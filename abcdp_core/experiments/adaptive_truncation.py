@@ -46,6 +46,7 @@ from abcdp_core.online import parameters as online
 from abcdp_core.online.particles import picture
 from abcdp_core.online.resampling import evenly
 from abcdp_core.online.stream import Answer
+from abcdp_core.online.typical import Typical
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
 from abcdp_core.sentences import counted
@@ -188,10 +189,11 @@ def headline(found: Mapping[str, Result]) -> tuple[str, str, str]:
     if not {"adaptive", "fixed"} <= rows.keys():
         return people, "asked so far, in one way only: nothing to compare yet.", ""
     number, words = _sharper(rows["adaptive"].sd_mu, rows["fixed"].sd_mu)
+    so_far = " so far" if last < params.n else ""
     left, right = (_place(params, float(rows["fixed"][end])) for end in ("left", "right"))
     sentence = (
-        f"{words} in this run: after {people}, **intervals that follow the answers** give the mean "
-        f"to {known['adaptive']}, one interval for everybody, {left} to {right}, to "
+        f"{words} in this run{so_far}: after {people}, **intervals that follow the answers** give "
+        f"the mean to {known['adaptive']}, one interval for everybody, {left} to {right}, to "
         f"{known['fixed']}."
     )
     return number, sentence, " ".join(_besides(rows, known, params))
@@ -225,6 +227,28 @@ def _besides(
         hold = "interval does" if len(missed) == 1 else "intervals do"
         texts.append(f"The 95 % {hold} not hold the true mean {params.mu:.4g}: {names}.")
     return texts
+
+
+def typical_in_words(found: Typical, people: int) -> str:
+    """What streams do, whatever one of them did; in Markdown.
+
+    Args:
+        found: of the streams.
+        people: in each of them.
+    """
+    of_many = found.runs >= FEWEST
+    runs = counted(found.runs, "run")
+    lead = f"Typical of {runs}" if of_many else f"In {runs} so far"
+    spread = f" (80 %: {_size(found.tenth)} to {_size(found.ninetieth)})" if of_many else ""
+    errors = f"{_size(found.adaptive_error)} instead of {_size(found.fixed_error)}"
+    return (
+        f"**{lead} with {counted(people, 'person', 'people')}:** "
+        f"{_size(found.middle)}× as sharp{spread}, and the mean off by {errors}."
+    )
+
+
+FEWEST = 10
+"""Runs from which on their middle 80 % say something."""
 
 
 def _place(params: Params, value: float) -> str:
