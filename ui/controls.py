@@ -162,10 +162,37 @@ def widget(
 
 def _choice(knob: knobs.Knob, shared: dict[str, Any]) -> None:
     options = list(knob.parameter.options)
-    if shared["key"] == "preset" or len(options) > MOST_SIDE_BY_SIDE:
+    if shared["key"] in knobs.NAMES:
+        _named(knob, shared)
+    elif shared["key"] == "preset" or len(options) > MOST_SIDE_BY_SIDE:
         st.selectbox(options=options, index=options.index(knob.default), **shared)
     else:
         st.segmented_control(options=options, default=knob.default, required=True, **shared)
+
+
+def _named(knob: knobs.Knob, shared: dict[str, Any]) -> None:
+    """A choice by names that people have for it.
+
+    What is bound to the link would put these names there, and old links would be lost. So that one
+    stays out of sight, and what is chosen is handed on to it.
+    """
+    key, options = shared["key"], list(knob.parameter.options)
+    seen = f"named-{key}"
+    st.session_state[seen] = held(key)
+
+    def hand_on() -> None:
+        st.session_state[key] = st.session_state[seen]
+        if shared["on_change"] is not None:
+            shared["on_change"]()
+
+    with st.container(key=f"unused-{key.replace('.', '-')}"):
+        st.segmented_control(options=options, default=knob.default, required=True, **shared)
+    st.segmented_control(
+        options=options,
+        required=True,
+        format_func=lambda option: knobs.NAMES[key][option],
+        **shared | {"key": seen, "bind": None, "on_change": hand_on},
+    )
 
 
 MOST_SIDE_BY_SIDE = 4
