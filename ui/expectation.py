@@ -29,15 +29,20 @@ def cost() -> str:
     )
 
 
-def show(planned: int) -> str:
-    """The headline and the figure of what to expect; returns the sentence for the confirmation."""
+def show(planned: int, width: float | None) -> str:
+    """The headline and the figure of what to expect; returns the sentence for the confirmation.
+
+    Args:
+        planned: number of values.
+        width: of the range that they can lie in, once it was typed.
+    """
     if not (name := study()):
         unknown = "Nobody has measured what error to expect with this model."
         st.info(unknown)
         return unknown
     scenario, pool_size = state.scenario_in_force(), int(state.current("pool_size"))
     far = error_by_size.far_enough(scenario, planned, pool_size)
-    draw: Callable[[Result], None] = lambda found: _draw(found, planned)  # noqa: E731
+    draw: Callable[[Result], None] = lambda found: _draw(found, planned, width)  # noqa: E731
     job = watch.growing(name, *asking.ask(name, n=far), draw)
     if job.result is None:
         return "What error to expect is still being computed."
@@ -53,23 +58,32 @@ def said(found: Result, planned: int) -> str:
     return f"**{error_by_size.answer(expected)}.** {words}"
 
 
-def headline(found: Result, planned: int) -> tuple[str, str, str]:
+def headline(found: Result, planned: int, width: float | None = None) -> tuple[str, str, str]:
     """A number, the sentence it begins, and how sure that is."""
     expected, model = error_by_size.at(found, planned), error_by_size.model_of(found)
     if expected is None:
         return "?", f"Nothing is known for {planned:,} values.", ""
     points = error_by_size.points
+    number, sign = points(expected.error), "% "
+    of_range = model.unit.startswith(sign)
     words = (
-        f"{model.unit}: {model.typical} with {planned:,} values. "
+        f"{model.unit.removeprefix(sign)}: {model.typical} with {planned:,} values. "
         f"**Without noise {points(expected.plain)}, without any data {points(expected.prior)}.**"
     )
     series = counted(expected.series, "simulated series", "simulated series")
     rest = f"Average over noise and {series} that follow the model{error_by_size.spread(expected)}."
-    return points(expected.error), words, rest
+    if of_range and width is not None:
+        rest = f"With your range that is {_own(width * expected.error)}. {rest}"
+    return f"{number} %" if of_range else number, words, rest
 
 
-def _draw(found: Result, planned: int) -> None:
-    number, words, rest = headline(found, planned)
+def _own(value: float) -> str:
+    """A number in the scale of a person's values, without an exponent where that is readable."""
+    return f"{value:,.0f}" if 100.0 <= value < 1e9 else f"{value:.2g}"
+
+
+def _draw(found: Result, planned: int, width: float | None) -> None:
+    number, words, rest = headline(found, planned, width)
     with st.container(key="headline", horizontal=True, vertical_alignment="center"):
         st.title(number, anchor=False, width="content")
         with st.container(gap=None):

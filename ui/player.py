@@ -65,7 +65,7 @@ HTML = """
   <div class="panels">
     <figure><figcaption>Where each person is asked</figcaption>
       <canvas class="whole" role="img"></canvas></figure>
-    <figure><figcaption>The same, close to the true mean</figcaption>
+    <figure><figcaption>Where, close to the true mean</figcaption>
       <canvas class="zoom" role="img" aria-label="Intervals close to the true mean, with the
         posterior mean and its 95 % interval"></canvas></figure>
     <figure><figcaption>How well <select class="which" aria-label="What is known">

@@ -53,7 +53,7 @@ Array = NDArray[np.float64]
 EXPERIMENT = "error-by-size"
 TITLE = "The error to expect from so many values"
 COLUMNS = {"main": ("n", "run", "mse", "non_private_mse", "prior_mse")}
-Row = tuple[int, int, float, float, float]
+Row = tuple[float, ...]
 _MAIN = list(COLUMNS["main"])
 
 _MEAN = uniform_mixture.PRIOR_MEAN
@@ -225,7 +225,8 @@ def _root(n: int) -> Array:
     Over ``n`` rows, in parts of the range of possible values.
     """
     rows = np.vander(covid.days(n), len(covid.PRIOR_MEAN)) / (covid.DOMAIN[1] - covid.DOMAIN[0])
-    return np.linalg.qr(rows / math.sqrt(n), mode="r").T
+    triangle: Array = np.linalg.qr(rows / math.sqrt(n)).R
+    return triangle.T
 
 
 # ---------------------------------------------------------------------------------------- models
@@ -273,7 +274,7 @@ MODELS = {
         "% of your range",
         "the typical error of the curve in a row",
         (60.0, (0, 20, 40, 60)),
-        (4.0, 100.0),
+        (3.5, 115.0),
         (4, 10, 18, 30, 60, 100),
     ),
 }
@@ -454,7 +455,8 @@ def marked(result: Result, n: int) -> fig.Drawn:
     figure.add_trace(_no_better(main, model))
     fig.note(figure, model.axis[0], top, " no better than no data", fig.PRIOR.color, "top left")
     gap = curve(main, "mse").error - curve(main, "non_private_mse").error
-    middle = int(np.argmax(gap))
+    # Names stand within the plot, where the lines are farthest apart.
+    middle = 1 + int(np.argmax(gap[1:-1])) if len(gap) > 2 else 0
     for column, style, words, place in (
         ("mse", fig.PRIVATE, "with the noise", "bottom left"),
         ("non_private_mse", fig.NON_PRIVATE, "without noise", "top right"),
@@ -465,13 +467,20 @@ def marked(result: Result, n: int) -> fig.Drawn:
             low, high = (100.0 * each[end].to_numpy() for end in ("low", "high"))
             figure.add_trace(fig.band(x, low, high, style))
         figure.add_trace(fig.line(x, y, style).update(name=words))
-        fig.note(figure, x[middle], y[middle], words, style.color, place)
+        low_down = y[middle] < LITTLE_ROOM * top
+        fig.note(
+            figure, x[middle], y[middle], words, style.color, "bottom left" if low_down else place
+        )
     if found is not None:
         here = fig.points(np.array([float(n)]), np.array([100.0 * found.error]), fig.PRIVATE)
         figure.add_trace(here.update(name=f"your {n:,} values", marker={"size": 14}))
         _upright(figure, n, top, middle=math.sqrt(math.prod(model.axis)))
     sentence = f"{answer(found)}. {in_words(found, model)}" if found else result.summary
     return fig.Drawn(figure.update_layout(showlegend=False), sentence)
+
+
+LITTLE_ROOM = 0.12
+"""Part of the height below which no words fit under a line."""
 
 
 def _no_better(main: pd.DataFrame, model: Model) -> go.Scatter:
