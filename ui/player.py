@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import functools
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,8 +18,6 @@ from streamlit.components.v2.types import ComponentRenderer
 
 from abcdp_core import figures as fig
 from abcdp_core.experiments import adaptive_truncation as study
-from abcdp_core.online import parameters as online
-from abcdp_core.online import typical
 from abcdp_core.parameters import Params
 from abcdp_core.results import Result
 from ui import state
@@ -95,38 +92,24 @@ def ways(params: Params) -> dict[str, Params]:
 def headline(found: Mapping[str, Result]) -> None:
     """The number that says most, and the sentence that it begins."""
     number, words, rest = study.headline(found)
-    params = cast(study.Params, next(iter(found.values())).params)
-    others = typical.of(params, params.epsilon_total, params.sampler)
+    typical = study.typical_in_words(cast(study.Params, next(iter(found.values())).params))
     with st.container(key="headline", horizontal=True, vertical_alignment="center"):
         st.title(number, anchor=False, width="content")
         with st.container(gap=None):
             st.markdown(words)
-            if others is not None:
-                st.markdown(study.typical_in_words(others, params.n))
+            if typical:
+                st.markdown(typical)
             st.caption(rest)
 
 
 def others(params: Params) -> dict[str, Any]:
     """What the study of many runs takes from the settings of the one that is played."""
-    played = cast(study.Params, params)
-    shared = {each.name: getattr(played, each.name) for each in fields(online.StreamParams)}
-    own = {"epsilon_total": (played.epsilon_total,), "sampler": (played.sampler,)}
-    return shared | own | {"runs": OTHERS}
-
-
-OTHERS = 30
-"""Runs that tell whether the one that is played is typical; as many as in the paper."""
+    return study.others(cast(study.Params, params))
 
 
 def judge(found: Result) -> None:
     """What is typical of many runs as far as they are done, the one that is played among them."""
-    params: Any = found.params
-    course = found.tables["course"]
-    both = typical.of_both(course[course.t == params.n])
-    if both is None:
-        st.markdown("No run is done with both ways of asking yet.")
-    else:
-        st.markdown(study.typical_in_words(both, params.n))
+    st.markdown(study.typical_of(found))
 
 
 def show(key: str, runs: Runs, running: bool, summary: str) -> None:

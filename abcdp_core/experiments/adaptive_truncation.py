@@ -41,12 +41,11 @@ from numpy.typing import NDArray
 from abcdp_core import experiments
 from abcdp_core import figures as fig
 from abcdp_core.experiments import Onward
-from abcdp_core.online import intervals, learnt
+from abcdp_core.online import intervals, learnt, typical
 from abcdp_core.online import parameters as online
 from abcdp_core.online.particles import picture
 from abcdp_core.online.resampling import evenly
 from abcdp_core.online.stream import Answer
-from abcdp_core.online.typical import Typical
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
 from abcdp_core.sentences import counted
@@ -229,8 +228,39 @@ def _besides(
     return texts
 
 
-def typical_in_words(found: Typical, people: int) -> str:
-    """What streams do, whatever one of them did; in Markdown.
+def typical_in_words(params: Params) -> str:
+    """What streams with these settings do, whatever one of them did, in Markdown; empty if unknown.
+
+    From streams that were run beforehand.
+    """
+    found = typical.of(params, params.epsilon_total, params.sampler)
+    return "" if found is None else in_words(found, params.n)
+
+
+def typical_of(found: Result) -> str:
+    """The same from runs of the study that has many, as far as they are done."""
+    params, course = cast(online.StreamParams, found.params), found.tables["course"]
+    both = typical.of_both(course[course.t == params.n])
+    if both is None:
+        return "No run is done with both ways of asking yet."
+    return in_words(both, params.n)
+
+
+def others(params: Params) -> dict[str, Any]:
+    """What that study takes from the settings of a single run."""
+    shared = {
+        each.name: getattr(params, each.name) for each in dataclasses.fields(online.StreamParams)
+    }
+    own = {"epsilon_total": (params.epsilon_total,), "sampler": (params.sampler,)}
+    return shared | own | {"runs": OTHERS}
+
+
+OTHERS = 30
+"""Runs that tell whether one is typical; as many as in the paper."""
+
+
+def in_words(found: typical.Typical, people: int) -> str:
+    """What streams did with both ways of asking; in Markdown.
 
     Args:
         found: of the streams.

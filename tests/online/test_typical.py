@@ -76,7 +76,7 @@ def test_runs_count_once_they_are_done_both_ways() -> None:
     found = typical.of_both(table([*both, (11, "fixed", 99.0, 3.0)]))
     assert found is not None
     assert dataclasses.astuple(found) == pytest.approx((11, 6.0, 2.0, 10.0, 0.5, 3.0))
-    words = adaptive_truncation.typical_in_words
+    words = adaptive_truncation.in_words
     assert words(found, 1000) == (
         "**Typical of 11 runs with 1,000 people:** 6× as sharp (80 %: 2 to 10), and the mean off "
         "by 0.5 instead of 3."
@@ -86,3 +86,10 @@ def test_runs_count_once_they_are_done_both_ways() -> None:
     assert words(one, 1) == (
         "**In 1 run so far with 1 person:** 4× as sharp, and the mean off by 0.3 instead of 3."
     )
+
+
+def test_the_headline_has_it_for_usual_settings_only() -> None:
+    usual = adaptive_truncation.Params()
+    assert adaptive_truncation.typical_in_words(usual).startswith("**Typical of 100 runs with")
+    other = dataclasses.replace(usual, epsilon_total=3.3)
+    assert adaptive_truncation.typical_in_words(other) == ""

@@ -156,7 +156,11 @@ def test_what_many_runs_take_is_what_is_played_and_the_run_is_among_them() -> No
         n=30, particles=77, fixed_width=5.0, noise="gaussian", epsilon_total=3.0, sampler="grid"
     )
     asked = estimation_accuracy.Params(**player.others(params))
-    assert (asked.epsilon_total, asked.sampler, asked.runs) == ((3.0,), ("grid",), player.OTHERS)
+    assert (asked.epsilon_total, asked.sampler, asked.runs) == (
+        (3.0,),
+        ("grid",),
+        adaptive_truncation.OTHERS,
+    )
     assert set(asked.interval) == {"adaptive", "fixed"}
     for name in ("n", "particles", "fixed_width", "noise", "mu", "sigma", "noise_draw"):
         assert getattr(asked, name) == getattr(params, name)
