@@ -432,9 +432,9 @@ def _errors_sentence(result: Result, name: str) -> str:
     parts = []
     for budget in _both_ends(table):
         each = [
-            f"{row.sampler} {row.interval} {row.mean:.2g}"
-            + (f" ({row.low:.2g} to {row.high:.2g})" if np.isfinite(row.low) else "")
-            for row in table[table.epsilon_total == budget].itertuples()
+            f"{row['sampler']} {row['interval']} {row['mean']:.2g}"
+            + (f" ({row['low']:.2g} to {row['high']:.2g})" if math.isfinite(row["low"]) else "")
+            for row in table[table.epsilon_total == budget].to_dict("records")
         ]
         parts.append(f"At ε_total = {budget:g}: {'; '.join(each)}.")
     what = f"Mean absolute error of {_SYMBOL[name]}{_in_brackets(table.low)}"

@@ -30,8 +30,9 @@ times the budget they state (MATH A11).
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -278,7 +279,9 @@ def collect(params: Params, rows: Tables) -> Result:
 
 
 def _score_name(params: Params) -> str:
-    return f"weights, σ {params.weight:g}" if params.score == "weights" else params.score
+    if params.score == "weights":
+        return f"weights, σ {params.weight:g}"
+    return {"mu": "μ", "sigma": "σ"}.get(params.score, f"the {params.score}")
 
 
 def _cost(params: Params, main: pd.DataFrame) -> str:
@@ -435,13 +438,21 @@ def _surface_figure(result: Result) -> go.Figure:
         top = float(np.nanmax(plane.to_numpy()))
         if params.integration == "exact":
             top = max(top, float(row["information"]))
+        alone, place = len(main) == 1, fig.panel(index)
+        where = {"xref": place["xaxis"], "yref": place["yaxis"]}
         for trace in _contours(plane, top):
-            figure.add_trace(trace.update(showlegend=index == 0, **fig.panel(index)))
-        marks = [(_OURS, row["a"], row["b"], "right")]
+            figure.add_trace(trace.update(showlegend=index == 0 and not alone, **place))
+        for words in _shares(plane / top) if alone else ():
+            figure.add_annotation(words | where)
+        marks = [(_OURS, row["a"], row["b"], "bottom left")]
         if np.isfinite(row["paper_a"]):
-            marks.append((_PAPERS, row["paper_a"], row["paper_b"], "right"))
+            marks.append((_PAPERS, row["paper_a"], row["paper_b"], "top left"))
         for style, a, b, side in marks:
-            figure.add_trace(_mark(style, a, b, side).update(**fig.panel(index)))
+            x, half = 0.5 * (a + b), float(np.clip(0.5 * (b - a), NARROW, WIDE))
+            mark = fig.points(np.array([x]), np.array([half]), style)
+            figure.add_trace(mark.update(marker={"size": 8}, showlegend=False, **place))
+            text = f" {style.name.split(',')[0]} {0.5 * (b - a):.2g}"
+            figure.add_annotation(fig.words(x, math.log10(half), text, style.color, side) | where)
     # Ours and the paper's lie close together: the words stand apart.
     figure.update_yaxes(**fig.logarithmic(NARROW, WIDE), tickvals=DECADES, ticktext=PLAIN)
     figure.update_xaxes(
@@ -477,19 +488,20 @@ def _contours(plane: pd.DataFrame, top: float) -> list[go.Contour]:
     ]
 
 
-def _mark(style: fig.Style, a: float, b: float, side: str) -> go.Scatter:
-    """An interval as a point, with its half-width beside it."""
-    half = 0.5 * (b - a)
-    place = np.array([0.5 * (a + b)]), np.array([float(np.clip(half, NARROW, WIDE))])
-    above = style is _OURS
-    return fig.points(*place, style).update(
-        mode="markers+text",
-        text=[f" {style.name.split(',')[0]} {half:.2g}"],
-        textposition=f"{'top' if above else 'bottom'} {side}",
-        textfont={"color": style.color},
-        marker={"size": 8},
-        showlegend=False,
-    )
+def _shares(shares: pd.DataFrame) -> list[dict[str, Any]]:
+    """What the contours are called, where they come down to the narrowest intervals."""
+    narrowest, centres = shares.iloc[0].to_numpy(), shares.columns.to_numpy(dtype=float)
+    found = []
+    for share, _ in LEVELS:
+        enough = np.flatnonzero(narrowest >= share)
+        if len(enough) and enough[-1] + 1 < len(centres):
+            last = int(enough[-1])
+            # Shares fall from there to the next centre.
+            x = np.interp(-share, -narrowest[last : last + 2], centres[last : last + 2])
+            name = f" {share:.0%}".replace("%", " %")
+            height = math.log10(shares.index[0]) + 0.03
+            found.append(fig.words(float(x), height, name, fig.THEORY.color, "bottom left"))
+    return found
 
 
 def _width_figure(result: Result) -> go.Figure:
