@@ -97,8 +97,7 @@ def headline(found: Mapping[str, Result]) -> None:
         st.title(number, anchor=False, width="content")
         with st.container(gap=None):
             st.markdown(words)
-            if typical:
-                st.markdown(typical)
+            st.markdown(typical)
             st.caption(rest)
 
 

@@ -229,12 +229,14 @@ def _besides(
 
 
 def typical_in_words(params: Params) -> str:
-    """What streams with these settings do, whatever one of them did, in Markdown; empty if unknown.
+    """What streams with these settings do, whatever one of them did, in Markdown.
 
-    From streams that were run beforehand.
+    From streams that were run beforehand; for other settings, where it can be found out.
     """
     found = typical.of(params, params.epsilon_total, params.sampler)
-    return "" if found is None else in_words(found, params.n)
+    if found is None:
+        return f"One run is one draw of chance: *Is this run typical?* below does {OTHERS}."
+    return in_words(found, params.n)
 
 
 def typical_of(found: Result) -> str:

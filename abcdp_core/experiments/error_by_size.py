@@ -496,5 +496,6 @@ def _upright(figure: go.Figure, n: int, top: float, middle: float) -> None:
     """A line at the size, called by it, on the side where there is room."""
     line = fig.line(np.full(2, float(n)), np.array([0.0, top]), fig.GUIDE)
     figure.add_trace(line.update(name=f"N = {n:,}", hoverinfo="skip"))
-    side = "left" if n < middle else "right"
-    fig.note(figure, float(n), 0.0, f" N = {n:,} ", fig.GUIDE.color, f"bottom {side}")
+    # On the left other words stand above, on the right lines come down to the bottom.
+    y, side = (0.0, "bottom left") if n < middle else (top, "top right")
+    fig.note(figure, float(n), y, f" N = {n:,} ", fig.GUIDE.color, side)
