@@ -255,6 +255,11 @@ class Model:
     axis: tuple[float, float]
     ticks: tuple[int, ...]
 
+    def across(self, n: float) -> float:
+        """Where a size is on the axis, from 0 to 1."""
+        low, high = self.axis
+        return math.log(n / low) / math.log(high / low)
+
 
 MODELS = {
     uniform_mixture.SCENARIO: Model(
@@ -467,14 +472,15 @@ def marked(result: Result, n: int) -> fig.Drawn:
             low, high = (100.0 * each[end].to_numpy() for end in ("low", "high"))
             figure.add_trace(fig.band(x, low, high, style))
         figure.add_trace(fig.line(x, y, style).update(name=words))
-        low_down = y[middle] < LITTLE_ROOM * top
-        fig.note(
-            figure, x[middle], y[middle], words, style.color, "bottom left" if low_down else place
-        )
+        if y[middle] < LITTLE_ROOM * top:
+            place = "bottom left"
+        elif model.across(x[middle]) < 1 / 3:
+            place = place.replace("right", "left")
+        fig.note(figure, x[middle], y[middle], words, style.color, place)
     if found is not None:
         here = fig.points(np.array([float(n)]), np.array([100.0 * found.error]), fig.PRIVATE)
         figure.add_trace(here.update(name=f"your {n:,} values", marker={"size": 14}))
-        _upright(figure, n, top, middle=math.sqrt(math.prod(model.axis)))
+        _upright(figure, n, top, model.across(n))
     sentence = f"{answer(found)}. {in_words(found, model)}" if found else result.summary
     return fig.Drawn(figure.update_layout(showlegend=False), sentence)
 
@@ -492,10 +498,11 @@ def _no_better(main: pd.DataFrame, model: Model) -> go.Scatter:
     return fig.band(x, low, np.full(len(x), top), fig.PRIOR)
 
 
-def _upright(figure: go.Figure, n: int, top: float, middle: float) -> None:
-    """A line at the size, called by it, on the side where there is room."""
+def _upright(figure: go.Figure, n: int, top: float, across: float) -> None:
+    """A line at the size, so far across the plot, called by it where there is room."""
     line = fig.line(np.full(2, float(n)), np.array([0.0, top]), fig.GUIDE)
     figure.add_trace(line.update(name=f"N = {n:,}", hoverinfo="skip"))
     # On the left other words stand above, on the right lines come down to the bottom.
-    y, side = (0.0, "bottom left") if n < middle else (top, "top right")
-    fig.note(figure, float(n), y, f" N = {n:,} ", fig.GUIDE.color, side)
+    y, height = (0.0, "bottom") if across < 1 / 2 else (top, "top")
+    side = "left" if across < 3 / 4 else "right"
+    fig.note(figure, float(n), y, f" N = {n:,} ", fig.GUIDE.color, f"{height} {side}")

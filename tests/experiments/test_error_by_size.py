@@ -190,3 +190,21 @@ def test_the_first_view_shows_what_privacy_costs_or_says_why_not(scenario: str, 
     found = error_by_size.at(runner.run_to_end(error_by_size, params, seed=1), n)
     assert found is not None
     assert found.error > 2.0 * found.plain or "too few" in error_by_size.answer(found)
+
+
+@pytest.mark.parametrize("epsilon_total", [0.001, 20.0, 1000.0])
+@pytest.mark.parametrize("n", [4, 10, 18])
+def test_names_stand_within_the_plot_and_apart(
+    curves: Result, epsilon_total: float, n: int
+) -> None:
+    params = dataclasses.replace(CURVE, epsilon_total=epsilon_total)
+    found = curves if params == CURVE else runner.run_to_end(error_by_size, params, seed=1)
+    figure = error_by_size.marked(found, n).figure
+    notes = {note.text.strip(): note for note in figure.layout.annotations}
+    assert list(notes) == ["no better than no data", "with the noise", "without noise", f"N = {n}"]
+    low, high = figure.layout.xaxis.range
+    for note in notes.values():
+        across = (note.x - low) / (high - low)
+        assert note.xanchor == "left" or across > 1 / 3
+        assert note.xanchor == "right" or across <= 3 / 4
+    assert notes["without noise"].y > 0.12 * 60 or notes["without noise"].yanchor == "bottom"
