@@ -3,6 +3,9 @@
 
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 const SLOW = 10; // people that are shown one by one at leisure
+const LETTERS = 13.5; // pixels where a rem has 16
+const HALL = 20; // pixels of the smallest letters on a projector
+const ROOMY = matchMedia("(min-width: 769px)"); // a telephone that follows a lecturer is no hall
 
 export default function ({ data, parentElement }) {
   const root = parentElement.querySelector(".player");
@@ -236,7 +239,10 @@ function size(value) {
 
 function draw(player) {
   const unit = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
-  player.unit = Math.min(1.6, unit);
+  const hall = player.data.projector && ROOMY.matches;
+  player.root.classList.toggle("hall", hall);
+  player.unit = hall ? Math.max(unit, HALL / LETTERS) : Math.min(1.6, unit);
+  player.thick = hall ? 1.6 : 1;
   whole(player);
   zoom(player);
   known(player);
@@ -247,6 +253,7 @@ function draw(player) {
 // Everything that was asked about so far, with all intervals in sight.
 function whole(player) {
   const { data, runs } = player;
+  if (!player.whole.clientWidth) return; // left out for want of room
   const plot = plotOf(player, player.whole, data.axes.whole);
   for (const run of runs) {
     if (run.place) middles(plot, run);
@@ -432,7 +439,7 @@ function plotOf(player, canvas, [y0, y1], logarithmic = false) {
     write(plot, label(t), Math.min(x(t), width - half), box.bottom + 13 * unit, "center", player.ink);
   }
   write(plot, "person", (box.left + box.right) / 2, height - 8 * unit, "center", player.ink);
-  const levels = logarithmic ? powers(y0, y1) : ticks(y0, y1, up / (40 * unit));
+  const levels = logarithmic ? powers(y0, y1) : ticks(y0, y1, up / (34 * unit));
   for (const tick of levels) {
     path(plot, [[box.left, y(tick)], [box.right, y(tick)]], player.ink, 1, [], 0.12);
     write(plot, label(tick), box.left - 7, y(tick), "right", player.ink);
@@ -471,7 +478,7 @@ function ticks(low, high, count) {
 const label = (tick) => String(tick).replace("-", "−");
 
 function font({ unit, font: family }, weight) {
-  return `${weight} ${13.5 * unit}px ${family}`;
+  return `${weight} ${LETTERS * unit}px ${family}`;
 }
 
 function measured(ink, player, text, weight) {
@@ -491,26 +498,27 @@ function write({ ink, player }, text, x, y, align, color, weight = 400) {
   ink.fillText(text, x, y);
 }
 
-function path({ ink }, points, color, width, dash = [], alpha = 1) {
+function path({ ink, player }, points, color, width, dash = [], alpha = 1) {
   ink.beginPath();
   for (const [x, y] of points) ink.lineTo(x, y);
   ink.strokeStyle = color;
-  ink.lineWidth = width;
+  ink.lineWidth = width * player.thick;
   ink.globalAlpha = alpha;
-  ink.setLineDash(dash);
+  ink.setLineDash(dash.map((part) => part * player.thick));
   ink.stroke();
   ink.setLineDash([]);
   ink.globalAlpha = 1;
 }
 
-function disc({ ink }, x, y, radius, color) {
+function disc({ ink, player }, x, y, radius, color) {
   ink.beginPath();
-  ink.arc(x, y, radius, 0, 7);
+  ink.arc(x, y, radius * player.thick, 0, 7);
   ink.fillStyle = color;
   ink.fill();
 }
 
-function diamond({ ink, player }, x, y, r, color) {
+function diamond({ ink, player }, x, y, radius, color) {
+  const r = radius * player.thick;
   ink.beginPath();
   for (const [dx, dy] of [[0, -r], [r, 0], [0, r], [-r, 0]]) ink.lineTo(x + dx, y + dy);
   ink.closePath();
@@ -586,7 +594,8 @@ function each(plot, run, draw) {
 // Pixels that a person's interval is wide: less where many stand side by side.
 const broad = (plot, t) => Math.min(4, Math.max(0.3, 0.8 * (plot.x(t + 1) - plot.x(t))));
 
-function mark({ ink, player }, x, top, bottom, width, run, alpha) {
+function mark({ ink, player }, x, top, bottom, wide, run, alpha) {
+  const width = wide * player.thick;
   ink.globalAlpha = alpha;
   ink.fillStyle = player.colors[run.name];
   ink.fillRect(x - width / 2, top, width, bottom - top);
@@ -594,9 +603,9 @@ function mark({ ink, player }, x, top, bottom, width, run, alpha) {
 }
 
 function triangle({ ink, player }, x, y, up, run) {
-  const tip = up ? 7 : -7;
+  const tip = (up ? 7 : -7) * player.thick, half = 4.5 * player.thick;
   ink.beginPath();
-  for (const [dx, dy] of [[0, 0], [4.5, tip], [-4.5, tip]]) ink.lineTo(x + dx, y + dy);
+  for (const [dx, dy] of [[0, 0], [half, tip], [-half, tip]]) ink.lineTo(x + dx, y + dy);
   ink.globalAlpha = 0.7;
   ink.fillStyle = player.colors[run.name];
   ink.fill();

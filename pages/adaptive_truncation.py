@@ -52,9 +52,13 @@ def live() -> None:
         "**The spread σ** is hardly learnt at a small ε_total. *The interval is best for* sigma or "
         "trace helps; σ is grey until log σ is known clearly better than before the first "
         "answer.  \n"
-        "**One run is one draw of chance.** *New noise* draws another; *repeats* shows many, and "
-        "how often their 95 % intervals miss the truth."
+        "**One run is one draw of chance.** *New noise* draws another; *Is this run typical?* "
+        "does 30 with these settings; *repeats* does them at several budgets."
     )
+    with blocks.folded("Is this run typical? Other people, other noise", "other-runs") as is_open:
+        if is_open:
+            others = asking.ask(REPEATS, **player.others(params))
+            watch.growing_under("other-runs", REPEATS, *others, draw_others)
     with blocks.folded("Numbers, and the figures as the download has them", "for-print") as is_open:
         for way, job in jobs.items() if is_open else ():
             if job.result is not None:
@@ -69,6 +73,11 @@ def play(found: Mapping[str, blocks.Found], growing: bool) -> None:
     summary = " ".join(result.summary for result in found.values())
     player.show("people", found, growing, summary)
     labels.show(next(iter(found.values())))
+
+
+def draw_others(found: blocks.Found) -> None:
+    player.judge(found)
+    blocks.figure("means-mu", found, ("main", "course"))
 
 
 def budgets() -> None:

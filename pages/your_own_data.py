@@ -23,7 +23,7 @@ def main() -> None:
         series = uploads.ask(scenario)
         # After the uploader: one that is not drawn loses its file, and this may end the page.
         with expected:
-            enough = expectation.show(planned)
+            enough = expectation.show(planned, request.high - request.low if request else None)
         if request is not None and series is not None:
             blocks.heading("3 · Confirm")
             own_data.confirm(request, series, planned, enough)

@@ -162,7 +162,9 @@ def widget(
 
 def _choice(knob: knobs.Knob, shared: dict[str, Any]) -> None:
     options = list(knob.parameter.options)
-    if side_by_side(shared["key"]):
+    if shared["key"] in knobs.NAMES:
+        _named(knob, shared)
+    elif side_by_side(shared["key"]):
         st.segmented_control(options=options, default=knob.default, required=True, **shared)
     else:
         st.selectbox(options=options, index=options.index(knob.default), **shared)
@@ -172,6 +174,31 @@ def side_by_side(key: str) -> bool:
     """Whether all choices of a knob are shown beside each other, and not as a list to unfold."""
     knob = knobs.find(key, state.on_screen().every, state.scenario_in_force())
     return key != "preset" and len(knob.parameter.options) <= MOST_SIDE_BY_SIDE
+
+
+def _named(knob: knobs.Knob, shared: dict[str, Any]) -> None:
+    """A choice by names that people have for it.
+
+    What is bound to the link would put these names there, and old links would be lost. So that one
+    stays out of sight, and what is chosen is handed on to it.
+    """
+    key, options = shared["key"], list(knob.parameter.options)
+    seen = f"named-{key}"
+    st.session_state[seen] = held(key)
+
+    def hand_on() -> None:
+        st.session_state[key] = st.session_state[seen]
+        if shared["on_change"] is not None:
+            shared["on_change"]()
+
+    with st.container(key=f"unused-{key.replace('.', '-')}"):
+        st.segmented_control(options=options, default=knob.default, required=True, **shared)
+    st.segmented_control(
+        options=options,
+        required=True,
+        format_func=lambda option: knobs.NAMES[key][option],
+        **shared | {"key": seen, "bind": None, "on_change": hand_on},
+    )
 
 
 MOST_SIDE_BY_SIDE = 4

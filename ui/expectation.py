@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
 
 import streamlit as st
 
-from abcdp_core.experiments import data_needed, error_by_size
+from abcdp_core.experiments import error_by_size
 from abcdp_core.figures import Drawn
 from abcdp_core.results import Result
 from abcdp_core.sentences import counted
@@ -16,8 +15,8 @@ from ui import asking, charts, drawings, lessons, state, watch
 
 def study() -> str:
     """The study that tells what to expect of the chosen model; empty if none can."""
-    shown = state.on_screen().shown(state.view())
-    return shown[0] if len(shown) == 1 else ""
+    known = state.scenario_in_force() in error_by_size.MODELS
+    return error_by_size.EXPERIMENT if known else ""
 
 
 def cost() -> str:
@@ -30,17 +29,21 @@ def cost() -> str:
     )
 
 
-def show(planned: int) -> str:
-    """The headline and the figure of what to expect; returns the sentence for the confirmation."""
+def show(planned: int, width: float | None) -> str:
+    """The headline and the figure of what to expect; returns the sentence for the confirmation.
+
+    Args:
+        planned: number of values.
+        width: of the range that they can lie in, once it was typed.
+    """
     if not (name := study()):
         unknown = "Nobody has measured what error to expect with this model."
         st.info(unknown)
         return unknown
-    fixed = {}
-    if name == error_by_size.EXPERIMENT:
-        fixed = {"n": error_by_size.far_enough(planned, int(state.current("pool_size")))}
-    draw: Callable[[Result], None] = lambda found: _draw(found, planned)  # noqa: E731
-    job = watch.growing(name, *asking.ask(name, **fixed), draw)
+    scenario, pool_size = state.scenario_in_force(), int(state.current("pool_size"))
+    far = error_by_size.far_enough(scenario, planned, pool_size)
+    draw: Callable[[Result], None] = lambda found: _draw(found, planned, width)  # noqa: E731
+    job = watch.growing(name, *asking.ask(name, n=far), draw)
     if job.result is None:
         return "What error to expect is still being computed."
     return said(job.result, planned)
@@ -48,49 +51,45 @@ def show(planned: int) -> str:
 
 def said(found: Result, planned: int) -> str:
     """What to expect with so many values, in a sentence or two."""
-    if found.experiment == data_needed.EXPERIMENT:
-        params = cast(data_needed.Params, found.params)
-        return f"**{data_needed.answer(params, planned)}.** {UNKNOWN}"
     expected = error_by_size.at(found, planned)
     if expected is None:
         return f"What error to expect with {planned:,} values is not known."
-    return f"**{error_by_size.answer(expected)}.** {error_by_size.in_words(expected)}"
+    words = error_by_size.in_words(expected, error_by_size.model_of(found))
+    return f"**{error_by_size.answer(expected)}.** {words}"
 
 
-UNKNOWN = "How far off the curve will then be is not known: nobody has simulated it."
-
-
-def headline(found: Result, planned: int) -> tuple[str, str, str]:
+def headline(found: Result, planned: int, width: float | None = None) -> tuple[str, str, str]:
     """A number, the sentence it begins, and how sure that is."""
-    if found.experiment == data_needed.EXPERIMENT:
-        params = cast(data_needed.Params, found.params)
-        times = 100.0 * data_needed.wrong(params, planned)
-        number = f"{times:.0f} of 100" if times >= 1.0 else "Under 1 of 100"
-        words = f"clear cases would be decided wrongly because of noise, with {planned:,} values."
-        clear = "Clear is a simulated series just like yours, or one twice as far off as allowed."
-        return number, words, f"{clear} {UNKNOWN}"
-    expected = error_by_size.at(found, planned)
+    expected, model = error_by_size.at(found, planned), error_by_size.model_of(found)
     if expected is None:
         return "?", f"Nothing is known for {planned:,} values.", ""
     points = error_by_size.points
+    number, sign = points(expected.error), "% "
+    of_range = model.unit.startswith(sign)
     words = (
-        f"percentage points: the typical error of each share with {planned:,} values. "
+        f"{model.unit.removeprefix(sign)}: {model.typical} with {planned:,} values. "
         f"**Without noise {points(expected.plain)}, without any data {points(expected.prior)}.**"
     )
     series = counted(expected.series, "simulated series", "simulated series")
     rest = f"Average over noise and {series} that follow the model{error_by_size.spread(expected)}."
-    return points(expected.error), words, rest
+    if of_range and width is not None:
+        rest = f"With your range that is {_own(width * expected.error)}. {rest}"
+    return f"{number} %" if of_range else number, words, rest
 
 
-def _draw(found: Result, planned: int) -> None:
-    number, words, rest = headline(found, planned)
+def _own(value: float) -> str:
+    """A number in the scale of a person's values, without an exponent where that is readable."""
+    return f"{value:,.0f}" if 100.0 <= value < 1e9 else f"{value:.2g}"
+
+
+def _draw(found: Result, planned: int, width: float | None) -> None:
+    number, words, rest = headline(found, planned, width)
     with st.container(key="headline", horizontal=True, vertical_alignment="center"):
         st.title(number, anchor=False, width="content")
         with st.container(gap=None):
             st.markdown(words)
             st.caption(rest)
-    study_of = {each.EXPERIMENT: each for each in (data_needed, error_by_size)}[found.experiment]
     marked: Drawn = drawings.variant(
-        found, ("planned", planned), lambda: study_of.marked(found, planned)
+        found, ("planned", planned), lambda: error_by_size.marked(found, planned)
     )
     charts.show(found.experiment, marked)

@@ -143,6 +143,15 @@ SCREEN = {
 }
 
 
+NAMES: dict[str, dict[str, str]] = {
+    "your-data.scenario": {
+        FIRST_SCENARIO: "Shares of five intervals",
+        "covid": "A curve over time",
+    },
+}
+"""What choices are called on the screen where a link and a command have a code name."""
+
+
 def find(key: str, page: tuple[str, ...] = (REFERENCE,), scenario: str = FIRST_SCENARIO) -> Knob:
     """The knob of a link key.
 

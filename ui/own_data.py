@@ -217,6 +217,8 @@ def confirm(request: ReleaseRequest, series_of: Upload, planned: int, expected: 
     other = "" if n == planned else f" This is for {planned:,} values; your file has {n:,}."
     if request.bandwidth != ReleaseRequest.defaults(request.scenario)["bandwidth"]:
         other += " It is for the usual bandwidth, not for yours."
+    if request.distance != ReleaseRequest.defaults(request.scenario)["distance"]:
+        other += f" It is for the distance *values*, not for *{request.distance}*."
     st.markdown(f"Is this enough? {expected}{other}")
     noise = noise_scale(request, n)
     if noise > request.epsilon_abc:

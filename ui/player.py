@@ -20,6 +20,7 @@ from abcdp_core import figures as fig
 from abcdp_core.experiments import adaptive_truncation as study
 from abcdp_core.parameters import Params
 from abcdp_core.results import Result
+from ui import state
 
 Array = NDArray[np.float64]
 Runs = Mapping[str, Result | None]
@@ -61,7 +62,7 @@ HTML = """
   <div class="panels">
     <figure><figcaption>Where each person is asked</figcaption>
       <canvas class="whole" role="img"></canvas></figure>
-    <figure><figcaption>The same, close to the true mean</figcaption>
+    <figure><figcaption>Where, close to the true mean</figcaption>
       <canvas class="zoom" role="img" aria-label="Intervals close to the true mean, with the
         posterior mean and its 95 % interval"></canvas></figure>
     <figure><figcaption>How well <select class="which" aria-label="What is known">
@@ -91,11 +92,23 @@ def ways(params: Params) -> dict[str, Params]:
 def headline(found: Mapping[str, Result]) -> None:
     """The number that says most, and the sentence that it begins."""
     number, words, rest = study.headline(found)
+    typical = study.typical_in_words(cast(study.Params, next(iter(found.values())).params))
     with st.container(key="headline", horizontal=True, vertical_alignment="center"):
         st.title(number, anchor=False, width="content")
         with st.container(gap=None):
             st.markdown(words)
+            st.markdown(typical)
             st.caption(rest)
+
+
+def others(params: Params) -> dict[str, Any]:
+    """What the study of many runs takes from the settings of the one that is played."""
+    return study.others(cast(study.Params, params))
+
+
+def judge(found: Result) -> None:
+    """What is typical of many runs as far as they are done, the one that is played among them."""
+    st.markdown(study.typical_of(found))
 
 
 def show(key: str, runs: Runs, running: bool, summary: str) -> None:
@@ -109,7 +122,8 @@ def show(key: str, runs: Runs, running: bool, summary: str) -> None:
     """
     message = frames(runs)
     if message:
-        _component()(key=key, data=message | {"running": running, "summary": summary})
+        screen = {"projector": bool(state.held("projector"))}
+        _component()(key=key, data=message | screen | {"running": running, "summary": summary})
     else:
         st.skeleton(height=600)
 

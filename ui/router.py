@@ -107,7 +107,7 @@ TABLE = (
         },
         view="adaptive-truncation.view",
         views={
-            "live": ("adaptive-truncation",),
+            "live": ("adaptive-truncation", "estimation-accuracy"),
             "budgets": ("truncation-streams",),
             "best interval": ("truncation-interval",),
             "repeats": ("estimation-accuracy",),
@@ -166,7 +166,6 @@ TABLE = (
         "One private release from a series of your own.",
         "Use",
         "error-by-size",
-        ("data-needed",),
         own=("your-data.scenario", "figures.format"),
         uses=("pool_size",),
         reasons={
@@ -174,8 +173,6 @@ TABLE = (
             "noise_draw": "Drawn by the operating system; no number brings it back.",
             "sensitivity": "Always the sharp one.",
         },
-        view="your-data.scenario",
-        views={knobs.FIRST_SCENARIO: ("error-by-size",), "covid": ("data-needed",)},
         chooser="your-data.scenario",
         own_data=True,
     ),

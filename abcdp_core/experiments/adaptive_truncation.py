@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from abcdp_core import experiments
 from abcdp_core import figures as fig
 from abcdp_core.experiments import Onward
-from abcdp_core.online import intervals, learnt
+from abcdp_core.online import intervals, learnt, typical
 from abcdp_core.online import parameters as online
 from abcdp_core.online.particles import picture
 from abcdp_core.online.resampling import evenly
@@ -188,10 +188,11 @@ def headline(found: Mapping[str, Result]) -> tuple[str, str, str]:
     if not {"adaptive", "fixed"} <= rows.keys():
         return people, "asked so far, in one way only: nothing to compare yet.", ""
     number, words = _sharper(rows["adaptive"].sd_mu, rows["fixed"].sd_mu)
+    so_far = " so far" if last < params.n else ""
     left, right = (_place(params, float(rows["fixed"][end])) for end in ("left", "right"))
     sentence = (
-        f"{words} in this run: after {people}, **intervals that follow the answers** give the mean "
-        f"to {known['adaptive']}, one interval for everybody, {left} to {right}, to "
+        f"{words} in this run{so_far}: after {people}, **intervals that follow the answers** give "
+        f"the mean to {known['adaptive']}, one interval for everybody, {left} to {right}, to "
         f"{known['fixed']}."
     )
     return number, sentence, " ".join(_besides(rows, known, params))
@@ -225,6 +226,61 @@ def _besides(
         hold = "interval does" if len(missed) == 1 else "intervals do"
         texts.append(f"The 95 % {hold} not hold the true mean {params.mu:.4g}: {names}.")
     return texts
+
+
+def typical_in_words(params: Params) -> str:
+    """What streams with these settings do, whatever one of them did, in Markdown.
+
+    From streams that were run beforehand; for other settings, where it can be found out.
+    """
+    found = typical.of(params, params.epsilon_total, params.sampler)
+    if found is None:
+        return f"One run is one draw of chance: *Is this run typical?* below does {OTHERS}."
+    return in_words(found, params.n)
+
+
+def typical_of(found: Result) -> str:
+    """The same from runs of the study that has many, as far as they are done."""
+    params, course = cast(online.StreamParams, found.params), found.tables["course"]
+    both = typical.of_both(course[course.t == params.n])
+    if both is None:
+        return "No run is done with both ways of asking yet."
+    return in_words(both, params.n)
+
+
+def others(params: Params) -> dict[str, Any]:
+    """What that study takes from the settings of a single run."""
+    shared = {
+        each.name: getattr(params, each.name) for each in dataclasses.fields(online.StreamParams)
+    }
+    own = {"epsilon_total": (params.epsilon_total,), "sampler": (params.sampler,)}
+    return shared | own | {"runs": OTHERS}
+
+
+OTHERS = 30
+"""Runs that tell whether one is typical; as many as in the paper."""
+
+
+def in_words(found: typical.Typical, people: int) -> str:
+    """What streams did with both ways of asking; in Markdown.
+
+    Args:
+        found: of the streams.
+        people: in each of them.
+    """
+    of_many = found.runs >= FEWEST
+    runs = counted(found.runs, "run")
+    lead = f"Typical of {runs}" if of_many else f"In {runs} so far"
+    spread = f" (80 %: {_size(found.tenth)} to {_size(found.ninetieth)})" if of_many else ""
+    errors = f"{_size(found.adaptive_error)} instead of {_size(found.fixed_error)}"
+    return (
+        f"**{lead} with {counted(people, 'person', 'people')}:** "
+        f"{_size(found.middle)}× as sharp{spread}, and the mean off by {errors}."
+    )
+
+
+FEWEST = 10
+"""Runs from which on their middle 80 % say something."""
 
 
 def _place(params: Params, value: float) -> str:

@@ -103,26 +103,6 @@ def _from_where(main: pd.DataFrame) -> str:
     return f"at most {times} {already} N = {enough.iloc[0]:,} values on"
 
 
-def wrong(params: Params, n: int) -> float:
-    """How often noise makes a clear case come out wrong with so many values."""
-    scale = _scale(params, uniform_mixture.distance().sensitivity(n))
-    return float(flip.flip_probability(np.zeros(1), params.epsilon_abc, scale)[0])
-
-
-def answer(params: Params, n: int) -> str:
-    """Whether so many values are enough, in a line."""
-    times = 100.0 * wrong(params, n)
-    if times >= COIN:
-        return f"With {n:,} values noise decides nearly everything"
-    if times <= 100.0 * ENOUGH:
-        return f"With {n:,} values noise seldom decides a clear case"
-    return f"With {n:,} values noise decides {times:.0f} of 100 clear cases wrongly"
-
-
-COIN = 45.0
-"""Wrong decisions in 100 from which on one may as well toss a coin."""
-
-
 def figures(result: Result) -> dict[str, fig.Drawn]:
     """Flip probability of a clear case against the number of values."""
     params = cast(Params, result.params)
@@ -133,25 +113,6 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
         else f"Even {SIZES[-1]:,} values are too few for this budget"
     )
     return {EXPERIMENT: fig.Drawn(_curve(params, result.tables["main"], title), result.summary)}
-
-
-def marked(result: Result, n: int) -> fig.Drawn:
-    """The figure with a size of the user's on it.
-
-    Args:
-        result: of this study.
-        n: the size.
-    """
-    params = cast(Params, result.params)
-    figure = _curve(params, result.tables["main"], answer(params, n))
-    share = wrong(params, n)
-    here = fig.points(np.array([float(n)]), np.array([100.0 * share]), fig.PRIVATE)
-    figure.add_trace(here.update(name=f"N = {n:,}", marker={"size": 14}))
-    left = n < float(np.sqrt(float(SIZES[0]) * float(SIZES[-1])))
-    place = f"{'top' if share > 0.25 else 'bottom'} {'left' if left else 'right'}"
-    fig.note(figure, float(n), 100.0 * share, f" N = {n:,} ", fig.PRIVATE.color, place)
-    words = f"At N = {n:,} a clear case comes out wrong {100.0 * share:.2g} times in 100."
-    return fig.Drawn(figure, f"{words} {result.summary}")
 
 
 def _curve(params: Params, main: pd.DataFrame, title: str) -> go.Figure:

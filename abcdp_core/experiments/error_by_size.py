@@ -7,9 +7,16 @@ The error of a release is
 $$\sqrt{E\,|\hat\theta - \theta|^2 / d}$$
 
 with $\hat\theta$ the mean of the accepted draws (the prior mean if there are none) and $d$ the
-number of parameters; here these are shares, so the error is one of shares. The mean over the noise
-is exact (MATH E6), over series it is an average, with a 95 % interval. A data set of $N$ values is
-the first $N$ of one stream, so one series serves all sizes: the curve is smoother than its band.
+number of parameters. Of the uniform mixture these are shares, so the error is one of shares. Of the
+cubic (``covid``) they are coefficients in units that nobody thinks in, so the error is that of the
+curve, the root of its mean square over the rows, as a share of the range of possible values; the
+series are then drawn from those curves of the prior that stay within the range, as a person's own
+do. The mean over the noise is exact (MATH E6), over series it is an average, with a 95 % interval.
+A data set of $N$ values is the first $N$ of one stream (of the cubic: $N$ rows spread over the same
+curve), so one series serves all sizes: the curve is smoother than its band.
+
+A run ends after $c$ acceptances and looks at no later draw. So the cubic, whose distances cost
+$N^2$ each, is compared with the first draws of a pool only, see :func:`draws`.
 
 This holds for series that follow the model, on average over its prior; nothing here reads any data,
 so it may be looked at before a budget is spent. Between two sizes the curve is drawn straight on
@@ -20,6 +27,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
@@ -36,13 +44,17 @@ from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
 from abcdp_core.sentences import counted
-from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators import ScenarioParams, covid, uniform_mixture
+from abcdp_core.streams import generator
+from abcdp_core.theory import sparse_vector_run
 
 Array = NDArray[np.float64]
 
 EXPERIMENT = "error-by-size"
 TITLE = "The error to expect from so many values"
 COLUMNS = {"main": ("n", "run", "mse", "non_private_mse", "prior_mse")}
+Row = tuple[float, ...]
+_MAIN = list(COLUMNS["main"])
 
 _MEAN = uniform_mixture.PRIOR_MEAN
 PRIOR_ERROR = math.sqrt(float(np.mean(_MEAN * (1.0 - _MEAN))) / (len(_MEAN) + 1))
@@ -50,9 +62,15 @@ PRIOR_ERROR = math.sqrt(float(np.mean(_MEAN * (1.0 - _MEAN))) / (len(_MEAN) + 1)
 
 
 @dataclass(frozen=True)
-class Params(BaseParams):
+class Params(ScenarioParams):
     """The setting, the largest size, and how many series are averaged."""
 
+    scenario: str = Parameter(
+        kind="choice",
+        label="Scenario",
+        help="The model that series are simulated from.",
+        options=(uniform_mixture.SCENARIO, covid.SCENARIO),
+    ).field(uniform_mixture.SCENARIO)
     epsilon_total: float = par.EPSILON_TOTAL.field(0.2)
     epsilon_abc: float = uniform_mixture.EPSILON_ABC.field(uniform_mixture.EPSILON_ABC_DEFAULT)
     c: int = par.C.field(uniform_mixture.C_DEFAULT)
@@ -68,10 +86,14 @@ class Params(BaseParams):
         steps=(2, 4, 8, 12, 16, 32),
     ).field(12)
 
-    def check_together(self) -> None:
-        """Refuse too much work, or more acceptances than draws."""
-        par.check_work(self.n, self.pool_size)
-        par.check_accepted(self.c, self.pool_size)
+    @classmethod
+    def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
+        """The scenario's own bounds; of the cubic the sizes of a person's own series."""
+        known = super().specification(scenario)
+        if scenario != covid.SCENARIO:
+            return known
+        low, high = covid.OWN_SIZES
+        return known | {"n": dataclasses.replace(covid.N, low=low, high=high, options=())}
 
 
 PRESETS: dict[str, BaseParams] = {}
@@ -86,7 +108,8 @@ def tasks(params: Params, seed: int) -> list[Task]:
 
 def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
     """Make the public pool if it is not there yet, and say how far that is."""
-    pool.make_ready(_key(params, seed), progress)
+    if params.scenario == uniform_mixture.SCENARIO:
+        pool.make_ready(_key(params, seed), progress)
 
 
 def _key(params: Params, seed: int) -> pool.PoolKey:
@@ -95,17 +118,20 @@ def _key(params: Params, seed: int) -> pool.PoolKey:
 
 def sizes(params: Params) -> tuple[int, ...]:
     """The sizes of the scenario up to the one that is asked for, and that one."""
-    usual = (int(size) for size in uniform_mixture.N.options)
+    usual = MODELS[params.scenario].sizes
     return (*(size for size in usual if size < params.n), params.n)
 
 
-def far_enough(planned: int, pool_size: int) -> int:
+def far_enough(scenario: str, planned: int, pool_size: int) -> int:
     """The size that the usual pool is made for, a larger one if it is planned and can be made.
 
     Args:
+        scenario: the model.
         planned: number of values.
         pool_size: draws of the pool.
     """
+    if scenario == covid.SCENARIO:
+        return covid.OWN_SIZES[1]
     every = [int(size) for size in uniform_mixture.N.options]
     possible = [size for size in every if size * pool_size <= par.WORK_LIMIT]
     far = [size for size in possible if size >= max(planned, uniform_mixture.N_DEFAULT)]
@@ -114,6 +140,10 @@ def far_enough(planned: int, pool_size: int) -> int:
 
 def work(task: Task) -> Tables:
     """The errors of one series at every size, with the noise and without."""
+    return {"main": pd.DataFrame(MODELS[task.params.scenario].errors(task), columns=_MAIN)}
+
+
+def _of_shares(task: Task) -> list[Row]:
     params, run, seed = task.params, task.run, task.seed
     rows = []
     for n in sizes(params):
@@ -131,7 +161,133 @@ def work(task: Task) -> Tables:
         rho, pool_theta = comparison.rho, comparison.theta
         private = error_curve.averaged(event, params.epsilon_abc, rho, pool_theta, theta)
         rows.append((n, run, private, *others))
-    return {"main": pd.DataFrame(rows, columns=list(COLUMNS["main"]))}
+    return rows
+
+
+def draws(params: Params) -> int:
+    """Draws of the pool that a curve is compared with: far more than a run comes to look at.
+
+    Without noise some 8 of 100 draws are accepted at the usual threshold.
+    """
+    return min(params.pool_size, max(FEWEST_DRAWS, DRAWS_EACH * params.c))
+
+
+FEWEST_DRAWS, DRAWS_EACH = 2000, 40
+"""At least so many, and so many for each acceptance."""
+
+
+def _of_curves(task: Task) -> list[Row]:
+    params, run, seed = task.params, task.run, task.seed
+    metric, theta = covid.distance(), covid.prior(generator(seed, "curves"), draws(params))
+    truth = within(generator(seed, "curve", run))
+    rows = []
+    for n in sizes(params):
+        statistics = metric.statistic(covid.with_days(covid.curves(theta, covid.days(n))))
+        series = covid.with_days(covid.curves(truth[None], covid.days(n))[0])
+        rho = metric.compare(statistics, metric.statistic(series))
+        event = sparse_vector.calibrate(
+            params.epsilon_total, metric.sensitivity(n), params.c, resample=params.resample
+        )
+        root = _root(n)
+        values, target, nothing = theta @ root, truth @ root, covid.PRIOR_MEAN @ root
+        asked = sparse_vector_run.Run(
+            params.epsilon_abc, event.threshold_scale, event.query_scale, event.c, event.resample
+        )
+        private = sparse_vector_run.released_average(
+            rho, asked, values, target, nothing, error_curve.NODES
+        )
+        plain, _ = sparse_vector.non_private(rho, params.epsilon_abc, params.c)
+        chosen = values[plain.indices]
+        means = chosen.mean(axis=0) if len(chosen) else nothing, nothing
+        others = [float(((mean - target) ** 2).sum()) for mean in means]
+        rows.append((n, run, len(target) * private.mse, *others))
+    return rows
+
+
+def within(rng: np.random.Generator) -> Array:
+    """A draw of the prior ``(4,)`` whose curve stays within the range of possible values."""
+    low, high = covid.DOMAIN
+    while True:
+        theta = covid.prior(rng, CANDIDATES)
+        curves = covid.curves(theta, covid.days(covid.OWN_SIZES[1]))
+        fits = ((low <= curves) & (curves <= high)).all(axis=1)
+        if fits.any():
+            return theta[int(fits.argmax())]
+
+
+CANDIDATES = 200
+"""Draws that are tried at a time."""
+
+
+def _root(n: int) -> Array:
+    """``(4, 4)``: the square of coefficients times this is the mean square of their curve.
+
+    Over ``n`` rows, in parts of the range of possible values.
+    """
+    rows = np.vander(covid.days(n), len(covid.PRIOR_MEAN)) / (covid.DOMAIN[1] - covid.DOMAIN[0])
+    triangle: Array = np.linalg.qr(rows / math.sqrt(n)).R
+    return triangle.T
+
+
+# ---------------------------------------------------------------------------------------- models
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a scenario's error is of, and how it is said and drawn.
+
+    Attributes:
+        errors: of one series at every size.
+        sizes: that are looked at.
+        what: is off, to begin a sentence.
+        unit: of the error, in hundredths.
+        typical: what the error is of, to end a sentence.
+        tops: highest error drawn, and its ticks.
+        axis: sizes that are drawn, and their ticks.
+    """
+
+    errors: Callable[[Task], list[Row]]
+    sizes: tuple[int, ...]
+    what: str
+    unit: str
+    typical: str
+    tops: tuple[float, tuple[int, ...]]
+    axis: tuple[float, float]
+    ticks: tuple[int, ...]
+
+    def across(self, n: float) -> float:
+        """Where a size is on the axis, from 0 to 1."""
+        low, high = self.axis
+        return math.log(n / low) / math.log(high / low)
+
+
+MODELS = {
+    uniform_mixture.SCENARIO: Model(
+        _of_shares,
+        tuple(int(size) for size in uniform_mixture.N.options),
+        "A share",
+        "percentage points",
+        "the typical error of each share",
+        (100.0 * 1.2 * PRIOR_ERROR, (0, 5, 10, 15)),
+        (10.0, 20_000.0),
+        (10, 30, 100, 300, 1000, 3000, 10_000),
+    ),
+    covid.SCENARIO: Model(
+        _of_curves,
+        (4, 7, 10, 18, 40, 100),
+        "The curve",
+        "% of your range",
+        "the typical error of the curve in a row",
+        (60.0, (0, 20, 40, 60)),
+        (3.5, 115.0),
+        (4, 10, 18, 30, 60, 100),
+    ),
+}
+
+
+def model_of(result: Result) -> Model:
+    """That of a result."""
+    return MODELS[cast(Params, result.params).scenario]
 
 
 # --------------------------------------------------------------------------------------- finding
@@ -168,7 +324,7 @@ def at(result: Result, n: int) -> Expected | None:
     known = np.unique(main.n)
     if not known[0] <= n <= known[-1]:
         return None
-    private, plain = (curve(main, column) for column in ("mse", "non_private_mse"))
+    private, plain, prior = (curve(main, name) for name in ("mse", "non_private_mse", "prior_mse"))
 
     def here(values: Array) -> float:
         return float(np.exp(np.interp(math.log(n), np.log(known), np.log(values))))
@@ -181,7 +337,7 @@ def at(result: Result, n: int) -> Expected | None:
         low=here(np.maximum(private.low.to_numpy(), TINY)),
         high=here(private.high.to_numpy()),
         plain=here(plain.error.to_numpy()),
-        prior=math.sqrt(main.prior_mse.mean()),
+        prior=here(prior.error.to_numpy()),
         tenth=here(spread[0]),
         ninetieth=here(spread[1]),
         series=main.run.nunique(),
@@ -210,7 +366,8 @@ def answer(found: Expected) -> str:
     """Whether that is enough, in a line."""
     if found.error >= NEARLY * found.prior:
         even = " even without noise" if found.plain >= NEARLY * found.prior else ""
-        return f"{found.n:,} values are too few{even}: hardly better than no data"
+        better = "no" if found.error >= found.prior else "hardly"
+        return f"{found.n:,} values are too few{even}: {better} better than no data"
     if found.error <= LITTLE * found.plain:
         return f"With {found.n:,} values privacy adds at most 10 % to the error"
     times = found.error / found.plain
@@ -227,7 +384,7 @@ FEW = 9.95
 """Percentage points below which a decimal is said."""
 
 
-def in_words(found: Expected) -> str:
+def in_words(found: Expected, model: Model) -> str:
     """The error to expect, with its uncertainty, in a sentence or two."""
     sure = (
         f" (95 % interval {points(found.low)} to {points(found.high)})"
@@ -235,7 +392,7 @@ def in_words(found: Expected) -> str:
         else ""
     )
     return (
-        f"A share is expected to be off by {points(found.error)} percentage points{sure} with "
+        f"{model.what} is expected to be off by {points(found.error)} {model.unit}{sure} with "
         f"{found.n:,} values, by {points(found.plain)} without noise and by {points(found.prior)} "
         f"without any data: the average over noise and "
         f"{counted(found.series, 'simulated series', 'simulated series')}{spread(found)}."
@@ -258,7 +415,8 @@ def collect(params: Params, rows: Tables) -> Result:
     result = Result(EXPERIMENT, params, rows, "", "No data are read here, so nothing is spent.")
     found = at(result, params.n)
     assert found is not None
-    return dataclasses.replace(result, summary=f"{answer(found)}. {in_words(found)}")
+    summary = f"{answer(found)}. {in_words(found, model_of(result))}"
+    return dataclasses.replace(result, summary=summary)
 
 
 # --------------------------------------------------------------------------------------- figures
@@ -266,11 +424,6 @@ def collect(params: Params, rows: Tables) -> Result:
 
 HEIGHT = 380
 """Pixels: the figure, its headline and progress are on one screen."""
-
-AXIS = (10.0, 20_000.0)
-"""Sizes that are drawn."""
-
-TICKS = (10, 30, 100, 300, 1000, 3000, 10_000)
 
 
 def figures(result: Result) -> dict[str, fig.Drawn]:
@@ -286,31 +439,29 @@ def marked(result: Result, n: int) -> fig.Drawn:
         n: the size; where the curve does not reach it, none is marked.
     """
     params, main = cast(Params, result.params), result.tables["main"]
-    found = at(result, n)
+    model, found = model_of(result), at(result, n)
     figure = fig.figure(
         answer(found) if found else "The error to expect falls with the number of values",
         "number of values N",
-        "error, percentage points",
+        f"error, {model.unit}",
         height=HEIGHT,
         settings=f"ε_total = {params.epsilon_total:g}, ε_abc = {params.epsilon_abc:g}, "
         f"c = {params.c:,}",
     )
-    top = 100.0 * 1.2 * PRIOR_ERROR
+    top, levels = model.tops
     figure.update_xaxes(
         type="log",
-        range=np.log10(AXIS).tolist(),
-        tickvals=TICKS,
-        ticktext=[f"{size:,}" for size in TICKS],
+        range=np.log10(model.axis).tolist(),
+        tickvals=model.ticks,
+        ticktext=[f"{size:,}" for size in model.ticks],
         showgrid=False,
     )
-    figure.update_yaxes(range=[0.0, top], tickvals=[0, 5, 10, 15])
-    prior = 100.0 * math.sqrt(main.prior_mse.mean())
-    figure.add_hrect(
-        min(prior, top), top, fillcolor=fig.translucent(fig.PRIOR.color, 0.18), line_width=0
-    )
-    fig.note(figure, AXIS[0], top, " no better than no data", fig.PRIOR.color, "top left")
+    figure.update_yaxes(range=[0.0, top], tickvals=levels)
+    figure.add_trace(_no_better(main, model))
+    fig.note(figure, model.axis[0], top, " no better than no data", fig.PRIOR.color, "top left")
     gap = curve(main, "mse").error - curve(main, "non_private_mse").error
-    middle = int(np.argmax(gap))
+    # Names stand within the plot, where the lines are farthest apart.
+    middle = 1 + int(np.argmax(gap[1:-1])) if len(gap) > 2 else 0
     for column, style, words, place in (
         ("mse", fig.PRIVATE, "with the noise", "bottom left"),
         ("non_private_mse", fig.NON_PRIVATE, "without noise", "top right"),
@@ -321,18 +472,37 @@ def marked(result: Result, n: int) -> fig.Drawn:
             low, high = (100.0 * each[end].to_numpy() for end in ("low", "high"))
             figure.add_trace(fig.band(x, low, high, style))
         figure.add_trace(fig.line(x, y, style).update(name=words))
+        if y[middle] < LITTLE_ROOM * top:
+            place = "bottom left"
+        elif model.across(x[middle]) < 1 / 3:
+            place = place.replace("right", "left")
         fig.note(figure, x[middle], y[middle], words, style.color, place)
     if found is not None:
         here = fig.points(np.array([float(n)]), np.array([100.0 * found.error]), fig.PRIVATE)
         figure.add_trace(here.update(name=f"your {n:,} values", marker={"size": 14}))
-        _upright(figure, n, top)
-    sentence = f"{answer(found)}. {in_words(found)}" if found else result.summary
+        _upright(figure, n, top, model.across(n))
+    sentence = f"{answer(found)}. {in_words(found, model)}" if found else result.summary
     return fig.Drawn(figure.update_layout(showlegend=False), sentence)
 
 
-def _upright(figure: go.Figure, n: int, top: float) -> None:
-    """A line at the size, called by it, on the side where there is room."""
+LITTLE_ROOM = 0.12
+"""Part of the height below which no words fit under a line."""
+
+
+def _no_better(main: pd.DataFrame, model: Model) -> go.Scatter:
+    """Where an error is no better than that of the prior mean, which looks at no data."""
+    prior, top = curve(main, "prior_mse"), model.tops[0]
+    errors = 100.0 * np.interp(model.axis, prior.n, prior.error)
+    x = np.array([model.axis[0], *prior.n, model.axis[1]])
+    low = np.minimum([errors[0], *(100.0 * prior.error), errors[1]], top)
+    return fig.band(x, low, np.full(len(x), top), fig.PRIOR)
+
+
+def _upright(figure: go.Figure, n: int, top: float, across: float) -> None:
+    """A line at the size, so far across the plot, called by it where there is room."""
     line = fig.line(np.full(2, float(n)), np.array([0.0, top]), fig.GUIDE)
     figure.add_trace(line.update(name=f"N = {n:,}", hoverinfo="skip"))
-    side = "left" if n < math.sqrt(AXIS[0] * AXIS[1]) else "right"
-    fig.note(figure, float(n), 0.0, f" N = {n:,} ", fig.GUIDE.color, f"bottom {side}")
+    # On the left other words stand above, on the right lines come down to the bottom.
+    y, height = (0.0, "bottom") if across < 1 / 2 else (top, "top")
+    side = "left" if across < 3 / 4 else "right"
+    fig.note(figure, float(n), y, f" N = {n:,} ", fig.GUIDE.color, f"{height} {side}")

@@ -413,38 +413,69 @@ _SYMBOL = {"mu": "μ", "sigma": "σ"}
 
 def figures(result: Result) -> dict[str, fig.Drawn]:
     """Box plots of the posterior means of all runs, and mean errors against the budget."""
-    drawn = {}
-    for kind, draw in (("means", _boxes), ("error", _errors)):
-        for name in _SYMBOL:
-            drawn[f"{kind}-{name}"] = fig.Drawn(draw(result, name), _repeats_sentence(result, name))
-    return drawn
+    kinds = (("means", _boxes, _means_sentence), ("error", _errors, _errors_sentence))
+    return {
+        f"{kind}-{name}": fig.Drawn(draw(result, name), sentence(result, name))
+        for kind, draw, sentence in kinds
+        for name in _SYMBOL
+    }
 
 
-def _repeats_sentence(result: Result, name: str) -> str:
-    """Mean error of ``mu`` or ``sigma`` of each method at the smallest and the largest budget.
+def _errors_sentence(result: Result, name: str) -> str:
+    """Mean error of ``mu`` or ``sigma`` of each method at the smallest and the largest budget."""
+    params, main = cast(Params, result.params), result.tables["main"]
+    if main.empty:
+        return result.summary
+    if name == "sigma" and params.known_sigma:
+        return f"σ = {params.sigma:.3g} is known, so every estimate of it is right."
+    table = error_statistics(main, name)
+    parts = []
+    for budget in _both_ends(table):
+        each = [
+            f"{row['sampler']} {row['interval']} {row['mean']:.2g}"
+            + (f" ({row['low']:.2g} to {row['high']:.2g})" if math.isfinite(row["low"]) else "")
+            for row in table[table.epsilon_total == budget].to_dict("records")
+        ]
+        parts.append(f"At ε_total = {budget:g}: {'; '.join(each)}.")
+    what = f"Mean absolute error of {_SYMBOL[name]}{_in_brackets(table.low)}"
+    return f"{what}. {' '.join(parts)}"
+
+
+def _means_sentence(result: Result, name: str) -> str:
+    """Where the posterior means of each method lie at the smallest and the largest budget.
 
     For σ also how much narrower than its prior it is on average, and so whether it is learnt.
     """
     params, main = cast(Params, result.params), result.tables["main"]
     if main.empty:
-        return result.summary
-    table = error_statistics(main, name)
+        return f"No estimate of {_SYMBOL[name]} yet; the line is the truth."
     if name == "sigma" and params.known_sigma:
-        return f"σ = {params.sigma:.3g} is known, so every estimate of it is right."
+        return f"σ = {params.sigma:.3g} is known: every estimate lies on the line."
     parts = []
-    for budget in sorted({table.epsilon_total.min(), table.epsilon_total.max()}):
+    for budget in _both_ends(main):
+        here = main[main.epsilon_total == budget]
         each = []
-        for row in table[table.epsilon_total == budget].itertuples():
-            known = math.isfinite(row.low)
-            words = f"{row.sampler} {row.interval} {row.mean:.2g}"
-            words += f" ({row.low:.2g} to {row.high:.2g})" if known else ""
-            if name == "sigma":
-                key = row.epsilon_total, row.sampler, row.interval
-                words += f", {about_sigma(result, *key)}"
+        for method in params.methods():
+            means = here[(here.sampler == method[0]) & (here.interval == method[1])]
+            if means.empty:
+                continue
+            words = f"{' '.join(method)} {_range(means[f'mean_{name}'])}"
+            words += f", {about_sigma(result, budget, *method)}" if name == "sigma" else ""
             each.append(words)
         parts.append(f"At ε_total = {budget:g}: {'; '.join(each)}.")
-    symbol = {"mu": "μ", "sigma": "σ"}[name]
-    return f"Mean absolute error of {symbol}{_in_brackets(table.low)}. {' '.join(parts)}"
+    truth = f"{getattr(params, name):.4g}"
+    what = f"Posterior mean of {_SYMBOL[name]}, lowest to highest of the runs (true {truth})"
+    return f"{what}. {' '.join(parts)}"
+
+
+def _both_ends(table: pd.DataFrame) -> list[float]:
+    """The smallest and the largest budget, once if they are one."""
+    return sorted({table.epsilon_total.min(), table.epsilon_total.max()})
+
+
+def _range(values: pd.Series[float]) -> str:
+    low, high = (f"{end:.4g}" for end in (values.min(), values.max()))
+    return low if low == high else f"{low} to {high}"
 
 
 def _in_brackets(low: pd.Series[float]) -> str:
@@ -458,11 +489,10 @@ def _styles(params: Params) -> dict[tuple[str, str], fig.Style]:
     samplers = dict(zip(params.sampler, fig.styles(params.sampler), strict=True))
     alone = len(params.sampler) == 1
     return {
-        (sampler, interval): fig.Style(
-            interval if alone else f"{sampler}, {interval}",
-            ways[interval].color,
-            (ways[interval] if alone else samplers[sampler]).dash,
-            (ways[interval] if alone else samplers[sampler]).marker,
+        (sampler, interval): dataclasses.replace(
+            ways[interval] if alone else samplers[sampler],
+            name=interval if alone else f"{sampler}, {interval}",
+            color=ways[interval].color,
         )
         for sampler, interval in params.methods()
     }
@@ -579,7 +609,7 @@ def _errors(result: Result, name: str) -> go.Figure:
     statistics = error_statistics(main, name)
     for interval in dict.fromkeys(params.interval):
         x, y = efficient_errors(params, name, interval)
-        theory = fig.Style(f"theory, {interval}", fig.THEORY.color, fig.THEORY.dash)
+        theory = dataclasses.replace(fig.THEORY, name=f"theory, {interval}")
         figure.add_trace(fig.line(x, y, theory, showlegend=False))
         ends.append((theory, float(y[x.argmax()])))
     for method, style in _styles(params).items():

@@ -29,8 +29,10 @@ times the budget they state (MATH A11).
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -277,7 +279,9 @@ def collect(params: Params, rows: Tables) -> Result:
 
 
 def _score_name(params: Params) -> str:
-    return f"weights, σ {params.weight:g}" if params.score == "weights" else params.score
+    if params.score == "weights":
+        return f"weights, σ {params.weight:g}"
+    return {"mu": "μ", "sigma": "σ"}.get(params.score, f"the {params.score}")
 
 
 def _cost(params: Params, main: pd.DataFrame) -> str:
@@ -400,8 +404,11 @@ def _times(value: float, other: float) -> str:
     return f"{ratio:,.0f}" if ratio >= 10.0 else f"{ratio:.2g}"
 
 
-_OURS = fig.Style("best, exact", fig.CATEGORIES[0], marker="diamond")
-_PAPERS = fig.Style("the paper's", fig.CATEGORIES[2], marker="x")
+_BEST, _, _REPORTED, *_ABOUT = fig.styles(
+    ["best, exact", "fixed", "the paper's", "about μ", "about log σ"]
+)
+_OURS = dataclasses.replace(_BEST, marker="diamond")
+_PAPERS = dataclasses.replace(_REPORTED, marker="x")
 LEVELS = ((0.5, "dot"), (0.9, "dash"), (0.99, "solid"))
 """Shares of the best information that have a contour, and its dash."""
 
@@ -431,13 +438,21 @@ def _surface_figure(result: Result) -> go.Figure:
         top = float(np.nanmax(plane.to_numpy()))
         if params.integration == "exact":
             top = max(top, float(row["information"]))
+        alone, place = len(main) == 1, fig.panel(index)
+        where = {"xref": place["xaxis"], "yref": place["yaxis"]}
         for trace in _contours(plane, top):
-            figure.add_trace(trace.update(showlegend=index == 0, **fig.panel(index)))
-        marks = [(_OURS, row["a"], row["b"], "right")]
+            figure.add_trace(trace.update(showlegend=index == 0 and not alone, **place))
+        for words in _shares(plane / top) if alone else ():
+            figure.add_annotation(words | where)
+        marks = [(_OURS, row["a"], row["b"], "bottom left")]
         if np.isfinite(row["paper_a"]):
-            marks.append((_PAPERS, row["paper_a"], row["paper_b"], "right"))
+            marks.append((_PAPERS, row["paper_a"], row["paper_b"], "top left"))
         for style, a, b, side in marks:
-            figure.add_trace(_mark(style, a, b, side).update(**fig.panel(index)))
+            x, half = 0.5 * (a + b), float(np.clip(0.5 * (b - a), NARROW, WIDE))
+            mark = fig.points(np.array([x]), np.array([half]), style)
+            figure.add_trace(mark.update(marker={"size": 8}, showlegend=False, **place))
+            text = f" {style.name.split(',')[0]} {0.5 * (b - a):.2g}"
+            figure.add_annotation(fig.words(x, math.log10(half), text, style.color, side) | where)
     # Ours and the paper's lie close together: the words stand apart.
     figure.update_yaxes(**fig.logarithmic(NARROW, WIDE), tickvals=DECADES, ticktext=PLAIN)
     figure.update_xaxes(
@@ -473,19 +488,20 @@ def _contours(plane: pd.DataFrame, top: float) -> list[go.Contour]:
     ]
 
 
-def _mark(style: fig.Style, a: float, b: float, side: str) -> go.Scatter:
-    """An interval as a point, with its half-width beside it."""
-    half = 0.5 * (b - a)
-    place = np.array([0.5 * (a + b)]), np.array([float(np.clip(half, NARROW, WIDE))])
-    above = style is _OURS
-    return fig.points(*place, style).update(
-        mode="markers+text",
-        text=[f" {style.name.split(',')[0]} {half:.2g}"],
-        textposition=f"{'top' if above else 'bottom'} {side}",
-        textfont={"color": style.color},
-        marker={"size": 8},
-        showlegend=False,
-    )
+def _shares(shares: pd.DataFrame) -> list[dict[str, Any]]:
+    """What the contours are called, where they come down to the narrowest intervals."""
+    narrowest, centres = shares.iloc[0].to_numpy(), shares.columns.to_numpy(dtype=float)
+    found = []
+    for share, _ in LEVELS:
+        enough = np.flatnonzero(narrowest >= share)
+        if len(enough) and enough[-1] + 1 < len(centres):
+            last = int(enough[-1])
+            # Shares fall from there to the next centre.
+            x = np.interp(-share, -narrowest[last : last + 2], centres[last : last + 2])
+            name = f" {share:.0%}".replace("%", " %")
+            height = math.log10(shares.index[0]) + 0.03
+            found.append(fig.words(float(x), height, name, fig.THEORY.color, "bottom left"))
+    return found
 
 
 def _width_figure(result: Result) -> go.Figure:
@@ -505,37 +521,34 @@ def _width_figure(result: Result) -> go.Figure:
         curve = curves[row["epsilon_total"]]
         half, told_here = curve.half_width.to_numpy(), curve.information.to_numpy()
         figure.add_trace(fig.line(half[half > 0], told_here[half > 0], style, showlegend=not few))
-        dotted = fig.Style("limit of width 0", style.color, "dot")
+        dotted = dataclasses.replace(style, name=LIMIT, dash="dot")
         limit = np.repeat(told_here[half == 0], 2)
         figure.add_trace(fig.line(np.array([NARROW, WIDE]), limit, dotted, showlegend=False))
         if few:
             at = int(told_here[1:].argmax()) + 1
             fig.note(figure, half[at], told_here[at], style.name, style.color, "bottom center")
-        found = fig.Style(f"best, {style.name}", style.color, marker="diamond")
+        found = dataclasses.replace(style, name=f"best, {style.name}", marker="diamond")
         if np.isclose(row["a"], -row["b"]) and NARROW <= row["b"] <= WIDE:
             figure.add_trace(
                 fig.points(np.array([row["b"]]), np.array([row["information"]]), found)
             )
         if np.isfinite(row["paper_b"]):
-            paper = fig.Style(f"paper's, {style.name}", style.color, marker="x")
+            paper = dataclasses.replace(style, name=f"paper's, {style.name}", marker="x")
             place = np.array([row["paper_b"]]), np.array([row["paper_information"]])
             figure.add_trace(fig.points(*place, paper))
     figure.update_traces(showlegend=False, selector={"mode": "markers"})
-    names = ("best", "diamond"), ("the paper's", "x")
     nowhere = np.array([np.nan])
-    guide = fig.GUIDE.color
-    figure.add_traces([fig.points(nowhere, nowhere, fig.Style(n, guide, "", m)) for n, m in names])
-    figure.add_trace(fig.line(nowhere, nowhere, fig.Style("limit of width 0", guide, "dot")))
+    for name, marker in (("best", "diamond"), ("the paper's", "x")):
+        mark = dataclasses.replace(fig.GUIDE, name=name, marker=marker)
+        figure.add_trace(fig.points(nowhere, nowhere, mark))
+    figure.add_trace(fig.line(nowhere, nowhere, dataclasses.replace(fig.GUIDE, name=LIMIT)))
     return figure.update_yaxes(rangemode="tozero")
 
 
 MOST_NAMED = 5
 """Lines that are named where they are highest; more have a legend."""
 
-_ABOUT = (
-    fig.Style("about μ", fig.CATEGORIES[3], "", "circle"),
-    fig.Style("about log σ", fig.CATEGORIES[4], "", "square"),
-)
+LIMIT = "limit of width 0"
 
 
 def _ways_figure(result: Result) -> go.Figure:

@@ -16,6 +16,7 @@ One stream is one draw of chance; the claims are therefore judged over the 30 ru
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
@@ -179,7 +180,7 @@ ROW_HEIGHT = 210
 """Of a row of panels, in pixels."""
 
 _WAYS = {style.name: style for style in fig.styles(["adaptive", "fixed"])}
-_ASKED = fig.Style("ends of the intervals", fig.GUIDE.color, "solid", "triangle-up")
+_ASKED = dataclasses.replace(fig.GUIDE, name="ends of the intervals", dash="solid")
 _SYMBOL = {"mu": "μ", "sigma": "σ"}
 
 

@@ -52,22 +52,3 @@ def test_the_summary_says_from_where_on_it_is_enough() -> None:
 def test_no_case_lies_beyond_the_largest_distance(epsilon_abc: float, cases: str) -> None:
     result = runner.run_to_end(data_needed, data_needed.Params(epsilon_abc=epsilon_abc), 1)
     assert f"(a distance of {cases})" in result.summary
-
-
-@pytest.mark.parametrize(
-    ("epsilon_total", "n", "words"),
-    [
-        (0.001, 18, "nearly everything"),
-        (1.0, 300, "of 100 clear cases wrongly"),
-        (100.0, 5000, "seldom"),
-    ],
-)
-def test_a_size_is_marked_where_the_curve_is(epsilon_total: float, n: int, words: str) -> None:
-    params = data_needed.Params(epsilon_total=epsilon_total)
-    result = runner.run_to_end(data_needed, params, 1)
-    drawn = data_needed.marked(result, n)
-    share = data_needed.wrong(params, n)
-    (mark,) = [trace for trace in drawn.figure.data if trace.name == f"N = {n:,}"]
-    assert mark.y[0] == pytest.approx(100.0 * share)
-    assert words in drawn.figure.layout.title.text
-    assert (share <= data_needed.ENOUGH) == ("seldom" in words)

@@ -285,12 +285,28 @@ def test_a_chain_that_hardly_moves_does_not_count_as_having_learnt(tiny: Result)
 
 
 def test_words_on_sigma_say_how_much_narrower_it_is(tiny: Result) -> None:
-    assert "log σ" in study._repeats_sentence(tiny, "sigma")
-    assert "log σ" not in study._repeats_sentence(tiny, "mu")
+    assert "log σ" in study._means_sentence(tiny, "sigma")
+    assert "log σ" not in study._means_sentence(tiny, "mu")
     known = dataclasses.replace(tiny, params=dataclasses.replace(TINY, known_sigma=True))
-    assert study._repeats_sentence(known, "sigma") == (
+    assert study._errors_sentence(known, "sigma") == (
         "σ = 3.16 is known, so every estimate of it is right."
     )
+    assert study._means_sentence(known, "sigma") == (
+        "σ = 3.16 is known: every estimate lies on the line."
+    )
+
+
+def test_each_figure_has_a_sentence_of_its_own_from_what_it_shows(tiny: Result) -> None:
+    none = study.collect(TINY, study.work(study.tasks(TINY, SEED)[0]).tables)
+    for result in (tiny, none, with_errors([1.0], [])):
+        sentences = [drawn.sentence for drawn in study.figures(result).values()]
+        assert len(set(sentences) - {none.summary}) >= len(sentences) - 2
+        means = study.figures(result)["means-mu"].sentence
+        assert means != study.figures(result)["error-mu"].sentence
+    part = tiny.tables["main"].query("sampler == 'mh'").mean_mu
+    assert f"mh fixed {part.min():.4g} to {part.max():.4g}" in study._means_sentence(tiny, "mu")
+    alone = study._means_sentence(with_errors([1.0], []), "mu")
+    assert alone.endswith("(true 50). At ε_total = 2: smc adaptive 50.")
 
 
 # --------------------------------------------------------------------------------------- figures

@@ -109,10 +109,27 @@ def test_figures_show_a_share_and_where_it_is_largest(result: Result) -> None:
 
 
 def test_ours_and_the_papers_point_are_marked_with_their_half_widths(result: Result) -> None:
-    marks = [t for t in study.figures(result)["surface"].figure.data if t.type == "scatter"]
-    assert [t.text[0].strip() for t in marks[:2]] == ["best 0.071", "the paper's 0.06"]
-    assert {t.textposition for t in marks} == {"top right", "bottom right"}
-    assert [t.y[0] for t in marks[::2]] == pytest.approx(result.tables["main"].b.tolist())
+    figure = study.figures(result)["surface"].figure
+    marks = [trace for trace in figure.data if trace.type == "scatter"]
+    assert [trace.y[0] for trace in marks[::2]] == pytest.approx(result.tables["main"].b.tolist())
+    words = [note for note in figure.layout.annotations if note.xref.startswith("x")]
+    assert [note.text.strip() for note in words[:2]] == ["best 0.071", "the paper's 0.06"]
+    # One above its mark, the other below.
+    assert {note.yanchor for note in words[::2]} == {"bottom"}
+    assert {note.yanchor for note in words[1::2]} == {"top"}
+
+
+def test_contours_of_a_single_budget_are_named_where_they_end() -> None:
+    found = runner.run_to_end(EXPERIMENT, study.Params(epsilon_total=(1.0,)), seed=1)
+    figure = study.figures(found)["surface"].figure
+    shares = {note.text.strip(): note for note in figure.layout.annotations if "%" in note.text}
+    assert list(shares) == ["50 %", "90 %", "99 %"]
+    plane = found.tables["plane"]
+    row = plane[plane.half_width == plane.half_width.min()]
+    for share, name in ((0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %")):
+        known = np.interp(shares[name].x, row.centre, row.information)
+        assert known == pytest.approx(share * found.tables["main"].information.iloc[0], rel=0.02)
+    assert not any(t.showlegend for t in figure.data)
 
 
 def test_the_plane_holds_no_better_interval_and_agrees_with_the_widths(result: Result) -> None:

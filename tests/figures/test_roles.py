@@ -22,13 +22,6 @@ DRAWING = sorted([*(ROOT / "abcdp_core" / "experiments").glob("*.py"), *(ROOT / 
 BARE = {"BLUE", "VERMILLION", "GREEN", "GREY", "BLACK", "PURPLE", "OLIVE", "PALE"}
 """Names of colours that stand for nothing: whoever draws names what it draws."""
 
-NOT_YET = {
-    *("abcdp_core/experiments/estimation_accuracy.py",),
-    *("abcdp_core/experiments/truncation_interval.py",),
-    *("abcdp_core/experiments/truncation_streams.py",),
-}
-"""Files with figures of which some take a colour by its name; only to be made shorter."""
-
 
 def name_of(file: Path) -> str:
     return file.relative_to(ROOT).as_posix()
@@ -48,9 +41,7 @@ def bare_colors(source: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize(
-    "file", [each for each in DRAWING if name_of(each) not in NOT_YET], ids=name_of
-)
+@pytest.mark.parametrize("file", DRAWING, ids=name_of)
 def test_figures_take_colours_by_what_they_mean(file: Path) -> None:
     assert not bare_colors(file.read_text(encoding="utf-8"))
 

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
-from abcdp_core.experiments import adaptive_truncation
+from abcdp_core.experiments import adaptive_truncation, estimation_accuracy
 from abcdp_core.experiments.adaptive_truncation import WAYS
 from abcdp_core.results import Result
 from ui import player
@@ -149,3 +149,18 @@ def test_every_colour_has_a_value_for_both_themes_and_ways_keep_theirs() -> None
         fig.WORDS.get(color, color) for color in fig.CATEGORIES[:3]
     ]
     assert list(message["looks"]) == list(message["runs"]) == list(WAYS)
+
+
+def test_what_many_runs_take_is_what_is_played_and_the_run_is_among_them() -> None:
+    params = adaptive_truncation.Params(
+        n=30, particles=77, fixed_width=5.0, noise="gaussian", epsilon_total=3.0, sampler="grid"
+    )
+    asked = estimation_accuracy.Params(**player.others(params))
+    assert (asked.epsilon_total, asked.sampler, asked.runs) == (
+        (3.0,),
+        ("grid",),
+        adaptive_truncation.OTHERS,
+    )
+    assert set(asked.interval) == {"adaptive", "fixed"}
+    for name in ("n", "particles", "fixed_width", "noise", "mu", "sigma", "noise_draw"):
+        assert getattr(asked, name) == getattr(params, name)

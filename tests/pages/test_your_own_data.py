@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import streamlit as st
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
@@ -19,8 +20,10 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 from streamlit.typing import UploadedFile
 
+from abcdp_core.experiments import error_by_size
+from abcdp_core.results import Result
 from tests.pages.app import opened, settled, texts
-from ui import own_data, uploads, watch
+from ui import expectation, knobs, own_data, uploads, watch
 
 SECRET = 61.80339887
 VALUES = np.append(np.random.default_rng(1).uniform(0.0, 100.0, 199), SECRET)
@@ -143,7 +146,7 @@ def files_of(app: AppTest) -> list[bytes]:
     ("scenario", "words"),
     [
         ("uniform-mixture", "percentage points: the typical error of each share"),
-        ("covid", "nobody has simulated it"),
+        ("covid", "of your range: the typical error of the curve in a row"),
     ],
 )
 def test_what_to_expect_is_said_for_the_number_that_was_typed(scenario: str, words: str) -> None:
@@ -404,3 +407,39 @@ def test_synthetic_series_lie_in_the_domain() -> None:
     values = np.array([float(row.split(",")[2]) for row in rows[1:]])
     assert -1000.0 <= values.min() < values.max() <= 1000.0
     assert json.loads(document.to_json())["n"] == 200
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [({}, "Shares of five intervals"), ({"your-data.scenario": "covid"}, "A curve over time")],
+)
+def test_models_have_names_and_links_keep_theirs(query: dict[str, str], name: str) -> None:
+    app = opened("your_own_data", **query)
+    (seen,) = [each for each in app.get("button_group") if each.key.startswith("named-")]
+    (bound,) = [each for each in app.get("button_group") if each.key == "your-data.scenario"]
+    assert seen.options == list(knobs.NAMES["your-data.scenario"].values())
+    assert knobs.NAMES["your-data.scenario"][str(seen.value)] == name
+    assert bound.value == seen.value
+    assert bound.proto.query_param_key == "your-data.scenario"
+    assert not seen.proto.query_param_key
+
+
+def test_a_model_chosen_by_its_name_is_the_one_in_the_link() -> None:
+    app = opened("your_own_data")
+    (seen,) = [each for each in app.get("button_group") if each.key.startswith("named-")]
+    app = settled(seen.set_value("covid").run())
+    assert not app.exception
+    assert app.session_state["your-data.scenario"] == "covid"
+    assert "smooth curve" in texts(app)
+
+
+def test_the_error_of_a_curve_is_said_in_the_range_that_was_typed() -> None:
+    rows = [(n, run, 0.04, 0.01, 0.09) for n in (4, 100) for run in range(2)]
+    main = pd.DataFrame(rows, columns=["n", "run", "mse", "non_private_mse", "prior_mse"])
+    params = error_by_size.Params(scenario="covid", n=100)
+    found = Result(error_by_size.EXPERIMENT, params, {"main": main}, "", "")
+    number, words, rest = expectation.headline(found, 20, width=50.0)
+    assert number == "20 %"
+    assert words.startswith("of your range: the typical error of the curve in a row with 20 values")
+    assert rest.startswith("With your range that is 10. Average over")
+    assert "your range that" not in expectation.headline(found, 20)[2]

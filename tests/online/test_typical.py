@@ -1,0 +1,95 @@
+"""What is typical of streams: what is shipped is what is computed, and what is said of it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pandas as pd
+import pytest
+
+from abcdp_core.experiments import adaptive_truncation
+from abcdp_core.online import typical
+from abcdp_core.online.parameters import StreamParams
+
+REMAKE = "assets/typical is of other numbers: run python -m abcdp_core.online.typical"
+USUAL = StreamParams()
+
+
+def table(rows: list[tuple[int, str, float, float]]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["run", "interval", "sd_mu", "error_mu"])
+
+
+@pytest.mark.parametrize("way", typical.WAYS)
+def test_what_is_shipped_is_what_is_computed(way: str) -> None:
+    kept = typical._kept()
+    (row,) = typical.stream(1.0, way, 1, people=typical.PEOPLE[:1])
+    shipped = kept[(kept.epsilon_total == 1.0) & (kept.run == 1) & (kept.interval == way)].iloc[0]
+    assert row[:4] == (1.0, 1, shipped.t, way)
+    assert row[4:] == pytest.approx((shipped.sd_mu, shipped.error_mu), rel=1e-4), REMAKE
+
+
+def test_every_budget_that_is_shipped_is_whole() -> None:
+    kept = typical._kept()
+    assert typical.BUDGETS[0] in set(kept.epsilon_total) <= set(typical.BUDGETS)
+    for _, rows in kept.groupby("epsilon_total"):
+        assert len(rows) == typical.RUNS * len(typical.PEOPLE) * len(typical.WAYS)
+        assert sorted(rows.run.unique()) == list(range(1, typical.RUNS + 1))
+
+
+@pytest.mark.parametrize("people", typical.PEOPLE)
+def test_usual_settings_have_a_typical_run_whatever_the_noise(people: int) -> None:
+    found = typical.of(dataclasses.replace(USUAL, n=people, noise_draw=7), 1.0, "smc")
+    assert found is not None
+    assert found.runs == typical.RUNS
+    assert found.tenth < found.middle < found.ninetieth
+
+
+def test_the_first_view_shows_a_difference_of_more_than_two() -> None:
+    found = typical.of(USUAL, 1.0, "smc")
+    assert found is not None
+    assert found.middle > 2.0
+    assert found.fixed_error > 2.0 * found.adaptive_error
+
+
+@pytest.mark.parametrize(
+    ("changes", "budget", "sampler"),
+    [
+        ({"n": 101}, 1.0, "smc"),
+        ({"particles": 999}, 1.0, "smc"),
+        ({"noise": "gaussian"}, 1.0, "smc"),
+        ({"fixed_width": 2.0}, 1.0, "smc"),
+        ({}, 1.1, "smc"),
+        ({}, 1.0, "grid"),
+    ],
+)
+def test_other_settings_have_none(changes: dict[str, object], budget: float, sampler: str) -> None:
+    assert typical.of(dataclasses.replace(USUAL, **changes), budget, sampler) is None  # type: ignore[arg-type]
+
+
+def test_runs_count_once_they_are_done_both_ways() -> None:
+    assert typical.of_both(table([])) is None
+    assert typical.of_both(table([(0, "adaptive", 1.0, 1.0)])) is None
+    assert typical.of_both(table([(0, "adaptive", 1.0, 1.0), (1, "fixed", 2.0, 1.0)])) is None
+    assert typical.of_both(table([(0, "adaptive", 0.0, 1.0), (0, "fixed", 2.0, 1.0)])) is None
+    both = [(k, "adaptive", 1.0, 0.1 * k) for k in range(11)]
+    both += [(k, "fixed", 1.0 + k, 3.0) for k in range(11)]
+    found = typical.of_both(table([*both, (11, "fixed", 99.0, 3.0)]))
+    assert found is not None
+    assert dataclasses.astuple(found) == pytest.approx((11, 6.0, 2.0, 10.0, 0.5, 3.0))
+    words = adaptive_truncation.in_words
+    assert words(found, 1000) == (
+        "**Typical of 11 runs with 1,000 people:** 6× as sharp (80 %: 2 to 10), and the mean off "
+        "by 0.5 instead of 3."
+    )
+    one = typical.of_both(table([both[3], both[14]]))
+    assert one is not None
+    assert words(one, 1) == (
+        "**In 1 run so far with 1 person:** 4× as sharp, and the mean off by 0.3 instead of 3."
+    )
+
+
+def test_the_headline_has_it_for_usual_settings_only() -> None:
+    usual = adaptive_truncation.Params()
+    assert adaptive_truncation.typical_in_words(usual).startswith("**Typical of 100 runs with")
+    other = dataclasses.replace(usual, epsilon_total=3.3)
+    assert "*Is this run typical?* below does 30" in adaptive_truncation.typical_in_words(other)
