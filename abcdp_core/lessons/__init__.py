@@ -12,7 +12,7 @@ number that it does not compute is refused when the file is read.
 The TOML of a step::
 
     page = "overview"                     # the page that it opens
-    look = "card-decisions"               # what stands out there: the key of an element
+    look = "chart-overview-decisions"               # what stands out there: the key of an element
     set = { c = 100 }                     # knobs by their keys in a link, besides the lesson's own
     holds = ["flips > 5"]                 # what the words say of the numbers, for a test to check
     [runs]                                # name -> the study whose tables are read, and what it

@@ -43,6 +43,18 @@ def test_every_step_computes_its_numbers_and_says_nothing_else(step: Step) -> No
     assert not numbers.broken(step, found), found
     for text in (step.text, step.reveal, step.question.ask if step.question else ""):
         assert "{" not in numbers.fill(text, found)
+    if step.look and not step.look.startswith("chart-overview-"):
+        # What stands out is a figure of one of its studies.
+        studies = {
+            run.experiment: result(run.experiment, step.params(name))
+            for name, run in step.runs.items()
+        }
+        drawn = {
+            f"chart-{name}-{each}"
+            for name, found in studies.items()
+            for each in experiments.load(name).figures(found)
+        }
+        assert step.look in drawn
     if step.question:
         assert step.question.low <= found[step.question.answer] <= step.question.high
 
