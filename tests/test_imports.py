@@ -65,6 +65,7 @@ CORE_ARROWS: dict[str, set[str]] = {
         *("cache", "experiments", "interruption", "parameters", "results", "store", "workers"),
     },
     "first_view": {"cache", "experiments", "runner"},
+    "lessons": {"experiments", "parameters"},
     "output": {"experiments", "figures", "interruption", "parameters", "privacy", "results"},
     "ledger": {
         *("cache", "experiments", "output", "figures", "parameters", "results", "runner"),
@@ -85,10 +86,9 @@ CORE_ARROWS: dict[str, set[str]] = {
 """Part of the core -> other parts that it may import."""
 
 UI_MAY_IMPORT = {
-    *("cache", "experiments", "output", "figures", "ledger", "mechanisms", "parameters", "pool"),
-    *("privacy", "registry", "own_data", "releases", "results", "runner", "sentences", "streams"),
-    "summaries",
-    "workers",
+    *("cache", "experiments", "output", "figures", "ledger", "lessons", "mechanisms"),
+    *("parameters", "pool", "privacy", "registry", "own_data", "releases", "results", "runner"),
+    *("sentences", "streams", "summaries", "workers"),
 }
 """Parts of the core that what knows Streamlit may import; the rest it reaches by experiments."""
 

@@ -18,7 +18,7 @@ from abcdp_core import experiments, releases
 from abcdp_core.figures import Drawn
 from abcdp_core.parameters import Params
 from abcdp_core.results import Result
-from ui import charts, controls, drawings, export, knobs, lessons, state
+from ui import charts, controls, drawings, export, knobs, meaning, state
 
 if TYPE_CHECKING:
     from abcdp_core.ledger import Verdict
@@ -310,9 +310,9 @@ def promise(params: Params) -> None:
     """What ε_total of a release means, in words and as a figure."""
     release = cast(releases.ReleaseParams, params)
     epsilon = release.epsilon_total
-    text = f"{lessons.meaning(epsilon)} A record here is {releases.protected(release)}."
+    text = f"{meaning.meaning(epsilon)} A record here is {releases.protected(release)}."
     st.markdown(text)
-    charts.show("belief", Drawn(lessons.belief_figure(epsilon), text.replace("**", "")))
+    charts.show("belief", Drawn(meaning.belief_figure(epsilon), text.replace("**", "")))
 
 
 def knob_table() -> None:

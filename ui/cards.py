@@ -14,7 +14,7 @@ from abcdp_core.figures import Drawn
 from abcdp_core.parameters import Params
 from abcdp_core.releases import ReleaseParams
 from abcdp_core.results import Result
-from ui import charts, drawings, lessons, motion, noises, router
+from ui import charts, drawings, meaning, motion, noises, router
 
 HEIGHT = 268
 """Pixels of a picture: two rows of them, a headline and a label fit into 900."""
@@ -88,7 +88,7 @@ def error(grown: Result, found: Result, runs: Sequence[noises.Run]) -> None:
 def promise(params: Params) -> None:
     """What the budget promises one person."""
     epsilon = cast(ReleaseParams, params).epsilon_total
-    _card("promise", lessons.icons(epsilon), lessons.promise_in_short(epsilon))
+    _card("promise", meaning.icons(epsilon), meaning.promise_in_short(epsilon))
 
 
 def _card(name: str, drawn: Drawn, lead: str, page: str = "") -> None:

@@ -58,6 +58,8 @@ def sidebar(version: str) -> None:
         st.caption(f"ABCDP Explorer {version}{labels.run_by()}. {labels.where_to()}")
         # Not shown, but there: a widget that is left out loses its value for the other pages.
         with st.container(key="unused"):
+            widget("lesson")
+            widget("step")
             for name in SHARED:
                 if name in unused:
                     widget(name, unused[name])
@@ -108,6 +110,8 @@ def _share(page: Page) -> None:
     That this screen is a projector is for nobody else to have.
     """
     keys = [*SHARED, *page.own, *(["preset"] if _has_presets(page) else [])]
+    if held("lesson") != knobs.NO_LESSON:
+        keys += ["lesson", "step"]
     share.show({key: held(key) for key in keys})
 
 

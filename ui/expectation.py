@@ -10,7 +10,7 @@ from abcdp_core.experiments import error_by_size
 from abcdp_core.figures import Drawn
 from abcdp_core.results import Result
 from abcdp_core.sentences import counted
-from ui import asking, charts, drawings, lessons, state, watch
+from ui import asking, charts, drawings, meaning, state, watch
 
 
 def study() -> str:
@@ -25,7 +25,7 @@ def cost() -> str:
     return (
         f"**What it costs:** ε_total = {epsilon:g} of these data's privacy, once and for good. "
         f"Another value in place of one changes the probability of any result by at most "
-        f"{lessons.odds(epsilon)}."
+        f"{meaning.odds(epsilon)}."
     )
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from abcdp_core import experiments
+from abcdp_core import experiments, lessons
 from abcdp_core.own_data.request import scenarios
 from abcdp_core.parameters import Parameter, ParameterError, Scalar
 
@@ -41,10 +41,12 @@ LIMITED_BY_SCENARIO = ("posterior.view", "mechanism-posterior.mechanism", "cover
 FIRST_SCENARIO = "uniform-mixture"
 """The scenario of every page that does not choose one."""
 
-EVERYWHERE = ("projector",)
+EVERYWHERE = ("projector", "lesson", "step")
 """Knobs of the screen that every page has."""
 
 NO_PRESET = "my settings"
+
+NO_LESSON = "none"
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,17 @@ SCREEN = {
             "but the knobs.",
         ),
         False,
+    ),
+    "lesson": _choice("Lesson", "The lesson that is on.", (NO_LESSON, *lessons.load())),
+    "step": Knob(
+        Parameter(
+            kind="integer",
+            label="Step",
+            help="Of the lesson that is on.",
+            low=1,
+            high=max(len(lesson.steps) for lesson in lessons.load().values()),
+        ),
+        1,
     ),
     "figures.format": _choice(
         "Camera button saves",

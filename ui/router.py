@@ -14,7 +14,8 @@ from pathlib import Path
 import streamlit as st
 
 from abcdp_core import __version__
-from ui import blocks, controls, knobs, served, state, turns
+from ui import blocks, controls, knobs, lesson, served, state, turns
+from ui.link import VERSION
 from ui.page import Page
 
 ROOT = Path(__file__).parents[1]
@@ -113,6 +114,7 @@ TABLE = (
             "repeats": ("estimation-accuracy",),
         },
     ),
+    Page("lessons", "Lessons", "Eight short lessons on the other pages.", "Learn", ""),
     Page(
         "case_studies",
         "Case studies",
@@ -265,6 +267,13 @@ def _draw() -> None:
     if (owner := state.leads_to(page, shown())) is not None:
         st.switch_page(_file(owner), query_params=st.query_params.to_dict())
     state.begin(page, known_keys())
+    lesson.begin({*st.query_params.to_dict()} & {*known_keys()})
+    if (opens := lesson.enter()) not in ("", page.file):
+        # Without a query of its own Streamlit refuses, as knobs are bound to the one there is.
+        asked = {VERSION: __version__}
+        st.switch_page(
+            _file(next(each for each in shown() if each.file == opens)), query_params=asked
+        )
     blocks.style(ROOT / "assets" / "style.css")
     if state.held("projector"):
         blocks.style(ROOT / "assets" / "projector.css")
@@ -272,6 +281,7 @@ def _draw() -> None:
         _navigation(page)
     controls.sidebar(__version__)
     controls.notices()
+    lesson.panel()
     token = _inside.set(True)
     try:
         chosen.run()

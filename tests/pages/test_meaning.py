@@ -13,14 +13,14 @@ from scipy import special
 
 from abcdp_core.parameters import EPSILON_TOTAL
 from tests.pages.app import opened, texts
-from ui import lessons
+from ui import meaning
 
 BUDGETS = pytest.mark.parametrize("epsilon", EPSILON_TOTAL.steps)
 
 
 @BUDGETS
 def test_the_range_of_a_belief_is_never_empty_or_certain(epsilon: float) -> None:
-    words = lessons.meaning(epsilon)
+    words = meaning.meaning(epsilon)
     found = re.search(r"with ([0-9.]+) % to ([0-9.]+) %", words)
     exact = 100.0 * float(special.expit(-epsilon))
     if found is None:
@@ -35,7 +35,7 @@ def test_the_range_of_a_belief_is_never_empty_or_certain(epsilon: float) -> None
 
 @BUDGETS
 def test_a_promise_says_for_whom_it_holds_and_that_neighbours_replace(epsilon: float) -> None:
-    words = lessons.meaning(epsilon)
+    words = meaning.meaning(epsilon)
     assert "whatever else they know" not in words
     assert "without you" not in words
     assert "putting another record in place of yours" in words
@@ -56,7 +56,7 @@ def test_a_promise_says_for_whom_it_holds_and_that_neighbours_replace(epsilon: f
     ],
 )
 def test_the_factor_is_a_number_a_person_can_read(epsilon: float, factor: str) -> None:
-    assert lessons.odds(epsilon) == f"a factor of {factor}"
+    assert meaning.odds(epsilon) == f"a factor of {factor}"
 
 
 @BUDGETS
@@ -78,7 +78,7 @@ def test_what_is_printed_as_a_bound_is_one(epsilon: float) -> None:
 
 @BUDGETS
 def test_icons_are_a_hundred_and_rounded_outwards(epsilon: float) -> None:
-    drawn = lessons.icons(epsilon)
+    drawn = meaning.icons(epsilon)
     full, pale, never = (len(trace.x) for trace in drawn.figure.data[-3:])
     low = 100.0 * float(special.expit(-epsilon))
     assert full + pale + never == 100
@@ -86,13 +86,13 @@ def test_icons_are_a_hundred_and_rounded_outwards(epsilon: float) -> None:
     assert full + pale >= 100.0 - low
     scale = next(trace for trace in drawn.figure.data if trace.name == "belief afterwards")
     assert [min(scale.x), max(scale.x)] == pytest.approx([low, 100.0 - low])
-    assert lessons.belief_figure(epsilon).layout.title.text.startswith("A belief of 50 % can")
+    assert meaning.belief_figure(epsilon).layout.title.text.startswith("A belief of 50 % can")
 
 
 def test_beliefs_reach_their_bounds_by_bayes() -> None:
     # Two values of a record, and an answer that is e^ε times as likely under the one.
     prior, epsilon = np.array([0.01, 0.3, 0.5, 0.9]), 1.3
-    low, high = lessons.belief(prior, epsilon)
+    low, high = meaning.belief(prior, epsilon)
     likely, unlikely = (
         math.exp(epsilon) / (1.0 + math.exp(epsilon)),
         1.0 / (1.0 + math.exp(epsilon)),

@@ -1,0 +1,17 @@
+"""Lessons: eight short ones, on the other pages."""
+
+from ui import blocks, lesson_list, router
+
+router.guard()
+
+
+def main() -> None:
+    blocks.title(
+        "Lessons",
+        "Each takes about five minutes and leads through the other pages: you guess, then you see. "
+        "Every number is computed while you read.",
+    )
+    lesson_list.show()
+
+
+main()

@@ -1,0 +1,84 @@
+"""A lesson on the pages: what a step sets, the guess, the way through."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from abcdp_core import lessons
+from abcdp_core.lessons import Step
+from tests.pages.app import opened, settled, texts
+from ui import knobs, lesson, router
+
+STEPS = [
+    pytest.param(step, id=f"{each.name}-{place}")
+    for each in lessons.load().values()
+    for place, step in enumerate(each.steps, 1)
+]
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_step_opens_a_page_that_has_its_knobs(step: Step) -> None:
+    page = next(each for each in router.TABLE if each.file == step.page)
+    values = lesson.knobs_of(step)
+    page.check_knobs(step.knobs.keys(), values.get(page.view))
+    if "n" in step.knobs:
+        assert (values["n"], values["seed"]) == (step.knobs["n"], lesson.SEED)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_page_shows_what_the_text_is_about(step: Step) -> None:
+    page = next(each for each in router.TABLE if each.file == step.page)
+    view = lesson.knobs_of(step).get(page.view)
+    assert {run.experiment for run in step.runs.values()} <= {*page.shown(view)}
+
+
+def test_the_way_through_a_lesson() -> None:
+    app = opened("lessons")
+    app.button(key="lesson-begin-large-data").click().run()
+    # A test follows no page by itself.
+    settled(app.switch_page("pages/overview.py").run())
+    assert not app.exception
+    assert "Privacy for nothing?" in texts(app)
+    assert app.select_slider(key="epsilon_total").value == 1
+    app.button(key="lesson-next").click().run()
+    settled(app)
+    assert app.select_slider(key="c").value == 100
+    key = "lesson-guess-large-data-2"
+    answer = re.compile(r"Of the \d+ draws, \d+ were kept only because of noise")
+    assert not answer.search(texts(app))
+    app.slider(key=key).set_value(2.0).run()
+    app.button(key=f"{key}-show").click().run()
+    settled(app)
+    assert answer.search(texts(app))
+    assert app.session_state[lesson.GUESSES] == {("large-data", 2): 2.0}
+    assert "2.0" not in str(dict(app.query_params)).replace(".2.0", "")
+    app.button(key="lesson-leave").click().run()
+    settled(app)
+    assert "Large data hide the cost" not in texts(app)
+    assert app.select_slider(key="c").value == 100
+
+
+def test_a_link_opens_a_lesson_at_a_step_and_one_with_knobs_keeps_them() -> None:
+    app = opened("flip_probability", lesson="every-yes", step="2")
+    assert "step 2 of 3" in texts(app)
+    # The link of these tests sets the number of people.
+    assert app.select_slider(key="n").value == 100
+
+
+@pytest.mark.parametrize("step", ["9", "0", "x"])
+def test_a_step_that_is_not_there_is_the_nearest(step: str) -> None:
+    app = opened("flip_probability", lesson="every-yes", step=step)
+    assert not app.exception
+    assert f"step {3 if step == '9' else 1} of 3" in texts(app)
+
+
+def test_guess_and_answer_are_drawn_on_the_scale_of_the_question() -> None:
+    step = lessons.load()["large-data"].steps[1]
+    drawn = lesson.guessed(step, 2.0, 3.4)
+    assert drawn.sentence == "Your guess was 2 times; the answer is 3.4 times."
+    assert [trace.x[1] for trace in drawn.figure.data] == [2.0, 3.4]
+    assert step.question is not None
+    assert tuple(drawn.figure.layout.xaxis.range) == (step.question.low, step.question.high)
+    assert knobs.NO_LESSON not in lessons.load()

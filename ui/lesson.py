@@ -1,0 +1,279 @@
+"""A lesson on the pages: which step is on, what it sets, and its panel above the page.
+
+The link says lesson and step. Whoever comes to a step finds the page, the knobs and the element
+that it is about as the step sets them, and may move everything from there; a link that sets knobs
+of its own is left alone. The guess of a person lives in the session alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from abcdp_core import figures as fig
+from abcdp_core import lessons
+from abcdp_core.figures import Drawn
+from abcdp_core.lessons import Lesson, Step, numbers
+from abcdp_core.results import Result
+from ui import charts, knobs, state, watch
+from ui.job import Request
+
+ENTERED = "_lesson_entered"
+GUESSES = "_lesson_guesses"
+SEED = 1
+
+
+def on() -> tuple[Lesson, int] | None:
+    """The lesson that is on and the place of its step, from 1; ``None`` without one."""
+    lesson = lessons.load().get(str(state.held("lesson")))
+    if lesson is None:
+        return None
+    return lesson, min(int(state.held("step")), len(lesson.steps))
+
+
+def begin(asked: set[str]) -> None:
+    """At the start of a session: a link that sets knobs of its own says how they stand.
+
+    Args:
+        asked: the keys that the address sets.
+    """
+    if ENTERED not in st.session_state:
+        own = asked - {"version", *knobs.EVERYWHERE}
+        st.session_state[ENTERED] = _place() if own else None
+
+
+def enter() -> str:
+    """Set what the step sets if a person has just come to it.
+
+    Returns:
+        File name of the page that it opens; empty if nothing changes.
+    """
+    place = _place()
+    if place == st.session_state.get(ENTERED):
+        return ""
+    st.session_state[ENTERED] = place
+    if (here := on()) is None:
+        return ""
+    lesson, number = here
+    step = lesson.steps[number - 1]
+    stay = {"lesson": lesson.name, "step": number, "preset": knobs.NO_PRESET}
+    for key, value in (stay | knobs_of(step)).items():
+        st.session_state[key] = value
+    return step.page
+
+
+def knobs_of(step: Step) -> dict[str, Any]:
+    """Key -> value of all knobs that a step sets; whole numbers and others as the knobs have them.
+
+    What it does not set stands at its default, so that a step is the same for everybody.
+    """
+    scenario = str(step.knobs.get("compare-mechanisms.scenario", step.knobs.get("scenario", "")))
+    usual = {
+        key: knobs.find(key, scenario=scenario or knobs.FIRST_SCENARIO).default
+        for key in knobs.SHARED
+        if key != "seed"
+    }
+    found = {key: knobs.find(key).parameter.check(key, value) for key, value in step.knobs.items()}
+    return {**usual, **found, "seed": SEED}
+
+
+def _place() -> tuple[str, int] | None:
+    here = on()
+    return None if here is None else (here[0].name, here[1])
+
+
+# --------------------------------------------------------------------------------------- the panel
+
+
+def panel() -> None:
+    """The step that is on, above the page; nothing without a lesson."""
+    here = on()
+    if here is None:
+        return
+    lesson, number = here
+    step = lesson.steps[number - 1]
+    if step.page != state.on_screen().file:
+        _elsewhere(lesson, number)
+        return
+    if step.look:
+        st.html(f"<style>.st-key-{step.look} {{ {OUTLINE} }}</style>")
+    with st.container(key="lesson-panel", border=True, gap="small"):
+        _head(lesson, number)
+        _body(lesson, number, step)
+
+
+OUTLINE = (
+    "outline: 3px dashed light-dark(#6B7300, #C5CF4A); outline-offset: 3px; border-radius: 4px;"
+)
+"""What a step is about stands out by a colour that no data have."""
+
+
+def _head(lesson: Lesson, number: int) -> None:
+    count = len(lesson.steps)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        place = f"Lesson {_number(lesson)}: {lesson.title} · step {number} of {count}"
+        with st.container(width="stretch", gap=None):
+            st.caption(place)
+            st.markdown(f"**{lesson.steps[number - 1].title}**")
+        _button("Back", number - 1, disabled=number == 1)
+        _button("Next", number + 1, disabled=number == count)
+        st.button("Leave the lesson", key="lesson-leave", on_click=leave, type="tertiary")
+
+
+def _elsewhere(lesson: Lesson, number: int) -> None:
+    """On a page that the step is not about: the way back."""
+    with st.container(
+        key="lesson-panel", border=True, horizontal=True, vertical_alignment="center"
+    ):
+        st.caption(f"{lesson.title} · step {number} goes on elsewhere.", width="stretch")
+        st.button("Return to the lesson", key="lesson-return", on_click=_return)
+        st.button("Leave the lesson", key="lesson-leave", on_click=leave, type="tertiary")
+
+
+def _return() -> None:
+    st.session_state[ENTERED] = None
+
+
+def _number(lesson: Lesson) -> int:
+    return list(lessons.load()).index(lesson.name) + 1
+
+
+def _button(label: str, number: int, *, disabled: bool) -> None:
+    st.button(label, key=f"lesson-{label.lower()}", on_click=partial(go, number), disabled=disabled)
+
+
+def go(number: int, name: str = "") -> None:
+    """To a step, of another lesson where one is named."""
+    if name:
+        st.session_state["lesson"] = name
+    st.session_state["step"] = number
+
+
+def leave() -> None:
+    """Back to the pages alone; the knobs stay."""
+    st.session_state["lesson"] = knobs.NO_LESSON
+    st.session_state["step"] = 1
+
+
+def _body(lesson: Lesson, number: int, step: Step) -> None:
+    place = lesson.name, number
+    if _computes(step, step.text) or place in _guesses():
+        requests = {
+            name: Request(run.experiment, step.params(name), SEED)
+            for name, run in step.runs.items()
+        }
+        if requests:
+            watch.growing_together(requests, lambda found, _: _said(place, step, found))
+        else:
+            _said(place, step, {})
+    else:
+        _said(place, step, {})
+
+
+def _computes(step: Step, text: str) -> bool:
+    """Whether a text needs a run."""
+    return bool(numbers.named_in(text) - numbers.of_knobs(step).keys())
+
+
+def _said(place: tuple[str, int], step: Step, found: Mapping[str, Result]) -> None:
+    """The text, the question, and after the guess the answer.
+
+    Args:
+        place: of the step.
+        step: which.
+        found: its results so far, by the names of its runs.
+    """
+    whole = step.runs.keys() == found.keys() and not any(each.is_partial for each in found.values())
+    known = numbers.of_knobs(step)
+    if whole:
+        known = numbers.of(step, {name: result.tables for name, result in found.items()})
+    told = numbers.fill(step.text, known) if numbers.named_in(step.text) <= known.keys() else ""
+    if step.question is None:
+        st.markdown(told)
+        return
+    words, picture = st.columns([3, 2], gap="medium", vertical_alignment="center")
+    ask = numbers.fill(step.question.ask, known)
+    if place not in _guesses():
+        words.markdown(f"{told} **{ask}**")
+        with picture:
+            _guess(place, step)
+    elif step.question.answer in known:
+        guess, answer = _guesses()[place], known[step.question.answer]
+        words.markdown(f"**{ask}** {numbers.fill(step.reveal, known)}")
+        with picture:
+            charts.show(
+                "lesson-guess", guessed(step, guess, answer), kept=False, in_card=GUESS_HEIGHT
+            )
+
+
+def _guess(place: tuple[str, int], step: Step) -> None:
+    question = step.question
+    assert question is not None, "is called for questions only"
+    key = f"lesson-guess-{place[0]}-{place[1]}"
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        with st.container(width=GUESS_WIDTH):
+            middle = (
+                question.low
+                + round((question.high - question.low) / 2 / question.step) * question.step
+            )
+            st.slider(
+                f"Your guess ({question.unit})" if question.unit else "Your guess",
+                min_value=float(question.low),
+                max_value=float(question.high),
+                value=float(middle),
+                step=float(question.step),
+                format="%g",
+                key=key,
+            )
+        st.button("Show the answer", key=f"{key}-show", on_click=_keep, args=(place, key))
+
+
+GUESS_WIDTH = 230
+"""Pixels."""
+
+
+def _keep(place: tuple[str, int], key: str) -> None:
+    _guesses()[place] = float(st.session_state[key])
+
+
+def _guesses() -> dict[tuple[str, int], float]:
+    """Place of a step -> what this person guessed there."""
+    guesses: dict[tuple[str, int], float] = st.session_state.setdefault(GUESSES, {})
+    return guesses
+
+
+def guessed(step: Step, guess: float, answer: float) -> Drawn:
+    """The guess and the answer on the scale of the question.
+
+    Args:
+        step: with a question.
+        guess, answer: on its scale.
+    """
+    question = step.question
+    assert question is not None, "is called for questions only"
+    mine, right = fig.styles(["your guess", "the answer"])
+    unit = f" {question.unit}".rstrip()
+    sentence = f"Your guess was {guess:g}{unit}; the answer is {answer:.3g}{unit}."
+    figure = fig.figure(sentence, question.unit, "", height=GUESS_HEIGHT)
+    for value, style, y in ((guess, mine, 1.0), (answer, right, 0.0)):
+        figure.add_scatter(
+            x=[question.low, value],
+            y=[y, y],
+            mode="lines",
+            name=style.name,
+            line={"color": style.color, "width": 12},
+            hoverinfo="skip",
+            showlegend=False,
+        )
+    figure.update_xaxes(range=[question.low, question.high])
+    figure.update_yaxes(
+        range=[-0.6, 1.6], tickvals=[1, 0], ticktext=["your guess", "the answer"], showgrid=False
+    )
+    return Drawn(figure, sentence)
+
+
+GUESS_HEIGHT = 130
+"""Pixels."""
