@@ -64,12 +64,12 @@ def test_what_is_printed_as_a_bound_is_one(epsilon: float) -> None:
     with decimal.localcontext(prec=60):
         factor = Decimal(epsilon).exp()
         if epsilon > 14.0:
-            assert lessons.odds(epsilon) == f"a factor of e^{epsilon:g}, more than a million"
+            assert meaning.odds(epsilon) == f"a factor of e^{epsilon:g}, more than a million"
             assert factor > 10**6
         else:
-            bound = Decimal(lessons.odds(epsilon).removeprefix("a factor of ").replace(",", ""))
+            bound = Decimal(meaning.odds(epsilon).removeprefix("a factor of ").replace(",", ""))
             assert factor <= bound <= 1 + Decimal("1.02") * (factor - 1)
-        said = lessons.promise_in_short(epsilon).split("then")[1].split("The odds")[0]
+        said = meaning.promise_in_short(epsilon).split("then")[1].split("The odds")[0]
         if "almost" not in said:
             low, high = map(Decimal, re.findall(r"([0-9.]+) %", said))
             assert low <= 100 / (1 + factor)
