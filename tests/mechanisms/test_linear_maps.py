@@ -216,7 +216,7 @@ def test_what_a_product_is_rounded_by_does_not_fall_with_n() -> None:
     assert 0.0 < np.linalg.norm(matrix, 2) * features.sensitivity(n) < moved / 10.0
     assert moved <= map_sensitivity(matrix, features, n)
     rounded = 4.0 * 40 * np.finfo(float).eps * np.linalg.norm(matrix)
-    assert map_sensitivity(matrix, features, n) == pytest.approx(rounded, rel=1e-3)
+    assert map_sensitivity(matrix, features, n) == pytest.approx(rounded, rel=1e-3, abs=0.0)
 
 
 def test_an_unknown_sensitivity_is_refused(comparison: Comparison) -> None:

@@ -186,6 +186,19 @@ def test_with_thousands_of_points_it_is_the_direct_convolution() -> None:
         assert law.marginals[cell] == pytest.approx(expected / expected.sum(), abs=1e-12)
 
 
+def test_weights_are_tilted_until_the_sum_is_within_half_a_standard_deviation_of_n() -> None:
+    values = np.arange(301)
+    gaps = []
+    for scale in (0.3, 3.0, 30.0):
+        for total in range(20, 1500, 20):
+            log_weights = -np.abs(np.array([0.0, 0.1, 0.3, 0.6])[:, None] * total - values) / scale
+            laws = noisy_counts._tilted(log_weights)
+            means = laws @ values
+            deviation = math.sqrt(float(np.sum(laws * (values - means[:, None]) ** 2)))
+            gaps.append(abs(means.sum() - 300.0) / deviation)
+    assert 0.3 < max(gaps) <= 0.5
+
+
 @pytest.mark.parametrize("scale", [1e-3, 0.1, 2.0, 100.0, 1e6])
 @pytest.mark.parametrize(
     "released",

@@ -201,6 +201,8 @@ def test_the_figure_shows_each_accepted_value_and_their_mean_in_a_row_per_parame
         expected.append(("mean of the prior", [usual], {0.5}))
     assert found == expected
     assert {trace.xaxis for trace in drawn.data} == {"x", "x2", "x3", "x4"}
+    # A row's name stands beside its points.
+    assert [axis.tickvals for axis in drawn.select_yaxes()] == [(0.5,)] * 4
     nothing = figure(released(request_of(), np.zeros((0, 4))))
     assert {trace.name for trace in nothing.data if len(trace.x)} == {"mean of the prior"}
 

@@ -259,6 +259,18 @@ def test_the_law_of_a_pair_is_that_of_single_outcomes(c: int) -> None:
     assert grouped == pytest.approx(np.interp(RATES, *neyman_pearson(every)), abs=1e-9)
 
 
+def test_the_law_of_a_pair_is_exact_however_far_its_draws_are_from_the_threshold() -> None:
+    # To be accepted, a draw 60 threshold scales above needs a threshold noise about as large.
+    event = SparseVector(1.0, 1.0, 0.25, 1, False)
+    law = pair_law(Pair((1,), 0.0, 60.0), event)
+    for found, rho in ((law.first, 60.0), (law.second, 61.0)):
+        rejected_or_accepted = [
+            log_probability(np.array([accepted]), np.array([rho]), 0.0, event)
+            for accepted in (True, False)
+        ]
+        assert np.sort(found) == pytest.approx(rejected_or_accepted, rel=1e-9, abs=1e-12)
+
+
 @BUDGETS
 @pytest.mark.parametrize("c", [1, 2, 5])
 def test_the_sparse_vector_touches_its_lines_at_rare_outcomes_only(epsilon: float, c: int) -> None:
