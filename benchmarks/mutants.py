@@ -188,11 +188,11 @@ def _name_of(function: ast.expr) -> str:
 def _changes(node: ast.expr, chosen: Collection[str]) -> Iterator[tuple[str, ast.expr]]:
     """Kind of change, and what the expression becomes.
 
-    Beside a constant that was chosen, the boundary was chosen too.
+    Beside a constant that was chosen, or a multiple of it, the boundary was chosen too.
     """
     match node:
         case ast.Compare(left=left, ops=ops, comparators=right):
-            sides = [_name_of(side) in chosen for side in (left, *right)]
+            sides = [_is_chosen(side, chosen) for side in (left, *right)]
             for place, op in enumerate(ops):
                 for kind, others in (("compare", COMPARISONS), ("negate", NEGATIONS)):
                     if kind == "compare" and type(op) in NEGATIONS and any(sides[place:][:2]):
@@ -224,6 +224,12 @@ def _changes(node: ast.expr, chosen: Collection[str]) -> Iterator[tuple[str, ast
                 yield "swapped", _with(node, func=_renamed(function, SWAPPED[name]))
             if name in DROPPED and args and not isinstance(args[0], ast.Starred):
                 yield "dropped", args[0]
+
+
+def _is_chosen(side: ast.expr, chosen: Collection[str]) -> bool:
+    if isinstance(side, ast.BinOp) and isinstance(side.op, ast.Mult):
+        return _is_chosen(side.left, chosen) or _is_chosen(side.right, chosen)
+    return _name_of(side) in chosen
 
 
 def _at(place: int, ops: Sequence[ast.cmpop], op: ast.cmpop) -> list[ast.cmpop]:

@@ -62,6 +62,8 @@ def f(x: "1", y=2.0) -> int:
         raise ValueError(f"{x + 1} is 3")
     if x > LEFT:
         return y
+    if x <= 2.0 * LEFT:
+        return x
     return np.nextafter(-math.sqrt(x) * (1.0 + ROUNDING), 0)
 '''
 
@@ -89,6 +91,8 @@ def test_what_is_changed_and_what_is_left(tmp_path: Path, monkeypatch: pytest.Mo
     }
     assert not any(text.startswith(("LEFT", "raise", '"""')) for text in found)
     assert "if (x >= LEFT):" not in found
+    assert "if (x < 2.0 * LEFT):" not in found
+    assert "if (x > 2.0 * LEFT):" in found
 
 
 def test_one_expression_of_a_line_is_replaced() -> None:

@@ -24,6 +24,7 @@ from abcdp_core.own_data.release import make, prepare
 from abcdp_core.own_data.request import (
     PROTECTED,
     ReleaseRequest,
+    learnt,
     noise_of,
     own_parameters,
     own_sizes,
@@ -443,6 +444,26 @@ def test_what_will_be_spent_is_said_before() -> None:
     assert event == noise_of(request, 25).event, "known before any data are seen"
     assert f"b = {event.threshold_scale:.3g}." in said
     assert PROTECTED in said
+
+
+def test_what_will_be_learnt_is_said_in_the_parameters_own_terms(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert learnt(request_of("uniform-mixture", low=0.0, high=100.0), 25) == (
+        "the share of your values in 0 to 20, 20 to 40, 40 to 60, 60 to 80 and 80 to 100"
+    )
+    assert learnt(request_of(), 25) == (
+        "the cubic term, the quadratic term, the slope in the first row and the value in the first "
+        "row"
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(covid, "own_parameters", lambda *_: [("the level", "", 0.0, 1.0)])
+        assert learnt(request_of(), 25) == "the level"
+    # A scenario that says nothing of a person's terms keeps its own names and numbers.
+    monkeypatch.delattr(covid, "own_parameters")
+    assert learnt(request_of(), 25) == "a0, a1, a2 and a3"
+    theta = np.array([0.5, -1.0, 2.0, 3.0])
+    assert in_scale(own_parameters(request_of(), 25), theta).tolist() == theta.tolist()
 
 
 def test_the_progress_of_the_pool_is_told() -> None:
