@@ -135,6 +135,7 @@ def test_a_mean_over_many_pairs_loses_nothing() -> None:
 
 # ---------------------------------------------------------------- what rounding is allowed
 
+
 def test_bounds_on_rounding_are_those_that_are_derived() -> None:
     fourier, wide = FORMS["fourier"], FORMS["fourier, wide"]
     for distance, frequencies in ((fourier, 23), (wide, 148)):
@@ -159,7 +160,9 @@ def test_a_sensitivity_has_the_margin_that_is_derived(n: int) -> None:
     assert margin == pytest.approx(2.0 * math.sqrt(100.0 * UNIT), rel=1e-6, abs=0.0)
     assert quadratic.sensitivity(n, "published") == kernel.mmd_sensitivity(n, "published")
     outbreaks = ClippedOutbreaks(5.0)
-    assert outbreaks.sensitivity(n) - 5.0 / n == pytest.approx(10.0 * (n + 1) * UNIT, rel=1e-3, abs=0.0)
+    assert outbreaks.sensitivity(n) - 5.0 / n == pytest.approx(
+        10.0 * (n + 1) * UNIT, rel=1e-3, abs=0.0
+    )
     clipped = ClippedSummaries(np.ravel, (1.0,), 1.0, 3.0)
     assert clipped.sensitivity(n) - 1.0 == pytest.approx(3000.0 * UNIT, rel=1e-3, abs=0.0)
     assert clipped.statistic_sensitivity(n) - 1.0 == pytest.approx(100.0 * UNIT, rel=0.02, abs=0.0)

@@ -218,7 +218,9 @@ def test_what_the_logarithm_may_be_rounded_by_is_added(mu: float, at: float) -> 
 def test_what_a_count_a_root_and_a_conversion_may_be_rounded_by_is_added() -> None:
     event = GaussianSparseVector(0.5, 20.0, 40.0, 2, False, 1000)
     ways = _ways(event)
-    assert ways[0][0] / math.log(math.comb(1000, 2)) - 1.0 == pytest.approx(1e-12, rel=1e-2, abs=0.0)
+    assert ways[0][0] / math.log(math.comb(1000, 2)) - 1.0 == pytest.approx(
+        1e-12, rel=1e-2, abs=0.0
+    )
     assert (_root(Fraction(4)), _root(Fraction(1, 4))) == (2.0 * (1 + 1e-15), 0.5 * (1 + 1e-15))
     plain = min(_classic(*way, DELTA) for way in ways)
     added = epsilon(event, DELTA, "rdp-classic") / plain - 1.0

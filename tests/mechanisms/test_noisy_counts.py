@@ -172,6 +172,17 @@ def test_any_number_of_cells_is_served(cells: int) -> None:
     assert counts_given(released, 1.5, 0, alpha).mean().tolist() == [0.0] * cells
 
 
+def test_uniform_numbers_at_their_ends_give_counts_that_there_can_be() -> None:
+    law = counts_given(np.array([5.0, -1.0, 3.0]), 0.01, 7, np.ones(3))
+    for uniform in (0.0, 1.0):
+        (counts,) = law.draw(np.full((1, 2), uniform))
+        assert (counts >= 0.0).all()
+        assert counts.sum() == 7.0
+        if uniform == 0.0:
+            # The smallest counts that are possible at all.
+            assert all(law.laws[cell, int(count)] > 0.0 for cell, count in enumerate(counts))
+
+
 def test_with_thousands_of_points_it_is_the_direct_convolution() -> None:
     n, scale = 2000, 20.0
     released = np.array([480.0, -37.0, 702.0, 101.0, 720.0])
