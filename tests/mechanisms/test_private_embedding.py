@@ -38,6 +38,7 @@ from abcdp_core.mechanisms.private_embedding import (
     Done,
     Options,
     Trace,
+    importance_weights,
     minimum_pool,
     released,
     select,
@@ -324,6 +325,16 @@ def test_importance_weights_are_the_noise_s_density(delta: float) -> None:
     assert trace.effective_sample_size == pytest.approx(effective_sample_size(published.weights))
     assert trace.effective_sample_size >= 100.0
     assert published.made == Made("weighted", trace.effective_sample_size, 0.0)
+
+
+def test_importance_weights_are_numbers_however_far_the_draws_are() -> None:
+    distance = np.array([2000.0, 2000.5, 1e6])
+    for event, nearer in (
+        (Gaussian(1.0, 100.0), math.exp(0.100_012_5)),
+        (NormNoise(1, 1, 2), math.exp(0.5)),
+    ):
+        weights = importance_weights(distance, event)
+        assert weights == pytest.approx(np.array([nearer, 1.0, 0.0]) / (nearer + 1.0))
 
 
 def test_in_a_small_pool_importance_weights_of_half_the_draws_are_enough() -> None:
