@@ -96,8 +96,8 @@ WORDS = {"Parameter", "Mechanism", "Part", "field"}
 """Calls that hold words and suggestions: not changed inside."""
 
 
-FREE = {"strict", "start"}
-"""Arguments that guard against mistakes which are not made, or may be any guess."""
+FREE = {"strict", "start", "row_height"}
+"""Arguments that guard against mistakes which are not made, may be any guess, or are looks."""
 
 
 @dataclass(frozen=True, order=True)

@@ -230,6 +230,14 @@ def test_no_release_is_too_odd(released: list[float], scale: float) -> None:
     assert (drawn.sum(axis=1) == 5000.0).all()
 
 
+def test_how_far_beyond_all_counts_a_release_lies_does_not_matter() -> None:
+    near, far = (
+        counts_given(np.array([above, 2.0, below]), 2.3, 6, np.ones(3)).marginals
+        for above, below in ((6.0, 0.0), (1e15, -1e15))
+    )
+    assert far == pytest.approx(near, abs=1e-12)
+
+
 # -------------------------------------------------------------------------------------- samples
 
 RELEASED = np.array([4.0, -2.0, 3.0, 1.0, 9.0])

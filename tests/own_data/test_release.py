@@ -202,10 +202,23 @@ def test_the_figure_shows_each_accepted_value_and_their_mean_in_a_row_per_parame
         expected.append(("mean of the prior", [usual], {0.5}))
     assert found == expected
     assert {trace.xaxis for trace in drawn.data} == {"x", "x2", "x3", "x4"}
+    assert drawn.layout.showlegend is False
+    assert {(axis.showline, axis.showgrid) for axis in drawn.select_yaxes()} == {(False, False)}
     # A row's name stands beside its points.
     assert [axis.tickvals for axis in drawn.select_yaxes()] == [(0.5,)] * 4
+    # Only shares have one unit, of which an axis can tell.
+    assert "share of the values" not in str(drawn.layout)
+    shares = figure(released(request_of("uniform-mixture"), np.full((1, 5), 0.2)))
+    assert "share of the values, %" in str(shares.layout)
     nothing = figure(released(request_of(), np.zeros((0, 4))))
     assert {trace.name for trace in nothing.data if len(trace.x)} == {"mean of the prior"}
+
+
+def test_parameters_of_two_units_have_no_largest_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = [(name, unit, 0.0, 1.0) for name, unit in zip("abcd", ("m", "m", "s", "s"), strict=True)]
+    monkeypatch.setattr(covid, "own_parameters", lambda *_: own)
+    title = figure(released(request_of(), np.ones((1, 4)))).layout.title.text
+    assert title == "The curve through your series, in your units"
 
 
 def test_the_pool_is_of_the_distance_that_is_asked_for() -> None:
