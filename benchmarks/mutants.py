@@ -176,9 +176,21 @@ def _changeable(tree: ast.AST, chosen: Collection[str]) -> Iterator[ast.expr]:
                 continue
             if isinstance(child, ast.Call) and _name_of(child.func) in WORDS:
                 continue
+            if _is_length_to_be_found(tree, child):
+                continue
             if isinstance(child, ast.expr):
                 yield child
             yield from _changeable(child, chosen)
+
+
+def _is_length_to_be_found(tree: ast.AST, child: ast.AST) -> bool:
+    """The -1 of a ``reshape``: for numpy any negative number means the same."""
+    return (
+        isinstance(tree, ast.Call)
+        and _name_of(tree.func) == "reshape"
+        and isinstance(child, ast.UnaryOp)
+        and isinstance(child.op, ast.USub)
+    )
 
 
 def _name_of(function: ast.expr) -> str:

@@ -98,5 +98,6 @@ def test_frequencies_are_public_and_fixed_by_their_seed() -> None:
     first, second, other = (RandomFeatures(0.6, seed=seed) for seed in (0, 0, 1))
     assert np.array_equal(first.omega, second.omega)
     assert not np.array_equal(first.omega, other.omega)
+    assert np.array_equal(RandomFeatures(0.6).omega, first.omega)
     # As many as the published code has.
     assert (first.omega.shape, first.statistic(np.zeros((2, 1))).shape) == ((1, 500), (1000,))

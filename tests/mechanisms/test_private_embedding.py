@@ -327,6 +327,10 @@ def test_importance_weights_are_the_noise_s_density(delta: float) -> None:
     assert published.made == Made("weighted", trace.effective_sample_size, 0.0)
 
 
+def test_without_noise_there_are_no_importance_weights() -> None:
+    assert importance_weights(np.array([0.1, 0.2]), NonPrivate()).size == 0
+
+
 def test_importance_weights_are_numbers_however_far_the_draws_are() -> None:
     distance = np.array([2000.0, 2000.5, 1e6])
     for event, nearer in (

@@ -18,8 +18,16 @@ from abcdp_core.mechanisms import (
     soft_weights,
     sparse_vector,
 )
-from abcdp_core.mechanisms.private_summary import noise_for
-from abcdp_core.privacy import NonPrivate, composition, discrete, embedding, gaussian_series, local
+from abcdp_core.mechanisms.private_summary import SummaryNoise, noise_for
+from abcdp_core.privacy import (
+    NonPrivate,
+    composition,
+    cost,
+    discrete,
+    embedding,
+    gaussian_series,
+    local,
+)
 
 POSITIVE = ((1e-3, 0.6, 30.0), (0.0, -1.0, math.inf, math.nan))
 COUNT = ((1, 2, 7), (0, -1))
@@ -137,6 +145,36 @@ def test_a_series_costs_all_without_delta_and_nothing_at_delta_1(accountant: str
     event = gaussian_series.GaussianSeries(1.0, 1.0, 4)
     assert gaussian_series.epsilon(event, 0.0, accountant) == math.inf
     assert gaussian_series.epsilon(event, 1.0, accountant) == 0.0
+
+
+EVENTS: dict[str, Callable[[float], Any]] = {
+    "rejection": lambda scale: gaussian_rejection.GaussianRejection(0.1, 1.4, 0.3, scale, 2),
+    "nearest": lambda scale: nearest_selection.NearestSelection(0.1, scale, 2),
+    "summary": lambda scale: SummaryNoise("one point", "replace", 0.1, scale, None),
+    "sparse vector": lambda scale: sparse_vector.SparseVector(0.1, scale, 2.0, 2, False),
+    "its queries": lambda scale: sparse_vector.SparseVector(0.1, 2.0, scale, 2, False),
+    "Gaussian sparse vector": lambda scale: gaussian_sparse_vector.GaussianSparseVector(
+        0.1, scale, 2.0, 2, False, 9
+    ),
+    "series": lambda scale: gaussian_series.GaussianSeries(0.1, scale, 2),
+}
+
+
+@pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS)
+def test_noise_of_scale_0_protects_nothing_and_that_of_scale_1_does(
+    event: Callable[[float], Any],
+) -> None:
+    assert cost(event(0.0), 1e-5).epsilon == math.inf
+    assert 0.0 < cost(event(1.0), 1e-5).epsilon < 2.0
+    # Rounded to a number, not left as a fraction.
+    assert type(cost(event(3.0), 1e-5).epsilon) is float
+
+
+def test_a_cost_beyond_all_numbers_is_infinite() -> None:
+    event = gaussian_rejection.GaussianRejection(0.1, 1.4, 40.0, 1.0, 1)
+    assert gaussian_rejection.decision_epsilon(event, "published") == math.inf
+    open_book = gaussian_sparse_vector.GaussianSparseVector(1.0, 1e-3, 2e-3, 5, False, 100)
+    assert gaussian_sparse_vector.log_delta(open_book, 0.0) == 0.0
 
 
 def test_a_distance_equal_to_the_threshold_is_accepted() -> None:

@@ -261,14 +261,15 @@ def test_the_law_of_a_pair_is_that_of_single_outcomes(c: int) -> None:
 
 def test_the_law_of_a_pair_is_exact_however_far_its_draws_are_from_the_threshold() -> None:
     # To be accepted, a draw 60 threshold scales above needs a threshold noise about as large.
-    event = SparseVector(1.0, 1.0, 0.25, 1, False)
-    law = pair_law(Pair((1,), 0.0, 60.0), event)
-    for found, rho in ((law.first, 60.0), (law.second, 61.0)):
-        rejected_or_accepted = [
-            log_probability(np.array([accepted]), np.array([rho]), 0.0, event)
-            for accepted in (True, False)
-        ]
-        assert np.sort(found) == pytest.approx(rejected_or_accepted, rel=1e-9, abs=1e-12)
+    for query_scale in (0.01, 0.25, 100.0):
+        event = SparseVector(1.0, 1.0, query_scale, 1, False)
+        law = pair_law(Pair((1,), 0.0, 60.0), event)
+        for found, rho in ((law.first, 60.0), (law.second, 61.0)):
+            accepted_or_not = [
+                log_probability(np.array([accepted]), np.array([rho]), 0.0, event)
+                for accepted in (True, False)
+            ]
+            assert np.sort(found) == pytest.approx(accepted_or_not, rel=1e-9, abs=1e-12)
 
 
 @BUDGETS
