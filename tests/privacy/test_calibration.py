@@ -48,3 +48,5 @@ def test_the_start_does_not_matter() -> None:
         smallest_satisfying(lambda scale: scale**2 >= 2.0, start) for start in (1e-9, 1.0, 1e9)
     ]
     assert found == pytest.approx([math.sqrt(2.0)] * 3, rel=2e-13)
+    # By way of 1, too.
+    assert smallest_satisfying(lambda scale: scale >= 0.3, 4.0) == pytest.approx(0.3, rel=2e-13)

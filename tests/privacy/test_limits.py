@@ -20,6 +20,9 @@ from abcdp_core.mechanisms import (
 )
 from abcdp_core.mechanisms.private_summary import SummaryNoise, noise_for
 from abcdp_core.privacy import (
+    Cost,
+    Gaussian,
+    Laplace,
     NonPrivate,
     composition,
     cost,
@@ -27,6 +30,8 @@ from abcdp_core.privacy import (
     embedding,
     gaussian_series,
     local,
+    statement,
+    statement_of_largest,
 )
 
 POSITIVE = ((1e-3, 0.6, 30.0), (0.0, -1.0, math.inf, math.nan))
@@ -170,7 +175,21 @@ def test_noise_of_scale_0_protects_nothing_and_that_of_scale_1_does(
     assert type(cost(event(3.0), 1e-5).epsilon) is float
 
 
+def test_what_is_not_asked_for_at_a_delta_is_told_at_delta_0() -> None:
+    series, one = gaussian_series.GaussianSeries(1.0, 1.0, 2), Gaussian(1.0, 1.0)
+    assert [cost(each) for each in (series, one, NonPrivate())] == [Cost(math.inf, 0.0)] * 3
+    assert cost(Laplace(1.0, 1.0)) == Cost(1.0, 0.0) == Cost(1.0)
+    assert statement(one, "one point").startswith("Not private")
+    assert statement_of_largest([1.0], lambda _: one, "one point").startswith("Not private")
+
+
+def test_any_order_is_a_bound_also_where_the_best_one_is_at_an_end() -> None:
+    assert 0.0 <= composition.from_renyi(lambda alpha: 0.0 * alpha, 1e-6) < 1e-3
+    assert composition.from_renyi(lambda alpha: 1e12 * alpha, 1e-6) >= 1e12
+
+
 def test_a_cost_beyond_all_numbers_is_infinite() -> None:
+    assert composition.epsilon(1000.0, 2, 1e-5, "advanced") == math.inf
     event = gaussian_rejection.GaussianRejection(0.1, 1.4, 40.0, 1.0, 1)
     assert gaussian_rejection.decision_epsilon(event, "published") == math.inf
     open_book = gaussian_sparse_vector.GaussianSparseVector(1.0, 1e-3, 2e-3, 5, False, 100)

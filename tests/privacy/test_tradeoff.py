@@ -139,6 +139,14 @@ def test_the_lines_of_a_cost_are_those_of_all_its_deltas() -> None:
     assert of_cost(event, RATES).miss == pytest.approx(np.max(lines, axis=0), abs=1e-14)
 
 
+def test_rates_of_an_attack_never_exceed_1() -> None:
+    for size in range(2, 60):
+        law = np.log(np.full(size, 1.0 / size))
+        for rates in neyman_pearson(Law(law, law)):
+            assert rates.max() == pytest.approx(1.0, rel=1e-14)
+            assert rates.max() <= 1.0
+
+
 def test_the_worst_of_two_pairs_is_the_convex_curve_below_both_in_either_order() -> None:
     laws = [
         Law(np.log([p, 1.0 - p]), np.log([q, 1.0 - q]))
