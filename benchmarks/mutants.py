@@ -96,8 +96,9 @@ WORDS = {"Parameter", "Mechanism", "Part", "field"}
 """Calls that hold words and suggestions: not changed inside."""
 
 
-FREE = {"strict", "start", "row_height"}
-"""Arguments that guard against mistakes which are not made, may be any guess, or are looks."""
+FREE = {"strict", "start", "row_height", "cache", "nogil"}
+"""Arguments that guard against mistakes which are not made, may be any guess, or are about looks
+or speed."""
 
 
 @dataclass(frozen=True, order=True)
