@@ -298,6 +298,20 @@ def test_a_regression_is_ridge_regression(comparison: Comparison) -> None:
     assert found == pytest.approx(expected, abs=1e-9)
 
 
+def test_a_single_parameter_is_predicted_by_a_single_number() -> None:
+    features = np.random.default_rng(6).normal(size=(200, 4))
+    theta = 3.0 + features[:, :1] @ np.array([[2.0]])
+    mean, back, weights = linear_maps._regression(features, theta)
+    assert weights.shape == (1, 4)
+    predicted = mean + (features - features.mean(axis=0)) @ weights.T @ back.T
+    assert predicted == pytest.approx(theta, abs=0.01)
+
+
+def test_only_fourier_features_begin_with_a_constant() -> None:
+    assert linear_maps.constants(MMD) == 1
+    assert linear_maps.constants(RandomFeatures(1.0, 2, frequencies=20)) == 0
+
+
 def test_lengths_of_images_are_lengths_of_predictions(comparison: Comparison) -> None:
     learnt = learn(comparison, "regression", axes=4)
     predictions = np.array([learnt.predict(image) for image in learnt.images])
