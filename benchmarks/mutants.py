@@ -96,8 +96,9 @@ WORDS = {"Parameter", "Mechanism", "Part", "field"}
 """Calls that hold words and suggestions: not changed inside."""
 
 
-FREE = {"strict", "start"}
-"""Arguments that guard against mistakes which are not made, or may be any guess."""
+FREE = {"strict", "start", "row_height", "cache", "nogil"}
+"""Arguments that guard against mistakes which are not made, may be any guess, or are about looks
+or speed."""
 
 
 @dataclass(frozen=True, order=True)
@@ -176,9 +177,21 @@ def _changeable(tree: ast.AST, chosen: Collection[str]) -> Iterator[ast.expr]:
                 continue
             if isinstance(child, ast.Call) and _name_of(child.func) in WORDS:
                 continue
+            if _is_length_to_be_found(tree, child):
+                continue
             if isinstance(child, ast.expr):
                 yield child
             yield from _changeable(child, chosen)
+
+
+def _is_length_to_be_found(tree: ast.AST, child: ast.AST) -> bool:
+    """The -1 of a ``reshape``: for numpy any negative number means the same."""
+    return (
+        isinstance(tree, ast.Call)
+        and _name_of(tree.func) == "reshape"
+        and isinstance(child, ast.UnaryOp)
+        and isinstance(child.op, ast.USub)
+    )
 
 
 def _name_of(function: ast.expr) -> str:
@@ -188,11 +201,11 @@ def _name_of(function: ast.expr) -> str:
 def _changes(node: ast.expr, chosen: Collection[str]) -> Iterator[tuple[str, ast.expr]]:
     """Kind of change, and what the expression becomes.
 
-    Beside a constant that was chosen, the boundary was chosen too.
+    Beside a constant that was chosen, or a multiple of it, the boundary was chosen too.
     """
     match node:
         case ast.Compare(left=left, ops=ops, comparators=right):
-            sides = [_name_of(side) in chosen for side in (left, *right)]
+            sides = [_is_chosen(side, chosen) for side in (left, *right)]
             for place, op in enumerate(ops):
                 for kind, others in (("compare", COMPARISONS), ("negate", NEGATIONS)):
                     if kind == "compare" and type(op) in NEGATIONS and any(sides[place:][:2]):
@@ -224,6 +237,12 @@ def _changes(node: ast.expr, chosen: Collection[str]) -> Iterator[tuple[str, ast
                 yield "swapped", _with(node, func=_renamed(function, SWAPPED[name]))
             if name in DROPPED and args and not isinstance(args[0], ast.Starred):
                 yield "dropped", args[0]
+
+
+def _is_chosen(side: ast.expr, chosen: Collection[str]) -> bool:
+    if isinstance(side, ast.BinOp) and isinstance(side.op, ast.Mult):
+        return _is_chosen(side.left, chosen) or _is_chosen(side.right, chosen)
+    return _name_of(side) in chosen
 
 
 def _at(place: int, ops: Sequence[ast.cmpop], op: ast.cmpop) -> list[ast.cmpop]:

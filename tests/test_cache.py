@@ -158,6 +158,15 @@ def assert_not_there_and_made_anew(wanted: cache.Entry) -> None:
     assert same(cache.load_or_make(wanted, never), other)
 
 
+@pytest.mark.parametrize("flag", ["O_NONBLOCK", "O_BINARY"])
+def test_a_system_without_a_flag_will_do(
+    flag: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache.save(at(tmp_path / "pool.npz"), ARRAYS)
+    monkeypatch.delattr(os, flag, raising=False)
+    assert cache.load(at(tmp_path / "pool.npz")) is not None
+
+
 def test_what_is_there_is_held(tmp_path: Path) -> None:
     assert cache.holds(kept(tmp_path))
     assert not cache.holds(cache.entry("pool", Key("x", 2), "code", tmp_path))

@@ -62,6 +62,9 @@ def f(x: "1", y=2.0) -> int:
         raise ValueError(f"{x + 1} is 3")
     if x > LEFT:
         return y
+    if x <= 2.0 * LEFT:
+        return x
+    y = x.reshape(-1, 3)
     return np.nextafter(-math.sqrt(x) * (1.0 + ROUNDING), 0)
 '''
 
@@ -88,7 +91,13 @@ def test_what_is_changed_and_what_is_left(tmp_path: Path, monkeypatch: pytest.Mo
         "return np.nextafter(-math.sqrt(x) * ((1.0 - ROUNDING)), 0)",
     }
     assert not any(text.startswith(("LEFT", "raise", '"""')) for text in found)
+    assert {text for text in found if "reshape" in text} == {
+        "y = x.reshape(-1, 2)",
+        "y = x.reshape(-1, 4)",
+    }
     assert "if (x >= LEFT):" not in found
+    assert "if (x < 2.0 * LEFT):" not in found
+    assert "if (x > 2.0 * LEFT):" in found
 
 
 def test_one_expression_of_a_line_is_replaced() -> None:

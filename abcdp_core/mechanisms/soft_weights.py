@@ -79,8 +79,9 @@ def calibrate(
 
 def _in_units(sensitivity: float, epsilon_abc: float) -> float:
     """Δ in units of the threshold, rounded up."""
-    if not 0.0 < epsilon_abc < math.inf:
-        raise ValueError(f"epsilon_abc = {epsilon_abc}: must be positive and finite.")
+    for name, value in {"sensitivity": sensitivity, "epsilon_abc": epsilon_abc}.items():
+        if not 0.0 < value < math.inf:
+            raise ValueError(f"{name} = {value}: must be positive and finite.")
     return math.nextafter(sensitivity / epsilon_abc, math.inf)
 
 

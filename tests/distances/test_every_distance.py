@@ -11,7 +11,7 @@ from abcdp_core.distances import Distance, kernel
 from abcdp_core.distances.columns import Columns
 from abcdp_core.distances.fourier import TAU, FourierMMD
 from abcdp_core.distances.outbreaks import ClippedOutbreaks
-from abcdp_core.distances.quadratic import QuadraticMMD
+from abcdp_core.distances.quadratic import QuadraticMMD, _mean_kernel
 from abcdp_core.distances.random_features import RandomFeatures
 from abcdp_core.distances.summaries import ClippedSummaries
 from tests.search import most
@@ -23,6 +23,7 @@ FORMS: dict[str, Distance] = {
     "paired": RandomFeatures(0.6, frequencies=50),
     "shifted": RandomFeatures(0.6, frequencies=3, paired=False),
 }
+UNIT = float(np.finfo(float).eps)
 EVERY = pytest.mark.parametrize("distance", FORMS.values(), ids=FORMS)
 
 
@@ -125,9 +126,14 @@ def test_many_sets_are_compared_by_threads_as_each_alone() -> None:
     assert found[4] > 0.1
 
 
-# ---------------------------------------------------------------- what rounding is allowed
+def test_a_mean_over_many_pairs_loses_nothing() -> None:
+    # A million equal terms: added up without care they are off by a thousand times as much.
+    x, y = np.zeros((1000, 1)), np.ones((1000, 1))
+    expected = math.exp(-0.5 / 0.7**2)
+    assert _mean_kernel(x, y, 0.7) == pytest.approx(expected, rel=4.0 * UNIT, abs=0.0)
 
-UNIT = float(np.finfo(float).eps)
+
+# ---------------------------------------------------------------- what rounding is allowed
 
 
 def test_bounds_on_rounding_are_those_that_are_derived() -> None:
@@ -135,10 +141,10 @@ def test_bounds_on_rounding_are_those_that_are_derived() -> None:
     for distance, frequencies in ((fourier, 23), (wide, 148)):
         aliasing = 2.0 * math.exp(-(TAU**2) / 2.0)
         expected = aliasing + 12.0 * (1.0 + (frequencies / TAU) ** 2) * UNIT
-        assert distance.error == pytest.approx(4.0 * expected, rel=1e-12)
+        assert distance.error == pytest.approx(4.0 * expected, rel=1e-12, abs=0.0)
     clipped = ClippedSummaries(np.ravel, (1.0,), 1.0, 3.0)
-    assert clipped.error == pytest.approx(9000.0 * UNIT, rel=1e-12)
-    assert ClippedOutbreaks(5.0).error == pytest.approx(100_000.0 * UNIT, rel=1e-12)
+    assert clipped.error == pytest.approx(9000.0 * UNIT, rel=1e-12, abs=0.0)
+    assert ClippedOutbreaks(5.0).error == pytest.approx(100_000.0 * UNIT, rel=1e-12, abs=0.0)
     assert FORMS["quadratic"].error == 100.0 * UNIT
 
 
@@ -147,17 +153,19 @@ def test_a_sensitivity_has_the_margin_that_is_derived(n: int) -> None:
     fourier = FourierMMD(0.0, 5.0, 0.6)
     sums = (2.0 * 64 + 2.0 * n / 64 + 3.0 * 23 + 6.0) * UNIT
     plain = kernel.mmd_sensitivity(n, "sharp", fourier.kernel_error)
-    assert fourier.sensitivity(n) - plain == pytest.approx(sums, rel=1e-3)
+    assert fourier.sensitivity(n) - plain == pytest.approx(sums, rel=1e-3, abs=0.0)
     assert fourier.sensitivity(n, "published") == kernel.mmd_sensitivity(n, "published")
     quadratic = FORMS["quadratic"]
     margin = quadratic.sensitivity(n) - kernel.mmd_sensitivity(n)
-    assert margin == pytest.approx(2.0 * math.sqrt(100.0 * UNIT), rel=1e-6)
+    assert margin == pytest.approx(2.0 * math.sqrt(100.0 * UNIT), rel=1e-6, abs=0.0)
     assert quadratic.sensitivity(n, "published") == kernel.mmd_sensitivity(n, "published")
     outbreaks = ClippedOutbreaks(5.0)
-    assert outbreaks.sensitivity(n) - 5.0 / n == pytest.approx(10.0 * (n + 1) * UNIT, rel=1e-3)
+    assert outbreaks.sensitivity(n) - 5.0 / n == pytest.approx(
+        10.0 * (n + 1) * UNIT, rel=1e-3, abs=0.0
+    )
     clipped = ClippedSummaries(np.ravel, (1.0,), 1.0, 3.0)
-    assert clipped.sensitivity(n) - 1.0 == pytest.approx(3000.0 * UNIT, rel=1e-3)
-    assert clipped.statistic_sensitivity(n) - 1.0 == pytest.approx(100.0 * UNIT, rel=0.02)
+    assert clipped.sensitivity(n) - 1.0 == pytest.approx(3000.0 * UNIT, rel=1e-3, abs=0.0)
+    assert clipped.statistic_sensitivity(n) - 1.0 == pytest.approx(100.0 * UNIT, rel=0.02, abs=0.0)
 
 
 # --------------------------------------------------------------------- some coordinates only

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -35,7 +36,9 @@ def test_sensitivity_and_bound_follow_from_the_norm(paired: bool) -> None:
     diameter = 2.0 if paired else 2.0 * math.sqrt(2.0)
     assert features.bound == diameter
     assert features.sensitivity(50) == pytest.approx(diameter / 50, rel=1e-15)
-    assert features.sensitivity(50) * 50 >= diameter
+    # In rational arithmetic: n Δ is never below 2, or √8.
+    for n in (*range(1, 1001), 5000, 20_000):
+        assert (n * Fraction(features.sensitivity(n))) ** 2 >= (4 if paired else 8)
     assert features.statistic_sensitivity(50) == features.sensitivity(50)
 
 
@@ -95,5 +98,6 @@ def test_frequencies_are_public_and_fixed_by_their_seed() -> None:
     first, second, other = (RandomFeatures(0.6, seed=seed) for seed in (0, 0, 1))
     assert np.array_equal(first.omega, second.omega)
     assert not np.array_equal(first.omega, other.omega)
+    assert np.array_equal(RandomFeatures(0.6).omega, first.omega)
     # As many as the published code has.
     assert (first.omega.shape, first.statistic(np.zeros((2, 1))).shape) == ((1, 500), (1000,))

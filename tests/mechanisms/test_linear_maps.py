@@ -216,7 +216,7 @@ def test_what_a_product_is_rounded_by_does_not_fall_with_n() -> None:
     assert 0.0 < np.linalg.norm(matrix, 2) * features.sensitivity(n) < moved / 10.0
     assert moved <= map_sensitivity(matrix, features, n)
     rounded = 4.0 * 40 * np.finfo(float).eps * np.linalg.norm(matrix)
-    assert map_sensitivity(matrix, features, n) == pytest.approx(rounded, rel=1e-3)
+    assert map_sensitivity(matrix, features, n) == pytest.approx(rounded, rel=1e-3, abs=0.0)
 
 
 def test_an_unknown_sensitivity_is_refused(comparison: Comparison) -> None:
@@ -296,6 +296,20 @@ def test_a_regression_is_ridge_regression(comparison: Comparison) -> None:
     expected = theta.mean(axis=0) + centred @ np.linalg.solve(covariance + penalty, joint)
     found = np.array([learnt.predict(image) for image in learnt.images])
     assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_single_parameter_is_predicted_by_a_single_number() -> None:
+    features = np.random.default_rng(6).normal(size=(200, 4))
+    theta = 3.0 + features[:, :1] @ np.array([[2.0]])
+    mean, back, weights = linear_maps._regression(features, theta)
+    assert weights.shape == (1, 4)
+    predicted = mean + (features - features.mean(axis=0)) @ weights.T @ back.T
+    assert predicted == pytest.approx(theta, abs=0.01)
+
+
+def test_only_fourier_features_begin_with_a_constant() -> None:
+    assert linear_maps.constants(MMD) == 1
+    assert linear_maps.constants(RandomFeatures(1.0, 2, frequencies=20)) == 0
 
 
 def test_lengths_of_images_are_lengths_of_predictions(comparison: Comparison) -> None:

@@ -24,7 +24,7 @@ from abcdp_core import mechanisms
 from abcdp_core.mechanisms import Budget, nearest_selection
 from abcdp_core.mechanisms.nearest_selection import NearestSelection, calibrate, pair_law, run
 from abcdp_core.parameters import ParameterError
-from abcdp_core.privacy import Gaussian, NonPrivate, cost, statement, tradeoff
+from abcdp_core.privacy import Gaussian, NonPrivate, composition, cost, statement, tradeoff
 from abcdp_core.privacy.worst_pairs import neyman_pearson
 from tests.statistics import assert_frequencies, miss_probability, rejects
 
@@ -168,6 +168,13 @@ def delta_in_a_large_pool(event: NearestSelection, epsilon: float) -> float:
     moved = dataclasses.replace(event, sensitivity=CHANGE)
     laws = [pair_law(odds - moved.round_epsilon / 2, moved) for odds in nearest_selection.ODDS]
     return max(hockey_stick(np.exp(law.first), np.exp(law.second), epsilon) for law in laws)
+
+
+def test_what_a_conversion_may_be_rounded_by_is_added() -> None:
+    event = calibrate(1.0, 1e-6, CHANGE, 100)
+    plain = composition.from_renyi(lambda alpha: event.rho * alpha, 1e-6)
+    added = cost(event, 1e-6).epsilon / plain - 1.0
+    assert added == pytest.approx(1e-12, rel=1e-2, abs=0.0)
 
 
 def test_delta_of_many_rounds_is_at_most_what_is_claimed_and_not_far_from_it() -> None:

@@ -172,6 +172,17 @@ def test_any_number_of_cells_is_served(cells: int) -> None:
     assert counts_given(released, 1.5, 0, alpha).mean().tolist() == [0.0] * cells
 
 
+def test_uniform_numbers_at_their_ends_give_counts_that_there_can_be() -> None:
+    law = counts_given(np.array([5.0, -1.0, 3.0]), 0.01, 7, np.ones(3))
+    for uniform in (0.0, 1.0):
+        (counts,) = law.draw(np.full((1, 2), uniform))
+        assert (counts >= 0.0).all()
+        assert counts.sum() == 7.0
+        if uniform == 0.0:
+            # The smallest counts that are possible at all.
+            assert all(law.laws[cell, int(count)] > 0.0 for cell, count in enumerate(counts))
+
+
 def test_with_thousands_of_points_it_is_the_direct_convolution() -> None:
     n, scale = 2000, 20.0
     released = np.array([480.0, -37.0, 702.0, 101.0, 720.0])
@@ -184,6 +195,19 @@ def test_with_thousands_of_points_it_is_the_direct_convolution() -> None:
         )
         expected = each[cell] * others[::-1]
         assert law.marginals[cell] == pytest.approx(expected / expected.sum(), abs=1e-12)
+
+
+def test_weights_are_tilted_until_the_sum_is_within_half_a_standard_deviation_of_n() -> None:
+    values = np.arange(301)
+    gaps = []
+    for scale in (0.3, 3.0, 30.0):
+        for total in range(20, 1500, 20):
+            log_weights = -np.abs(np.array([0.0, 0.1, 0.3, 0.6])[:, None] * total - values) / scale
+            laws = noisy_counts._tilted(log_weights)
+            means = laws @ values
+            deviation = math.sqrt(float(np.sum(laws * (values - means[:, None]) ** 2)))
+            gaps.append(abs(means.sum() - 300.0) / deviation)
+    assert 0.3 < max(gaps) <= 0.5
 
 
 @pytest.mark.parametrize("scale", [1e-3, 0.1, 2.0, 100.0, 1e6])
@@ -204,6 +228,14 @@ def test_no_release_is_too_odd(released: list[float], scale: float) -> None:
     drawn = law.draw(np.random.default_rng(1).random((20, 4)))
     assert (drawn >= 0.0).all()
     assert (drawn.sum(axis=1) == 5000.0).all()
+
+
+def test_how_far_beyond_all_counts_a_release_lies_does_not_matter() -> None:
+    near, far = (
+        counts_given(np.array([above, 2.0, below]), 2.3, 6, np.ones(3)).marginals
+        for above, below in ((6.0, 0.0), (1e15, -1e15))
+    )
+    assert far == pytest.approx(near, abs=1e-12)
 
 
 # -------------------------------------------------------------------------------------- samples

@@ -38,6 +38,7 @@ from abcdp_core.mechanisms.private_embedding import (
     Done,
     Options,
     Trace,
+    importance_weights,
     minimum_pool,
     released,
     select,
@@ -320,10 +321,24 @@ def test_importance_weights_are_the_noise_s_density(delta: float) -> None:
     scaled = trace.distance / event.scale
     density = np.exp(-(scaled**2) / 2.0) if delta else np.exp(-scaled)
     assert published.samples is None
-    assert published.weights == pytest.approx(density / density.sum(), rel=1e-9)
+    assert published.weights == pytest.approx(density / density.sum(), rel=1e-9, abs=0.0)
     assert trace.effective_sample_size == pytest.approx(effective_sample_size(published.weights))
     assert trace.effective_sample_size >= 100.0
     assert published.made == Made("weighted", trace.effective_sample_size, 0.0)
+
+
+def test_without_noise_there_are_no_importance_weights() -> None:
+    assert importance_weights(np.array([0.1, 0.2]), NonPrivate()).size == 0
+
+
+def test_importance_weights_are_numbers_however_far_the_draws_are() -> None:
+    distance = np.array([2000.0, 2000.5, 1e6])
+    for event, nearer in (
+        (Gaussian(1.0, 100.0), math.exp(0.100_012_5)),
+        (NormNoise(1, 1, 2), math.exp(0.5)),
+    ):
+        weights = importance_weights(distance, event)
+        assert weights == pytest.approx(np.array([nearer, 1.0, 0.0]) / (nearer + 1.0))
 
 
 def test_in_a_small_pool_importance_weights_of_half_the_draws_are_enough() -> None:
@@ -449,6 +464,8 @@ def test_from_a_pool_that_is_too_small_no_draw_is_moved(selection: str) -> None:
         assert (published.samples is None) == (size < 300)
         assert len(published.indices) == size
         assert published.made.outside == 0.0
+        if selection == "noise-ignored":
+            assert published.made.importance_size == 0.0
 
 
 def line_map(images: Array) -> LinearMap:

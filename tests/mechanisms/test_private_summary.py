@@ -24,6 +24,7 @@ from abcdp_core import mechanisms, pool, simulators, summaries
 from abcdp_core.mechanisms import Budget, Prepared, private_summary
 from abcdp_core.mechanisms.private_summary import (
     Regression,
+    Scaling,
     SummaryNoise,
     coefficients,
     minimum_pool,
@@ -399,6 +400,13 @@ def test_the_regression_is_ridge_regression_on_standard_features(
     assert fitted.predictions == pytest.approx(predictions, rel=1e-9, abs=1e-9)
     away = (predictions - predictions[5]) / theta.std(axis=0)
     assert fitted.away(numbers[5]) == pytest.approx(away, rel=1e-9, abs=1e-9)
+
+
+def test_numbers_are_bent_from_their_median_size_on() -> None:
+    small, large, mostly_0 = [0.01, -0.02, 0.03], [1e5, 3e5, -2e5], [0.0, 0.0, 5.0]
+    scaling = Scaling.of(np.array([small, large, mostly_0]).T)
+    assert scaling.unit.tolist() == [0.02, 2e5, 1.0]
+    assert scaling.mean_bent[0] == pytest.approx(np.arcsinh([0.5, -1.0, 1.5]).mean())
 
 
 def test_numbers_that_never_change_are_no_obstacle() -> None:

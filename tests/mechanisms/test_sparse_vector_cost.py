@@ -51,11 +51,13 @@ def test_calibration_costs_at_most_the_budget_and_hardly_less(
 @given(budgets, sensitivities, acceptances)
 def test_the_papers_split_is_theorem_1(budget: float, sensitivity: float, c: int) -> None:
     kept = calibrate(budget, sensitivity, c, resample=False)
-    assert kept.threshold_scale == pytest.approx((c + 1) * sensitivity / budget, rel=1e-12)
+    assert kept.threshold_scale == pytest.approx((c + 1) * sensitivity / budget, rel=1e-12, abs=0.0)
     redrawn = calibrate(budget, sensitivity, c, resample=True)
-    assert redrawn.threshold_scale == pytest.approx(2 * c * sensitivity / budget, rel=1e-12)
+    assert redrawn.threshold_scale == pytest.approx(
+        2 * c * sensitivity / budget, rel=1e-12, abs=0.0
+    )
     for event in (kept, redrawn):
-        assert event.query_scale == pytest.approx(2 * event.threshold_scale, rel=1e-12)
+        assert event.query_scale == pytest.approx(2 * event.threshold_scale, rel=1e-12, abs=0.0)
 
 
 def test_the_papers_example() -> None:

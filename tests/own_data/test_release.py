@@ -24,6 +24,7 @@ from abcdp_core.own_data.release import make, prepare
 from abcdp_core.own_data.request import (
     PROTECTED,
     ReleaseRequest,
+    learnt,
     noise_of,
     own_parameters,
     own_sizes,
@@ -201,8 +202,23 @@ def test_the_figure_shows_each_accepted_value_and_their_mean_in_a_row_per_parame
         expected.append(("mean of the prior", [usual], {0.5}))
     assert found == expected
     assert {trace.xaxis for trace in drawn.data} == {"x", "x2", "x3", "x4"}
+    assert drawn.layout.showlegend is False
+    assert {(axis.showline, axis.showgrid) for axis in drawn.select_yaxes()} == {(False, False)}
+    # A row's name stands beside its points.
+    assert [axis.tickvals for axis in drawn.select_yaxes()] == [(0.5,)] * 4
+    # Only shares have one unit, of which an axis can tell.
+    assert "share of the values" not in str(drawn.layout)
+    shares = figure(released(request_of("uniform-mixture"), np.full((1, 5), 0.2)))
+    assert "share of the values, %" in str(shares.layout)
     nothing = figure(released(request_of(), np.zeros((0, 4))))
     assert {trace.name for trace in nothing.data if len(trace.x)} == {"mean of the prior"}
+
+
+def test_parameters_of_two_units_have_no_largest_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = [(name, unit, 0.0, 1.0) for name, unit in zip("abcd", ("m", "m", "s", "s"), strict=True)]
+    monkeypatch.setattr(covid, "own_parameters", lambda *_: own)
+    title = figure(released(request_of(), np.ones((1, 4)))).layout.title.text
+    assert title == "The curve through your series, in your units"
 
 
 def test_the_pool_is_of_the_distance_that_is_asked_for() -> None:
@@ -441,6 +457,26 @@ def test_what_will_be_spent_is_said_before() -> None:
     assert event == noise_of(request, 25).event, "known before any data are seen"
     assert f"b = {event.threshold_scale:.3g}." in said
     assert PROTECTED in said
+
+
+def test_what_will_be_learnt_is_said_in_the_parameters_own_terms(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert learnt(request_of("uniform-mixture", low=0.0, high=100.0), 25) == (
+        "the share of your values in 0 to 20, 20 to 40, 40 to 60, 60 to 80 and 80 to 100"
+    )
+    assert learnt(request_of(), 25) == (
+        "the cubic term, the quadratic term, the slope in the first row and the value in the first "
+        "row"
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(covid, "own_parameters", lambda *_: [("the level", "", 0.0, 1.0)])
+        assert learnt(request_of(), 25) == "the level"
+    # A scenario that says nothing of a person's terms keeps its own names and numbers.
+    monkeypatch.delattr(covid, "own_parameters")
+    assert learnt(request_of(), 25) == "a0, a1, a2 and a3"
+    theta = np.array([0.5, -1.0, 2.0, 3.0])
+    assert in_scale(own_parameters(request_of(), 25), theta).tolist() == theta.tolist()
 
 
 def test_the_progress_of_the_pool_is_told() -> None:

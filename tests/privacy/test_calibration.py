@@ -35,6 +35,8 @@ def test_what_no_number_decides_is_an_error(fits: bool, words: str) -> None:
 def test_what_is_exact_is_not_rounded_and_all_else_is_rounded_up() -> None:
     assert (scale_for(2.0, 1.0), ratio(3.0, 2.0), ratio(1.0, 0.0)) == (0.5, 1.5, math.inf)
     assert round_up(Fraction(1, 4)) == 0.25
+    # The nearest numbers lie below a third and above a tenth.
+    assert (ratio(1.0, 3.0), ratio(1.0, 10.0)) == (math.nextafter(1.0 / 3.0, 1.0), 0.1)
     below, above = (Fraction(1) + k * Fraction(1, 2**60) for k in (-1, 1))
     assert (round_up(below), round_up(above)) == (1.0, math.nextafter(1.0, 2.0))
     for k in range(1, 50):
@@ -46,3 +48,5 @@ def test_the_start_does_not_matter() -> None:
         smallest_satisfying(lambda scale: scale**2 >= 2.0, start) for start in (1e-9, 1.0, 1e9)
     ]
     assert found == pytest.approx([math.sqrt(2.0)] * 3, rel=2e-13)
+    # By way of 1, too.
+    assert smallest_satisfying(lambda scale: scale >= 0.3, 4.0) == pytest.approx(0.3, rel=2e-13)

@@ -109,7 +109,7 @@ def test_both_binomial_tails_are_rounded_to_the_safe_side() -> None:
     for total in (0.0, 1.0):
         paid = math.exp(total) * (1.0 - honest)
         allowed = optimal_delta(2.0, 1, total) - (honest - paid)
-        assert allowed == pytest.approx(1e-10 * (honest + paid), rel=1e-4)
+        assert allowed == pytest.approx(1e-10 * (honest + paid), rel=1e-4, abs=0.0)
 
 
 @PIECES
@@ -133,7 +133,7 @@ def test_renyi_divergences_keep_their_digits_near_order_1(per_query_epsilon: flo
             ratio = ((alpha * exact).exp() + ((1 - alpha) * exact).exp()) / (1 + exact.exp())
             expected = min(float(ratio.ln() / (alpha - 1)), per_query_epsilon)
         assert renyi_pure(per_query_epsilon, np.array([order]))[0] == pytest.approx(
-            expected, rel=1e-9
+            expected, rel=1e-9, abs=0.0
         )
 
 

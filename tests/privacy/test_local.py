@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, special
 
-from abcdp_core.privacy import Gaussian, Laplace, cost, statement
+from abcdp_core.privacy import Gaussian, Laplace, cost, local, statement
 from abcdp_core.privacy.local import (
     gaussian_delta,
     gaussian_unit_scale,
@@ -205,3 +205,12 @@ def test_no_noise_for_what_is_no_budget(budget: float) -> None:
 def test_no_noise_for_what_is_no_delta(delta: float) -> None:
     with pytest.raises(ValueError, match=r"delta = .* must lie between 0 and 1"):
         gaussian_unit_scale(1.0, delta)
+
+
+@pytest.mark.parametrize(
+    ("z", "units"), [(2.0, 1.0), (0.0, 1.0), (-0.5, 2.25), (-1.0, 4.0), (-9.0, 100.0)]
+)
+def test_the_margin_of_a_term_grows_with_the_square_of_its_depth(z: float, units: float) -> None:
+    assert local._rounding(z) == units * 2.0**-51
+    # Nothing is left of a term whose digits are all lost.
+    assert local._rounding(-1e9) == 1.0

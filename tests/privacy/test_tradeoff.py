@@ -139,6 +139,14 @@ def test_the_lines_of_a_cost_are_those_of_all_its_deltas() -> None:
     assert of_cost(event, RATES).miss == pytest.approx(np.max(lines, axis=0), abs=1e-14)
 
 
+def test_rates_of_an_attack_never_exceed_1() -> None:
+    for size in range(2, 60):
+        law = np.log(np.full(size, 1.0 / size))
+        for rates in neyman_pearson(Law(law, law)):
+            assert rates.max() == pytest.approx(1.0, rel=1e-14)
+            assert rates.max() <= 1.0
+
+
 def test_the_worst_of_two_pairs_is_the_convex_curve_below_both_in_either_order() -> None:
     laws = [
         Law(np.log([p, 1.0 - p]), np.log([q, 1.0 - q]))
@@ -257,6 +265,19 @@ def test_the_law_of_a_pair_is_that_of_single_outcomes(c: int) -> None:
     every = Law(*np.array(single).T)
     grouped = np.interp(RATES, *neyman_pearson(law))
     assert grouped == pytest.approx(np.interp(RATES, *neyman_pearson(every)), abs=1e-9)
+
+
+def test_the_law_of_a_pair_is_exact_however_far_its_draws_are_from_the_threshold() -> None:
+    # To be accepted, a draw 60 threshold scales above needs a threshold noise about as large.
+    for query_scale in (0.01, 0.25, 100.0):
+        event = SparseVector(1.0, 1.0, query_scale, 1, False)
+        law = pair_law(Pair((1,), 0.0, 60.0), event)
+        for found, rho in ((law.first, 60.0), (law.second, 61.0)):
+            accepted_or_not = [
+                log_probability(np.array([accepted]), np.array([rho]), 0.0, event)
+                for accepted in (True, False)
+            ]
+            assert np.sort(found) == pytest.approx(accepted_or_not, rel=1e-9, abs=1e-12)
 
 
 @BUDGETS

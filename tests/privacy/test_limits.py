@@ -1,0 +1,220 @@
+"""Every calibration takes what lies within its limits and refuses what lies at them or beyond."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from abcdp_core.mechanisms import (
+    gaussian_rejection,
+    gaussian_sparse_vector,
+    nearest_selection,
+    soft_weights,
+    sparse_vector,
+)
+from abcdp_core.mechanisms.private_summary import SummaryNoise, noise_for
+from abcdp_core.privacy import (
+    Cost,
+    Gaussian,
+    Laplace,
+    NonPrivate,
+    composition,
+    cost,
+    discrete,
+    embedding,
+    gaussian_series,
+    local,
+    statement,
+    statement_of_largest,
+)
+
+POSITIVE = ((1e-3, 0.6, 30.0), (0.0, -1.0, math.inf, math.nan))
+COUNT = ((1, 2, 7), (0, -1))
+INSIDE = ((1e-9, 0.4, 0.6, 0.99), (0.0, 1.0, 1.5, -0.1, math.nan))
+BELOW_1 = ((0.0, 1e-9, 0.6, 0.99), (1.0, 1.5, -0.1, math.nan))
+SHARE = ((1e-9, 0.6, 1.0), (0.0, 1.5, -0.1, math.nan))
+"""What is taken, and what is refused."""
+
+Limits = tuple[tuple[float, ...], tuple[float, ...]]
+
+
+def summary_noise(epsilon_total: float, sensitivity: float) -> Any:
+    statistic = SimpleNamespace(
+        l1=lambda _: sensitivity, unit="one point", neighbours="replace", whole=None
+    )
+    return noise_for(statistic, 10, epsilon_total)  # type: ignore[arg-type]
+
+
+def kept(**given: Any) -> Any:
+    return sparse_vector.calibrate(**given, resample=False)
+
+
+def redrawn(**given: Any) -> Any:
+    return gaussian_sparse_vector.calibrate(**given, resample=True)
+
+
+def composed(**given: Any) -> float:
+    return composition.largest_per_query_epsilon(**given, accountant="advanced")
+
+
+def quantile(quantile: float) -> float:
+    return gaussian_rejection.bound_quantile(np.array([1.0, 2.0, 3.0]), quantile)
+
+
+def quantile_of(distance: float) -> float:
+    return gaussian_rejection.bound_quantile(np.full(3, distance), 0.5)
+
+
+CASES: dict[str, tuple[Callable[..., Any], dict[str, tuple[float, Limits]]]] = {
+    "Laplace": (local.laplace_unit_scale, {"epsilon_total": (1.0, POSITIVE)}),
+    "Gaussian": (
+        local.gaussian_unit_scale,
+        {"epsilon_total": (1.0, POSITIVE), "delta": (1e-5, INSIDE)},
+    ),
+    "series": (
+        gaussian_series.calibrate,
+        {
+            "epsilon_total": (1.0, POSITIVE), "delta": (1e-5, INSIDE), "steps": (5, COUNT),
+            "sensitivity": (0.1, POSITIVE),
+        },
+    ),
+    "vector": (
+        embedding.calibrate,
+        {
+            "epsilon_total": (1.0, POSITIVE), "delta": (0.0, BELOW_1),
+            "sensitivity": (0.1, POSITIVE), "dimension": (3, COUNT),
+        },
+    ),
+    "composition": (
+        composed,
+        {"epsilon_total": (1.0, POSITIVE), "count": (5, COUNT), "delta": (1e-5, INSIDE)},
+    ),
+    "discrete": (discrete.laplace, {"scale": (3, ((1, 2, 10**6), (0, -1, 1.0, 1.5)))}),
+    "summary": (summary_noise, {"epsilon_total": (1.0, POSITIVE), "sensitivity": (0.1, POSITIVE)}),
+    "rejection": (
+        gaussian_rejection.calibrate,
+        {
+            "epsilon_total": (1.0, POSITIVE), "sensitivity": (0.1, POSITIVE),
+            "bound": (1.4, POSITIVE), "epsilon_abc": (0.3, POSITIVE), "steps": (5, COUNT),
+        },
+    ),
+    "quantile": (quantile, {"quantile": (0.5, SHARE)}),
+    "largest distance": (quantile_of, {"distance": (0.5, ((1e-3, 0.6), (0.0, -1.0, math.nan)))}),
+    "sparse vector": (
+        kept,
+        {
+            "epsilon_total": (1.0, POSITIVE), "sensitivity": (0.1, POSITIVE), "c": (3, COUNT),
+            "threshold_share": (0.5, INSIDE),
+        },
+    ),
+    "Gaussian sparse vector": (
+        redrawn,
+        {
+            "epsilon_total": (1.0, POSITIVE), "delta": (1e-5, INSIDE),
+            "sensitivity": (0.1, POSITIVE), "c": (3, COUNT), "steps": (9, COUNT),
+        },
+    ),
+    "nearest": (
+        nearest_selection.calibrate,
+        {
+            "epsilon_total": (1.0, POSITIVE), "delta": (0.0, BELOW_1),
+            "sensitivity": (0.1, POSITIVE), "c": (3, COUNT),
+        },
+    ),
+    "soft": (
+        soft_weights.calibrate,
+        {
+            "epsilon_total": (1.0, POSITIVE), "delta": (1e-5, INSIDE),
+            "sensitivity": (0.1, POSITIVE), "epsilon_abc": (0.3, POSITIVE), "steps": (5, COUNT),
+        },
+    ),
+}  # fmt: skip
+
+
+def test_what_costs_the_budget_exactly_needs_no_more_noise() -> None:
+    for c in (1, 2):
+        event = kept(epsilon_total=1.0, sensitivity=1.0, c=c, threshold_share=0.5)
+        assert (event.threshold_scale, event.query_scale) == (2.0, 4.0 * c)
+    assert summary_noise(0.5, 1.0).scale == 2.0
+    assert gaussian_series.joint_mu(gaussian_series.GaussianSeries(1.0, 1.0, 4)) == 2.0
+
+
+@pytest.mark.parametrize("accountant", gaussian_series.ACCOUNTANTS)
+def test_a_series_costs_all_without_delta_and_nothing_at_delta_1(accountant: str) -> None:
+    event = gaussian_series.GaussianSeries(1.0, 1.0, 4)
+    assert gaussian_series.epsilon(event, 0.0, accountant) == math.inf
+    assert gaussian_series.epsilon(event, 1.0, accountant) == 0.0
+
+
+EVENTS: dict[str, Callable[[float], Any]] = {
+    "rejection": lambda scale: gaussian_rejection.GaussianRejection(0.1, 1.4, 0.3, scale, 2),
+    "nearest": lambda scale: nearest_selection.NearestSelection(0.1, scale, 2),
+    "summary": lambda scale: SummaryNoise("one point", "replace", 0.1, scale, None),
+    "sparse vector": lambda scale: sparse_vector.SparseVector(0.1, scale, 2.0, 2, False),
+    "its queries": lambda scale: sparse_vector.SparseVector(0.1, 2.0, scale, 2, False),
+    "Gaussian sparse vector": lambda scale: gaussian_sparse_vector.GaussianSparseVector(
+        0.1, scale, 2.0, 2, False, 9
+    ),
+    "series": lambda scale: gaussian_series.GaussianSeries(0.1, scale, 2),
+}
+
+
+@pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS)
+def test_noise_of_scale_0_protects_nothing_and_that_of_scale_1_does(
+    event: Callable[[float], Any],
+) -> None:
+    assert cost(event(0.0), 1e-5).epsilon == math.inf
+    assert 0.0 < cost(event(1.0), 1e-5).epsilon < 2.0
+    # Rounded to a number, not left as a fraction.
+    assert type(cost(event(3.0), 1e-5).epsilon) is float
+
+
+def test_what_is_not_asked_for_at_a_delta_is_told_at_delta_0() -> None:
+    series, one = gaussian_series.GaussianSeries(1.0, 1.0, 2), Gaussian(1.0, 1.0)
+    assert [cost(each) for each in (series, one, NonPrivate())] == [Cost(math.inf, 0.0)] * 3
+    assert cost(Laplace(1.0, 1.0)) == Cost(1.0, 0.0) == Cost(1.0)
+    assert statement(one, "one point").startswith("Not private")
+    assert statement_of_largest([1.0], lambda _: one, "one point").startswith("Not private")
+
+
+def test_any_order_is_a_bound_also_where_the_best_one_is_at_an_end() -> None:
+    assert 0.0 <= composition.from_renyi(lambda alpha: 0.0 * alpha, 1e-6) < 1e-3
+    assert composition.from_renyi(lambda alpha: 1e12 * alpha, 1e-6) >= 1e12
+
+
+def test_a_cost_beyond_all_numbers_is_infinite() -> None:
+    assert composition.epsilon(1000.0, 2, 1e-5, "advanced") == math.inf
+    event = gaussian_rejection.GaussianRejection(0.1, 1.4, 40.0, 1.0, 1)
+    assert gaussian_rejection.decision_epsilon(event, "published") == math.inf
+    open_book = gaussian_sparse_vector.GaussianSparseVector(1.0, 1e-3, 2e-3, 5, False, 100)
+    assert gaussian_sparse_vector.log_delta(open_book, 0.0) == 0.0
+
+
+def test_a_distance_equal_to_the_threshold_is_accepted() -> None:
+    rho, rng = np.array([0.3, 0.1, 0.2]), np.random.default_rng(1)
+    published, trace = gaussian_rejection.run(rho, 0.2, NonPrivate(), rng)
+    assert published.indices.tolist() == [1, 2]
+    assert trace.non_private.tolist() == [False, True, True]
+    for resample in (False, True):
+        event = sparse_vector.SparseVector(0.1, 1.0, 1.0, 2, resample)
+        found, seen = sparse_vector.decide(rho, rho, np.full(2, 0.2), 0.2, resample, event)
+        assert found.indices.tolist() == [1, 2]
+        assert seen.non_private.tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_limits_are_where_they_are_said_to_be(case: str) -> None:
+    calibrate, arguments = CASES[case]
+    usual = {name: value for name, (value, _) in arguments.items()}
+    for name, (_, (taken, refused)) in arguments.items():
+        for value in taken:
+            calibrate(**usual | {name: value})
+        for value in refused:
+            with pytest.raises(ValueError, match=re.escape(name) + "|budget|bound"):
+                calibrate(**usual | {name: value})
