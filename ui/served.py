@@ -8,6 +8,7 @@ All of it is read once from the environment; this table is all there is.
 ``ABCDP_WORK_LIMIT``      seconds that one job may work, or ``none``: none (60)
 ``ABCDP_OWN_DATA``        whether there is the page for a release from one's own data: 1 (0)
 ``ABCDP_RUN_BY``          who runs it, as visitors read it
+``ABCDP_VISITS``          whether the server draws its pages before anybody comes: 1 (1)
 ========================  =============================================================
 """
 
@@ -22,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 SERVED, HOSTS, WORK_LIMIT = "ABCDP_SERVED", "ABCDP_HOSTS", "ABCDP_WORK_LIMIT"
-OWN_DATA, RUN_BY = "ABCDP_OWN_DATA", "ABCDP_RUN_BY"
+OWN_DATA, RUN_BY, VISITS = "ABCDP_OWN_DATA", "ABCDP_RUN_BY", "ABCDP_VISITS"
 
 USUAL_LIMIT = 60.0
 """Seconds of a job where the app is served to others and nothing else is said."""
@@ -54,6 +55,7 @@ class Served:
         own_data: whether there is the page for a release from one's own data.
         run_by: who runs it; empty if that is not said.
         to_others: whether others than who started it use it.
+        visits: whether the server draws its pages before anybody comes.
     """
 
     hosts: tuple[str, ...] = ()
@@ -61,6 +63,7 @@ class Served:
     own_data: bool = True
     run_by: str = ""
     to_others: bool = False
+    visits: bool = True
 
 
 @functools.cache
@@ -86,6 +89,7 @@ def read(environment: Mapping[str, str]) -> Served:
         own_data=_switch(environment, OWN_DATA, usual=not to_others),
         run_by=_run_by(environment),
         to_others=to_others,
+        visits=_switch(environment, VISITS, usual=True),
     )
 
 
