@@ -175,7 +175,7 @@ class Service:
         with self._changed:
             running = (job for lane in self._running.values() for _, job in lane)
             jobs = [*running, *itertools.chain(*self.lines.values())]
-            return any(job.is_wanted_but_by(who) for job in jobs)
+            return any(job.active and job.is_wanted_but_by(who) for job in jobs)
 
     def close(self) -> None:
         """Let go of all work; the threads end as soon as they can."""
