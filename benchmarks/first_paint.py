@@ -92,7 +92,7 @@ def _chromium() -> str | None:
 
 
 def row(page: str, visits: Sequence[Sequence[Paint]]) -> str:
-    """A line of the table: medians, and the longest wait for a figure.
+    """A line of the table: medians.
 
     Args:
         page: its name.
@@ -104,8 +104,7 @@ def row(page: str, visits: Sequence[Sequence[Paint]]) -> str:
             statistics.median(getattr(paint, name) for paint in each)
             for name in ("heading", "figure")
         )
-        longest = max(paint.figure for paint in each)
-        cells += [f"{heading:.1f}", f"{figure:.1f}", f"{longest:.1f}"]
+        cells += [f"{heading:.1f}", f"{figure:.1f}"]
     return f"| {page.replace('_', ' ')} | {' | '.join(cells)} |"
 
 
@@ -115,7 +114,7 @@ def header(columns: Sequence[str]) -> str:
     Args:
         columns: what is compared.
     """
-    cells = [f"{column}: {what}" for column in columns for what in ("heading", "figure", "longest")]
+    cells = [f"{column}: {what}" for column in columns for what in ("heading", "figure")]
     return f"| page | {' | '.join(cells)} |\n|---|{'---:|' * len(cells)}"
 
 
@@ -132,7 +131,7 @@ def main() -> None:
     print(f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}, {platform.machine()}, ", end="")
     print(f"{processor_count()} processors, load {os.getloadavg()[0]:.2f}, ", end="")
     print(f"medians of {options.repeats} in s\n")
-    print(header([f"{name}{after:g} s after the start" for name, after in columns]))
+    print(header([f"{name}after {after:g} s" for name, after in columns]))
     for page in options.pages:
         seen: list[list[Paint]] = [[] for _ in columns]
         for _ in range(options.repeats):
