@@ -28,8 +28,8 @@ from ui import jobs, router, served, turns
 
 log = logging.getLogger(__name__)
 
-ENOUGH = 10.0
-"""Seconds that a visit takes at most."""
+ENOUGH = 60.0
+"""Seconds that a visit takes at most; it gives way at any time."""
 
 LOOK = 0.02
 """Seconds between two looks whether somebody came."""
