@@ -24,7 +24,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.session_manager import SessionClient
 
-from ui import jobs, router, served, turns
+from ui import jobs, router, served, steps, turns
 
 log = logging.getLogger(__name__)
 
@@ -78,6 +78,9 @@ class Visits:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
+            # The interpreter would wait until they have finished what a visit had begun.
+            jobs.service().close()
+            steps.let_go()
 
     async def go(self) -> None:
         """Visit one page after the other, the first one first."""

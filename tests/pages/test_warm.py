@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from ui import jobs, router, served, turns, warm
+from ui import jobs, router, served, steps, turns, warm
 from ui.served import Served
 from ui.turns import Turns
 from ui.warm import Browser, Visits
@@ -68,8 +69,11 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Runtime:
     monkeypatch.setattr(warm.runtime, "get_instance", lambda: found)
     monkeypatch.setattr(turns, "_turns", Turns())
     monkeypatch.setattr(served, "settings", Served)
-    service = SimpleNamespace(leave=lambda _: None, works_for_others=lambda _: False)
+    service = SimpleNamespace(
+        leave=lambda _: None, works_for_others=lambda _: False, close=lambda: None
+    )
     monkeypatch.setattr(jobs, "service", lambda: service)
+    monkeypatch.setattr(steps, "_started", None)
     for seconds in ("LOOK", "PAUSE", "QUIET"):
         monkeypatch.setattr(warm, seconds, 0.0)
     return found
@@ -167,7 +171,9 @@ def test_a_study_of_somebody_else_ends_a_visit(
     server: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers, left = iter([True]), list[str]()
-    service = SimpleNamespace(leave=left.append, works_for_others=lambda _: next(answers, False))
+    service = SimpleNamespace(
+        leave=left.append, works_for_others=lambda _: next(answers, False), close=lambda: None
+    )
     monkeypatch.setattr(jobs, "service", lambda: service)
     server.answer = lambda _, browser: end(browser) if len(server.asked) > 1 else None
     assert visited(server) == ["", *PAGES]
@@ -191,6 +197,16 @@ def test_the_page_that_a_browser_is_opening_is_the_next_one(server: Runtime) -> 
     server.answer = open_one
     others = [page for page in PAGES if page not in ("", "mechanisms")]
     assert visited(server, visits) == ["", "mechanisms", "", *others]
+
+
+def test_at_the_end_all_work_is_let_go(server: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[str] = []
+    monkeypatch.setattr(jobs.service(), "close", lambda: ended.append("jobs"))
+    monkeypatch.setattr(steps, "_started", Future())
+    pool = SimpleNamespace(shutdown=lambda: ended.append("workers"))
+    monkeypatch.setattr(steps.workers, "processes", lambda: pool)
+    visited(server)
+    assert ended == ["jobs", "workers"]
 
 
 def test_visits_draw_pages_with_nothing_moved_as_most_see_them() -> None:
