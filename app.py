@@ -6,9 +6,12 @@ script, as tests without a browser do, and then nothing is left to define.
 
 import streamlit as st
 
-from ui import gate, router
+from ui import gate, router, warm
 
 if __name__ == "__main__":
     router.main()
 else:
-    app = st.App(__file__, middleware=gate.middleware())
+    visits = warm.Visits()
+    app = st.App(
+        __file__, middleware=gate.middleware(visits.expect), lifespan=visits.beside_the_server
+    )

@@ -36,11 +36,12 @@ class Server:
 
 
 @contextlib.contextmanager
-def started(cache: str) -> Iterator[Server]:
+def started(cache: str, root: Path = ROOT) -> Iterator[Server]:
     """A server that answers, and that nobody visited.
 
     Args:
         cache: its cache folder.
+        root: the checkout that is served.
     """
     with socket.socket() as free:
         free.bind(("localhost", 0))
@@ -48,7 +49,7 @@ def started(cache: str) -> Iterator[Server]:
     options = ["--server.headless=true", f"--server.port={port}", "--server.address=localhost"]
     process = subprocess.Popen(
         [sys.executable, "-m", "streamlit", "run", "app.py", *options],
-        cwd=ROOT,
+        cwd=root,
         env=os.environ | {"ABCDP_CACHE_DIR": cache},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -13,11 +13,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import ipaddress
 import math
 import sys
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import streamlit as st
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
@@ -25,6 +28,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.file_util import get_static_dir
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 
@@ -94,6 +98,21 @@ HEADERS = {
 }
 
 
+PAGE = "text/html"
+
+
+@functools.cache
+def drawing_code() -> str:
+    """Where the code is that draws figures; empty where Streamlit has it by another name.
+
+    It is as large as all else together, and Streamlit's page asks for it when the first figure is
+    there. Named beside the page, it is loaded while the figure is being drawn.
+    """
+    folder = Path(get_static_dir())
+    found = next(folder.glob("static/js/PlotlyChart.*.js"), None)
+    return f"/{found.relative_to(folder).as_posix()}" if found else ""
+
+
 @dataclass(frozen=True)
 class Refusal:
     """What a request gets instead of an answer."""
@@ -116,15 +135,24 @@ TOO_MANY = Refusal(429, "Other files have to be read first.")
 FULL = Refusal(503, "There are too many visitors at the moment.")
 
 
-def middleware() -> list[Middleware]:
-    """The gate for this process's settings; ends the program if those are not allowed."""
+Opened = Callable[[str], None]
+"""Is told of the path whenever a browser asks for it."""
+
+
+def middleware(opened: Opened | None = None) -> list[Middleware]:
+    """The gate for this process's settings; ends the program if those are not allowed.
+
+    Args:
+        opened: is told what is asked for.
+    """
     try:
         settings = served.settings()
     except served.ServedError as error:
         sys.exit(str(error))
     _allow_open_files()
     below = str(st.get_option("server.baseUrlPath")).strip("/")
-    return [Middleware(Gate, settings=settings, below=f"/{below}" if below else "")]
+    below = f"/{below}" if below else ""
+    return [Middleware(Gate, settings=settings, below=below, opened=opened)]
 
 
 def _allow_open_files() -> None:
@@ -148,10 +176,17 @@ class Gate:
         app: what is behind the gate.
         settings: who may come.
         below: the path under which the app is served, without a slash at its end.
+        opened: is told what is asked for.
     """
 
-    def __init__(self, app: ASGIApp, settings: served.Served, below: str = "") -> None:
-        self._app = app
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: served.Served,
+        below: str = "",
+        opened: Opened | None = None,
+    ) -> None:
+        self._app, self._opened = app, opened
         self._settings = settings
         self._below = below
         self._visitors: Counter[str] = Counter()
@@ -166,7 +201,9 @@ class Gate:
         elif scope["type"] == "http" and scope["method"] == "PUT":
             await self._take_file(scope, receive, send)
         elif scope["type"] == "http":
-            await self._app(_without_origin(scope), receive, _with_headers(send))
+            if self._opened is not None:
+                self._opened(scope["path"].removeprefix(self._below))
+            await self._app(_without_origin(scope), receive, _with_headers(send, self._below))
         else:
             await self._let_in(scope, receive, send)
 
@@ -194,7 +231,7 @@ class Gate:
             return
         self._sent[session] += 1
         try:
-            await self._app(_without_origin(scope), receive, _with_headers(send))
+            await self._app(_without_origin(scope), receive, _with_headers(send, self._below))
         finally:
             self._sent[session] -= 1
             self._sent += Counter()
@@ -276,12 +313,15 @@ async def _refuse(found: Refusal, scope: Scope, receive: Receive, send: Send) ->
         await send({"type": "websocket.close", "code": 1008})
 
 
-def _with_headers(send: Send) -> Send:
-    """The same, adding to each answer what its page may load."""
+def _with_headers(send: Send, below: str) -> Send:
+    """The same, adding to each answer what its page may load, and to a page what it soon will."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            MutableHeaders(scope=message).update(HEADERS)
+            headers = MutableHeaders(scope=message)
+            headers.update(HEADERS)
+            if (drawing := drawing_code()) and headers.get("content-type", "").startswith(PAGE):
+                headers["link"] = f"<{below}{drawing}>; rel=modulepreload"
         await send(message)
 
     return sending

@@ -151,10 +151,15 @@ class Job:
     @property
     def wanted(self) -> bool:
         """Whether anybody who is there looked at it not long ago."""
+        return self.is_wanted_but_by("")
+
+    def is_wanted_but_by(self, one: str) -> bool:
+        """The same of anybody but one session."""
         now = time.monotonic()
         return any(
             now - last < (UNWATCHED if self._service.is_there(who) else LOST)
             for who, last in list(self._watchers.items())
+            if who != one
         )
 
     @property

@@ -164,6 +164,19 @@ class Service:
                     line.leave(job)
                     job.end("stopped")
 
+    def leave(self, who: str) -> None:
+        """Let a session want nothing any more; what was begun for it alone ends."""
+        with self._changed:
+            for job in self._jobs.values():
+                job.leave(who)
+
+    def works_for_others(self, who: str) -> bool:
+        """Whether a job waits or goes on that a session other than this one wants."""
+        with self._changed:
+            running = (job for lane in self._running.values() for _, job in lane)
+            jobs = [*running, *itertools.chain(*self.lines.values())]
+            return any(job.active and job.is_wanted_but_by(who) for job in jobs)
+
     def close(self) -> None:
         """Let go of all work; the threads end as soon as they can."""
         with self._changed:

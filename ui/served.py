@@ -9,6 +9,7 @@ All of it is read once from the environment; this table is all there is.
 ``ABCDP_OWN_DATA``        whether there is the page for a release from one's own data: 1 (0)
 ``ABCDP_PLACES``          open pages that one address may have at a time: 120
 ``ABCDP_RUN_BY``          who runs it, as visitors read it
+``ABCDP_VISITS``          whether the server draws its pages before anybody comes: 1 (1)
 ========================  =============================================================
 """
 
@@ -24,6 +25,7 @@ from dataclasses import dataclass
 
 SERVED, HOSTS, WORK_LIMIT = "ABCDP_SERVED", "ABCDP_HOSTS", "ABCDP_WORK_LIMIT"
 OWN_DATA, PLACES, RUN_BY = "ABCDP_OWN_DATA", "ABCDP_PLACES", "ABCDP_RUN_BY"
+VISITS = "ABCDP_VISITS"
 
 USUAL_LIMIT = 60.0
 """Seconds of a job where the app is served to others and nothing else is said."""
@@ -63,6 +65,7 @@ class Served:
         places: open pages that one address may have at a time.
         run_by: who runs it; empty if that is not said.
         to_others: whether others than who started it use it.
+        visits: whether the server draws its pages before anybody comes.
     """
 
     hosts: tuple[str, ...] = ()
@@ -71,6 +74,7 @@ class Served:
     places: int = USUAL_PLACES
     run_by: str = ""
     to_others: bool = False
+    visits: bool = True
 
 
 @functools.cache
@@ -97,6 +101,7 @@ def read(environment: Mapping[str, str]) -> Served:
         places=_places(environment),
         run_by=_run_by(environment),
         to_others=to_others,
+        visits=_switch(environment, VISITS, usual=True),
     )
 
 

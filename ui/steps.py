@@ -129,6 +129,12 @@ def _processes() -> Executor | None:
     return workers.processes() if _started.done() else None
 
 
+def let_go() -> None:
+    """Let go of the worker processes at the server's end, whatever they are doing."""
+    if _started is not None:
+        workers.processes().shutdown()
+
+
 _started: Future[experiments.Experiment] | None = None
 _starting = threading.Lock()
 _threads = ThreadPoolExecutor(workers.processor_count())

@@ -78,6 +78,16 @@ class Turns:
             self._free += 1
             self._call()
 
+    @property
+    def waiting(self) -> int:
+        """How many wait."""
+        return len(self._waiting)
+
+    @property
+    def taken(self) -> bool:
+        """Whether anybody has a turn."""
+        return self._free < 1
+
     def _call(self) -> None:
         """Wake those whose turn it is and nobody else."""
         while self._free > 0 and self._waiting:
@@ -100,6 +110,16 @@ class Turns:
 
 _turns = Turns()
 _mine = threading.local()
+
+
+def are_waited_for() -> bool:
+    """Whether any page waits for its turn."""
+    return _turns.waiting > 0
+
+
+def are_taken() -> bool:
+    """Whether any page is being drawn."""
+    return _turns.taken
 
 
 @contextlib.contextmanager

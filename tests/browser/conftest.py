@@ -129,7 +129,9 @@ def running(command: Sequence[str], port: int, folder: Path, **environment: str)
         folder: for its log and its cache.
         environment: what it finds there besides what there is.
     """
-    own = os.environ | {"ABCDP_CACHE_DIR": str(folder / "cache")} | environment
+    # What nobody asked for would take the processors from the tests.
+    usual = {"ABCDP_CACHE_DIR": str(folder / "cache"), "ABCDP_VISITS": "0"}
+    own = os.environ | usual | environment
     with (folder / "log.txt").open("w") as log:
         process = subprocess.Popen(command, cwd=ROOT, env=own, stdout=log, stderr=log)
         try:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+from streamlit.file_util import get_static_dir
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
@@ -182,12 +184,13 @@ def test_only_a_file_is_sent_and_an_address_has_an_end() -> None:
         assert refusal(scope(**headers), RELEASES) == gate.TOO_LARGE
 
 
-def answers(asked: dict[str, Any]) -> list[dict[str, Any]]:
+def answers(asked: dict[str, Any], kind: str = "text/plain", **more: Any) -> list[dict[str, Any]]:
     """What the gate sends, with an app behind it that says yes to everything."""
     sent: list[dict[str, Any]] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": []})
+        headers = [(b"content-type", kind.encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": b"yes"})
 
     async def send(message: Any) -> None:
@@ -196,7 +199,7 @@ def answers(asked: dict[str, Any]) -> list[dict[str, Any]]:
     async def receive() -> Any:
         raise AssertionError("nothing of a request's body is read at the gate")
 
-    asyncio.run(Gate(app, RELEASES)(asked, receive, send))
+    asyncio.run(Gate(app, RELEASES, **more)(asked, receive, send))
     return sent
 
 
@@ -216,6 +219,26 @@ def test_an_answer_says_that_nothing_may_be_loaded_from_elsewhere() -> None:
     policy = headers[b"content-security-policy"].decode()
     assert not {part for part in policy.split() if "*" in part or "http" in part or "ws" in part}
     assert headers[b"x-content-type-options"] == b"nosniff"
+
+
+def test_a_page_names_the_code_that_draws_figures_and_nothing_else_does() -> None:
+    path = gate.drawing_code()
+    assert (Path(get_static_dir()) / path.removeprefix("/")).is_file()
+    for kind, below, wanted in [
+        ("text/html; charset=utf-8", "", f"<{path}>; rel=modulepreload"),
+        ("text/html", "/abc", f"</abc{path}>; rel=modulepreload"),
+        ("application/json", "", None),
+    ]:
+        start, _ = answers(scope(f"{below}/posterior"), kind, below=below)
+        link = dict(start["headers"]).get(b"link")
+        assert (link and link.decode()) == wanted
+
+
+def test_what_is_opened_is_told_below_which_path_the_app_may_be() -> None:
+    told: list[str] = []
+    answers(scope("/abc/posterior"), below="/abc", opened=told.append)
+    answers(scope("/abc/posterior", host="evil.example"), below="/abc", opened=told.append)
+    assert told == ["/posterior"]
 
 
 def test_streamlit_sees_no_origin_that_it_could_look_up() -> None:

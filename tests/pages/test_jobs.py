@@ -327,6 +327,21 @@ def test_work_under_way_stops_at_its_next_part_when_nobody_wants_it(quick: Desk)
     assert not quick.work[0].log
 
 
+def test_a_session_that_leaves_wants_nothing_and_others_go_on(quick: Desk) -> None:
+    shared, own = quick.ask("a"), quick.ask("a")
+    shared.watch("b")
+    assert quick.service.works_for_others("a")
+    assert quick.service.works_for_others("b")
+    quick.service.leave("a")
+    assert own.state == "stopped"
+    assert quick.service.works_for_others("a")
+    assert not quick.service.works_for_others("b")
+    quick.finish()
+    assert shared.ended.wait(SOON)
+    assert shared.state == "done"
+    assert not quick.service.works_for_others("a")
+
+
 def test_jobs_of_a_session_are_limited_to_the_latest(quick: Desk) -> None:
     quick.ask("b")
     assert quick.work[0].begun.wait(SOON)

@@ -11,8 +11,10 @@ from tests.pages.app import opened, texts
 from ui import router, served
 from ui.served import Served, ServedError, read
 
-NAMES = (served.SERVED, served.HOSTS, served.WORK_LIMIT, served.OWN_DATA, served.PLACES)
-NAMES += (served.RUN_BY,)
+NAMES = (
+    *(served.SERVED, served.HOSTS, served.WORK_LIMIT, served.OWN_DATA, served.PLACES),
+    *(served.RUN_BY, served.VISITS),
+)
 
 
 def test_who_starts_it_alone_has_everything() -> None:
@@ -35,6 +37,7 @@ def test_others_get_less_unless_more_is_said() -> None:
 def test_each_setting_holds_for_who_serves_nobody_else() -> None:
     found = read({"ABCDP_HOSTS": "laptop.local", "ABCDP_WORK_LIMIT": "5", "ABCDP_OWN_DATA": "0"})
     assert found == Served(("laptop.local",), 5.0, own_data=False)
+    assert not read({"ABCDP_VISITS": "0"}).visits
 
 
 @pytest.mark.parametrize(
@@ -92,7 +95,7 @@ def test_limits_out_of_their_range(text: str) -> None:
     assert len(str(error.value)) < 200
 
 
-@pytest.mark.parametrize("name", ["ABCDP_SERVED", "ABCDP_OWN_DATA"])
+@pytest.mark.parametrize("name", ["ABCDP_SERVED", "ABCDP_OWN_DATA", "ABCDP_VISITS"])
 @pytest.mark.parametrize("text", ["yes", "true", "2", "-1", "01"])
 def test_switches_are_0_or_1(name: str, text: str) -> None:
     with pytest.raises(ServedError, match=f"{name} = {text}: must be 0 or 1"):
