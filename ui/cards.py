@@ -20,6 +20,13 @@ HEIGHT = 268
 """Pixels of a picture: two rows of them, a headline and a label fit into 900."""
 
 
+LEAD = (
+    "Data are simulated; simulations *close to the real data* are kept and averaged. Privacy noise "
+    "hides each person, and lets wrong ones in."
+)
+"""What the method does, for who has never seen it."""
+
+
 def screen() -> DeltaGenerator:
     """What stands in it is laid out so that it can be seen without scrolling."""
     return st.container(key="overview")
@@ -42,6 +49,7 @@ def headline(found: Result, grown: Result | None) -> None:
     with st.container(key="headline", horizontal=True, vertical_alignment="center"):
         st.title(number, anchor=False, width="content")
         with st.container(gap=None):
+            st.caption(LEAD)
             st.markdown(words)
             if typical:
                 st.markdown(typical)

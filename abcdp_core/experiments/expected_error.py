@@ -225,8 +225,9 @@ def typical_in_words(result: Result) -> str:
     if kept == 0:
         return f"**Typical of {runs}:** nothing is kept."
     return (
-        f"**Typical of {runs}:** {counts[0]:,} of {kept:,} (80 %: {counts[1]:,} to {counts[2]:,}), "
-        f"and {middle:.1f} times as far off as without noise (80 %: {low:.1f} to {high:.1f})."
+        f"**Typical of {runs}:** {counts[0]:,} of {kept:,} (four in five: {counts[1]:,} to "
+        f"{counts[2]:,}), and {middle:.1f} times as far from the truth as without noise (four in "
+        f"five: {low:.1f} to {high:.1f})."
     )
 
 

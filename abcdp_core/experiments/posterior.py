@@ -218,8 +218,8 @@ def headline(result: Result) -> tuple[str, str, str]:
     if kept == 0:
         words = f"of the {params.c:,} asked for: none of {looked_at} passed **with the noise**."
         return "0", words, _in_numbers(errors)
-    were = "draw was" if kept == 1 else "draws were"
-    words = f"{were} kept **only because of noise** in this run. {_moved(result)}."
+    what = "kept simulation is" if kept == 1 else "kept simulations are"
+    words = f"{what} there **only because of noise** in this run. {_moved(result)}."
     looked = f"The run looked at {looked_at}"
     stopped = f" and kept {kept:,} of {params.c:,}" if kept < params.c else ""
     return f"{false:,} of {kept:,}", words, f"{looked}{stopped}. {_in_numbers(errors)}"
@@ -281,10 +281,10 @@ def _moved(result: Result) -> str:
     if not np.isfinite([private, plain]).all():
         return "What was kept with noise, and without"
     if private > 1.1 * plain:
-        return f"The private answer is {private / plain:.1f} times as far off"
+        return f"The answer is {private / plain:.1f} times as far from the truth"
     if private < plain / 1.1:
-        return "This time the private answer is the nearer one"
-    return "The private answer is about as far off"
+        return "This time the answer with noise is nearer to the truth"
+    return "The answer is about as far from the truth as without noise"
 
 
 AXIS = 3.0

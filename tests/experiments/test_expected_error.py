@@ -120,9 +120,9 @@ def test_what_is_typical_is_that_of_the_releases(changes: dict[str, float]) -> N
     if kept == 0:
         assert "nothing is kept" in words
         return
-    assert f" {middle} of {kept} (80 %: {low} to {high}), and " in words
+    assert f" {middle} of {kept} (four in five: {low} to {high}), and " in words
     ratio = np.sqrt(releases.private_mse / releases.non_private_mse)
-    assert f"and {ratio.median():.1f} times as far off" in words
+    assert f"and {ratio.median():.1f} times as far from the truth" in words
 
 
 def test_a_median_of_nothing_kept_is_said(result: Result) -> None:

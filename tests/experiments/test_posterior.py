@@ -211,10 +211,10 @@ def test_the_headline_says_what_the_table_says(epsilon_total: float) -> None:
     false = int((decisions.private & ~decisions.non_private).sum())
     assert number == f"{false} of {int(decisions.private.sum())}"
     ratio = math.sqrt(errors.mse["private"] / errors.mse["non-private"])
-    if "times as far off" in words:
+    if "times as far from the truth" in words:
         assert f"{ratio:.1f} times" in words
     else:
-        assert ratio < 1.1 or "about" in words
+        assert ratio <= 1.1 and ("nearer" in words) == (ratio < 1 / 1.1)
     assert f"{math.sqrt(errors.mse['private']):.3f}" in rest
 
 
