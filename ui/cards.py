@@ -16,7 +16,7 @@ from abcdp_core.releases import ReleaseParams
 from abcdp_core.results import Result
 from ui import charts, drawings, meaning, motion, noises, router
 
-HEIGHT = 268
+HEIGHT = 258
 """Pixels of a picture: two rows of them, a headline and a label fit into 900."""
 
 
@@ -49,11 +49,10 @@ def headline(found: Result, grown: Result | None) -> None:
     with st.container(key="headline", horizontal=True, vertical_alignment="center"):
         st.title(number, anchor=False, width="content")
         with st.container(gap=None):
-            st.caption(LEAD)
             st.markdown(words)
             if typical:
                 st.markdown(typical)
-            st.caption(rest)
+            st.caption(f"{LEAD}  \n{rest}")
 
 
 def pair() -> tuple[DeltaGenerator, DeltaGenerator]:
@@ -67,7 +66,10 @@ def of_result(name: str, found: Result, lead: str, page: str) -> None:
     _card(name, drawings.drawn(found)[name], lead, page)
 
 
-DECISIONS = "Each mark is a simulated data set; noise moves it up or down."
+DECISIONS = (
+    "Each mark is a simulation, kept if its distance with noise is at most the threshold with "
+    "noise."
+)
 
 
 def decisions(found: Result, runs: Sequence[noises.Run]) -> None:

@@ -152,7 +152,10 @@ def icons(epsilon: float) -> Drawn:
             hoverinfo="name",
         )
         figure.add_trace(marks)
-    words = f"Of 100: at least {least} (full),<br>at most {most} (with the pale ones)."
+    words = (
+        f"Of 100 such statements at least {least} are true (full),<br>"
+        f"at most {most} (with the pale ones)."
+    )
     fig.note(figure, 0.0, -3.3, words, fig.TRUTH.color, "top left")
     figure.layout.annotations[-1].align = "left"
     figure.update_xaxes(visible=False, range=[-1.0, 101.0])

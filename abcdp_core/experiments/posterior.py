@@ -218,8 +218,8 @@ def headline(result: Result) -> tuple[str, str, str]:
     if kept == 0:
         words = f"of the {params.c:,} asked for: none of {looked_at} passed **with the noise**."
         return "0", words, _in_numbers(errors)
-    what = "kept simulation is" if kept == 1 else "kept simulations are"
-    words = f"{what} there **only because of noise** in this run. {_moved(result)}."
+    what = "simulation kept in this run is" if kept == 1 else "simulations kept in this run are"
+    words = f"{what} there **only because of noise**. {_moved(result)}."
     looked = f"The run looked at {looked_at}"
     stopped = f" and kept {kept:,} of {params.c:,}" if kept < params.c else ""
     return f"{false:,} of {kept:,}", words, f"{looked}{stopped}. {_in_numbers(errors)}"
@@ -423,7 +423,7 @@ def _called(params: Params, threshold: float, ends: Array) -> list[dict[str, Any
 
 def _names(params: Params, threshold: float) -> tuple[str, str]:
     """Both thresholds; a redrawn one is shown as it stood last."""
-    noisy = f"with noise {threshold:.3g}" + (", the last one" if params.resample else "")
+    noisy = f"threshold with noise {threshold:.3g}" + (", the last one" if params.resample else "")
     return f"threshold {params.epsilon_abc:g}", noisy
 
 
@@ -474,7 +474,9 @@ def _marks(lanes: list[_Lane], end: float) -> dict[str, Any]:
 
 def _changed(decisions: pd.DataFrame) -> str:
     """What noise did, in a line."""
-    flipped, all_of_them = int(decisions.flipped.sum()), len(decisions)
-    if flipped == 0:
+    let_in = int((decisions.private & ~decisions.non_private).sum())
+    kept_out = int(decisions.flipped.sum()) - let_in
+    if let_in == kept_out == 0:
         return "Noise changed no decision"
-    return f"Noise changed {flipped:,} of {counted(all_of_them, 'decision')}"
+    of = counted(len(decisions), "simulation")
+    return f"Noise let in {let_in:,} and kept out {kept_out:,} of {of}"

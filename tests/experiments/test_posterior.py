@@ -180,7 +180,9 @@ def test_every_decision_that_noise_changed_is_drawn() -> None:
     assert (np.asarray(marks.marker.line.width) > 0).tolist() == (kept != close).tolist()
     assert decisions[decisions.private | decisions.non_private].index.isin(marks.ids).all()
     assert (~kept & ~close).sum() <= posterior.REJECTED_SHOWN
-    assert f"Noise changed {int(decisions.flipped.sum()):,} of" in drawn.figure.layout.title.text
+    let_in, kept_out = int((kept & ~close).sum()), int((close & ~kept).sum())
+    changed = f"Noise let in {let_in:,} and kept out {kept_out:,} of {len(decisions):,} simulation"
+    assert changed in drawn.figure.layout.title.text
     low, high = drawn.figure.layout.yaxis.range
     for trace in drawn.figure.data:
         assert np.all((np.asarray(trace.y) >= low) & (np.asarray(trace.y) <= high))
@@ -214,7 +216,8 @@ def test_the_headline_says_what_the_table_says(epsilon_total: float) -> None:
     if "times as far from the truth" in words:
         assert f"{ratio:.1f} times" in words
     else:
-        assert ratio <= 1.1 and ("nearer" in words) == (ratio < 1 / 1.1)
+        assert ratio <= 1.1
+        assert ("nearer" in words) == (ratio < 1 / 1.1)
     assert f"{math.sqrt(errors.mse['private']):.3f}" in rest
 
 
@@ -225,9 +228,9 @@ def test_a_threshold_beyond_the_edge_stands_on_it_and_is_called_what_it_is(resam
     layout = posterior.figures(result)["decisions"].figure.layout
     low, high = layout.yaxis.range
     assert not low <= threshold <= high
-    said = [note for note in layout.annotations if note.text.startswith("with noise")]
+    said = [note for note in layout.annotations if note.text.startswith("threshold with noise")]
     assert [note.text for note in said] == [
-        f"with noise {threshold:.3g}{', the last one' if resample else ''} "
+        f"threshold with noise {threshold:.3g}{', the last one' if resample else ''} "
     ]
     assert said[0].y in (low, high)
 
