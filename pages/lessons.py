@@ -1,6 +1,6 @@
 """Lessons: eight short ones, on the other pages."""
 
-from ui import blocks, lesson_list, router
+from ui import blocks, labels, lesson_list, router
 
 router.guard()
 
@@ -12,6 +12,7 @@ def main() -> None:
         "Every number is computed while you read.",
     )
     lesson_list.show()
+    labels.plain("Nothing private is read in the lessons: all data are simulated, or published.")
 
 
 main()

@@ -85,5 +85,5 @@ def test_the_first_page_imports_the_studies_that_it_shows_and_no_other() -> None
     assert not {"abcdp_core.ledger", "abcdp_core.online", "abcdp_core.own_data.document"} & modules
     never = HEAVY - {"loky", "numba", "numpy", "pandas", "plotly", "scipy", "streamlit"}
     assert {name.split(".")[0] for name in modules} & never == set()
-    # Some of SciPy comes with numba.
-    assert not {"scipy.optimize", "scipy.special", "scipy.stats"} & modules
+    # Some of SciPy comes with numba, some with the interpolation of the curve of errors.
+    assert "scipy.stats" not in modules

@@ -105,10 +105,8 @@ def panel() -> None:
         _body(lesson, number, step)
 
 
-OUTLINE = (
-    "outline: 3px dashed light-dark(#6B7300, #C5CF4A); outline-offset: 3px; border-radius: 4px;"
-)
-"""What a step is about stands out by a colour that no data have."""
+OUTLINE = "outline: var(--lesson-outline); outline-offset: 3px; border-radius: 4px;"
+"""What a step is about stands out by a colour that no data have (``assets/style.css``)."""
 
 
 def _head(lesson: Lesson, number: int) -> None:

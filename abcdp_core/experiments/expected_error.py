@@ -395,8 +395,14 @@ def _add_people(figure: go.Figure, params: Params) -> None:
     if not ticks:
         return
     # An axis without a series is not drawn.
-    nothing = {"x": [None], "y": [None], "mode": "markers", "xaxis": "x2", "hoverinfo": "skip"}
-    figure.add_trace(go.Scatter(nothing, name="people", showlegend=False))
+    nothing = np.array([np.nan])
+    figure.add_trace(
+        go.Scatter(
+            {"x": nothing, "y": nothing, "mode": "markers", "xaxis": "x2", "hoverinfo": "skip"},
+            name="people",
+            showlegend=False,
+        )
+    )
     figure.update_layout(
         xaxis2={
             **{"overlaying": "x", "side": "top", "type": "log", "showgrid": False},

@@ -47,6 +47,9 @@ SIZE: ViewportSize = {"width": 1400, "height": 900}
 
 IDLE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 
+CARD = "[class*=st-key-lesson-card]"
+"""What the page of lessons has instead of figures."""
+
 SMALL = {"pool_size": "500", "n": "1000"}
 """Settings whose pool is made in a moment."""
 
@@ -71,10 +74,10 @@ class Visit:
     refused: list[str] = field(default_factory=list)
 
     def open(self, path: str, **query: str) -> None:
-        """Open a page by its address and wait until its first figure stands."""
+        """Open a page by its address and wait until its first figure stands, or its cards."""
         asked = urlencode(SMALL | {"version": __version__} | query)
         self.page.goto(f"{self.server}/{path}?{asked}")
-        self.page.wait_for_selector("svg.main-svg, canvas", state="attached")
+        self.page.wait_for_selector(f"svg.main-svg, canvas, {CARD}", state="attached")
         self.settle()
 
     def settle(self) -> None:

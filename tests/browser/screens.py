@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from playwright.sync_api import Locator
 
-from tests.browser.conftest import SIZE, Visit
+from tests.browser.conftest import CARD, SIZE, Visit
 from ui import knobs, router
 
 HEADLINE = "[data-testid=stMain] h1:visible"
@@ -99,9 +99,9 @@ SCROLLED = ("adaptive_truncation", "your_own_data")
 
 def _main(visit: Visit, count: int) -> list[Locator]:
     """The figures that a page is about."""
-    player = visit.page.locator(PLAYER)
-    if player.count():
-        return player.all()
+    for other in (PLAYER, CARD):
+        if (parts := visit.page.locator(other)).count():
+            return parts.all() if other == PLAYER else [parts.first]
     visit.page.locator(FIGURES).nth(count - 1).wait_for()
     return visit.page.locator(FIGURES).all()[:count]
 

@@ -492,7 +492,7 @@ def test_the_limit_holds_while_a_part_is_made_and_a_picture_under_way_is_finishe
 
     monkeypatch.setattr(steps.runner, "run", run)
     monkeypatch.setattr(steps, "_is_slow", lambda _: lane == "slow")
-    request = Request("flip-probability", Params(), 1)
+    request = Request("gaussian-loss", Params(), 1)
     job = Job(quick.service, request, None, long=lane == "long")
     job.watch("a")
     for _ in steps.study(job):

@@ -16,7 +16,11 @@ def test_table_lists_every_page():
     assert sorted(page.file for page in router.TABLE) == PAGES
 
 
-@pytest.mark.parametrize("page", PAGES)
+SHOWING = [page for page in PAGES if page != "lessons"]
+"""Pages with figures; that of the lessons leads to them."""
+
+
+@pytest.mark.parametrize("page", SHOWING)
 def test_page_as_it_opens_with_its_theory_and_once_more(page):
     """A page is opened once and asked everything that its first look can answer."""
     app = opened(page)
@@ -69,7 +73,7 @@ ALLOWED = {("c", "200"), ("sensitivity", "published"), ("noise_draw", "1000000")
 ALLOWED |= {("resample", "true")}
 
 
-@pytest.mark.parametrize(("number", "page"), list(enumerate(PAGES)))
+@pytest.mark.parametrize(("number", "page"), list(enumerate(SHOWING)))
 def test_bad_link_is_said_and_survived_at_an_extreme(number, page):
     """One extreme for each page; each study is tried at all of them by its own tests."""
     asked = BAD | BAD_LINKS[number % len(BAD_LINKS)]
