@@ -67,8 +67,7 @@ def of_result(name: str, found: Result, lead: str, page: str) -> None:
 
 
 DECISIONS = (
-    "Each mark is a simulation, kept if its distance with noise is at most the threshold with "
-    "noise."
+    "Each mark is a simulation, kept if its distance with noise is at most the noisy threshold."
 )
 
 

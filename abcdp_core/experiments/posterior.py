@@ -423,7 +423,7 @@ def _called(params: Params, threshold: float, ends: Array) -> list[dict[str, Any
 
 def _names(params: Params, threshold: float) -> tuple[str, str]:
     """Both thresholds; a redrawn one is shown as it stood last."""
-    noisy = f"threshold with noise {threshold:.3g}" + (", the last one" if params.resample else "")
+    noisy = f"noisy threshold {threshold:.3g}" + (", the last one" if params.resample else "")
     return f"threshold {params.epsilon_abc:g}", noisy
 
 

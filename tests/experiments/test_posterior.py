@@ -228,9 +228,9 @@ def test_a_threshold_beyond_the_edge_stands_on_it_and_is_called_what_it_is(resam
     layout = posterior.figures(result)["decisions"].figure.layout
     low, high = layout.yaxis.range
     assert not low <= threshold <= high
-    said = [note for note in layout.annotations if note.text.startswith("threshold with noise")]
+    said = [note for note in layout.annotations if note.text.startswith("noisy threshold")]
     assert [note.text for note in said] == [
-        f"threshold with noise {threshold:.3g}{', the last one' if resample else ''} "
+        f"noisy threshold {threshold:.3g}{', the last one' if resample else ''} "
     ]
     assert said[0].y in (low, high)
 
