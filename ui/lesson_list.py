@@ -20,7 +20,7 @@ def show() -> None:
             vertical_alignment="center",
         ):
             with st.container(width="stretch", gap=None):
-                st.markdown(f"#### {number} · {each.title}")
+                st.markdown(f"## {number} · {each.title}")
                 st.markdown(each.lead)
                 st.caption(" · ".join(step.title for step in each.steps))
             st.button(
