@@ -470,8 +470,10 @@ def test_what_will_be_learnt_is_said_in_the_parameters_own_terms(
         "row"
     )
     with monkeypatch.context() as patch:
-        patch.setattr(covid, "own_parameters", lambda *_: [("the level", "", 0.0, 1.0)])
-        assert learnt(request_of(), 25) == "the level"
+        for names, said in ((["level"], "level"), (["level", "slope"], "level and slope")):
+            own = [(name, "", 0.0, 1.0) for name in names]
+            patch.setattr(covid, "own_parameters", lambda *_, own=own: own)
+            assert learnt(request_of(), 25) == said
     # A scenario that says nothing of a person's terms keeps its own names and numbers.
     monkeypatch.delattr(covid, "own_parameters")
     assert learnt(request_of(), 25) == "a0, a1, a2 and a3"
