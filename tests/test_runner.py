@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
@@ -39,6 +40,13 @@ def test_results_grow_and_end_complete(workers: int) -> None:
     assert [len(result.tables["main"]) for result in results] == [1, 2, 3, 4, 5, 6]
     assert {result.total for result in results} == {6}
     assert {result.seed for result in results} == {7}
+
+
+def test_a_result_says_how_long_it_took() -> None:
+    begun = time.monotonic()
+    result = runner.run_to_end(TOY, Params(size=3), 1)
+    assert result.run_time is not None
+    assert 0.0 < result.run_time <= time.monotonic() - begun
 
 
 @pytest.mark.usefixtures("every_result")
