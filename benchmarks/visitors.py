@@ -19,8 +19,8 @@ from websockets.exceptions import ConnectionClosed
 PAGE = "posterior"
 KNOB = "epsilon_total"
 
-BUDGET = re.compile(r"_total(?:\\u00a0|\s)=(?:\\u00a0|\s)([0-9.,]+)")
-"""Where the title of a figure says what it was drawn for."""
+BUDGET = re.compile(r"_total&nbsp;=&nbsp;([0-9.,]+)")
+"""Where the title above a figure says what it was drawn for."""
 
 
 @dataclass
@@ -57,6 +57,7 @@ class Visitor:
         self.random = random.Random(seed)
         self._polls: dict[str, asyncio.Task[None]] = {}
         self._knob: Any = None
+        self._title = ""
         self._widget = ""
         self._place = -1
         self._asked: list[tuple[float, float]] = []
@@ -134,12 +135,14 @@ class Visitor:
             self.seen.told_to_wait += " in line" in element.progress.text
         elif kind == "alert":
             self.seen.told_to_wait += "drawn before" in element.alert.body
+        elif kind == "html" and "finding" in element.html.body:
+            self._title = element.html.body
         elif kind == "plotly_chart":
-            self._take_picture(element.plotly_chart.spec)
+            self._take_picture()
 
-    def _take_picture(self, spec: str) -> None:
+    def _take_picture(self) -> None:
         self._drawn.set()
-        found = BUDGET.search(spec)
+        found = BUDGET.search(self._title)
         drawn_for = [n for n, (_, value) in enumerate(self._asked) if found and _is(found, value)]
         if drawn_for:
             self.seen.pictures += 1
