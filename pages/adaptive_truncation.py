@@ -25,8 +25,7 @@ def live() -> None:
     params, seed = asking.ask(STREAM)
     ways = player.ways(params)
     requests = {way: Request(STREAM, asked, seed) for way, asked in ways.items()}
-    # The usual thousand people take some ten seconds: a question would be worse than a wait.
-    jobs = watch.growing_together(requests, play, ask_above=20.0)
+    jobs = watch.growing_together(requests, play)
     controls.own("adaptive-truncation.score", "adaptive-truncation.sampler")
     controls.more(
         "adaptive-truncation.particles",

@@ -26,8 +26,6 @@ def main() -> None:
                 "expected-error",
                 *asking.ask("expected-error"),
                 lambda grown: cards.error(grown, found, runs),
-                # A few seconds where nothing else goes on: a question would be worse than a wait.
-                ask_above=30.0,
             )
         with top:
             cards.headline(found, job.result)

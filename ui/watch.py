@@ -87,24 +87,19 @@ def waits(job: Job) -> str:
 DrawOne = Callable[[Result], None]
 
 
-def growing(
-    experiment: str, params: Params, seed: int, draw: DrawOne, *, ask_above: float = UNASKED
-) -> Job:
+def growing(experiment: str, params: Params, seed: int, draw: DrawOne) -> Job:
     """A study that grows while it is watched; returns the job, whose result is the latest.
+
+    Where its first parts tell that it takes longer than :data:`ui.job.UNASKED`, they are shown,
+    with how long the rest takes and a button that starts it.
 
     Args:
         experiment: which.
         params: its parameters.
         seed: root seed.
         draw: shows a result; called again whenever there may be a larger one.
-        ask_above: seconds that it may take unasked; where its first parts tell that it takes
-            longer, they are shown, with how long the rest takes and a button that starts it.
     """
-    requests = {experiment: Request(experiment, params, seed)}
-    jobs_of = growing_together(
-        requests, lambda found, _: draw(found[experiment]), ask_above=ask_above
-    )
-    return jobs_of[experiment]
+    return growing_under(experiment, experiment, params, seed, draw)
 
 
 def growing_under(name: str, experiment: str, params: Params, seed: int, draw: DrawOne) -> Job:
@@ -116,19 +111,16 @@ def growing_under(name: str, experiment: str, params: Params, seed: int, draw: D
 Draw = Callable[[Mapping[str, Result], bool], None]
 
 
-def growing_together(
-    requests: Mapping[str, Request], draw: Draw, *, ask_above: float = UNASKED
-) -> dict[str, Job]:
+def growing_together(requests: Mapping[str, Request], draw: Draw) -> dict[str, Job]:
     """Several studies that grow side by side, with one line of progress and one Cancel.
 
     Args:
         requests: name -> what is asked for; a name's former request is let go.
         draw: shows the results there are, by name, and is told whether more is to come; called
             again whenever there may be larger ones.
-        ask_above: seconds that each may take unasked.
     """
     together = {
-        name: _job_of(request, name, long=True, unasked=ask_above)
+        name: _job_of(request, name, long=True, unasked=UNASKED)
         for name, request in requests.items()
     }
     name, group = next(iter(together)), list(together.values())
