@@ -164,7 +164,10 @@ def _body(lesson: Lesson, number: int, step: Step) -> None:
             for name, run in step.runs.items()
         }
         if requests:
-            watch.growing_together(requests, lambda found, _: _said(place, step, found))
+            # The former results of these names are another step's: other tables, other numbers.
+            watch.growing_together(
+                requests, lambda found, _: _said(place, step, found), former=False
+            )
         else:
             _said(place, step, {})
     else:
