@@ -26,6 +26,7 @@ import streamlit as st
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.file_util import get_static_dir
@@ -242,7 +243,9 @@ class Gate:
             await send(message)
 
         try:
-            await self._app(_without_origin(scope), receive, _with_headers(noting, self._below))
+            # Who leaves in the middle, as by closing the page, is no error; a traceback was logged.
+            with contextlib.suppress(ClientDisconnect):
+                await self._app(_without_origin(scope), receive, _with_headers(noting, self._below))
         finally:
             self._sent[session] -= 1
             self._sent += Counter()

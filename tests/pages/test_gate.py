@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from starlette.datastructures import Headers, UploadFile
 from starlette.formparsers import MultiPartParser
+from starlette.requests import ClientDisconnect
 from streamlit.file_util import get_static_dir
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
@@ -504,6 +505,15 @@ def test_nothing_is_kept_of_a_file_that_was_not_taken(monkeypatch: pytest.Monkey
     assert not removed
     asyncio.run(visit(gate.TAKEN))
     assert removed == [("a", "b")]
+
+
+def test_who_leaves_in_the_middle_of_a_file_leaves_no_traceback() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        raise ClientDisconnect
+
+    door = Gate(app, RELEASES)
+    asyncio.run(door(scope(f"{gate.UPLOAD}a/b", "PUT"), None, None))  # type: ignore[arg-type]
+    assert not door._sent
 
 
 def test_a_large_file_is_not_written_to_the_disk_on_its_way(
