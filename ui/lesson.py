@@ -237,7 +237,9 @@ GUESS_WIDTH = 230
 
 
 def _keep(place: tuple[str, int], key: str) -> None:
-    _guesses()[place] = float(st.session_state[key])
+    # A second click comes when the slider is gone already.
+    if key in st.session_state:
+        _guesses()[place] = float(st.session_state[key])
 
 
 def _guesses() -> dict[tuple[str, int], float]:

@@ -115,3 +115,17 @@ def test_a_step_that_waits_tells_no_number_of_the_step_before(
     app = AppTest.from_function(script).run()
     assert not app.exception
     assert not app.warning
+
+
+def test_a_second_click_on_show_the_answer_changes_nothing() -> None:
+    def script() -> None:
+        import streamlit as st
+
+        from ui import lesson
+
+        st.session_state[lesson.GUESSES] = {("large-data", 2): 2.0}
+        lesson._keep(("large-data", 2), "lesson-guess-large-data-2")
+
+    app = AppTest.from_function(script).run()
+    assert not app.exception
+    assert app.session_state[lesson.GUESSES] == {("large-data", 2): 2.0}
