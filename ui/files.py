@@ -6,8 +6,20 @@ and for good if they arrive after its end.
 
 from __future__ import annotations
 
+import sys
+
+from starlette.formparsers import MultiPartParser
 from streamlit import runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+
+
+def stay_in_memory() -> None:
+    """Keep a file off the disk on its way: of a megabyte or more it would be written there.
+
+    It would be gone from the folder for temporary files at once, and its numbers would not be gone
+    from the disk. How large a file may be is a setting of Streamlit's.
+    """
+    MultiPartParser.spool_max_size = sys.maxsize
 
 
 def unread(session: str) -> int:

@@ -26,6 +26,7 @@ import streamlit as st
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.file_util import get_static_dir
@@ -62,6 +63,9 @@ MOST_SENT = 16
 
 UNREAD = 300.0
 """Seconds after which a file is dropped that no page has read."""
+
+TAKEN = 204
+"""What Streamlit answers when it has taken a file."""
 
 MOST_NAMES = 16
 """Files that a page may say at once that it wants to send: for half a million, which fit into one
@@ -150,6 +154,7 @@ def middleware(opened: Opened | None = None) -> list[Middleware]:
     except served.ServedError as error:
         sys.exit(str(error))
     _allow_open_files()
+    files.stay_in_memory()
     below = str(st.get_option("server.baseUrlPath")).strip("/")
     below = f"/{below}" if below else ""
     return [Middleware(Gate, settings=settings, below=below, opened=opened)]
@@ -230,12 +235,23 @@ class Gate:
             await _refuse(TOO_MANY, scope, receive, send)
             return
         self._sent[session] += 1
+        is_taken = False
+
+        async def noting(message: Message) -> None:
+            nonlocal is_taken
+            is_taken |= message.get("status") == TAKEN
+            await send(message)
+
         try:
-            await self._app(_without_origin(scope), receive, _with_headers(send, self._below))
+            # Who leaves in the middle, as by closing the page, is no error; a traceback was logged.
+            with contextlib.suppress(ClientDisconnect):
+                await self._app(_without_origin(scope), receive, _with_headers(noting, self._below))
         finally:
             self._sent[session] -= 1
             self._sent += Counter()
-            asyncio.get_running_loop().call_later(UNREAD, files.remove, session, file)
+            # Of others nothing lies there, and a timer with a long name would be kept for each.
+            if is_taken:
+                asyncio.get_running_loop().call_later(UNREAD, files.remove, session, file)
 
 
 def address_of(scope: Scope) -> str:

@@ -164,7 +164,10 @@ def _body(lesson: Lesson, number: int, step: Step) -> None:
             for name, run in step.runs.items()
         }
         if requests:
-            watch.growing_together(requests, lambda found, _: _said(place, step, found))
+            # The former results of these names are another step's: other tables, other numbers.
+            watch.growing_together(
+                requests, lambda found, _: _said(place, step, found), former=False
+            )
         else:
             _said(place, step, {})
     else:
@@ -234,7 +237,9 @@ GUESS_WIDTH = 230
 
 
 def _keep(place: tuple[str, int], key: str) -> None:
-    _guesses()[place] = float(st.session_state[key])
+    # A second click comes when the slider is gone already.
+    if key in st.session_state:
+        _guesses()[place] = float(st.session_state[key])
 
 
 def _guesses() -> dict[tuple[str, int], float]:

@@ -111,13 +111,16 @@ def growing_under(name: str, experiment: str, params: Params, seed: int, draw: D
 Draw = Callable[[Mapping[str, Result], bool], None]
 
 
-def growing_together(requests: Mapping[str, Request], draw: Draw) -> dict[str, Job]:
+def growing_together(
+    requests: Mapping[str, Request], draw: Draw, *, former: bool = True
+) -> dict[str, Job]:
     """Several studies that grow side by side, with one line of progress and one Cancel.
 
     Args:
         requests: name -> what is asked for; a name's former request is let go.
         draw: shows the results there are, by name, and is told whether more is to come; called
             again whenever there may be larger ones.
+        former: whether the former results of the same names are drawn until there are others.
     """
     together = {
         name: _job_of(request, name, long=True, unasked=UNASKED)
@@ -135,7 +138,7 @@ def growing_together(requests: Mapping[str, Request], draw: Draw) -> dict[str, J
         elif polling:
             st.rerun()
         _status(name, group, going)
-        _draw(together, going, draw)
+        _draw(together, going, draw, former=former)
 
     panel()
     return together
@@ -241,15 +244,22 @@ def _duration(seconds: float) -> str:
     return f"about {seconds / 3600:.0f} h"
 
 
-def _draw(together: Mapping[str, Job], going: bool, draw: Draw) -> None:
-    """The jobs' results; until there are any, the former of the same names, marked stale."""
+def _draw(together: Mapping[str, Job], going: bool, draw: Draw, *, former: bool = True) -> None:
+    """The jobs' results; until there are any, the former of the same names, marked stale.
+
+    Args:
+        together: the jobs, by name.
+        going: whether any of them is.
+        draw: shows results.
+        former: whether former ones may be drawn.
+    """
     shown: dict[str, Result] = st.session_state.setdefault(SHOWN, {})
     found = {name: job.result for name, job in together.items() if job.result is not None}
     if found:
         shown.update(found)
         draw(found, going)
-    elif former := {name: shown[name] for name in together if name in shown}:
+    elif former and (before := {name: shown[name] for name in together if name in shown}):
         st.warning("Stale: this is for the former settings. The new ones are being computed.")
-        draw(former, False)
+        draw(before, False)
     else:
         st.skeleton(height=440)

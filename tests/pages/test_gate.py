@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.datastructures import Headers, UploadFile
+from starlette.formparsers import MultiPartParser
+from starlette.requests import ClientDisconnect
 from streamlit.file_util import get_static_dir
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
@@ -479,6 +483,60 @@ def test_a_file_that_no_page_has_read_is_removed(monkeypatch: pytest.MonkeyPatch
     files.remove("gone", "2")
     files.remove("gone", "2")
     assert not manager.file_storage
+
+
+def test_nothing_is_kept_of_a_file_that_was_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A timer with its name would be: up to 16 kB each, for minutes, at a thousand a second."""
+    removed: list[tuple[str, str]] = []
+    monkeypatch.setattr(gate, "UNREAD", 0.0)
+    monkeypatch.setattr(gate.files, "unread", lambda _: 0)
+    monkeypatch.setattr(gate.files, "remove", lambda *file: removed.append(file))
+
+    async def visit(status: int) -> None:
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            await send({"type": "http.response.start", "status": status, "headers": []})
+
+        async def send(message: Any) -> None: ...
+
+        await Gate(app, RELEASES)(scope(f"{gate.UPLOAD}a/b", "PUT"), None, send)  # type: ignore[arg-type]
+        await asyncio.sleep(0.01)
+
+    asyncio.run(visit(403))
+    assert not removed
+    asyncio.run(visit(gate.TAKEN))
+    assert removed == [("a", "b")]
+
+
+def test_who_leaves_in_the_middle_of_a_file_leaves_no_traceback() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        raise ClientDisconnect
+
+    door = Gate(app, RELEASES)
+    asyncio.run(door(scope(f"{gate.UPLOAD}a/b", "PUT"), None, None))  # type: ignore[arg-type]
+    assert not door._sent
+
+
+def test_a_large_file_is_not_written_to_the_disk_on_its_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(MultiPartParser, "spool_max_size", MultiPartParser.spool_max_size)
+    gate.middleware()
+    line = b"-" * 10
+    parts = (line, b'Content-Disposition: form-data; name="f"; filename="x.csv"', b"", b"1" * 2**21)
+    body = b"\r\n".join((*parts, line + b"--", b""))
+
+    async def stream() -> AsyncIterator[bytes]:
+        yield body
+
+    async def is_written() -> bool:
+        headers = Headers({"content-type": f"multipart/form-data; boundary={line[2:].decode()}"})
+        file = (await MultiPartParser(headers, stream()).parse())["f"]
+        assert isinstance(file, UploadFile)
+        assert file.size == 2**21
+        with file.file:
+            return bool(file.file._rolled)  # type: ignore[attr-defined]
+
+    assert not asyncio.run(is_written())
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from abcdp_core import lessons
 from abcdp_core.lessons import Step
 from tests.pages.app import opened, settled, texts
-from ui import knobs, lesson, router
+from ui import knobs, lesson, router, watch
 
 STEPS = [
     pytest.param(step, id=f"{each.name}-{place}")
@@ -82,3 +84,48 @@ def test_guess_and_answer_are_drawn_on_the_scale_of_the_question() -> None:
     assert step.question is not None
     assert tuple(drawn.figure.layout.xaxis.range) == (step.question.low, step.question.high)
     assert knobs.NO_LESSON not in lessons.load()
+
+
+def test_a_step_that_waits_tells_no_number_of_the_step_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waits = SimpleNamespace(
+        **dict.fromkeys(("request", "result")),
+        **dict.fromkeys(("wait", "made", "seconds_left"), lambda: None),
+        active=True,
+        state="waiting",
+        watch=lambda _: None,
+    )
+    monkeypatch.setattr(watch, "_job_of", lambda *_, **__: waits)
+
+    def script() -> None:
+        from types import SimpleNamespace
+
+        import streamlit as st
+
+        from abcdp_core import lessons
+        from ui import lesson, watch
+
+        # Of whichever study: its tables are another's.
+        before = SimpleNamespace(is_partial=False, tables={})
+        st.session_state[watch.SHOWN] = {"main": before}
+        step = lessons.load()["large-data"].steps[2]
+        lesson._body(lessons.load()["large-data"], 3, step)
+
+    app = AppTest.from_function(script).run()
+    assert not app.exception
+    assert not app.warning
+
+
+def test_a_second_click_on_show_the_answer_changes_nothing() -> None:
+    def script() -> None:
+        import streamlit as st
+
+        from ui import lesson
+
+        st.session_state[lesson.GUESSES] = {("large-data", 2): 2.0}
+        lesson._keep(("large-data", 2), "lesson-guess-large-data-2")
+
+    app = AppTest.from_function(script).run()
+    assert not app.exception
+    assert app.session_state[lesson.GUESSES] == {("large-data", 2): 2.0}
