@@ -71,7 +71,12 @@ def mse(setting: Setting, epsilon_total: float) -> float:
 
 
 def averaged(
-    noise: sparse_vector.SparseVector, epsilon_abc: float, rho: Array, theta: Array, truth: Array
+    noise: sparse_vector.SparseVector,
+    epsilon_abc: float,
+    rho: Array,
+    theta: Array,
+    truth: Array,
+    prior_mean: Array = uniform_mixture.PRIOR_MEAN,
 ) -> float:
     """Mean squared error of the released mean over all noise, for any data (MATH E6).
 
@@ -81,13 +86,12 @@ def averaged(
         rho: distances of the data to the pool ``(T,)``.
         theta: parameters of the pool ``(T, d)``.
         truth: what the error is from ``(d,)``.
+        prior_mean: what is released where nothing is accepted ``(d,)``.
     """
     asked = sparse_vector_run.Run(
         epsilon_abc, noise.threshold_scale, noise.query_scale, noise.c, noise.resample
     )
-    return sparse_vector_run.released_average(
-        rho, asked, theta, truth, uniform_mixture.PRIOR_MEAN, NODES
-    ).mse
+    return sparse_vector_run.released_average(rho, asked, theta, truth, prior_mean, NODES).mse
 
 
 def kept(setting: Setting, budgets: Sequence[float]) -> Array:

@@ -22,7 +22,7 @@ HEIGHT = 258
 
 LEAD = (
     "Data are simulated; simulations *close to the real data* are kept and averaged. Privacy noise "
-    "hides each person, and lets wrong ones in."
+    "hides each person, and may let wrong ones in."
 )
 """What the method does, for who has never seen it."""
 

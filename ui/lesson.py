@@ -158,25 +158,20 @@ def leave() -> None:
 
 def _body(lesson: Lesson, number: int, step: Step) -> None:
     place = lesson.name, number
-    if _computes(step, step.text) or place in _guesses():
-        requests = {
-            name: Request(run.experiment, step.params(name), SEED)
-            for name, run in step.runs.items()
-        }
-        if requests:
-            # The former results of these names are another step's: other tables, other numbers.
-            watch.growing_together(
-                requests, lambda found, _: _said(place, step, found), former=False
-            )
-        else:
-            _said(place, step, {})
-    else:
+    needs_runs = place in _guesses() or not _before(step) <= numbers.of_knobs(step).keys()
+    if not (needs_runs and step.runs):
         _said(place, step, {})
+        return
+    requests = {
+        name: Request(run.experiment, step.params(name), SEED) for name, run in step.runs.items()
+    }
+    # The former results of these names are another step's: other tables, other numbers.
+    watch.growing_together(requests, lambda found, _: _said(place, step, found), former=False)
 
 
-def _computes(step: Step, text: str) -> bool:
-    """Whether a text needs a run."""
-    return bool(numbers.named_in(text) - numbers.of_knobs(step).keys())
+def _before(step: Step) -> frozenset[str]:
+    """Names of the numbers that are read before a guess."""
+    return numbers.named_in(step.text + (step.question.ask if step.question else ""))
 
 
 def _said(place: tuple[str, int], step: Step, found: Mapping[str, Result]) -> None:
@@ -191,7 +186,9 @@ def _said(place: tuple[str, int], step: Step, found: Mapping[str, Result]) -> No
     known = numbers.of_knobs(step)
     if whole:
         known = numbers.of(step, {name: result.tables for name, result in found.items()})
-    told = numbers.fill(step.text, known) if numbers.named_in(step.text) <= known.keys() else ""
+    if not _before(step) <= known.keys():
+        return
+    told = numbers.fill(step.text, known)
     if step.question is None:
         st.markdown(told)
         return

@@ -261,19 +261,17 @@ def main() -> None:
 def _draw() -> None:
     """Set the page up, run it, and say around it what holds everywhere."""
     st.set_page_config(page_icon=ROOT / "assets" / "icon.png", layout="wide")
-    pages = [st.Page(_file(page), title=page.title, help=page.help) for page in shown()]
+    pages = [st.Page(_file(page.file), title=page.title, help=page.help) for page in shown()]
     chosen = st.navigation(pages, position="hidden")
     page = shown()[[entry.title for entry in pages].index(chosen.title)]
     if (owner := state.leads_to(page, shown())) is not None:
-        st.switch_page(_file(owner), query_params=st.query_params.to_dict())
+        st.switch_page(_file(owner.file), query_params=st.query_params.to_dict())
     state.begin(page, known_keys())
     lesson.begin({*st.query_params.to_dict()} & {*known_keys()})
     if (opens := lesson.enter()) not in ("", page.file):
         # Without a query of its own Streamlit refuses, as knobs are bound to the one there is.
         asked = {VERSION: __version__}
-        st.switch_page(
-            _file(next(each for each in shown() if each.file == opens)), query_params=asked
-        )
+        st.switch_page(_file(opens), query_params=asked)
     blocks.style(ROOT / "assets" / "style.css")
     if state.held("projector"):
         blocks.style(ROOT / "assets" / "projector.css")
@@ -298,11 +296,11 @@ def _navigation(here: Page) -> None:
         for group, pages in itertools.groupby(shown(), lambda page: page.group):
             with st.expander(group, expanded=here.group == group):
                 for page in pages:
-                    st.page_link(_file(page), label=page.title, help=page.help)
+                    st.page_link(_file(page.file), label=page.title, help=page.help)
 
 
-def _file(page: Page) -> Path:
-    return ROOT / "pages" / f"{page.file}.py"
+def _file(name: str) -> Path:
+    return ROOT / "pages" / f"{name}.py"
 
 
 def guard() -> None:
@@ -321,4 +319,4 @@ def known_keys() -> list[str]:
 def link(file: str) -> None:
     """A link to a page, by its name."""
     page = next(page for page in TABLE if page.file == file)
-    st.page_link(_file(page), label=f"{page.title} →", width="content")
+    st.page_link(_file(file), label=f"{page.title} →", width="content")

@@ -46,7 +46,6 @@ from abcdp_core.results import Result, Tables
 from abcdp_core.sentences import counted
 from abcdp_core.simulators import ScenarioParams, covid, uniform_mixture
 from abcdp_core.streams import generator
-from abcdp_core.theory import sparse_vector_run
 
 Array = NDArray[np.float64]
 
@@ -190,17 +189,12 @@ def _of_curves(task: Task) -> list[Row]:
         )
         root = _root(n)
         values, target, nothing = theta @ root, truth @ root, covid.PRIOR_MEAN @ root
-        asked = sparse_vector_run.Run(
-            params.epsilon_abc, event.threshold_scale, event.query_scale, event.c, event.resample
-        )
-        private = sparse_vector_run.released_average(
-            rho, asked, values, target, nothing, error_curve.NODES
-        )
+        private = error_curve.averaged(event, params.epsilon_abc, rho, values, target, nothing)
         plain, _ = sparse_vector.non_private(rho, params.epsilon_abc, params.c)
         chosen = values[plain.indices]
         means = chosen.mean(axis=0) if len(chosen) else nothing, nothing
         others = [float(((mean - target) ** 2).sum()) for mean in means]
-        rows.append((n, run, len(target) * private.mse, *others))
+        rows.append((n, run, len(target) * private, *others))
     return rows
 
 

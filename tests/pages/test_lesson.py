@@ -129,3 +129,9 @@ def test_a_second_click_on_show_the_answer_changes_nothing() -> None:
     app = AppTest.from_function(script).run()
     assert not app.exception
     assert app.session_state[lesson.GUESSES] == {("large-data", 2): 2.0}
+
+
+def test_a_question_waits_for_its_numbers_as_a_text_does() -> None:
+    question = lessons.Question("More than {found:.0f}?", "answer", 0.0, 1.0)
+    step = Step("A", "overview", "Of {n:.0f}.", {"n": 100}, question=question)
+    assert lesson._before(step) == {"n", "found"}
