@@ -203,9 +203,9 @@ def _status(name: str, group: Sequence[Job], going: bool) -> None:
     shares = [result.done / result.total if result else 0.0 for result in found]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.progress(sum(shares) / len(shares), _words(group, going))
-        if going and st.button("Cancel", key=f"cancel-{name}"):
-            _cancel(group)
-            st.rerun()
+        if going:
+            # By a callback: a script that is ended before it comes here would lose the click.
+            st.button("Cancel", key=f"cancel-{name}", on_click=_cancel, args=(group,))
         asks = any(job.state == "asks" for job in group)
         if not going and asks and st.button("Start", key=f"start-{name}", type="primary"):
             _resume(group)

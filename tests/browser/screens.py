@@ -23,7 +23,7 @@ FIRST = """(document.querySelector(
 
 ASKS = "[class*=st-key-start-] button"
 SHOWN = 20_000
-"""Milliseconds in which a view has shown something or asks."""
+"""Milliseconds of a stretch after which a view may ask."""
 
 SEEN: Mapping[tuple[str, int], int] = {("overview", 1400): 4, ("overview", 1280): 2}
 """Page and width -> figures on its first screen; one on any other."""
@@ -45,18 +45,27 @@ def views(visit: Visit) -> Iterator[str]:
             if not choice.is_checked():
                 before = visit.page.evaluate(FIRST)
                 choice.click()
-                # Scripts end and begin several times until the figure is another.
-                another = f"before => ![before, null].includes({FIRST})"
-                try:
-                    visit.page.wait_for_function(another, arg=before, timeout=SHOWN)
-                except TimeoutError:
-                    # A slow machine: the page asks whether to begin before there is any figure.
-                    visit.page.locator(ASKS).first.click()
-                    visit.page.wait_for_function(another, arg=before)
-                visit.settle()
+                _wait_for_another(visit, before)
             yield view
     if not keys:
         yield visit.name
+
+
+def _wait_for_another(visit: Visit, before: str | None) -> None:
+    """Until the first figure is another; scripts end and begin, so at most three stretches."""
+    another = f"before => ![before, null].includes({FIRST})"
+    for last in (False, False, True):
+        try:
+            visit.page.wait_for_function(another, arg=before, timeout=SHOWN)
+        except TimeoutError:
+            if last:
+                raise
+            # A slow machine: the page may ask whether to begin before there is any figure.
+            for button in visit.page.locator(ASKS).all()[:1]:
+                button.click()
+        else:
+            break
+    visit.settle()
 
 
 def outside(visit: Visit, width: int, height: int, view: str = "") -> list[str]:

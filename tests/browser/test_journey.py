@@ -102,6 +102,10 @@ def another_page_keeps_the_knobs(visit: Visit) -> None:
 
 def long_work_is_cancelled_and_keeps_what_is_done(visit: Visit) -> None:
     visit.page.get_by_role("link", name="Privacy and accuracy").click()
+    shows(visit, "this budget")
+    # A page that is still being drawn again takes no click of something that is unfolded.
+    expect(visit.page.locator(".st-key-cancel-expected-error")).to_have_count(0)
+    visit.settle()
     visit.page.get_by_text("Run the simulation").click()
     mean = visit.page.locator(".finding").filter(has_text="Mean absolute error")
     expect(mean).to_be_attached()
@@ -200,6 +204,8 @@ def test_nothing_for_axe_to_find(opened: Visit) -> None:
     opened.page.set_viewport_size(SIZE)
     # What the pointer is over may show its help, outside of all landmarks.
     opened.page.mouse.move(SIZE["width"] - 2, 2)
+    # What is drawn again and again is pale in between.
+    expect(opened.page.locator("[class*=st-key-cancel-] button")).to_have_count(0)
     for scheme in ("light", "dark"):
         opened.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         opened.settle()
