@@ -144,9 +144,7 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
     changed[before.point, -1] = value
     neighbour = pool.compare(pool.open_pool(key), changed, synthetic=True)
     event = releases.event_of(params)
-    run = theory.Run(
-        params.epsilon_abc, event.threshold_scale, event.query_scale, event.c, event.resample
-    )
+    run = theory.Run.of(event, params.epsilon_abc)
     stops = _stop_before(key, params.n, run), theory.stopping_time(neighbour.rho, run)
     return {
         "main": _curves(*stops, params.epsilon_total),
