@@ -10,6 +10,7 @@ from typing import Any
 import plotly.graph_objects as go
 import pytest
 
+from abcdp_core import figures as fig
 from abcdp_core import lessons, runner
 from abcdp_core.experiments import Experiment
 from abcdp_core.lessons import Step, numbers
@@ -80,6 +81,7 @@ def test_a_notebook_finds_the_numbers_of_its_lessons(
     shown = [each.shown for each in ran if each.shown is not None]
     assert shown
     assert all(isinstance(each, go.Figure) and each.data for each in shown)
+    assert {each.layout.width for each in shown} == {fig.WIDTH}, "a figure alone: on_paper()"
     # What is printed, nothing of the machine that it was printed on, and in one way of writing.
     assert notebooks.text(kept, ran) == file.read_text(encoding="utf-8"), "run: make notebooks"
 
