@@ -215,6 +215,16 @@ class Params:
         return {}
 
     @classmethod
+    def for_scenario(cls, scenario: str, **settings: Any) -> Self:
+        """What a scenario starts from, but for some settings.
+
+        Raises:
+            ParameterError: there is no such scenario, or a value is not allowed.
+        """
+        cls.specification()["scenario"].check("scenario", scenario)
+        return cls(**{"scenario": scenario} | cls.defaults(scenario) | settings)
+
+    @classmethod
     def takes_many(cls, name: str) -> bool:
         """Whether the parameter holds a tuple of values."""
         return next(bool(f.metadata["many"]) for f in dataclasses.fields(cls) if f.name == name)

@@ -154,11 +154,7 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
     largest = _largest_by_median(params, gaps, most)
 
     def share_at(c: int) -> Share:
-        event = params.event(c)
-        run = theory.Run(
-            params.epsilon_abc, event.threshold_scale, event.query_scale, c, params.resample
-        )
-        return false_share.share_of(rho, run)
+        return false_share.share_of(rho, theory.Run.of(params.event(c), params.epsilon_abc))
 
     also = {params.c, most, *([largest] if largest else [])}
     shares, largest_false = false_share.search(share_at, params.false_level, most, also)
