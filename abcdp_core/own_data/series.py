@@ -30,8 +30,8 @@ from abcdp_core.parameters import LONGEST_NUMBER, NUMBER, number_in
 Array = NDArray[np.float64]
 
 LARGEST_FILE = 2 * 2**20
-"""Bytes; a longer file is refused unread. The longest series, of 20,000 values, takes less, with each
-as long as a number may be, in quotes and with a line end."""
+"""Bytes; a longer file is refused unread. The longest series, of 20,000 values, takes less, each as
+long as a number may be, in quotes and with a line end."""
 
 MISSING = {"na", "n/a", "nan", "null", "none", "missing", "inf", "infinity"}
 """Rows that stand for a number that is not there."""
