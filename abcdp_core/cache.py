@@ -71,10 +71,10 @@ UNREADABLE = (
 )
 """What a damaged file raises."""
 
-BEAT = 2.0
+BEAT = 1.0
 """Seconds between two signs of life of who makes something."""
 
-STILL = 15.0
+STILL = 8.0
 """Seconds without one after which who waits makes it, too: the other was stopped, as by Ctrl-Z."""
 
 UNUSED_LOCK = 86_400.0
