@@ -32,7 +32,7 @@ from streamlit.file_util import get_static_dir
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 
-from ui import files, served
+from ui import callers, files, served
 
 STREAM, UPLOAD = "/_stcore/stream", "/_stcore/upload_file/"
 
@@ -161,6 +161,7 @@ def middleware(opened: Opened | None = None) -> list[Middleware]:
     except served.ServedError as error:
         sys.exit(str(error))
     _allow_open_files()
+    callers.have_patience()
     files.stay_in_memory()
     below = str(st.get_option("server.baseUrlPath")).strip("/")
     below = f"/{below}" if below else ""
