@@ -50,6 +50,7 @@ Array = NDArray[np.float64]
 
 EXPERIMENT = "covid-fit"
 TITLE = "COVID-19 in the Netherlands, fitted privately"
+MAY_BE_LONG = True
 COLUMNS = {
     "main": ("c", "epsilon_total", "run", "kind", "sample", "day", "value"),
     "spread": (

@@ -51,6 +51,7 @@ Array = NDArray[np.float64]
 
 EXPERIMENT = "tuberculosis-posterior"
 TITLE = "Parameters of a tuberculosis outbreak, released privately"
+MAY_BE_LONG = True
 COLUMNS = {
     "main": ("n", "resample", "observed_set", "run", "release", "sample", "parameter", "value"),
     "errors": (

@@ -16,7 +16,7 @@ def test_what_would_fill_the_memory_is_refused_with_what_is_allowed(name: str) -
     params = experiments.load(name).Params
     usual = {"c": "1000", "pool_size": "1000"}
     params.from_text(usual)
-    with pytest.raises(ParameterError, match="^runs = 1000: must be at most") as refused:
+    with pytest.raises(ParameterError, match=r"^runs = 1000: must be at most") as refused:
         params.from_text(usual | {"runs": "1000"})
     most = str(refused.value).split("at most ")[1].split(",")[0]
     params.from_text(usual | {"runs": most})
@@ -45,6 +45,6 @@ def test_the_bound_is_not_below_the_rows_there_are(
 
 
 def test_a_run_that_is_too_large_alone_is_refused_for_its_lists() -> None:
-    with pytest.raises(ParameterError, match="^runs = 1: shorten the lists"):
+    with pytest.raises(ParameterError, match=r"^runs = 1: shorten the lists"):
         parameters.check_rows(1, parameters.MOST_ROWS + 1)
     parameters.check_rows(1, parameters.MOST_ROWS)
