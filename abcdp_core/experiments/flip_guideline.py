@@ -47,6 +47,7 @@ Array = NDArray[np.float64]
 
 EXPERIMENT = "flip-guideline"
 TITLE = "Largest number of accepted samples that the noise allows"
+MAY_BE_LONG = True
 COLUMNS = {
     "main": (
         "c", "noise_scale", "lower_quartile", "median_flip_probability", "upper_quartile",
