@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import pool
+from abcdp_core.own_data.budget_ledger import Taken
 from abcdp_core.own_data.discrete_sparse_vector import release_exactly
 from abcdp_core.own_data.document import Document
 from abcdp_core.own_data.request import (
@@ -84,9 +85,25 @@ def prepare(
     return Prepared(request, pool.compare(public, data, synthetic=False))
 
 
-def spend(prepared: Prepared, randbelow: RandBelow = secrets.randbelow) -> Document:
-    """Spend the budget; takes moments."""
+def spend(
+    prepared: Prepared, randbelow: RandBelow = secrets.randbelow, paid: Taken | None = None
+) -> Document:
+    """Spend the budget; takes moments.
+
+    Args:
+        prepared: what is released from.
+        randbelow: where the noise comes from.
+        paid: the reservation, if it is taken from a budget; kept from here on.
+    """
     request, comparison = prepared.request, prepared.comparison
     noise = noise_of(request, comparison.n)
+    if paid is not None:
+        paid.keep()
     release = release_exactly(comparison, request.epsilon_abc, noise, randbelow)
-    return Document(request, comparison.n, release, comparison.theta[release.indices])
+    return Document(
+        request,
+        comparison.n,
+        release,
+        comparison.theta[release.indices],
+        None if paid is None else paid.reservation,
+    )
