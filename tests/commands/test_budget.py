@@ -58,7 +58,7 @@ def test_other_units_missing_budgets_and_senseless_amounts_are_one_line(
     assert spend("a.json", "--ledger", "none.db") == 2
     assert main(["budget", "create", "x", "--epsilon", "a lot", "--unit", "day"]) == 2
     assert main(["budget", "show", "income", "--documents", "data.csv"]) == 2
-    printed, said = capsys.readouterr()
+    said = capsys.readouterr().err
     lines = said.splitlines()
     assert len(lines) == 5
     assert all(line.startswith("error: ") for line in lines)
