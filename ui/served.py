@@ -7,7 +7,7 @@ All of it is read once from the environment; this table is all there is.
 ``ABCDP_HOSTS``           names and addresses it goes by besides localhost, with commas between
 ``ABCDP_WORK_LIMIT``      seconds that one job may work, or ``none``: none (60)
 ``ABCDP_OWN_DATA``        whether there is the page for a release from one's own data: 1 (0)
-``ABCDP_PLACES``          open pages that one address may have at a time: 120
+``ABCDP_PROXY``           whether all come through a proxy that says from where, in X-Real-IP: 0
 ``ABCDP_RUN_BY``          who runs it, as visitors read it
 ``ABCDP_VISITS``          whether the server draws its pages before anybody comes: 1 (1)
 ========================  =============================================================
@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 SERVED, HOSTS, WORK_LIMIT = "ABCDP_SERVED", "ABCDP_HOSTS", "ABCDP_WORK_LIMIT"
-OWN_DATA, PLACES, RUN_BY = "ABCDP_OWN_DATA", "ABCDP_PLACES", "ABCDP_RUN_BY"
+OWN_DATA, PROXY, RUN_BY = "ABCDP_OWN_DATA", "ABCDP_PROXY", "ABCDP_RUN_BY"
 VISITS = "ABCDP_VISITS"
 
 USUAL_LIMIT = 60.0
@@ -32,13 +32,6 @@ USUAL_LIMIT = 60.0
 
 LEAST, MOST = 1.0, 86_400.0
 """Seconds that a limit may be."""
-
-USUAL_PLACES = 120
-"""Open pages of one address: a class of eighty often has one, and some open a second page. So
-nobody alone takes the 200 places that there are (:mod:`ui.gate`)."""
-
-MOST_PLACES = 10_000
-"""More than there are, for where a proxy counts itself, whose one address all others come from."""
 
 LONGEST_NAME = 120
 """Characters of who runs it."""
@@ -62,7 +55,7 @@ class Served:
             IP version 6 in brackets.
         work_limit: seconds that one job may work; ``None`` for as long as it takes.
         own_data: whether there is the page for a release from one's own data.
-        places: open pages that one address may have at a time.
+        behind_proxy: whether all come through a proxy that says where from, whatever they say.
         run_by: who runs it; empty if that is not said.
         to_others: whether others than who started it use it.
         visits: whether the server draws its pages before anybody comes.
@@ -71,7 +64,7 @@ class Served:
     hosts: tuple[str, ...] = ()
     work_limit: float | None = None
     own_data: bool = True
-    places: int = USUAL_PLACES
+    behind_proxy: bool = False
     run_by: str = ""
     to_others: bool = False
     visits: bool = True
@@ -98,7 +91,7 @@ def read(environment: Mapping[str, str]) -> Served:
         hosts=_hosts(environment, needed=to_others),
         work_limit=_limit(environment, USUAL_LIMIT if to_others else None),
         own_data=_switch(environment, OWN_DATA, usual=not to_others),
-        places=_places(environment),
+        behind_proxy=_switch(environment, PROXY, usual=False),
         run_by=_run_by(environment),
         to_others=to_others,
         visits=_switch(environment, VISITS, usual=True),
@@ -151,14 +144,6 @@ def _limit(environment: Mapping[str, str], usual: float | None) -> float | None:
     if not LEAST <= seconds <= MOST:
         raise _refusal(WORK_LIMIT, text, f"none or seconds from {LEAST:g} to {MOST:g}")
     return seconds
-
-
-def _places(environment: Mapping[str, str]) -> int:
-    text = environment.get(PLACES, "").strip()
-    plain = text.isascii() and text.isdigit() and len(text) <= len(str(MOST_PLACES))
-    if text and not (plain and 1 <= int(text) <= MOST_PLACES):
-        raise _refusal(PLACES, text, f"a whole number from 1 to {MOST_PLACES}")
-    return int(text) if text else USUAL_PLACES
 
 
 def _run_by(environment: Mapping[str, str]) -> str:
