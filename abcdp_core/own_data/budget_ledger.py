@@ -299,7 +299,16 @@ def taken(file: Path, name: str, claim: Claim, unit: str, neighbours: str) -> It
         yield found
     finally:
         if not found.is_kept:
-            give_back(file, found.reservation)
+            _undo(file, found.reservation)
+
+
+def _undo(file: Path, reservation: Reservation) -> None:
+    try:
+        give_back(file, reservation)
+    except ParameterError as error:
+        raise ParameterError(
+            f"{error} Nothing was released, and yet its cost counts as spent."
+        ) from error
 
 
 def missing(file: Path, documents: Mapping[str, Reservation]) -> list[str]:

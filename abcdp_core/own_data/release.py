@@ -39,6 +39,7 @@ def make(
     values: Array,
     randbelow: RandBelow = secrets.randbelow,
     progress: pool.Progress | None = None,
+    paid: Taken | None = None,
 ) -> Document:
     """Prepare, and spend the budget: compare the series with a public pool, privately, once.
 
@@ -47,12 +48,13 @@ def make(
         values: the series ``(n,)``.
         randbelow: where the noise comes from: the operating system, but for tests.
         progress: called with the fraction done of the public pool, which takes nearly all the time.
+        paid: the reservation, if it is taken from a budget; kept once noise is drawn.
 
     Raises:
         ParameterError: the series is not of a size that can be compared.
         ValueError: a value is not finite.
     """
-    return spend(prepare(request, values, progress), randbelow)
+    return spend(prepare(request, values, progress), randbelow, paid)
 
 
 @dataclass(frozen=True)
