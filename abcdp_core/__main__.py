@@ -34,6 +34,7 @@ COMMANDS = {
     "list": "experiments, or what one can be asked",
     "run": "run an experiment",
     "release": "one private release from your own numbers",
+    "budget": "what may be spent on a data set in all, and what is left",
     "reproduce": "judge what the papers claim",
 }
 """Command, which is a module of :mod:`abcdp_core.commands` -> what it does, in a few words."""
