@@ -8,7 +8,7 @@ import re
 import pandas as pd
 import pytest
 
-from abcdp_core import experiments, lessons, runner
+from abcdp_core import experiments, lessons, runner, summaries
 from abcdp_core.lessons import Lesson, LessonError, Step, numbers, reading
 from abcdp_core.parameters import Params
 from abcdp_core.results import Result
@@ -41,6 +41,10 @@ def test_every_step_computes_its_numbers_and_says_nothing_else(step: Step) -> No
     }
     found = numbers.of(step, tables)
     assert not numbers.broken(step, found), found
+    for name, form in numbers.NAMED.findall(step.text + step.reveal):
+        # An error that is written as none says that there is none.
+        if step.numbers.get(name, "").startswith("within "):
+            assert re.search("[1-9]", numbers.fill(f"{{{name}:{form}}}", found)), name
     for text in (step.text, step.reveal, step.question.ask if step.question else ""):
         assert "{" not in numbers.fill(text, found)
     if step.look and not step.look.startswith("chart-overview-"):
@@ -135,6 +139,89 @@ def test_a_number_is_taken_from_a_table(told: str, value: float) -> None:
     step = Step("A", "overview", "", numbers={"it": told})
     numbers.check(told)
     assert numbers.of(step, {"main": {"main": table}})["it"] == pytest.approx(value)
+
+
+RUNS = pd.DataFrame(
+    {
+        "run": [3, 0, 2, 1, 0, 1, 2, 3],
+        "c": [10, 10, 10, 10, 100, 100, 100, 100],
+        "mse": [4.0, 1.0, 3.0, 2.0, 4.0, 8.0, 12.0, 16.0],
+    }
+)
+"""With c = 100 the error is four times that with 10, in every run."""
+SETS = pd.DataFrame({"dataset": range(10), "held": [True] * 8 + [False] * 2})
+ONE = pd.DataFrame({"way": ["a"], "mae": [5.0], "mae_low": [4.0], "mae_high": [7.0]})
+TABLES = {"main": {"main": RUNS, "sets": SETS, "summary": ONE}}
+MEANS = {
+    "few": "mean mse of main where c == 10",
+    "many": "mean mse of main where c == 100",
+    "share": "share held of main.sets",
+    "known": "first mae of main.summary",
+}
+
+
+def found(**told: str) -> dict[str, float]:
+    return numbers.of(Step("A", "overview", "", {"n": 2.0}, numbers=MEANS | told), TABLES)
+
+
+def test_the_ends_of_a_mean_are_those_that_studies_draw() -> None:
+    drawn = summaries.over_runs(RUNS, "mse", ["c"]).set_index("c").loc[10]
+    told = {end: f"{end} mse of main where c == 10" for end in numbers.ENDS}
+    mine = found(**told)
+    assert (mine["low"], mine["high"]) == pytest.approx((drawn.low, drawn.high))
+    assert mine["within"] == pytest.approx(
+        max(drawn["mean"] - drawn.low, drawn.high - drawn["mean"])
+    )
+    of_number = found(**{end: f"{end} few" for end in numbers.ENDS})
+    assert of_number == pytest.approx(mine)
+
+
+def test_the_ends_of_a_share_are_clopper_pearsons_and_a_table_s_own_ends_count() -> None:
+    # Of 10, 8: as in any table of exact binomial limits.
+    mine = found(low="low held of main.sets", high="high share", within="within share")
+    assert [mine[end] for end in ("low", "high", "within")] == pytest.approx(
+        [0.4439, 0.9748, 0.8 - 0.4439], abs=5e-5
+    )
+    own = found(low="low mae of main.summary", within="within known")
+    assert (own["low"], own["within"]) == (4.0, 2.0)
+
+
+def test_what_is_computed_has_the_ends_of_its_expression() -> None:
+    mine = found(
+        root="= n * sqrt(few)", of_root="high root", few_high="high few",
+        missed="= 100 * (1 - share)", missed_low="low missed", share_high="high share",
+        times="= sqrt(many / few)", twice="= 2 * times", low="low twice", high="high twice",
+    )  # fmt: skip
+    assert mine["of_root"] == pytest.approx(2.0 * mine["few_high"] ** 0.5)
+    assert mine["missed_low"] == pytest.approx(100.0 * (1.0 - mine["share_high"]))
+    # Both means vary, but together: their ratio does not.
+    assert (mine["twice"], mine["low"], mine["high"]) == pytest.approx((4.0, 4.0, 4.0))
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({"it": "within mse of main"}, "not repeats"),
+        ({"it": "within c of main where run == 0 and c == 10"}, "two repeats"),
+        ({"it": "within nothing"}, "no number nothing above"),
+        ({"it": "within n"}, "no number n above"),
+        ({"all": "count mse of main", "it": "low all"}, "all is exact"),
+        ({"worst": "max mse of main", "it": "low worst"}, "no mean and no share"),
+        ({"both": "= few + share", "it": "low both"}, "not all means over the same repeats"),
+        ({"some": "mean mse of main where c == 10 and run > 0", "over": "= some / many",
+          "it": "low over"}, "not all means over the same repeats"),
+        ({"bent": "= (few - 2.5) ** 2", "it": "low bent"}, "rises and falls"),
+        ({"end": "low few", "more": "= 2 * end", "it": "low more"}, "end is an end itself"),
+    ],
+)  # fmt: skip
+def test_a_number_without_an_interval_is_an_error(told: dict[str, str], said: str) -> None:
+    with pytest.raises(LessonError, match=said):
+        found(**told)
+
+
+def test_a_share_is_written_in_per_cent() -> None:
+    text = "{x:.0%} ({low:.0p} to {high:.1%})"
+    assert numbers.fill(text, {"x": 0.07, "low": 0.05, "high": 0.1}) == "7 % (5 to 10.0 %)"
 
 
 @pytest.mark.parametrize("told", ["mode x of main", "x of main", "mean x", "mean x of main where"])
