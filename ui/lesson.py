@@ -70,14 +70,18 @@ def knobs_of(step: Step) -> dict[str, Any]:
 
     What it does not set stands at its default, so that a step is the same for everybody.
     """
-    scenario = str(step.knobs.get("compare-mechanisms.scenario", step.knobs.get("scenario", "")))
+    scenario = scenario_of(step)
     usual = {
-        key: knobs.find(key, scenario=scenario or knobs.FIRST_SCENARIO).default
-        for key in knobs.SHARED
-        if key != "seed"
+        key: knobs.find(key, scenario=scenario).default for key in knobs.SHARED if key != "seed"
     }
     found = {key: knobs.find(key).parameter.check(key, value) for key, value in step.knobs.items()}
     return {**usual, **found, "seed": SEED}
+
+
+def scenario_of(step: Step) -> str:
+    """The scenario that a step's page shows."""
+    chosen = (step.knobs.get(key) for key in ("compare-mechanisms.scenario", "scenario"))
+    return next((str(value) for value in chosen if value), knobs.FIRST_SCENARIO)
 
 
 def _place() -> tuple[str, int] | None:

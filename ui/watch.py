@@ -22,6 +22,9 @@ MOMENTS = 0.1
 POLL = 0.5
 """Seconds between two looks at a job."""
 
+GHOST = 440
+"""Pixels of what stands for a figure that is being computed."""
+
 DECLINED = "_declined"
 STARTED = "_started"
 SHOWN = "_shown"
@@ -112,7 +115,7 @@ Draw = Callable[[Mapping[str, Result], bool], None]
 
 
 def growing_together(
-    requests: Mapping[str, Request], draw: Draw, *, former: bool = True
+    requests: Mapping[str, Request], draw: Draw, *, former: bool = True, height: int = GHOST
 ) -> dict[str, Job]:
     """Several studies that grow side by side, with one line of progress and one Cancel.
 
@@ -121,6 +124,7 @@ def growing_together(
         draw: shows the results there are, by name, and is told whether more is to come; called
             again whenever there may be larger ones.
         former: whether the former results of the same names are drawn until there are others.
+        height: pixels of the ghost that stands where nothing is drawn yet; 0 for none.
     """
     together = {
         name: _job_of(request, name, long=True, unasked=UNASKED)
@@ -138,7 +142,8 @@ def growing_together(
         elif polling:
             st.rerun()
         _status(name, group, going)
-        _draw(together, going, draw, former=former)
+        if not _draw(together, going, draw, former=former) and height:
+            st.skeleton(height=height)
 
     panel()
     return together
@@ -244,8 +249,10 @@ def _duration(seconds: float) -> str:
     return f"about {seconds / 3600:.0f} h"
 
 
-def _draw(together: Mapping[str, Job], going: bool, draw: Draw, *, former: bool = True) -> None:
+def _draw(together: Mapping[str, Job], going: bool, draw: Draw, *, former: bool = True) -> bool:
     """The jobs' results; until there are any, the former of the same names, marked stale.
+
+    Returns whether anything was drawn.
 
     Args:
         together: the jobs, by name.
@@ -258,8 +265,9 @@ def _draw(together: Mapping[str, Job], going: bool, draw: Draw, *, former: bool 
     if found:
         shown.update(found)
         draw(found, going)
-    elif former and (before := {name: shown[name] for name in together if name in shown}):
+        return True
+    before = {name: shown[name] for name in together if name in shown} if former else {}
+    if before:
         st.warning("Stale: this is for the former settings. The new ones are being computed.")
         draw(before, False)
-    else:
-        st.skeleton(height=440)
+    return bool(before)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import re
+from html.parser import HTMLParser
 
 import pandas as pd
 import pytest
 
 from abcdp_core import experiments, lessons, runner, summaries
-from abcdp_core.lessons import Lesson, LessonError, Step, numbers, reading
+from abcdp_core.lessons import Lesson, LessonError, Question, Step, numbers, printed, reading
+from abcdp_core.lessons.printed import Sheet
 from abcdp_core.parameters import Params
 from abcdp_core.results import Result
 
@@ -34,12 +36,14 @@ def result(experiment: str, params: Params) -> Result:
     return runner.run_to_end(experiments.load(experiment), params, 1)
 
 
+def numbers_of(step: Step) -> dict[str, float]:
+    runs = {name: result(run.experiment, step.params(name)) for name, run in step.runs.items()}
+    return numbers.of(step, {name: found.tables for name, found in runs.items()})
+
+
 @pytest.mark.parametrize("step", STEPS)
 def test_every_step_computes_its_numbers_and_says_nothing_else(step: Step) -> None:
-    tables = {
-        name: result(run.experiment, step.params(name)).tables for name, run in step.runs.items()
-    }
-    found = numbers.of(step, tables)
+    found = numbers_of(step)
     assert not numbers.broken(step, found), found
     for name, form in numbers.NAMED.findall(step.text + step.reveal):
         # An error that is written as none says that there is none.
@@ -269,3 +273,120 @@ def test_a_file_that_is_wrong_is_refused(old: str, new: str, said: str) -> None:
 def test_a_number_that_is_none_is_not_written() -> None:
     with pytest.raises(LessonError, match="there is no such number"):
         numbers.fill("{x:.2f}", {"x": float("nan")})
+
+
+# ----------------------------------------------------------------------------------- on paper
+
+SERVER = "http://abc.example.org/"
+BREAK = "§"
+"""Stands in for the page break before the answers."""
+
+
+class Read(HTMLParser):
+    """What is to be read on a page, and whether all its elements are closed in their order."""
+
+    VOID = ("meta", "img", "wbr")
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.words: list[str] = []
+        self.ids: list[str | None] = []
+        self.feed(page)
+        self.close()
+        assert not self.open
+        self.text = " ".join("".join(self.words).replace("\u00a0", " ").split())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.open += [tag] if tag not in self.VOID else []
+        self.ids += [value for name, value in attrs if name == "id"]
+        self.words.append(BREAK if ("class", "answers") in attrs else "")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        pass
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append("" if self.open[-1:] == ["style"] else data)
+
+
+def on_paper(chosen: Lesson) -> str:
+    return printed.page(
+        chosen,
+        2,
+        [Sheet(step, numbers_of(step), "Posterior", ("c = 1",), SERVER) for step in chosen.steps],
+        1,
+    )
+
+
+def plain(text: str, found: dict[str, float]) -> str:
+    """A text as it is read, without its marks."""
+    return " ".join(numbers.fill(text, found).replace("*", "").split())
+
+
+@pytest.mark.parametrize("chosen", LESSONS.values(), ids=LESSONS.keys())
+def test_on_paper_all_questions_stand_before_the_break_and_all_answers_after(
+    chosen: Lesson,
+) -> None:
+    page = on_paper(chosen)
+    text = Read(page).text
+    assert not re.search("[{}*`]", text)
+    assert not re.search("<script|<link|url\\(|@import|srcset", page)
+    assert {*re.findall(r"https?://[^\s<]*", page)} == {SERVER}
+    before, after = text.split(BREAK)
+    said = set()
+    for step in chosen.steps:
+        found = numbers_of(step)
+        if step.question is not None:
+            for part in (step.text, step.question.ask):
+                assert (before.count(plain(part, found)), after.count(plain(part, found))) == (1, 0)
+            answer = plain(step.reveal, found)
+            assert printed.answer_in_words(step, found) in after
+        else:
+            answer = plain(step.text, found)
+        # What is read before anything was asked is no answer.
+        late = step.question is not None or said
+        assert (before.count(answer), after.count(answer)) == ((0, 1) if late else (1, 0))
+        said |= {step.title} if late else set()
+
+
+def test_a_text_keeps_its_marks_on_paper() -> None:
+    text = "One *two*\nthree & **four** `five`\n\n- [six](https://x.org)\n- ε_total < 7"
+    assert printed.marked_up(text) == (
+        "<p>One <em>two</em> three &amp; <strong>four</strong> <code>five</code></p>\n"
+        "<ul><li>six</li><li>ε_total &lt; 7</li></ul>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "marks"),
+    [
+        (0, 100, [*range(0, 101, 10)]),
+        (1, 3, [1, 1.2, 1.4, 1.6, 1.8, 2, 2.2, 2.4, 2.6, 2.8, 3]),
+        (1, 30, [1, 5, 10, 15, 20, 25, 30]),
+        (0, 0.15, [0, 0.025, 0.05, 0.075, 0.1, 0.125, 0.15]),
+        (1, 20, [1, 4, 6, 8, 10, 12, 14, 16, 18, 20]),
+    ],
+)
+def test_a_scale_has_round_marks_from_end_to_end(
+    low: float, high: float, marks: list[float]
+) -> None:
+    assert printed.ticks(low, high) == pytest.approx(marks)
+
+
+def test_the_answer_stands_on_the_scale() -> None:
+    drawn = printed.scale(Question("", "x", 0.0, 10.0, unit="times"), 2.5, "2.5 times")
+    assert f'd="M{printed.MARGIN + printed.LENGTH / 4:.1f} 24l' in drawn
+    assert 'aria-label="Scale from 0 to 10 times; the answer is 2.5 times"' in drawn
+    assert "answer" not in printed.scale(Question("", "x", 0.0, 10.0))
+
+
+def test_a_picture_stands_in_the_page_itself_with_its_sentence() -> None:
+    (step,) = lesson().steps
+    picture = printed.Picture(b"<svg/>", 'A "b" & c.')
+    found = numbers.of_knobs(step) | {"root": 0.6, "error": 0.1}
+    page = printed.page(lesson(), 1, [Sheet(step, found, "Overview", picture=picture)], 1)
+    assert 'alt="A &quot;b&quot; &amp; c." src="data:image/svg+xml;base64,PHN2Zy8+"' in page
+    assert 'A "b" & c.' in Read(page).text.split(BREAK)[1]

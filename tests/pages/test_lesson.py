@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import html
 import re
+from collections.abc import Callable, Mapping
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -11,7 +15,8 @@ from streamlit.testing.v1 import AppTest
 from abcdp_core import lessons
 from abcdp_core.lessons import Step
 from tests.pages.app import opened, settled, texts
-from ui import knobs, lesson, router, watch
+from ui import knobs, lesson, lesson_list, router, watch
+from ui.job import Request
 
 STEPS = [
     pytest.param(step, id=f"{each.name}-{place}")
@@ -135,3 +140,94 @@ def test_a_question_waits_for_its_numbers_as_a_text_does() -> None:
     question = lessons.Question("More than {found:.0f}?", "answer", 0.0, 1.0)
     step = Step("A", "overview", "Of {n:.0f}.", {"n": 100}, question=question)
     assert lesson._before(step) == {"n", "found"}
+
+
+# -------------------------------------------------------------------------------- print view
+
+
+def test_a_print_view_is_offered_when_all_its_numbers_are_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    partial: list[bool] = []
+
+    def grown(
+        requests: Mapping[str, Request], draw: Callable[[Any, bool], None], **_: object
+    ) -> None:
+        draw({name: SimpleNamespace(is_partial=partial[0]) for name in requests}, False)
+
+    monkeypatch.setattr(watch, "growing_together", grown)
+    partial[:] = [True]
+    app = opened("lessons")
+    assert not app.get("download_button")
+    app.button(key="lesson-print-large-data").click().run()
+    assert not app.exception
+    assert not app.get("download_button")
+    partial[:] = [False]
+    app.run()
+    (button,) = app.get("download_button")
+    assert button.label == "Save the print view (HTML)"
+
+
+def test_a_lesson_without_runs_is_printed_at_once_with_links_and_settings() -> None:
+    number, chosen = 1, lessons.load()["one-person"]
+    chosen = dataclasses.replace(chosen, steps=chosen.steps[:2])
+    assert lesson_list.requests_of(chosen) == {}
+    page = lesson_list.page(number, chosen, "http://192.168.1.5:8501/lessons", {}, {})
+    typed = html.unescape(page.replace("<wbr>", ""))
+    for step in (1, 2):
+        assert f"http://192.168.1.5:8501/?lesson=one-person&step={step}&version=" in typed
+    assert page.count("<path") > 2 * 11
+    assert "Page <em>Overview</em>: ε_total\u00a0=\u00a00.2, ε_abc\u00a0=\u00a00.1, " in page
+    assert "c\u00a0=\u00a010, N\u00a0=\u00a05,000<" in page
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "settings"),
+    [
+        ("a-release-is-a-draw", 1, "Show: many releases"),
+        ("every-yes", 3, "T = 10,000"),
+        ("ask-narrow", 1, "N = 1,000"),
+        ("ask-narrow", 2, "Scenario: tuberculosis-patients"),
+    ],
+)
+def test_a_step_says_what_its_knobs_stand_at(name: str, step: int, settings: str) -> None:
+    chosen = lessons.load()[name].steps[step - 1]
+    opens = next(each for each in router.TABLE if each.file == chosen.page)
+    assert any(text.startswith(settings) for text in lesson_list.settings_of(chosen, opens))
+
+
+@pytest.mark.parametrize(
+    ("page", "url", "there"),
+    [
+        ("overview", "http://localhost:8501/lessons", "http://localhost:8501/?step=1"),
+        ("posterior", "https://a.org/x/lessons?step=2", "https://a.org/x/posterior?step=1"),
+    ],
+)
+def test_the_address_of_a_step_is_on_the_same_server(page: str, url: str, there: str) -> None:
+    opens = next(each for each in router.TABLE if each.file == page)
+    assert lesson_list.address_of(opens, url, {"step": 1}).startswith(f"{there}&version=")
+
+
+def test_equal_runs_of_a_lesson_are_asked_for_once() -> None:
+    chosen = lessons.load()["people-buy-privacy"]
+    runs = [request for step in chosen.steps for request in lesson_list._requests(step).values()]
+    assert len(lesson_list.requests_of(chosen)) == len({*runs}) < len(runs)
+
+
+def test_a_print_view_has_the_figures_that_can_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = lessons.load()["large-data"]
+    step = chosen.steps[1]
+    result = SimpleNamespace(experiment="posterior", tables={})
+    drawn = lesson.guessed(step, 2.0, 3.0)
+    monkeypatch.setattr(lesson_list.drawings, "drawn", lambda _: {"decisions": drawn, "x": drawn})
+    found = dict.fromkeys(lesson_list.requests_of(chosen), result)
+    assert lesson_list._figure(step, found) == (result, drawn)
+    # What the other step shows is another study's.
+    assert lesson_list._figure(chosen.steps[2], found) is None
+
+    def fails(_: object) -> None:
+        raise lesson_list.ExportError("no browser")
+
+    monkeypatch.setattr(lesson_list.images, "draw", fails)
+    monkeypatch.setattr(lesson_list.images, "images_of", lambda *_: [SimpleNamespace()])
+    assert lesson_list._pictures({2: (result, drawn)}) == {}
