@@ -34,14 +34,14 @@ def show() -> None:
     for number, each in enumerate(lessons.load().values(), 1):
         with st.container(key=f"lesson-card-{each.name}", border=True, gap="small"):
             with st.container(horizontal=True, vertical_alignment="center"):
-                with st.container(width="stretch", gap=None):
-                    st.markdown(f"## {number} · {each.title}")
-                    st.markdown(each.lead)
+                with st.container(key=f"lesson-about-{each.name}", width="stretch", gap=None):
+                    # Of one text: two without a gap would lie on each other.
+                    st.markdown(f"## {number} · {each.title}\n\n{each.lead}")
                     st.caption(" · ".join(step.title for step in each.steps))
                 st.button(
                     "Begin",
                     key=f"lesson-begin-{each.name}",
-                    on_click=partial(lesson.go, 1, each.name),
+                    on_click=partial(lesson.begin_with, each.name),
                 )
                 st.button(
                     "Print view",
@@ -87,7 +87,7 @@ def _print_view(number: int, chosen: Lesson) -> None:
         )
 
     if requests:
-        watch.growing_together(requests, offer, former=False, height=0)
+        watch.growing_together(requests, offer, former=False, waiting=lambda: None)
     else:
         offer({}, False)
 

@@ -343,7 +343,7 @@ def test_on_paper_all_questions_stand_before_the_break_and_all_answers_after(
             for part in (step.text, step.question.ask):
                 assert (before.count(plain(part, found)), after.count(plain(part, found))) == (1, 0)
             answer = plain(step.reveal, found)
-            assert printed.answer_in_words(step, found) in after
+            assert numbers.answer_in_words(step, found) in after
         else:
             answer = plain(step.text, found)
         # What is read before anything was asked is no answer.
