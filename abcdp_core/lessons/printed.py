@@ -232,7 +232,7 @@ def ticks(low: float, high: float) -> list[float]:
     between = [
         round(index * step, 10)
         for index in range(math.floor(low / step), math.ceil(high / step) + 1)
-        if low + step / 2 < index * step < high - step / 2
+        if low + ROOM * step < index * step < high - ROOM * step
     ]
     return [low, *between, high]
 
@@ -242,6 +242,8 @@ def _whole(value: float) -> tuple[float, float]:
 
 
 MOST_STEPS = 10
+ROOM = 0.4
+"""Part of a step that a value is away from an end."""
 
 
 # ---------------------------------------------------------------------------------- the markup

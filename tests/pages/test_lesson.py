@@ -213,7 +213,7 @@ def test_a_print_view_is_offered_when_all_its_numbers_are_there(
 def test_a_lesson_without_runs_is_printed_at_once_with_links_and_settings() -> None:
     number, chosen = 1, lessons.load()["one-person"]
     chosen = dataclasses.replace(chosen, steps=chosen.steps[:2])
-    assert lesson_list.requests_of(chosen) == {}
+    assert not lesson_list.requests_of(chosen)
     page = lesson_list.page(number, chosen, "http://192.168.1.5:8501/lessons", {}, {})
     typed = html.unescape(page.replace("<wbr>", ""))
     for step in (1, 2):
@@ -257,15 +257,15 @@ def test_equal_runs_of_a_lesson_are_asked_for_once() -> None:
 
 
 def test_a_print_view_has_the_figures_that_can_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    chosen = lessons.load()["large-data"]
-    step = chosen.steps[1]
-    result = SimpleNamespace(experiment="posterior", tables={})
-    drawn = lesson.guessed(step, 2.0, 3.0)
-    monkeypatch.setattr(lesson_list.drawings, "drawn", lambda _: {"decisions": drawn, "x": drawn})
-    found = dict.fromkeys(lesson_list.requests_of(chosen), result)
-    assert lesson_list._figure(step, found) == (result, drawn)
-    # What the other step shows is another study's.
-    assert lesson_list._figure(chosen.steps[2], found) is None
+    large, noise = (lessons.load()[name] for name in ("large-data", "say-what-is-noise"))
+    drawn = lesson.guessed(large.steps[1], 2.0, 3.0)
+    figures = dict.fromkeys(("decisions", "coverage", "x"), drawn)
+    monkeypatch.setattr(lesson_list.drawings, "drawn", lambda _: figures)
+    # The last step asks nothing; the two of the other lesson are about one figure.
+    for chosen, place, experiment in ((large, 2, "posterior"), (noise, 1, "coverage")):
+        result = SimpleNamespace(experiment=experiment)
+        found = dict.fromkeys(lesson_list.requests_of(chosen), result)
+        assert lesson_list.figures_of(chosen, found) == {place: (result, drawn)}
 
     def fails(_: object) -> None:
         raise lesson_list.ExportError("no browser")
