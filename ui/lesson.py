@@ -15,6 +15,7 @@ from typing import Any
 
 import streamlit as st
 from streamlit.components.v2.types import ComponentRenderer
+from streamlit.delta_generator import DeltaGenerator
 
 from abcdp_core import figures as fig
 from abcdp_core import lessons
@@ -99,21 +100,44 @@ def _place() -> tuple[str, int] | None:
 # --------------------------------------------------------------------------------------- the panel
 
 
-def panel() -> None:
-    """The step that is on, above the page; nothing without a lesson."""
+def panel() -> DeltaGenerator | None:
+    """The step that is on, above the page; nothing without a lesson.
+
+    Returns the place for what is to be said when the page below is drawn.
+    """
     here = on()
     if here is None:
-        return
+        return None
     lesson, number = here
     step = lesson.steps[number - 1]
     if step.page != state.on_screen().file:
         _elsewhere(lesson, number)
-        return
+        return None
     if step.look:
         st.html(f"<style>.st-key-{step.look} {{ {OUTLINE} }}</style>")
     with st.container(key="lesson-panel", border=True, gap="small"):
         _head(lesson, number)
         _body(lesson, number, step)
+        return st.empty()
+
+
+def tell_of_figure(place: DeltaGenerator | None) -> None:
+    """Say in the panel if the figure that stands out on the page is not complete.
+
+    Args:
+        place: of the panel.
+    """
+    here = on()
+    if place is None or here is None:
+        return
+    step = here[0].steps[here[1] - 1]
+    studies = (run.experiment for run in step.runs.values())
+    study = next((each for each in studies if step.look.startswith(f"chart-{each}-")), "")
+    if job := watch.unfinished(study):
+        goes_on = (
+            "it grows as you read." if job.active else "the button above it computes the rest."
+        )
+        place.caption(f"The figure with the dashed frame is not complete yet: {goes_on}")
 
 
 OUTLINE = "outline: var(--lesson-outline); outline-offset: 3px; border-radius: 4px;"
@@ -228,6 +252,9 @@ def _body(lesson: Lesson, number: int, step: Step) -> None:
     requests = {
         name: Request(run.experiment, step.params(name), SEED) for name, run in step.runs.items()
     }
+    if place in _guesses():
+        # Who asks to see the answer has asked for what it takes.
+        watch.start(requests.values())
     # The former results of these names are another step's: other tables, other numbers.
     watch.growing_together(
         requests,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import streamlit as st
 
@@ -24,6 +24,7 @@ POLL = 0.5
 
 DECLINED = "_declined"
 STARTED = "_started"
+WATCHED = "_watched"
 SHOWN = "_shown"
 
 
@@ -159,7 +160,7 @@ def _any_going(group: Sequence[Job]) -> bool:
 def _job_of(request: Request, name: str, *, long: bool = False, unasked: float = math.inf) -> Job:
     """This session's job for a request; the former one of the same name is let go."""
     service = jobs.service()
-    former: dict[str, Request] = st.session_state.setdefault("_watched", {})
+    former: dict[str, Request] = st.session_state.setdefault(WATCHED, {})
     before = former.get(name)
     former[name] = request
     if before is not None and before not in former.values() and (job := service.find(before)):
@@ -191,7 +192,20 @@ def _resume(group: Sequence[Job]) -> None:
     """Go on to the end, however long that takes."""
     for job in group:
         st.session_state.setdefault(DECLINED, set()).discard(job.request)
-        st.session_state.setdefault(STARTED, set()).add(job.request)
+    start(job.request for job in group)
+
+
+def start(requests: Iterable[Request | None]) -> None:
+    """A person has asked for these: they go on to the end, however long that takes."""
+    st.session_state.setdefault(STARTED, set()).update(requests)
+
+
+def unfinished(name: str) -> Job | None:
+    """What this session watches under a name, as long as its result is not complete."""
+    request = st.session_state.get(WATCHED, {}).get(name)
+    job = jobs.service().find(request) if request else None
+    is_whole = job and job.result and not job.result.is_partial
+    return None if is_whole else job
 
 
 def _status(name: str, group: Sequence[Job], going: bool) -> None:

@@ -178,6 +178,40 @@ def test_an_answer_that_is_not_computed_yet_is_announced(monkeypatch: pytest.Mon
     assert text.value == "**And with c = 100?** *The answer stands here when it is computed.*"
 
 
+def test_who_asks_for_the_answer_has_asked_for_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = lessons.load()["every-yes"].steps[1]
+    asked = {Request("flip-guideline", chosen.params("main"), lesson.SEED)}
+    assert waiting_step(50.0, monkeypatch).session_state[watch.STARTED] == asked
+
+
+@pytest.mark.parametrize(
+    ("state", "is_partial", "said"),
+    [
+        ("running", True, "it grows as you read"),
+        ("asks", True, "the button above it computes the rest"),
+        ("done", False, ""),
+    ],
+)
+def test_a_step_says_that_the_figure_below_is_not_complete(
+    state: str, is_partial: bool, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = SimpleNamespace(active=state == "running", result=SimpleNamespace(is_partial=is_partial))
+    monkeypatch.setattr(watch.jobs, "service", lambda: SimpleNamespace(find={"asked": job}.get))
+
+    def script() -> None:
+        import streamlit as st
+
+        from ui import lesson, watch
+
+        st.session_state[watch.WATCHED] = {"flip-guideline": "asked"}
+        lesson.tell_of_figure(st.empty())
+
+    monkeypatch.setattr(lesson, "on", lambda: (lessons.load()["every-yes"], 2))
+    app = AppTest.from_function(script).run()
+    assert not app.exception
+    assert [said in each.value for each in app.caption] == [True] * bool(said)
+
+
 def test_a_question_waits_for_its_numbers_as_a_text_does() -> None:
     question = lessons.Question("More than {found:.0f}?", "answer", 0.0, 1.0)
     step = Step("A", "overview", "Of {n:.0f}.", {"n": 100}, question=question)
