@@ -140,8 +140,11 @@ def tell_of_figure(place: DeltaGenerator | None) -> None:
         place.caption(f"The figure with the dashed frame is not complete yet: {goes_on}")
 
 
-OUTLINE = "outline: var(--lesson-outline); outline-offset: 3px; border-radius: 4px;"
-"""What a step is about stands out by a colour that no data have (``assets/style.css``)."""
+OUTLINE = (
+    "outline: var(--lesson-outline); outline-offset: 2px; margin-top: 0.5rem; border-radius: 4px;"
+)
+"""What a step is about stands out by a colour that no data have (``assets/style.css``), and does
+not lie on the line above it."""
 
 
 def _head(lesson: Lesson, number: int) -> None:

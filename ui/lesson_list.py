@@ -46,8 +46,6 @@ def show() -> None:
                 st.button(
                     "Print view",
                     key=f"lesson-print-{each.name}",
-                    help="The lesson on paper: its questions with room to write, and on pages of "
-                    "their own the answers.",
                     on_click=partial(_ask, each.name),
                 )
             if st.session_state.get(PRINTED) == each.name:
