@@ -279,12 +279,13 @@ def _draw() -> None:
         _navigation(page)
     controls.sidebar(__version__)
     controls.notices()
-    lesson.panel()
+    place = lesson.panel()
     token = _inside.set(True)
     try:
         chosen.run()
     finally:
         _inside.reset(token)
+    lesson.tell_of_figure(place)
 
 
 def _navigation(here: Page) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import streamlit as st
 
@@ -24,6 +24,7 @@ POLL = 0.5
 
 DECLINED = "_declined"
 STARTED = "_started"
+WATCHED = "_watched"
 SHOWN = "_shown"
 
 
@@ -109,10 +110,16 @@ def growing_under(name: str, experiment: str, params: Params, seed: int, draw: D
 
 
 Draw = Callable[[Mapping[str, Result], bool], None]
+Wait = Callable[[], None]
+
+
+def _ghost() -> None:
+    """Stands for a figure that is being computed."""
+    st.skeleton(height=440)
 
 
 def growing_together(
-    requests: Mapping[str, Request], draw: Draw, *, former: bool = True
+    requests: Mapping[str, Request], draw: Draw, *, former: bool = True, waiting: Wait = _ghost
 ) -> dict[str, Job]:
     """Several studies that grow side by side, with one line of progress and one Cancel.
 
@@ -121,6 +128,7 @@ def growing_together(
         draw: shows the results there are, by name, and is told whether more is to come; called
             again whenever there may be larger ones.
         former: whether the former results of the same names are drawn until there are others.
+        waiting: draws what stands there as long as there is no result.
     """
     together = {
         name: _job_of(request, name, long=True, unasked=UNASKED)
@@ -138,7 +146,8 @@ def growing_together(
         elif polling:
             st.rerun()
         _status(name, group, going)
-        _draw(together, going, draw, former=former)
+        if not _draw(together, going, draw, former=former):
+            waiting()
 
     panel()
     return together
@@ -151,7 +160,7 @@ def _any_going(group: Sequence[Job]) -> bool:
 def _job_of(request: Request, name: str, *, long: bool = False, unasked: float = math.inf) -> Job:
     """This session's job for a request; the former one of the same name is let go."""
     service = jobs.service()
-    former: dict[str, Request] = st.session_state.setdefault("_watched", {})
+    former: dict[str, Request] = st.session_state.setdefault(WATCHED, {})
     before = former.get(name)
     former[name] = request
     if before is not None and before not in former.values() and (job := service.find(before)):
@@ -183,7 +192,20 @@ def _resume(group: Sequence[Job]) -> None:
     """Go on to the end, however long that takes."""
     for job in group:
         st.session_state.setdefault(DECLINED, set()).discard(job.request)
-        st.session_state.setdefault(STARTED, set()).add(job.request)
+    start(job.request for job in group)
+
+
+def start(requests: Iterable[Request | None]) -> None:
+    """A person has asked for these: they go on to the end, however long that takes."""
+    st.session_state.setdefault(STARTED, set()).update(requests)
+
+
+def unfinished(name: str) -> Job | None:
+    """What this session watches under a name, as long as its result is not complete."""
+    request = st.session_state.get(WATCHED, {}).get(name)
+    job = jobs.service().find(request) if request else None
+    is_whole = job and job.result and not job.result.is_partial
+    return None if is_whole else job
 
 
 def _status(name: str, group: Sequence[Job], going: bool) -> None:
@@ -244,8 +266,10 @@ def _duration(seconds: float) -> str:
     return f"about {seconds / 3600:.0f} h"
 
 
-def _draw(together: Mapping[str, Job], going: bool, draw: Draw, *, former: bool = True) -> None:
+def _draw(together: Mapping[str, Job], going: bool, draw: Draw, *, former: bool = True) -> bool:
     """The jobs' results; until there are any, the former of the same names, marked stale.
+
+    Returns whether anything was drawn.
 
     Args:
         together: the jobs, by name.
@@ -258,8 +282,9 @@ def _draw(together: Mapping[str, Job], going: bool, draw: Draw, *, former: bool 
     if found:
         shown.update(found)
         draw(found, going)
-    elif former and (before := {name: shown[name] for name in together if name in shown}):
+        return True
+    before = {name: shown[name] for name in together if name in shown} if former else {}
+    if before:
         st.warning("Stale: this is for the former settings. The new ones are being computed.")
         draw(before, False)
-    else:
-        st.skeleton(height=440)
+    return bool(before)
