@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from typing import Any
 
 import streamlit as st
 
 from abcdp_core import experiments, figures
 from abcdp_core.parameters import ParameterError, Params, Scalar
-from ui import knobs, state
+from ui import knobs, locks, state
 from ui.knobs import SHARED
 from ui.state import current, preset
 from ui.verbatim import verbatim
@@ -143,8 +144,9 @@ def choose_release(called: str, epsilon_total: float) -> None:
     """A clicked point of the comparison becomes the release that is shown."""
     mechanism = figures.code_name(called)
     if mechanism in knobs.find("mechanism-posterior.mechanism").parameter.options:
-        st.session_state["mechanism-posterior.mechanism"] = mechanism
-        st.session_state["epsilon_total"] = epsilon_total
+        asked = {"mechanism-posterior.mechanism": mechanism, "epsilon_total": epsilon_total}
+        for key in itertools.filterfalse(locks.is_fixed, asked):
+            st.session_state[key] = asked[key]
         st.session_state[CHOSEN] = True
 
 

@@ -18,7 +18,7 @@ from abcdp_core import lessons
 from abcdp_core.figures import Drawn
 from abcdp_core.lessons import Lesson, Step, numbers
 from abcdp_core.results import Result
-from ui import charts, knobs, state, watch
+from ui import charts, knobs, locks, state, watch
 from ui.job import Request
 
 ENTERED = "_lesson_entered"
@@ -118,7 +118,7 @@ def _head(lesson: Lesson, number: int) -> None:
             st.markdown(f"**{lesson.steps[number - 1].title}**")
         _button("Back", number - 1, disabled=number == 1)
         _button("Next", number + 1, disabled=number == count)
-        st.button("Leave the lesson", key="lesson-leave", on_click=leave, type="tertiary")
+        _leave()
 
 
 def _elsewhere(lesson: Lesson, number: int) -> None:
@@ -128,7 +128,18 @@ def _elsewhere(lesson: Lesson, number: int) -> None:
     ):
         st.caption(f"{lesson.title} · step {number} goes on elsewhere.", width="stretch")
         st.button("Return to the lesson", key="lesson-return", on_click=_return)
-        st.button("Leave the lesson", key="lesson-leave", on_click=leave, type="tertiary")
+        _leave()
+
+
+def _leave() -> None:
+    st.button(
+        "Leave the lesson",
+        key="lesson-leave",
+        on_click=leave,
+        type="tertiary",
+        disabled=locks.is_fixed("lesson"),
+        help=locks.REASON if locks.is_fixed("lesson") else None,
+    )
 
 
 def _return() -> None:
@@ -140,7 +151,14 @@ def _number(lesson: Lesson) -> int:
 
 
 def _button(label: str, number: int, *, disabled: bool) -> None:
-    st.button(label, key=f"lesson-{label.lower()}", on_click=partial(go, number), disabled=disabled)
+    fixed = locks.is_fixed("step")
+    st.button(
+        label,
+        key=f"lesson-{label.lower()}",
+        on_click=partial(go, number),
+        disabled=disabled or fixed,
+        help=locks.REASON if fixed else None,
+    )
 
 
 def go(number: int, name: str = "") -> None:

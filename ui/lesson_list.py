@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from abcdp_core import lessons
-from ui import lesson
+from ui import lesson, locks
 
 
 def show() -> None:
@@ -27,4 +27,6 @@ def show() -> None:
                 "Begin",
                 key=f"lesson-begin-{each.name}",
                 on_click=partial(lesson.go, 1, each.name),
+                disabled=locks.is_fixed("lesson"),
+                help=locks.REASON if locks.is_fixed("lesson") else None,
             )

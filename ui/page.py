@@ -81,6 +81,18 @@ class Page:
             if name not in used or name in self.reasons or name in self.instead
         }
 
+    def knobs(self, view: Scalar | None) -> tuple[str, ...]:
+        """Keys of the knobs that a view takes: the shared ones it uses, then the page's own.
+
+        Args:
+            view: the one that is shown; the own knobs of other views are left out.
+        """
+        unused, shown = self.unused(view), self.shown(view)
+        shared = [name for name in SHARED if name in self.instead or name not in unused]
+        others = {*self.every} - {*shown}
+        own = [key for key in self.own if key.rpartition(".")[0] not in others]
+        return tuple(dict.fromkeys([*map(self.key_of, shared), *own]))
+
     def check_knobs(self, keys: Iterable[str], view: Scalar | None) -> None:
         """Refuse knobs that are not granted.
 
