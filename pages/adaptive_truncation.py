@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ui import asking, blocks, controls, export, labels, player, router, state, watch
+from ui import asking, blocks, controls, export, labels, pin, player, router, state, watch
 from ui.job import Request
 
 router.guard()
@@ -102,8 +102,8 @@ def best_interval() -> None:
         "Which interval tells most about the mean, if one knew μ and σ? Lines join intervals whose "
         "answers tell 50 %, 90 % and 99 % of the most.",
     )
-    found = watch.result(INTERVAL, *asking.ask(INTERVAL))
-    blocks.figure("surface", found, ("main", "plane", "surface"))
+    found, pinned = pin.result(INTERVAL, lambda: asking.ask(INTERVAL))
+    blocks.main_figure("surface", found, pinned, ("main", "plane", "surface"))
     if not state.has_preset():
         controls.own(
             "truncation-interval.family",

@@ -1,6 +1,6 @@
 """Privacy and accuracy: what a privacy budget costs in error, exactly and by simulation."""
 
-from ui import asking, blocks, controls, export, labels, router, state, watch
+from ui import asking, blocks, controls, export, labels, pin, router, state, watch
 from ui.job import Job
 
 router.guard()
@@ -22,18 +22,18 @@ def main() -> None:
 
 def preset() -> None:
     controls.own("mse-curves.metric")
-    job = watch.growing(STUDY, *asking.ask(STUDY), draw)
+    job = pin.growing(STUDY, lambda: asking.ask(STUDY), draw)
     blocks.verdicts(STUDY, job.result)
     blocks.theory(STUDY)
     export.block("privacy-and-accuracy", job)
 
 
 def own_setting() -> None:
-    this = watch.result("posterior", *asking.ask("posterior"))
-    exact = watch.growing(
+    this, pinned_run = pin.result("posterior", lambda: asking.ask("posterior"))
+    exact = pin.growing(
         "expected-error",
-        *asking.ask("expected-error"),
-        lambda grown: blocks.exact_errors(grown, this),
+        lambda: asking.ask("expected-error"),
+        lambda grown, pinned: blocks.exact_errors(grown, this, pinned, pinned_run),
     )
     labels.show(this)
     simulated = simulation()
@@ -67,9 +67,8 @@ def theorem_2() -> list[blocks.Found]:
     return [found]
 
 
-def draw(found: blocks.Found) -> None:
-    metric = asking.error_metric()
-    blocks.errors(found, metric)
+def draw(found: blocks.Found, pinned: pin.Pinned | None = None) -> None:
+    blocks.errors(found, asking.error_metric, pinned)
     labels.show(found)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from typing import Any
+from typing import Any, TypeAlias
 
 import streamlit as st
 
@@ -14,6 +14,9 @@ from ui import knobs, locks, state
 from ui.knobs import SHARED
 from ui.state import current, preset
 from ui.verbatim import verbatim
+
+Asked: TypeAlias = tuple[Params, int]
+"""What a study is asked for: parameters and seed."""
 
 
 def script_sensitivity() -> dict[str, Any]:
@@ -51,7 +54,7 @@ def thresholds(experiment: str) -> tuple[float, ...]:
     return tuple(sorted({*own, float(current("epsilon_abc"))}))
 
 
-def ask_lists(experiment: str) -> tuple[Params, int]:
+def ask_lists(experiment: str) -> Asked:
     """What :func:`ask` gives, with the study's own budgets and thresholds and the sidebar's."""
     if preset(experiment) is not None:
         return ask(experiment)
@@ -65,7 +68,7 @@ def ask_lists(experiment: str) -> tuple[Params, int]:
     return ask(experiment, **fixed)
 
 
-def ask_budget_first(experiment: str) -> tuple[Params, int]:
+def ask_budget_first(experiment: str) -> Asked:
     """What :func:`ask` gives, with the sidebar's budget before the study's own."""
     here = float(current("epsilon_total"))
     return ask(experiment, epsilon_total=(here, *budgets(experiment)))
@@ -90,7 +93,7 @@ def error_metric() -> str:
     return "mae" if current("mse-curves.metric") == "absolute" else "mse"
 
 
-def ask(experiment: str, **fixed: Any) -> tuple[Params, int]:
+def ask(experiment: str, **fixed: Any) -> Asked:
     """The parameters that the knobs stand for, and the seed.
 
     A combination that is not allowed is said on the page, which ends there; the knobs stay.
@@ -101,6 +104,7 @@ def ask(experiment: str, **fixed: Any) -> tuple[Params, int]:
 
     Raises:
         NotGrantedError: the page may not show the experiment, or not use one of its knobs.
+        ParameterError: the knobs are only taken to stand where they do not go together.
     """
     state.check_experiment(experiment)
     params, chosen = experiments.load(experiment).Params, preset(experiment)
@@ -111,6 +115,8 @@ def ask(experiment: str, **fixed: Any) -> tuple[Params, int]:
     try:
         asked = dataclasses.replace(chosen or params(), **(values | fixed))
     except ParameterError as error:
+        if state.is_elsewhere():
+            raise
         st.warning(f"These settings do not go together: {verbatim(error)}", icon="⚠️")
         st.stop()
     return asked, int(current("seed"))

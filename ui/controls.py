@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from abcdp_core.parameters import Scalar, text_of
-from ui import knobs, labels, locks, share, state
+from ui import knobs, labels, locks, pin, share, state
 from ui.knobs import FOUR, MORE, SHARED
 from ui.page import Page
 from ui.state import held
@@ -131,7 +131,7 @@ def _share(page: Page) -> None:
     keys = [*SHARED, *page.own, *(["preset"] if state.offers_presets(page) else [])]
     if held("lesson") != knobs.NO_LESSON:
         keys += ["lesson", "step"]
-    share.show({key: held(key) for key in keys} | locks.in_link())
+    share.show({key: held(key) for key in keys} | locks.in_link() | pin.in_link())
 
 
 # --------------------------------------------------------------------------------------- widgets

@@ -36,6 +36,7 @@ class Page:
         views: its value -> the experiments shown then, the main one first.
         chooser: key of the knob that tells the scenario, if there is one.
         scenarios: its value -> the scenario; the value itself where that is not said.
+        pins: whether its main figure can be pinned, to stay beside the next.
         own_data: whether it takes a person's own data, as not every server does.
     """
 
@@ -53,6 +54,7 @@ class Page:
     views: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     chooser: str = ""
     scenarios: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    pins: bool = False
     own_data: bool = False
 
     @property

@@ -124,6 +124,14 @@ def _read_lists(known: set[str]) -> tuple[str, ...]:
     return in_vain + also
 
 
+def move_to(values: Mapping[str, Scalar]) -> None:
+    """Move several knobs at once, which may be those of another scenario, and that too."""
+    _keep_by_scenario(str(st.session_state[SCENARIO]))
+    for key, value in values.items():
+        st.session_state[key] = value
+    st.session_state[SCENARIO] = scenario_in_force()
+
+
 def _allows(knob: knobs.Knob, text: str | None) -> bool:
     with contextlib.suppress(ParameterError):
         return text is None or knob.parameter.parse("knob", text) is not None
@@ -153,8 +161,7 @@ def _follow_scenario() -> None:
     before, now = st.session_state[SCENARIO], scenario_in_force()
     if before == now:
         return
-    kept: dict[str, dict[str, Scalar]] = st.session_state.setdefault(KEPT, {})
-    kept[before] = {key: _standing(key, before) for key in knobs.BY_SCENARIO}
+    kept = _keep_by_scenario(before)
     st.session_state[SCENARIO] = now
     for key in knobs.BY_SCENARIO:
         start = knobs.find(key, scenario=now).default
@@ -163,6 +170,13 @@ def _follow_scenario() -> None:
         # A widget cannot stand at what it does not offer.
         if key in st.session_state:
             st.session_state[key] = _standing(key, now)
+
+
+def _keep_by_scenario(scenario: str) -> dict[str, dict[str, Scalar]]:
+    """Remember what the knobs of a scenario stand at; returns what is known of all."""
+    kept: dict[str, dict[str, Scalar]] = st.session_state.setdefault(KEPT, {})
+    kept[scenario] = {key: _standing(key, scenario) for key in knobs.BY_SCENARIO}
+    return kept
 
 
 def current(key: str) -> Scalar:

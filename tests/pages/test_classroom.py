@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from abcdp_core import __version__, figures
-from tests.pages.app import ROOT, opened, pictures, settled, texts
+from tests.pages.app import ROOT, opened, pictures, said_twice, settled, texts
 from ui import asking, knobs, link, locks, router, state
 
 KNOWN = {*router.known_keys()} - {*knobs.EVERYWHERE}
@@ -166,3 +169,131 @@ def test_a_lesson_sets_its_knobs_and_a_locked_one_is_not_left() -> None:
     assert "c = **100** :material/lock:" in texts(app)
     assert app.button(key="lesson-leave").disabled
     assert not app.button(key="lesson-next").disabled
+
+
+# ------------------------------------------------------------------------------------------ pinned
+
+
+def titles(app: AppTest) -> str:
+    return "".join(str(each.proto.body) for each in app.get("html")).replace("&nbsp;", " ")
+
+
+def charts(app: AppTest) -> dict[str, dict[str, Any]]:
+    """Key of a chart -> its layout."""
+    return {
+        chart.proto.id.rpartition("-chart-")[2]: json.loads(chart.proto.spec)["layout"]
+        for chart in app.get("plotly_chart")
+    }
+
+
+def test_a_pinned_figure_stands_beside_the_next_on_the_same_axes() -> None:
+    app = opened("posterior", c="10")
+    app = settled(app.button(key="pin").click().run())
+    assert "Pinned as A" in texts(app)
+    assert not said_twice(app)
+    before = charts(app)
+    app = settled(app.select_slider(key="c").set_value(20).run())
+    assert not app.exception
+    assert "**A → B:** c = 10 → 20" in texts(app)
+    assert ("<b>A</b> c = 10" in titles(app), "<b>B</b> c = 20" in titles(app)) == (True, True)
+    assert app.query_params["pin"] == "c:10"
+    found = charts(app)
+    assert found.keys() == before.keys() | {"pinned-posterior-posterior"}
+    first, second = found["pinned-posterior-posterior"], found["posterior-posterior"]
+    assert first["height"] == second["height"]
+    for name in ("xaxis", "yaxis"):
+        assert first[name]["range"] == second[name]["range"]
+    app = settled(app.button(key="swap").click().run())
+    assert app.select_slider(key="c").value == 10
+    assert "c = 20 → 10" in texts(app)
+    app = settled(app.button(key="unpin").click().run())
+    assert charts(app).keys() == before.keys()
+    assert "pin" not in app.query_params
+
+
+def test_a_link_opens_the_pair_and_another_page_lets_go_of_it() -> None:
+    app = opened("posterior", c="20", epsilon_total="1", pin="c:10,epsilon_total:0.2")
+    assert not app.warning
+    assert "c = 10 → 20" in texts(app)
+    assert "ε_total = 0.2 → 1" in texts(app)
+    assert "Privacy label of A: " in texts(app)
+    (share,) = [each for each in app.get("bidi_component") if each.key == "share"]
+    assert "pin=epsilon_total%3A0.2%2Cc%3A10" in str(share.proto)
+    app = settled(app.switch_page("pages/flip_probability.py").run())
+    assert "pin" not in app.query_params
+    assert app.button(key="pin")
+
+
+def test_a_pinned_scenario_is_swapped_with_its_knobs() -> None:
+    app = opened("posterior", scenario="covid", n="18", epsilon_abc="0.1", c="5")
+    app = settled(app.button(key="pin").click().run())
+    app = settled(app.selectbox(key="scenario").set_value("uniform-mixture").run())
+    app = settled(app.select_slider(key="c").set_value(20).run())
+    assert "Scenario = covid → uniform-mixture" in texts(app)
+    app = settled(app.button(key="swap").click().run())
+    assert not app.exception
+    assert app.selectbox(key="scenario").value == "covid"
+    assert app.select_slider(key="c").value == 5
+    app = settled(app.button(key="swap").click().run())
+    assert app.select_slider(key="c").value == 20
+
+
+@pytest.mark.parametrize("page", [page.file for page in router.TABLE if page.pins])
+def test_every_page_that_pins_shows_both(page: str) -> None:
+    view = {"adaptive-truncation.view": "best interval"} if page == "adaptive_truncation" else {}
+    key = "adaptive-truncation.epsilon_total" if view else "epsilon_total"
+    knob = {"distances": "distance-forms.pairs:12"}.get(page, f"{key}:2")
+    app = opened(page, pin=knob, **view)
+    assert not app.exception
+    assert not app.warning
+    assert "A → B" in texts(app) or "the same for both" in texts(app)
+    assert len([key for key in charts(app) if key.startswith("pinned-")]) == ("A → B" in texts(app))
+
+
+def test_each_view_with_a_pinned_figure() -> None:
+    views = {
+        "posterior": ("posterior.view", ["many releases", "change one person", "synthetic data"]),
+        "case_studies": ("case-studies.view", ["tuberculosis"]),
+        "gaussian_noise": ("gaussian-noise.view", ["rejection", "what it costs"]),
+        "mechanisms": ("mechanisms.view", ["what a budget buys", "coverage"]),
+    }
+    for page, (key, values) in views.items():
+        for value in values:
+            few = {"coverage.runs": "2", "synthetic-data.data_sets": "1"}
+            app = opened(page, pin="epsilon_total:2", **few, **{key: value})
+            assert not app.exception, value
+            pinned = [each for each in charts(app) if each.startswith("pinned-")]
+            assert len(pinned) == (value != "change one person"), value
+
+
+@pytest.mark.parametrize(
+    ("pin", "said"),
+    [
+        ("c:100000,no:1,![x](http://y)", "In pin: "),
+        ("posterior.view:many releases", "In pin: "),
+        (",".join(f"c:{number}" for number in range(1000)), "In pin: "),
+        ("c:", "In pin: "),
+        ("c:150,pool_size:100", "The pinned settings do not go together"),
+        ("scenario:covid,c:5", ""),
+        ("scenario:tuberculosis,n:10000000", "In pin: "),
+    ],
+)
+def test_a_hostile_pin_is_survived_and_said(pin: str, said: str) -> None:
+    app = opened("posterior", pin=pin)
+    assert not app.exception
+    assert pictures(app)
+    assert said in "".join(warning.value for warning in app.warning)
+    assert bool(said) == bool(app.warning)
+
+
+def test_where_nothing_is_pinned_a_link_is_told_so() -> None:
+    app = opened("overview", pin="c:10")
+    assert "this page pins no figure" in app.warning[0].value
+    app = opened("privacy_and_accuracy", preset="p21-figure-3", pin="c:10", n="100")
+    assert "Nothing stands beside it while a preset is in force." in texts(app)
+
+
+def test_what_would_move_a_locked_knob_is_not_swapped() -> None:
+    app = opened("posterior", c="20", pin="c:10", lock="c")
+    assert app.button(key="swap").disabled
+    assert not app.button(key="unpin").disabled
