@@ -1,6 +1,6 @@
 """Mechanisms: what each makes of the same privacy budget."""
 
-from ui import asking, blocks, captions, controls, export, labels, pin, router, state, watch
+from ui import asking, blocks, captions, controls, export, labels, locks, pin, router, state, watch
 from ui.job import Job
 
 router.guard()
@@ -38,11 +38,14 @@ def error() -> None:
 
 def draw_error(found: blocks.Found, pinned: pin.Pinned) -> None:
     asking.follow_click()
+    click_it = locks.if_free(
+        "mechanism-posterior.mechanism", "Click a mark to see its posterior below. "
+    )
     click = asking.choose_release if state.has_preset() else asking.choose_mechanism
     blocks.compared(found, pinned, asking.error_metric, ("summary", "grid", "main"), click)
     blocks.note(
         f"{INTRODUCTION} Each mechanism is at its own best ε_abc, chosen on simulated data sets "
-        "and never on those it is scored on. Click a mark to see its posterior below. A mark is "
+        f"and never on those it is scored on. {click_it}A mark is "
         "open where some runs accepted nothing; their estimate is the prior mean. Mechanisms with "
         "a δ promise (ε, δ)-differential privacy, which is less than the pure kind.\n\n"
         "**Why an embedding's noise does not grow with c.** It asks the data one question, what "

@@ -1,6 +1,6 @@
 """Posterior: one private release beside the non-private one, draw by draw."""
 
-from ui import asking, blocks, captions, controls, export, labels, pin, router, state, watch
+from ui import asking, blocks, captions, controls, export, labels, locks, pin, router, state, watch
 
 router.guard()
 
@@ -22,7 +22,8 @@ def one_release() -> None:
     blocks.heading(
         "Every decision",
         "Each mark is a simulated data set that the private run looked at. Noise moves it up or "
-        "down: near ε_abc that decides whether it is kept. *New noise* draws the noise again.",
+        "down: near ε_abc that decides whether it is kept."
+        + locks.if_free("noise_draw", " *New noise* draws the noise again."),
     )
     blocks.figure("decisions", result, ("decisions",))
     labels.show(result)
@@ -37,7 +38,8 @@ def many_releases() -> None:
     blocks.main_figure("many-releases", result, pinned, ("errors", "references", "main"))
     blocks.note(
         "Each dot is one release of the same data with noise of its own; the large one is the "
-        "newest, and *New noise* adds another. In practice only one of them may be made."
+        f"newest{locks.if_free('noise_draw', ', and *New noise* adds another')}. In practice only "
+        "one of them may be made."
     )
     labels.show(result)
     blocks.theory("many-releases")

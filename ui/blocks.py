@@ -18,7 +18,7 @@ from abcdp_core import experiments, releases
 from abcdp_core.figures import Drawn
 from abcdp_core.parameters import Params
 from abcdp_core.results import Result
-from ui import charts, controls, drawings, export, knobs, meaning, pin, state
+from ui import charts, controls, drawings, export, knobs, locks, meaning, pin, state
 from ui.pin import Pinned
 
 if TYPE_CHECKING:
@@ -86,8 +86,8 @@ def titled(text: str, *keys: str) -> None:
         st.title(text, width="content", anchor=False)
         with st.container(horizontal=True, gap="medium", width="content", key="choosers"):
             for key in keys:
-                side_by_side = controls.side_by_side(key)
-                with st.container(width="content" if side_by_side else NARROW):
+                fits = controls.side_by_side(key) or bool(locks.reason(key))
+                with st.container(width="content" if fits else NARROW):
                     controls.widget(key)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import streamlit as st
 
 from abcdp_core.parameters import Scalar, text_of
-from ui import knobs, labels, locks, pin, share, state
+from ui import class_link, knobs, labels, locks, pin, share, state
 from ui.knobs import FOUR, MORE, SHARED
 from ui.page import Page
 from ui.state import held
@@ -41,8 +41,13 @@ NOTICES_SHOWN = 12
 """Lines about a link; a link that is not made by an attacker has fewer."""
 
 
-def sidebar(version: str) -> None:
-    """The shared knobs that the page uses, in their fixed order, and Share."""
+def sidebar(version: str, pages: Iterable[Page]) -> None:
+    """The shared knobs that the page uses, in their fixed order, Share and the link for a class.
+
+    Args:
+        version: of the program.
+        pages: those of this server.
+    """
     page = state.on_screen()
     preset, unused = _set_by_preset(page), page.unused(state.view())
     with st.sidebar:
@@ -54,7 +59,9 @@ def sidebar(version: str) -> None:
                 _knobs(MORE, preset, unused)
         _locked()
         with st.container(horizontal=True, vertical_alignment="center", key="room"):
-            _share(page)
+            values = _shared(page)
+            share.show(values)
+            class_link.offer(values, pages)
             widget("projector")
         st.caption(f"ABCDP Explorer {version}{labels.run_by()}. {labels.where_to()}")
         # Not shown, but there: a widget that is left out loses its value for the other pages.
@@ -123,15 +130,15 @@ def _next_noise() -> None:
     st.session_state["noise_draw"] = (int(held("noise_draw")) + 1) % (high + 1)
 
 
-def _share(page: Page) -> None:
-    """The address with all values; Streamlit's own leaves out those that are the default.
+def _shared(page: Page) -> dict[str, Scalar]:
+    """What the address with all values holds; Streamlit's own leaves out defaults.
 
     That this screen is a projector is for nobody else to have.
     """
     keys = [*SHARED, *page.own, *(["preset"] if state.offers_presets(page) else [])]
     if held("lesson") != knobs.NO_LESSON:
         keys += ["lesson", "step"]
-    share.show({key: held(key) for key in keys} | locks.in_link() | pin.in_link())
+    return {key: held(key) for key in keys} | locks.in_link() | pin.in_link()
 
 
 # --------------------------------------------------------------------------------------- widgets

@@ -72,6 +72,11 @@ def offered(key: str, options: Sequence[Scalar]) -> list[Scalar]:
     return [option for option in options if page.scenario(option) == now]
 
 
+def if_free(key: str, text: str) -> str:
+    """What a page says of moving a knob; nothing where that cannot be done."""
+    return "" if is_fixed(key) else text
+
+
 def let_go() -> None:
     """All knobs can be seen and moved again, where they stand."""
     for key in (knobs.LOCK, knobs.HIDE):

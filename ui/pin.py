@@ -228,7 +228,7 @@ def _head(drawn: Drawn, pinned: Pinned, *, same: bool) -> None:
         if state.has_preset():
             pass
         elif _held():
-            st.button("Unpin", key="unpin", type="tertiary", on_click=_unpin)
+            st.button("Unpin", key="unpin", type="tertiary", on_click=_unpin, help=UNPIN)
         else:
             st.button("Pin", key="pin", type="tertiary", on_click=_pin, help=HELP)
     if state.has_preset() and _held():
@@ -242,6 +242,7 @@ def _head(drawn: Drawn, pinned: Pinned, *, same: bool) -> None:
 
 
 HELP = "Keeps this figure beside the next one, on the same axes."
+UNPIN = "Lets go of A."
 
 
 def _beside(
@@ -264,7 +265,7 @@ def _beside(
                 disabled=fixed,
                 help=locks.WOULD_MOVE if fixed else "A becomes B, and B becomes A.",
             )
-            st.button("Unpin", key="unpin", type="tertiary", on_click=_unpin)
+            st.button("Unpin", key="unpin", type="tertiary", on_click=_unpin, help=UNPIN)
         places = st.columns(2, gap="medium")
         names = "A", "B"
         joined = drawings.beside(*drawn)

@@ -286,7 +286,7 @@ def _draw() -> None:
         blocks.style(ROOT / "assets" / "projector.css")
     with st.sidebar:
         _navigation(page)
-    controls.sidebar(__version__)
+    controls.sidebar(__version__, shown())
     controls.notices()
     lesson.panel()
     token = _inside.set(True)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from abcdp_core import __version__, figures
 from tests.pages.app import ROOT, opened, pictures, said_twice, settled, texts
-from ui import asking, knobs, link, locks, router, state
+from ui import asking, class_link, knobs, link, locks, router, state
 
 KNOWN = {*router.known_keys()} - {*knobs.EVERYWHERE}
 
@@ -169,6 +171,70 @@ def test_a_lesson_sets_its_knobs_and_a_locked_one_is_not_left() -> None:
     assert "c = **100** :material/lock:" in texts(app)
     assert app.button(key="lesson-leave").disabled
     assert not app.button(key="lesson-next").disabled
+
+
+def test_nothing_is_said_of_what_cannot_be_done() -> None:
+    for query in ({}, {"posterior.view": "many releases"}):
+        assert "*New noise*" in texts(opened("posterior", **query))
+        assert "*New noise*" not in texts(opened("posterior", hide="noise_draw", **query))
+
+
+# ---------------------------------------------------------------------------------- the class link
+
+
+def made(app: AppTest) -> tuple[str, Mapping[str, str]]:
+    """Page and query of the link that the dialog shows, and what stands below it."""
+    (shown,) = [each for each in app.get("bidi_component") if each.key == "class-link-made"]
+    data = json.loads(shown.proto.json)
+    parts = urlsplit(data["link"])
+    assert data["code"].startswith("<svg")
+    assert "Only this computer can open this link" in data["note"] or not parts.hostname
+    return parts.path, dict(parse_qsl(parts.query))
+
+
+def test_the_dialog_makes_a_link_of_this_page() -> None:
+    app = settled(opened("posterior", c="20", lock="c").button(key="class-link").click().run())
+    _, query = made(app)
+    assert (query["lock"], query["c"], query["version"]) == ("c", "20", __version__)
+    assert "projector" not in query
+    app.button_group(key="class-posterior-n").set_value("hidden").run()
+    app.toggle(key="class-projector").set_value(True).run()
+    _, query = made(app)
+    assert (query["lock"], query["hide"], query["projector"]) == ("c", "n", "true")
+    app.button(key="class-all-locked").click().run()
+    _, query = made(app)
+    assert "hide" not in query
+    assert {*query["lock"].split(",")} == {*state_of(app)} - {"figures.format"}
+    # Nothing on the page has changed.
+    assert not app.select_slider(key="n").disabled
+
+
+def state_of(app: AppTest) -> tuple[str, ...]:
+    (page,) = (page for page in router.TABLE if page.file == "posterior")
+    return page.knobs(None)
+
+
+def test_the_dialog_makes_a_link_of_a_lesson_whose_knobs_are_its_own() -> None:
+    app = settled(opened("posterior").button(key="class-link").click().run())
+    chosen = next(each for each in app.selectbox(key="class-opens").options if "2, step 2" in each)
+    app.selectbox(key="class-opens").set_value(chosen).run()
+    app.button_group(key="class-overview-lesson").set_value("locked").run()
+    _, query = made(app)
+    assert query == {
+        "lesson": "large-data", "step": "2", "lock": "lesson", "version": __version__,
+    }  # fmt: skip
+
+
+def test_an_address_of_another_page_keeps_what_is_before_it() -> None:
+    pages = {page.file: page for page in router.TABLE}
+    first, other, third = pages["overview"], pages["posterior"], pages["distances"]
+    assert router.TABLE[0].file == class_link.FIRST
+    for base in ("http://abc.org:8501", "http://abc.org/some/where"):
+        assert class_link.elsewhere(f"{base}/posterior", other, third) == f"{base}/distances"
+        assert class_link.elsewhere(f"{base}/posterior", other, first) == f"{base}/"
+        assert class_link.elsewhere(f"{base}/", first, other) == f"{base}/posterior"
+    assert "reach abc.org:8501" in class_link.reachable("http://abc.org:8501/posterior?c=1")
+    assert "nobody else" in class_link.reachable("http://localhost:8501/posterior?c=1")
 
 
 # ------------------------------------------------------------------------------------------ pinned
