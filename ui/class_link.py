@@ -65,7 +65,10 @@ def offer(values: Mapping[str, Scalar], pages: Iterable[Page]) -> None:
     """
     page = state.on_screen()
     st.button("Make a class link", key="class-link", on_click=_open, args=(page.file,))
-    if st.session_state.get(OPEN) == page.file:
+    if st.session_state.get(OPEN, page.file) != page.file:
+        # Left by the browser's own way back.
+        _close()
+    if OPEN in st.session_state:
         _dialog(_targets(values, {each.file: each for each in pages}))
 
 

@@ -46,10 +46,12 @@ class Pinned:
     Attributes:
         result: of A; ``None`` if there is nothing to show, or not yet.
         note: why there is nothing, in Markdown; empty otherwise.
+        stale: whether what is shown as B is for former settings, as the new one is not there yet.
     """
 
     result: Result | None = None
     note: str = ""
+    stale: bool = False
 
 
 # ------------------------------------------------------------------------------------ what is kept
@@ -167,8 +169,10 @@ def growing(experiment: str, ask: Ask, draw: DrawTwo) -> Job:
         requests[NAME] = request
 
     def both(found: Mapping[str, Result], _: bool) -> None:
-        beside = found.get(experiment if request == asked else NAME)
-        draw(found[experiment], Pinned(beside if request else None, note))
+        now = found[experiment]
+        stale = (now.params, now.seed) != (asked.params, asked.seed)
+        beside = now if request == asked and not stale else found.get(NAME)
+        draw(now, Pinned(beside if request else None, note, stale))
 
     return watch.growing_together(requests, both, main=experiment)[experiment]
 
@@ -211,11 +215,12 @@ def show(
             then = draw(pinned.result)
     if then is None or then is now:
         with st.container(gap=None):
-            _head(now, pinned, same=then is now)
+            _head(now, pinned, same=then is now and not pinned.stale)
             charts.show(key, now, clicked, titled=False)
         below("", now, found)
     else:
-        _beside(key, (then, now), (pinned.result or found, found), below, clicked)
+        results = pinned.result or found, found
+        _beside(key, (then, now), results, below, clicked, stale=pinned.stale)
     if st.session_state.pop(MOVED, False):
         # A click in a part of the page: the rest has to know.
         st.rerun()
@@ -243,6 +248,7 @@ def _head(drawn: Drawn, pinned: Pinned, *, same: bool) -> None:
 
 HELP = "Keeps this figure beside the next one, on the same axes."
 UNPIN = "Lets go of A."
+STALE = "is being computed; this is for the former settings"
 
 
 def _beside(
@@ -251,6 +257,8 @@ def _beside(
     results: tuple[Result, Result],
     below: Callable[[str, Drawn, Result], None],
     clicked: charts.Clicked | None,
+    *,
+    stale: bool,
 ) -> None:
     """A and B; one above the other where there is no room."""
     with st.container(key="pinned", gap="small"):
@@ -271,7 +279,7 @@ def _beside(
         joined = drawings.beside(*drawn)
         for at, place in enumerate(places):
             with place, st.container(gap=None):
-                st.html(_title(names[at], at, drawn[at]))
+                st.html(_title(names[at], at, drawn[at], stale=stale and at == 1))
                 charts.show(
                     f"{NAME}-{key}" if at == 0 else key,
                     joined[at],
@@ -285,8 +293,10 @@ def _beside(
             places[0].caption(f"Privacy label of A: {said[0]}.")
 
 
-def _title(name: str, at: int, drawn: Drawn) -> str:
+def _title(name: str, at: int, drawn: Drawn, *, stale: bool = False) -> str:
     """The letter of a figure with what is its own, and its title, as HTML."""
+    if stale:
+        return f'<p class="letter"><b>{name}</b> {STALE}</p>{charts.title(drawn.figure)}'
     pairs = _differences().items()
     own = ", ".join(f"{knobs.short(key)} = {knobs.said(key, pair[at])}" for key, pair in pairs)
     told = html.escape(own).replace(" = ", "&nbsp;=&nbsp;")

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from abcdp_core import __version__, figures
+from abcdp_core import __version__, experiments, figures
 from tests.pages.app import ROOT, opened, pictures, said_twice, settled, texts
-from ui import asking, class_link, knobs, link, locks, router, state
+from ui import asking, class_link, knobs, link, locks, pin, router, state
+from ui.job import Request
 
 KNOWN = {*router.known_keys()} - {*knobs.EVERYWHERE}
 
@@ -333,7 +335,7 @@ def test_each_view_with_a_pinned_figure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pin", "said"),
+    ("asked", "said"),
     [
         ("c:100000,no:1,![x](http://y)", "In pin: "),
         ("posterior.view:many releases", "In pin: "),
@@ -344,8 +346,8 @@ def test_each_view_with_a_pinned_figure() -> None:
         ("scenario:tuberculosis,n:10000000", "In pin: "),
     ],
 )
-def test_a_hostile_pin_is_survived_and_said(pin: str, said: str) -> None:
-    app = opened("posterior", pin=pin)
+def test_a_hostile_pin_is_survived_and_said(asked: str, said: str) -> None:
+    app = opened("posterior", pin=asked)
     assert not app.exception
     assert pictures(app)
     assert said in "".join(warning.value for warning in app.warning)
@@ -355,7 +357,8 @@ def test_a_hostile_pin_is_survived_and_said(pin: str, said: str) -> None:
 def test_where_nothing_is_pinned_a_link_is_told_so() -> None:
     app = opened("overview", pin="c:10")
     assert "this page pins no figure" in app.warning[0].value
-    app = opened("privacy_and_accuracy", preset="p21-figure-3", pin="c:10", n="100")
+    pinned = "adaptive-truncation.epsilon_total:2"
+    app = opened("adaptive_truncation", preset="y23-intervals", pin=pinned)
     assert "Nothing stands beside it while a preset is in force." in texts(app)
 
 
@@ -363,3 +366,31 @@ def test_what_would_move_a_locked_knob_is_not_swapped() -> None:
     app = opened("posterior", c="20", pin="c:10", lock="c")
     assert app.button(key="swap").disabled
     assert not app.button(key="unpin").disabled
+
+
+def test_a_figure_of_former_settings_is_not_called_by_the_new_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pin, "_differences", lambda: {"c": (10, 20)})
+    drawn = figures.Drawn(figures.figure("A finding", "", ""), "")
+    assert "<b>A</b> c&nbsp;=&nbsp;10" in pin._title("A", 0, drawn)
+    assert "<b>B</b> c&nbsp;=&nbsp;20" in pin._title("B", 1, drawn)
+    told = pin._title("B", 1, drawn, stale=True)
+    assert "former settings" in told
+    assert "20" not in told
+
+
+def test_what_is_still_computed_is_not_the_pinned_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = experiments.load("posterior").Params
+    now, then = study(c=20), study(c=10)
+    seen: list[pin.Pinned] = []
+    monkeypatch.setattr(pin, "_request", lambda *_: (Request("posterior", then, 1), ""))
+    shown = {name: SimpleNamespace(params=then, seed=1) for name in ("posterior", pin.NAME)}
+    monkeypatch.setattr(
+        pin.watch, "growing_together", lambda asked, draw, main: [draw(shown, False), asked][1]
+    )
+    pin.growing("posterior", lambda: (now, 1), lambda _, each: seen.append(each))
+    assert seen[0].stale
+    pin.growing("posterior", lambda: (then, 1), lambda _, each: seen.append(each))
+    assert not seen[1].stale
+    assert seen[1].result is shown["posterior"]
