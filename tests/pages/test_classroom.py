@@ -387,7 +387,7 @@ def test_what_is_still_computed_is_not_the_pinned_one(monkeypatch: pytest.Monkey
     monkeypatch.setattr(pin, "_request", lambda *_: (Request("posterior", then, 1), ""))
     shown = {name: SimpleNamespace(params=then, seed=1) for name in ("posterior", pin.NAME)}
     monkeypatch.setattr(
-        pin.watch, "growing_together", lambda asked, draw, main: [draw(shown, False), asked][1]
+        pin.watch, "growing_together", lambda asked, draw, **_: [draw(shown, False), asked][1]
     )
     pin.growing("posterior", lambda: (now, 1), lambda _, each: seen.append(each))
     assert seen[0].stale
