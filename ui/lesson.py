@@ -8,7 +8,7 @@ of its own is left alone. The guess of a person lives in the session alone.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from abcdp_core import lessons
 from abcdp_core.figures import Drawn
 from abcdp_core.lessons import Lesson, Step, numbers
 from abcdp_core.results import Result
-from ui import charts, knobs, state, watch
+from ui import charts, knobs, locks, state, watch
 from ui.job import Request
 
 ENTERED = "_lesson_entered"
@@ -153,14 +153,12 @@ def _head(lesson: Lesson, number: int) -> None:
         with st.container(key="lesson-said", width="stretch", gap=None):
             st.caption(_in_words(lesson, number))
             st.markdown(f"**{lesson.steps[number - 1].title}**")
-        st.button("Back", key=BACK, on_click=partial(_turn, BACK, number - 1), disabled=number == 1)
+        _button("Back", BACK, partial(_turn, BACK, number - 1), ends=number == 1)
         if number < count or (following := _after(lesson)) is None:
-            go_on = partial(_turn, NEXT, number + 1)
-            st.button("Next", key=NEXT, on_click=go_on, disabled=number == count)
+            _button("Next", NEXT, partial(_turn, NEXT, number + 1), ends=number == count)
         else:
-            begin = partial(_turn, NEXT, 1, following)
-            st.button("Next lesson", key=NEXT, on_click=begin)
-        st.button("Leave the lesson", key="lesson-leave", on_click=leave, type="tertiary")
+            _button("Next lesson", NEXT, partial(_turn, NEXT, 1, following), knob="lesson")
+        _leave()
 
 
 def _elsewhere(lesson: Lesson, number: int) -> None:
@@ -170,7 +168,18 @@ def _elsewhere(lesson: Lesson, number: int) -> None:
     ):
         st.caption(f"{lesson.title} · step {number} goes on elsewhere.", width="stretch")
         st.button("Return to the lesson", key="lesson-return", on_click=_return)
-        st.button("Leave the lesson", key="lesson-leave", on_click=leave, type="tertiary")
+        _leave()
+
+
+def _leave() -> None:
+    st.button(
+        "Leave the lesson",
+        key="lesson-leave",
+        on_click=leave,
+        type="tertiary",
+        disabled=locks.is_fixed("lesson"),
+        help=locks.REASON if locks.is_fixed("lesson") else None,
+    )
 
 
 def _return() -> None:
@@ -231,6 +240,20 @@ UNSEEN = """.place { position: absolute; width: 1px; height: 1px; margin: 0; ove
 def begin_with(name: str) -> None:
     """To the first step of a lesson, with the focus on the button that leads on."""
     _turn(NEXT, 1, name)
+
+
+def _button(
+    label: str, key: str, on_click: Callable[[], None], *, ends: bool = False, knob: str = "step"
+) -> None:
+    """One that leads on or back, unless the lesson ends there or the link holds one here."""
+    fixed = locks.is_fixed(knob)
+    st.button(
+        label,
+        key=key,
+        on_click=on_click,
+        disabled=ends or fixed,
+        help=locks.REASON if fixed else None,
+    )
 
 
 def go(number: int, name: str = "") -> None:

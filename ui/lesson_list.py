@@ -18,7 +18,7 @@ from abcdp_core.output import images
 from abcdp_core.output.formats import ExportError
 from abcdp_core.parameters import Scalar, text_of
 from abcdp_core.results import Result
-from ui import drawings, export, jobs, knobs, lesson, link, router, served, share, watch
+from ui import drawings, export, jobs, knobs, lesson, link, locks, router, served, share, watch
 from ui.job import Request
 from ui.page import Page
 
@@ -42,6 +42,8 @@ def show() -> None:
                     "Begin",
                     key=f"lesson-begin-{each.name}",
                     on_click=partial(lesson.begin_with, each.name),
+                    disabled=locks.is_fixed("lesson"),
+                    help=locks.REASON if locks.is_fixed("lesson") else None,
                 )
                 st.button(
                     "Print view",

@@ -41,6 +41,23 @@ def result(experiment: str, params: Params, seed: int) -> Result:
     return job.result
 
 
+def beside(name: str, request: Request) -> Result | None:
+    """The complete result of a further quick study; until then its progress, and the page goes on.
+
+    Args:
+        name: tells it from the others of the page; what was asked for by it before is let go.
+        request: what is asked for.
+    """
+    job = _job_of(request, name)
+    if not job.ended.wait(MOMENTS):
+        with turns.away():
+            job.ended.wait(WAIT_BEFORE_PROGRESS)
+    if job.state != "done":
+        _wait_for(job)
+        return None
+    return job.result
+
+
 def _wait_for(job: Job) -> None:
     if job.state == "failed":
         st.error(verbatim(job.error))
@@ -119,7 +136,12 @@ def _ghost() -> None:
 
 
 def growing_together(
-    requests: Mapping[str, Request], draw: Draw, *, former: bool = True, waiting: Wait = _ghost
+    requests: Mapping[str, Request],
+    draw: Draw,
+    *,
+    former: bool = True,
+    waiting: Wait = _ghost,
+    main: str = "",
 ) -> dict[str, Job]:
     """Several studies that grow side by side, with one line of progress and one Cancel.
 
@@ -129,6 +151,7 @@ def growing_together(
             again whenever there may be larger ones.
         former: whether the former results of the same names are drawn until there are others.
         waiting: draws what stands there as long as there is no result.
+        main: name of the one without which nothing is drawn.
     """
     together = {
         name: _job_of(request, name, long=True, unasked=UNASKED)
@@ -146,7 +169,7 @@ def growing_together(
         elif polling:
             st.rerun()
         _status(name, group, going)
-        if not _draw(together, going, draw, former=former):
+        if not _draw(together, going, draw, former=former, main=main):
             waiting()
 
     panel()
@@ -266,7 +289,9 @@ def _duration(seconds: float) -> str:
     return f"about {seconds / 3600:.0f} h"
 
 
-def _draw(together: Mapping[str, Job], going: bool, draw: Draw, *, former: bool = True) -> bool:
+def _draw(
+    together: Mapping[str, Job], going: bool, draw: Draw, *, former: bool = True, main: str = ""
+) -> bool:
     """The jobs' results; until there are any, the former of the same names, marked stale.
 
     Returns whether anything was drawn.
@@ -276,15 +301,17 @@ def _draw(together: Mapping[str, Job], going: bool, draw: Draw, *, former: bool 
         going: whether any of them is.
         draw: shows results.
         former: whether former ones may be drawn.
+        main: name of the one without which nothing is drawn; any will do if it is empty.
     """
     shown: dict[str, Result] = st.session_state.setdefault(SHOWN, {})
     found = {name: job.result for name, job in together.items() if job.result is not None}
-    if found:
-        shown.update(found)
+    shown.update(found)
+    before = {name: shown[name] for name in together if name in shown}
+    if found and (main or next(iter(found))) in found:
         draw(found, going)
         return True
-    before = {name: shown[name] for name in together if name in shown} if former else {}
-    if before:
+    if former and before and (main or next(iter(before))) in before:
         st.warning("Stale: this is for the former settings. The new ones are being computed.")
         draw(before, False)
-    return bool(before)
+        return True
+    return False
