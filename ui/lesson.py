@@ -103,14 +103,18 @@ def panel() -> None:
         _elsewhere(lesson, number)
         return
     if step.look:
-        st.html(f"<style>.st-key-{step.look} {{ {OUTLINE} }}</style>")
+        st.html(f"<style>.st-key-{step.look} {{ {OUTLINE} }}{FIRST.format(step.look)}</style>")
     with st.container(key="lesson-panel", border=True, gap="small"):
         _head(lesson, number)
         _body(lesson, number, step)
 
 
-OUTLINE = "outline: var(--lesson-outline); outline-offset: 3px; border-radius: 4px;"
+OUTLINE = "outline: var(--lesson-outline); outline-offset: -3px; border-radius: 4px;"
 """What a step is about stands out by a colour that no data have (``assets/style.css``)."""
+
+FIRST = ".st-key-overview > :has(.st-key-{}) {{ order: -1 }}"
+"""On the first page the row of cards that a step is about comes first: below the panel there is
+room for one row without scrolling."""
 
 
 def _head(lesson: Lesson, number: int) -> None:
