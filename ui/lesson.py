@@ -109,7 +109,7 @@ def panel() -> None:
         _body(lesson, number, step)
 
 
-OUTLINE = "outline: var(--lesson-outline); outline-offset: -3px; border-radius: 4px;"
+OUTLINE = "outline: var(--lesson-outline); margin-top: 6px; border-radius: 4px;"
 """What a step is about stands out by a colour that no data have (``assets/style.css``)."""
 
 FIRST = ".st-key-overview > :has(.st-key-{}) {{ order: -1 }}"
