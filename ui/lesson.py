@@ -7,11 +7,14 @@ of its own is left alone. The guess of a person lives in the session alone.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from streamlit.components.v2.types import ComponentRenderer
 
 from abcdp_core import figures as fig
 from abcdp_core import lessons
@@ -23,6 +26,10 @@ from ui.job import Request
 
 ENTERED = "_lesson_entered"
 GUESSES = "_lesson_guesses"
+VISITS = "_lesson_visits"
+"""How often a button went away as it was pressed, and the one that has the focus since."""
+
+SCRIPT = Path(__file__).parents[1] / "assets" / "lesson.js"
 SEED = 1
 
 
@@ -120,12 +127,16 @@ room for one row without scrolling."""
 def _head(lesson: Lesson, number: int) -> None:
     count = len(lesson.steps)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        place = f"Lesson {_number(lesson)}: {lesson.title} · step {number} of {count}"
-        with st.container(width="stretch", gap=None):
-            st.caption(place)
+        with st.container(key="lesson-said", width="stretch", gap=None):
+            st.caption(_in_words(lesson, number))
             st.markdown(f"**{lesson.steps[number - 1].title}**")
-        _button("Back", number - 1, disabled=number == 1)
-        _button("Next", number + 1, disabled=number == count)
+        st.button("Back", key=BACK, on_click=partial(_turn, BACK, number - 1), disabled=number == 1)
+        if number < count or (following := _after(lesson)) is None:
+            go_on = partial(_turn, NEXT, number + 1)
+            st.button("Next", key=NEXT, on_click=go_on, disabled=number == count)
+        else:
+            begin = partial(_turn, NEXT, 1, following)
+            st.button("Next lesson", key=NEXT, on_click=begin)
         st.button("Leave the lesson", key="lesson-leave", on_click=leave, type="tertiary")
 
 
@@ -147,8 +158,56 @@ def _number(lesson: Lesson) -> int:
     return list(lessons.load()).index(lesson.name) + 1
 
 
-def _button(label: str, number: int, *, disabled: bool) -> None:
-    st.button(label, key=f"lesson-{label.lower()}", on_click=partial(go, number), disabled=disabled)
+def _in_words(lesson: Lesson, number: int) -> str:
+    """Where one is."""
+    name = f"Lesson {_number(lesson)}: {lesson.title}"
+    return f"{name} · step {number} of {len(lesson.steps)}"
+
+
+def _after(lesson: Lesson) -> str | None:
+    """Name of the lesson after one, if there is one."""
+    names = [*lessons.load()]
+    return next(iter(names[_number(lesson) :]), None)
+
+
+BACK, NEXT = "lesson-back", "lesson-next"
+
+
+def _turn(pressed: str, number: int, name: str = "") -> None:
+    """To a step by one of the two buttons, which keeps the focus."""
+    _focus(pressed)
+    go(number, name)
+
+
+def _focus(button: str) -> None:
+    """What was pressed goes away: the focus goes to this button, or else to the other one."""
+    st.session_state[VISITS] = st.session_state.get(VISITS, (0, ""))[0] + 1, button
+
+
+def _say(place: tuple[str, int]) -> None:
+    """Tell assistive technology where one is, and the browser which button has the focus."""
+    lesson, number = lessons.load()[place[0]], place[1]
+    answered = ", with its answer" if place in _guesses() else ""
+    words = f"{_in_words(lesson, number)}: {lesson.steps[number - 1].title}{answered}"
+    visit, button = st.session_state.get(VISITS, (0, ""))
+    buttons = [button, *({BACK, NEXT} - {button})] if button else []
+    _component()(key="lesson-place", data={"place": words, "visit": visit, "buttons": buttons})
+
+
+@functools.cache
+def _component() -> ComponentRenderer:
+    html, js = '<p class="place" role="status"></p>', SCRIPT.read_text(encoding="utf-8")
+    return st.components.v2.component("lesson", html=html, css=UNSEEN, js=js)
+
+
+UNSEEN = """.place { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden;
+  clip-path: inset(50%); white-space: nowrap; }"""
+"""What only assistive technology reads."""
+
+
+def begin_with(name: str) -> None:
+    """To the first step of a lesson, with the focus on the button that leads on."""
+    _turn(NEXT, 1, name)
 
 
 def go(number: int, name: str = "") -> None:
@@ -174,7 +233,12 @@ def _body(lesson: Lesson, number: int, step: Step) -> None:
         name: Request(run.experiment, step.params(name), SEED) for name, run in step.runs.items()
     }
     # The former results of these names are another step's: other tables, other numbers.
-    watch.growing_together(requests, lambda found, _: _said(place, step, found), former=False)
+    watch.growing_together(
+        requests,
+        lambda found, _: _said(place, step, found),
+        former=False,
+        waiting=lambda: _said(place, step, {}),
+    )
 
 
 def _before(step: Step) -> frozenset[str]:
@@ -190,11 +254,14 @@ def _said(place: tuple[str, int], step: Step, found: Mapping[str, Result]) -> No
         step: which.
         found: its results so far, by the names of its runs.
     """
+    # With what changes by itself: a click on the answer draws nothing else.
+    _say(place)
     whole = step.runs.keys() == found.keys() and not any(each.is_partial for each in found.values())
     known = numbers.of_knobs(step)
     if whole:
         known = numbers.of(step, {name: result.tables for name, result in found.items()})
     if not _before(step) <= known.keys():
+        st.caption("What there is to say stands here when its numbers are computed.")
         return
     told = numbers.fill(step.text, known)
     if step.question is None:
@@ -206,13 +273,14 @@ def _said(place: tuple[str, int], step: Step, found: Mapping[str, Result]) -> No
         words.markdown(f"{told} **{ask}**")
         with picture:
             _guess(place, step)
-    elif step.question.answer in known:
-        guess, answer = _guesses()[place], known[step.question.answer]
-        words.markdown(f"**{ask}** {numbers.fill(step.reveal, known)}")
-        with picture:
-            charts.show(
-                "lesson-guess", guessed(step, guess, answer), kept=False, in_card=GUESS_HEIGHT
-            )
+        return
+    if step.question.answer not in known:
+        words.markdown(f"**{ask}** *The answer stands here when it is computed.*")
+        return
+    guess, answer = _guesses()[place], known[step.question.answer]
+    words.markdown(f"**{ask}** {numbers.fill(step.reveal, known)}")
+    with picture:
+        charts.show("lesson-guess", guessed(step, guess, answer), kept=False, in_card=GUESS_HEIGHT)
 
 
 def _guess(place: tuple[str, int], step: Step) -> None:
@@ -243,6 +311,7 @@ GUESS_WIDTH = 230
 
 def _keep(place: tuple[str, int], key: str) -> None:
     # A second click comes when the slider is gone already.
+    _focus(NEXT)
     if key in st.session_state:
         _guesses()[place] = float(st.session_state[key])
 
@@ -263,8 +332,9 @@ def guessed(step: Step, guess: float, answer: float) -> Drawn:
     question = step.question
     assert question is not None, "is called for questions only"
     mine, right = fig.styles(["your guess", "the answer"])
-    unit = f" {question.unit}".rstrip()
-    sentence = f"Your guess was {guess:g}{unit}; the answer is {answer:.3g}{unit}."
+    mine_in_words = f"{guess:g} {question.unit}".rstrip()
+    right_in_words = numbers.answer_in_words(step, {question.answer: answer})
+    sentence = f"Your guess was {mine_in_words}; the answer is {right_in_words}."
     figure = fig.figure(sentence, question.unit, "", height=GUESS_HEIGHT)
     for value, style, y in ((guess, mine, 1.0), (answer, right, 0.0)):
         figure.add_scatter(

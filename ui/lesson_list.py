@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,8 +25,8 @@ from ui.page import Page
 PRINTED = "_lesson_printed"
 """Name of the lesson whose print view was asked for last."""
 
-Found = Mapping[str, Result]
-"""Result of each run of a lesson, by :func:`key_of`."""
+Found = Mapping[Request, Result]
+"""The results of a lesson's runs."""
 
 
 def show() -> None:
@@ -34,14 +34,14 @@ def show() -> None:
     for number, each in enumerate(lessons.load().values(), 1):
         with st.container(key=f"lesson-card-{each.name}", border=True, gap="small"):
             with st.container(horizontal=True, vertical_alignment="center"):
-                with st.container(width="stretch", gap=None):
-                    st.markdown(f"## {number} · {each.title}")
-                    st.markdown(each.lead)
+                with st.container(key=f"lesson-about-{each.name}", width="stretch", gap=None):
+                    # Of one text: two without a gap would lie on each other.
+                    st.markdown(f"## {number} · {each.title}\n\n{each.lead}")
                     st.caption(" · ".join(step.title for step in each.steps))
                 st.button(
                     "Begin",
                     key=f"lesson-begin-{each.name}",
-                    on_click=partial(lesson.go, 1, each.name),
+                    on_click=partial(lesson.begin_with, each.name),
                 )
                 st.button(
                     "Print view",
@@ -65,10 +65,12 @@ def _print_view(number: int, chosen: Lesson) -> None:
     """The numbers as they are computed; when they are there, the file."""
     url = share.for_visitors(st.context.url or "", served.settings())
     make = partial(_file, jobs.session_id(), number, chosen, url)
-    requests = requests_of(chosen)
+    # One after the other has the same names, so that of another lesson nothing goes on.
+    requests = {f"print-{place}": each for place, each in enumerate(requests_of(chosen))}
 
-    def offer(found: Found, _: bool) -> None:
-        if requests.keys() > found.keys() or any(each.is_partial for each in found.values()):
+    def offer(grown: Mapping[str, Result], _: bool) -> None:
+        found = {requests[name]: each for name, each in grown.items() if not each.is_partial}
+        if len(found) < len(requests):
             return
         st.download_button(
             "Save the print view (HTML)",
@@ -81,20 +83,21 @@ def _print_view(number: int, chosen: Lesson) -> None:
         )
         only_here = urlsplit(url).hostname in share.OWN_NAMES
         st.caption(
-            "A page for the printer, on A4 or Letter: open the file and print it, without the last "
-            "pages if the answers are to stay with you. With figures it takes a few seconds."
-            + (f" {share.ONLY_HERE} So it is with the codes on the paper." if only_here else "")
+            "A page for the printer, on A4 or Letter. Open the file and print it; leave out the "
+            "last pages if the answers are to stay with you. With figures it takes a few seconds."
+            + (f" {ONLY_HERE}" if only_here else "")
         )
 
     if requests:
-        watch.growing_together(requests, offer, former=False, height=0)
+        watch.growing_together(requests, offer, former=False, waiting=lambda: None)
     else:
         offer({}, False)
 
 
-def key_of(request: Request) -> str:
-    """The name under which a run of a print view is watched: steps share equal ones."""
-    return f"print-{request.experiment}-{hash(request):x}"
+ONLY_HERE = (
+    "Its codes and addresses name this computer by a name that works nowhere else. Before you "
+    "print it for others, open the program by the address that they use."
+)
 
 
 def _requests(step: Step) -> dict[str, Request]:
@@ -104,15 +107,15 @@ def _requests(step: Step) -> dict[str, Request]:
     }
 
 
-def requests_of(chosen: Lesson) -> dict[str, Request]:
-    """All runs that a lesson's numbers need, each once."""
-    every = [request for step in chosen.steps for request in _requests(step).values()]
-    return {key_of(request): request for request in every}
+def requests_of(chosen: Lesson) -> tuple[Request, ...]:
+    """All runs that a lesson's numbers need, each once: steps share equal ones."""
+    every = (request for step in chosen.steps for request in _requests(step).values())
+    return tuple(dict.fromkeys(every))
 
 
 def _file(who: str, number: int, chosen: Lesson, url: str, found: Found) -> bytes:
     """The print view, with figures if they can be drawn here."""
-    drawn = {place: each for place, step in _asked(chosen) if (each := _figure(step, found))}
+    drawn = figures_of(chosen, found)
     pictures: Mapping[int, Picture] = {}
     if drawn and images.obstacle() is None:
         with export.turn_of(who):
@@ -143,7 +146,7 @@ def _sheet(chosen: Lesson, place: int, url: str, found: Found, picture: Picture 
     step = chosen.steps[place - 1]
     opens = next(each for each in router.TABLE if each.file == step.page)
     address = address_of(opens, url, {"lesson": chosen.name, "step": place})
-    tables = {name: found[key_of(request)].tables for name, request in _requests(step).items()}
+    tables = {name: found[request].tables for name, request in _requests(step).items()}
     return Sheet(
         step,
         numbers.of(step, tables),
@@ -193,15 +196,20 @@ def _setting(label: str, value: Scalar) -> str:
 # --------------------------------------------------------------------------------------- figures
 
 
-def _asked(chosen: Lesson) -> Sequence[tuple[int, Step]]:
-    """The steps with a question and their places, from 1."""
-    return [(place, step) for place, step in enumerate(chosen.steps, 1) if step.question]
+def figures_of(chosen: Lesson, found: Found) -> dict[int, tuple[Result, Drawn]]:
+    """Place of a step with a question, from 1 -> the figure for its answer; each figure once."""
+    figures: dict[int, tuple[Result, Drawn]] = {}
+    for place, step in enumerate(chosen.steps, 1):
+        shown = _figure(step, found) if step.question else None
+        if shown and not any(shown[1] is drawn for _, drawn in figures.values()):
+            figures[place] = shown
+    return figures
 
 
 def _figure(step: Step, found: Found) -> tuple[Result, Drawn] | None:
     """The figure that stands out in a step, if it is a result's."""
     for request in _requests(step).values():
-        result = found[key_of(request)]
+        result = found[request]
         for name, drawn in drawings.drawn(result).items():
             if step.look in (f"chart-{result.experiment}-{name}", f"chart-overview-{name}"):
                 return result, drawn

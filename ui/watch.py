@@ -22,9 +22,6 @@ MOMENTS = 0.1
 POLL = 0.5
 """Seconds between two looks at a job."""
 
-GHOST = 440
-"""Pixels of what stands for a figure that is being computed."""
-
 DECLINED = "_declined"
 STARTED = "_started"
 SHOWN = "_shown"
@@ -112,10 +109,16 @@ def growing_under(name: str, experiment: str, params: Params, seed: int, draw: D
 
 
 Draw = Callable[[Mapping[str, Result], bool], None]
+Wait = Callable[[], None]
+
+
+def _ghost() -> None:
+    """Stands for a figure that is being computed."""
+    st.skeleton(height=440)
 
 
 def growing_together(
-    requests: Mapping[str, Request], draw: Draw, *, former: bool = True, height: int = GHOST
+    requests: Mapping[str, Request], draw: Draw, *, former: bool = True, waiting: Wait = _ghost
 ) -> dict[str, Job]:
     """Several studies that grow side by side, with one line of progress and one Cancel.
 
@@ -124,7 +127,7 @@ def growing_together(
         draw: shows the results there are, by name, and is told whether more is to come; called
             again whenever there may be larger ones.
         former: whether the former results of the same names are drawn until there are others.
-        height: pixels of the ghost that stands where nothing is drawn yet; 0 for none.
+        waiting: draws what stands there as long as there is no result.
     """
     together = {
         name: _job_of(request, name, long=True, unasked=UNASKED)
@@ -142,8 +145,8 @@ def growing_together(
         elif polling:
             st.rerun()
         _status(name, group, going)
-        if not _draw(together, going, draw, former=former) and height:
-            st.skeleton(height=height)
+        if not _draw(together, going, draw, former=former):
+            waiting()
 
     panel()
     return together

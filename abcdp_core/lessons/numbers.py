@@ -108,6 +108,15 @@ def fill(text: str, numbers: Mapping[str, float]) -> str:
     return NAMED.sub(written, text)
 
 
+def answer_in_words(step: Step, found: Mapping[str, float]) -> str:
+    """The answer to a step's question with its unit, written as the text after the guess has it."""
+    question = step.question
+    assert question is not None, "is called for questions only"
+    forms = [form for name, form in NAMED.findall(step.reveal) if name == question.answer]
+    text = fill(f"{{{question.answer}:{forms[0] if forms else '.3g'}}}", found)
+    return f"{text} {question.unit}".rstrip()
+
+
 def of_knobs(step: Step) -> dict[str, float]:
     """What a step's knobs stand at, by the part of their keys after the page's name."""
     return {

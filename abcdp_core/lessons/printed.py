@@ -156,7 +156,7 @@ def _answer(place: int, sheet: Sheet) -> str:
     else:
         answer = sheet.numbers[step.question.answer]
         parts += [
-            scale(step.question, answer, answer_in_words(step, sheet.numbers)),
+            scale(step.question, answer, numbers.answer_in_words(step, sheet.numbers)),
             marked_up(numbers.fill(step.reveal, sheet.numbers)),
         ]
     if sheet.picture is not None:
@@ -174,15 +174,6 @@ def _figure(picture: Picture) -> str:
         f'<figure><img alt="{words}" src="data:image/svg+xml;base64,{source}">'
         f"<figcaption>{words}</figcaption></figure>"
     )
-
-
-def answer_in_words(step: Step, found: Mapping[str, float]) -> str:
-    """The answer to a step's question with its unit, written as the text after the guess has it."""
-    question = step.question
-    assert question is not None, "is called for questions only"
-    forms = [form for name, form in numbers.NAMED.findall(step.reveal) if name == question.answer]
-    text = numbers.fill(f"{{{question.answer}:{forms[0] if forms else '.3g'}}}", found)
-    return f"{text} {question.unit}".rstrip()
 
 
 # ------------------------------------------------------------------------------------- the scale
@@ -241,7 +232,7 @@ def ticks(low: float, high: float) -> list[float]:
     between = [
         round(index * step, 10)
         for index in range(math.floor(low / step), math.ceil(high / step) + 1)
-        if low + step / 2 < index * step < high - step / 2
+        if low + ROOM * step < index * step < high - ROOM * step
     ]
     return [low, *between, high]
 
@@ -251,6 +242,8 @@ def _whole(value: float) -> tuple[float, float]:
 
 
 MOST_STEPS = 10
+ROOM = 0.4
+"""Part of a step that a value is away from an end."""
 
 
 # ---------------------------------------------------------------------------------- the markup

@@ -83,9 +83,10 @@ def test_a_step_that_is_not_there_is_the_nearest(step: str) -> None:
 
 def test_guess_and_answer_are_drawn_on_the_scale_of_the_question() -> None:
     step = lessons.load()["large-data"].steps[1]
-    drawn = lesson.guessed(step, 2.0, 3.4)
+    # With as many digits as the text has.
+    drawn = lesson.guessed(step, 2.0, 3.42)
     assert drawn.sentence == "Your guess was 2 times; the answer is 3.4 times."
-    assert [trace.x[1] for trace in drawn.figure.data] == [2.0, 3.4]
+    assert [trace.x[1] for trace in drawn.figure.data] == [2.0, 3.42]
     assert step.question is not None
     assert tuple(drawn.figure.layout.xaxis.range) == (step.question.low, step.question.high)
     assert knobs.NO_LESSON not in lessons.load()
@@ -136,6 +137,47 @@ def test_a_second_click_on_show_the_answer_changes_nothing() -> None:
     assert app.session_state[lesson.GUESSES] == {("large-data", 2): 2.0}
 
 
+def test_the_last_step_leads_to_the_next_lesson_and_the_last_lesson_ends() -> None:
+    app = opened("flip_probability", lesson="every-yes", step="3")
+    assert app.button(key="lesson-next").label == "Next lesson"
+    each = list(lessons.load().values())
+    assert [lesson._after(one) for one in each] == [*[one.name for one in each[1:]], None]
+
+
+def waiting_step(guess: float | None, monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    """A question's step after a press of Back, as long as its run has no result."""
+    monkeypatch.setattr(watch, "growing_together", lambda *_, waiting, **__: waiting())
+
+    def script(guess: float | None) -> None:
+        import streamlit as st
+
+        from abcdp_core import lessons
+        from ui import lesson
+
+        chosen = lessons.load()["every-yes"]
+        st.session_state[lesson.GUESSES] = {} if guess is None else {("every-yes", 2): guess}
+        st.session_state[lesson.VISITS] = (4, lesson.BACK)
+        lesson._body(chosen, 2, chosen.steps[1])
+
+    app = AppTest.from_function(script, args=(guess,)).run()
+    assert not app.exception
+    return app
+
+
+@pytest.mark.parametrize(("guess", "end"), [(None, ""), (50.0, ", with its answer")])
+def test_who_cannot_see_is_told_the_step_and_keeps_the_focus(
+    guess: float | None, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (told,) = waiting_step(guess, monkeypatch).get("bidi_component")
+    assert f"step 2 of 3: More and more{end}" in str(told.proto)
+    assert re.search(r"visit\W+4\W+buttons\W+lesson-back\W+lesson-next", str(told.proto))
+
+
+def test_an_answer_that_is_not_computed_yet_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    (text,) = waiting_step(50.0, monkeypatch).markdown
+    assert text.value == "**And with c = 100?** *The answer stands here when it is computed.*"
+
+
 def test_a_question_waits_for_its_numbers_as_a_text_does() -> None:
     question = lessons.Question("More than {found:.0f}?", "answer", 0.0, 1.0)
     step = Step("A", "overview", "Of {n:.0f}.", {"n": 100}, question=question)
@@ -171,7 +213,7 @@ def test_a_print_view_is_offered_when_all_its_numbers_are_there(
 def test_a_lesson_without_runs_is_printed_at_once_with_links_and_settings() -> None:
     number, chosen = 1, lessons.load()["one-person"]
     chosen = dataclasses.replace(chosen, steps=chosen.steps[:2])
-    assert lesson_list.requests_of(chosen) == {}
+    assert not lesson_list.requests_of(chosen)
     page = lesson_list.page(number, chosen, "http://192.168.1.5:8501/lessons", {}, {})
     typed = html.unescape(page.replace("<wbr>", ""))
     for step in (1, 2):
@@ -215,15 +257,15 @@ def test_equal_runs_of_a_lesson_are_asked_for_once() -> None:
 
 
 def test_a_print_view_has_the_figures_that_can_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    chosen = lessons.load()["large-data"]
-    step = chosen.steps[1]
-    result = SimpleNamespace(experiment="posterior", tables={})
-    drawn = lesson.guessed(step, 2.0, 3.0)
-    monkeypatch.setattr(lesson_list.drawings, "drawn", lambda _: {"decisions": drawn, "x": drawn})
-    found = dict.fromkeys(lesson_list.requests_of(chosen), result)
-    assert lesson_list._figure(step, found) == (result, drawn)
-    # What the other step shows is another study's.
-    assert lesson_list._figure(chosen.steps[2], found) is None
+    large, noise = (lessons.load()[name] for name in ("large-data", "say-what-is-noise"))
+    drawn = lesson.guessed(large.steps[1], 2.0, 3.0)
+    figures = dict.fromkeys(("decisions", "coverage", "x"), drawn)
+    monkeypatch.setattr(lesson_list.drawings, "drawn", lambda _: figures)
+    # The last step asks nothing; the two of the other lesson are about one figure.
+    for chosen, place, experiment in ((large, 2, "posterior"), (noise, 1, "coverage")):
+        result = SimpleNamespace(experiment=experiment)
+        found = dict.fromkeys(lesson_list.requests_of(chosen), result)
+        assert lesson_list.figures_of(chosen, found) == {place: (result, drawn)}
 
     def fails(_: object) -> None:
         raise lesson_list.ExportError("no browser")
