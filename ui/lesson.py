@@ -116,12 +116,17 @@ def panel() -> None:
         _body(lesson, number, step)
 
 
-OUTLINE = "outline: var(--lesson-outline); margin-top: 6px; border-radius: 4px;"
+OUTLINE = (
+    "outline: var(--lesson-outline); outline-offset: 3px; margin-top: 8px; border-radius: 4px;"
+)
 """What a step is about stands out by a colour that no data have (``assets/style.css``)."""
 
-FIRST = ".st-key-overview > :has(.st-key-{}) {{ order: -1 }}"
-"""On the first page the row of cards that a step is about comes first: below the panel there is
-room for one row without scrolling."""
+FIRST = (
+    ".st-key-overview > :has(.st-key-{0}) {{ order: -1 }}"
+    "@media (max-width: 1150px) {{ [data-testid=stColumn]:has(.st-key-{0}) {{ order: -1 }} }}"
+)
+"""On the first page the row of cards that a step is about comes first, and on a telephone the card:
+below the panel there is room for one without scrolling."""
 
 
 def _head(lesson: Lesson, number: int) -> None:

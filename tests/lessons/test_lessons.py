@@ -79,6 +79,24 @@ def test_what_is_measured_is_not_typed(step: Step) -> None:
     assert not TYPED.findall(text)
 
 
+FIRST_SCREEN = {
+    "overview": {"posterior", "expected-error"},
+    "flip_probability": {"flip-probability"},
+    "mechanisms": {"compare-mechanisms", "coverage"},
+    "posterior": {"posterior", "change-one-person"},
+    "privacy_and_accuracy": {"expected-error"},
+}
+"""Page -> studies whose headline or figure one sees beside a question."""
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_page_does_not_tell_the_answer_before_the_guess(step: Step) -> None:
+    if step.question and "main" in step.runs:
+        run = step.runs["main"]
+        shown = FIRST_SCREEN.get(step.page, set())
+        assert run.experiment not in shown or run.settings, "the page shows the same run"
+
+
 STEP = """# One
 lead
 ```toml
