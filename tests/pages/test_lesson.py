@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from abcdp_core import lessons
 from abcdp_core.lessons import Step
-from tests.pages.app import opened, settled, texts
+from tests.pages.app import ROOT, opened, settled, texts
 from ui import knobs, lesson, lesson_list, router, watch
 from ui.job import Request
 
@@ -81,6 +81,21 @@ def test_a_link_opens_a_lesson_at_a_step_and_one_with_knobs_keeps_them() -> None
     assert "step 2 of 3" in texts(app)
     # The link of these tests sets the number of people.
     assert app.select_slider(key="n").value == 100
+
+
+def test_an_address_that_begins_a_lesson_on_another_page_takes_it_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[dict[str, str]] = []
+    monkeypatch.setattr(
+        router.st,
+        "switch_page",
+        lambda _, query_params: asked.append(query_params) or router.st.stop(),
+    )
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.query_params["lesson"] = "a-release-is-a-draw"
+    app.run()
+    assert (asked[0]["lesson"], asked[0]["step"]) == ("a-release-is-a-draw", "1")
 
 
 @pytest.mark.parametrize("step", ["9", "0", "x"])
