@@ -114,7 +114,7 @@ def panel() -> DeltaGenerator | None:
         _elsewhere(lesson, number)
         return None
     if step.look:
-        st.html(f"<style>.st-key-{step.look} {{ {OUTLINE} }}</style>")
+        st.html(f"<style>.st-key-{step.look} {{ {OUTLINE} }}{FIRST.format(step.look)}</style>")
     with st.container(key="lesson-panel", border=True, gap="small"):
         _head(lesson, number)
         _body(lesson, number, step)
@@ -145,6 +145,13 @@ OUTLINE = (
 )
 """What a step is about stands out by a colour that no data have (``assets/style.css``), and does
 not lie on the line above it."""
+
+FIRST = (
+    ".st-key-overview > :has(.st-key-{0}) {{ order: -1 }}"
+    "@media (max-width: 1150px) {{ [data-testid=stColumn]:has(.st-key-{0}) {{ order: -1 }} }}"
+)
+"""On the first page the row of cards that a step is about comes first, and on a telephone the card:
+below the panel there is room for one without scrolling."""
 
 
 def _head(lesson: Lesson, number: int) -> None:

@@ -278,7 +278,9 @@ def _draw() -> None:
     lesson.begin({*st.query_params.to_dict()} & {*known_keys()})
     if (opens := lesson.enter()) not in ("", page.file):
         # Without a query of its own Streamlit refuses, as knobs are bound to the one there is.
-        asked = {VERSION: __version__}
+        # An address that began a lesson says on its page, too, which one is on.
+        place = {key: str(state.held(key)) for key in ("lesson", "step")}
+        asked = {VERSION: __version__, **place}
         st.switch_page(_file(opens), query_params=asked)
     pin.begin(page)
     blocks.style(ROOT / "assets" / "style.css")

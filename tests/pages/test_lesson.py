@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from abcdp_core import lessons
 from abcdp_core.lessons import Step
-from tests.pages.app import opened, settled, texts
+from tests.pages.app import ROOT, opened, settled, texts
 from ui import knobs, lesson, lesson_list, router, watch
 from ui.job import Request
 
@@ -38,7 +38,12 @@ def test_a_step_opens_a_page_that_has_its_knobs(step: Step) -> None:
 def test_the_page_shows_what_the_text_is_about(step: Step) -> None:
     page = next(each for each in router.TABLE if each.file == step.page)
     view = lesson.knobs_of(step).get(page.view)
-    assert {run.experiment for run in step.runs.values()} <= {*page.shown(view)}
+    studies = {run.experiment for run in step.runs.values()} & {*page.shown(view)}
+    if step.look and not step.look.startswith("chart-overview-"):
+        assert any(step.look.startswith(f"chart-{study}-") for study in studies)
+    if step.question is None:
+        # A question may be about what the page would show after the guess, a text may not.
+        assert studies == {run.experiment for run in step.runs.values()}
 
 
 def test_the_way_through_a_lesson() -> None:
@@ -47,24 +52,28 @@ def test_the_way_through_a_lesson() -> None:
     # A test follows no page by itself.
     settled(app.switch_page("pages/overview.py").run())
     assert not app.exception
-    assert "Privacy for nothing?" in texts(app)
+    assert "Learning by simulation" in texts(app)
     assert app.select_slider(key="epsilon_total").value == 1
     app.button(key="lesson-next").click().run()
     settled(app)
-    assert app.select_slider(key="c").value == 100
-    key = "lesson-guess-large-data-2"
-    answer = re.compile(r"Of the \d+ draws, \d+ were kept only because of noise")
+    assert "Privacy for nothing?" in texts(app)
+    app.button(key="lesson-next").click().run()
+    settled(app)
+    # The page tells nothing of the hundred draws that the question is about.
+    assert app.select_slider(key="c").value == 10
+    key = "lesson-guess-large-data-3"
+    answer = re.compile(r"\d+ in a typical run, and \d+ to \d+ in four runs of five")
     assert not answer.search(texts(app))
     app.slider(key=key).set_value(2.0).run()
     app.button(key=f"{key}-show").click().run()
     settled(app)
     assert answer.search(texts(app))
-    assert app.session_state[lesson.GUESSES] == {("large-data", 2): 2.0}
+    assert app.session_state[lesson.GUESSES] == {("large-data", 3): 2.0}
     assert "2.0" not in str(dict(app.query_params)).replace(".2.0", "")
     app.button(key="lesson-leave").click().run()
     settled(app)
     assert "Large data hide the cost" not in texts(app)
-    assert app.select_slider(key="c").value == 100
+    assert app.select_slider(key="c").value == 10
 
 
 def test_a_link_opens_a_lesson_at_a_step_and_one_with_knobs_keeps_them() -> None:
@@ -72,6 +81,21 @@ def test_a_link_opens_a_lesson_at_a_step_and_one_with_knobs_keeps_them() -> None
     assert "step 2 of 3" in texts(app)
     # The link of these tests sets the number of people.
     assert app.select_slider(key="n").value == 100
+
+
+def test_an_address_that_begins_a_lesson_on_another_page_takes_it_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[dict[str, str]] = []
+    monkeypatch.setattr(
+        router.st,
+        "switch_page",
+        lambda _, query_params: asked.append(query_params) or router.st.stop(),
+    )
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.query_params["lesson"] = "a-release-is-a-draw"
+    app.run()
+    assert (asked[0]["lesson"], asked[0]["step"]) == ("a-release-is-a-draw", "1")
 
 
 @pytest.mark.parametrize("step", ["9", "0", "x"])
@@ -82,7 +106,7 @@ def test_a_step_that_is_not_there_is_the_nearest(step: str) -> None:
 
 
 def test_guess_and_answer_are_drawn_on_the_scale_of_the_question() -> None:
-    step = lessons.load()["large-data"].steps[1]
+    step = lessons.load()["a-release-is-a-draw"].steps[0]
     # With as many digits as the text has.
     drawn = lesson.guessed(step, 2.0, 3.42)
     assert drawn.sentence == "Your guess was 2 times; the answer is 3.4 times."
@@ -169,13 +193,16 @@ def test_who_cannot_see_is_told_the_step_and_keeps_the_focus(
     guess: float | None, end: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (told,) = waiting_step(guess, monkeypatch).get("bidi_component")
-    assert f"step 2 of 3: More and more{end}" in str(told.proto)
+    assert f"step 2 of 3: A hundred draws{end}" in str(told.proto)
     assert re.search(r"visit\W+4\W+buttons\W+lesson-back\W+lesson-next", str(told.proto))
 
 
 def test_an_answer_that_is_not_computed_yet_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     (text,) = waiting_step(50.0, monkeypatch).markdown
-    assert text.value == "**And with c = 100?** *The answer stands here when it is computed.*"
+    assert text.value == (
+        "**If a hundred draws are kept instead of 10, how many of them are false?** "
+        "*The answer stands here when it is computed.*"
+    )
 
 
 def test_who_asks_for_the_answer_has_asked_for_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,7 +290,7 @@ def test_a_lesson_without_runs_is_printed_at_once_with_links_and_settings() -> N
         ("a-release-is-a-draw", 1, "Show: many releases"),
         ("every-yes", 3, "T = 10,000"),
         ("ask-narrow", 1, "N = 1,000"),
-        ("ask-narrow", 2, "Scenario: tuberculosis-patients"),
+        ("ask-narrow", 3, "Show: tuberculosis"),
     ],
 )
 def test_a_step_says_what_its_knobs_stand_at(name: str, step: int, settings: str) -> None:
@@ -292,11 +319,11 @@ def test_equal_runs_of_a_lesson_are_asked_for_once() -> None:
 
 def test_a_print_view_has_the_figures_that_can_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     large, noise = (lessons.load()[name] for name in ("large-data", "say-what-is-noise"))
-    drawn = lesson.guessed(large.steps[1], 2.0, 3.0)
-    figures = dict.fromkeys(("decisions", "coverage", "x"), drawn)
+    drawn = lesson.guessed(large.steps[2], 2.0, 3.0)
+    figures = dict.fromkeys(("decisions", "posterior", "x"), drawn)
     monkeypatch.setattr(lesson_list.drawings, "drawn", lambda _: figures)
     # The last step asks nothing; the two of the other lesson are about one figure.
-    for chosen, place, experiment in ((large, 2, "posterior"), (noise, 1, "coverage")):
+    for chosen, place, experiment in ((large, 3, "posterior"), (noise, 1, "posterior")):
         result = SimpleNamespace(experiment=experiment)
         found = dict.fromkeys(lesson_list.requests_of(chosen), result)
         assert lesson_list.figures_of(chosen, found) == {place: (result, drawn)}
