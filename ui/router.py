@@ -279,8 +279,8 @@ def _draw() -> None:
     if (opens := lesson.enter()) not in ("", page.file):
         # Without a query of its own Streamlit refuses, as knobs are bound to the one there is.
         # An address that began a lesson says on its page, too, which one is on.
-        place = {key: str(state.held(key)) for key in ("lesson", "step")}
-        asked = {VERSION: __version__, **place}
+        begun = {key: str(state.held(key)) for key in ("lesson", "step")}
+        asked = {VERSION: __version__, **begun}
         st.switch_page(_file(opens), query_params=asked)
     pin.begin(page)
     blocks.style(ROOT / "assets" / "style.css")

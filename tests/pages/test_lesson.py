@@ -207,7 +207,10 @@ def test_an_answer_that_is_not_computed_yet_is_announced(monkeypatch: pytest.Mon
 
 def test_who_asks_for_the_answer_has_asked_for_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = lessons.load()["every-yes"].steps[1]
-    asked = {Request("flip-guideline", chosen.params("main"), lesson.SEED)}
+    asked = {
+        Request(run.experiment, chosen.params(name), lesson.SEED)
+        for name, run in chosen.runs.items()
+    }
     assert waiting_step(50.0, monkeypatch).session_state[watch.STARTED] == asked
 
 
@@ -230,7 +233,7 @@ def test_a_step_says_that_the_figure_below_is_not_complete(
 
         from ui import lesson, watch
 
-        st.session_state[watch.WATCHED] = {"flip-guideline": "asked"}
+        st.session_state[watch.WATCHED] = {"flip-probability": "asked"}
         lesson.tell_of_figure(st.empty())
 
     monkeypatch.setattr(lesson, "on", lambda: (lessons.load()["every-yes"], 2))
