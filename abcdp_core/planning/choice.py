@@ -1,0 +1,160 @@
+"""Every setting tried on a few cases, the best one chosen, and what is chosen tried on others."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import pandas as pd
+
+from abcdp_core import cache, fingerprint, mechanisms
+from abcdp_core.mechanisms import Budget
+from abcdp_core.planning.cases import case, prior
+from abcdp_core.planning.outcomes import Outcome, Setting, outcomes, settings
+
+TRIED = 16
+"""Cases on which settings are chosen; those that follow are predicted on."""
+
+NOISES = 4
+"""Draws of the noise in each of the latter."""
+
+LOOKED_UP = ("abcdp_core.mechanisms", "abcdp_core.simulators")
+"""Packages whose plug-ins are found by scanning."""
+
+ROWS = (
+    *("mechanism", "setting", "c", "index", "noise", "epsilon_abc", *Outcome._fields),
+    *("prior_mse", "prior_mae"),
+)
+"""Columns of outcomes: ``setting`` is the place among :func:`.outcomes.settings`, c is 0 and ε_abc
+NaN where there is none; ``prior_mse`` and ``prior_mae`` are the prior mean's errors in the case."""
+
+WHOLE = ("setting", "c", "index", "noise")
+"""Those that hold whole numbers."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What settings are tried for.
+
+    Attributes:
+        scenario: its name.
+        n: points of the data.
+        epsilon_total, delta: budget of a release.
+        mechanism: names of the mechanisms.
+        pool_size: draws of the pool.
+        score: column of outcomes whose mean the best setting has the least of.
+    """
+
+    scenario: str
+    n: int
+    epsilon_total: float
+    delta: float
+    mechanism: tuple[str, ...]
+    pool_size: int
+    score: str
+
+    @property
+    def intervals(self) -> bool:
+        """Whether intervals are looked at."""
+        return self.score == "interval_score"
+
+    def settings(self, mechanism: str, seed: int) -> tuple[Setting, ...]:
+        """Those of a mechanism that are tried."""
+        budget = Budget(self.epsilon_total, self.delta)
+        return settings(mechanism, budget, self.scenario, self.n, self.pool_size, seed)
+
+
+def tried(asked: Asked, seed: int, index: int) -> pd.DataFrame:
+    """Every setting of every mechanism in one case, with one draw of the noise; kept on disk."""
+    code = fingerprint.of(__name__, folders=LOOKED_UP)
+    entry = cache.entry("plan-tried", asdict(asked) | {"seed": seed, "index": index}, code)
+
+    def make() -> cache.Arrays:
+        rows = _tried(asked, seed, index)
+        places = rows.mechanism.map(asked.mechanism.index)
+        numbers = rows.drop(columns="mechanism").to_numpy(float)
+        return {"mechanism": places.to_numpy(np.int64), "numbers": numbers}
+
+    arrays = cache.load_or_make(entry, make)
+    rows = pd.DataFrame(arrays["numbers"], columns=[name for name in ROWS if name != "mechanism"])
+    rows = rows.astype(dict.fromkeys(WHOLE, np.int64))
+    rows.insert(0, "mechanism", [asked.mechanism[place] for place in arrays["mechanism"]])
+    return rows
+
+
+def _tried(asked: Asked, seed: int, index: int) -> pd.DataFrame:
+    rows = (
+        (name, place, index, 0, outcome)
+        for name in asked.mechanism
+        for place, setting in enumerate(asked.settings(name, seed))
+        for outcome in outcomes(setting, seed, index, 1, intervals=asked.intervals)
+    )
+    return _table(asked, seed, index, rows)
+
+
+def predicted(asked: Asked, seed: int, index: int) -> pd.DataFrame:
+    """The best setting of every mechanism in one case, with several draws of the noise."""
+    best = chosen(asked, seed)
+    rows = (
+        (name, place, index, noise, outcome)
+        for name, place in best.items()
+        for noise, outcome in enumerate(
+            outcomes(
+                asked.settings(name, seed)[place],
+                seed,
+                index,
+                NOISES,
+                exact=True,
+                intervals=asked.intervals,
+            )
+        )
+    )
+    return _table(asked, seed, index, rows)
+
+
+def _table(
+    asked: Asked, seed: int, index: int, rows: Iterable[tuple[str, int, int, int, Outcome]]
+) -> pd.DataFrame:
+    known = prior(asked.scenario)
+    truth = case(asked.scenario, asked.n, asked.pool_size, seed, index).truth
+    by_prior = known.errors(known.mean, truth)
+    each = []
+    for name, place, number, noise, outcome in rows:
+        setting = asked.settings(name, seed)[place]
+        of = acceptances(setting), number, noise, threshold(setting)
+        each.append((name, place, *of, *outcome, *by_prior))
+    return pd.DataFrame(each, columns=list(ROWS))
+
+
+@functools.lru_cache(maxsize=32)
+def chosen(asked: Asked, seed: int) -> Mapping[str, int]:
+    """Mechanism -> place of its best setting, by the first :data:`TRIED` cases; kept on disk."""
+    return best(pd.concat([tried(asked, seed, index) for index in range(TRIED)]), asked.score)
+
+
+def best(rows: pd.DataFrame, score: str) -> dict[str, int]:
+    """Mechanism -> place of the setting with the least mean score.
+
+    By mean squared errors where there are no intervals to score. Of equal ones the first.
+    """
+    found: dict[str, int] = {}
+    scores = list(dict.fromkeys([score, "mse"]))
+    means = rows.groupby(["mechanism", "setting"], sort=False)[scores].mean()
+    for name, part in means.groupby(level="mechanism", sort=False):
+        values = part[score if part[score].notna().all() else "mse"].to_numpy()
+        found[str(name)] = int(part.index.get_level_values("setting")[int(np.argmin(values))])
+    return found
+
+
+def acceptances(setting: Setting) -> int:
+    """The setting's c; 0 where its mechanism takes none."""
+    takes = mechanisms.load(setting.mechanism).takes
+    return int(vars(setting.options)["c"]) if "c" in takes else 0
+
+
+def threshold(setting: Setting) -> float:
+    """The setting's ε_abc; NaN where it has none."""
+    return float(vars(setting.options).get("epsilon_abc", math.nan))
