@@ -1,11 +1,19 @@
 """Privacy and accuracy: what a privacy budget costs in error, exactly and by simulation."""
 
+from collections.abc import Mapping
+
 from ui import asking, blocks, controls, export, labels, router, state, watch
-from ui.job import Job
+from ui.job import Job, Request
 
 router.guard()
 
 STUDY = "mse-curves"
+EXACT = "expected-error"
+CURVES, CHECKED = "curves", "checked"
+"""Names of the study of exact errors: its lines at once, and with simulated releases on them."""
+
+NOISES = 25
+"""Of those, for each data set and budget."""
 
 
 def main() -> None:
@@ -30,16 +38,21 @@ def preset() -> None:
 
 def own_setting() -> None:
     this = watch.result("posterior", *asking.ask("posterior"))
-    exact = watch.growing(
-        "expected-error",
-        *asking.ask("expected-error"),
-        lambda grown: blocks.exact_errors(grown, this),
+    asked = {CURVES: asking.ask(EXACT), CHECKED: asking.ask(EXACT, noises=NOISES)}
+    jobs = watch.growing_together(
+        {name: Request(EXACT, *each) for name, each in asked.items()},
+        lambda found, _: blocks.exact_errors(farthest(found), this),
     )
     labels.show(this)
     simulated = simulation()
     bound = theorem_2()
-    blocks.theory("expected-error", STUDY, "error-bound")
-    export.block("privacy-and-accuracy", exact, *simulated, *bound)
+    blocks.theory(EXACT, STUDY, "error-bound")
+    export.block("privacy-and-accuracy", jobs[CHECKED], *simulated, *bound)
+
+
+def farthest(found: Mapping[str, blocks.Found]) -> blocks.Found:
+    """What is made of more data sets; if of as many, what is checked."""
+    return max((found[name] for name in (CHECKED, CURVES) if name in found), key=lambda r: r.done)
 
 
 def simulation() -> list[Job]:

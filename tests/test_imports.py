@@ -48,13 +48,23 @@ CORE_ARROWS: dict[str, set[str]] = {
     "theory": {"summaries"},
     "online": {"parameters", "privacy", "registry", "streams", "summaries", "threads"},
     "error_curve": {"cache", "fingerprint", "mechanisms", "pool", "simulators", "theory"},
+    "error_gaps": {"sentences"},
     # studies, and what runs, keeps and judges them
     "results": {"parameters", "privacy"},
     "trials": {
         *("mechanisms", "parameters", "pool", "privacy", "simulators", "streams", "summaries"),
     },
     "experiments": {
-        *("distances", "error_curve", "figures", "mechanisms", "online", "parameters", "pool"),
+        *(
+            "distances",
+            "error_curve",
+            "error_gaps",
+            "figures",
+            "mechanisms",
+            "online",
+            "parameters",
+            "pool",
+        ),
         *("predictive", "privacy", "registry", "releases", "results", "sentences", "simulators"),
         *("streams", "summaries", "theory", "trials"),
     },

@@ -9,14 +9,15 @@ anew and compared with the same public pool, are averaged; what is left of chanc
 band is its 95 % interval.
 
 How far single releases are from that average is a matter of simulation: :data:`NOISES` draws of the
-noise for each data set.
+noise for each data set. With ``noises`` there are releases at every budget, which check what is
+computed (:mod:`abcdp_core.error_gaps`).
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -26,10 +27,10 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from scipy import interpolate
 
-from abcdp_core import error_curve, experiments, pool, sentences, summaries
+from abcdp_core import error_curve, error_gaps, experiments, pool, sentences, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.mechanisms import sparse_vector
+from abcdp_core.mechanisms import Release, sparse_vector
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
@@ -43,6 +44,8 @@ TITLE = "Error against the privacy budget, exact over the noise"
 COLUMNS = {
     "main": ("c", "epsilon_total", "run", "mse"),
     "releases": ("run", "noise", "private_mse", "non_private_mse", "accepted", "false"),
+    "simulated": ("c", "epsilon_total", "run", "noise", "mse", "expected_mse"),
+    "gaps": error_gaps.COLUMNS,
 }
 
 BUDGETS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -76,6 +79,14 @@ class Params(BaseParams):
         high=100,
         steps=(2, 4, 8, 16, 32),
     ).field(8)
+    noises: int = Parameter(
+        kind="integer",
+        label="Simulated releases",
+        help="Of each data set at every budget, to check what is computed.",
+        low=0,
+        high=1000,
+        steps=(0, 25, 100),
+    ).field(0)
 
     def check_together(self) -> None:
         """Refuse too much work, or more acceptances than draws."""
@@ -105,16 +116,26 @@ def _pool_key(params: Params, seed: int) -> pool.PoolKey:
 
 
 def work(task: Task) -> Tables:
-    """The curves of one data set, and releases at the setting itself."""
+    """The curves of one data set, releases at the setting itself, and some at every budget."""
     params, run, seed = task.params, task.run, task.seed
-    curves = [
-        (c, epsilon_total, run, mse)
-        for c in lines(params)
-        for epsilon_total, mse in sorted(_errors_of(_setting(params, c, run, seed), params).items())
-    ]
+    curves, simulated = [], []
+    for c in lines(params):
+        setting = _setting(params, c, run, seed)
+        for epsilon_total, mse in sorted(_errors_of(setting, params).items()):
+            curves.append((c, epsilon_total, run, mse))
+            if math.isfinite(epsilon_total):
+                releases = (
+                    _error(release.indices, setting)
+                    for release in _simulated(setting, epsilon_total, params.noises, seed)
+                )
+                simulated += [
+                    (c, epsilon_total, run, noise, error, mse)
+                    for noise, error in enumerate(releases)
+                ]
     return {
         "main": pd.DataFrame(curves, columns=list(COLUMNS["main"])),
         "releases": _releases(params, run, seed),
+        "simulated": pd.DataFrame(simulated, columns=list(COLUMNS["simulated"])),
     }
 
 
@@ -145,25 +166,32 @@ def lines(params: Params) -> tuple[int, ...]:
     return tuple(sorted({params.c, far}))
 
 
+def _simulated(
+    setting: error_curve.Setting, epsilon_total: float, noises: int, seed: int
+) -> Iterator[Release]:
+    """Releases of one data set; those of all budgets have the same noise, scaled."""
+    event, rho = error_curve.event(setting, epsilon_total), setting.rho
+    for noise in range(noises):
+        rng = generator(seed, "noise", setting.run, noise)
+        yield sparse_vector.run(rho, setting.epsilon_abc, event, rng)[0]
+
+
 def _releases(params: Params, run: int, seed: int) -> pd.DataFrame:
     """Errors of releases with noise drawn anew, and of the one without."""
     setting = _setting(params, params.c, run, seed)
-    event, rho, theta = error_curve.event(setting, params.epsilon_total), setting.rho, setting.theta
-    close = rho <= params.epsilon_abc
-    plain = _error(theta[np.flatnonzero(close)[: params.c]])
+    close = setting.rho <= params.epsilon_abc
+    plain = _error(np.flatnonzero(close)[: params.c], setting)
     rows = []
-    for noise in range(NOISES):
-        rng = generator(seed, "noise", run, noise)
-        release, _ = sparse_vector.run(rho, params.epsilon_abc, event, rng)
+    for noise, release in enumerate(_simulated(setting, params.epsilon_total, NOISES, seed)):
         kept = release.indices
         false = int((~close[kept]).sum())
-        rows.append((run, noise, _error(theta[kept]), plain, len(kept), false))
+        rows.append((run, noise, _error(kept, setting), plain, len(kept), false))
     return pd.DataFrame(rows, columns=list(COLUMNS["releases"]))
 
 
-def _error(kept: NDArray[np.float64]) -> float:
+def _error(kept: NDArray[np.int64], setting: error_curve.Setting) -> float:
     """Mean squared error of the mean of some draws, of the prior mean if there are none."""
-    mean = kept.mean(axis=0) if len(kept) else uniform_mixture.PRIOR_MEAN
+    mean = setting.theta[kept].mean(axis=0) if len(kept) else uniform_mixture.PRIOR_MEAN
     return summaries.errors(mean, uniform_mixture.TRUTH)[0]
 
 
@@ -176,7 +204,8 @@ PRIOR_ERROR = math.sqrt(summaries.errors(uniform_mixture.PRIOR_MEAN, uniform_mix
 
 def collect(params: Params, rows: Tables) -> Result:
     """The result so far."""
-    return Result(EXPERIMENT, params, rows, _summary(params, rows), PRIVACY)
+    tables = {**rows, "gaps": error_gaps.of(rows["simulated"])}
+    return Result(EXPERIMENT, params, tables, _summary(params, rows), PRIVACY)
 
 
 def curve(main: pd.DataFrame, c: int) -> pd.DataFrame:
@@ -293,7 +322,9 @@ def finding(params: Params, main: pd.DataFrame) -> str:
 def figures(result: Result) -> dict[str, fig.Drawn]:
     """The error against the budget, with the setting on it."""
     sentence = f"{result.summary} The dots are computed; the lines between them are interpolated."
-    return {"error": fig.Drawn(_curves(result), sentence)}
+    table = result.tables["gaps"]
+    check = "" if table.empty else f" Crosses: {error_gaps.in_words(table)}"
+    return {"error": fig.Drawn(_curves(result), f"{sentence}{check}")}
 
 
 TOP = 1.2 * PRIOR_ERROR
@@ -338,6 +369,7 @@ def _curves(result: Result) -> go.Figure:
         figure.add_trace(fig.line(fine, error, style, hoverinfo="skip"))
         computed = fig.points(x, y, dataclasses.replace(style, marker="circle"))
         figure.add_trace(computed.update(marker={"size": 5}))
+        figure.add_trace(_crosses(result.tables["gaps"], c, style))
         others = [other.error.to_numpy() for key, other in curves.items() if key != c]
         levels = [np.full(len(y), level) for level in (0.0, plain, PRIOR_ERROR)]
         within = _within(y)
@@ -353,6 +385,18 @@ def _curves(result: Result) -> go.Figure:
         figure.add_trace(here.update(name="your setting", marker={"size": 14}))
     _add_people(figure, params)
     return figure.update_layout(showlegend=False)
+
+
+def _crosses(gaps: pd.DataFrame, c: int, style: fig.Style) -> go.Scatter:
+    """What simulated releases have for an error, with 95 % intervals for the noise."""
+    shown = gaps[(gaps.c == c) & gaps.epsilon_total.between(*ENDS)]
+    y, low, high = (np.sqrt(shown[name].to_numpy(float)) for name in ("mse", "low", "high"))
+    marks = fig.points(shown.epsilon_total.to_numpy(float), y, style)
+    return marks.update(
+        name="simulated",
+        error_y={"array": high - y, "arrayminus": y - low, "thickness": 1.5, "width": 5},
+        marker={"symbol": "x-thin", "size": 8, "line": {"width": 2, "color": style.color}},
+    )
 
 
 def people(params: Params, epsilon_total: float) -> float:

@@ -33,6 +33,7 @@ SMALL: dict[str, Any] = {
     "runs": 3,
     "draws": 30,
     "releases": 4,
+    "noises": 20,
     "particles": 30,
     "iterations": 200,
     "candidates": 3,

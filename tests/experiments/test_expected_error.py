@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from abcdp_core import error_curve, runner
+from abcdp_core import error_curve, error_gaps, runner
 from abcdp_core import figures as fig
 from abcdp_core.experiments import expected_error
 from abcdp_core.mechanisms import sparse_vector
@@ -269,3 +269,53 @@ def test_the_name_of_a_line_stands_on_the_axis_where_the_line_is_above_it(result
     (note,) = [each for each in drawn.layout.annotations if each.text == f"keep {SMALL.c}"]
     assert note.y <= drawn.layout.yaxis.range[1]
     assert 10.0**note.x >= 1.0
+
+
+# ---------------------------------------------------------------------- simulated beside computed
+
+
+@pytest.fixture(scope="module")
+def checked() -> Result:
+    return runner.run_to_end(expected_error, dataclasses.replace(SMALL, noises=25), seed=1)
+
+
+def test_every_finite_budget_of_every_line_is_simulated(checked: Result) -> None:
+    table = checked.tables["gaps"]
+    for c in expected_error.lines(SMALL):
+        assert table[table.c == c].epsilon_total.tolist() == [*expected_error.BUDGETS, 20.0]
+    assert (table.releases == 25 * SMALL.runs).all()
+    np.testing.assert_allclose(table.mse, np.mean([table.low, table.high], axis=0))
+
+
+def test_gaps_are_in_standard_errors_beyond_what_is_computed_to(checked: Result) -> None:
+    main = checked.tables["simulated"]
+    part = main[(main.c == 10) & (main.epsilon_total == 0.5)]
+    off = part.mse - part.expected_mse + 0.002
+    gap = error_gaps.of(part.assign(mse=part.mse + 0.002)).gap.iloc[0]
+    beyond = abs(off.mean()) - 0.01 * part.expected_mse.mean()
+    assert gap == pytest.approx(beyond / (off.std() / math.sqrt(len(off))))
+
+
+def test_half_the_noise_is_found_and_said(checked: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "they agree (joint test" in expected_error.figures(checked)["error"].sentence
+    usual = sparse_vector.run
+
+    def halved(rho, epsilon_abc, event, rng):  # type: ignore[no-untyped-def]
+        threshold, query = event.threshold_scale / 2, event.query_scale / 2
+        less = dataclasses.replace(event, threshold_scale=threshold, query_scale=query)
+        return usual(rho, epsilon_abc, less, rng)
+
+    monkeypatch.setattr(sparse_vector, "run", halved)
+    much = dataclasses.replace(SMALL, noises=200)
+    rows = expected_error.work(expected_error.tasks(much, 1)[0])
+    wrong = expected_error.collect(much, rows)
+    assert not error_gaps.agrees(wrong.tables["gaps"])
+    assert "do not agree" in expected_error.figures(wrong)["error"].sentence
+
+
+def test_crosses_stand_at_the_simulated_errors(checked: Result) -> None:
+    figure, table = expected_error.figures(checked)["error"].figure, checked.tables["gaps"]
+    crosses = [trace for trace in figure.data if trace.name == "simulated"]
+    for c, cross in zip(expected_error.lines(SMALL), crosses, strict=True):
+        shown = table[(table.c == c) & (table.epsilon_total <= expected_error.ENDS[1])]
+        np.testing.assert_allclose(cross.y, np.sqrt(shown.mse))
