@@ -163,6 +163,23 @@ TABLE = (
         },
     ),
     Page(
+        "plan",
+        "Plan",
+        "What to run for your number of people and your budget.",
+        "Use",
+        "plan",
+        own=(
+            "plan.scenario",
+            "plan.goal",
+            "plan.wanted",
+            "plan.metric",
+            "plan.probability",
+            "plan.runs",
+            "figures.format",
+        ),
+        chooser="plan.scenario",
+    ),
+    Page(
         "your_own_data",
         "Your own data",
         "One private release from a series of your own.",

@@ -120,15 +120,17 @@ WANTED = Parameter(
     "parameters; in prior standard deviations where they have several.",
     low=1e-6,
     high=1e6,
+    steps=(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0),
 )
 AVERAGE = "average"
 PROBABILITY = Parameter(
     kind="real",
-    label="Probability that a release keeps the error wanted",
+    label="In what share of releases",
     help="average: the error is kept on average over releases. A probability: in that share of "
     "all releases, which is harder to keep if it is large.",
     low=0.5,
     high=0.99,
+    steps=(0.5, 0.8, 0.9, 0.95, 0.99),
     special=(AVERAGE,),
 )
 METRIC = Parameter(
