@@ -103,6 +103,9 @@ CLEARLY = 0.95
 HONEST = 0.87
 """Coverage from which 90 % intervals are taken for such."""
 
+HONEST_OF_FEW = 0.82
+"""The same where few data sets tell."""
+
 # ------------------------------------------------------------------------------------ parameters
 
 GOALS = ("smallest-error", "error-below", "interval-below")
@@ -298,8 +301,8 @@ def work(task: Task) -> Tables:
     params = task.params
     make = planning.predicted if task.part == "predicted" else planning.tried
     rows = make(asked(params), task.seed, task.index)
-    at = {"part": task.part, "epsilon_total": params.epsilon_total, "n": params.n}
-    return {"outcomes": rows.assign(**at)}
+    where = rows.assign(part=task.part, epsilon_total=params.epsilon_total, n=params.n)
+    return {"outcomes": where}
 
 
 # ------------------------------------------------------------------------------------- collecting
@@ -311,7 +314,8 @@ def collect(params: Params, rows: Tables) -> Result:
     here = {name: _predicted(outcomes, name, asked(params).score) for name in params.mechanism}
     here = {name: part for name, part in here.items() if len(part)}
     goals = {name: _goal(params, part) for name, part in here.items()}
-    ranked = sorted(here, key=lambda name: (goals[name].value, name))
+    unsure = {name: _coverage(params, here[name]) < HONEST for name in here}
+    ranked = sorted(here, key=lambda name: (unsure[name], goals[name].value, name))
     intervals = _intervals(params, {name: here[name] for name in ranked})
     main = pd.DataFrame(
         [_row(params, name, here[name], goals[name], intervals) for name in ranked],
@@ -409,6 +413,12 @@ def _goal(params: Params, rows: pd.DataFrame) -> Estimate:
     return _error(params, rows)
 
 
+def _coverage(params: Params, rows: pd.DataFrame) -> float:
+    """Share of intervals that hold the truth; 1 where nobody asks for any or there are none."""
+    held = float(rows.coverage.mean())
+    return held if params.goal == "interval-below" and math.isfinite(held) else 1.0
+
+
 def _intervals(params: Params, here: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     rows = []
     for name, part in here.items():
@@ -474,22 +484,28 @@ def _curve(params: Params, outcomes: pd.DataFrame, goals: Mapping[str, Estimate]
             at_home = first[first.mechanism == name]
             if others.empty or at_home.empty or not 0.0 < goal.value < math.inf:
                 continue
-            found = [(params.epsilon_total, params.n, goal.value)]
+            honest = _coverage(params, at_home) >= HONEST_OF_FEW
+            found = [(params.epsilon_total, params.n, goal.value if honest else math.inf)]
             for where, there in others[others.mechanism == name].groupby(["epsilon_total", "n"]):
                 same = at_home[at_home["index"].isin(there["index"])]
                 if len(same):
-                    ratio = _of_few(params, there, score) / _of_few(params, same, score)
+                    there_few = _of_few(params, there, score, elsewhere=True)
+                    ratio = there_few / _of_few(params, same, score)
                     found.append((*cast("tuple[float, int]", where), goal.value * ratio))
             rows += ((name, knob, *each) for each in sorted(found))
     return _typed(rows, "curve", ("mechanism", "knob")).astype({"n": np.int64})
 
 
-def _of_few(params: Params, rows: pd.DataFrame, score: str) -> float:
-    """What the goal is about, of a few data sets: each half at the best setting of the other."""
+def _of_few(params: Params, rows: pd.DataFrame, score: str, *, elsewhere: bool = False) -> float:
+    """What the goal is about, of a few data sets: each half at the best setting of the other.
+
+    Infinite for intervals elsewhere that hold the truth too rarely.
+    """
     halves = [_other_half(rows, score, half) for half in (0, 1)]
     both = pd.concat(halves)
     if params.goal == "interval-below":
-        return float(both.width.mean())
+        honest = float(both.coverage.mean()) >= HONEST_OF_FEW
+        return float(both.width.mean()) if honest or not elsewhere else math.inf
     each = (np.sqrt(both.mse) if params.metric == "rmse" else both.mae).to_numpy()
     if params.probability != AVERAGE:
         return float(np.quantile(each, float(params.probability)))
@@ -517,10 +533,14 @@ def enough(x: Any, y: Any, wanted: float, knob: str) -> tuple[float, str]:
     reached = np.flatnonzero(y <= wanted)
     name = "ε_total" if knob == "epsilon_total" else "N"
     if not len(reached):
+        if math.isinf(y[-1]):
+            return math.inf, "its intervals hold the truth too rarely"
         return math.inf, f"{y[-1]:.2g} is predicted even at {name} = {x[-1]:,g}"
     first = int(reached[0])
     if first == 0:
         return float(x[0]), f"the smallest {name} that was looked at"
+    if math.isinf(y[first - 1]):
+        return float(x[first]), f"the smallest {name} with intervals that hold the truth"
     (x0, x1), (y0, y1) = np.log(x[first - 1 : first + 1]), np.log(y[first - 1 : first + 1])
     between = math.exp(x0 + (x1 - x0) * (y0 - math.log(wanted)) / (y0 - y1))
     # Up to two digits, as no more are known.
@@ -539,7 +559,7 @@ def advice(result: Result) -> str:
     at = f"With N = {params.n:,} and ε_total = {params.epsilon_total:g}"
     best, value = str(main.mechanism.iloc[0]), float(goal.value.iloc[0])
     what = f"{quantity(params)}{_unit(params)}"
-    error = f"{what} {_number(value)}{_between(goal.iloc[0])}"
+    error = f"{what} {_number(value)}{_between(_records(goal)[0])}"
     if params.goal == "smallest-error":
         if not main.meets.any():
             return (
@@ -555,17 +575,18 @@ def advice(result: Result) -> str:
     wanted = f"{_number(params.wanted)}"
     if len(meeting):
         first = int(meeting.index[0])
-        found = goal.iloc[first]
+        found = _records(goal)[first]
         return (
             f"{at}, {_named(result, first)} is predicted to meet the goal: {what} "
-            f"{_number(float(found.value))}{_between(found)}, wanted at most {wanted}. "
-            f"{sentences.counted(len(meeting), 'mechanism does', 'mechanisms do')} of "
-            f"{len(main):,}. {_sure(params, str(meeting.mechanism.iloc[0]))}"
+            f"{_number(found['value'])}{_between(found)}, wanted at most {wanted}. "
+            f"{len(meeting):,} of {sentences.counted(len(main), 'mechanism')} "
+            f"{'does' if len(meeting) == 1 else 'do'}. "
+            f"{_sure(params, str(meeting.mechanism.iloc[0]))}"
         )
     nearest = ""
     if math.isfinite(value):
         nearest = f" The nearest is {_named(result, 0)}: {what} {_number(value)}"
-        nearest += f"{_between(goal.iloc[0])}{_too_sure(result, best)}."
+        nearest += f"{_between(_records(goal)[0])}{_too_sure(result, best)}."
     return f"{at} no mechanism is predicted to meet the goal of {wanted}.{nearest}{_least(result)}"
 
 
@@ -573,10 +594,9 @@ def _number(value: float) -> str:
     return sentences.plain(value, 2)
 
 
-def _between(row: pd.Series[Any]) -> str:
-    if not math.isfinite(row.value_low):
-        return ""
-    return f" (95 % interval {_number(row.value_low)} to {_number(row.value_high)})"
+def _between(row: Mapping[str, Any]) -> str:
+    low, high = row["value_low"], row["value_high"]
+    return f" (95 % interval {_number(low)} to {_number(high)})" if math.isfinite(low) else ""
 
 
 def _named(result: Result, place: int) -> str:
@@ -614,7 +634,7 @@ def _least(result: Result) -> str:
         found = table[table.knob == knob]
         if found.empty:
             continue
-        best = found.loc[found.enough.idxmin()]
+        best = found.iloc[int(found.enough.to_numpy().argmin())]
         if math.isfinite(best.enough):
             texts.append(f"{words.format(best.enough)} with {fig.called(best.mechanism)}")
     if texts:
@@ -681,8 +701,8 @@ def _ranked(result: Result) -> go.Figure:
     params, main = cast(Params, result.params), result.tables["main"]
     goal = result.tables["goal"]
     named = [
-        f"{fig.called(row.mechanism)} {_number(value) if math.isfinite(value) else 'no draws'}"
-        for row, value in zip(main.itertuples(), goal.value, strict=True)
+        f"{fig.called(name)} {_number(value) if math.isfinite(value) else 'no draws'}"
+        for name, value in zip(main.mechanism, goal.value, strict=True)
     ]
     what = f"{quantity(params)}{_unit(params)}"
     figure = fig.ranked(named, _title(result), what, _settings(result))
@@ -698,23 +718,24 @@ def _ranked(result: Result) -> go.Figure:
         fig.upright(figure, prior, fig.PRIOR, "prior", "center")
     if params.goal != "smallest-error":
         fig.upright(figure, params.wanted, fig.GUIDE, "wanted", "right")
-    for place, (row, of) in enumerate(zip(main.itertuples(), goal.itertuples(), strict=True)):
-        if not math.isfinite(of.value):
+    for place, (row, of) in enumerate(zip(_records(main), _records(goal), strict=True)):
+        if not math.isfinite(of["value"]):
             continue
-        style = fig.mechanism(row.mechanism)
-        ends = (np.array([of.value_low]), np.array([of.value_high]))
-        trace = fig.row_marks(np.array([of.value]), np.array([float(place)]), style, *ends)
-        exact = ", exact over the noise" if of.exact else ""
+        style = fig.mechanism(row["mechanism"])
+        at, low, high = (np.array([of[end]]) for end in ("value", "value_low", "value_high"))
+        trace = fig.row_marks(at, np.array([float(place)]), style, low, high)
+        exact = ", exact over the noise" if of["exact"] else ""
         trace.update(
-            hovertemplate=f"{_named(result, place)}: {what} {of.value:.3g}{_between_of(of)}{exact}"
-            f"<extra>{'meets the goal' if row.meets else ''}</extra>"
+            hovertemplate=f"{_named(result, place)}: {what} {of['value']:.3g}{_between(of)}{exact}"
+            f"<extra>{'meets the goal' if row['meets'] else ''}</extra>"
         )
-        figure.add_trace(fig.hollow(trace, np.array([0.0 if row.meets else 1.0])))
+        figure.add_trace(fig.hollow(trace, np.array([0.0 if row["meets"] else 1.0])))
     return figure
 
 
-def _between_of(row: Any) -> str:
-    return _between(pd.Series({"value_low": row.value_low, "value_high": row.value_high}))
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows of a table."""
+    return cast("list[dict[str, Any]]", table.to_dict("records"))
 
 
 def _enough_rows(result: Result, knob: str) -> pd.DataFrame:
@@ -742,7 +763,10 @@ def _enough_sentence(result: Result, knob: str) -> str:
     params, rows = cast(Params, result.params), _enough_rows(result, knob)
     name = "ε_total" if knob == "epsilon_total" else "N"
     held = f"N = {params.n:,}" if knob == "epsilon_total" else f"ε_total = {params.epsilon_total:g}"
-    texts = [f"{row.mechanism} {_enough_words(knob, row.enough)}" for row in rows.itertuples()]
+    texts = [
+        f"{fig.called(name)} {_enough_words(knob, value)}"
+        for name, value in zip(rows.mechanism, rows.enough, strict=True)
+    ]
     return (
         f"Smallest {name} predicted to keep the {quantity(params)} at {_number(params.wanted)} or "
         f"below, at {held}: {', '.join(texts)}."
@@ -752,8 +776,8 @@ def _enough_sentence(result: Result, knob: str) -> str:
 def _enough_figure(result: Result, knob: str) -> go.Figure:
     params, rows = cast(Params, result.params), _enough_rows(result, knob)
     named = [
-        f"{fig.called(row.mechanism)} {_enough_words(knob, row.enough)}"
-        for row in rows.itertuples()
+        f"{fig.called(name)} {_enough_words(knob, value)}"
+        for name, value in zip(rows.mechanism, rows.enough, strict=True)
     ]
     x = "ε_total that is enough" if knob == "epsilon_total" else "N that is enough"
     held = f"N = {params.n:,}" if knob == "epsilon_total" else f"ε_total = {params.epsilon_total:g}"
@@ -763,9 +787,10 @@ def _enough_figure(result: Result, knob: str) -> go.Figure:
     known = [own, *(value for value in rows.enough if math.isfinite(value))]
     figure.update_xaxes(fig.plain_ticks(min(known) / 1.5, max(known) * 1.5))
     fig.upright(figure, own, fig.GUIDE, "yours", "center")
-    for place, row in enumerate(rows.itertuples()):
-        if math.isfinite(row.enough):
-            at = np.array([row.enough]), np.array([float(place)])
-            trace = fig.row_marks(*at, fig.mechanism(row.mechanism))
-            figure.add_trace(trace.update(hovertemplate=f"{row.why}<extra>{row.mechanism}</extra>"))
+    for place, row in enumerate(_records(rows)):
+        if math.isfinite(row["enough"]):
+            at = np.array([row["enough"]]), np.array([float(place)])
+            trace = fig.row_marks(*at, fig.mechanism(row["mechanism"]))
+            words = f"{row['why']}<extra>{row['mechanism']}</extra>"
+            figure.add_trace(trace.update(hovertemplate=words))
     return figure

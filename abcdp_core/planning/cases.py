@@ -142,12 +142,18 @@ def case(scenario: str, n: int, pool_size: int, seed: int, index: int) -> Case:
         seed: root seed.
         index: from 0.
     """
+    public = public_side(scenario, n, pool_size, seed, index)
+    which = DATA if has_own_pools(scenario) else OF_PLANS + index
+    return Case(public, public.simulated(which), public.simulated_theta(which))
+
+
+def public_side(
+    scenario: str, n: int, pool_size: int, seed: int, index: int
+) -> Reduced | pool.PublicSide:
+    """What is public in a case; its pool is drawn or opened when somebody asks for the draws."""
     if has_own_pools(scenario):
-        own = Reduced(scenario, n, pool_size, seed, index)
-        return Case(own, own.simulated(DATA), own.simulated_theta(DATA))
-    shared = pool.public_side(scenario, n, pool_size, seed)
-    index += OF_PLANS
-    return Case(shared, shared.simulated(index), shared.simulated_theta(index))
+        return Reduced(scenario, n, pool_size, seed, index)
+    return pool.public_side(scenario, n, pool_size, seed)
 
 
 def has_own_pools(scenario: str) -> bool:
