@@ -103,9 +103,6 @@ CLEARLY = 0.95
 HONEST = 0.87
 """Coverage from which 90 % intervals are taken for such."""
 
-HONEST_OF_FEW = 0.82
-"""The same where few data sets tell."""
-
 # ------------------------------------------------------------------------------------ parameters
 
 GOALS = ("smallest-error", "error-below", "interval-below")
@@ -284,7 +281,7 @@ def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
 def asked(params: Params) -> Asked:
     """What settings are tried for."""
     interval = params.goal == "interval-below"
-    score = "interval_score" if interval else {"rmse": "mse", "mae": "mae"}[params.metric]
+    score = planning.INTERVAL_SCORE if interval else {"rmse": "mse", "mae": "mae"}[params.metric]
     return Asked(
         params.scenario,
         params.n,
@@ -314,8 +311,7 @@ def collect(params: Params, rows: Tables) -> Result:
     here = {name: _predicted(outcomes, name, asked(params).score) for name in params.mechanism}
     here = {name: part for name, part in here.items() if len(part)}
     goals = {name: _goal(params, part) for name, part in here.items()}
-    unsure = {name: _coverage(params, here[name]) < HONEST for name in here}
-    ranked = sorted(here, key=lambda name: (unsure[name], goals[name].value, name))
+    ranked = sorted(here, key=lambda name: _rank(params, here[name], goals[name]))
     intervals = _intervals(params, {name: here[name] for name in ranked})
     main = pd.DataFrame(
         [_row(params, name, here[name], goals[name], intervals) for name in ranked],
@@ -413,6 +409,11 @@ def _goal(params: Params, rows: pd.DataFrame) -> Estimate:
     return _error(params, rows)
 
 
+def _rank(params: Params, rows: pd.DataFrame, goal: Estimate) -> tuple[bool, bool, float]:
+    """By what mechanisms are sorted: last those without intervals, then those with wrong ones."""
+    return math.isinf(goal.value), _coverage(params, rows) < HONEST, goal.value
+
+
 def _coverage(params: Params, rows: pd.DataFrame) -> float:
     """Share of intervals that hold the truth; 1 where nobody asks for any or there are none."""
     held = float(rows.coverage.mean())
@@ -484,28 +485,36 @@ def _curve(params: Params, outcomes: pd.DataFrame, goals: Mapping[str, Estimate]
             at_home = first[first.mechanism == name]
             if others.empty or at_home.empty or not 0.0 < goal.value < math.inf:
                 continue
-            honest = _coverage(params, at_home) >= HONEST_OF_FEW
-            found = [(params.epsilon_total, params.n, goal.value if honest else math.inf)]
+            kept = _is_honest(params, at_home, score)
+            found = [(params.epsilon_total, params.n, goal.value if kept else math.inf)]
             for where, there in others[others.mechanism == name].groupby(["epsilon_total", "n"]):
                 same = at_home[at_home["index"].isin(there["index"])]
                 if len(same):
-                    there_few = _of_few(params, there, score, elsewhere=True)
-                    ratio = there_few / _of_few(params, same, score)
-                    found.append((*cast("tuple[float, int]", where), goal.value * ratio))
+                    ratio = _of_few(params, there, score) / _of_few(params, same, score)
+                    kept = _is_honest(params, there, score)
+                    value = goal.value * ratio if kept else math.inf
+                    found.append((*cast("tuple[float, int]", where), value))
             rows += ((name, knob, *each) for each in sorted(found))
     return _typed(rows, "curve", ("mechanism", "knob")).astype({"n": np.int64})
 
 
-def _of_few(params: Params, rows: pd.DataFrame, score: str, *, elsewhere: bool = False) -> float:
-    """What the goal is about, of a few data sets: each half at the best setting of the other.
+def _halves(rows: pd.DataFrame, score: str) -> pd.DataFrame:
+    """Outcomes of a few data sets: each half at the best setting of the other."""
+    return pd.concat([_other_half(rows, score, half) for half in (0, 1)])
 
-    Infinite for intervals elsewhere that hold the truth too rarely.
-    """
-    halves = [_other_half(rows, score, half) for half in (0, 1)]
-    both = pd.concat(halves)
+
+def _is_honest(params: Params, rows: pd.DataFrame, score: str) -> bool:
+    """Whether intervals of a few data sets hold the truth often enough; true of errors."""
+    if params.goal != "interval-below":
+        return True
+    return bool(_halves(rows, score).coverage.mean() >= planning.HONEST_OF_FEW)
+
+
+def _of_few(params: Params, rows: pd.DataFrame, score: str) -> float:
+    """What the goal is about, of a few data sets."""
+    both = _halves(rows, score)
     if params.goal == "interval-below":
-        honest = float(both.coverage.mean()) >= HONEST_OF_FEW
-        return float(both.width.mean()) if honest or not elsewhere else math.inf
+        return float(both.width.mean())
     each = (np.sqrt(both.mse) if params.metric == "rmse" else both.mae).to_numpy()
     if params.probability != AVERAGE:
         return float(np.quantile(each, float(params.probability)))
@@ -518,7 +527,8 @@ def _enough(params: Params, curve: pd.DataFrame) -> pd.DataFrame:
         x = part[str(knob)].to_numpy(float)
         y = np.minimum.accumulate(part.value.to_numpy())
         rows.append((name, knob, *enough(x, y, params.wanted, str(knob))))
-    return _typed(rows, "enough", ("mechanism", "knob", "why"))
+    table = _typed(rows, "enough", ("mechanism", "knob", "why"))
+    return table.sort_values(["knob", "enough"], kind="stable", ignore_index=True)
 
 
 def enough(x: Any, y: Any, wanted: float, knob: str) -> tuple[float, str]:
