@@ -23,6 +23,7 @@ from abcdp_core.commands.run import compute
 from abcdp_core.output import files
 from abcdp_core.parameters import ParameterError
 from abcdp_core.results import Result
+from abcdp_core.sentences import counted, plain
 
 STUDY = "plan"
 
@@ -88,10 +89,10 @@ def run(options: argparse.Namespace) -> int:
     options.store = None
     result, stop = compute(study, params, seed, workers, options)
     if result is not None:
-        say(*lines(result))
+        figures = study.figures(result)
+        say(*lines(result, figures["plan"].sentence))
         if options.out is not None:
             try:
-                figures = study.figures(result)
                 written = files.write(result, figures, options.out, ("csv", "json", "html"))
             except OSError as error:
                 raise arguments.not_writable(
@@ -124,24 +125,25 @@ def settings(options: argparse.Namespace) -> dict[str, str]:
     return texts
 
 
-def lines(result: Result) -> list[str]:
-    """A plan as it stands on a terminal."""
+def lines(result: Result, advice: str) -> list[str]:
+    """A plan as it stands on a terminal, and what it advises."""
     params: Any = result.params
     main, goal = result.tables["main"], result.tables["goal"]
     unit = simulators.load(params.scenario).PROTECTED
     head = (
         f"{params.scenario}: N = {params.n:,}, ε_total = {params.epsilon_total:g}, "
-        f"δ = {params.delta:g}, {goal.data_sets.max():,} simulated data sets; a unit is {unit}."
+        f"δ = {params.delta:g}, {counted(int(goal.data_sets.max()), 'simulated data set')}; a unit "
+        f"is {unit}."
     )
     ranked = f"Ranked by {goal.quantity.iloc[0]}:"
     found = [_folded(head), "", ranked, *_table(_ranking(main, goal)), ""]
-    found.append(_folded(result.summary))
+    found.append(_folded(advice))
     intervals = result.tables["intervals"]
     if len(intervals):
         found += ["", "90 % intervals:", *_table(_intervals(intervals))]
     enough = result.tables["enough"]
     if len(enough):
-        found += ["", f"To keep {params.wanted:g}:", *_table(_enough(enough))]
+        found += ["", f"To keep {plain(params.wanted)}:", *_table(_enough(enough))]
     refused = result.tables["refused"]
     if len(refused):
         found += ["", "Cannot serve this scenario:"]

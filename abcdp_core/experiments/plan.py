@@ -24,10 +24,11 @@ sets. An interval that misses the truth too often may be as short as one likes, 
 chosen by the interval score (Gneiting & Raftery 2007), and only intervals that hold the truth in
 nearly 90 % of all cases meet the goal. A mechanism that releases a value and no draws has none.
 
-**Enough.** For a goal, the same is done at other budgets and other N, for 8 data sets; errors there
-are those at the own setting times the ratio that these 8 have. In between, straight lines in
-logarithms. Noise follows $N\epsilon_{total}$, so twice as many people do as much for it as twice
-the budget; what N points tell without any noise is a limit that no budget gets beyond.
+**Enough.** For a goal, the same is done at other budgets and other N, for 8 data sets; what the
+goal is about is taken to change by the ratio of the average errors, or lengths, of these 8. In
+between, straight lines in logarithms. Noise follows $N\epsilon_{total}$, so twice as many people
+do as much for it as twice the budget; what N points tell without any noise is a limit that no
+budget gets beyond.
 
 **You may not need ABC.** Where a likelihood exists, its sufficient statistic with noise is the
 honest rival (MATH E7): for the mixture of five uniforms the five counts, whose posterior is exact
@@ -374,8 +375,8 @@ def quantity(params: Params) -> str:
     if params.goal == "interval-below":
         return "mean length of 90 % intervals"
     words = IN_WORDS[params.metric]
-    if params.goal == "error-below" and params.probability != AVERAGE:
-        return f"{words} that a release keeps with probability {params.probability:g}"
+    if _of_releases(params):
+        return f"{words} that {100.0 * float(params.probability):g} % of releases keep"
     return words
 
 
@@ -402,7 +403,7 @@ def _goal(params: Params, rows: pd.DataFrame) -> Estimate:
     if params.goal == "interval-below":
         widths = _per_set(rows).width.to_numpy()
         return planning.average(widths) if np.isfinite(widths).all() else Estimate(math.inf)
-    if params.goal == "error-below" and params.probability != AVERAGE:
+    if _of_releases(params):
         each = np.sqrt(rows.mse) if params.metric == "rmse" else rows.mae
         runs = each.to_numpy().reshape(rows["index"].nunique(), -1)
         return planning.quantile(runs, float(params.probability))
@@ -464,9 +465,17 @@ def _meets(params: Params, name: str, goal: Estimate, intervals: pd.DataFrame) -
 
 
 def prior_error(params: Params) -> float:
-    """What the prior mean errs, which takes no data."""
+    """What the prior mean errs, which takes no data: on average, or as the goal has it."""
     known = planning.prior(params.scenario)
+    if _of_releases(params):
+        each = np.sqrt(known.each[:, 0]) if params.metric == "rmse" else known.each[:, 1]
+        return float(np.quantile(each, float(params.probability)))
     return math.sqrt(known.mse) if params.metric == "rmse" else known.mae
+
+
+def _of_releases(params: Params) -> bool:
+    """Whether the goal is about the error of single releases."""
+    return params.goal == "error-below" and params.probability != AVERAGE
 
 
 # ---------------------------------------------------------------------------- what would be enough
@@ -515,10 +524,8 @@ def _of_few(params: Params, rows: pd.DataFrame, score: str) -> float:
     both = _halves(rows, score)
     if params.goal == "interval-below":
         return float(both.width.mean())
-    each = (np.sqrt(both.mse) if params.metric == "rmse" else both.mae).to_numpy()
-    if params.probability != AVERAGE:
-        return float(np.quantile(each, float(params.probability)))
-    return float(np.sqrt(both.mse.mean()) if params.metric == "rmse" else each.mean())
+    # Of single releases too: few tell how the average moves, not how a quantile does.
+    return math.sqrt(both.mse.mean()) if params.metric == "rmse" else float(both.mae.mean())
 
 
 def _enough(params: Params, curve: pd.DataFrame) -> pd.DataFrame:
@@ -544,7 +551,7 @@ def enough(x: Any, y: Any, wanted: float, knob: str) -> tuple[float, str]:
     name = "ε_total" if knob == "epsilon_total" else "N"
     if not len(reached):
         if math.isinf(y[-1]):
-            return math.inf, "its intervals hold the truth too rarely"
+            return math.inf, "intervals that are tried miss the truth too often"
         return math.inf, f"{y[-1]:.2g} is predicted even at {name} = {x[-1]:,g}"
     first = int(reached[0])
     if first == 0:
@@ -581,23 +588,28 @@ def advice(result: Result) -> str:
             f"{at}, {_named(result, 0)} is predicted to err least: {error}; the prior mean "
             f"{_number(prior_error(params))}. {_sure(params, best)}"
         )
-    meeting = main[main.meets]
-    wanted = f"{_number(params.wanted)}"
+    meeting, rows = main[main.meets], _records(goal)
+    wanted = _number(params.wanted)
     if len(meeting):
         first = int(meeting.index[0])
-        found = _records(goal)[first]
+        high = rows[first]["value_high"]
+        unsure = " Its interval reaches beyond, so that is not certain." * (high > params.wanted)
+        does = "does" if len(meeting) == 1 else "do"
         return (
-            f"{at}, {_named(result, first)} is predicted to meet the goal: {what} "
-            f"{_number(found['value'])}{_between(found)}, wanted at most {wanted}. "
-            f"{len(meeting):,} of {sentences.counted(len(main), 'mechanism')} "
-            f"{'does' if len(meeting) == 1 else 'do'}. "
+            f"{at}, {_named(result, first)} is predicted to meet the goal: "
+            f"{_number(rows[first]['value'])}{_between(rows[first])} where at most {wanted} is "
+            f"wanted, in {what}.{unsure} {len(meeting):,} of "
+            f"{sentences.counted(len(main), 'mechanism')} {does}. "
             f"{_sure(params, str(meeting.mechanism.iloc[0]))}"
         )
     nearest = ""
     if math.isfinite(value):
-        nearest = f" The nearest is {_named(result, 0)}: {what} {_number(value)}"
-        nearest += f"{_between(_records(goal)[0])}{_too_sure(result, best)}."
-    return f"{at} no mechanism is predicted to meet the goal of {wanted}.{nearest}{_least(result)}"
+        nearest = f" The nearest is {_named(result, 0)}: {_number(value)}{_between(rows[0])}"
+        nearest += f"{_too_sure(result, best)}."
+    return (
+        f"{at} no mechanism is predicted to meet the goal of {wanted} in {what}.{nearest}"
+        f"{_least(result)}"
+    )
 
 
 def _number(value: float) -> str:
@@ -622,9 +634,9 @@ def _named(result: Result, place: int) -> str:
 def _sure(params: Params, name: str) -> str:
     """What is promised, and over what the prediction averages."""
     measure = mechanisms.load(name).measure
-    kind = "pure" if measure == "pure" else f"with δ = {params.delta:g}"
+    kind = "pure" if measure == "pure" else f"approximate, δ = {params.delta:g}"
     unit = mechanisms.load(name).protects(simulators.load(params.scenario))[0]
-    return f"It protects {unit}, {kind}. Averaged over truths from the prior."
+    return f"It protects {unit} ({kind}). Averaged over truths from the prior."
 
 
 def _too_sure(result: Result, name: str) -> str:
@@ -651,8 +663,10 @@ def _least(result: Result) -> str:
         return f" About {' or '.join(texts)} would be enough."
     if table.empty:
         return ""
-    most = max(simulators.load(params.scenario).N.options)
-    return f" No budget up to {max(BUDGETS):g} and no N up to {most:,} is predicted to be enough."
+    curve = result.tables["curve"]
+    sizes = (table.knob == "n").any()
+    size = f" and no N up to {curve.n.max():,}" if sizes else ""
+    return f" No budget up to {curve.epsilon_total.max():g}{size} is predicted to be enough."
 
 
 def _privacy(params: Params, names: Sequence[str]) -> str:
@@ -700,10 +714,11 @@ def _title(result: Result) -> str:
 def _settings(result: Result) -> str:
     params, goal = cast(Params, result.params), result.tables["goal"]
     sets = int(goal.data_sets.max())
+    filled = "better than the prior" if params.goal == "smallest-error" else "meets the goal"
     return (
         f"N = {params.n:,}, ε_total = {params.epsilon_total:g}, T = {params.pool_size:,}, best "
         f"public settings, truths from the prior, {sentences.counted(sets, 'data set')}, 95 % "
-        f"intervals"
+        f"intervals; filled: {filled}"
     )
 
 
@@ -737,7 +752,7 @@ def _ranked(result: Result) -> go.Figure:
         exact = ", exact over the noise" if of["exact"] else ""
         trace.update(
             hovertemplate=f"{_named(result, place)}: {what} {of['value']:.3g}{_between(of)}{exact}"
-            f"<extra>{'meets the goal' if row['meets'] else ''}</extra>"
+            f"<extra>{fig.called(row['mechanism'])}</extra>"
         )
         figure.add_trace(fig.hollow(trace, np.array([0.0 if row["meets"] else 1.0])))
     return figure
