@@ -297,7 +297,7 @@ def asked(params: Params) -> Asked:
 def work(task: Task) -> Tables:
     """Outcomes of one data set."""
     params = task.params
-    make = planning.predicted if task.part == "predicted" else planning.tried
+    make = {"tried": planning.kept, "predicted": planning.predicted}.get(task.part, planning.tried)
     rows = make(asked(params), task.seed, task.index)
     where = rows.assign(part=task.part, epsilon_total=params.epsilon_total, n=params.n)
     return {"outcomes": where}
@@ -650,7 +650,7 @@ def _too_sure(result: Result, name: str) -> str:
 
 def _least(result: Result) -> str:
     """What would be enough: the smallest budget and the smallest N of any mechanism."""
-    params, table = cast(Params, result.params), result.tables["enough"]
+    table = result.tables["enough"]
     texts = []
     for knob, words in (("epsilon_total", "ε_total = {:g}"), ("n", "N = {:,.0f}")):
         found = table[table.knob == knob]

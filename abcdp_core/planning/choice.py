@@ -71,12 +71,23 @@ class Asked:
 
 
 def tried(asked: Asked, seed: int, index: int) -> pd.DataFrame:
-    """Every setting of every mechanism in one case, with one draw of the noise; kept on disk."""
+    """Every setting of every mechanism in one case, with one draw of the noise."""
+    rows = (
+        (name, place, index, 0, outcome)
+        for name in asked.mechanism
+        for place, setting in enumerate(asked.settings(name, seed))
+        for outcome in outcomes(setting, seed, index, 1, intervals=asked.intervals)
+    )
+    return _table(asked, seed, index, rows)
+
+
+def kept(asked: Asked, seed: int, index: int) -> pd.DataFrame:
+    """The same, from disk where some process has done it: what is chosen rests on it."""
     code = fingerprint.of(__name__, folders=LOOKED_UP)
     entry = cache.entry("plan-tried", asdict(asked) | {"seed": seed, "index": index}, code)
 
     def make() -> cache.Arrays:
-        rows = _tried(asked, seed, index)
+        rows = tried(asked, seed, index)
         places = rows.mechanism.map(asked.mechanism.index)
         numbers = rows.drop(columns="mechanism").to_numpy(float)
         return {"mechanism": places.to_numpy(np.int64), "numbers": numbers}
@@ -86,16 +97,6 @@ def tried(asked: Asked, seed: int, index: int) -> pd.DataFrame:
     rows = rows.astype(dict.fromkeys(WHOLE, np.int64))
     rows.insert(0, "mechanism", [asked.mechanism[place] for place in arrays["mechanism"]])
     return rows
-
-
-def _tried(asked: Asked, seed: int, index: int) -> pd.DataFrame:
-    rows = (
-        (name, place, index, 0, outcome)
-        for name in asked.mechanism
-        for place, setting in enumerate(asked.settings(name, seed))
-        for outcome in outcomes(setting, seed, index, 1, intervals=asked.intervals)
-    )
-    return _table(asked, seed, index, rows)
 
 
 def predicted(asked: Asked, seed: int, index: int) -> pd.DataFrame:
@@ -135,7 +136,7 @@ def _table(
 @functools.lru_cache(maxsize=32)
 def chosen(asked: Asked, seed: int) -> Mapping[str, int]:
     """Mechanism -> place of its best setting, by the first :data:`TRIED` cases; kept on disk."""
-    return best(pd.concat([tried(asked, seed, index) for index in range(TRIED)]), asked.score)
+    return best(pd.concat([kept(asked, seed, index) for index in range(TRIED)]), asked.score)
 
 
 HONEST_OF_FEW = 0.82
