@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import pandas as pd
 
-from abcdp_core import experiments, interruption, simulators
+from abcdp_core import experiments, interruption
 from abcdp_core.commands import arguments
 from abcdp_core.commands.ending import say
 from abcdp_core.commands.run import compute
@@ -129,11 +129,9 @@ def lines(result: Result, advice: str) -> list[str]:
     """A plan as it stands on a terminal, and what it advises."""
     params: Any = result.params
     main, goal = result.tables["main"], result.tables["goal"]
-    unit = simulators.load(params.scenario).PROTECTED
     head = (
         f"{params.scenario}: N = {params.n:,}, ε_total = {params.epsilon_total:g}, "
-        f"δ = {params.delta:g}, {counted(int(goal.data_sets.max()), 'simulated data set')}; a unit "
-        f"is {unit}."
+        f"δ = {params.delta:g}, {counted(int(goal.data_sets.max()), 'simulated data set')}."
     )
     ranked = f"Ranked by {goal.quantity.iloc[0]}:"
     found = [_folded(head), "", ranked, *_table(_ranking(main, goal)), ""]

@@ -318,7 +318,8 @@ def collect(params: Params, rows: Tables) -> Result:
         [_row(params, name, here[name], goals[name], intervals) for name in ranked],
         columns=list(COLUMNS["main"]),
     )
-    curve = _curve(params, outcomes, goals)
+    coverages = {name: _coverage(params, part) for name, part in here.items()}
+    curve = _curve(params, outcomes, goals, coverages)
     source = simulators.load(params.scenario)
     known = planning.prior(params.scenario)
     tables = {
@@ -483,7 +484,12 @@ def _of_releases(params: Params) -> bool:
 KNOBS = {"budget": "epsilon_total", "size": "n"}
 
 
-def _curve(params: Params, outcomes: pd.DataFrame, goals: Mapping[str, Estimate]) -> pd.DataFrame:
+def _curve(
+    params: Params,
+    outcomes: pd.DataFrame,
+    goals: Mapping[str, Estimate],
+    coverages: Mapping[str, float],
+) -> pd.DataFrame:
     """What the goal is about at other budgets and sizes, and here, in each knob's order."""
     rows: list[tuple[Any, ...]] = []
     score = asked(params).score
@@ -494,7 +500,7 @@ def _curve(params: Params, outcomes: pd.DataFrame, goals: Mapping[str, Estimate]
             at_home = first[first.mechanism == name]
             if others.empty or at_home.empty or not 0.0 < goal.value < math.inf:
                 continue
-            kept = _is_honest(params, at_home, score)
+            kept = coverages[name] >= HONEST
             found = [(params.epsilon_total, params.n, goal.value if kept else math.inf)]
             for where, there in others[others.mechanism == name].groupby(["epsilon_total", "n"]):
                 same = at_home[at_home["index"].isin(there["index"])]
@@ -531,9 +537,12 @@ def _of_few(params: Params, rows: pd.DataFrame, score: str) -> float:
 def _enough(params: Params, curve: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (name, knob), part in curve.groupby(["mechanism", "knob"], sort=False):
-        x = part[str(knob)].to_numpy(float)
-        y = np.minimum.accumulate(part.value.to_numpy())
-        rows.append((name, knob, *enough(x, y, params.wanted, str(knob))))
+        x, y = part[str(knob)].to_numpy(float), part.value.to_numpy()
+        home = x >= float(getattr(params, str(knob)))
+        # What does not do here does not do with less, whatever chance says of few data sets.
+        used = home if y[home][0] > params.wanted else np.ones(len(x), bool)
+        found = enough(x[used], np.minimum.accumulate(y[used]), params.wanted, str(knob))
+        rows.append((name, knob, *found))
     table = _typed(rows, "enough", ("mechanism", "knob", "why"))
     return table.sort_values(["knob", "enough"], kind="stable", ignore_index=True)
 
@@ -576,7 +585,7 @@ def advice(result: Result) -> str:
     at = f"With N = {params.n:,} and ε_total = {params.epsilon_total:g}"
     best, value = str(main.mechanism.iloc[0]), float(goal.value.iloc[0])
     what = f"{quantity(params)}{_unit(params)}"
-    error = f"{what} {_number(value)}{_between(_records(goal)[0])}"
+    error = f"{quantity(params)} {_number(value)}{_between(_records(goal)[0])}{_unit(params)}"
     if params.goal == "smallest-error":
         if not main.meets.any():
             return (
@@ -690,11 +699,22 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
     """The ranked mechanisms; for a goal, what would be enough."""
     params = cast(Params, result.params)
     rival = noisy_counts.rival(simulators.load(params.scenario))
-    drawn = {"plan": fig.Drawn(_ranked(result), f"{result.summary} {rival}")}
+    words = f"{result.summary}{other_units(result)} {rival}"
+    drawn = {"plan": fig.Drawn(_ranked(result), words)}
     for knob, key in (("epsilon_total", "enough-budget"), ("n", "enough-people")):
         if (result.tables["enough"].knob == knob).any():
             drawn[key] = fig.Drawn(_enough_figure(result, knob), _enough_sentence(result, knob))
     return drawn
+
+
+def other_units(result: Result) -> str:
+    """Mechanisms that protect another unit than the first one, after a space; else nothing."""
+    params = cast(Params, result.params)
+    source = simulators.load(params.scenario)
+    names = [str(name) for name in result.tables["main"].mechanism]
+    units = {name: mechanisms.load(name).protects(source)[0] for name in names}
+    others = [name for name in names if units[name] != units[names[0]]]
+    return "".join(f" {fig.called(name).capitalize()} protects {units[name]}." for name in others)
 
 
 def _title(result: Result) -> str:
