@@ -151,9 +151,13 @@ DATA_SETS = Parameter(
 IN_WORDS = {"rmse": "root mean squared error", "mae": "mean absolute error"}
 
 
-def _advised(scenario: str) -> tuple[str, ...]:
-    names = tuple(name for name in mechanisms.names() if name not in NOT_ADVISED)
-    return trials.serving(names, scenario)
+EVERY = "every"
+MECHANISM = dataclasses.replace(
+    trials.MECHANISM,
+    help="What answers to the data; every: all that serve the scenario, but for those that are "
+    "there to show what goes wrong.",
+    options=(EVERY, *trials.MECHANISM.options),
+)
 
 
 @dataclass(frozen=True)
@@ -168,9 +172,7 @@ class Params(ScenarioParams):
     wanted: float = WANTED.field(0.02)
     probability: float | str = PROBABILITY.field(AVERAGE)
     metric: str = METRIC.field("rmse")
-    mechanism: tuple[str, ...] = trials.MECHANISM.field(
-        _advised(uniform_mixture.SCENARIO), many=True
-    )
+    mechanism: tuple[str, ...] = MECHANISM.field(EVERY, many=True)
     pool_size: int = par.POOL_SIZE.field(uniform_mixture.POOL_SIZE_DEFAULT)
     runs: int = DATA_SETS.field(256)
 
@@ -189,10 +191,17 @@ class Params(ScenarioParams):
 
     @classmethod
     def defaults(cls, scenario: str) -> dict[str, Any]:
-        """The scenario's own size and pool, and what can serve it."""
-        of = planning.prior(scenario)
-        few = float(f"{0.1 * math.sqrt(of.mse):.1g}")
-        return super().defaults(scenario) | {"mechanism": _advised(scenario), "wanted": few}
+        """The scenario's own size and pool, and an error of an eighth of the prior's."""
+        few = float(f"{math.sqrt(planning.prior(scenario).mse) / 8.0:.1g}")
+        return super().defaults(scenario) | {"wanted": few}
+
+    @property
+    def planned(self) -> tuple[str, ...]:
+        """Names of the mechanisms that are planned with."""
+        if EVERY not in self.mechanism:
+            return self.mechanism
+        names = tuple(name for name in mechanisms.names() if name not in NOT_ADVISED)
+        return trials.serving(names, self.scenario)
 
     def check_together(self) -> None:
         """Refuse pools that are too large, and mechanisms that cannot serve the scenario.
@@ -202,9 +211,9 @@ class Params(ScenarioParams):
         """
         if not planning.has_own_pools(self.scenario):
             par.check_work(self.n, self.pool_size)
-        trials.check_mechanisms(self.scenario, self.mechanism)
+        trials.check_mechanisms(self.scenario, self.planned)
         if self.goal == "interval-below" and not any(
-            mechanisms.load(name).sample for name in self.mechanism
+            mechanisms.load(name).sample for name in self.planned
         ):
             raise ParameterError(
                 f"mechanism = {', '.join(self.mechanism)}: releases a value and no draws, of which "
@@ -260,7 +269,14 @@ def _plain(params: Params) -> Params:
     """All that outcomes depend on."""
     goal = params.goal if params.goal == "interval-below" else GOALS[0]
     fewest = int(params.specification()["runs"].low)
-    return experiments.with_values(params, goal=goal, wanted=1.0, probability=AVERAGE, runs=fewest)
+    return experiments.with_values(
+        params,
+        mechanism=params.planned,
+        goal=goal,
+        wanted=1.0,
+        probability=AVERAGE,
+        runs=fewest,
+    )
 
 
 def _budgets(params: Params) -> list[float]:
@@ -288,7 +304,7 @@ def asked(params: Params) -> Asked:
         params.n,
         params.epsilon_total,
         params.delta,
-        params.mechanism,
+        params.planned,
         params.pool_size,
         score,
     )
@@ -309,7 +325,7 @@ def work(task: Task) -> Tables:
 def collect(params: Params, rows: Tables) -> Result:
     """The plan so far."""
     outcomes = rows["outcomes"]
-    here = {name: _predicted(outcomes, name, asked(params).score) for name in params.mechanism}
+    here = {name: _predicted(outcomes, name, asked(params).score) for name in params.planned}
     here = {name: part for name, part in here.items() if len(part)}
     goals = {name: _goal(params, part) for name, part in here.items()}
     ranked = sorted(here, key=lambda name: _rank(params, here[name], goals[name]))

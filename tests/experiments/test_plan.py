@@ -75,7 +75,7 @@ def test_mechanisms_are_ranked_by_what_the_goal_is_about() -> None:
 
 
 def test_who_serves_is_planned_and_why_others_do_not_is_said() -> None:
-    named = set(plan.Params().mechanism)
+    named = set(plan.Params().planned)
     refused = result_of().tables["refused"].set_index("mechanism").why
     assert named | set(refused.index) | set(plan.NOT_ADVISED) == set(mechanisms.names())
     assert not named & set(refused.index)
