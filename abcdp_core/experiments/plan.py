@@ -24,10 +24,11 @@ sets. An interval that misses the truth too often may be as short as one likes, 
 chosen by the interval score (Gneiting & Raftery 2007), and only intervals that hold the truth in
 nearly 90 % of all cases meet the goal. A mechanism that releases a value and no draws has none.
 
-**Enough.** For a goal, the same is done at other budgets and other N, for 8 data sets; errors there
-are those at the own setting times the ratio that these 8 have. In between, straight lines in
-logarithms. Noise follows $N\epsilon_{total}$, so twice as many people do as much for it as twice
-the budget; what N points tell without any noise is a limit that no budget gets beyond.
+**Enough.** For a goal, the same is done at other budgets and other N, for 8 data sets; what the
+goal is about is taken to change by the ratio of the average errors, or lengths, of these 8. In
+between, straight lines in logarithms. Noise follows $N\epsilon_{total}$, so twice as many people
+do as much for it as twice the budget; what N points tell without any noise is a limit that no
+budget gets beyond.
 
 **You may not need ABC.** Where a likelihood exists, its sufficient statistic with noise is the
 honest rival (MATH E7): for the mixture of five uniforms the five counts, whose posterior is exact
@@ -152,9 +153,13 @@ DATA_SETS = Parameter(
 IN_WORDS = {"rmse": "root mean squared error", "mae": "mean absolute error"}
 
 
-def _advised(scenario: str) -> tuple[str, ...]:
-    names = tuple(name for name in mechanisms.names() if name not in NOT_ADVISED)
-    return trials.serving(names, scenario)
+EVERY = "every"
+MECHANISM = dataclasses.replace(
+    trials.MECHANISM,
+    help="What answers to the data; every: all that serve the scenario, but for those that are "
+    "there to show what goes wrong.",
+    options=(EVERY, *trials.MECHANISM.options),
+)
 
 
 @dataclass(frozen=True)
@@ -169,9 +174,7 @@ class Params(ScenarioParams):
     wanted: float = WANTED.field(0.02)
     probability: float | str = PROBABILITY.field(AVERAGE)
     metric: str = METRIC.field("rmse")
-    mechanism: tuple[str, ...] = trials.MECHANISM.field(
-        _advised(uniform_mixture.SCENARIO), many=True
-    )
+    mechanism: tuple[str, ...] = MECHANISM.field(EVERY, many=True)
     pool_size: int = par.POOL_SIZE.field(uniform_mixture.POOL_SIZE_DEFAULT)
     runs: int = DATA_SETS.field(256)
 
@@ -190,10 +193,17 @@ class Params(ScenarioParams):
 
     @classmethod
     def defaults(cls, scenario: str) -> dict[str, Any]:
-        """The scenario's own size and pool, and what can serve it."""
-        of = planning.prior(scenario)
-        few = float(f"{0.1 * math.sqrt(of.mse):.1g}")
-        return super().defaults(scenario) | {"mechanism": _advised(scenario), "wanted": few}
+        """The scenario's own size and pool, and an error of an eighth of the prior's."""
+        few = float(f"{math.sqrt(planning.prior(scenario).mse) / 8.0:.1g}")
+        return super().defaults(scenario) | {"wanted": few}
+
+    @property
+    def planned(self) -> tuple[str, ...]:
+        """Names of the mechanisms that are planned with."""
+        if EVERY not in self.mechanism:
+            return self.mechanism
+        names = tuple(name for name in mechanisms.names() if name not in NOT_ADVISED)
+        return trials.serving(names, self.scenario)
 
     def check_together(self) -> None:
         """Refuse pools that are too large, and mechanisms that cannot serve the scenario.
@@ -203,9 +213,9 @@ class Params(ScenarioParams):
         """
         if not planning.has_own_pools(self.scenario):
             par.check_work(self.n, self.pool_size)
-        trials.check_mechanisms(self.scenario, self.mechanism)
+        trials.check_mechanisms(self.scenario, self.planned)
         if self.goal == "interval-below" and not any(
-            mechanisms.load(name).sample for name in self.mechanism
+            mechanisms.load(name).sample for name in self.planned
         ):
             raise ParameterError(
                 f"mechanism = {', '.join(self.mechanism)}: releases a value and no draws, of which "
@@ -261,7 +271,14 @@ def _plain(params: Params) -> Params:
     """All that outcomes depend on."""
     goal = params.goal if params.goal == "interval-below" else GOALS[0]
     fewest = int(params.specification()["runs"].low)
-    return experiments.with_values(params, goal=goal, wanted=1.0, probability=AVERAGE, runs=fewest)
+    return experiments.with_values(
+        params,
+        mechanism=params.planned,
+        goal=goal,
+        wanted=1.0,
+        probability=AVERAGE,
+        runs=fewest,
+    )
 
 
 def _budgets(params: Params) -> list[float]:
@@ -283,13 +300,13 @@ def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
 def asked(params: Params) -> Asked:
     """What settings are tried for."""
     interval = params.goal == "interval-below"
-    score = "interval_score" if interval else {"rmse": "mse", "mae": "mae"}[params.metric]
+    score = planning.INTERVAL_SCORE if interval else {"rmse": "mse", "mae": "mae"}[params.metric]
     return Asked(
         params.scenario,
         params.n,
         params.epsilon_total,
         params.delta,
-        params.mechanism,
+        params.planned,
         params.pool_size,
         score,
     )
@@ -298,10 +315,10 @@ def asked(params: Params) -> Asked:
 def work(task: Task) -> Tables:
     """Outcomes of one data set."""
     params = task.params
-    make = planning.predicted if task.part == "predicted" else planning.tried
+    make = {"tried": planning.kept, "predicted": planning.predicted}.get(task.part, planning.tried)
     rows = make(asked(params), task.seed, task.index)
-    at = {"part": task.part, "epsilon_total": params.epsilon_total, "n": params.n}
-    return {"outcomes": rows.assign(**at)}
+    where = rows.assign(part=task.part, epsilon_total=params.epsilon_total, n=params.n)
+    return {"outcomes": where}
 
 
 # ------------------------------------------------------------------------------------- collecting
@@ -310,16 +327,17 @@ def work(task: Task) -> Tables:
 def collect(params: Params, rows: Tables) -> Result:
     """The plan so far."""
     outcomes = rows["outcomes"]
-    here = {name: _predicted(outcomes, name, asked(params).score) for name in params.mechanism}
+    here = {name: _predicted(outcomes, name, asked(params).score) for name in params.planned}
     here = {name: part for name, part in here.items() if len(part)}
     goals = {name: _goal(params, part) for name, part in here.items()}
-    ranked = sorted(here, key=lambda name: (goals[name].value, name))
+    ranked = sorted(here, key=lambda name: _rank(params, here[name], goals[name]))
     intervals = _intervals(params, {name: here[name] for name in ranked})
     main = pd.DataFrame(
         [_row(params, name, here[name], goals[name], intervals) for name in ranked],
         columns=list(COLUMNS["main"]),
     )
-    curve = _curve(params, outcomes, goals)
+    coverages = {name: _coverage(params, part) for name, part in here.items()}
+    curve = _curve(params, outcomes, goals, coverages)
     source = simulators.load(params.scenario)
     known = planning.prior(params.scenario)
     tables = {
@@ -376,8 +394,8 @@ def quantity(params: Params) -> str:
     if params.goal == "interval-below":
         return "mean length of 90 % intervals"
     words = IN_WORDS[params.metric]
-    if params.goal == "error-below" and params.probability != AVERAGE:
-        return f"{words} that a release keeps with probability {params.probability:g}"
+    if _of_releases(params):
+        return f"{words} that {100.0 * float(params.probability):g} % of releases keep"
     return words
 
 
@@ -404,11 +422,22 @@ def _goal(params: Params, rows: pd.DataFrame) -> Estimate:
     if params.goal == "interval-below":
         widths = _per_set(rows).width.to_numpy()
         return planning.average(widths) if np.isfinite(widths).all() else Estimate(math.inf)
-    if params.goal == "error-below" and params.probability != AVERAGE:
+    if _of_releases(params):
         each = np.sqrt(rows.mse) if params.metric == "rmse" else rows.mae
         runs = each.to_numpy().reshape(rows["index"].nunique(), -1)
         return planning.quantile(runs, float(params.probability))
     return _error(params, rows)
+
+
+def _rank(params: Params, rows: pd.DataFrame, goal: Estimate) -> tuple[bool, bool, float]:
+    """By what mechanisms are sorted: last those without intervals, then those with wrong ones."""
+    return math.isinf(goal.value), _coverage(params, rows) < HONEST, goal.value
+
+
+def _coverage(params: Params, rows: pd.DataFrame) -> float:
+    """Share of intervals that hold the truth; 1 where nobody asks for any or there are none."""
+    held = float(rows.coverage.mean())
+    return held if params.goal == "interval-below" and math.isfinite(held) else 1.0
 
 
 def _intervals(params: Params, here: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -455,9 +484,17 @@ def _meets(params: Params, name: str, goal: Estimate, intervals: pd.DataFrame) -
 
 
 def prior_error(params: Params) -> float:
-    """What the prior mean errs, which takes no data."""
+    """What the prior mean errs, which takes no data: on average, or as the goal has it."""
     known = planning.prior(params.scenario)
+    if _of_releases(params):
+        each = np.sqrt(known.each[:, 0]) if params.metric == "rmse" else known.each[:, 1]
+        return float(np.quantile(each, float(params.probability)))
     return math.sqrt(known.mse) if params.metric == "rmse" else known.mae
+
+
+def _of_releases(params: Params) -> bool:
+    """Whether the goal is about the error of single releases."""
+    return params.goal == "error-below" and params.probability != AVERAGE
 
 
 # ---------------------------------------------------------------------------- what would be enough
@@ -465,7 +502,12 @@ def prior_error(params: Params) -> float:
 KNOBS = {"budget": "epsilon_total", "size": "n"}
 
 
-def _curve(params: Params, outcomes: pd.DataFrame, goals: Mapping[str, Estimate]) -> pd.DataFrame:
+def _curve(
+    params: Params,
+    outcomes: pd.DataFrame,
+    goals: Mapping[str, Estimate],
+    coverages: Mapping[str, float],
+) -> pd.DataFrame:
     """What the goal is about at other budgets and sizes, and here, in each knob's order."""
     rows: list[tuple[Any, ...]] = []
     score = asked(params).score
@@ -476,35 +518,51 @@ def _curve(params: Params, outcomes: pd.DataFrame, goals: Mapping[str, Estimate]
             at_home = first[first.mechanism == name]
             if others.empty or at_home.empty or not 0.0 < goal.value < math.inf:
                 continue
-            found = [(params.epsilon_total, params.n, goal.value)]
+            kept = coverages[name] >= HONEST
+            found = [(params.epsilon_total, params.n, goal.value if kept else math.inf)]
             for where, there in others[others.mechanism == name].groupby(["epsilon_total", "n"]):
                 same = at_home[at_home["index"].isin(there["index"])]
                 if len(same):
                     ratio = _of_few(params, there, score) / _of_few(params, same, score)
-                    found.append((*cast("tuple[float, int]", where), goal.value * ratio))
+                    kept = _is_honest(params, there, score)
+                    value = goal.value * ratio if kept else math.inf
+                    found.append((*cast("tuple[float, int]", where), value))
             rows += ((name, knob, *each) for each in sorted(found))
     return _typed(rows, "curve", ("mechanism", "knob")).astype({"n": np.int64})
 
 
+def _halves(rows: pd.DataFrame, score: str) -> pd.DataFrame:
+    """Outcomes of a few data sets: each half at the best setting of the other."""
+    return pd.concat([_other_half(rows, score, half) for half in (0, 1)])
+
+
+def _is_honest(params: Params, rows: pd.DataFrame, score: str) -> bool:
+    """Whether intervals of a few data sets hold the truth often enough; true of errors."""
+    if params.goal != "interval-below":
+        return True
+    return bool(_halves(rows, score).coverage.mean() >= planning.HONEST_OF_FEW)
+
+
 def _of_few(params: Params, rows: pd.DataFrame, score: str) -> float:
-    """What the goal is about, of a few data sets: each half at the best setting of the other."""
-    halves = [_other_half(rows, score, half) for half in (0, 1)]
-    both = pd.concat(halves)
+    """What the goal is about, of a few data sets."""
+    both = _halves(rows, score)
     if params.goal == "interval-below":
         return float(both.width.mean())
-    each = (np.sqrt(both.mse) if params.metric == "rmse" else both.mae).to_numpy()
-    if params.probability != AVERAGE:
-        return float(np.quantile(each, float(params.probability)))
-    return float(np.sqrt(both.mse.mean()) if params.metric == "rmse" else each.mean())
+    # Of single releases too: few tell how the average moves, not how a quantile does.
+    return math.sqrt(both.mse.mean()) if params.metric == "rmse" else float(both.mae.mean())
 
 
 def _enough(params: Params, curve: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (name, knob), part in curve.groupby(["mechanism", "knob"], sort=False):
-        x = part[str(knob)].to_numpy(float)
-        y = np.minimum.accumulate(part.value.to_numpy())
-        rows.append((name, knob, *enough(x, y, params.wanted, str(knob))))
-    return _typed(rows, "enough", ("mechanism", "knob", "why"))
+        x, y = part[str(knob)].to_numpy(float), part.value.to_numpy()
+        home = x >= float(getattr(params, str(knob)))
+        # What does not do here does not do with less, whatever chance says of few data sets.
+        used = home if y[home][0] > params.wanted else np.ones(len(x), bool)
+        found = enough(x[used], np.minimum.accumulate(y[used]), params.wanted, str(knob))
+        rows.append((name, knob, *found))
+    table = _typed(rows, "enough", ("mechanism", "knob", "why"))
+    return table.sort_values(["knob", "enough"], kind="stable", ignore_index=True)
 
 
 def enough(x: Any, y: Any, wanted: float, knob: str) -> tuple[float, str]:
@@ -519,10 +577,14 @@ def enough(x: Any, y: Any, wanted: float, knob: str) -> tuple[float, str]:
     reached = np.flatnonzero(y <= wanted)
     name = "ε_total" if knob == "epsilon_total" else "N"
     if not len(reached):
+        if math.isinf(y[-1]):
+            return math.inf, "intervals that are tried miss the truth too often"
         return math.inf, f"{y[-1]:.2g} is predicted even at {name} = {x[-1]:,g}"
     first = int(reached[0])
     if first == 0:
         return float(x[0]), f"the smallest {name} that was looked at"
+    if math.isinf(y[first - 1]):
+        return float(x[first]), f"the smallest {name} with intervals that hold the truth"
     (x0, x1), (y0, y1) = np.log(x[first - 1 : first + 1]), np.log(y[first - 1 : first + 1])
     between = math.exp(x0 + (x1 - x0) * (y0 - math.log(wanted)) / (y0 - y1))
     # Up to two digits, as no more are known.
@@ -541,7 +603,7 @@ def advice(result: Result) -> str:
     at = f"With N = {params.n:,} and ε_total = {params.epsilon_total:g}"
     best, value = str(main.mechanism.iloc[0]), float(goal.value.iloc[0])
     what = f"{quantity(params)}{_unit(params)}"
-    error = f"{what} {_number(value)}{_between(goal.iloc[0])}"
+    error = f"{quantity(params)} {_number(value)}{_between(_records(goal)[0])}{_unit(params)}"
     if params.goal == "smallest-error":
         if not main.meets.any():
             return (
@@ -553,32 +615,37 @@ def advice(result: Result) -> str:
             f"{at}, {_named(result, 0)} is predicted to err least: {error}; the prior mean "
             f"{_number(prior_error(params))}. {_sure(params, best)}"
         )
-    meeting = main[main.meets]
-    wanted = f"{_number(params.wanted)}"
+    meeting, rows = main[main.meets], _records(goal)
+    wanted = _number(params.wanted)
     if len(meeting):
         first = int(meeting.index[0])
-        found = goal.iloc[first]
+        high = rows[first]["value_high"]
+        unsure = " Its interval reaches beyond, so that is not certain." * (high > params.wanted)
+        does = "does" if len(meeting) == 1 else "do"
         return (
-            f"{at}, {_named(result, first)} is predicted to meet the goal: {what} "
-            f"{_number(float(found.value))}{_between(found)}, wanted at most {wanted}. "
-            f"{sentences.counted(len(meeting), 'mechanism does', 'mechanisms do')} of "
-            f"{len(main):,}. {_sure(params, str(meeting.mechanism.iloc[0]))}"
+            f"{at}, {_named(result, first)} is predicted to meet the goal: "
+            f"{_number(rows[first]['value'])}{_between(rows[first])} where at most {wanted} is "
+            f"wanted, in {what}.{unsure} {len(meeting):,} of "
+            f"{sentences.counted(len(main), 'mechanism')} {does}. "
+            f"{_sure(params, str(meeting.mechanism.iloc[0]))}"
         )
     nearest = ""
     if math.isfinite(value):
-        nearest = f" The nearest is {_named(result, 0)}: {what} {_number(value)}"
-        nearest += f"{_between(goal.iloc[0])}{_too_sure(result, best)}."
-    return f"{at} no mechanism is predicted to meet the goal of {wanted}.{nearest}{_least(result)}"
+        nearest = f" The nearest is {_named(result, 0)}: {_number(value)}{_between(rows[0])}"
+        nearest += f"{_too_sure(result, best)}."
+    return (
+        f"{at} no mechanism is predicted to meet the goal of {wanted} in {what}.{nearest}"
+        f"{_least(result)}"
+    )
 
 
 def _number(value: float) -> str:
     return sentences.plain(value, 2)
 
 
-def _between(row: pd.Series[Any]) -> str:
-    if not math.isfinite(row.value_low):
-        return ""
-    return f" (95 % interval {_number(row.value_low)} to {_number(row.value_high)})"
+def _between(row: Mapping[str, Any]) -> str:
+    low, high = row["value_low"], row["value_high"]
+    return f" (95 % interval {_number(low)} to {_number(high)})" if math.isfinite(low) else ""
 
 
 def _named(result: Result, place: int) -> str:
@@ -594,9 +661,9 @@ def _named(result: Result, place: int) -> str:
 def _sure(params: Params, name: str) -> str:
     """What is promised, and over what the prediction averages."""
     measure = mechanisms.load(name).measure
-    kind = "pure" if measure == "pure" else f"with δ = {params.delta:g}"
+    kind = "pure" if measure == "pure" else f"approximate, δ = {params.delta:g}"
     unit = mechanisms.load(name).protects(simulators.load(params.scenario))[0]
-    return f"It protects {unit}, {kind}. Averaged over truths from the prior."
+    return f"It protects {unit} ({kind}). Averaged over truths from the prior."
 
 
 def _too_sure(result: Result, name: str) -> str:
@@ -610,21 +677,23 @@ def _too_sure(result: Result, name: str) -> str:
 
 def _least(result: Result) -> str:
     """What would be enough: the smallest budget and the smallest N of any mechanism."""
-    params, table = cast(Params, result.params), result.tables["enough"]
+    table = result.tables["enough"]
     texts = []
     for knob, words in (("epsilon_total", "ε_total = {:g}"), ("n", "N = {:,.0f}")):
         found = table[table.knob == knob]
         if found.empty:
             continue
-        best = found.loc[found.enough.idxmin()]
+        best = found.iloc[int(found.enough.to_numpy().argmin())]
         if math.isfinite(best.enough):
             texts.append(f"{words.format(best.enough)} with {fig.called(best.mechanism)}")
     if texts:
         return f" About {' or '.join(texts)} would be enough."
     if table.empty:
         return ""
-    most = max(simulators.load(params.scenario).N.options)
-    return f" No budget up to {max(BUDGETS):g} and no N up to {most:,} is predicted to be enough."
+    curve = result.tables["curve"]
+    sizes = (table.knob == "n").any()
+    size = f" and no N up to {curve.n.max():,}" if sizes else ""
+    return f" No budget up to {curve.epsilon_total.max():g}{size} is predicted to be enough."
 
 
 def _privacy(params: Params, names: Sequence[str]) -> str:
@@ -648,11 +717,22 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
     """The ranked mechanisms; for a goal, what would be enough."""
     params = cast(Params, result.params)
     rival = noisy_counts.rival(simulators.load(params.scenario))
-    drawn = {"plan": fig.Drawn(_ranked(result), f"{result.summary} {rival}")}
+    words = f"{result.summary}{other_units(result)} {rival}"
+    drawn = {"plan": fig.Drawn(_ranked(result), words)}
     for knob, key in (("epsilon_total", "enough-budget"), ("n", "enough-people")):
         if (result.tables["enough"].knob == knob).any():
             drawn[key] = fig.Drawn(_enough_figure(result, knob), _enough_sentence(result, knob))
     return drawn
+
+
+def other_units(result: Result) -> str:
+    """Mechanisms that protect another unit than the first one, after a space; else nothing."""
+    params = cast(Params, result.params)
+    source = simulators.load(params.scenario)
+    names = [str(name) for name in result.tables["main"].mechanism]
+    units = {name: mechanisms.load(name).protects(source)[0] for name in names}
+    others = [name for name in names if units[name] != units[names[0]]]
+    return "".join(f" {fig.called(name).capitalize()} protects {units[name]}." for name in others)
 
 
 def _title(result: Result) -> str:
@@ -672,10 +752,11 @@ def _title(result: Result) -> str:
 def _settings(result: Result) -> str:
     params, goal = cast(Params, result.params), result.tables["goal"]
     sets = int(goal.data_sets.max())
+    filled = "better than the prior" if params.goal == "smallest-error" else "meets the goal"
     return (
         f"N = {params.n:,}, ε_total = {params.epsilon_total:g}, T = {params.pool_size:,}, best "
         f"public settings, truths from the prior, {sentences.counted(sets, 'data set')}, 95 % "
-        f"intervals"
+        f"intervals; filled: {filled}"
     )
 
 
@@ -683,8 +764,8 @@ def _ranked(result: Result) -> go.Figure:
     params, main = cast(Params, result.params), result.tables["main"]
     goal = result.tables["goal"]
     named = [
-        f"{fig.called(row.mechanism)} {_number(value) if math.isfinite(value) else 'no draws'}"
-        for row, value in zip(main.itertuples(), goal.value, strict=True)
+        f"{fig.called(name)} {_number(value) if math.isfinite(value) else 'no draws'}"
+        for name, value in zip(main.mechanism, goal.value, strict=True)
     ]
     what = f"{quantity(params)}{_unit(params)}"
     figure = fig.ranked(named, _title(result), what, _settings(result))
@@ -700,23 +781,24 @@ def _ranked(result: Result) -> go.Figure:
         fig.upright(figure, prior, fig.PRIOR, "prior", "center")
     if params.goal != "smallest-error":
         fig.upright(figure, params.wanted, fig.GUIDE, "wanted", "right")
-    for place, (row, of) in enumerate(zip(main.itertuples(), goal.itertuples(), strict=True)):
-        if not math.isfinite(of.value):
+    for place, (row, of) in enumerate(zip(_records(main), _records(goal), strict=True)):
+        if not math.isfinite(of["value"]):
             continue
-        style = fig.mechanism(row.mechanism)
-        ends = (np.array([of.value_low]), np.array([of.value_high]))
-        trace = fig.row_marks(np.array([of.value]), np.array([float(place)]), style, *ends)
-        exact = ", exact over the noise" if of.exact else ""
+        style = fig.mechanism(row["mechanism"])
+        at, low, high = (np.array([of[end]]) for end in ("value", "value_low", "value_high"))
+        trace = fig.row_marks(at, np.array([float(place)]), style, low, high)
+        exact = ", exact over the noise" if of["exact"] else ""
         trace.update(
-            hovertemplate=f"{_named(result, place)}: {what} {of.value:.3g}{_between_of(of)}{exact}"
-            f"<extra>{'meets the goal' if row.meets else ''}</extra>"
+            hovertemplate=f"{_named(result, place)}: {what} {of['value']:.3g}{_between(of)}{exact}"
+            f"<extra>{fig.called(row['mechanism'])}</extra>"
         )
-        figure.add_trace(fig.hollow(trace, np.array([0.0 if row.meets else 1.0])))
+        figure.add_trace(fig.hollow(trace, np.array([0.0 if row["meets"] else 1.0])))
     return figure
 
 
-def _between_of(row: Any) -> str:
-    return _between(pd.Series({"value_low": row.value_low, "value_high": row.value_high}))
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows of a table."""
+    return cast("list[dict[str, Any]]", table.to_dict("records"))
 
 
 def _enough_rows(result: Result, knob: str) -> pd.DataFrame:
@@ -744,7 +826,10 @@ def _enough_sentence(result: Result, knob: str) -> str:
     params, rows = cast(Params, result.params), _enough_rows(result, knob)
     name = "ε_total" if knob == "epsilon_total" else "N"
     held = f"N = {params.n:,}" if knob == "epsilon_total" else f"ε_total = {params.epsilon_total:g}"
-    texts = [f"{row.mechanism} {_enough_words(knob, row.enough)}" for row in rows.itertuples()]
+    texts = [
+        f"{fig.called(name)} {_enough_words(knob, value)}"
+        for name, value in zip(rows.mechanism, rows.enough, strict=True)
+    ]
     return (
         f"Smallest {name} predicted to keep the {quantity(params)} at {_number(params.wanted)} or "
         f"below, at {held}: {', '.join(texts)}."
@@ -754,8 +839,8 @@ def _enough_sentence(result: Result, knob: str) -> str:
 def _enough_figure(result: Result, knob: str) -> go.Figure:
     params, rows = cast(Params, result.params), _enough_rows(result, knob)
     named = [
-        f"{fig.called(row.mechanism)} {_enough_words(knob, row.enough)}"
-        for row in rows.itertuples()
+        f"{fig.called(name)} {_enough_words(knob, value)}"
+        for name, value in zip(rows.mechanism, rows.enough, strict=True)
     ]
     x = "ε_total that is enough" if knob == "epsilon_total" else "N that is enough"
     held = f"N = {params.n:,}" if knob == "epsilon_total" else f"ε_total = {params.epsilon_total:g}"
@@ -765,9 +850,10 @@ def _enough_figure(result: Result, knob: str) -> go.Figure:
     known = [own, *(value for value in rows.enough if math.isfinite(value))]
     figure.update_xaxes(fig.plain_ticks(min(known) / 1.5, max(known) * 1.5))
     fig.upright(figure, own, fig.GUIDE, "yours", "center")
-    for place, row in enumerate(rows.itertuples()):
-        if math.isfinite(row.enough):
-            at = np.array([row.enough]), np.array([float(place)])
-            trace = fig.row_marks(*at, fig.mechanism(row.mechanism))
-            figure.add_trace(trace.update(hovertemplate=f"{row.why}<extra>{row.mechanism}</extra>"))
+    for place, row in enumerate(_records(rows)):
+        if math.isfinite(row["enough"]):
+            at = np.array([row["enough"]]), np.array([float(place)])
+            trace = fig.row_marks(*at, fig.mechanism(row["mechanism"]))
+            words = f"{row['why']}<extra>{row['mechanism']}</extra>"
+            figure.add_trace(trace.update(hovertemplate=words))
     return figure

@@ -26,12 +26,15 @@ from __future__ import annotations
 
 from abcdp_core.planning.cases import Case, Prior, case, has_own_pools, prior
 from abcdp_core.planning.choice import (
+    HONEST_OF_FEW,
+    INTERVAL_SCORE,
     NOISES,
     TRIED,
     Asked,
     acceptances,
     best,
     chosen,
+    kept,
     predicted,
     threshold,
     tried,
@@ -40,6 +43,8 @@ from abcdp_core.planning.estimates import Estimate, average, quantile, share
 from abcdp_core.planning.outcomes import Outcome, Setting, outcomes, settings
 
 __all__ = [
+    "HONEST_OF_FEW",
+    "INTERVAL_SCORE",
     "NOISES",
     "TRIED",
     "Asked",
@@ -54,6 +59,7 @@ __all__ = [
     "case",
     "chosen",
     "has_own_pools",
+    "kept",
     "outcomes",
     "predicted",
     "prior",

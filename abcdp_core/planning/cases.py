@@ -142,12 +142,18 @@ def case(scenario: str, n: int, pool_size: int, seed: int, index: int) -> Case:
         seed: root seed.
         index: from 0.
     """
+    public = public_side(scenario, n, pool_size, seed, index)
+    which = DATA if has_own_pools(scenario) else OF_PLANS + index
+    return Case(public, public.simulated(which), public.simulated_theta(which))
+
+
+def public_side(
+    scenario: str, n: int, pool_size: int, seed: int, index: int
+) -> Reduced | pool.PublicSide:
+    """What is public in a case; its pool is drawn or opened when somebody asks for the draws."""
     if has_own_pools(scenario):
-        own = Reduced(scenario, n, pool_size, seed, index)
-        return Case(own, own.simulated(DATA), own.simulated_theta(DATA))
-    shared = pool.public_side(scenario, n, pool_size, seed)
-    index += OF_PLANS
-    return Case(shared, shared.simulated(index), shared.simulated_theta(index))
+        return Reduced(scenario, n, pool_size, seed, index)
+    return pool.public_side(scenario, n, pool_size, seed)
 
 
 def has_own_pools(scenario: str) -> bool:
@@ -164,12 +170,14 @@ class Prior:
         unit: what errors are divided by ``(d,)``: the prior's standard deviations where the
             parameters have several units, else 1.
         mse, mae: expected errors of its mean, in these units.
+        each: mean squared and mean absolute error of its mean at every draw ``(draws, 2)``.
     """
 
     mean: Array
     unit: Array
     mse: float
     mae: float
+    each: Array = field(repr=False)
 
     def errors(self, estimate: Array, truth: Array) -> tuple[float, float]:
         """Mean squared and mean absolute difference over the parameters, in these units."""
@@ -186,4 +194,6 @@ def prior(scenario: str) -> Prior:
     several = simulators.has_several_units(source)
     unit = draws.std(axis=0) if several else np.ones(len(mean))
     apart = (draws - mean) / unit
-    return Prior(mean, unit, float(np.mean(apart**2)), float(np.mean(np.abs(apart))))
+    each = np.column_stack([np.mean(apart**2, axis=1), np.mean(np.abs(apart), axis=1)])
+    mse, mae = each.mean(axis=0).tolist()
+    return Prior(mean, unit, mse, mae, each)

@@ -15,6 +15,9 @@ from abcdp_core.mechanisms import Budget
 from abcdp_core.planning.cases import case, prior
 from abcdp_core.planning.outcomes import Outcome, Setting, outcomes, settings
 
+INTERVAL_SCORE = "interval_score"
+"""The score by which settings are chosen where intervals are looked at."""
+
 TRIED = 16
 """Cases on which settings are chosen; those that follow are predicted on."""
 
@@ -59,7 +62,7 @@ class Asked:
     @property
     def intervals(self) -> bool:
         """Whether intervals are looked at."""
-        return self.score == "interval_score"
+        return self.score == INTERVAL_SCORE
 
     def settings(self, mechanism: str, seed: int) -> tuple[Setting, ...]:
         """Those of a mechanism that are tried."""
@@ -68,12 +71,23 @@ class Asked:
 
 
 def tried(asked: Asked, seed: int, index: int) -> pd.DataFrame:
-    """Every setting of every mechanism in one case, with one draw of the noise; kept on disk."""
+    """Every setting of every mechanism in one case, with one draw of the noise."""
+    rows = (
+        (name, place, index, 0, outcome)
+        for name in asked.mechanism
+        for place, setting in enumerate(asked.settings(name, seed))
+        for outcome in outcomes(setting, seed, index, 1, intervals=asked.intervals)
+    )
+    return _table(asked, seed, index, rows)
+
+
+def kept(asked: Asked, seed: int, index: int) -> pd.DataFrame:
+    """The same, from disk where some process has done it: what is chosen rests on it."""
     code = fingerprint.of(__name__, folders=LOOKED_UP)
     entry = cache.entry("plan-tried", asdict(asked) | {"seed": seed, "index": index}, code)
 
     def make() -> cache.Arrays:
-        rows = _tried(asked, seed, index)
+        rows = tried(asked, seed, index)
         places = rows.mechanism.map(asked.mechanism.index)
         numbers = rows.drop(columns="mechanism").to_numpy(float)
         return {"mechanism": places.to_numpy(np.int64), "numbers": numbers}
@@ -83,16 +97,6 @@ def tried(asked: Asked, seed: int, index: int) -> pd.DataFrame:
     rows = rows.astype(dict.fromkeys(WHOLE, np.int64))
     rows.insert(0, "mechanism", [asked.mechanism[place] for place in arrays["mechanism"]])
     return rows
-
-
-def _tried(asked: Asked, seed: int, index: int) -> pd.DataFrame:
-    rows = (
-        (name, place, index, 0, outcome)
-        for name in asked.mechanism
-        for place, setting in enumerate(asked.settings(name, seed))
-        for outcome in outcomes(setting, seed, index, 1, intervals=asked.intervals)
-    )
-    return _table(asked, seed, index, rows)
 
 
 def predicted(asked: Asked, seed: int, index: int) -> pd.DataFrame:
@@ -132,20 +136,30 @@ def _table(
 @functools.lru_cache(maxsize=32)
 def chosen(asked: Asked, seed: int) -> Mapping[str, int]:
     """Mechanism -> place of its best setting, by the first :data:`TRIED` cases; kept on disk."""
-    return best(pd.concat([tried(asked, seed, index) for index in range(TRIED)]), asked.score)
+    return best(pd.concat([kept(asked, seed, index) for index in range(TRIED)]), asked.score)
+
+
+HONEST_OF_FEW = 0.82
+"""Share of 90 % intervals in few cases that hold the truth, from which they are taken for such."""
 
 
 def best(rows: pd.DataFrame, score: str) -> dict[str, int]:
-    """Mechanism -> place of the setting with the least mean score.
+    """Mechanism -> place of the setting with the least mean score; of equal ones the first.
 
-    By mean squared errors where there are no intervals to score. Of equal ones the first.
+    Where intervals are scored, of the settings whose intervals hold the truth often enough, if
+    there are any; where there are no intervals, by mean squared errors.
     """
+    columns = list(dict.fromkeys([score, "mse", "coverage"]))
+    means = rows.groupby(["mechanism", "setting"], sort=False)[columns].mean()
     found: dict[str, int] = {}
-    scores = list(dict.fromkeys([score, "mse"]))
-    means = rows.groupby(["mechanism", "setting"], sort=False)[scores].mean()
     for name, part in means.groupby(level="mechanism", sort=False):
-        values = part[score if part[score].notna().all() else "mse"].to_numpy()
-        found[str(name)] = int(part.index.get_level_values("setting")[int(np.argmin(values))])
+        scores = part[score].to_numpy()
+        if np.isnan(scores).any():
+            scores = part["mse"].to_numpy()
+        elif score == INTERVAL_SCORE:
+            honest = part["coverage"].to_numpy() >= HONEST_OF_FEW
+            scores = np.where(honest | ~honest.any(), scores, np.inf)
+        found[str(name)] = int(part.index.get_level_values("setting")[int(np.argmin(scores))])
     return found
 
 

@@ -47,21 +47,18 @@ def average(values: Array, control: Array | None = None, expected: float = 0.0) 
         control: another number of each case ``(k,)``.
         expected: the mean of that over all cases there may be.
     """
-    left, count, spent = values, len(values), 1
+    count = len(values)
+    left, spent = values - values.mean(), 1
+    mean = float(values.mean())
     if control is not None and count >= CONTROLLED and control.std() > 0.0:
         apart = control - control.mean()
         slope = float(apart @ values) / float(apart @ apart)
-        corrected = values - slope * (control - expected)
-        if corrected.mean() > 0.0:
-            left, spent = corrected, 2
-    mean = float(left.mean())
+        corrected = mean - slope * (float(control.mean()) - expected)
+        if corrected > 0.0:
+            mean, left, spent = corrected, left - slope * apart, 2
     if count <= spent or mean <= 0.0:
         return Estimate(mean)
-    deviations = left - mean
-    if spent == 2 and control is not None:
-        apart = control - control.mean()
-        deviations = values - values.mean() - slope * apart
-    error = math.sqrt(float(deviations @ deviations) / (count - spent) / count)
+    error = math.sqrt(float(left @ left) / (count - spent) / count)
     factor = math.exp(min(float(special.stdtrit(count - spent, 0.975)) * error / mean, 700.0))
     return Estimate(mean, mean / factor, mean * factor)
 

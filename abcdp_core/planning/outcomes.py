@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import error_curve, mechanisms, summaries
-from abcdp_core.mechanisms import Budget, Prepared, Release
+from abcdp_core.mechanisms import Budget, Prepared, PublicSide, Release
 from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.parameters import Params
-from abcdp_core.planning.cases import Case, Prior, case, prior
+from abcdp_core.planning.cases import Case, Prior, case, prior, public_side
+from abcdp_core.privacy import Event
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
@@ -118,12 +119,28 @@ def outcomes(
     at = case(setting.scenario, setting.n, setting.pool_size, seed, index)
     known = prior(setting.scenario)
     mechanism = mechanisms.load(setting.mechanism)
-    ready = mechanism.prepare(at.public, setting.options, setting.budget)
+    ready = _prepared(setting, at.public)
     expected = _exact(ready, at, known) if exact else math.nan
     return [
         _scored(release, at, known, expected, intervals=intervals and mechanism.sample)
         for release in _releases(ready, at, seed, index, noises)
     ]
+
+
+def _prepared(setting: Setting, public: PublicSide) -> Prepared:
+    """A release in a case."""
+    mechanism = mechanisms.load(setting.mechanism)
+    if mechanism.learn is not mechanisms.nothing:
+        return mechanism.prepare(public, setting.options, setting.budget)
+    return Prepared(mechanism, public, setting.options, None, _event(setting))
+
+
+@functools.lru_cache(maxsize=4096)
+def _event(setting: Setting) -> Event:
+    """The noise of a mechanism that learns nothing from a pool; it is that of all cases."""
+    public = public_side(setting.scenario, setting.n, setting.pool_size, 0, 0)
+    mechanism = mechanisms.load(setting.mechanism)
+    return mechanism.prepare(public, setting.options, setting.budget).event
 
 
 def _releases(ready: Prepared, at: Case, seed: int, index: int, noises: int) -> Iterator[Release]:
