@@ -9,11 +9,11 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --pytho
         --generate-hashes --no-header --no-emit-index-url --no-emit-find-links $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help run serve test types pytest bench studies load mutants audit lock clean
+.PHONY: help run serve test types pytest bench studies load mutants notebooks audit lock clean
 .DELETE_ON_ERROR:
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
 run: .venv/run.stamp  ## start the app on http://localhost:8501 (PORT=..., ARGS="--server...")
 	$(BIN)/python -m streamlit run app.py --server.port $(PORT) $(ARGS)
@@ -48,6 +48,9 @@ load: .venv/run.stamp  ## measure what many visitors at a time get (13 minutes; 
 
 mutants: .venv/test.stamp  ## change single lines: do tests notice? (ARGS="--workers 2 --only FOLDER --sample N")
 	$(BIN)/python -m benchmarks.mutants $(ARGS)
+
+notebooks: .venv/run.stamp  ## run the notebooks and keep what they print
+	$(BIN)/python -m tests.notebooks
 
 # In an environment of its own, so that the app never depends on it.
 audit: .venv/run.stamp  ## list licences and check the locked packages for known vulnerabilities

@@ -36,6 +36,7 @@ COMMANDS = {
     "run": "run an experiment",
     "plan": "what to run for N people and a budget, or for an error wanted",
     "release": "one private release from your own numbers",
+    "budget": "what may be spent on a data set in all, and what is left",
     "reproduce": "judge what the papers claim",
 }
 """Command, which is a module of :mod:`abcdp_core.commands` -> what it does, in a few words."""

@@ -25,10 +25,11 @@ import os
 import re
 import stat
 import tempfile
+import threading
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -70,8 +71,11 @@ UNREADABLE = (
 )
 """What a damaged file raises."""
 
-LONG_WAIT = 60.0
-"""Seconds after which who waits for another process to make something says so."""
+BEAT = 1.0
+"""Seconds between two signs of life of who makes something."""
+
+STILL = 8.0
+"""Seconds without one after which who waits makes it, too: the other was stopped, as by Ctrl-Z."""
 
 UNUSED_LOCK = 86_400.0
 """Seconds after which a lock file is taken for one that nobody holds or waits for."""
@@ -244,7 +248,8 @@ def save(made: Entry, arrays: Mapping[str, NDArray[Any]], *, make_room: bool = T
     Args:
         made: what they are.
         arrays: by name.
-        make_room: whether others may go for it if the folder is full.
+        make_room: whether others may go for it if the folder is full; in a folder where all is to
+            be kept none may.
 
     Returns:
         Whether it could be written.
@@ -254,7 +259,7 @@ def save(made: Entry, arrays: Mapping[str, NDArray[Any]], *, make_room: bool = T
         directory.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=directory, suffix=UNFINISHED)
     except OSError as error:
-        _say_once(str(directory), type(error).__name__)
+        _say_once(str(directory), _reason(error), to_keep=not make_room)
         return False
     try:
         with os.fdopen(handle, "w+b") as file:
@@ -262,7 +267,7 @@ def save(made: Entry, arrays: Mapping[str, NDArray[Any]], *, make_room: bool = T
             _seal(file, made.label)
         Path(name).replace(made.path)
     except OSError as error:
-        _say_once(str(directory), type(error).__name__)
+        _say_once(str(directory), _reason(error), to_keep=not make_room)
         return False
     finally:
         with contextlib.suppress(OSError):
@@ -280,35 +285,68 @@ def load_or_make(wanted: Entry, make: Callable[[], Arrays]) -> Arrays:
     try:
         wanted.path.parent.mkdir(parents=True, exist_ok=True)
         lock = filelock.FileLock(wanted.path.with_suffix(".lock"))
-        _acquire(lock)
+        is_held = _acquire(lock)
     except (OSError, NotImplementedError) as error:
         # The latter is said of drives without locks.
-        _say_once(str(wanted.path.parent), type(error).__name__)
+        _say_once(str(wanted.path.parent), _reason(error), to_keep=False)
         return make()
-    # To take a lock does not change its date, by which it is known to be in use.
-    with contextlib.suppress(OSError):
-        os.utime(lock.lock_file)
     try:
-        arrays = load(wanted)
-        if arrays is None:
-            arrays = make()
-            save(wanted, arrays)
-        return arrays
+        with _signs_of_life(lock) if is_held else contextlib.nullcontext():
+            arrays = load(wanted)
+            if arrays is None:
+                arrays = make()
+                save(wanted, arrays)
+            return arrays
     finally:
         lock.release()
 
 
-def _acquire(lock: filelock.BaseFileLock) -> None:
-    """Take a lock, and say so where that takes long: who has it may have been stopped by Ctrl-Z."""
+def _acquire(lock: filelock.BaseFileLock) -> bool:
+    """Take a lock, waiting for who has it as long as that one is at work; whether it was taken."""
+    seen, since = None, time.monotonic()
+    while True:
+        with contextlib.suppress(filelock.Timeout):
+            lock.acquire(timeout=min(BEAT, STILL))
+            return True
+        now, found = time.monotonic(), _changed(lock)
+        if found != seen:
+            seen, since = found, now
+        elif now - since > STILL:
+            log.warning(
+                "another process was to make the same and stands still: not waiting for it (%s)",
+                lock.lock_file,
+            )
+            return False
+
+
+def _changed(lock: filelock.BaseFileLock) -> int:
+    with contextlib.suppress(OSError):
+        return Path(lock.lock_file).stat().st_mtime_ns
+    return 0
+
+
+@contextlib.contextmanager
+def _signs_of_life(lock: filelock.BaseFileLock) -> Iterator[None]:
+    """Change the date of a lock now and again, by which it is known to be in use."""
+    over = threading.Event()
+
+    def beat() -> None:
+        while not over.wait(BEAT):
+            touch()
+
+    def touch() -> None:
+        with contextlib.suppress(OSError):
+            os.utime(lock.lock_file)
+
+    touch()
+
+    # Where no thread is left, who waits may do the same work, and no harm.
+    with contextlib.suppress(RuntimeError):
+        threading.Thread(target=beat, daemon=True).start()
     try:
-        lock.acquire(timeout=LONG_WAIT)
-    except filelock.Timeout:
-        log.warning(
-            "waiting: another process has been making the same for more than %g s (%s)",
-            LONG_WAIT,
-            lock.lock_file,
-        )
-        lock.acquire(timeout=-1)
+        yield
+    finally:
+        over.set()
 
 
 def evict(directory: Path, limit: int = SIZE_LIMIT, count: int = COUNT_LIMIT) -> None:
@@ -354,6 +392,14 @@ def _files(directory: Path, names: re.Pattern[str]) -> list[tuple[float, int, Pa
     return sorted(files)
 
 
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or type(error).__name__
+
+
 @functools.cache
-def _say_once(directory: str, reason: str) -> None:
-    log.warning("cannot write to the cache folder %s (%s): running without it", directory, reason)
+def _say_once(directory: str, reason: str, *, to_keep: bool) -> None:
+    """Say what is done without; a folder to keep things in was asked for by a person."""
+    what, then = ("the cache folder", "running without it")
+    if to_keep:
+        what, then = "the store", "tasks that could not be kept are done again by a later run"
+    log.warning("cannot write to %s %s (%s): %s", what, directory, reason, then)

@@ -88,9 +88,7 @@ def averaged(
         truth: what the error is from ``(d,)``.
         prior_mean: what is released where nothing is accepted ``(d,)``.
     """
-    asked = sparse_vector_run.Run(
-        epsilon_abc, noise.threshold_scale, noise.query_scale, noise.c, noise.resample
-    )
+    asked = sparse_vector_run.Run.of(noise, epsilon_abc)
     return sparse_vector_run.released_average(rho, asked, theta, truth, prior_mean, NODES).mse
 
 

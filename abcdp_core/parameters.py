@@ -24,6 +24,10 @@ WORK_LIMIT = 200_000_000
 """Largest ``n * pool_size``: simulated points of one pool."""
 
 
+MOST_ROWS = 5_000_000
+"""Rows of a result that one task makes: about a gigabyte while it is made."""
+
+
 LONGEST_LIST = 100
 """Values of one parameter; a longer list is refused before it is taken apart."""
 
@@ -215,6 +219,16 @@ class Params:
         return {}
 
     @classmethod
+    def for_scenario(cls, scenario: str, **settings: Any) -> Self:
+        """What a scenario starts from, but for some settings.
+
+        Raises:
+            ParameterError: there is no such scenario, or a value is not allowed.
+        """
+        cls.specification()["scenario"].check("scenario", scenario)
+        return cls(**{"scenario": scenario} | cls.defaults(scenario) | settings)
+
+    @classmethod
     def takes_many(cls, name: str) -> bool:
         """Whether the parameter holds a tuple of values."""
         return next(bool(f.metadata["many"]) for f in dataclasses.fields(cls) if f.name == name)
@@ -290,6 +304,25 @@ def check_accepted(c: int, pool_size: int) -> None:
     """
     if c > pool_size:
         raise ParameterError(f"c = {c}: must be a whole number from 1 to pool_size = {pool_size}.")
+
+
+def check_rows(runs: int, of_a_run: int) -> None:
+    """Refuse a result that is too large for memory, before anything is computed.
+
+    Args:
+        runs: how many.
+        of_a_run: most rows that one of them may have.
+
+    Raises:
+        ParameterError: together they have more than :data:`MOST_ROWS`.
+    """
+    if runs * of_a_run > MOST_ROWS:
+        most = MOST_ROWS // of_a_run
+        rather = f"must be at most {most}, or c smaller" if most else "shorten the lists"
+        raise ParameterError(
+            f"runs = {runs}: {rather}; of the {MOST_ROWS:,} rows that a result may have, these "
+            f"settings can take {of_a_run:,} for each run."
+        )
 
 
 def _one_two_five(low: int, high: int) -> tuple[float, ...]:

@@ -106,7 +106,12 @@ class Comparison:
     summaries: Mapping[str, Array] = field(default_factory=dict, repr=False)
 
     def sensitivity(self, which: str = "sharp") -> float:
-        """Most that one data point can change any of the distances."""
+        """Most that one data point can change any of the distances (MATH M2).
+
+        Args:
+            which: ``sharp``, the smallest correct value, or ``published``, for kernels that of
+                [P21] Lemma 1.
+        """
         return self.distance.sensitivity(self.n, which)
 
 
@@ -194,9 +199,14 @@ def key_for(
     bandwidth: float | str | None = None,
     distance: str | None = None,
 ) -> PoolKey:
-    """The key of the pool that serves data sets of ``n`` points.
+    """The key of the pool that serves data sets of ``n`` points, and of fewer.
 
     Args:
+        scenario: its name.
+        n: points of a data set, a size that the scenario allows.
+        pool_size: prior draws T.
+        seed: root seed of all its random numbers.
+        run: pools of one seed that differ in their run are independent.
         bandwidth: of the kernel; ``median`` for the median heuristic on simulated data (MATH M6),
             ``None`` for the scenario's default.
         distance: name of one of the scenario's; ``None`` for its default.
@@ -225,6 +235,12 @@ def key_for(
 
 def public_side(scenario: str, n: int, pool_size: int, seed: int) -> PublicSide:
     """What is public about ``n`` points of a scenario against its pool of a seed.
+
+    Args:
+        scenario: its name.
+        n: points of the data.
+        pool_size: prior draws T.
+        seed: root seed of the pool.
 
     Raises:
         ParameterError: as :func:`key_for`.
@@ -456,7 +472,7 @@ def _from_arrays(key: PoolKey, arrays: cache.Arrays) -> Pool:
 
 
 def order(seed: int, run: int, pool_size: int) -> NDArray[np.int64]:
-    """The order in which a run meets the draws of a pool, if each has its own.
+    """The order ``(T,)`` in which a run meets the draws of a pool, if each has its own.
 
     That of run 0 is the pool's own.
     """

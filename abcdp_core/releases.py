@@ -52,12 +52,15 @@ def prepare(params: ReleaseParams, seed: int, progress: pool.Progress) -> None:
 
 
 def comparison_of(params: ReleaseParams, seed: int) -> pool.Comparison:
-    """The synthetic private data against the public pool."""
+    """The synthetic private data against the public pool, made and kept on disk if it is new.
+
+    Its distances are ``(pool_size,)``.
+    """
     return pool.observed_comparison(pool_key(params, seed), params.n)
 
 
 def event_of(params: ReleaseParams) -> sparse_vector.SparseVector:
-    """The event of a release with these parameters; it depends on nothing private."""
+    """The event of a release with these parameters (MATH S2); it depends on nothing private."""
     distance = simulators.load(params.scenario).distance()
     sensitivity = distance.sensitivity(params.n, params.sensitivity)
     return sparse_vector.calibrate(
@@ -68,7 +71,13 @@ def event_of(params: ReleaseParams) -> sparse_vector.SparseVector:
 def release(
     params: ReleaseParams, comparison: pool.Comparison, rng: np.random.Generator
 ) -> tuple[Release, sparse_vector.Trace]:
-    """Release once, with what happened inside."""
+    """Release once ([P21] Algorithm 1), with what happened inside.
+
+    Args:
+        params: of the release.
+        comparison: of the data, as :func:`comparison_of` gives it.
+        rng: source of all noise.
+    """
     return sparse_vector.run(comparison.rho, params.epsilon_abc, event_of(params), rng)
 
 

@@ -114,7 +114,14 @@ def run(
 def run_to_end(
     experiment: Experiment, params: Params, seed: int, check: Check | None = None
 ) -> Result:
-    """The complete result, computed in this thread; what ``check`` raises ends it."""
+    """The complete result, computed in this thread.
+
+    Args:
+        experiment: a module of ``abcdp_core.experiments``, or what ``experiments.load`` gives.
+        params: its ``Params``.
+        seed: root seed of all random numbers, from 0.
+        check: called between two tasks; what it raises ends the run.
+    """
     *_, result = run(experiment, params, seed, check=check)
     return result
 

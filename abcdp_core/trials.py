@@ -60,7 +60,10 @@ def own(public: PublicSide, run: int) -> Trial:
 
 
 def simulated(public: PublicSide, index: int) -> Trial:
-    """Data simulated at the ``index``-th prior draw beyond the pool."""
+    """Data simulated at the ``index``-th prior draw beyond the pool, from 0.
+
+    No setting is chosen on those from :data:`HELD_OUT` on.
+    """
     return Trial(public, public.simulated(index), public.simulated_theta(index))
 
 
@@ -206,7 +209,7 @@ def tried(
 
 
 def best(name: str, public: PublicSide, options: Params, budget: Budget, seed: int) -> Params:
-    """The setting of the grid with the least error over simulated data sets."""
+    """The setting of the grid with the least error over simulated data sets; see :func:`tried`."""
     return min(tried(name, public, options, budget, seed), key=lambda row: row[1])[0]
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 import subprocess
@@ -322,20 +323,70 @@ def test_making_room_does_not_let_a_second_maker_in(tmp_path: Path) -> None:
     assert len(makers) == 1
 
 
-def test_who_waits_long_for_another_says_so_and_goes_on(
+def test_who_waits_for_one_who_stands_still_goes_on_without_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    path, said = tmp_path / "pool.npz", threading.Event()
-    monkeypatch.setattr(cache, "LONG_WAIT", 0.01)
-    monkeypatch.setattr(cache.log, "filters", [lambda _: said.set() or True])
-    with ThreadPoolExecutor(1) as there:
-        with filelock.FileLock(path.with_suffix(".lock")):
-            waits = there.submit(cache.load_or_make, at(path), made)
-            assert said.wait(60)
-            assert not waits.done()
-        assert same(waits.result(60), made())
+    """As one that was stopped by Ctrl-Z, which was waited for without end."""
+    path = tmp_path / "pool.npz"
+    monkeypatch.setattr(cache, "BEAT", 0.01)
+    monkeypatch.setattr(cache, "STILL", 0.05)
+    with filelock.FileLock(path.with_suffix(".lock")):
+        assert same(cache.load_or_make(at(path), made), made())
     (line,) = caplog.messages
-    assert line.startswith("waiting: another process")
+    assert line.startswith("another process was to make the same and stands still")
+    assert same(cache.load_or_make(at(path), never), made())
+
+
+def test_who_is_at_work_is_waited_for_however_long_it_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, looks = tmp_path / "pool.npz", threading.Semaphore(0)
+    begun, go, makers, signs = threading.Event(), threading.Event(), list[int](), itertools.count()
+    monkeypatch.setattr(cache, "BEAT", 0.001)
+    monkeypatch.setattr(cache, "STILL", 0.0)
+
+    def changed(_: object) -> int:
+        looks.release()
+        return next(signs)
+
+    monkeypatch.setattr(cache, "_changed", changed)
+
+    def make() -> cache.Arrays:
+        makers.append(1)
+        begun.set()
+        assert go.wait(60)
+        return ARRAYS
+
+    with ThreadPoolExecutor(2) as there:
+        first = there.submit(cache.load_or_make, at(path), make)
+        assert begun.wait(60)
+        second = there.submit(cache.load_or_make, at(path), never)
+        assert all(looks.acquire(timeout=60) for _ in range(5))
+        assert not second.done()
+        go.set()
+        assert same(first.result(60), second.result(60))
+    assert makers == [1]
+
+
+def test_who_makes_something_gives_signs_of_life(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, signs = tmp_path / "pool.npz", threading.Semaphore(0)
+    touch = os.utime
+    monkeypatch.setattr(cache, "BEAT", 0.001)
+
+    def noted(file: Any, *more: Any) -> None:
+        touch(file, *more)
+        if str(file).endswith(".lock"):
+            signs.release()
+
+    monkeypatch.setattr(cache.os, "utime", noted)
+
+    def make() -> cache.Arrays:
+        assert all(signs.acquire(timeout=60) for _ in range(3))
+        return ARRAYS
+
+    assert same(cache.load_or_make(at(path), make), ARRAYS)
 
 
 def test_a_maker_that_fails_leaves_the_way_free(tmp_path: Path) -> None:

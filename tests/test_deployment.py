@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 import yaml
 
+from abcdp_core.own_data import series
 from tests.browser.conftest import free_port
 from ui import served
 
@@ -178,7 +179,7 @@ def test_what_visitors_make_it_log_does_not_fill_the_disk() -> None:
 def test_the_settings_are_those_that_the_app_reads() -> None:
     given = compose()["services"]["app"]["environment"]
     assert given.keys() == {
-        *(served.SERVED, served.HOSTS, served.WORK_LIMIT, served.OWN_DATA, served.PLACES),
+        *(served.SERVED, served.HOSTS, served.WORK_LIMIT, served.OWN_DATA, served.PROXY),
         served.RUN_BY,
     }
     usual = {name: re.sub(r"\$\{.*\}", "", text) for name, text in given.items()}
@@ -187,12 +188,13 @@ def test_the_settings_are_those_that_the_app_reads() -> None:
         ("abc.example.org",),
         served.USUAL_LIMIT,
         own_data=False,
-        places=served.MOST_PLACES,
+        behind_proxy=True,
         to_others=True,
     )
-    # Of those who come from the proxy's one address, that counts them.
-    counted = re.findall(r"limit_conn pages (\d+);", NGINX.read_text())
-    assert counted == [str(served.USUAL_PLACES)]
+    # A block with headers of its own has none of those of the block around it.
+    server = NGINX.read_text().split("listen 8443 ssl;")[1]
+    said = re.findall(r"proxy_set_header (Host|X-Real-IP) (.*);", server)
+    assert said == [("Host", "$http_host"), ("X-Real-IP", "$remote_addr")] * 2
 
 
 def test_the_proxy_hands_on_what_the_app_takes() -> None:
@@ -205,6 +207,7 @@ def test_the_proxy_hands_on_what_the_app_takes() -> None:
     assert set(re.findall(r"proxy_set_header Host (.*);", text)) == {"$http_host"}
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
     (largest,) = re.findall(r"client_max_body_size (\d+)m;", text)
+    assert config["server"]["maxUploadSize"] * 2**20 == series.LARGEST_FILE
     # A form is a little larger than the file in it.
     assert int(largest) == config["server"]["maxUploadSize"] + 1
     ports = re.findall(r"listen (\d+)", text)

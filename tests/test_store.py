@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import os
 import sys
 import time
@@ -170,6 +171,26 @@ def test_a_column_may_have_any_name(tmp_path: Path) -> None:
 
 def test_a_store_is_part_of_a_cache_unless_it_is_to_keep_all(tmp_path: Path) -> None:
     assert not Store(tmp_path).keep_all
+
+
+def test_a_store_that_is_full_is_called_so_and_not_a_cache(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(cache.np, "savez", full)
+    for name, keep_all in (("asked for", True), ("part of a cache", False)):
+        store = Store(tmp_path / name, keep_all)
+        (entry,) = store.entries(TOY, TOY.tasks(Params(size=1), 1))
+        store.save(entry, {})
+        store.save(entry, {})
+    first, second = caplog.messages
+    assert first.startswith("cannot write to the store")
+    assert first.endswith(
+        "(No space left on device): tasks that could not be kept are done again by a later run"
+    )
+    assert second.startswith("cannot write to the cache folder")
 
 
 @pytest.mark.parametrize(("keep_all", "left"), [(True, 4), (False, 1)])

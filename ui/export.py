@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
+import logging
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import streamlit as st
+from streamlit.proto.BackMsg_pb2 import BackendOperationRequest
+from streamlit.proto.ForwardMsg_pb2 import BackendOperationResponse
+from streamlit.runtime.backend_operation_handler import DeferredFileHandler
+from streamlit.runtime.media_file_storage import MediaFileStorageError
 
 from abcdp_core.figures import Drawn
 from abcdp_core.output import bundle, citation, images, single
-from abcdp_core.output.formats import FORMATS, STATIC
+from abcdp_core.output.formats import FORMATS, STATIC, ExportError
 from abcdp_core.output.settings import command
 from abcdp_core.results import Result
 from ui import controls, drawings, jobs
@@ -23,15 +29,56 @@ _turns = Turns()
 """Who has pictures drawn: each time that is a browser of its own, with ten processes."""
 
 OF_ONE = 2
-"""Files of one session that are made or wait for it: who presses a second button has both. Of more
-Streamlit says only that they failed; each that waits has one of its few threads."""
+"""Files of one session that are made or wait for it: who presses a second button has both. Each
+that waits has one of Streamlit's few threads."""
+
+BUSY = "Two files are being made for this page. Press again when they have come."
+FAILED = "This file could not be made."
+
+log = logging.getLogger(__name__)
 
 _asking: Counter[str] = Counter()
 _guard = threading.Lock()
 
 
 class RefusedError(Exception):
-    """This download is not made."""
+    """This download is not made; one sentence says why."""
+
+
+def _say_why() -> None:
+    """Let a button say why its file is not made.
+
+    Streamlit says of whatever goes wrong that it failed, and logs a traceback each time.
+    """
+
+    async def handle(
+        self: DeferredFileHandler,
+        request: BackendOperationRequest,
+        session_id: str,  # noqa: ARG001
+    ) -> BackendOperationResponse:
+        answer = BackendOperationResponse(request_id=request.request_id)
+        file = request.deferred_file.file_id
+        try:
+            url = await asyncio.to_thread(self._get_media_file_mgr().execute_deferred, file)
+            answer.deferred_file.url = url
+        except MediaFileStorageError as error:
+            answer.error_msg = _words(error.__cause__)
+        return answer
+
+    # There is no setting for this.
+    DeferredFileHandler.handle = handle  # type: ignore[method-assign]
+
+
+def _words(error: BaseException | None) -> str:
+    """What a button says of what went wrong; what nobody expects is logged."""
+    if isinstance(error, RefusedError | ExportError):
+        return str(error)
+    if error is not None:
+        log.error("a download failed", exc_info=error)
+    return FAILED
+
+
+_say_why()
 
 
 def block(name: str, *found: Result | Job) -> None:
@@ -135,7 +182,7 @@ def _turn_of(who: str) -> Iterator[None]:
         _turns.begin()
         try:
             if not jobs.is_there(who):
-                raise RefusedError
+                raise RefusedError(FAILED)
             yield
         finally:
             _turns.end()
@@ -145,7 +192,7 @@ def _turn_of(who: str) -> Iterator[None]:
 def _asked_for(who: str) -> Iterator[None]:
     with _guard:
         if _asking[who] >= OF_ONE:
-            raise RefusedError
+            raise RefusedError(BUSY)
         _asking[who] += 1
     try:
         yield

@@ -22,10 +22,10 @@ def stay_in_memory() -> None:
     MultiPartParser.spool_max_size = sys.maxsize
 
 
-def unread(session: str) -> int:
-    """How many of a session's files lie there."""
+def is_unread(session: str, file: str) -> bool:
+    """Whether a session's file lies there."""
     manager = _manager()
-    return len(manager.file_storage.get(session, ())) if manager else 0
+    return manager is not None and file in manager.file_storage.get(session, ())
 
 
 def remove(session: str, file: str) -> None:

@@ -17,7 +17,6 @@ import functools
 import ipaddress
 import math
 import sys
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +32,7 @@ from streamlit.file_util import get_static_dir
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 
-from ui import files, served
+from ui import callers, files, served
 
 STREAM, UPLOAD = "/_stcore/stream", "/_stcore/upload_file/"
 
@@ -47,9 +46,9 @@ others, signing in, a folder of files."""
 LONGEST_ADDRESS = 16_384
 """Bytes of path and query: ten times the longest link of ours."""
 
-MOST_VISITORS = 200
-"""Open pages at a time: twice a large class. Each takes memory as long as it is open. How many of
-them one address may have is in :mod:`ui.served`."""
+MOST_VISITORS = 250
+"""Open pages at a time: three large classes of eighty, and some. Each takes memory as long as it is
+open. Who gets them is in :class:`Places`."""
 
 OPEN_FILES = 4096
 """What may be open at a time: four for each visitor, three for each of 128 who left not long ago,
@@ -58,11 +57,18 @@ and pools, workers and browsers. Many systems allow 256 or 1024 unless asked."""
 MOST_FILES = 2
 """Files of one visitor that are being sent or wait for their page to read them."""
 
-MOST_SENT = 16
-"""Files that are being sent at a time, by all: each takes its size, be it sent ever so slowly."""
+MOST_SENT = 32
+"""The same of all: each takes its size, be it sent ever so slowly. One address gets no more than it
+leaves to others, so that alone it has half of them."""
+
+SENDING = 60.0
+"""Seconds that a file may be on its way: at 40 kB a second the largest arrives in time."""
 
 UNREAD = 300.0
 """Seconds after which a file is dropped that no page has read."""
+
+PROXIED = "x-real-ip"
+"""Header in which a proxy says where a request comes from."""
 
 TAKEN = 204
 """What Streamlit answers when it has taken a file."""
@@ -136,6 +142,7 @@ NOT_FROM_THERE = Refusal(403, "Another web site may not ask this server.")
 TOO_LONG = Refusal(414, "This address is too long.")
 TOO_LARGE = Refusal(413, "Nothing is to be sent here.")
 TOO_MANY = Refusal(429, "Other files have to be read first.")
+TOO_SLOW = Refusal(408, "This file was on its way for too long.")
 FULL = Refusal(503, "There are too many visitors at the moment.")
 
 
@@ -154,6 +161,7 @@ def middleware(opened: Opened | None = None) -> list[Middleware]:
     except served.ServedError as error:
         sys.exit(str(error))
     _allow_open_files()
+    callers.have_patience()
     files.stay_in_memory()
     below = str(st.get_option("server.baseUrlPath")).strip("/")
     below = f"/{below}" if below else ""
@@ -194,8 +202,10 @@ class Gate:
         self._app, self._opened = app, opened
         self._settings = settings
         self._below = below
-        self._visitors: Counter[str] = Counter()
-        self._sent: Counter[str] = Counter()
+        self._places = Places()
+        # Session and file -> the address that it comes from.
+        self._sent: dict[tuple[str, str], str] = {}
+        self._unread: dict[tuple[str, str], str] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one connection, or have it answered."""
@@ -214,49 +224,94 @@ class Gate:
 
     async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a page talk as long as it is open, if there is a place left, and for its address."""
-        address = address_of(scope)
-        is_full = self._visitors.total() >= MOST_VISITORS
-        if is_full or self._visitors[address] >= self._settings.places:
+        address = address_of(scope, self._settings)
+        place = self._places.take(address)
+        if place is None:
             await _refuse(FULL, scope, receive, send)
             return
-        self._visitors[address] += 1
         try:
-            await self._app(_without_origin(scope), _heard(receive), send)
+            await self._app(_without_origin(scope), _heard(_until(place, receive)), send)
         finally:
-            self._visitors[address] -= 1
-            self._visitors += Counter()
+            self._places.leave(address, place)
 
     async def _take_file(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a file through if few lie there, and not for ever."""
         path = scope["path"].removeprefix(self._below).removeprefix(UPLOAD)
         session, _, file = path.partition("/")
-        lie_there = self._sent[session] + files.unread(session)
-        if lie_there >= MOST_FILES or self._sent.total() >= MOST_SENT:
+        address = address_of(scope, self._settings)
+        if (session, file) in self._sent or not self._has_room(session, address):
             await _refuse(TOO_MANY, scope, receive, send)
             return
-        self._sent[session] += 1
-        is_taken = False
+        self._sent[session, file] = address
+        answered = 0
 
         async def noting(message: Message) -> None:
-            nonlocal is_taken
-            is_taken |= message.get("status") == TAKEN
+            nonlocal answered
+            answered = message.get("status", answered)
             await send(message)
 
         try:
             # Who leaves in the middle, as by closing the page, is no error; a traceback was logged.
             with contextlib.suppress(ClientDisconnect):
-                await self._app(_without_origin(scope), receive, _with_headers(noting, self._below))
+                async with asyncio.timeout(SENDING):
+                    headed = _with_headers(noting, self._below)
+                    await self._app(_without_origin(scope), receive, headed)
+        except TimeoutError:
+            if not answered:
+                await _refuse(TOO_SLOW, scope, receive, send)
         finally:
-            self._sent[session] -= 1
-            self._sent += Counter()
+            del self._sent[session, file]
             # Of others nothing lies there, and a timer with a long name would be kept for each.
-            if is_taken:
+            if answered == TAKEN:
+                self._unread[session, file] = address
                 asyncio.get_running_loop().call_later(UNREAD, files.remove, session, file)
 
+    def _has_room(self, session: str, address: str) -> bool:
+        """Whether one more file may come, for a session, for an address and in all."""
+        self._unread = {key: where for key, where in self._unread.items() if files.is_unread(*key)}
+        there = [*self._sent.items(), *self._unread.items()]
+        of_session = sum(key[0] == session for key, _ in there)
+        of_address = sum(where == address for _, where in there)
+        return of_session < MOST_FILES and of_address < MOST_SENT - len(there)
 
-def address_of(scope: Scope) -> str:
+
+class Places:
+    """Who has which of the places for open pages.
+
+    As long as there are free ones whoever comes gets one. Then who comes gets one of the address
+    that has most, the one it took last, if that one still has as many as the comer's own
+    afterwards. So n addresses that want all they can get have an n-th part each: a class behind one
+    address is let in, and a stranger, whatever one or two others hold.
+    """
+
+    def __init__(self) -> None:
+        self._taken: dict[str, list[asyncio.Event]] = {}
+
+    def take(self, address: str) -> asyncio.Event | None:
+        """A place, which is to be left when this is set; ``None`` if there is none."""
+        own = self._taken.get(address, [])
+        if sum(map(len, self._taken.values())) >= MOST_VISITORS:
+            most = max(self._taken.values(), key=len)
+            if len(most) <= len(own) + 1:
+                return None
+            most.pop().set()
+        place = asyncio.Event()
+        self._taken[address] = [*own, place]
+        return place
+
+    def leave(self, address: str, place: asyncio.Event) -> None:
+        """Let others have it, if it is not theirs already."""
+        left = [other for other in self._taken.get(address, ()) if other is not place]
+        self._taken.pop(address, None)
+        if left:
+            self._taken[address] = left
+
+
+def address_of(scope: Scope, settings: served.Served) -> str:
     """Where a connection comes from, as far as it is one person's: of IP version 6 the network."""
     host = str((scope.get("client") or ("",))[0])
+    if settings.behind_proxy:
+        host = Headers(scope=scope).get(PROXIED, host)
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
@@ -265,6 +320,23 @@ def address_of(scope: Scope) -> str:
         return str(address)
     mapped = address.ipv4_mapped
     return str(mapped or ipaddress.ip_network((address, 64), strict=False))
+
+
+def _until(given_up: asyncio.Event, receive: Receive) -> Receive:
+    """The same until the place is given to others, which ends the connection."""
+
+    async def receiving() -> Message:
+        said, end = asyncio.ensure_future(receive()), asyncio.ensure_future(given_up.wait())
+        try:
+            await asyncio.wait((said, end), return_when=asyncio.FIRST_COMPLETED)
+            if said.done() and not given_up.is_set():
+                return said.result()
+            return {"type": "websocket.disconnect", "code": 1013}
+        finally:
+            said.cancel()
+            end.cancel()
+
+    return receiving
 
 
 def _heard(receive: Receive) -> Receive:

@@ -225,6 +225,11 @@ class Job:
             raise LimitError(f"This server works for at most {limit:g} s on one request. {rest}")
 
     @property
+    def is_limited(self) -> bool:
+        """Whether the server gives it no more than a certain amount of work."""
+        return self._service.work_limit is not None
+
+    @property
     def worked(self) -> float:
         """Seconds that it went on until now, waiting not counted."""
         return self.spent + time.monotonic() - self._began

@@ -25,22 +25,9 @@ from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
 from abcdp_core.figures import Drawn
+from abcdp_core.privacy import belief
 
 Array = NDArray[np.float64]
-
-LARGEST_EXPONENT = 500.0
-"""Beyond, an exponential is no number of a computer; beliefs are 0 and 1 long before."""
-
-
-def belief(prior: Array, epsilon: float) -> tuple[Array, Array]:
-    """Least and largest probability after a release, for probabilities ``(k,)`` before it.
-
-    For one who knows all records but the one that the probability is about.
-    """
-    weight = math.exp(-min(epsilon, LARGEST_EXPONENT))
-    low = prior * weight / (prior * weight + (1.0 - prior))
-    high = prior / (prior + (1.0 - prior) * weight)
-    return low, high
 
 
 def odds(epsilon: float) -> str:

@@ -30,7 +30,7 @@ from abcdp_core.own_data.request import (
     question,
 )
 from abcdp_core.parameters import ParameterError
-from ui import charts, jobs, state, steps, uploads, watch
+from ui import budget, charts, jobs, served, state, steps, uploads, watch
 from ui.job import Job, UnwantedError
 from ui.uploads import MINUTES, Held, Upload
 from ui.verbatim import verbatim
@@ -95,7 +95,8 @@ class Desk:
         else:
             why = {"stopped": "It was stopped.", "refused": "Too many are waiting just now."}
             reason = why.get(job.state) or verbatim(job.error)
-            self.failed = f"{reason} Nothing was released or spent."
+            spent = "" if served.settings().budget else " or spent"
+            self.failed = f"{reason} Nothing was released{spent}."
 
 
 def _make(request: ReleaseRequest, held: Held, progress: Callable[[float], None]) -> Document:
@@ -109,7 +110,8 @@ def _make(request: ReleaseRequest, held: Held, progress: Callable[[float], None]
 
     if series_of is None:
         raise UnwantedError
-    return release.make(request, series_of.values, progress=go_on)
+    with budget.paid(request) as paid:
+        return release.make(request, series_of.values, progress=go_on, paid=paid)
 
 
 def desk() -> Desk:
@@ -236,6 +238,8 @@ def confirm(request: ReleaseRequest, series_of: Upload, planned: int, expected: 
             f"These numbers were released {times} in this session, for ε_total = {spent:g}. One "
             f"more release makes it {spent + request.epsilon_total:g}."
         )
+    if not budget.allows(request):
+        return
     # Another request, or one more of the same, needs a confirmation of its own.
     sure = st.checkbox(
         f"I want to spend ε_total = {request.epsilon_total:g} of these data's privacy",

@@ -34,12 +34,14 @@ def study(job: Job) -> Steps:
     request = job.request
     if request is None:
         raise TypeError("request: a study has one.")
-    prepare: Callable[..., None] | None = getattr(
-        experiments.load(request.experiment), "prepare", None
-    )
+    experiment = experiments.load(request.experiment)
+    prepare: Callable[..., None] | None = getattr(experiment, "prepare", None)
     if prepare is not None:
         yield from _with_pools(job, lambda: prepare(request.params, request.seed, job.progress))
-    lane: Lane = "long" if job.long else "slow" if _is_slow(request) else "quick"
+    # A task in this process cannot be stopped at the limit.
+    may_be_long = job.is_limited and getattr(experiment, "MAY_BE_LONG", False)
+    is_slow = may_be_long or _is_slow(request)
+    lane: Lane = "long" if job.long else "slow" if is_slow else "quick"
     if job.lane != lane:
         yield lane
     if lane == "quick":

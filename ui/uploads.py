@@ -132,7 +132,8 @@ def _ask(scenario: str, here: Tray) -> None:
     smallest, largest = own_sizes(scenario)
     # Every kind is taken: what is wrong with it is said here, in one sentence and once.
     file = st.file_uploader(
-        f"A CSV file with one column of {smallest} to {largest:,} numbers",
+        f"A CSV file of at most {series.LARGEST_FILE // 2**20} MB, with one column of "
+        f"{smallest} to {largest:,} numbers, which never take more",
         key=f"own-file-{here.given}",
     )
     if file is None:

@@ -1,13 +1,15 @@
 """``python -m abcdp_core release``: one private release from a file of somebody's own numbers.
 
 It says what will be spent and asks before it does; what comes out is one file that is never written
-over another. However it ends, by Ctrl-C, another signal, a full disk or a closed pipe, it says
-whether the budget is spent.
+over another. With ``--budget`` the cost is taken from a budget before the data are read, and what
+does not fit is refused (see ``budget``). However it ends, by Ctrl-C, another signal, a full disk or
+a closed pipe, it says whether the budget is spent.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from concurrent.futures import BrokenExecutor
 from pathlib import Path
@@ -15,14 +17,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.commands import arguments, progress
+from abcdp_core.commands import arguments, budget, progress
 from abcdp_core.commands.ending import UnheardError, say
 from abcdp_core.interruption import held
 from abcdp_core.own_data import place, release, series
+from abcdp_core.own_data.budget_ledger import Taken, taken
 from abcdp_core.own_data.document import KEYS, Document, largest_file
 from abcdp_core.own_data.request import (
+    NEIGHBOURS,
+    UNIT,
     ReleaseRequest,
     check_size,
+    claim,
     own_sizes,
     question,
     scenarios,
@@ -54,6 +60,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
                             metavar=value, help=words)  # fmt: skip
     parser.add_argument("--resample", action="store_true",
                         help="redraw the threshold's noise after each acceptance")  # fmt: skip
+    parser.add_argument("--budget", metavar="NAME", help="take the cost from this budget")
+    parser.add_argument("--unit", default=UNIT, metavar="UNIT",
+                        help="what has one value of the series each, as the budget names it "
+                        f"({UNIT})")  # fmt: skip
+    budget.add_ledger(parser)
     parser.add_argument("--yes", action="store_true", help="spend it without being asked")
     parser.add_argument("--out", type=arguments.path, required=True, metavar="FILE.json",
                         help="a new file for what is released")  # fmt: skip
@@ -115,7 +126,10 @@ class _Stand:
 
 def _release(request: ReleaseRequest, options: argparse.Namespace, stand: _Stand) -> None:
     try:
-        with place.reserved(options.out, largest_file(request), KEYS) as keep:
+        with (
+            place.reserved(options.out, largest_file(request), KEYS) as keep,
+            _paid(request, options) as paid,
+        ):
             values = _values(request, options.data)
             check_size(request, len(values))
             _confirm(question(request, len(values)), sure=options.yes)
@@ -123,13 +137,22 @@ def _release(request: ReleaseRequest, options: argparse.Namespace, stand: _Stand
                 prepared = release.prepare(request, values, bar)
             # From here on a signal waits: what is paid for is written first.
             with held():
-                stand.document = release.spend(prepared)
+                stand.document = release.spend(prepared, paid=paid)
                 _keep(stand.document, keep, stand)
     except FileExistsError as error:
         if stand.document is not None:
             raise
         raise ParameterError(f"out = {options.out}: {error.strerror}; choose a new file.") from None
     say(stand.document.summary, stand.document.statement, f"Written to {options.out}")
+
+
+def _paid(
+    request: ReleaseRequest, options: argparse.Namespace
+) -> contextlib.AbstractContextManager[Taken | None]:
+    """The cost, taken from a budget if one is named."""
+    if options.budget is None:
+        return contextlib.nullcontext()
+    return taken(options.ledger, options.budget, claim(request), options.unit, NEIGHBOURS)
 
 
 def _keep(document: Document, keep: place.Keep, stand: _Stand) -> None:

@@ -34,7 +34,8 @@ class Experiment(Protocol):
         COLUMNS: table -> names of its columns.
 
     It may also have ``prepare(params, seed, progress)``, which makes the public pool beforehand and
-    calls ``progress`` with the fraction done.
+    calls ``progress`` with the fraction done; and ``MAY_BE_LONG = True``, where a task takes many
+    seconds at some allowed settings. With a work limit such tasks are not done in the server.
     """
 
     __name__: str

@@ -144,9 +144,7 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
     changed[before.point, -1] = value
     neighbour = pool.compare(pool.open_pool(key), changed, synthetic=True)
     event = releases.event_of(params)
-    run = theory.Run(
-        params.epsilon_abc, event.threshold_scale, event.query_scale, event.c, event.resample
-    )
+    run = theory.Run.of(event, params.epsilon_abc)
     stops = _stop_before(key, params.n, run), theory.stopping_time(neighbour.rho, run)
     return {
         "main": _curves(*stops, params.epsilon_total),
@@ -208,10 +206,20 @@ def worst_change(
     epsilon_abc: float,
     domain: tuple[float, float],
 ) -> tuple[int, float]:
-    """The point of the data ``(n, p)``, and its new value, that move distances near ε_abc most.
+    """The point of the data, and its new value, that move distances near ε_abc most.
 
     Tried are :data:`POINTS_TRIED` points spread over the data against :data:`VALUES_TRIED` new
     values spread over the domain, on the :data:`DRAWS_TRIED` draws nearest the threshold.
+
+    Args:
+        comparison: of the data with the pool.
+        statistics: of the pool ``(T, D)``, at the size of the data.
+        data: ``(n, p)``, of which the last of the p numbers is replaced.
+        epsilon_abc: similarity threshold.
+        domain: lowest and highest value of a data point.
+
+    Returns:
+        Index of the point, and the value.
     """
     near = np.argsort(np.abs(comparison.rho - epsilon_abc))[:DRAWS_TRIED]
     order = np.argsort(data[:, -1])

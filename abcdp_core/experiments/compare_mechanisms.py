@@ -171,13 +171,13 @@ UNITS = tuple(each.name for each in private_summary.MECHANISMS)
 
 def _of_units(scenario: str) -> Params:
     """What each unit costs, on 300 simulated data sets."""
-    asked = {
-        "mechanism": UNITS,
-        "epsilon_total": (0.1, 0.5, 1.0, 10.0, 100.0, 1000.0),
-        "truths": "prior",
-        "runs": 300,
-    }
-    return Params(scenario=scenario, **Params.defaults(scenario) | asked)
+    return Params.for_scenario(
+        scenario,
+        mechanism=UNITS,
+        epsilon_total=(0.1, 0.5, 1.0, 10.0, 100.0, 1000.0),
+        truths="prior",
+        runs=300,
+    )
 
 
 PRESETS |= {

@@ -50,6 +50,7 @@ Array = NDArray[np.float64]
 
 EXPERIMENT = "covid-fit"
 TITLE = "COVID-19 in the Netherlands, fitted privately"
+MAY_BE_LONG = True
 COLUMNS = {
     "main": ("c", "epsilon_total", "run", "kind", "sample", "day", "value"),
     "spread": (
@@ -96,8 +97,10 @@ class Params(BaseParams):
     noise_draw: int = par.NOISE_DRAW.field(0)
 
     def check_together(self) -> None:
-        """Refuse more acceptances than draws."""
+        """Refuse more acceptances than draws, or too large a result."""
         par.check_accepted(max(self.c), self.pool_size)
+        curves = sum(c + 1 for c in self.c) * len(self.epsilon_total)
+        par.check_rows(self.runs, curves * covid.N_DEFAULT)
 
     def event(self, c: int, epsilon_total: float) -> sparse_vector.SparseVector:
         """What a fit with one c and a finite budget does with the data."""

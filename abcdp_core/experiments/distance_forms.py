@@ -50,6 +50,7 @@ Array = NDArray[np.float64]
 
 EXPERIMENT = "distance-forms"
 TITLE = "Forms of the distance: error, time, sensitivity, bandwidth"
+MAY_BE_LONG = True
 COLUMNS = {
     "main": ("form", "numbers", "pair", "definition", "value", "error", "seconds"),
     "sensitivity": ("form", "n", "sensitivity"),

@@ -45,6 +45,7 @@ Array = NDArray[np.float64]
 
 EXPERIMENT = "error-bound"
 TITLE = "Distance between private and non-private posterior mean, and its bound"
+MAY_BE_LONG = True
 COLUMNS = {
     "main": (
         "n", "c", "epsilon_total", "epsilon_abc", "resample", "noise_scale", "run",

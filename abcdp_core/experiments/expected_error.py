@@ -223,7 +223,13 @@ def curve(main: pd.DataFrame, c: int) -> pd.DataFrame:
 
 
 def at(main: pd.DataFrame, c: int, epsilon_total: float) -> float:
-    """The error at a budget of the curve."""
+    """The root mean squared error at a budget of the curve.
+
+    Args:
+        main: the result's table of that name.
+        c: one of its values of c.
+        epsilon_total: one of its budgets, ``inf`` for no noise; NaN is of one that is not there.
+    """
     return math.sqrt(main.mse[(main.c == c) & (main.epsilon_total == epsilon_total)].mean())
 
 

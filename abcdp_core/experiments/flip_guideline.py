@@ -47,6 +47,7 @@ Array = NDArray[np.float64]
 
 EXPERIMENT = "flip-guideline"
 TITLE = "Largest number of accepted samples that the noise allows"
+MAY_BE_LONG = True
 COLUMNS = {
     "main": (
         "c", "noise_scale", "lower_quartile", "median_flip_probability", "upper_quartile",
@@ -154,11 +155,7 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
     largest = _largest_by_median(params, gaps, most)
 
     def share_at(c: int) -> Share:
-        event = params.event(c)
-        run = theory.Run(
-            params.epsilon_abc, event.threshold_scale, event.query_scale, c, params.resample
-        )
-        return false_share.share_of(rho, run)
+        return false_share.share_of(rho, theory.Run.of(params.event(c), params.epsilon_abc))
 
     also = {params.c, most, *([largest] if largest else [])}
     shares, largest_false = false_share.search(share_at, params.false_level, most, also)

@@ -54,6 +54,7 @@ Array = NDArray[np.float64]
 
 EXPERIMENT = "truncation-interval"
 TITLE = "The interval whose noisy answers tell most"
+MAY_BE_LONG = True
 COLUMNS = {
     "main": (
         "epsilon_total", "family", "score", "a", "b", "information",

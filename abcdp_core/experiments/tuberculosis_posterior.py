@@ -51,6 +51,7 @@ Array = NDArray[np.float64]
 
 EXPERIMENT = "tuberculosis-posterior"
 TITLE = "Parameters of a tuberculosis outbreak, released privately"
+MAY_BE_LONG = True
 COLUMNS = {
     "main": ("n", "resample", "observed_set", "run", "release", "sample", "parameter", "value"),
     "errors": (
@@ -113,8 +114,10 @@ class Params(BaseParams):
     noise_draw: int = par.NOISE_DRAW.field(0)
 
     def check_together(self) -> None:
-        """Refuse more acceptances than draws."""
+        """Refuse more acceptances than draws, or too large a result."""
         par.check_accepted(self.c, self.pool_size)
+        releases = len(self.n) * len(self.resample) * len(self.observed_set)
+        par.check_rows(self.runs, releases * self.c * len(tuberculosis.AXES))
 
     def event(self, n: int, resample: bool) -> sparse_vector.SparseVector:
         """What a release of one size does with the data."""

@@ -105,6 +105,13 @@ class Drawn:
     figure: go.Figure
     sentence: str
 
+    def on_paper(self) -> go.Figure:
+        """The figure as it stands by itself, in a notebook or a file: title, letters, ground.
+
+        ``figure`` alone is for a page, which says the title above it.
+        """
+        return dressed(self.figure, PAPER).update_layout(width=WIDTH)
+
 
 __all__ = [
     "BINS",

@@ -290,7 +290,13 @@ class Mechanism:
         return dataclasses.replace(self.options, **taken)
 
     def prepare(self, public: PublicSide, options: Params, budget: Budget) -> Prepared:
-        """All that is done before the data are looked at."""
+        """All that is done before the data are looked at.
+
+        Args:
+            public: size of the data, and the pool.
+            options: this mechanism's, such as :meth:`chosen` gives.
+            budget: of one release; with an infinite ε_total there is no noise.
+        """
         learnt = self.learn(public, options)
         bare = math.isinf(budget.epsilon_total)
         event = (
@@ -324,7 +330,12 @@ class Prepared:
     event: Event
 
     def release(self, comparison: Any, rng: np.random.Generator) -> Release:
-        """Release once."""
+        """Release once; every call costs what the event costs.
+
+        Args:
+            comparison: of the data with the pool of the public side.
+            rng: source of all noise.
+        """
         return self.mechanism.release(self, comparison, rng)[0]
 
 

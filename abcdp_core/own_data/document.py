@@ -17,6 +17,7 @@ from abcdp_core import figures as fig
 from abcdp_core import simulators
 from abcdp_core.mechanisms import Release
 from abcdp_core.output.settings import event_in_json
+from abcdp_core.own_data.budget_ledger import Reservation
 from abcdp_core.own_data.discrete_sparse_vector import FINENESS
 from abcdp_core.own_data.request import (
     PROTECTED,
@@ -41,12 +42,14 @@ class Document:
         n: number of values in the series.
         release: the decisions and their event.
         theta: accepted parameters ``(k, d)``.
+        reservation: what it was taken from, if from a budget.
     """
 
     request: ReleaseRequest
     n: int
     release: Release
     theta: Array = field(repr=False)
+    reservation: Reservation | None = None
 
     @property
     def statement(self) -> str:
@@ -110,7 +113,12 @@ class Document:
             "event": event_in_json(self.release.event),
             "cost": {"epsilon": spent.epsilon, "delta": spent.delta},
             "versions": versions(),
-        }
+        } | self._taken_from()
+
+    def _taken_from(self) -> dict[str, Any]:
+        if self.reservation is None:
+            return {}
+        return {"ledger": dataclasses.asdict(self.reservation)}
 
     def to_json(self) -> str:
         """The file that a person takes away."""

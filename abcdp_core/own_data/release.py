@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import pool
+from abcdp_core.own_data.budget_ledger import Taken
 from abcdp_core.own_data.discrete_sparse_vector import release_exactly
 from abcdp_core.own_data.document import Document
 from abcdp_core.own_data.request import (
@@ -38,6 +39,7 @@ def make(
     values: Array,
     randbelow: RandBelow = secrets.randbelow,
     progress: pool.Progress | None = None,
+    paid: Taken | None = None,
 ) -> Document:
     """Prepare, and spend the budget: compare the series with a public pool, privately, once.
 
@@ -46,12 +48,13 @@ def make(
         values: the series ``(n,)``.
         randbelow: where the noise comes from: the operating system, but for tests.
         progress: called with the fraction done of the public pool, which takes nearly all the time.
+        paid: the reservation, if it is taken from a budget; kept once noise is drawn.
 
     Raises:
         ParameterError: the series is not of a size that can be compared.
         ValueError: a value is not finite.
     """
-    return spend(prepare(request, values, progress), randbelow)
+    return spend(prepare(request, values, progress), randbelow, paid)
 
 
 @dataclass(frozen=True)
@@ -84,9 +87,25 @@ def prepare(
     return Prepared(request, pool.compare(public, data, synthetic=False))
 
 
-def spend(prepared: Prepared, randbelow: RandBelow = secrets.randbelow) -> Document:
-    """Spend the budget; takes moments."""
+def spend(
+    prepared: Prepared, randbelow: RandBelow = secrets.randbelow, paid: Taken | None = None
+) -> Document:
+    """Spend the budget; takes moments.
+
+    Args:
+        prepared: what is released from.
+        randbelow: where the noise comes from.
+        paid: the reservation, if it is taken from a budget; kept from here on.
+    """
     request, comparison = prepared.request, prepared.comparison
     noise = noise_of(request, comparison.n)
+    if paid is not None:
+        paid.keep()
     release = release_exactly(comparison, request.epsilon_abc, noise, randbelow)
-    return Document(request, comparison.n, release, comparison.theta[release.indices])
+    return Document(
+        request,
+        comparison.n,
+        release,
+        comparison.theta[release.indices],
+        None if paid is None else paid.reservation,
+    )

@@ -16,12 +16,17 @@ from numpy.typing import NDArray
 
 from abcdp_core import parameters as par
 from abcdp_core import pool, simulators
+from abcdp_core.own_data import budget
+from abcdp_core.own_data.budget import Claim
 from abcdp_core.own_data.discrete_sparse_vector import IntegerNoise, grid, integer_noise
 from abcdp_core.parameters import Parameter, ParameterError, Params
 
 Array = NDArray[np.float64]
 
 PROTECTED = "one value of the series"
+
+UNIT, NEIGHBOURS = "value", "replace"
+"""What a release protects, as a budget names it."""
 
 NO_KERNEL = "none"
 """Bandwidth where a scenario's distances have no kernel."""
@@ -242,6 +247,15 @@ def question(request: ReleaseRequest, n: int) -> str:
         f"release from the same data adds to it. The noise of the threshold ε_abc = "
         f"{request.epsilon_abc:.4g} will have the scale b = {noise:.3g}."
     )
+
+
+def claim(request: ReleaseRequest) -> Claim:
+    """What a release takes from a budget at most, known before any data are read."""
+    what = (
+        f"release {request.scenario}, ε_abc = {request.epsilon_abc:g}, c = {request.c}, "
+        f"from {request.low:g} to {request.high:g}"
+    )
+    return budget.pure(request.epsilon_total, what)
 
 
 def noise_scale(request: ReleaseRequest, n: int) -> float:

@@ -29,8 +29,9 @@ from abcdp_core.parameters import LONGEST_NUMBER, NUMBER, number_in
 
 Array = NDArray[np.float64]
 
-LARGEST_FILE = 50_000_000
-"""Bytes; a longer file is refused unread."""
+LARGEST_FILE = 2 * 2**20
+"""Bytes; a longer file is refused unread. The longest series, of 20,000 values, takes less, each as
+long as a number may be, in quotes and with a line end."""
 
 MISSING = {"na", "n/a", "nan", "null", "none", "missing", "inf", "infinity"}
 """Rows that stand for a number that is not there."""
@@ -84,7 +85,7 @@ def read(content: bytes, limit: int) -> Array:
     Raises:
         SeriesError: the file is something else, or has too few or too many numbers.
     """
-    text = _text(content)
+    text = _text(content, limit)
     first, _, _ = text.partition("\n")
     header = int(_is_header(first))
     n = text.count("\n") + 1 - header
@@ -134,10 +135,13 @@ def digest_of(values: Array) -> str:
     return hashlib.blake2b(ordered.tobytes(), key=_KEY).hexdigest()
 
 
-def _text(content: bytes) -> str:
+def _text(content: bytes, limit: int) -> str:
     """The file as text, rows parted by line feeds, nothing blank at the end."""
     if len(content) > LARGEST_FILE:
-        raise SeriesError(f"The file is larger than {LARGEST_FILE // 10**6} MB.")
+        raise SeriesError(
+            f"The file is larger than {LARGEST_FILE // 2**20} MB: at most {limit:,} values are "
+            f"allowed, which take less."
+        )
     for beginning, what in OTHER_FILES.items():
         if content.startswith(beginning):
             raise SeriesError(f"The file is {what}: save the column as CSV in UTF-8.")

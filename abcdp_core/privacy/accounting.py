@@ -7,6 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from abcdp_core.privacy import (
     embedding,
     gaussian_series,
@@ -20,6 +23,8 @@ from abcdp_core.privacy.events import (
     NonPrivate,
     NormNoise,
 )
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,27 @@ def _(event: GaussianSeries, delta: float = 0.0) -> Cost:
 @cost.register
 def _(event: NormNoise, delta: float = 0.0) -> Cost:  # noqa: ARG001 - pure, so delta is 0
     return Cost(embedding.norm_noise_epsilon(event))
+
+
+LARGEST_EXPONENT = 500.0
+"""Beyond, an exponential is no number of a computer; beliefs are 0 and 1 long before."""
+
+
+def belief(prior: ArrayLike, epsilon: float) -> tuple[Array, Array]:
+    """Least and largest probability of a statement about one unit after a pure ε-private release.
+
+    Bayes' rule where the release is e^ε times as likely if the statement is false, or if it is
+    true: the odds move by a factor of at most e^ε in either direction.
+
+    Args:
+        prior: probability before, from 0 to 1, of any shape, for one who knows all other records.
+        epsilon: ε at or above 0, of all that was released together.
+    """
+    before = np.asarray(prior, dtype=float)
+    weight = math.exp(-min(epsilon, LARGEST_EXPONENT))
+    low = before * weight / (before * weight + (1.0 - before))
+    high = before / (before + (1.0 - before) * weight)
+    return low, high
 
 
 @singledispatch

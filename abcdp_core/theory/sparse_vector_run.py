@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numba
 import numpy as np
@@ -62,6 +63,19 @@ ENDED = 1e-13
 """A run that goes on with at most this probability is over."""
 
 
+class Noise(Protocol):
+    """What an event says of its noise, as that of ``sparse_vector.calibrate`` does."""
+
+    @property
+    def threshold_scale(self) -> float: ...  # noqa: D102
+    @property
+    def query_scale(self) -> float: ...  # noqa: D102
+    @property
+    def c(self) -> int: ...  # noqa: D102
+    @property
+    def resample(self) -> bool: ...  # noqa: D102
+
+
 @dataclass(frozen=True)
 class Run:
     """What a run is asked and the noise it has (MATH S1, S3); all public.
@@ -79,6 +93,11 @@ class Run:
     query_scale: float
     c: int
     resample: bool
+
+    @classmethod
+    def of(cls, noise: Noise, epsilon_abc: float) -> Run:
+        """A run at the threshold ``epsilon_abc`` with the noise of an event."""
+        return cls(epsilon_abc, noise.threshold_scale, noise.query_scale, noise.c, noise.resample)
 
 
 @dataclass(frozen=True)

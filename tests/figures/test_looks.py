@@ -74,6 +74,15 @@ def test_paper_is_white_and_takes_colours_of_no_theme() -> None:
     assert layout.xaxis.gridcolor == layout.yaxis2.gridcolor == fig.GRID
 
 
+def test_by_itself_a_figure_is_as_wide_as_its_title_was_broken_for() -> None:
+    figure = fig.figure("word " * 50, "x", "y", settings="N = 10")
+    plain = figure.to_json()
+    alone = fig.Drawn(figure, "A sentence.").on_paper()
+    assert alone.layout.width == fig.WIDTH
+    assert alone.update_layout(width=None) == fig.dressed(figure, fig.PAPER)
+    assert figure.to_json() == plain
+
+
 def test_the_figure_itself_is_left_as_it_is() -> None:
     chart = drawn(LONG)
     before = chart.to_json()

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import re
 
 import pandas as pd
 import pytest
 
-from abcdp_core import experiments, lessons, runner
+from abcdp_core import experiments, lessons
 from abcdp_core.lessons import Lesson, LessonError, Step, numbers, reading
-from abcdp_core.parameters import Params
-from abcdp_core.results import Result
+from tests import results
 
 LESSONS = lessons.load()
 STEPS = [
@@ -29,15 +27,11 @@ def test_there_are_eight_and_each_takes_some_steps() -> None:
     assert len({lesson.title for lesson in LESSONS.values()}) == 8
 
 
-@functools.cache
-def result(experiment: str, params: Params) -> Result:
-    return runner.run_to_end(experiments.load(experiment), params, 1)
-
-
 @pytest.mark.parametrize("step", STEPS)
 def test_every_step_computes_its_numbers_and_says_nothing_else(step: Step) -> None:
     tables = {
-        name: result(run.experiment, step.params(name)).tables for name, run in step.runs.items()
+        name: results.of(run.experiment, step.params(name)).tables
+        for name, run in step.runs.items()
     }
     found = numbers.of(step, tables)
     assert not numbers.broken(step, found), found
@@ -46,7 +40,7 @@ def test_every_step_computes_its_numbers_and_says_nothing_else(step: Step) -> No
     if step.look and not step.look.startswith("chart-overview-"):
         # What stands out is a figure of one of its studies.
         studies = {
-            run.experiment: result(run.experiment, step.params(name))
+            run.experiment: results.of(run.experiment, step.params(name))
             for name, run in step.runs.items()
         }
         drawn = {

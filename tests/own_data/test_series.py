@@ -14,7 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from abcdp_core.own_data import series
+from abcdp_core.own_data.request import own_sizes, scenarios
 from abcdp_core.own_data.series import SeriesError, content_of, digest_of, read
+from abcdp_core.parameters import LONGEST_NUMBER
 
 LIMIT = 100
 
@@ -187,20 +189,29 @@ def test_as_many_values_as_allowed_and_no_more() -> None:
             read(more, LIMIT)
 
 
-def test_a_million_values_are_refused_before_they_are_taken_apart() -> None:
-    content = b"123.456\r\n" * 1_000_000
+def test_too_many_values_are_refused_before_they_are_taken_apart() -> None:
+    content = b"123.456\r\n" * 200_000
     tracemalloc.start()
-    with pytest.raises(SeriesError, match="has 1,000,000 values: at most 20,000 are allowed"):
+    with pytest.raises(SeriesError, match="has 200,000 values: at most 20,000 are allowed"):
         read(content, 20_000)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    # The text once more or twice; a million rows on their own would be 60 MB and more.
+    # The text once more or twice; so many rows on their own would be 12 MB and more.
     assert most < 4 * len(content)
 
 
 def test_a_file_too_large_is_not_even_decoded() -> None:
-    with pytest.raises(SeriesError, match="larger than 50 MB"):
+    said = "The file is larger than 2 MB: at most 100 values are allowed, which take less."
+    with pytest.raises(SeriesError, match=said):
         read(bytes(series.LARGEST_FILE + 1), LIMIT)
+
+
+def test_no_series_that_a_model_takes_is_too_large_a_file_and_few_others_fit() -> None:
+    longest = max(own_sizes(scenario)[1] for scenario in scenarios())
+    row = b'"0.' + b"1" * (LONGEST_NUMBER - 2) + b'"\r\n'
+    content = "\ufeff".encode() + b"\xc3\xa4" * LONGEST_NUMBER + b"\r\n" + row * longest
+    assert len(read(content, longest)) == longest
+    assert len(content) <= series.LARGEST_FILE < 1.02 * len(content)
 
 
 CANARY = "48151623.42"

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from streamlit.proto.BackMsg_pb2 import BackendOperationRequest
+from streamlit.runtime.backend_operation_handler import DeferredFileHandler
+from streamlit.runtime.media_file_manager import MediaFileManager
+from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 
 from abcdp_core import figures as fig
 from abcdp_core.figures import Drawn
 from abcdp_core.output import citation, single
+from abcdp_core.output.formats import ExportError
 from abcdp_core.parameters import Params
 from abcdp_core.results import Result
 from tests.pages.app import opened, settled
@@ -48,7 +54,7 @@ def test_pictures_are_drawn_for_one_session_at_a_time_and_two_files_for_each(
         second = pool.submit(export.one_for, "a", RESULT, "name", CHART, (), "svg")
         while export._asking["a"] < export.OF_ONE:
             assert not second.done()
-        with pytest.raises(export.RefusedError):
+        with pytest.raises(export.RefusedError, match="Press again when they have come"):
             export.zip_for("a", [])
         others = [pool.submit(export.zip_for, who, []) for who in ("b", "gone")]
         go.set()
@@ -84,3 +90,38 @@ def test_what_needs_no_browser_waits_for_nobody(monkeypatch: pytest.MonkeyPatch)
     assert export.one_for("a", RESULT, "name", CHART, (), "svg") == b"svg"
     with pytest.raises(export.RefusedError):
         export.one_for("gone", RESULT, "name", CHART, (), "svg")
+
+
+@pytest.mark.parametrize(
+    ("error", "said", "logged"),
+    [
+        (export.RefusedError(export.BUSY), export.BUSY, False),
+        (ExportError("No browser."), "No browser.", False),
+        (ValueError("1 2 3"), export.FAILED, True),
+    ],
+)
+def test_a_button_says_why_its_file_is_not_made(
+    error: Exception, said: str, logged: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    def make() -> bytes:
+        raise error
+
+    files = MediaFileManager(MemoryMediaFileStorage("/media"))
+    file = files.add_deferred(make, "text/csv", "0", "x.csv")
+    request = BackendOperationRequest(request_id="7")
+    request.deferred_file.file_id = file
+    answer = asyncio.run(DeferredFileHandler(lambda: files).handle(request, "a"))
+    assert (answer.request_id, answer.error_msg) == ("7", said)
+    assert [record.exc_info[1] for record in caplog.records if record.exc_info] == [error] * logged
+    request.deferred_file.file_id = "another"
+    answer = asyncio.run(DeferredFileHandler(lambda: files).handle(request, "a"))
+    assert answer.error_msg == export.FAILED
+
+
+def test_a_file_that_is_made_can_be_had() -> None:
+    files = MediaFileManager(MemoryMediaFileStorage("/media"))
+    request = BackendOperationRequest(request_id="7")
+    request.deferred_file.file_id = files.add_deferred(lambda: b"x", "text/csv", "0", "x.csv")
+    answer = asyncio.run(DeferredFileHandler(lambda: files).handle(request, "a"))
+    assert answer.deferred_file.url.startswith("/media/")
+    assert not answer.error_msg

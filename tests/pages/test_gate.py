@@ -287,42 +287,105 @@ def test_so_many_visitors_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     assert refused == [{"type": "websocket.close", "code": 1008}] * 2
 
 
-def test_nobody_alone_takes_all_places() -> None:
-    """Eighty students behind one address find theirs, and so does who comes from elsewhere."""
-    addresses = {
-        "one": ["192.0.2.7"] * 4,
-        "mapped": ["::ffff:192.0.2.7"],
-        "other": ["192.0.2.8", "x", ""],
-        "network": ["2001:db8::1", "2001:db8::2", "2001:db8:0:1::1"],
-    }
-    refused: list[Any] = []
-    leave = asyncio.Event()
-    door = Gate(app_of(leave), Served(places=2))
+@pytest.mark.parametrize(
+    ("held", "guests", "got"),
+    [
+        ([], 250, 250),
+        ([], 251, 250),
+        ([120, 120], 80, 80),
+        ([125, 125], 80, 80),
+        ([250], 80, 80),
+        ([250], 200, 125),
+        ([125, 125], 200, 83),
+        ([83, 83, 83], 1, 1),
+        ([84, 83, 83], 1, 1),
+        ([1] * 250, 1, 0),
+        ([2, *[1] * 248], 1, 1),
+        ([2, *[1] * 248], 2, 1),
+    ],
+)
+def test_a_class_and_a_stranger_are_let_in_whatever_two_others_hold(
+    held: list[int], guests: int, got: int
+) -> None:
+    places, here = gate.Places(), list[tuple[str, asyncio.Event]]()
 
-    async def send(message: Any) -> None:
-        refused.append(message)
+    def come(address: str, count: int) -> int:
+        taken = [place for _ in range(count) if (place := places.take(address)) is not None]
+        here.extend((address, place) for place in taken)
+        return len(taken)
 
-    async def come(host: str) -> None:
-        asked = scope(gate.STREAM, "WS") | ({"client": (host, 1)} if host else {"client": None})
-        await door(asked, None, send)  # type: ignore[arg-type]
+    for number, count in enumerate(held):
+        assert come(f"other {number}", count) == count
+    assert come("guests", guests) == got
+    # Where as many addresses as there are places have one each, there is none to be given up.
+    assert come("stranger", 1) == (len(held) < 100)
+    assert sum(not place.is_set() for _, place in here) <= gate.MOST_VISITORS
+    for address, place in here:
+        places.leave(address, place)
+    assert not places._taken
 
-    async def visits(hosts: list[str]) -> int:
-        refused.clear()
-        inside = [asyncio.create_task(come(host)) for host in hosts]
-        await asyncio.sleep(0)
-        leave.set()
-        await asyncio.gather(*inside)
-        leave.clear()
-        return len(refused)
 
-    async def all_visits() -> list[int]:
-        return [await visits([*addresses["one"], *more]) for more in addresses.values()]
+def test_who_took_a_place_last_gives_it_back_and_stays_away() -> None:
+    places = gate.Places()
+    taken = [places.take("many") for _ in range(gate.MOST_VISITORS)]
+    own = places.take("one")
+    assert own is not None
+    assert [place.is_set() for place in taken if place] == [*[False] * 249, True]
+    for _ in range(3):
+        assert places.take("many") is None
+    places.leave("many", taken[-1])  # type: ignore[arg-type]
+    assert places.take("many") is None
+    places.leave("one", own)
+    assert places.take("many") is not None
 
-    assert asyncio.run(all_visits()) == [6, 3, 2, 2]
-    networks = {gate.address_of({"client": (host, 1)}) for host in addresses["network"]}
+
+def test_a_place_given_to_others_ends_the_connection_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(gate, "MOST_VISITORS", 2)
+    ended: list[tuple[str, int]] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        ended.append((scope["client"][0], (await receive())["code"]))
+
+    async def visits() -> None:
+        door = Gate(app, RELEASES)
+
+        async def come(host: str) -> None:
+            stays = asyncio.Event()
+
+            async def receive() -> Any:
+                await stays.wait()
+
+            asked = scope(gate.STREAM, "WS") | {"client": (host, 1)}
+            await door(asked, receive, None)  # type: ignore[arg-type]
+
+        inside = [asyncio.create_task(come(host)) for host in "aab"]
+        (done, _) = await asyncio.wait(inside, timeout=0.5, return_when=asyncio.FIRST_COMPLETED)
+        assert done == {inside[1]}
+        for task in inside:
+            task.cancel()
+        await asyncio.gather(*inside, return_exceptions=True)
+        assert not door._places._taken
+
+    asyncio.run(visits())
+    assert ended == [("a", 1013)]
+
+
+def test_an_address_is_a_persons_or_the_one_that_the_proxy_says() -> None:
+    here, behind = Served(), Served(behind_proxy=True)
+
+    def address(host: str, settings: Served = here, **headers: str) -> str:
+        return gate.address_of(scope(**headers) | {"client": (host, 1)}, settings)
+
+    assert address("192.0.2.7") == address("::ffff:192.0.2.7") == "192.0.2.7"
+    networks = {address(host) for host in ("2001:db8::1", "2001:db8::2", "2001:db8:0:1::1")}
     assert networks == {"2001:db8::/64", "2001:db8:0:1::/64"}
-    assert Served().places >= 80 + 20
-    assert Served().places < gate.MOST_VISITORS
+    assert address("x") == "x"
+    assert gate.address_of(scope() | {"client": None}, here) == ""
+    assert address("192.0.2.1", x_real_ip="192.0.2.7") == "192.0.2.1"
+    assert address("192.0.2.1", behind, x_real_ip="192.0.2.7") == "192.0.2.7"
+    assert address("192.0.2.1", behind) == "192.0.2.1"
 
 
 def app_of(leave: asyncio.Event) -> Any:
@@ -434,42 +497,63 @@ def test_who_does_not_speak_as_pages_do_is_heard_no_more(said: dict[str, Any]) -
 
 
 def test_few_files_lie_on_the_server_and_none_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    lie_there, removed, answered = 0, list[tuple[str, str]](), list[int]()
-    monkeypatch.setattr(gate, "UNREAD", 0.0)
-    monkeypatch.setattr(gate.files, "unread", lambda _: lie_there)
-    monkeypatch.setattr(gate.files, "remove", lambda *file: removed.append(file))
+    unread, answered = set[tuple[str, str]](), list[int]()
+    monkeypatch.setattr(gate.files, "is_unread", lambda *file: file in unread)
+    monkeypatch.setattr(gate.files, "remove", lambda *file: unread.remove(file))
 
     async def send(message: Any) -> None:
         answered.append(message.get("status", 0))
 
-    async def visit(sessions: str) -> list[int]:
+    async def visit(sent: list[tuple[str, str]]) -> list[int]:
+        """Who sends from where; how many are taken and refused, then and after some time."""
         read = asyncio.Event()
 
         async def app(scope: Any, receive: Any, send: Any) -> None:
             await read.wait()
+            unread.add(tuple(scope["path"].removeprefix(gate.UPLOAD).split("/")))
             await send({"type": "http.response.start", "status": 204, "headers": []})
 
         door = Gate(app, RELEASES)
-        sent = []
-        for number, session in enumerate(sessions):
-            asked = scope(f"{gate.UPLOAD}{session}/{number}", "PUT")
-            sent.append(asyncio.create_task(door(asked, None, send)))  # type: ignore[arg-type]
-            await asyncio.sleep(0)
-        read.set()
-        await asyncio.gather(*sent)
-        await asyncio.sleep(0.01)
+        counts = []
+        for again in range(2):
+            on_the_way = []
+            for number, (session, host) in enumerate(sent):
+                path = f"{gate.UPLOAD}{session}/{again} {number}"
+                asked = scope(path, "PUT") | {"client": (host, 1)}
+                on_the_way.append(asyncio.create_task(door(asked, None, send)))  # type: ignore[arg-type]
+                await asyncio.sleep(0)
+            read.set()
+            await asyncio.gather(*on_the_way)
+            counts += [answered.count(204), answered.count(429)]
+            answered.clear()
+        await asyncio.sleep(0.02)
         assert not door._sent
-        counts = [answered.count(204), answered.count(429)]
-        answered.clear()
+        assert not unread
         return counts
 
-    assert asyncio.run(visit("aaab")) == [3, 1]
-    assert removed == [("a", "0"), ("a", "1"), ("b", "3")]
-    lie_there = gate.MOST_FILES
-    assert asyncio.run(visit("a")) == [0, 1]
-    lie_there = 0
-    monkeypatch.setattr(gate, "MOST_SENT", 3)
-    assert asyncio.run(visit("abcde")) == [3, 2]
+    monkeypatch.setattr(gate, "UNREAD", 0.01)
+    assert asyncio.run(visit([("a", "x"), ("a", "y"), ("a", "z"), ("b", "x")])) == [3, 1, 1, 3]
+    # One address gets half, a second one half of what is left, and so on.
+    monkeypatch.setattr(gate, "MOST_SENT", 8)
+    assert asyncio.run(visit([(f"{n}", "x") for n in range(5)])) == [4, 1, 0, 5]
+    two = [(f"{n}", "x" if n < 5 else "y") for n in range(10)]
+    assert asyncio.run(visit([*two, ("z", "z")])) == [4 + 2 + 1, 4, 0, 11]
+
+
+def test_a_file_that_never_arrives_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "SENDING", 0.01)
+    sent: list[Any] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.Event().wait()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    door = Gate(app, RELEASES)
+    asyncio.run(door(scope(f"{gate.UPLOAD}a/b", "PUT"), None, send))  # type: ignore[arg-type]
+    assert sent[0]["status"] == 408
+    assert not door._sent
 
 
 def test_a_file_that_no_page_has_read_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -477,8 +561,10 @@ def test_a_file_that_no_page_has_read_is_removed(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(files, "_manager", lambda: manager)
     for name in "12":
         manager.add_file("gone", UploadedFileRec(name, "x.csv", "text/csv", b"1"))
-    assert files.unread("gone") == 2
-    assert files.unread("other") == 0
+    assert files.is_unread("gone", "1")
+    assert not files.is_unread("gone", "3")
+    assert not files.is_unread("other", "1")
+    assert not manager.file_storage.keys() & {"other"}
     files.remove("gone", "1")
     files.remove("gone", "2")
     files.remove("gone", "2")
@@ -489,7 +575,6 @@ def test_nothing_is_kept_of_a_file_that_was_not_taken(monkeypatch: pytest.Monkey
     """A timer with its name would be: up to 16 kB each, for minutes, at a thousand a second."""
     removed: list[tuple[str, str]] = []
     monkeypatch.setattr(gate, "UNREAD", 0.0)
-    monkeypatch.setattr(gate.files, "unread", lambda _: 0)
     monkeypatch.setattr(gate.files, "remove", lambda *file: removed.append(file))
 
     async def visit(status: int) -> None:

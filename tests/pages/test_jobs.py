@@ -480,6 +480,31 @@ def test_a_job_has_no_more_work_than_the_server_gives() -> None:
     assert job.error.startswith("This server works for at most 0 s on one request")
 
 
+@pytest.mark.parametrize(
+    ("name", "limit", "lane"),
+    [
+        ("flip-guideline", 60.0, "slow"),
+        ("distance-forms", 60.0, "slow"),
+        ("flip-guideline", None, "quick"),
+        ("gaussian-loss", 60.0, "quick"),
+    ],
+)
+def test_with_a_limit_the_server_itself_does_no_task_that_it_could_not_stop(
+    name: str, limit: float | None, lane: Lane, quick: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of ``flip-guideline`` takes 30 seconds at settings that are allowed."""
+    did: list[str] = []
+    monkeypatch.setattr(steps, "_picture", lambda *_: did.append("quick"))
+    monkeypatch.setattr(steps, "_growing", lambda job, _: iter(did.append(job.lane) or ()))
+    monkeypatch.setattr(steps, "_with_pools", lambda _, act: act() or ())
+    monkeypatch.setattr(experiments.load(name), "prepare", lambda *_: None, raising=False)
+    quick.service.work_limit = limit
+    job = Job(quick.service, Request(name, Params(), 1), None)
+    for goes_on_in in steps.study(job):
+        job.lane = goes_on_in
+    assert did == [lane]
+
+
 @pytest.mark.parametrize("lane", ["quick", "slow", "long"])
 def test_the_limit_holds_while_a_part_is_made_and_a_picture_under_way_is_finished(
     lane: Lane, quick: Desk, monkeypatch: pytest.MonkeyPatch

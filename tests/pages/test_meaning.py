@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import decimal
-import math
 import re
 from decimal import Decimal
 
-import numpy as np
 import pytest
 from scipy import special
 
@@ -87,18 +85,6 @@ def test_icons_are_a_hundred_and_rounded_outwards(epsilon: float) -> None:
     scale = next(trace for trace in drawn.figure.data if trace.name == "belief afterwards")
     assert [min(scale.x), max(scale.x)] == pytest.approx([low, 100.0 - low])
     assert meaning.belief_figure(epsilon).layout.title.text.startswith("A belief of 50 % can")
-
-
-def test_beliefs_reach_their_bounds_by_bayes() -> None:
-    # Two values of a record, and an answer that is e^ε times as likely under the one.
-    prior, epsilon = np.array([0.01, 0.3, 0.5, 0.9]), 1.3
-    low, high = meaning.belief(prior, epsilon)
-    likely, unlikely = (
-        math.exp(epsilon) / (1.0 + math.exp(epsilon)),
-        1.0 / (1.0 + math.exp(epsilon)),
-    )
-    assert high == pytest.approx(prior * likely / (prior * likely + (1.0 - prior) * unlikely))
-    assert low == pytest.approx(prior * unlikely / (prior * unlikely + (1.0 - prior) * likely))
 
 
 def test_the_start_page_names_the_unit_of_its_scenario() -> None:

@@ -12,7 +12,7 @@ from ui import router, served
 from ui.served import Served, ServedError, read
 
 NAMES = (
-    *(served.SERVED, served.HOSTS, served.WORK_LIMIT, served.OWN_DATA, served.PLACES),
+    *(served.SERVED, served.HOSTS, served.WORK_LIMIT, served.OWN_DATA, served.PROXY),
     *(served.RUN_BY, served.VISITS),
 )
 
@@ -95,20 +95,17 @@ def test_limits_out_of_their_range(text: str) -> None:
     assert len(str(error.value)) < 200
 
 
-@pytest.mark.parametrize("name", ["ABCDP_SERVED", "ABCDP_OWN_DATA", "ABCDP_VISITS"])
+@pytest.mark.parametrize("name", ["ABCDP_SERVED", "ABCDP_OWN_DATA", "ABCDP_PROXY", "ABCDP_VISITS"])
 @pytest.mark.parametrize("text", ["yes", "true", "2", "-1", "01"])
 def test_switches_are_0_or_1(name: str, text: str) -> None:
     with pytest.raises(ServedError, match=f"{name} = {text}: must be 0 or 1"):
         read({name: text})
 
 
-def test_places_of_one_address() -> None:
-    assert read({}).places == 120
-    assert read({"ABCDP_PLACES": " 1 "}).places == 1
-    assert read({"ABCDP_PLACES": "10000"}).places == 10_000
-    for text in ("0", "10001", "-1", "1.5", "none", "1_0", "١٢", "9" * 5000):
-        with pytest.raises(ServedError, match="from 1 to 10000"):
-            read({"ABCDP_PLACES": text})
+def test_a_proxys_word_is_taken_only_where_that_is_said() -> None:
+    assert not read({}).behind_proxy
+    assert not read({"ABCDP_SERVED": "1", "ABCDP_HOSTS": "x"}).behind_proxy
+    assert read({"ABCDP_PROXY": "1"}).behind_proxy
 
 
 def test_who_runs_it_is_one_short_line() -> None:

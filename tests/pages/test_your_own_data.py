@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import json
 import logging
 import threading
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +23,11 @@ from streamlit.testing.v1.element_tree import Button
 from streamlit.typing import UploadedFile
 
 from abcdp_core.experiments import error_by_size
+from abcdp_core.own_data import budget_ledger
+from abcdp_core.own_data.budget import Budget
 from abcdp_core.results import Result
 from tests.pages.app import opened, settled, texts
-from ui import expectation, knobs, own_data, uploads, watch
+from ui import expectation, knobs, own_data, served, uploads, watch
 
 SECRET = 61.80339887
 VALUES = np.append(np.random.default_rng(1).uniform(0.0, 100.0, 199), SECRET)
@@ -366,7 +370,7 @@ def test_a_release_waits_its_turn_and_is_cancelled_while_its_pool_is_made(
 ) -> None:
     begun, go = threading.Event(), threading.Event()
 
-    def wait_for_the_pool(*_: object, progress: Callable[[float], None]) -> None:
+    def wait_for_the_pool(*_: object, progress: Callable[[float], None], **__: object) -> None:
         begun.set()
         assert go.wait(20.0)
         progress(0.5)
@@ -443,3 +447,28 @@ def test_the_error_of_a_curve_is_said_in_the_range_that_was_typed() -> None:
     assert words.startswith("of your range: the typical error of the curve in a row with 20 values")
     assert rest.startswith("With your range that is 10. Average over")
     assert "your range that" not in expectation.headline(found, 20)[2]
+
+
+def test_a_release_is_taken_from_the_budget_that_the_server_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "budgets.db"
+    monkeypatch.setenv(budget_ledger.PLACE, str(file))
+    with_budget = dataclasses.replace(served.settings(), budget="income")
+    monkeypatch.setattr(served, "settings", lambda: with_budget)
+    (error,) = page().error
+    assert "there is none; `budget create` makes one" in error.value
+    assert str(tmp_path) not in error.value
+    amounts = Decimal(75), Decimal(0)
+    budget_ledger.create(file, Budget("income", *amounts, "person", "replace"))
+    app = page()
+    assert "ε = 75 is left for one more release" in texts(app)
+    app = released(app)
+    account = budget_ledger.account(file, "income")
+    assert account.left() == 25
+    ((document,),) = app.session_state[own_data.DESK].made.values()
+    assert document.reservation is not None
+    assert budget_ledger.missing(file, {"it": document.reservation}) == []
+    (error,) = app.error
+    assert "ε_total = 50 does not fit" in error.value
+    assert not app.checkbox

@@ -8,6 +8,7 @@ import math
 import pkgutil
 import re
 
+import numpy as np
 import pytest
 
 import abcdp_core
@@ -20,6 +21,7 @@ from abcdp_core.privacy import (
     GaussianSeries,
     Laplace,
     NonPrivate,
+    belief,
     cost,
     gaussian_series,
     guarantee,
@@ -107,3 +109,15 @@ def test_delta_is_nowhere_the_probability_that_a_guarantee_fails() -> None:
     assert of_delta
     for words in of_delta:
         assert "at most e^ε_total times the one with one record replaced, plus δ" in words
+
+
+def test_beliefs_reach_their_bounds_by_bayes() -> None:
+    # Two values of a record, and an answer that is e^ε times as likely under the one.
+    prior, epsilon = np.array([0.01, 0.3, 0.5, 0.9]), 1.3
+    low, high = belief(prior, epsilon)
+    likely, unlikely = (
+        math.exp(epsilon) / (1.0 + math.exp(epsilon)),
+        1.0 / (1.0 + math.exp(epsilon)),
+    )
+    assert high == pytest.approx(prior * likely / (prior * likely + (1.0 - prior) * unlikely))
+    assert low == pytest.approx(prior * unlikely / (prior * unlikely + (1.0 - prior) * likely))

@@ -54,3 +54,12 @@ def test_every_study_of_several_scenarios_refuses_what_is_too_much() -> None:
             params(n=10_000, pool_size=100_000)
         with pytest.raises(ParameterError, match="c = 11: must be a whole number from 1 to pool"):
             params(c=11, pool_size=10)
+
+
+def test_parameters_for_a_scenario_are_those_of_its_text_and_settings_win() -> None:
+    assert Small.for_scenario("covid") == Small.from_text({"scenario": "covid"})
+    assert Small.for_scenario("covid", c=3) == Small.from_text({"scenario": "covid", "c": "3"})
+    with pytest.raises(ParameterError, match="c = 0"):
+        Small.for_scenario("covid", c=0)
+    with pytest.raises(ParameterError, match="scenario = nowhere"):
+        Small.for_scenario("nowhere")

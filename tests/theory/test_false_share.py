@@ -17,7 +17,7 @@ from abcdp_core.theory.false_share import Share
 
 def run_of(event: SparseVector) -> theory.Run:
     """At the threshold 0.1."""
-    return theory.Run(0.1, event.threshold_scale, event.query_scale, event.c, event.resample)
+    return theory.Run.of(event, 0.1)
 
 
 # ------------------------------------------------------------------------------- the false share

@@ -1,0 +1,127 @@
+"""``python -m abcdp_core budget``: what may be spent on a data set in all, and what is left of it.
+
+``budget create NAME --epsilon 3 --unit person`` makes a budget; ``release ... --budget NAME`` takes
+from it before the data are read, and refuses what does not fit; ``budget show`` says what is left.
+A budget is never changed or deleted. The ledger is one file in the user's data folder, or where
+``--ledger`` or ABCDP_LEDGER says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from abcdp_core.commands import arguments
+from abcdp_core.commands.ending import say
+from abcdp_core.own_data import budget_ledger
+from abcdp_core.own_data.budget import NEIGHBOURS, Budget
+from abcdp_core.own_data.budget_ledger import Account, Entry, Reservation
+from abcdp_core.parameters import ParameterError
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parts = parser.add_subparsers(dest="what", required=True, metavar="create | show")
+    create = parts.add_parser("create", help="make a budget", allow_abbrev=False)
+    create.add_argument("name", metavar="NAME")
+    create.add_argument("--epsilon", required=True, metavar="E",
+                        help="of all releases from the data together")  # fmt: skip
+    create.add_argument("--delta", default="0", metavar="D",
+                        help="of all together (0: pure differential privacy)")  # fmt: skip
+    create.add_argument("--unit", required=True, metavar="UNIT",
+                        help="what is protected, as person, value or day")  # fmt: skip
+    create.add_argument("--neighbours", default=NEIGHBOURS[0], metavar="N",
+                        help=f"{' or '.join(NEIGHBOURS)} ({NEIGHBOURS[0]})")  # fmt: skip
+    show = parts.add_parser("show", help="what is left", allow_abbrev=False)
+    show.add_argument("name", nargs="?", metavar="NAME")
+    show.add_argument("--documents", nargs="+", type=arguments.path, default=[], metavar="FILE",
+                      help="released documents that the ledger has to know of")  # fmt: skip
+    for part in (create, show):
+        add_ledger(part)
+
+
+def add_ledger(parser: argparse.ArgumentParser) -> None:
+    """Add the option that says where the ledger is."""
+    parser.add_argument("--ledger", type=arguments.path, metavar="FILE",
+                        default=budget_ledger.usual_place(),
+                        help="where budgets stand (%(default)s)")  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> int:
+    """Make a budget, or say what is left.
+
+    Raises:
+        ParameterError: something is not possible, or a document is not in the ledger.
+    """
+    if options.what == "create":
+        _create(options)
+    else:
+        _show(options)
+    return 0
+
+
+def _create(options: argparse.Namespace) -> None:
+    budget = Budget(
+        options.name,
+        budget_ledger.amount("epsilon", options.epsilon),
+        budget_ledger.amount("delta", options.delta),
+        options.unit,
+        options.neighbours,
+    )
+    budget_ledger.create(options.ledger, budget)
+    say(f"{_promise(budget)} In {options.ledger}")
+
+
+def _show(options: argparse.Namespace) -> None:
+    if options.name is None:
+        known = budget_ledger.accounts(options.ledger)
+        say(*[_line(each) for each in known.values()] or ["There is no budget yet."])
+    else:
+        account = budget_ledger.account(options.ledger, options.name)
+        say(_promise(account.budget), *_history(account), f"Left: {_left(account)}")
+    documents = {str(file): _reservation(file) for file in options.documents}
+    if missing := budget_ledger.missing(options.ledger, documents):
+        raise ParameterError(
+            f"ledger = {options.ledger}: does not know of {', '.join(missing)}; it is another "
+            f"ledger or an older copy, and more is spent than it says."
+        )
+    if documents:
+        say(f"All {len(documents)} documents are in the ledger.")
+
+
+def _promise(budget: Budget) -> str:
+    delta = f", δ = {budget.delta}" if budget.delta else ""
+    return (
+        f"{budget.name}: ε = {budget.epsilon}{delta} for all releases together; protects one "
+        f"{budget.unit} ({budget.neighbours})."
+    )
+
+
+def _line(account: Account) -> str:
+    return f"{_promise(account.budget)} Left: {_left(account)}"
+
+
+def _left(account: Account) -> str:
+    return f"ε = {account.left():f} for one more pure release."
+
+
+def _history(account: Account) -> list[str]:
+    returned = {e.content["entry"] for e in account.entries if e.kind == "return"}
+    return [_said(each, returned) for each in account.entries if each.kind == "reserve"]
+
+
+def _said(entry: Entry, returned: set[int]) -> str:
+    content = entry.content
+    delta = f", δ = {content['delta']}" if content["delta"] != "0" else ""
+    back = " (given back: nothing was released)" if entry.number in returned else ""
+    return f"  {content['day']}  ε = {content['epsilon']}{delta}  {content['what']}{back}"
+
+
+def _reservation(file: Path) -> Reservation:
+    """What a released document says of the ledger."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))["ledger"]
+        return Reservation(str(found["budget"]), int(found["entry"]), str(found["digest"]))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ParameterError(f"documents = {file}: says nothing of a ledger.") from error

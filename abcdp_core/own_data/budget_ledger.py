@@ -1,0 +1,493 @@
+"""The file in which budgets stand and what was taken from them, written before data are read.
+
+What flows, in this order::
+
+    Budget ──create──► file                     once, by whoever is responsible for the data
+    Claim ──reserve──► Reservation              on the disk before any data are read
+    ... the release ...
+    Reservation ──give_back──► file             only where no noise was drawn
+
+A reservation counts as spent from the moment it is made, and a crash leaves it spent. It is given
+back only by the process that made it and knows that nothing was released.
+
+**The file** is an SQLite database with a rollback journal. What is written is on the disk before
+anything goes on (``synchronous=EXTRA``, which waits for the removal of the journal too: with
+``FULL`` a power cut could undo a reservation), and one process writes at a time (``BEGIN
+IMMEDIATE``). An entry has the digest of itself and, by the one before, of all before it; a released
+document carries that of its reservation. So :func:`check` finds an entry that was edited and, with
+documents at hand, an older copy of the file. It cannot find an older copy that no later document
+tells of, nor a ledger that was made anew.
+
+Nothing is stored that depends on data: names, amounts, public settings, the day.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import hashlib
+import json
+import os
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any, NoReturn
+
+import platformdirs
+
+from abcdp_core.own_data.budget import NEIGHBOURS, Budget, Claim, fits, left
+from abcdp_core.parameters import ParameterError
+
+PLACE = "ABCDP_LEDGER"
+"""Environment variable: the file, where it is not the usual one."""
+
+APPLICATION = 0x41424344
+"""By which the file is known."""
+
+VERSION = 1
+"""Of what stands in it."""
+
+WAIT = 30.0
+"""Seconds that one waits for others to be done with the file."""
+
+TEXT = re.compile(r"\w[\w .,()/-]{0,99}")
+"""A name, or what a unit is."""
+
+START = "0" * 64
+"""Stands for the digest before the first entry."""
+
+TABLE = (
+    "CREATE TABLE entries (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, budget TEXT NOT NULL, "
+    "content TEXT NOT NULL, digest TEXT NOT NULL)"
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the file.
+
+    Attributes:
+        number: from 1 on.
+        kind: ``create``, ``reserve`` or ``return``.
+        budget: whose.
+        content: all else.
+        digest: of this line and all before.
+    """
+
+    number: int
+    kind: str
+    budget: str
+    content: Mapping[str, Any]
+    digest: str
+
+
+@dataclass(frozen=True)
+class Account:
+    """A budget and its history.
+
+    Attributes:
+        budget: which.
+        entries: its lines, in order.
+    """
+
+    budget: Budget
+    entries: tuple[Entry, ...]
+
+    @property
+    def reserved(self) -> dict[int, Claim]:
+        """Number of the entry -> what counts as spent."""
+        returned = {each.content["entry"] for each in self.entries if each.kind == "return"}
+        return {
+            each.number: _claim(each.content)
+            for each in self.entries
+            if each.kind == "reserve" and each.number not in returned
+        }
+
+    def left(self) -> Decimal:
+        """The largest ε of one more pure release that fits."""
+        return left(self.budget, [*self.reserved.values()])
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """What a document says of the ledger.
+
+    Attributes:
+        budget: what it was taken from.
+        entry: number of the line.
+        digest: of that line.
+    """
+
+    budget: str
+    entry: int
+    digest: str
+
+
+def usual_place() -> Path:
+    """Where the file is if nobody says."""
+    given = os.environ.get(PLACE)
+    return (
+        Path(given) if given else Path(platformdirs.user_data_dir("abcdp-explorer")) / "budgets.db"
+    )
+
+
+# ------------------------------------------------------------------------------- what can be done
+
+
+def create(file: Path, budget: Budget) -> None:
+    """Add a budget, and make the file if there is none.
+
+    Raises:
+        ParameterError: there is one of this name, it makes no sense, or the file cannot be used.
+    """
+    _check(budget)
+    with _opened(file, make=True) as connection, _writing(connection, file):
+        entries = _entries(connection, file)
+        if any(each.budget == budget.name for each in entries):
+            raise ParameterError(
+                f"budget = {budget.name}: there is one already, and a budget is never changed."
+            )
+        content = {
+            "epsilon": str(budget.epsilon),
+            "delta": str(budget.delta),
+            "unit": budget.unit,
+            "neighbours": budget.neighbours,
+        }
+        _append(connection, entries, "create", budget.name, content)
+
+
+def _check(budget: Budget) -> None:
+    for name, text in (("budget", budget.name), ("unit", budget.unit)):
+        if not TEXT.fullmatch(text):
+            raise ParameterError(f"{name}: must be 1 to 100 letters, digits, spaces or .,()/-_.")
+    if not (budget.epsilon.is_finite() and budget.epsilon > 0):
+        raise ParameterError(f"epsilon = {budget.epsilon}: must be a number above 0.")
+    if not (budget.delta.is_finite() and 0 <= budget.delta < 1):
+        raise ParameterError(f"delta = {budget.delta}: must be a number from 0 to below 1.")
+    if budget.neighbours not in NEIGHBOURS:
+        raise ParameterError(
+            f"neighbours = {budget.neighbours}: must be one of {', '.join(NEIGHBOURS)}."
+        )
+
+
+def accounts(file: Path) -> dict[str, Account]:
+    """Name -> budget with its history.
+
+    Raises:
+        ParameterError: the file cannot be used, or an entry was changed.
+    """
+    with _opened(file) as connection:
+        entries = _reading(connection, file)
+    return {
+        each.budget: Account(
+            _budget(each), tuple(other for other in entries if other.budget == each.budget)
+        )
+        for each in entries
+        if each.kind == "create"
+    }
+
+
+def account(file: Path, name: str) -> Account:
+    """One budget with its history.
+
+    Raises:
+        ParameterError: there is none of this name, or the file cannot be used.
+    """
+    known = accounts(file)
+    if name not in known:
+        _unknown(name, file, known)
+    return known[name]
+
+
+def _unknown(name: str, file: Path, known: Mapping[str, Any]) -> NoReturn:
+    there = ", ".join(known) or "no budget yet"
+    raise ParameterError(f"budget = {name}: {file} has {there}.")
+
+
+def reserve(file: Path, name: str, claim: Claim, unit: str, neighbours: str) -> Reservation:
+    """Take what a release costs from a budget; it is on the disk when this returns.
+
+    Args:
+        file: the ledger.
+        name: of the budget.
+        claim: what the release may cost.
+        unit: what it protects.
+        neighbours: of the data sets that it cannot tell apart.
+
+    Raises:
+        ParameterError: it does not fit, protects something else, or the file cannot be used.
+    """
+    with _opened(file) as connection, _writing(connection, file):
+        entries = _entries(connection, file)
+        made = {each.budget: each for each in entries if each.kind == "create"}
+        if name not in made:
+            _unknown(name, file, made)
+        there = Account(_budget(made[name]), tuple(e for e in entries if e.budget == name))
+        asked = (unit, neighbours)
+        if asked != (there.budget.unit, there.budget.neighbours):
+            raise ParameterError(
+                f"budget = {name}: is for a {there.budget.unit} ({there.budget.neighbours}), and "
+                f"this release protects a {unit} ({neighbours})."
+            )
+        if not fits(there.budget, [*there.reserved.values(), claim]):
+            raise ParameterError(
+                f"budget = {name}: {claim.epsilon} does not fit; {there.left()} is left of "
+                f"{there.budget.epsilon}{_delta_words(there.budget, claim)}. Nothing was spent."
+            )
+        content = {
+            "epsilon": str(claim.epsilon),
+            "delta": str(claim.delta),
+            "rho": None if claim.rho is None else claim.rho.hex(),
+            "what": claim.what,
+            "day": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        }
+        added = _append(connection, entries, "reserve", name, content)
+    return Reservation(name, added.number, added.digest)
+
+
+def _delta_words(budget: Budget, claim: Claim) -> str:
+    if claim.delta and not budget.delta:
+        return " and it has no δ"
+    return f" for a pure release, of δ = {claim.delta} asked" if claim.delta else ""
+
+
+def give_back(file: Path, reservation: Reservation) -> None:
+    """Undo a reservation from which nothing was released; it stays in the history.
+
+    Raises:
+        ParameterError: there is no such reservation, or the file cannot be used.
+    """
+    with _opened(file) as connection, _writing(connection, file):
+        entries = _entries(connection, file)
+        made = [
+            e for e in entries if (e.number, e.digest) == (reservation.entry, reservation.digest)
+        ]
+        if not made or made[0].kind != "reserve":
+            raise ParameterError(f"ledger = {file}: has no such reservation.")
+        _append(connection, entries, "return", reservation.budget, {"entry": reservation.entry})
+
+
+class Taken:
+    """A reservation that is given back unless it is kept.
+
+    Attributes:
+        reservation: what a document says of it.
+        is_kept: whether noise may have been drawn.
+    """
+
+    def __init__(self, reservation: Reservation) -> None:
+        self.reservation = reservation
+        self.is_kept = False
+
+    def keep(self) -> None:
+        """Noise is about to be drawn: from here on it is spent."""
+        self.is_kept = True
+
+
+@contextlib.contextmanager
+def taken(file: Path, name: str, claim: Claim, unit: str, neighbours: str) -> Iterator[Taken]:
+    """What :func:`reserve` does, given back if the block ends, however, before it is kept.
+
+    Raises:
+        ParameterError: as there; and if it cannot be given back, which leaves it spent.
+    """
+    found = Taken(reserve(file, name, claim, unit, neighbours))
+    try:
+        yield found
+    finally:
+        if not found.is_kept:
+            _undo(file, found.reservation)
+
+
+def _undo(file: Path, reservation: Reservation) -> None:
+    try:
+        give_back(file, reservation)
+    except ParameterError as error:
+        raise ParameterError(
+            f"{error} Nothing was released, and yet its cost counts as spent."
+        ) from error
+
+
+def missing(file: Path, documents: Mapping[str, Reservation]) -> list[str]:
+    """Names of documents whose reservations are not in the file: it is older, or another one.
+
+    Raises:
+        ParameterError: the file cannot be used, or an entry was changed.
+    """
+    with _opened(file) as connection:
+        known = {(e.number, e.digest): e for e in _reading(connection, file)}
+    return [
+        name
+        for name, each in documents.items()
+        if (each.entry, each.digest) not in known
+        or known[each.entry, each.digest].budget != each.budget
+    ]
+
+
+# ---------------------------------------------------------------------------------------- the file
+
+
+@contextlib.contextmanager
+def _opened(file: Path, *, make: bool = False) -> Iterator[sqlite3.Connection]:
+    """A connection to the ledger.
+
+    Raises:
+        ParameterError: there is none, it is none, it is newer, or it cannot be read.
+    """
+    if make:
+        _make_room(file)
+    elif not file.exists():
+        raise ParameterError(f"ledger = {file}: there is none; `budget create` makes one.")
+    try:
+        mode = "rwc" if make else "rw"
+        uri = f"{file.absolute().as_uri()}?mode={mode}"
+        with contextlib.closing(_connected(uri)) as connection:
+            connection.execute("PRAGMA synchronous = EXTRA")
+            connection.execute("PRAGMA journal_mode = DELETE")
+            yield connection
+    except sqlite3.Error as error:
+        raise ParameterError(f"ledger = {file}: {_reason(error)}.") from error
+
+
+def _connected(uri: str) -> sqlite3.Connection:
+    # Transactions are begun by hand, so that they are IMMEDIATE.
+    return sqlite3.connect(uri, timeout=WAIT, isolation_level=None, uri=True)
+
+
+def _make_room(file: Path) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ParameterError(f"ledger = {file}: cannot be made ({error.strerror}).") from error
+
+
+def _reason(error: sqlite3.Error) -> str:
+    """What is wrong, in words."""
+    name = getattr(error, "sqlite_errorname", "")
+    for begins, words in REASONS.items():
+        if name.startswith(begins):
+            return words
+    return f"cannot be used ({error})"
+
+
+REASONS = {
+    "SQLITE_BUSY": f"is in use by others for more than {WAIT:.0f} s",
+    "SQLITE_READONLY": "cannot be written",
+    "SQLITE_CANTOPEN": "cannot be opened",
+    "SQLITE_NOTADB": "is no ledger",
+    "SQLITE_CORRUPT": "is damaged",
+    "SQLITE_FULL": "cannot be written, as the disk is full",
+    "SQLITE_PROTOCOL": "is on a file system that cannot lock files",
+    "SQLITE_IOERR_LOCK": "is on a file system that cannot lock files",
+    "SQLITE_NOLFS": "is on a file system that cannot hold it",
+    "SQLITE_IOERR": "cannot be read or written",
+}
+"""Beginning of the name of SQLite's error -> what it means; more special ones first."""
+
+
+@contextlib.contextmanager
+def _writing(connection: sqlite3.Connection, file: Path) -> Iterator[None]:
+    """One transaction that nobody else writes during; all of it, or nothing."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        _know(connection, file)
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _reading(connection: sqlite3.Connection, file: Path) -> list[Entry]:
+    _check_kind(connection, file)
+    return _entries(connection, file)
+
+
+def _know(connection: sqlite3.Connection, file: Path) -> None:
+    """Make an empty file a ledger; refuse another one's."""
+    empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+    if empty and connection.execute("PRAGMA application_id").fetchone()[0] == 0:
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute(TABLE)
+    _check_kind(connection, file)
+
+
+def _check_kind(connection: sqlite3.Connection, file: Path) -> None:
+    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+        raise ParameterError(f"ledger = {file}: is no ledger.")
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > VERSION:
+        raise ParameterError(f"ledger = {file}: was made by a newer version of this program.")
+
+
+def _entries(connection: sqlite3.Connection, file: Path) -> list[Entry]:
+    """All lines, in order.
+
+    Raises:
+        ParameterError: one was changed, added or taken away by another hand.
+    """
+    rows = connection.execute(
+        "SELECT number, kind, budget, content, digest FROM entries ORDER BY number"
+    )
+    found: list[Entry] = []
+    before = START
+    for place, (number, kind, budget, content, digest) in enumerate(rows, 1):
+        if number != place or digest != _digest(before, number, kind, budget, content):
+            raise ParameterError(f"ledger = {file}: entry {place} was changed.")
+        found.append(Entry(number, kind, budget, json.loads(content), digest))
+        before = digest
+    return found
+
+
+def _append(
+    connection: sqlite3.Connection,
+    entries: list[Entry],
+    kind: str,
+    budget: str,
+    content: Mapping[str, Any],
+) -> Entry:
+    number = len(entries) + 1
+    before = entries[-1].digest if entries else START
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False)
+    digest = _digest(before, number, kind, budget, text)
+    row = (number, kind, budget, text, digest)
+    connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", row)
+    return Entry(number, kind, budget, content, digest)
+
+
+def _digest(before: str, number: int, kind: str, budget: str, content: str) -> str:
+    line = json.dumps([before, number, kind, budget, content], ensure_ascii=False)
+    return hashlib.sha256(line.encode()).hexdigest()
+
+
+def _budget(entry: Entry) -> Budget:
+    content = entry.content
+    return Budget(
+        entry.budget,
+        Decimal(content["epsilon"]),
+        Decimal(content["delta"]),
+        content["unit"],
+        content["neighbours"],
+    )
+
+
+def _claim(content: Mapping[str, Any]) -> Claim:
+    rho = None if content["rho"] is None else float.fromhex(content["rho"])
+    return Claim(Decimal(content["epsilon"]), Decimal(content["delta"]), rho, content["what"])
+
+
+def amount(name: str, text: str) -> Decimal:
+    """A number as it was typed.
+
+    Raises:
+        ParameterError: it is none.
+    """
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise ParameterError(f"{name} = {text[:40]}: must be a number.") from None

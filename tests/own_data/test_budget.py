@@ -1,0 +1,311 @@
+"""What releases of the same data add up to, and the file that holds it."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import multiprocessing
+import os
+import signal
+import sqlite3
+import threading
+import time
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from abcdp_core.own_data import budget_ledger
+from abcdp_core.own_data.budget import Budget, Claim, fits, largest_rho, left, pure
+from abcdp_core.own_data.budget_ledger import Reservation
+from abcdp_core.parameters import ParameterError
+from abcdp_core.privacy import composition
+
+PURE = Budget("b", Decimal("0.3"), Decimal(0), "person", "replace")
+WITH_DELTA = Budget("b", Decimal(3), Decimal("1e-6"), "person", "replace")
+
+
+def claims(*amounts: str) -> list[Claim]:
+    return [pure(Decimal(amount), "test") for amount in amounts]
+
+
+# ----------------------------------------------------------------------------------- what adds up
+
+
+def test_amounts_are_decimal() -> None:
+    assert fits(PURE, claims("0.1", "0.1", "0.1"))
+    assert fits(PURE, [pure(0.1, "")] * 3)
+    assert not fits(PURE, claims("0.1", "0.1", "0.1000000000000000000001"))
+
+
+def test_without_a_delta_of_its_own_a_budget_takes_pure_releases_only() -> None:
+    gaussian = Claim(Decimal("0.01"), Decimal("1e-12"), 1e-9, "")
+    assert not fits(PURE, [gaussian])
+    assert fits(WITH_DELTA, [gaussian])
+
+
+def test_with_a_delta_many_small_releases_cost_less_than_their_sum() -> None:
+    small = claims("0.05")[0]
+    most = next(count for count in range(60, 1000) if not fits(WITH_DELTA, [small] * (count + 1)))
+    assert most > 120
+    # No rule that only knows ε and their number does better than the optimal one.
+    assert composition.epsilon(0.05, most, 1e-6, "optimal") <= 3.0
+
+
+def test_one_large_release_is_not_refused_for_the_rule_of_many() -> None:
+    assert fits(WITH_DELTA, claims("3"))
+    assert not fits(WITH_DELTA, claims("3.0001"))
+
+
+def test_the_largest_rho_converts_to_the_budget_and_a_larger_one_does_not() -> None:
+    rho = largest_rho(WITH_DELTA)
+
+    def converted(rho: float) -> float:
+        return composition.from_renyi(lambda alpha: rho * alpha, 0.5e-6)
+
+    assert converted(rho) <= 3.0
+    assert converted(rho * 1.0001) > 3.0
+    # The usual closed form is a little worse than the best order.
+    assert rho + 2.0 * math.sqrt(rho * math.log(2e6)) == pytest.approx(3.0, rel=0.15)
+
+
+def test_what_has_no_rho_adds_up_by_sums_with_half_the_delta() -> None:
+    half = Claim(Decimal("0.1"), Decimal("2.5e-7"), None, "")
+    assert fits(WITH_DELTA, [half, half])
+    assert not fits(WITH_DELTA, [half, half, half])
+
+
+AMOUNTS = some.lists(some.decimals("0.001", "2", places=3), max_size=8)
+
+
+@settings(max_examples=60, deadline=None)
+@given(amounts=AMOUNTS, delta=some.sampled_from(["0", "1e-6", "1e-3"]))
+def test_what_is_left_fits_and_hardly_more(amounts: list[Decimal], delta: str) -> None:
+    budget = Budget("b", Decimal(3), Decimal(delta), "person", "replace")
+    spent: list[Claim] = []
+    for amount in amounts:
+        if fits(budget, [*spent, pure(amount, "")]):
+            spent.append(pure(amount, ""))
+    rest = left(budget, spent)
+    assert rest == 0 or fits(budget, [*spent, pure(rest, "")])
+    more = rest * Decimal("1.003") + Decimal("1e-6")
+    assert not fits(budget, [*spent, pure(more, "")])
+
+
+# ---------------------------------------------------------------------------------------- the file
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    place = tmp_path / "some" / "budgets.db"
+    budget_ledger.create(place, Budget("income", Decimal(2), Decimal(0), "person", "replace"))
+    return place
+
+
+def reserve(file: Path, amount: str = "0.1") -> Reservation:
+    return budget_ledger.reserve(file, "income", *claims(amount), "person", "replace")
+
+
+def spent(file: Path) -> Decimal:
+    reserved = budget_ledger.account(file, "income").reserved.values()
+    return sum((claim.epsilon for claim in reserved), Decimal(0))
+
+
+def test_what_is_reserved_is_spent_and_what_is_given_back_is_not(file: Path) -> None:
+    reserve(file, "0.5")
+    given = reserve(file, "1.5")
+    assert budget_ledger.account(file, "income").left() == 0
+    with pytest.raises(ParameterError, match=r"0\.1 does not fit; 0(\.0)? is left of 2\. Nothing"):
+        reserve(file)
+    budget_ledger.give_back(file, given)
+    assert spent(file) == Decimal("0.5")
+    kinds = [entry.kind for entry in budget_ledger.account(file, "income").entries]
+    assert kinds == ["create", "reserve", "reserve", "return"]
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_only_what_drew_noise_stays_spent_where_a_release_fails(file: Path, keeps: bool) -> None:
+    with (
+        contextlib.suppress(KeyboardInterrupt),
+        budget_ledger.taken(file, "income", *claims("0.5"), "person", "replace") as taken,
+    ):
+        assert spent(file) == Decimal("0.5")
+        if keeps:
+            taken.keep()
+        raise KeyboardInterrupt
+    assert spent(file) == (Decimal("0.5") if keeps else 0)
+
+
+@pytest.mark.parametrize(
+    ("unit", "neighbours"), [("day", "replace"), ("person", "add-remove"), ("Person", "replace")]
+)
+def test_what_protects_something_else_is_refused(file: Path, unit: str, neighbours: str) -> None:
+    with pytest.raises(ParameterError, match="is for a person"):
+        budget_ledger.reserve(file, "income", *claims("0.1"), unit, neighbours)
+    assert spent(file) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "epsilon", "delta", "unit", "neighbours"),
+    [
+        ("", "1", "0", "person", "replace"),
+        ("![x](http://a.example)", "1", "0", "person", "replace"),
+        ("a", "NaN", "0", "person", "replace"),
+        ("a", "Infinity", "0", "person", "replace"),
+        ("a", "0", "0", "person", "replace"),
+        ("a", "1", "1", "person", "replace"),
+        ("a", "1", "-0.1", "person", "replace"),
+        ("a", "1", "0", "per\nson", "replace"),
+        ("a", "1", "0", "person", "change"),
+        ("income", "9", "0", "person", "replace"),
+    ],
+)
+def test_senseless_budgets_are_refused(file: Path, name: str, epsilon: str, delta: str,
+                                       unit: str, neighbours: str) -> None:  # fmt: skip
+    wrong = Budget(name, Decimal(epsilon), Decimal(delta), unit, neighbours)
+    with pytest.raises(ParameterError):
+        budget_ledger.create(file, wrong)
+    assert list(budget_ledger.accounts(file)) == ["income"]
+
+
+def altered(file: Path, statement: str) -> None:
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        connection.execute(statement)
+        connection.commit()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE entries SET content = replace(content, '0.1', '0.01') WHERE number = 2",
+        "DELETE FROM entries WHERE number = 2",
+        "UPDATE entries SET budget = 'other' WHERE number = 3",
+        "INSERT INTO entries SELECT 9, kind, budget, content, digest FROM entries WHERE number = 3",
+    ],
+)
+def test_an_edited_entry_is_found_and_nothing_is_spent_on_it(file: Path, statement: str) -> None:
+    for _ in range(3):
+        reserve(file)
+    altered(file, statement)
+    with pytest.raises(ParameterError, match=r"entry \d was changed"):
+        reserve(file)
+
+
+def test_an_older_copy_is_found_by_a_later_document(file: Path) -> None:
+    first = reserve(file)
+    older = file.read_bytes()
+    second = reserve(file)
+    documents = {"first": first, "second": second}
+    assert budget_ledger.missing(file, documents) == []
+    file.write_bytes(older)
+    assert budget_ledger.missing(file, documents) == ["second"]
+    # Whoever goes on with the copy makes another entry by the same number.
+    assert reserve(file, "0.2").entry == second.entry
+    assert budget_ledger.missing(file, documents) == ["second"]
+
+
+def test_files_that_cannot_be_used_are_one_line(file: Path, tmp_path: Path) -> None:
+    text = tmp_path / "text"
+    text.write_text("not a database, but of some length " * 40)
+    other = tmp_path / "other.db"
+    altered(other, "CREATE TABLE mine (a)")
+    newer = tmp_path / "newer.db"
+    newer.write_bytes(file.read_bytes())
+    altered(newer, "PRAGMA user_version = 2")
+    damaged = tmp_path / "damaged.db"
+    damaged.write_bytes(file.read_bytes()[:5000])
+    for place, words in (
+        (tmp_path / "none.db", "there is none"),
+        (tmp_path, "cannot be opened"),
+        (text, "is no ledger"),
+        (other, "is no ledger"),
+        (newer, "newer version"),
+        (damaged, "damaged|entry|read"),
+    ):
+        with pytest.raises(ParameterError, match=words) as failed:
+            reserve(place)
+        assert str(failed.value).startswith(f"ledger = {place}: ")
+        assert "\n" not in str(failed.value)
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_a_ledger_that_stays_locked_is_one_line(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(budget_ledger, "WAIT", 0.05)
+    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(ParameterError, match="is in use by others"):
+            reserve(file)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="processes are made by fork")
+def test_twenty_processes_at_once_spend_the_budget_and_no_more(file: Path) -> None:
+    context = multiprocessing.get_context("fork")
+    counts = context.SimpleQueue()
+
+    def spend() -> None:
+        made = 0
+        for _ in range(3):
+            with contextlib.suppress(ParameterError):
+                reserve(file)
+                made += 1
+        counts.put(made)
+
+    processes = [context.Process(target=spend) for _ in range(20)]
+    for process in processes:
+        process.start()
+    total = sum(counts.get() for _ in processes)
+    for process in processes:
+        process.join()
+    assert total == 20
+    assert spent(file) == 2
+
+
+@pytest.mark.skipif(os.name != "posix", reason="processes are made by fork")
+def test_what_was_said_to_be_reserved_is_there_after_a_kill(file: Path) -> None:
+    """Killed at moments spread over the time of some reservations."""
+    context = multiprocessing.get_context("fork")
+    for number in range(8):
+        said, tell = context.Pipe(duplex=False)
+
+        def spend(tell=tell) -> None:  # type: ignore[no-untyped-def]
+            while True:
+                tell.send(reserve(file, "0.001").entry)
+
+        process = context.Process(target=spend)
+        process.start()
+        last = said.recv()
+        time.sleep(0.002 * number)
+        assert process.pid is not None
+        os.kill(process.pid, signal.SIGKILL)
+        process.join()
+        tell.close()
+        with contextlib.suppress(EOFError):
+            while True:
+                last = said.recv()
+        there = budget_ledger.account(file, "income").entries[-1].number
+        assert there in (last, last + 1)
+    reserve(file)
+
+
+def test_threads_of_one_process_share_it_too(file: Path) -> None:
+    def spend() -> None:
+        for _ in range(10):
+            with contextlib.suppress(ParameterError):
+                reserve(file)
+
+    threads = [threading.Thread(target=spend) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert spent(file) == 2
+
+
+def test_nothing_of_the_data_is_in_the_file(file: Path) -> None:
+    reserve(file)
+    entry = budget_ledger.account(file, "income").entries[-1]
+    assert set(entry.content) == {"epsilon", "delta", "rho", "what", "day"}

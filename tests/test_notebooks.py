@@ -1,0 +1,99 @@
+"""Notebooks run, print what is kept in them, and find the numbers of the lessons."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import plotly.graph_objects as go
+import pytest
+
+from abcdp_core import figures as fig
+from abcdp_core import lessons, runner
+from abcdp_core.experiments import Experiment
+from abcdp_core.lessons import Step, numbers
+from abcdp_core.parameters import Params
+from abcdp_core.results import Result
+from tests import notebooks, results
+from tests.notebooks import Cell
+
+TITLE = re.compile(r"^## (.+)$", re.MULTILINE)
+HEADING = re.compile(r"^### (.+)$", re.MULTILINE)
+LESSONS = {lesson.title: lesson for lesson in lessons.load().values()}
+
+
+def parts(kept: Sequence[Cell]) -> Iterator[tuple[str, str, list[Cell]]]:
+    """What a notebook is made of: title of the lesson, heading of the step, cells."""
+    title, heading, own = "", "", list[Cell]()
+    for cell in kept:
+        text = "" if cell.is_code else cell.source
+        if found := HEADING.findall(text):
+            yield title, heading, own
+            (heading,), own = found, []
+            title = next(iter(TITLE.findall(text)), title)
+        own.append(cell)
+    yield title, heading, own
+
+
+def told(step: Step) -> dict[str, float]:
+    """The numbers that a step of a lesson tells."""
+    tables = {
+        name: results.of(run.experiment, step.params(name)).tables
+        for name, run in step.runs.items()
+    }
+    found, asked = numbers.of(step, tables), step.question
+    texts = step.text, step.reveal, f"{asked.ask} {{{asked.answer}}}" if asked else ""
+    return {name: found[name] for name in sorted(numbers.named_in(" ".join(texts)))}
+
+
+def check(title: str, heading: str, namespace: Mapping[str, Any]) -> None:
+    """After the cells of a step, variables of their names have the numbers that it tells."""
+    (step,) = [step for step in LESSONS[title].steps if step.title == heading]
+    wanted = told(step)
+    found = {name: float(namespace[name]) for name in wanted}
+    assert found == pytest.approx(wanted, rel=1e-9, abs=0.0), heading
+
+
+def run_to_end(experiment: Experiment, params: Params, seed: int) -> Result:
+    """Without computing again what tests of the lessons compute."""
+    return results.of(experiment.EXPERIMENT, params, seed)
+
+
+def test_the_notebooks_tell_every_step_of_the_lessons_in_their_order() -> None:
+    found = [part[:2] for file in notebooks.FILES for part in parts(notebooks.cells(file))]
+    steps = [(title, step.title) for title, lesson in LESSONS.items() for step in lesson.steps]
+    assert [part for part in found if any(part)] == steps
+    assert len(notebooks.FILES) == len(LESSONS) / 2
+
+
+@pytest.mark.parametrize("file", notebooks.FILES, ids=lambda file: file.stem)
+def test_a_notebook_finds_the_numbers_of_its_lessons(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "run_to_end", run_to_end)
+    kept, namespace, ran = notebooks.cells(file), dict[str, Any](), []
+    for title, heading, own in parts(kept):
+        ran += [notebooks.run(cell, namespace) for cell in own if cell.is_code]
+        if heading:
+            check(title, heading, namespace)
+    shown = [each.shown for each in ran if each.shown is not None]
+    assert shown
+    assert all(isinstance(each, go.Figure) and each.data for each in shown)
+    assert {each.layout.width for each in shown} == {fig.WIDTH}, "a figure alone: on_paper()"
+    # What is printed, nothing of the machine that it was printed on, and in one way of writing.
+    assert notebooks.text(kept, ran) == file.read_text(encoding="utf-8"), "run: make notebooks"
+
+
+@pytest.mark.parametrize("wrong", ["odds *= 1.0 + 1e-8", "odds, other = 0.0, odds", "del odds"])
+def test_a_number_that_differs_is_noticed(wrong: str) -> None:
+    (_, _, before), (title, heading, own), *_ = parts(notebooks.cells(notebooks.FILES[0]))
+    namespace: dict[str, Any] = {}
+    for cell in [*before, *own]:
+        if cell.is_code:
+            notebooks.run(cell, namespace)
+    check(title, heading, namespace)
+    exec(wrong, namespace)
+    with pytest.raises((AssertionError, KeyError), match=r"odds|limit on belief"):
+        check(title, heading, namespace)
