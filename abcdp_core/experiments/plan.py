@@ -126,7 +126,7 @@ WANTED = Parameter(
 AVERAGE = "average"
 PROBABILITY = Parameter(
     kind="real",
-    label="In what share of releases",
+    label="On average, or in a share of releases",
     help="average: the error is kept on average over releases. A probability: in that share of "
     "all releases, which is harder to keep if it is large.",
     low=0.5,
