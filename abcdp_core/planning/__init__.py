@@ -26,8 +26,6 @@ from __future__ import annotations
 
 from abcdp_core.planning.cases import Case, Prior, case, has_own_pools, prior
 from abcdp_core.planning.choice import (
-    HONEST_OF_FEW,
-    INTERVAL_SCORE,
     NOISES,
     TRIED,
     Asked,
@@ -39,17 +37,22 @@ from abcdp_core.planning.choice import (
     threshold,
     tried,
 )
+from abcdp_core.planning.enough import NAMES, Enough, enough, least
 from abcdp_core.planning.estimates import Estimate, average, quantile, share
+from abcdp_core.planning.goal import HONEST, METRICS, Goal, other_half, per_case
 from abcdp_core.planning.outcomes import Outcome, Setting, outcomes, settings
 
 __all__ = [
-    "HONEST_OF_FEW",
-    "INTERVAL_SCORE",
+    "HONEST",
+    "METRICS",
+    "NAMES",
     "NOISES",
     "TRIED",
     "Asked",
     "Case",
+    "Enough",
     "Estimate",
+    "Goal",
     "Outcome",
     "Prior",
     "Setting",
@@ -58,9 +61,13 @@ __all__ = [
     "best",
     "case",
     "chosen",
+    "enough",
     "has_own_pools",
     "kept",
+    "least",
+    "other_half",
     "outcomes",
+    "per_case",
     "predicted",
     "prior",
     "quantile",
