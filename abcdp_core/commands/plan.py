@@ -183,7 +183,9 @@ def _enough(table: pd.DataFrame) -> list[list[str]]:
     rows = [["mechanism", "enough", "95 % interval", ""]]
     for row in _records(table):
         name = "ε_total" if row["knob"] == "epsilon_total" else "N"
-        number = f"{name} = {row['enough']:,g}" if math.isfinite(row["enough"]) else f"no {name}"
+        number = (
+            f"{name} = {_number(row['enough'])}" if math.isfinite(row["enough"]) else f"no {name}"
+        )
         between = _between(row["enough_low"], row["enough_high"])
         rows.append([row["mechanism"], number, between, row["why"]])
     return rows
@@ -192,7 +194,7 @@ def _enough(table: pd.DataFrame) -> list[list[str]]:
 def _number(value: float) -> str:
     if math.isnan(value):
         return ""
-    return "none" if math.isinf(value) else f"{value:.3g}"
+    return "none" if math.isinf(value) else plain(value)
 
 
 def _between(low: float, high: float) -> str:

@@ -492,7 +492,7 @@ def advice(result: Result) -> str:
             )
         return (
             f"{at}, {_named(result, 0)} is predicted to err least: {error}; the prior mean "
-            f"{_number(_prior_error(params))}. {_sure(params, best)}"
+            f"{_number(_prior_error(params))}.{_as_good(result, 0)} {_sure(params, best)}"
         )
     meeting, rows = main[main.meets], _records(goal)
     wanted = _number(params.wanted)
@@ -504,7 +504,7 @@ def advice(result: Result) -> str:
         return (
             f"{at}, {_named(result, first)} is predicted to meet the goal: "
             f"{_number(rows[first]['value'])}{_between(rows[first])} where at most {wanted} is "
-            f"wanted, in {what}.{unsure} {len(meeting):,} of "
+            f"wanted, in {what}.{unsure}{_as_good(result, first)} {len(meeting):,} of "
             f"{sentences.counted(len(main), 'mechanism')} {does}. "
             f"{_sure(params, str(meeting.mechanism.iloc[0]))}"
         )
@@ -535,6 +535,22 @@ def _named(result: Result, place: int) -> str:
     return (
         f"{fig.called(row.mechanism)} ({', '.join(parts)})" if parts else fig.called(row.mechanism)
     )
+
+
+def _as_good(result: Result, place: int) -> str:
+    """Mechanisms whose prediction is within the interval of another's, after a space."""
+    main, goal = result.tables["main"], result.tables["goal"]
+    after = goal.index > place
+    near = after & main.meets & (goal.value <= goal.value_high.iloc[place])
+    names = [fig.called(str(name)) for name in goal.mechanism[near]]
+    if not names:
+        return ""
+    several = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    return f" Within that interval: {', '.join(names[:MOST_NAMED])}{several}."
+
+
+MOST_NAMED = 3
+"""Mechanisms named in a sentence."""
 
 
 def _sure(params: Params, name: str) -> str:
@@ -703,19 +719,20 @@ def _enough_between(knob: str, row: Mapping[str, Any]) -> str:
 
 
 def _enough_title(result: Result, knob: str) -> str:
-    rows = _enough_rows(result, knob)
-    name = "ε_total" if knob == "epsilon_total" else "N"
-    reached = rows[np.isfinite(rows.enough)]
-    if reached.empty:
+    first, name = _records(_enough_rows(result, knob))[0], planning.NAMES[knob]
+    if math.isinf(first["enough"]):
         return f"No {name} that was looked at is enough"
-    least = _enough_words(knob, float(reached.enough.iloc[0]))
-    return f"{fig.called(reached.mechanism.iloc[0]).capitalize()} needs least: {name} = {least}"
+    least = _enough_words(knob, first["enough"])
+    return f"{name} = {least} is predicted to be enough, by {fig.called(first['mechanism'])}"
 
 
 def _enough_sentence(result: Result, knob: str) -> str:
     params, rows = cast(Params, result.params), _enough_rows(result, knob)
-    name = "ε_total" if knob == "epsilon_total" else "N"
+    name = planning.NAMES[knob]
     held = f"N = {params.n:,}" if knob == "epsilon_total" else f"ε_total = {params.epsilon_total:g}"
+    most = _enough_words(knob, float(result.tables["curve"][knob].max()))
+    some = np.isinf(rows.enough).any() or np.isinf(rows.enough_high).any()
+    none = f" None: not up to {name} = {most}." * bool(some)
     texts = [
         f"{fig.called(row['mechanism'])} {_enough_words(knob, row['enough'])}"
         f"{_enough_between(knob, row)}"
@@ -723,7 +740,7 @@ def _enough_sentence(result: Result, knob: str) -> str:
     ]
     return (
         f"Smallest {name} predicted to keep the {goal_of(params).quantity} at "
-        f"{_number(params.wanted)} or below, at {held}: {', '.join(texts)}."
+        f"{_number(params.wanted)} or below, at {held}: {', '.join(texts)}.{none}"
     )
 
 

@@ -112,7 +112,9 @@ def test_a_plan_that_nothing_meets_says_what_would_be_enough_or_that_nothing_is(
     assert 300 < enough.enough_low < enough.enough < enough.enough_high < 20_000
     drawn = plan.figures(somewhere)
     assert list(drawn) == ["plan", "enough-budget", "enough-people"]
-    assert "noisy counts" in drawn["enough-people"].sentence.lower()
+    people = drawn["enough-people"]
+    assert people.figure.layout.title.text.startswith("N = ")
+    assert "None: not up to N = 20,000." in people.sentence
 
 
 def test_no_clear_winner_over_the_prior_is_said() -> None:
