@@ -16,15 +16,16 @@ What flows, all of it public::
   is by releases with simulated noise.
 - Settings are chosen on some cases and predicted on others, so that a choice among many does not
   flatter what was chosen.
-- Truths come from the prior, so a part of what differs between cases is how far the truth is from
-  the prior mean. The mean of that is known, and the average is corrected by it (a control variate).
+- Part of what differs between cases is how far their truth is from the prior mean, and, where a
+  scenario has a likelihood, how far the exact posterior mean is from the truth. The means of both
+  are known, and averages of squared errors are corrected by them (control variates).
 
 Nothing here is given private data, and nothing here takes any.
 """
 
 from __future__ import annotations
 
-from abcdp_core.planning.cases import Case, Prior, case, has_own_pools, prior
+from abcdp_core.planning.cases import Case, Ideal, Prior, case, has_own_pools, ideal, prior
 from abcdp_core.planning.choice import (
     NOISES,
     TRIED,
@@ -34,6 +35,7 @@ from abcdp_core.planning.choice import (
     chosen,
     kept,
     predicted,
+    table,
     threshold,
     tried,
 )
@@ -53,6 +55,7 @@ __all__ = [
     "Enough",
     "Estimate",
     "Goal",
+    "Ideal",
     "Outcome",
     "Prior",
     "Setting",
@@ -63,6 +66,7 @@ __all__ = [
     "chosen",
     "enough",
     "has_own_pools",
+    "ideal",
     "kept",
     "least",
     "other_half",
@@ -73,6 +77,7 @@ __all__ = [
     "quantile",
     "settings",
     "share",
+    "table",
     "threshold",
     "tried",
 ]

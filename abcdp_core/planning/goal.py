@@ -61,9 +61,13 @@ class Goal:
         """The error on average over the prior; exact over the noise where that is known."""
         each = per_case(rows)
         if self.metric == "mae":
-            return average(each.mae.to_numpy(), each.prior_mae.to_numpy(), known.mae)
-        mse = each.expected_mse.where(each.expected_mse.notna(), each.mse)
-        return average(mse.to_numpy(), each.prior_mse.to_numpy(), known.mse).root
+            return average(each.mae.to_numpy(), [each.prior_mae.to_numpy()], [known.mae])
+        mse = each.expected_mse.where(each.expected_mse.notna(), each.mse).to_numpy()
+        controls, expected = [each.prior_mse.to_numpy()], [known.mse]
+        if each.ideal_mse.notna().all():
+            controls.insert(0, each.ideal_mse.to_numpy())
+            expected.insert(0, float(each.ideal_expected.iloc[0]))
+        return average(mse, controls, expected).root
 
     def value(self, rows: pd.DataFrame, known: Prior) -> Estimate:
         """What it is about; infinite where there are no intervals."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -178,7 +179,7 @@ def test_a_control_variate_takes_what_is_known_of_chance() -> None:
     rng = np.random.default_rng(1)
     control = rng.exponential(size=64)
     values = 2.0 + 0.5 * control
-    found = planning.average(values, control, 1.0)
+    found = planning.average(values, [control], [1.0])
     assert found.value == pytest.approx(2.5)
     assert found.high - found.low == pytest.approx(0.0, abs=1e-9)
     plain = planning.average(values)
@@ -186,12 +187,42 @@ def test_a_control_variate_takes_what_is_known_of_chance() -> None:
     assert plain.low < 2.5 < plain.high
 
 
+def test_several_controls_are_used_where_there_are_cases_enough() -> None:
+    rng = np.random.default_rng(3)
+    first, second = rng.exponential(size=(2, 16))
+    values = 1.0 + first + 2.0 * second
+    both = planning.average(values, [first, second], [1.0, 1.0])
+    assert both.value == pytest.approx(4.0)
+    few = planning.average(values[:15], [first[:15], second[:15]], [1.0, 1.0])
+    assert few == planning.average(values[:15], [first[:15]], [1.0])
+    # A control that is always the same says nothing.
+    alike = planning.average(values, [np.ones(16)], [1.0])
+    assert alike.value == pytest.approx(values.mean())
+
+
+def test_the_ideal_error_has_the_mean_that_is_said_of_it() -> None:
+    each = [
+        planning.ideal(MIXTURE, planning.case(MIXTURE, 30, 1, 5, index)) for index in range(400)
+    ]
+    expected = each[0].expected_mse
+    assert expected == pytest.approx(0.16 / 6.0 * 5.0 / 35.0)
+    assert_mean(np.array([one.mse for one in each]), expected, 0.0, 0.04)
+    assert rejects(assert_mean, np.array([one.mse for one in each]), 3.0 * expected, 0.0, 0.04)
+    assert math.isnan(planning.ideal("covid-people", without_model()).mse)
+
+
+def without_model() -> planning.Case:
+    case = planning.case(MIXTURE, 30, 1, 5, 0)
+    public = SimpleNamespace(scenario=SimpleNamespace())
+    return dataclasses.replace(case, public=cast(Any, public))
+
+
 def test_intervals_of_averages_hold_the_mean_in_95_percent() -> None:
     rng = np.random.default_rng(2)
     held = []
     for _ in range(2000):
         control = rng.exponential(size=32)
-        found = planning.average(1.0 + control + rng.exponential(size=32), control, 1.0)
+        found = planning.average(1.0 + control + rng.exponential(size=32), [control], [1.0])
         held.append(found.low <= 3.0 <= found.high)
     assert_mean(np.array(held, float), 0.94, 0.0, 1.0)
     assert rejects(assert_mean, np.array(held, float), 0.8, 0.0, 1.0)
@@ -267,6 +298,8 @@ def test_errors_are_exact_where_that_is_known_and_quantiles_are_of_single_releas
         expected_mse=[0.09, 0.09, math.nan, math.nan],
         prior_mse=1.0,
         prior_mae=1.0,
+        ideal_mse=math.nan,
+        ideal_expected=math.nan,
     )
     known = planning.prior(MIXTURE)
     assert Goal("rmse").error(rows, known).value == pytest.approx(math.sqrt((0.09 + 0.04) / 2.0))
