@@ -202,8 +202,8 @@ class Params(ScenarioParams):
         Raises:
             ParameterError: one sentence says which and why.
         """
-        if not planning.has_own_pools(self.scenario):
-            par.check_work(self.n, self.pool_size)
+        # Not for the plan, which may need no such pool, but for what is planned.
+        par.check_work(self.n, self.pool_size)
         trials.check_mechanisms(self.scenario, self.planned)
         if self.goal == "interval-below" and not any(
             mechanisms.load(name).sample for name in self.planned
