@@ -1,16 +1,19 @@
 r"""With N people and a budget, or for an error wanted: what is to be run?
 
 Every mechanism that serves a scenario is tried on data sets simulated at truths from the prior, in
-the place of private data, each with a public pool to go with it; nothing here is given private
-data. What is predicted is the error that a release will have *on average over the prior*: of one
-data set, whose truth nobody knows, it may be smaller or larger.
+the place of private data, each with a public pool of its own, or with one that all share where
+pools take long to make; nothing here is given private data. What is predicted is the error that a
+release will have *on average over the prior*: of one data set, whose truth nobody knows, it may be
+smaller or larger.
 
 **Errors.** With $\hat\theta$ the mean that a release stands for, $\theta$ the truth and $d$
 parameters, the root mean squared error is $\sqrt{E\,|\hat\theta - \theta|^2 / d}$, and the mean
 absolute error $E \sum_j |\hat\theta_j - \theta_j| / d$, over truths, data, pools and noise. Where
 the parameters have different units each is divided by its prior standard deviation. That of the
 sparse vector with Laplace noise is averaged over all noise exactly (MATH E6); everything else is by
-releases with simulated noise.
+releases with simulated noise. How far the truths of the data sets are from the prior mean, and
+how far the exact posterior mean is from them where there is one, is known on average: that part of
+chance is taken out of the average (control variates).
 
 **Best public setting.** Where a mechanism has a threshold $\epsilon_{abc}$, a temperature or a
 number c of acceptances to choose, every combination of a grid is tried on the first 16 data sets,
@@ -676,9 +679,13 @@ def _ranked(result: Result) -> go.Figure:
         prior = _prior_error(params)
         shade = fig.translucent(fig.PRIOR.color, 0.18)
         figure.add_vrect(prior, max(known) * 1.3, fillcolor=shade, line_width=0, layer="below")
-        fig.upright(figure, prior, fig.PRIOR, "prior", "center")
+        # Names stand on the sides turned away from each other.
+        side = "left" if params.wanted <= prior else "right"
+        alone = params.goal == "smallest-error"
+        fig.upright(figure, prior, fig.PRIOR, "prior", "center" if alone else side)
     if params.goal != "smallest-error":
-        fig.upright(figure, params.wanted, fig.GUIDE, "wanted", "right")
+        side = "right" if params.wanted <= _prior_error(params) else "left"
+        fig.upright(figure, params.wanted, fig.GUIDE, "wanted", side)
     for place, (row, of) in enumerate(zip(_records(main), _records(goal), strict=True)):
         if not math.isfinite(of["value"]):
             continue
