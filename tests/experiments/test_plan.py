@@ -174,3 +174,19 @@ def test_every_sentence_stands_at_the_extremes(changes: dict[str, Any]) -> None:
         assert each.endswith(".")
         assert len(each) < 1000
     assert len(found.summary) < 600
+
+
+def test_units_that_differ_and_errors_in_several_units_are_said() -> None:
+    found = result_of(
+        scenario="covid-people",
+        n=18,
+        pool_size=60,
+        runs=2,
+        mechanism=("private-summary", "private-summary-large-unit"),
+    )
+    first, second = found.tables["main"].mechanism
+    sentence = plan.figures(found)["plan"].sentence
+    assert f"{second.replace('-', ' ').capitalize()} protects " in sentence
+    assert f"{first.replace('-', ' ').capitalize()} protects " not in sentence
+    assert "in prior standard deviations" in sentence
+    assert noisy_counts.NO_RIVAL in sentence
