@@ -491,7 +491,7 @@ def advice(result: Result) -> str:
             return (
                 f"{at} no mechanism is predicted to err clearly less than the prior mean, whose "
                 f"{what} is {_number(_prior_error(params))}; the nearest is {_named(result, 0)}: "
-                f"{_number(value)}."
+                f"{_number(value)}. Averaged over truths from the prior."
             )
         return (
             f"{at}, {_named(result, 0)} is predicted to err least: {error}; the prior mean "
@@ -517,7 +517,7 @@ def advice(result: Result) -> str:
         nearest += f"{_too_sure(result, best)}."
     return (
         f"{at} no mechanism is predicted to meet the goal of {wanted} in {what}.{nearest}"
-        f"{_least(result)}"
+        f"{_least(result)} Averaged over truths from the prior."
     )
 
 
