@@ -180,20 +180,26 @@ def _intervals(table: pd.DataFrame) -> list[list[str]]:
 
 
 def _enough(table: pd.DataFrame) -> list[list[str]]:
-    rows = [["mechanism", "enough", ""]]
+    rows = [["mechanism", "enough", "95 % interval", ""]]
     for row in _records(table):
         name = "ε_total" if row["knob"] == "epsilon_total" else "N"
-        number = f"{name} = {row['enough']:,g}" if math.isfinite(row["enough"]) else f"no {name}"
-        rows.append([row["mechanism"], number, row["why"]])
+        number = (
+            f"{name} = {_number(row['enough'])}" if math.isfinite(row["enough"]) else f"no {name}"
+        )
+        between = _between(row["enough_low"], row["enough_high"])
+        rows.append([row["mechanism"], number, between, row["why"]])
     return rows
 
 
 def _number(value: float) -> str:
-    return f"{value:.3g}" if math.isfinite(value) else ""
+    if math.isnan(value):
+        return ""
+    return "none" if math.isinf(value) else plain(value)
 
 
 def _between(low: float, high: float) -> str:
-    return f"{_number(low)} to {_number(high)}" if math.isfinite(low) else ""
+    """An interval; nothing where it is not known or is a single point."""
+    return f"{_number(low)} to {_number(high)}" if low < high else ""
 
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:

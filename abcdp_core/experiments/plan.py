@@ -1,16 +1,19 @@
 r"""With N people and a budget, or for an error wanted: what is to be run?
 
 Every mechanism that serves a scenario is tried on data sets simulated at truths from the prior, in
-the place of private data, each with a public pool to go with it; nothing here is given private
-data. What is predicted is the error that a release will have *on average over the prior*: of one
-data set, whose truth nobody knows, it may be smaller or larger.
+the place of private data, each with a public pool of its own, or with one that all share where
+pools take long to make; nothing here is given private data. What is predicted is the error that a
+release will have *on average over the prior*: of one data set, whose truth nobody knows, it may be
+smaller or larger.
 
 **Errors.** With $\hat\theta$ the mean that a release stands for, $\theta$ the truth and $d$
 parameters, the root mean squared error is $\sqrt{E\,|\hat\theta - \theta|^2 / d}$, and the mean
 absolute error $E \sum_j |\hat\theta_j - \theta_j| / d$, over truths, data, pools and noise. Where
 the parameters have different units each is divided by its prior standard deviation. That of the
 sparse vector with Laplace noise is averaged over all noise exactly (MATH E6); everything else is by
-releases with simulated noise.
+releases with simulated noise. How far the truths of the data sets are from the prior mean, and
+how far the exact posterior mean is from them where there is one, is known on average: that part of
+chance is taken out of the average (control variates).
 
 **Best public setting.** Where a mechanism has a threshold $\epsilon_{abc}$, a temperature or a
 number c of acceptances to choose, every combination of a grid is tried on the first 16 data sets,
@@ -39,7 +42,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -62,7 +65,7 @@ from abcdp_core import parameters as par
 from abcdp_core.mechanisms import Budget, noisy_counts
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.parameters import Params as BaseParams
-from abcdp_core.planning import Asked, Estimate
+from abcdp_core.planning import Asked, Estimate, Goal, Prior
 from abcdp_core.results import Result, Tables
 from abcdp_core.simulators import ScenarioParams, uniform_mixture
 from abcdp_core.trials import SCENARIO
@@ -79,7 +82,7 @@ COLUMNS = {
         "mechanism", "width", "width_low", "width_high", "coverage", "coverage_low",
         "coverage_high",
     ),
-    "enough": ("mechanism", "knob", "enough", "why"),
+    "enough": ("mechanism", "knob", "enough", "enough_low", "enough_high", "why"),
     "curve": ("mechanism", "knob", "epsilon_total", "n", "value"),
     "refused": ("mechanism", "why"),
     "prior": ("metric", "error"),
@@ -97,12 +100,6 @@ ELSEWHERE = 8
 
 BUDGETS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 """Other budgets."""
-
-CLEARLY = 0.95
-"""Part of the prior mean's error below which another is clearly better."""
-
-HONEST = 0.87
-"""Coverage from which 90 % intervals are taken for such."""
 
 # ------------------------------------------------------------------------------------ parameters
 
@@ -139,7 +136,7 @@ METRIC = Parameter(
     label="Error",
     help="rmse: root mean squared error, in which large errors count more. mae: mean absolute "
     "error.",
-    options=("rmse", "mae"),
+    options=tuple(planning.METRICS),
 )
 DATA_SETS = Parameter(
     kind="integer",
@@ -150,7 +147,6 @@ DATA_SETS = Parameter(
     high=1000,
     steps=(2, 16, 32, 64, 128, 256, 512, 1000),
 )
-IN_WORDS = {"rmse": "root mean squared error", "mae": "mean absolute error"}
 
 
 EVERY = "every"
@@ -211,8 +207,8 @@ class Params(ScenarioParams):
         Raises:
             ParameterError: one sentence says which and why.
         """
-        if not planning.has_own_pools(self.scenario):
-            par.check_work(self.n, self.pool_size)
+        # Not for the plan, which may need no such pool, but for what is planned.
+        par.check_work(self.n, self.pool_size)
         trials.check_mechanisms(self.scenario, self.planned)
         if self.goal == "interval-below" and not any(
             mechanisms.load(name).sample for name in self.planned
@@ -297,10 +293,18 @@ def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
         pool.open_pool(key, progress)
 
 
+def goal_of(params: Params) -> Goal:
+    """What is wanted."""
+    if params.goal == "smallest-error":
+        return Goal(params.metric)
+    share = None if params.probability == AVERAGE else float(params.probability)
+    if params.goal == "error-below":
+        return Goal(params.metric, params.wanted, share)
+    return Goal(params.metric, params.wanted, intervals=True)
+
+
 def asked(params: Params) -> Asked:
     """What settings are tried for."""
-    interval = params.goal == "interval-below"
-    score = planning.INTERVAL_SCORE if interval else {"rmse": "mse", "mae": "mae"}[params.metric]
     return Asked(
         params.scenario,
         params.n,
@@ -308,7 +312,7 @@ def asked(params: Params) -> Asked:
         params.delta,
         params.planned,
         params.pool_size,
-        score,
+        goal_of(params).score,
     )
 
 
@@ -324,79 +328,146 @@ def work(task: Task) -> Tables:
 # ------------------------------------------------------------------------------------- collecting
 
 
+@dataclass(frozen=True)
+class _Found:
+    """What is known of a mechanism at its best setting.
+
+    Attributes:
+        rows: outcomes there, of data sets on which it was not chosen.
+        error: on average over the prior.
+        value: what the goal is about.
+        coverage: share of intervals that hold the truth; 1 where the goal is about none.
+    """
+
+    rows: pd.DataFrame
+    error: Estimate
+    value: Estimate
+    coverage: float
+
+    @property
+    def rank(self) -> tuple[bool, bool, float]:
+        """Last come those without intervals, before them those with wrong ones."""
+        value = self.value.value
+        return math.isinf(value), self.coverage < planning.HONEST, value
+
+
 def collect(params: Params, rows: Tables) -> Result:
     """The plan so far."""
-    outcomes = rows["outcomes"]
-    here = {name: _predicted(outcomes, name, asked(params).score) for name in params.planned}
-    here = {name: part for name, part in here.items() if len(part)}
-    goals = {name: _goal(params, part) for name, part in here.items()}
-    ranked = sorted(here, key=lambda name: _rank(params, here[name], goals[name]))
-    intervals = _intervals(params, {name: here[name] for name in ranked})
-    main = pd.DataFrame(
-        [_row(params, name, here[name], goals[name], intervals) for name in ranked],
-        columns=list(COLUMNS["main"]),
-    )
-    coverages = {name: _coverage(params, part) for name, part in here.items()}
-    curve = _curve(params, outcomes, goals, coverages)
-    source = simulators.load(params.scenario)
-    known = planning.prior(params.scenario)
+    outcomes, goal = rows["outcomes"], goal_of(params)
+    known, source = planning.prior(params.scenario), simulators.load(params.scenario)
+    here = {name: _found(outcomes, name, goal, known) for name in params.planned}
+    there = {name: each for name, each in here.items() if each is not None}
+    found = dict(sorted(there.items(), key=lambda item: item[1].rank))
+    curve = _curve(params, outcomes, found)
+    refused = ((each.name, each.refuses(source)) for each in mechanisms.every().values())
+    of_prior = [("rmse", math.sqrt(known.mse)), ("mae", known.mae)]
     tables = {
-        "main": main,
-        "goal": pd.DataFrame(
-            [
-                (name, quantity(params), *dataclasses.astuple(goals[name]),
-                 here[name]["index"].nunique(),
-                 bool(params.metric == "rmse" and here[name].expected_mse.notna().all()))
-                for name in ranked
-            ],
-            columns=list(COLUMNS["goal"]),
-        ),
-        "intervals": intervals,
-        "enough": _enough(params, curve),
+        "main": _table("main", (_row(params, name, each) for name, each in found.items())),
+        "goal": _table("goal", (_goal_row(goal, name, each) for name, each in found.items())),
+        "intervals": _intervals(goal, found),
+        "enough": _enough(params, curve, found),
         "curve": curve,
-        "refused": pd.DataFrame(
-            [(each.name, why) for each in mechanisms.every().values()
-             if (why := each.refuses(source))],
-            columns=list(COLUMNS["refused"]),
-        ),
-        "prior": pd.DataFrame(
-            [("rmse", math.sqrt(known.mse)), ("mae", known.mae)], columns=list(COLUMNS["prior"])
-        ),
-    }  # fmt: skip
-    result = Result(EXPERIMENT, params, tables, "", _privacy(params, ranked))
+        "refused": _table("refused", ((name, why) for name, why in refused if why)),
+        "prior": _table("prior", of_prior),
+    }
+    result = Result(EXPERIMENT, params, tables, "", _privacy(params, list(found)))
     return dataclasses.replace(result, summary=advice(result))
 
 
-def _predicted(outcomes: pd.DataFrame, name: str, score: str) -> pd.DataFrame:
-    """Outcomes at a mechanism's best setting, of data sets on which it was not chosen."""
+def _table(name: str, rows: Iterable[tuple[Any, ...]]) -> pd.DataFrame:
+    return pd.DataFrame(list(rows), columns=list(COLUMNS[name]))
+
+
+def _typed(name: str, rows: Iterable[tuple[Any, ...]]) -> pd.DataFrame:
+    """A table of words and real numbers whose columns keep their kind where it has no row."""
+    made = _table(name, rows)
+    return made.astype({column: str if column in WORDS else float for column in made.columns})
+
+
+WORDS = ("mechanism", "knob", "why")
+"""Columns of text."""
+
+
+def _found(outcomes: pd.DataFrame, name: str, goal: Goal, known: Prior) -> _Found | None:
+    """What is known of a mechanism; nothing while no outcome is there."""
     own = outcomes[outcomes.mechanism == name]
-    found = own[own.part == "predicted"]
-    tried = own[own.part == "tried"]
-    if found["index"].nunique() >= ELSEWHERE or tried.empty:
-        return found
-    return _other_half(tried, score, 1)
+    rows, tried = (own[own.part == part] for part in ("predicted", "tried"))
+    if rows["index"].nunique() < ELSEWHERE and len(tried):
+        rows = planning.other_half(tried, goal.score, 1)
+    if rows.empty:
+        return None
+    return _Found(rows, goal.error(rows, known), goal.value(rows, known), goal.coverage(rows))
 
 
-def _other_half(tried: pd.DataFrame, score: str, half: int) -> pd.DataFrame:
-    """Outcomes of one half of the data sets, even or odd, at the best setting of the other half.
+def _row(params: Params, name: str, found: _Found) -> tuple[Any, ...]:
+    delta = mechanisms.load(name).spends(Budget(params.epsilon_total, params.delta)).delta
+    c, epsilon_abc = int(found.rows.c.iloc[0]), float(found.rows.epsilon_abc.iloc[0])
+    known = planning.prior(params.scenario)
+    return (
+        *(name, params.epsilon_total, delta, params.n, c, epsilon_abc, params.metric),
+        *dataclasses.astuple(found.error),
+        goal_of(params).is_met(found.value.value, found.coverage, known),
+    )
 
-    While there is one data set only it has to serve for both.
+
+def _goal_row(goal: Goal, name: str, found: _Found) -> tuple[Any, ...]:
+    averaged = not goal.intervals and goal.probability is None and goal.metric == "rmse"
+    exact = averaged and bool(found.rows.expected_mse.notna().all())
+    sets = found.rows["index"].nunique()
+    return name, goal.quantity, *dataclasses.astuple(found.value), sets, exact
+
+
+def _intervals(goal: Goal, found: Mapping[str, _Found]) -> pd.DataFrame:
+    rows = []
+    for name, each in found.items():
+        if goal.intervals and math.isfinite(each.value.value):
+            held = planning.share(planning.per_case(each.rows).coverage.to_numpy())
+            rows.append((name, *dataclasses.astuple(each.value), *dataclasses.astuple(held)))
+    return _typed("intervals", rows)
+
+
+KNOBS = {"budget": "epsilon_total", "size": "n"}
+
+
+def _curve(params: Params, outcomes: pd.DataFrame, found: Mapping[str, _Found]) -> pd.DataFrame:
+    """What the goal is about at other budgets and sizes, and here, in each knob's order.
+
+    Infinite for intervals that miss the truth too often.
     """
-    ours = tried[tried["index"] % 2 == half]
-    theirs = tried[tried["index"] % 2 != half]
-    ours, theirs = (part if len(part) else tried for part in (ours, theirs))
-    (place,) = planning.best(theirs, score).values()
-    return ours[ours.setting == place]
+    rows: list[tuple[Any, ...]] = []
+    goal = goal_of(params)
+    first = outcomes[(outcomes.part == "tried") & (outcomes["index"] < ELSEWHERE)]
+    for part, knob in KNOBS.items():
+        others = outcomes[outcomes.part == part]
+        for name, each in found.items():
+            at_home = first[first.mechanism == name]
+            value = each.value.value
+            if others.empty or at_home.empty or not 0.0 < value < math.inf:
+                continue
+            honest = each.coverage >= planning.HONEST
+            points = [(params.epsilon_total, params.n, value if honest else math.inf)]
+            for where, there in others[others.mechanism == name].groupby(["epsilon_total", "n"]):
+                same = at_home[at_home["index"].isin(there["index"])]
+                if len(same):
+                    ratio = goal.of_few(there) / goal.of_few(same)
+                    scaled = value * ratio if goal.is_honest(there) else math.inf
+                    points.append((*cast("tuple[float, int]", where), scaled))
+            rows += ((name, knob, *point) for point in sorted(points))
+    return _typed("curve", rows).astype({"n": np.int64})
 
 
-def quantity(params: Params) -> str:
-    """What the goal is about, in words."""
-    if params.goal == "interval-below":
-        return "mean length of 90 % intervals"
-    words = IN_WORDS[params.metric]
-    if _of_releases(params):
-        return f"{words} that {100.0 * float(params.probability):g} % of releases keep"
-    return words
+def _enough(params: Params, curve: pd.DataFrame, found: Mapping[str, _Found]) -> pd.DataFrame:
+    rows = []
+    for (name, knob), part in curve.groupby(["mechanism", "knob"], sort=False):
+        x, y = part[str(knob)].to_numpy(float), part.value.to_numpy()
+        home, here = float(getattr(params, str(knob))), found[str(name)].value
+        each = planning.enough(x, y, home, here, params.wanted, str(knob))
+        rows.append((name, knob, *dataclasses.astuple(each)))
+    table = _typed("enough", rows)
+    return table.sort_values(["knob", "enough"], kind="stable", ignore_index=True)
+
+
+# ------------------------------------------------------------------------------------- in words
 
 
 def _unit(params: Params) -> str:
@@ -404,197 +475,8 @@ def _unit(params: Params) -> str:
     return ", in prior standard deviations" if several else ""
 
 
-def _per_set(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows.drop(columns=["mechanism", "part"]).groupby("index").mean()
-
-
-def _error(params: Params, rows: pd.DataFrame) -> Estimate:
-    """The error on average over the prior."""
-    each, known = _per_set(rows), planning.prior(params.scenario)
-    if params.metric == "mae":
-        return planning.average(each.mae.to_numpy(), each.prior_mae.to_numpy(), known.mae)
-    mse = each.expected_mse.where(each.expected_mse.notna(), each.mse)
-    return planning.average(mse.to_numpy(), each.prior_mse.to_numpy(), known.mse).root
-
-
-def _goal(params: Params, rows: pd.DataFrame) -> Estimate:
-    """What the goal is about; infinite where there is no such thing."""
-    if params.goal == "interval-below":
-        widths = _per_set(rows).width.to_numpy()
-        return planning.average(widths) if np.isfinite(widths).all() else Estimate(math.inf)
-    if _of_releases(params):
-        each = np.sqrt(rows.mse) if params.metric == "rmse" else rows.mae
-        runs = each.to_numpy().reshape(rows["index"].nunique(), -1)
-        return planning.quantile(runs, float(params.probability))
-    return _error(params, rows)
-
-
-def _rank(params: Params, rows: pd.DataFrame, goal: Estimate) -> tuple[bool, bool, float]:
-    """By what mechanisms are sorted: last those without intervals, then those with wrong ones."""
-    return math.isinf(goal.value), _coverage(params, rows) < HONEST, goal.value
-
-
-def _coverage(params: Params, rows: pd.DataFrame) -> float:
-    """Share of intervals that hold the truth; 1 where nobody asks for any or there are none."""
-    held = float(rows.coverage.mean())
-    return held if params.goal == "interval-below" and math.isfinite(held) else 1.0
-
-
-def _intervals(params: Params, here: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    rows = []
-    for name, part in here.items():
-        each = _per_set(part)
-        if params.goal == "interval-below" and each.width.notna().all():
-            width = planning.average(each.width.to_numpy())
-            held = planning.share(each.coverage.to_numpy())
-            rows.append((name, *dataclasses.astuple(width), *dataclasses.astuple(held)))
-    return _typed(rows, "intervals", ("mechanism",))
-
-
-def _typed(rows: Sequence[tuple[Any, ...]], table: str, texts: tuple[str, ...]) -> pd.DataFrame:
-    """A table whose columns keep their kind when it has no row."""
-    made = pd.DataFrame(list(rows), columns=list(COLUMNS[table]))
-    return made.astype({name: str if name in texts else float for name in made.columns})
-
-
-def _row(
-    params: Params,
-    name: str,
-    rows: pd.DataFrame,
-    goal: Estimate,
-    intervals: pd.DataFrame,
-) -> tuple[Any, ...]:
-    error = _error(params, rows)
-    delta = mechanisms.load(name).spends(Budget(params.epsilon_total, params.delta)).delta
-    c, epsilon_abc = int(rows.c.iloc[0]), float(rows.epsilon_abc.iloc[0])
-    return (
-        *(name, params.epsilon_total, delta, params.n, c, epsilon_abc, params.metric),
-        *dataclasses.astuple(error),
-        _meets(params, name, goal, intervals),
-    )
-
-
-def _meets(params: Params, name: str, goal: Estimate, intervals: pd.DataFrame) -> bool:
-    if params.goal == "smallest-error":
-        return goal.value < CLEARLY * prior_error(params)
-    if params.goal == "interval-below":
-        held = intervals[intervals.mechanism == name].coverage
-        return bool(len(held)) and float(held.iloc[0]) >= HONEST and goal.value <= params.wanted
-    return goal.value <= params.wanted
-
-
-def prior_error(params: Params) -> float:
-    """What the prior mean errs, which takes no data: on average, or as the goal has it."""
-    known = planning.prior(params.scenario)
-    if _of_releases(params):
-        each = np.sqrt(known.each[:, 0]) if params.metric == "rmse" else known.each[:, 1]
-        return float(np.quantile(each, float(params.probability)))
-    return math.sqrt(known.mse) if params.metric == "rmse" else known.mae
-
-
-def _of_releases(params: Params) -> bool:
-    """Whether the goal is about the error of single releases."""
-    return params.goal == "error-below" and params.probability != AVERAGE
-
-
-# ---------------------------------------------------------------------------- what would be enough
-
-KNOBS = {"budget": "epsilon_total", "size": "n"}
-
-
-def _curve(
-    params: Params,
-    outcomes: pd.DataFrame,
-    goals: Mapping[str, Estimate],
-    coverages: Mapping[str, float],
-) -> pd.DataFrame:
-    """What the goal is about at other budgets and sizes, and here, in each knob's order."""
-    rows: list[tuple[Any, ...]] = []
-    score = asked(params).score
-    first = outcomes[(outcomes.part == "tried") & (outcomes["index"] < ELSEWHERE)]
-    for part, knob in KNOBS.items():
-        others = outcomes[outcomes.part == part]
-        for name, goal in goals.items():
-            at_home = first[first.mechanism == name]
-            if others.empty or at_home.empty or not 0.0 < goal.value < math.inf:
-                continue
-            kept = coverages[name] >= HONEST
-            found = [(params.epsilon_total, params.n, goal.value if kept else math.inf)]
-            for where, there in others[others.mechanism == name].groupby(["epsilon_total", "n"]):
-                same = at_home[at_home["index"].isin(there["index"])]
-                if len(same):
-                    ratio = _of_few(params, there, score) / _of_few(params, same, score)
-                    kept = _is_honest(params, there, score)
-                    value = goal.value * ratio if kept else math.inf
-                    found.append((*cast("tuple[float, int]", where), value))
-            rows += ((name, knob, *each) for each in sorted(found))
-    return _typed(rows, "curve", ("mechanism", "knob")).astype({"n": np.int64})
-
-
-def _halves(rows: pd.DataFrame, score: str) -> pd.DataFrame:
-    """Outcomes of a few data sets: each half at the best setting of the other."""
-    return pd.concat([_other_half(rows, score, half) for half in (0, 1)])
-
-
-def _is_honest(params: Params, rows: pd.DataFrame, score: str) -> bool:
-    """Whether intervals of a few data sets hold the truth often enough; true of errors."""
-    if params.goal != "interval-below":
-        return True
-    return bool(_halves(rows, score).coverage.mean() >= planning.HONEST_OF_FEW)
-
-
-def _of_few(params: Params, rows: pd.DataFrame, score: str) -> float:
-    """What the goal is about, of a few data sets."""
-    both = _halves(rows, score)
-    if params.goal == "interval-below":
-        return float(both.width.mean())
-    # Of single releases too: few tell how the average moves, not how a quantile does.
-    return math.sqrt(both.mse.mean()) if params.metric == "rmse" else float(both.mae.mean())
-
-
-def _enough(params: Params, curve: pd.DataFrame) -> pd.DataFrame:
-    rows = []
-    for (name, knob), part in curve.groupby(["mechanism", "knob"], sort=False):
-        x, y = part[str(knob)].to_numpy(float), part.value.to_numpy()
-        home = x >= float(getattr(params, str(knob)))
-        # What does not do here does not do with less, whatever chance says of few data sets.
-        used = home if y[home][0] > params.wanted else np.ones(len(x), bool)
-        found = enough(x[used], np.minimum.accumulate(y[used]), params.wanted, str(knob))
-        rows.append((name, knob, *found))
-    table = _typed(rows, "enough", ("mechanism", "knob", "why"))
-    return table.sort_values(["knob", "enough"], kind="stable", ignore_index=True)
-
-
-def enough(x: Any, y: Any, wanted: float, knob: str) -> tuple[float, str]:
-    """The least x from which y is at most what is wanted, and how that is known.
-
-    Args:
-        x: ascending.
-        y: never ascending.
-        wanted: above 0.
-        knob: what x is.
-    """
-    reached = np.flatnonzero(y <= wanted)
-    name = "ε_total" if knob == "epsilon_total" else "N"
-    if not len(reached):
-        if math.isinf(y[-1]):
-            return math.inf, "intervals that are tried miss the truth too often"
-        return math.inf, f"{y[-1]:.2g} is predicted even at {name} = {x[-1]:,g}"
-    first = int(reached[0])
-    if first == 0:
-        return float(x[0]), f"the smallest {name} that was looked at"
-    if math.isinf(y[first - 1]):
-        return float(x[first]), f"the smallest {name} with intervals that hold the truth"
-    (x0, x1), (y0, y1) = np.log(x[first - 1 : first + 1]), np.log(y[first - 1 : first + 1])
-    between = math.exp(x0 + (x1 - x0) * (y0 - math.log(wanted)) / (y0 - y1))
-    # Up to two digits, as no more are known.
-    digits = 1 - math.floor(math.log10(between))
-    rounded = math.ceil(between * 10.0**digits * (1.0 - 1e-9)) / 10.0**digits
-    found = min(rounded, float(x[first]))
-    return found, f"between {name} = {x[first - 1]:,g} and {x[first]:,g}"
-
-
-# ------------------------------------------------------------------------------------- in words
+def _prior_error(params: Params) -> float:
+    return goal_of(params).of_prior(planning.prior(params.scenario))
 
 
 def advice(result: Result) -> str:
@@ -602,18 +484,20 @@ def advice(result: Result) -> str:
     params, main, goal = cast(Params, result.params), result.tables["main"], result.tables["goal"]
     at = f"With N = {params.n:,} and ε_total = {params.epsilon_total:g}"
     best, value = str(main.mechanism.iloc[0]), float(goal.value.iloc[0])
-    what = f"{quantity(params)}{_unit(params)}"
-    error = f"{quantity(params)} {_number(value)}{_between(_records(goal)[0])}{_unit(params)}"
+    what = f"{goal_of(params).quantity}{_unit(params)}"
+    error = (
+        f"{goal_of(params).quantity} {_number(value)}{_between(_records(goal)[0])}{_unit(params)}"
+    )
     if params.goal == "smallest-error":
         if not main.meets.any():
             return (
                 f"{at} no mechanism is predicted to err clearly less than the prior mean, whose "
-                f"{what} is {_number(prior_error(params))}; the nearest is {_named(result, 0)}: "
-                f"{_number(value)}."
+                f"{what} is {_number(_prior_error(params))}; the nearest is {_named(result, 0)}: "
+                f"{_number(value)}. Averaged over truths from the prior."
             )
         return (
             f"{at}, {_named(result, 0)} is predicted to err least: {error}; the prior mean "
-            f"{_number(prior_error(params))}. {_sure(params, best)}"
+            f"{_number(_prior_error(params))}.{_as_good(result, 0)} {_sure(params, best)}"
         )
     meeting, rows = main[main.meets], _records(goal)
     wanted = _number(params.wanted)
@@ -625,7 +509,7 @@ def advice(result: Result) -> str:
         return (
             f"{at}, {_named(result, first)} is predicted to meet the goal: "
             f"{_number(rows[first]['value'])}{_between(rows[first])} where at most {wanted} is "
-            f"wanted, in {what}.{unsure} {len(meeting):,} of "
+            f"wanted, in {what}.{unsure}{_as_good(result, first)} {len(meeting):,} of "
             f"{sentences.counted(len(main), 'mechanism')} {does}. "
             f"{_sure(params, str(meeting.mechanism.iloc[0]))}"
         )
@@ -635,7 +519,7 @@ def advice(result: Result) -> str:
         nearest += f"{_too_sure(result, best)}."
     return (
         f"{at} no mechanism is predicted to meet the goal of {wanted} in {what}.{nearest}"
-        f"{_least(result)}"
+        f"{_least(result)} Averaged over truths from the prior."
     )
 
 
@@ -658,6 +542,22 @@ def _named(result: Result, place: int) -> str:
     )
 
 
+def _as_good(result: Result, place: int) -> str:
+    """Mechanisms whose prediction is within the interval of another's, after a space."""
+    main, goal = result.tables["main"], result.tables["goal"]
+    after = goal.index > place
+    near = after & main.meets & (goal.value <= goal.value_high.iloc[place])
+    names = [fig.called(str(name)) for name in goal.mechanism[near]]
+    if not names:
+        return ""
+    several = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    return f" Within that interval: {', '.join(names[:MOST_NAMED])}{several}."
+
+
+MOST_NAMED = 3
+"""Mechanisms named in a sentence."""
+
+
 def _sure(params: Params, name: str) -> str:
     """What is promised, and over what the prediction averages."""
     measure = mechanisms.load(name).measure
@@ -670,7 +570,7 @@ def _too_sure(result: Result, name: str) -> str:
     """That short intervals miss too often, where that is why they do not meet the goal."""
     intervals = result.tables["intervals"]
     held = intervals[intervals.mechanism == name]
-    if held.empty or float(held.coverage.iloc[0]) >= HONEST:
+    if held.empty or float(held.coverage.iloc[0]) >= planning.HONEST:
         return ""
     return f", but its intervals hold the truth in {held.coverage.iloc[0]:.2g} of all cases only"
 
@@ -683,9 +583,12 @@ def _least(result: Result) -> str:
         found = table[table.knob == knob]
         if found.empty:
             continue
-        best = found.iloc[int(found.enough.to_numpy().argmin())]
-        if math.isfinite(best.enough):
-            texts.append(f"{words.format(best.enough)} with {fig.called(best.mechanism)}")
+        best = _records(found)[0]
+        if math.isfinite(best["enough"]):
+            between = _enough_between(knob, best)
+            texts.append(
+                f"{words.format(best['enough'])}{between} with {fig.called(best['mechanism'])}"
+            )
     if texts:
         return f" About {' or '.join(texts)} would be enough."
     if table.empty:
@@ -767,20 +670,24 @@ def _ranked(result: Result) -> go.Figure:
         f"{fig.called(name)} {_number(value) if math.isfinite(value) else 'no draws'}"
         for name, value in zip(main.mechanism, goal.value, strict=True)
     ]
-    what = f"{quantity(params)}{_unit(params)}"
+    what = f"{goal_of(params).quantity}{_unit(params)}"
     figure = fig.ranked(named, _title(result), what, _settings(result))
     marks = [*goal.value, *goal.value_low, *goal.value_high]
     marks += [params.wanted] if params.goal != "smallest-error" else []
-    marks += [prior_error(params)] if params.goal != "interval-below" else []
+    marks += [_prior_error(params)] if params.goal != "interval-below" else []
     known = [value for value in map(float, marks) if math.isfinite(value) and value > 0.0]
     figure.update_xaxes(fig.plain_ticks(min(known) / 1.3, max(known) * 1.3))
     if params.goal != "interval-below":
-        prior = prior_error(params)
+        prior = _prior_error(params)
         shade = fig.translucent(fig.PRIOR.color, 0.18)
         figure.add_vrect(prior, max(known) * 1.3, fillcolor=shade, line_width=0, layer="below")
-        fig.upright(figure, prior, fig.PRIOR, "prior", "center")
+        # Names stand on the sides turned away from each other.
+        side = "left" if params.wanted <= prior else "right"
+        alone = params.goal == "smallest-error"
+        fig.upright(figure, prior, fig.PRIOR, "prior", "center" if alone else side)
     if params.goal != "smallest-error":
-        fig.upright(figure, params.wanted, fig.GUIDE, "wanted", "right")
+        side = "right" if params.wanted <= _prior_error(params) else "left"
+        fig.upright(figure, params.wanted, fig.GUIDE, "wanted", side)
     for place, (row, of) in enumerate(zip(_records(main), _records(goal), strict=True)):
         if not math.isfinite(of["value"]):
             continue
@@ -812,27 +719,37 @@ def _enough_words(knob: str, value: float) -> str:
     return f"{value:g}" if knob == "epsilon_total" else f"{value:,.0f}"
 
 
+def _enough_between(knob: str, row: Mapping[str, Any]) -> str:
+    """The interval of what is enough, after a space; nothing where it is not known or a point."""
+    low, high = row["enough_low"], row["enough_high"]
+    if math.isnan(low) or low == high:
+        return ""
+    return f" ({_enough_words(knob, low)} to {_enough_words(knob, high)})"
+
+
 def _enough_title(result: Result, knob: str) -> str:
-    rows = _enough_rows(result, knob)
-    name = "ε_total" if knob == "epsilon_total" else "N"
-    reached = rows[np.isfinite(rows.enough)]
-    if reached.empty:
+    first, name = _records(_enough_rows(result, knob))[0], planning.NAMES[knob]
+    if math.isinf(first["enough"]):
         return f"No {name} that was looked at is enough"
-    least = _enough_words(knob, float(reached.enough.iloc[0]))
-    return f"{fig.called(reached.mechanism.iloc[0]).capitalize()} needs least: {name} = {least}"
+    least = _enough_words(knob, first["enough"])
+    return f"{name} = {least} is predicted to be enough, by {fig.called(first['mechanism'])}"
 
 
 def _enough_sentence(result: Result, knob: str) -> str:
     params, rows = cast(Params, result.params), _enough_rows(result, knob)
-    name = "ε_total" if knob == "epsilon_total" else "N"
+    name = planning.NAMES[knob]
     held = f"N = {params.n:,}" if knob == "epsilon_total" else f"ε_total = {params.epsilon_total:g}"
+    most = _enough_words(knob, float(result.tables["curve"][knob].max()))
+    some = np.isinf(rows.enough).any() or np.isinf(rows.enough_high).any()
+    none = f" None: not up to {name} = {most}." * bool(some)
     texts = [
-        f"{fig.called(name)} {_enough_words(knob, value)}"
-        for name, value in zip(rows.mechanism, rows.enough, strict=True)
+        f"{fig.called(row['mechanism'])} {_enough_words(knob, row['enough'])}"
+        f"{_enough_between(knob, row)}"
+        for row in _records(rows)
     ]
     return (
-        f"Smallest {name} predicted to keep the {quantity(params)} at {_number(params.wanted)} or "
-        f"below, at {held}: {', '.join(texts)}."
+        f"Smallest {name} predicted to keep the {goal_of(params).quantity} at "
+        f"{_number(params.wanted)} or below, at {held}: {', '.join(texts)}.{none}"
     )
 
 
@@ -844,16 +761,21 @@ def _enough_figure(result: Result, knob: str) -> go.Figure:
     ]
     x = "ε_total that is enough" if knob == "epsilon_total" else "N that is enough"
     held = f"N = {params.n:,}" if knob == "epsilon_total" else f"ε_total = {params.epsilon_total:g}"
-    settings = f"{held}, {quantity(params)} at most {_number(params.wanted)}"
+    settings = f"{held}, {goal_of(params).quantity} at most {_number(params.wanted)}"
     figure = fig.ranked(named, _enough_title(result, knob), x, settings)
     own = float(getattr(params, knob))
-    known = [own, *(value for value in rows.enough if math.isfinite(value))]
-    figure.update_xaxes(fig.plain_ticks(min(known) / 1.5, max(known) * 1.5))
+    ends = (*rows.enough, *rows.enough_low, *rows.enough_high)
+    known = [own, *(value for value in map(float, ends) if math.isfinite(value))]
+    most = max(known) * 1.5
+    figure.update_xaxes(fig.plain_ticks(min(known) / 1.5, most))
     fig.upright(figure, own, fig.GUIDE, "yours", "center")
     for place, row in enumerate(_records(rows)):
         if math.isfinite(row["enough"]):
-            at = np.array([row["enough"]]), np.array([float(place)])
-            trace = fig.row_marks(*at, fig.mechanism(row["mechanism"]))
-            words = f"{row['why']}<extra>{row['mechanism']}</extra>"
+            at, low, high = (
+                np.array([min(row[end], most)]) for end in ("enough", "enough_low", "enough_high")
+            )
+            style = fig.mechanism(row["mechanism"])
+            trace = fig.row_marks(at, np.array([float(place)]), style, low, high)
+            words = f"{row['why']}<extra>{fig.called(row['mechanism'])}</extra>"
             figure.add_trace(trace.update(hovertemplate=words))
     return figure

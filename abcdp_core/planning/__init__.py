@@ -16,18 +16,17 @@ What flows, all of it public::
   is by releases with simulated noise.
 - Settings are chosen on some cases and predicted on others, so that a choice among many does not
   flatter what was chosen.
-- Truths come from the prior, so a part of what differs between cases is how far the truth is from
-  the prior mean. The mean of that is known, and the average is corrected by it (a control variate).
+- Part of what differs between cases is how far their truth is from the prior mean, and, where a
+  scenario has a likelihood, how far the exact posterior mean is from the truth. The means of both
+  are known, and averages of squared errors are corrected by them (control variates).
 
 Nothing here is given private data, and nothing here takes any.
 """
 
 from __future__ import annotations
 
-from abcdp_core.planning.cases import Case, Prior, case, has_own_pools, prior
+from abcdp_core.planning.cases import Case, Ideal, Prior, case, has_own_pools, ideal, prior
 from abcdp_core.planning.choice import (
-    HONEST_OF_FEW,
-    INTERVAL_SCORE,
     NOISES,
     TRIED,
     Asked,
@@ -36,20 +35,27 @@ from abcdp_core.planning.choice import (
     chosen,
     kept,
     predicted,
+    table,
     threshold,
     tried,
 )
+from abcdp_core.planning.enough import NAMES, Enough, enough, least
 from abcdp_core.planning.estimates import Estimate, average, quantile, share
+from abcdp_core.planning.goal import HONEST, METRICS, Goal, other_half, per_case
 from abcdp_core.planning.outcomes import Outcome, Setting, outcomes, settings
 
 __all__ = [
-    "HONEST_OF_FEW",
-    "INTERVAL_SCORE",
+    "HONEST",
+    "METRICS",
+    "NAMES",
     "NOISES",
     "TRIED",
     "Asked",
     "Case",
+    "Enough",
     "Estimate",
+    "Goal",
+    "Ideal",
     "Outcome",
     "Prior",
     "Setting",
@@ -58,14 +64,20 @@ __all__ = [
     "best",
     "case",
     "chosen",
+    "enough",
     "has_own_pools",
+    "ideal",
     "kept",
+    "least",
+    "other_half",
     "outcomes",
+    "per_case",
     "predicted",
     "prior",
     "quantile",
     "settings",
     "share",
+    "table",
     "threshold",
     "tried",
 ]

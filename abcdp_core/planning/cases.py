@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from abcdp_core import mechanisms, pool, simulators
 from abcdp_core.distances import Distance
 from abcdp_core.simulators import Scenario
-from abcdp_core.statistic import Statistic, stated_by
+from abcdp_core.statistic import DirichletCounts, Statistic, stated_by
 from abcdp_core.streams import generator
 from abcdp_core.supports import ALL_REALS, Support
 
@@ -197,3 +198,33 @@ def prior(scenario: str) -> Prior:
     each = np.column_stack([np.mean(apart**2, axis=1), np.mean(np.abs(apart), axis=1)])
     mse, mae = each.mean(axis=0).tolist()
     return Prior(mean, unit, mse, mae, each)
+
+
+@dataclass(frozen=True)
+class Ideal:
+    """The error of the exact posterior mean given all of the data, without any noise (MATH E7).
+
+    Attributes:
+        mse: in a case; NaN where nobody knows that posterior.
+        expected_mse: its mean over all cases there may be.
+    """
+
+    mse: float
+    expected_mse: float
+
+
+def ideal(scenario: str, at: Case) -> Ideal:
+    """Of a case, where the scenario states a model of counts.
+
+    A priori a share has variance a (A − a) / (A² (A + 1)), a of the sum A of the concentrations;
+    given N points, A / (A + N) of that is left on average.
+    """
+    model: DirichletCounts | None = getattr(at.public.scenario, "CONJUGATE", None)
+    if model is None:
+        return Ideal(math.nan, math.nan)
+    known, alpha = prior(scenario), np.array(model.concentration)
+    counts, total = at.comparison.summaries[model.statistic], float(alpha.sum())
+    mse, _ = known.errors((alpha + counts) / (total + counts.sum()), at.truth)
+    variance = alpha * (total - alpha) / (total**2 * (total + 1.0)) / known.unit**2
+    left = total / (total + at.public.n)
+    return Ideal(mse, float(variance.mean()) * left)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ import pandas as pd
 
 from abcdp_core import cache, fingerprint, mechanisms
 from abcdp_core.mechanisms import Budget
-from abcdp_core.planning.cases import case, prior
+from abcdp_core.planning.cases import case, ideal, prior
 from abcdp_core.planning.outcomes import Outcome, Setting, outcomes, settings
 
 INTERVAL_SCORE = "interval_score"
@@ -29,10 +29,11 @@ LOOKED_UP = ("abcdp_core.mechanisms", "abcdp_core.simulators")
 
 ROWS = (
     *("mechanism", "setting", "c", "index", "noise", "epsilon_abc", *Outcome._fields),
-    *("prior_mse", "prior_mae"),
+    *("prior_mse", "prior_mae", "ideal_mse", "ideal_expected"),
 )
 """Columns of outcomes: ``setting`` is the place among :func:`.outcomes.settings`, c is 0 and ε_abc
-NaN where there is none; ``prior_mse`` and ``prior_mae`` are the prior mean's errors in the case."""
+NaN where there is none; ``prior_mse`` and ``prior_mae`` are the prior mean's errors in the case,
+the last two those of :class:`.Ideal`."""
 
 WHOLE = ("setting", "c", "index", "noise")
 """Those that hold whole numbers."""
@@ -72,13 +73,12 @@ class Asked:
 
 def tried(asked: Asked, seed: int, index: int) -> pd.DataFrame:
     """Every setting of every mechanism in one case, with one draw of the noise."""
-    rows = (
-        (name, place, index, 0, outcome)
+    every = [
+        (place, setting)
         for name in asked.mechanism
         for place, setting in enumerate(asked.settings(name, seed))
-        for outcome in outcomes(setting, seed, index, 1, intervals=asked.intervals)
-    )
-    return _table(asked, seed, index, rows)
+    ]
+    return table(every, seed, index, 1, intervals=asked.intervals)
 
 
 def kept(asked: Asked, seed: int, index: int) -> pd.DataFrame:
@@ -101,36 +101,40 @@ def kept(asked: Asked, seed: int, index: int) -> pd.DataFrame:
 
 def predicted(asked: Asked, seed: int, index: int) -> pd.DataFrame:
     """The best setting of every mechanism in one case, with several draws of the noise."""
-    best = chosen(asked, seed)
-    rows = (
-        (name, place, index, noise, outcome)
-        for name, place in best.items()
-        for noise, outcome in enumerate(
-            outcomes(
-                asked.settings(name, seed)[place],
-                seed,
-                index,
-                NOISES,
-                exact=True,
-                intervals=asked.intervals,
-            )
-        )
-    )
-    return _table(asked, seed, index, rows)
+    every = [
+        (place, asked.settings(name, seed)[place]) for name, place in chosen(asked, seed).items()
+    ]
+    return table(every, seed, index, NOISES, exact=True, intervals=asked.intervals)
 
 
-def _table(
-    asked: Asked, seed: int, index: int, rows: Iterable[tuple[str, int, int, int, Outcome]]
+def table(
+    every: Sequence[tuple[int, Setting]],
+    seed: int,
+    index: int,
+    noises: int,
+    *,
+    exact: bool = False,
+    intervals: bool = False,
 ) -> pd.DataFrame:
-    known = prior(asked.scenario)
-    truth = case(asked.scenario, asked.n, asked.pool_size, seed, index).truth
-    by_prior = known.errors(known.mean, truth)
-    each = []
-    for name, place, number, noise, outcome in rows:
-        setting = asked.settings(name, seed)[place]
-        of = acceptances(setting), number, noise, threshold(setting)
-        each.append((name, place, *of, *outcome, *by_prior))
-    return pd.DataFrame(each, columns=list(ROWS))
+    """Outcomes of some settings in one case, with the columns :data:`ROWS`.
+
+    Args:
+        every: the settings, of one scenario, n and pool size, each with its place.
+        seed, index, noises, exact, intervals: as :func:`.outcomes.outcomes` has them.
+    """
+    any_of = every[0][1]
+    known = prior(any_of.scenario)
+    at = case(any_of.scenario, any_of.n, any_of.pool_size, seed, index)
+    best_there_is = ideal(any_of.scenario, at)
+    controls = *known.errors(known.mean, at.truth), best_there_is.mse, best_there_is.expected_mse
+    rows = []
+    for place, setting in every:
+        found = outcomes(setting, seed, index, noises, exact=exact, intervals=intervals)
+        c, epsilon_abc = acceptances(setting), threshold(setting)
+        for noise, outcome in enumerate(found):
+            of = setting.mechanism, place, c, index, noise, epsilon_abc
+            rows.append((*of, *outcome, *controls))
+    return pd.DataFrame(rows, columns=list(ROWS))
 
 
 @functools.lru_cache(maxsize=32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,7 @@ from abcdp_core.streams import generator
 Array = NDArray[np.float64]
 
 CONTROLLED = 8
-"""Fewest cases whose average is corrected by a control variate."""
+"""Fewest cases for each control variate by which their average is corrected."""
 
 RESAMPLES = 200
 """Of the cases, for the interval of a quantile."""
@@ -35,27 +36,31 @@ class Estimate:
         return Estimate(math.sqrt(self.value), math.sqrt(self.low), math.sqrt(self.high))
 
 
-def average(values: Array, control: Array | None = None, expected: float = 0.0) -> Estimate:
+def average(
+    values: Array, controls: Sequence[Array] = (), expected: Sequence[float] = ()
+) -> Estimate:
     """Mean of positive values over cases.
 
-    With a control variate, the mean of what is left of the values after a straight line in the
-    control, at the control's expected value: part of the chance between cases is known, and goes.
+    With control variates, the mean of what is left of the values after a straight line in the
+    controls, at the controls' expected values: part of the chance between cases is known, and goes.
     The interval is Student's, on the logarithm, so that it stays above 0.
 
     Args:
         values: one for each case ``(k,)``, at least one.
-        control: another number of each case ``(k,)``.
-        expected: the mean of that over all cases there may be.
+        controls: other numbers of each case ``(k,)``; as many as there are :data:`CONTROLLED`
+            cases for each are used, the first ones.
+        expected: the means of those over all cases there may be.
     """
-    count = len(values)
-    left, spent = values - values.mean(), 1
-    mean = float(values.mean())
-    if control is not None and count >= CONTROLLED and control.std() > 0.0:
-        apart = control - control.mean()
-        slope = float(apart @ values) / float(apart @ apart)
-        corrected = mean - slope * (float(control.mean()) - expected)
+    count, mean, spent = len(values), float(values.mean()), 1
+    left = values - mean
+    used = min(len(controls), count // CONTROLLED)
+    if used:
+        both = np.column_stack([np.asarray(each) for each in controls[:used]])
+        apart = both - both.mean(axis=0)
+        slopes = np.linalg.lstsq(apart, left, rcond=None)[0]
+        corrected = mean - float(slopes @ (both.mean(axis=0) - np.array(expected[:used])))
         if corrected > 0.0:
-            mean, left, spent = corrected, left - slope * apart, 2
+            mean, left, spent = corrected, left - apart @ slopes, 1 + used
     if count <= spent or mean <= 0.0:
         return Estimate(mean)
     error = math.sqrt(float(left @ left) / (count - spent) / count)

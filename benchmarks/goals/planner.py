@@ -6,6 +6,7 @@ import dataclasses
 import math
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from abcdp_core import mechanisms, planning, pool, simulators, summaries
@@ -86,14 +87,11 @@ def _setting(name: str, rng: np.random.Generator) -> Setting:
 
 def prediction(setting: Setting, cases: int = CASES) -> planning.Estimate:
     """Root mean squared error, as plans predict it."""
-    known, mse, by_prior = planning.prior(setting.scenario), [], []
-    for index in range(cases):
-        each = planning.outcomes(setting, SEED, index, planning.NOISES, exact=True)
-        exact = each[0].expected_mse
-        mse.append(np.mean([one.mse for one in each]) if math.isnan(exact) else exact)
-        at = planning.case(setting.scenario, setting.n, setting.pool_size, SEED, index)
-        by_prior.append(known.errors(known.mean, at.truth)[0])
-    return planning.average(np.array(mse), np.array(by_prior), known.mse).root
+    every = [
+        planning.table([(0, setting)], SEED, index, planning.NOISES, exact=True)
+        for index in range(cases)
+    ]
+    return planning.Goal("rmse").error(pd.concat(every), planning.prior(setting.scenario))
 
 
 def fresh(setting: Setting, number: int) -> Array:

@@ -101,18 +101,20 @@ def test_a_plan_that_nothing_meets_says_what_would_be_enough_or_that_nothing_is(
     found = result_of(goal="error-below", wanted=1e-6)
     assert not found.tables["main"].meets.any()
     assert "no mechanism is predicted to meet the goal of 0.000001" in found.summary
-    assert found.summary.endswith(
-        "No budget up to 100 and no N up to 20,000 is predicted to be enough."
-    )
+    nothing = "No budget up to 100 and no N up to 20,000 is predicted to be enough."
+    assert nothing in found.summary
+    assert found.summary.endswith("Averaged over truths from the prior.")
     assert np.isinf(found.tables["enough"].enough).all()
     assert "predicted even at" in found.tables["enough"].why.iloc[0]
     somewhere = result_of(goal="error-below", wanted=0.01)
     assert "would be enough" in somewhere.summary
-    enough = somewhere.tables["enough"].set_index(["mechanism", "knob"]).enough
-    assert 300 < enough["noisy-counts", "n"] < 20_000
+    enough = somewhere.tables["enough"].set_index(["mechanism", "knob"]).loc["noisy-counts", "n"]
+    assert 300 < enough.enough_low < enough.enough < enough.enough_high < 20_000
     drawn = plan.figures(somewhere)
     assert list(drawn) == ["plan", "enough-budget", "enough-people"]
-    assert "noisy counts" in drawn["enough-people"].sentence.lower()
+    people = drawn["enough-people"]
+    assert people.figure.layout.title.text.startswith("N = ")
+    assert "None: not up to N = 20,000." in people.sentence
 
 
 def test_no_clear_winner_over_the_prior_is_said() -> None:
@@ -136,31 +138,6 @@ def test_a_value_has_no_intervals_and_the_plan_says_so() -> None:
         plan.Params(goal="interval-below", mechanism=("embedding-estimate",))
 
 
-def test_intervals_that_miss_too_often_do_not_meet_a_goal() -> None:
-    params = plan.Params(goal="interval-below", wanted=1.0)
-    table = pd.DataFrame({"mechanism": ["a", "b"], "coverage": [0.9, 0.5]})
-    short = plan.Estimate(0.1)
-    assert plan._meets(params, "a", short, table)
-    assert not plan._meets(params, "b", short, table)
-    assert not plan._meets(params, "none", plan.Estimate(math.inf), table)
-
-
-def test_what_is_chosen_on_one_half_is_predicted_on_the_other() -> None:
-    rows = pd.DataFrame(
-        {
-            "mechanism": "a",
-            "index": [0, 0, 1, 1],
-            "setting": [0, 1, 0, 1],
-            "mse": [1.0, 2.0, 5.0, 3.0],
-            "coverage": math.nan,
-        }
-    )
-    odd = plan._other_half(rows, "mse", 1)
-    assert odd.mse.tolist() == [5.0]
-    even = plan._other_half(rows, "mse", 0)
-    assert even.mse.tolist() == [2.0]
-
-
 def test_settings_are_tried_on_the_first_data_sets_and_predicted_on_others() -> None:
     parts = [task.part for task in plan.tasks(plan.Params(runs=TRIED + 3), 1)]
     assert parts == ["tried"] * TRIED + ["predicted"] * 3
@@ -169,21 +146,6 @@ def test_settings_are_tried_on_the_first_data_sets_and_predicted_on_others() -> 
     # What is wanted changes no outcome, so that none is computed again.
     other = plan.tasks(plan.Params(runs=TRIED + 3, goal="error-below", wanted=0.5), 1)
     assert other == goal
-
-
-def test_between_two_points_enough_is_on_a_straight_line_and_rounded_up() -> None:
-    x = np.array([1.0, 10.0, 100.0])
-    found, why = plan.enough(x, np.array([1.0, 0.1, 0.1]), 0.5, "epsilon_total")
-    assert found == pytest.approx(2.0)
-    assert why == "between ε_total = 1 and 10"
-    assert plan.enough(x, np.array([1.0, 0.1, 0.1]), 0.49, "n")[0] == pytest.approx(2.1)
-    assert plan.enough(x, np.array([1.0, 0.1, 0.1]), 2.0, "n") == (
-        1.0,
-        "the smallest N that was looked at",
-    )
-    assert plan.enough(x, np.array([1.0, 0.5, 0.4]), 0.3, "n")[0] == math.inf
-    assert plan.enough(x, np.array([math.inf, 0.5, 0.4]), 0.5, "n")[0] == 10.0
-    assert plan.enough(x, np.full(3, math.inf), 0.5, "n")[0] == math.inf
 
 
 def test_any_n_within_the_bounds_can_be_asked_for_where_data_of_any_size_are_at_hand() -> None:
@@ -211,3 +173,20 @@ def test_every_sentence_stands_at_the_extremes(changes: dict[str, Any]) -> None:
         assert "  " not in each
         assert each.endswith(".")
         assert len(each) < 1000
+    assert len(found.summary) < 600
+
+
+def test_units_that_differ_and_errors_in_several_units_are_said() -> None:
+    found = result_of(
+        scenario="covid-people",
+        n=18,
+        pool_size=60,
+        runs=2,
+        mechanism=("private-summary", "private-summary-large-unit"),
+    )
+    first, second = found.tables["main"].mechanism
+    sentence = plan.figures(found)["plan"].sentence
+    assert f"{second.replace('-', ' ').capitalize()} protects " in sentence
+    assert f"{first.replace('-', ' ').capitalize()} protects " not in sentence
+    assert "in prior standard deviations" in sentence
+    assert noisy_counts.NO_RIVAL in sentence

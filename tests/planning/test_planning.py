@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from scipy import stats
 
 from abcdp_core import mechanisms, planning, pool, simulators
 from abcdp_core.mechanisms import Budget
-from abcdp_core.planning import Asked, Setting, outcomes
+from abcdp_core.planning import Asked, Estimate, Goal, Setting, outcomes
 from abcdp_core.planning.outcomes import _prepared
 from abcdp_core.simulators import uniform_mixture
 from tests.statistics import assert_mean, assert_same_distribution, rejects
@@ -178,7 +179,7 @@ def test_a_control_variate_takes_what_is_known_of_chance() -> None:
     rng = np.random.default_rng(1)
     control = rng.exponential(size=64)
     values = 2.0 + 0.5 * control
-    found = planning.average(values, control, 1.0)
+    found = planning.average(values, [control], [1.0])
     assert found.value == pytest.approx(2.5)
     assert found.high - found.low == pytest.approx(0.0, abs=1e-9)
     plain = planning.average(values)
@@ -186,12 +187,42 @@ def test_a_control_variate_takes_what_is_known_of_chance() -> None:
     assert plain.low < 2.5 < plain.high
 
 
+def test_several_controls_are_used_where_there_are_cases_enough() -> None:
+    rng = np.random.default_rng(3)
+    first, second = rng.exponential(size=(2, 16))
+    values = 1.0 + first + 2.0 * second
+    both = planning.average(values, [first, second], [1.0, 1.0])
+    assert both.value == pytest.approx(4.0)
+    few = planning.average(values[:15], [first[:15], second[:15]], [1.0, 1.0])
+    assert few == planning.average(values[:15], [first[:15]], [1.0])
+    # A control that is always the same says nothing.
+    alike = planning.average(values, [np.ones(16)], [1.0])
+    assert alike.value == pytest.approx(values.mean())
+
+
+def test_the_ideal_error_has_the_mean_that_is_said_of_it() -> None:
+    each = [
+        planning.ideal(MIXTURE, planning.case(MIXTURE, 30, 1, 5, index)) for index in range(400)
+    ]
+    expected = each[0].expected_mse
+    assert expected == pytest.approx(0.16 / 6.0 * 5.0 / 35.0)
+    assert_mean(np.array([one.mse for one in each]), expected, 0.0, 0.04)
+    assert rejects(assert_mean, np.array([one.mse for one in each]), 3.0 * expected, 0.0, 0.04)
+    assert math.isnan(planning.ideal("covid-people", without_model()).mse)
+
+
+def without_model() -> planning.Case:
+    case = planning.case(MIXTURE, 30, 1, 5, 0)
+    public = SimpleNamespace(scenario=SimpleNamespace())
+    return dataclasses.replace(case, public=cast(Any, public))
+
+
 def test_intervals_of_averages_hold_the_mean_in_95_percent() -> None:
     rng = np.random.default_rng(2)
     held = []
     for _ in range(2000):
         control = rng.exponential(size=32)
-        found = planning.average(1.0 + control + rng.exponential(size=32), control, 1.0)
+        found = planning.average(1.0 + control + rng.exponential(size=32), [control], [1.0])
         held.append(found.low <= 3.0 <= found.high)
     assert_mean(np.array(held, float), 0.94, 0.0, 1.0)
     assert rejects(assert_mean, np.array(held, float), 0.8, 0.0, 1.0)
@@ -220,3 +251,86 @@ def test_a_share_has_an_exact_interval() -> None:
     found = planning.share(np.array([1.0, 1.0, 0.5, 1.0]))
     assert found.value == 0.875
     assert 0.0 < found.low < 0.875 < found.high <= 1.0
+
+
+# ------------------------------------------------------------------------------ goals and enough
+
+
+def test_a_goal_says_what_it_is_about_and_what_settings_are_chosen_by() -> None:
+    assert Goal("rmse").quantity == "root mean squared error"
+    assert Goal("mae", 0.1, 0.9).quantity == "mean absolute error that 90 % of releases keep"
+    assert Goal("rmse", 0.1, intervals=True).quantity == "mean length of 90 % intervals"
+    scores = [goal.score for goal in (Goal("rmse"), Goal("mae"), Goal("mae", 1.0, intervals=True))]
+    assert scores == ["mse", "mae", "interval_score"]
+
+
+def test_intervals_that_miss_too_often_do_not_meet_a_goal() -> None:
+    known, wanted = planning.prior(MIXTURE), Goal("rmse", 1.0, intervals=True)
+    assert wanted.is_met(0.9, 0.9, known)
+    assert not wanted.is_met(1.1, 0.9, known)
+    assert not wanted.is_met(0.9, 0.5, known)
+    # Without a number wanted it is the prior that is to be beaten: 0.163.
+    assert Goal("rmse").is_met(0.15, 1.0, known)
+    assert not Goal("rmse").is_met(0.16, 1.0, known)
+
+
+def test_the_priors_error_is_a_quantile_where_the_goal_is_one() -> None:
+    known = planning.prior(MIXTURE)
+    assert Goal("rmse").of_prior(known) == pytest.approx(math.sqrt(0.16 / 6.0), rel=0.01)
+    median, most = (Goal("mae", 0.1, share).of_prior(known) for share in (0.5, 0.99))
+    assert median < most < 0.32
+
+
+def test_what_is_chosen_on_one_half_is_predicted_on_the_other() -> None:
+    rows = rows_of(index=[0, 0, 1, 1], setting=[0, 1, 0, 1], mse=[1.0, 2.0, 5.0, 3.0])
+    assert planning.other_half(rows, "mse", 1).mse.tolist() == [5.0]
+    assert planning.other_half(rows, "mse", 0).mse.tolist() == [2.0]
+    assert Goal("rmse").of_few(rows) == pytest.approx(math.sqrt(3.5))
+    alone = rows[rows["index"] == 0]
+    assert planning.other_half(alone, "mse", 1).mse.tolist() == [1.0]
+
+
+def test_errors_are_exact_where_that_is_known_and_quantiles_are_of_single_releases() -> None:
+    rows = rows_of(
+        index=[0, 0, 1, 1],
+        mse=[0.01, 0.03, 0.04, 0.04],
+        mae=[0.1, 0.3, 0.2, 0.2],
+        expected_mse=[0.09, 0.09, math.nan, math.nan],
+        prior_mse=1.0,
+        prior_mae=1.0,
+        ideal_mse=math.nan,
+        ideal_expected=math.nan,
+    )
+    known = planning.prior(MIXTURE)
+    assert Goal("rmse").error(rows, known).value == pytest.approx(math.sqrt((0.09 + 0.04) / 2.0))
+    assert Goal("mae").error(rows, known).value == pytest.approx(0.2)
+    assert Goal("mae", 1.0, 0.5).value(rows, known).value == pytest.approx(0.2)
+    assert Goal("rmse", 1.0, intervals=True).value(rows.assign(width=math.nan), known) == Estimate(
+        math.inf
+    )
+
+
+def test_between_two_points_enough_is_on_a_straight_line_and_rounded_up() -> None:
+    x, y = np.array([1.0, 10.0, 100.0]), np.array([1.0, 0.1, 0.1])
+    assert planning.least(x, y, 0.5, "epsilon_total") == (2.0, "between ε_total = 1 and 10")
+    assert planning.least(x, y, 0.49, "n")[0] == pytest.approx(2.1)
+    assert planning.least(x, y, 2.0, "n") == (1.0, "the smallest N that was looked at")
+    assert planning.least(x, y + 0.4, 0.3, "n")[0] == math.inf
+    assert planning.least(x, np.array([math.inf, 0.5, 0.4]), 0.5, "n")[0] == 10.0
+    found, why = planning.least(x, np.full(3, math.inf), 0.5, "n")
+    assert found == math.inf
+    assert "miss the truth" in why
+
+
+def test_what_does_not_do_here_does_not_do_with_less() -> None:
+    x, y = np.array([1.0, 10.0, 100.0]), np.array([0.4, 0.6, 0.1])
+    here = Estimate(0.6, 0.3, 0.7)
+    found = planning.enough(x, y, 10.0, here, 0.5, "n")
+    assert found.value == pytest.approx(13.0)
+    # At the lower end of what is predicted it does, and so it may with less.
+    assert found.low == 1.0
+    assert found.high > found.value
+    unsure = planning.enough(x, y, 10.0, Estimate(0.6), 0.5, "n")
+    assert unsure.value == found.value
+    assert math.isnan(unsure.low)
+    assert math.isnan(unsure.high)
