@@ -146,10 +146,16 @@ def mean_interval(
     runs = len(values)
     if runs < 2:
         return np.full(values.shape[1:], np.nan), np.full(values.shape[1:], np.nan)
-    counts = rng.multinomial(runs, np.full(runs, 1.0 / runs), size=resamples) / runs
-    means = np.tensordot(counts, values, axes=1)
-    low, high = np.quantile(means, [0.025, 0.975], axis=0)
+    low, high = np.quantile(resampled_means(values, rng, resamples), [0.025, 0.975], axis=0)
     return low, high
+
+
+def resampled_means(values: Array, rng: np.random.Generator, resamples: int = 1000) -> Array:
+    """Means ``(resamples, ...)`` of values ``(runs, ...)`` over runs drawn with replacement."""
+    runs = len(values)
+    counts = rng.multinomial(runs, np.full(runs, 1.0 / runs), size=resamples) / runs
+    means: Array = np.tensordot(counts, values, axes=1)
+    return means
 
 
 def over_runs(

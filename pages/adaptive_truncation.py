@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ui import asking, blocks, controls, export, labels, player, router, state, watch
+from ui import asking, blocks, controls, export, labels, locks, pin, player, router, state, watch
 from ui.job import Request
 
 router.guard()
@@ -52,7 +52,8 @@ def live() -> None:
         "**The spread σ** is hardly learnt at a small ε_total. *The interval is best for* sigma or "
         "trace helps; σ is grey until log σ is known clearly better than before the first "
         "answer.  \n"
-        "**One run is one draw of chance.** *New noise* draws another; *Is this run typical?* "
+        "**One run is one draw of chance.** "
+        f"{locks.if_free('noise_draw', '*New noise* draws another; ')}*Is this run typical?* "
         "does 30 with these settings; *repeats* does them at several budgets."
     )
     with blocks.folded("Is this run typical? Other people, other noise", "other-runs") as is_open:
@@ -102,8 +103,8 @@ def best_interval() -> None:
         "Which interval tells most about the mean, if one knew μ and σ? Lines join intervals whose "
         "answers tell 50 %, 90 % and 99 % of the most.",
     )
-    found = watch.result(INTERVAL, *asking.ask(INTERVAL))
-    blocks.figure("surface", found, ("main", "plane", "surface"))
+    found, pinned = pin.result(INTERVAL, lambda: asking.ask(INTERVAL))
+    blocks.main_figure("surface", found, pinned, ("main", "plane", "surface"))
     if not state.has_preset():
         controls.own(
             "truncation-interval.family",

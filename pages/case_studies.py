@@ -1,6 +1,6 @@
 """Case studies: real epidemics, what a private fit says about them, and what it cannot say."""
 
-from ui import asking, blocks, captions, controls, export, labels, router, state, watch
+from ui import asking, blocks, captions, controls, export, labels, pin, router, state, watch
 
 router.guard()
 
@@ -19,13 +19,11 @@ def main() -> None:
 
 
 def covid() -> None:
-    if state.has_preset():
-        params, seed = asking.ask(COVID)
-    else:
+    if not state.has_preset():
         controls.own("covid-fit.distance", "covid-fit.runs")
-        params, seed = asking.ask_budget_first(COVID)
-    found = watch.result(COVID, params, seed)
-    blocks.figure("curves", found)
+    ask = asking.ask if state.has_preset() else asking.ask_budget_first
+    found, pinned = pin.result(COVID, lambda: ask(COVID))
+    blocks.main_figure("curves", found, pinned)
     blocks.note(
         "**What is protected is one day's national count, not a person.** The counts are "
         "cumulative: who is counted on one day is counted on every later day too, so replacing "
@@ -60,8 +58,8 @@ def tuberculosis() -> None:
             "tuberculosis-posterior.runs",
         )
     sizes = {} if state.has_preset() else {"n": (100, 1000)}
-    found = watch.result(TUBERCULOSIS, *asking.ask(TUBERCULOSIS, **sizes))
-    blocks.figure("posterior", found, ("main", "prior"))
+    found, pinned = pin.result(TUBERCULOSIS, lambda: asking.ask(TUBERCULOSIS, **sizes))
+    blocks.main_figure("posterior", found, pinned, ("main", "prior"))
     blocks.note(
         "**What is protected is one of the N outbreaks:** two years of one city may be replaced "
         "by any other two years. All outbreaks are simulated with the same true parameters; the "

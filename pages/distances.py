@@ -1,6 +1,6 @@
 """Distances: which form, which bandwidth, and what one point can change."""
 
-from ui import asking, blocks, captions, controls, export, labels, router, watch
+from ui import asking, blocks, captions, controls, export, labels, pin, router
 
 router.guard()
 
@@ -10,8 +10,8 @@ FORMS = "distance-forms"
 def main() -> None:
     blocks.title("Distances")
     controls.own("distance-forms.bandwidth", "distance-forms.pairs")
-    found = watch.result(FORMS, *asking.ask(FORMS))
-    blocks.figure("error", found)
+    found, pinned = pin.result(FORMS, lambda: asking.ask(FORMS))
+    blocks.main_figure("error", found, pinned)
     blocks.note(
         "ABC asks how far simulated data are from the observed ones. The answer is a maximum mean "
         "discrepancy, and there are several ways to compute it. *Exact* has no error "

@@ -1,6 +1,6 @@
 """Flip probability: how often the noise changes a decision, and how large c may be."""
 
-from ui import asking, blocks, captions, controls, export, labels, router, state, watch
+from ui import asking, blocks, captions, controls, export, labels, pin, router, state, watch
 
 router.guard()
 
@@ -20,22 +20,24 @@ def main() -> None:
 
 def preset() -> None:
     controls.own("flip-probability.script")
-    params, seed = asking.ask("flip-probability", **asking.script_sensitivity())
-    job = watch.growing("flip-probability", params, seed, draw)
+    job = pin.growing("flip-probability", ask, draw)
     blocks.verdicts("flip-probability", job.result)
     blocks.theory("flip-probability")
     export.block("flip-probability", job)
 
 
-def draw(found: blocks.Found) -> None:
-    blocks.figure("flip-probability", found)
+def ask() -> asking.Asked:
+    return asking.ask("flip-probability", **asking.script_sensitivity())
+
+
+def draw(found: blocks.Found, pinned: pin.Pinned) -> None:
+    blocks.main_figure("flip-probability", found, pinned)
     labels.show(found)
 
 
 def one_setting() -> None:
-    params, seed = asking.ask("flip-probability", **asking.script_sensitivity())
-    found = watch.result("flip-probability", params, seed)
-    blocks.figure("flip-probability", found, ("base_rates", "main"))
+    found, pinned = pin.result("flip-probability", ask)
+    blocks.main_figure("flip-probability", found, pinned, ("base_rates", "main"))
     controls.own("flip-probability.distances", "flip-probability.draws", "flip-probability.script")
     with blocks.folded("How well simulation and formula agree", "agreement") as unfolded:
         if unfolded:

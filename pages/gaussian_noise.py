@@ -1,6 +1,6 @@
 """Gaussian noise: the older versions of ABCDP, and the figures of their paper."""
 
-from ui import asking, blocks, controls, export, labels, router, state, watch
+from ui import asking, blocks, controls, export, labels, pin, router, state
 
 router.guard()
 
@@ -29,9 +29,8 @@ def soft() -> None:
     growing(SOFT, draw_soft, METRIC)
 
 
-def draw_soft(found: blocks.Found) -> None:
-    metric = asking.error_metric()
-    blocks.figure(metric, found)
+def draw_soft(found: blocks.Found, pinned: pin.Pinned) -> None:
+    blocks.main_figure(asking.error_metric(), found, pinned, of=asking.error_metric)
     blocks.note(
         f"{INTRODUCTION} *Accountant*: how the costs of all draws are added up. At ε_total = 1, "
         "δ = 0.0001 the paper's classic conversion adds 38 % more noise than is needed and today's "
@@ -46,9 +45,8 @@ def rejection() -> None:
     growing(REJECTION, draw_rejection, METRIC)
 
 
-def draw_rejection(found: blocks.Found) -> None:
-    metric = asking.error_metric()
-    blocks.figure(metric, found)
+def draw_rejection(found: blocks.Found, pinned: pin.Pinned) -> None:
+    blocks.main_figure(asking.error_metric(), found, pinned, of=asking.error_metric)
     blocks.note(
         f"{INTRODUCTION} Every draw of the pool gets a decision, and every decision has to be "
         "paid for: compare the noise below with the thresholds. Where some runs accept nothing "
@@ -59,8 +57,8 @@ def draw_rejection(found: blocks.Found) -> None:
 
 
 def loss() -> None:
-    found = watch.result(LOSS, *asking.ask(LOSS, epsilon_abc=asking.thresholds(LOSS)))
-    blocks.figure("loss", found)
+    found, pinned = pin.result(LOSS, lambda: asking.ask(LOSS, epsilon_abc=asking.thresholds(LOSS)))
+    blocks.main_figure("loss", found, pinned)
     blocks.note(
         "**Is a larger ε_abc more private?** With the same σ: yes for soft weights, where σ is "
         "counted in thresholds. For decisions only up to half the clipping bound: beyond that the "
@@ -77,8 +75,8 @@ def san_francisco() -> None:
     growing(SAN_FRANCISCO, draw_san_francisco)
 
 
-def draw_san_francisco(found: blocks.Found) -> None:
-    blocks.figure("error", found, ("errors", "non_private"))
+def draw_san_francisco(found: blocks.Found, pinned: pin.Pinned) -> None:
+    blocks.main_figure("error", found, pinned, ("errors", "non_private"))
     blocks.note(
         "**What is protected is the only outbreak there is.** All that is used of it is its "
         "distance to each draw, clipped at 200, and another outbreak can change that by the full "
@@ -88,9 +86,9 @@ def draw_san_francisco(found: blocks.Found) -> None:
     labels.show(found)
 
 
-def growing(experiment: str, draw: watch.DrawOne, *knobs: str) -> None:
+def growing(experiment: str, draw: pin.DrawTwo, *knobs: str) -> None:
     own_knobs(experiment, *knobs)
-    job = watch.growing(experiment, *asking.ask_lists(experiment), draw)
+    job = pin.growing(experiment, lambda: asking.ask_lists(experiment), draw)
     blocks.verdicts(experiment, job.result)
     blocks.theory(experiment)
     export.block(experiment, job)

@@ -1,6 +1,6 @@
 """Mechanisms: what each makes of the same privacy budget."""
 
-from ui import asking, blocks, captions, controls, export, labels, router, state, watch
+from ui import asking, blocks, captions, controls, export, labels, locks, pin, router, state, watch
 from ui.job import Job
 
 router.guard()
@@ -26,7 +26,7 @@ def error() -> None:
         controls.own("mse-curves.metric")
     else:
         controls.own("compare-mechanisms.scenario", "mse-curves.metric")
-    job = watch.growing(COMPARED, *asking.ask(COMPARED), draw_error)
+    job = pin.growing(COMPARED, lambda: asking.ask(COMPARED), draw_error)
     if not state.has_preset():
         controls.more("compare-mechanisms.runs")
     complete = job.result is not None and not job.result.is_partial
@@ -36,13 +36,16 @@ def error() -> None:
     export.block("mechanisms", job, release, *(each for each in budgets if each))
 
 
-def draw_error(found: blocks.Found) -> None:
+def draw_error(found: blocks.Found, pinned: pin.Pinned) -> None:
     asking.follow_click()
+    click_it = locks.if_free(
+        "mechanism-posterior.mechanism", "Click a mark to see its posterior below. "
+    )
     click = asking.choose_release if state.has_preset() else asking.choose_mechanism
-    blocks.compared(found, asking.error_metric(), ("summary", "grid", "main"), click)
+    blocks.compared(found, pinned, asking.error_metric, ("summary", "grid", "main"), click)
     blocks.note(
         f"{INTRODUCTION} Each mechanism is at its own best ε_abc, chosen on simulated data sets "
-        "and never on those it is scored on. Click a mark to see its posterior below. A mark is "
+        f"and never on those it is scored on. {click_it}A mark is "
         "open where some runs accepted nothing; their estimate is the prior mean. Mechanisms with "
         "a δ promise (ε, δ)-differential privacy, which is less than the pure kind.\n\n"
         "**Why an embedding's noise does not grow with c.** It asks the data one question, what "
@@ -93,8 +96,8 @@ def one_release(compared: blocks.Found | None) -> blocks.Found:
 
 def budget() -> None:
     controls.own("compare-mechanisms.scenario")
-    found = watch.result(ACCOUNTING, *asking.ask_budget_first(ACCOUNTING))
-    blocks.figure("noise", found)
+    found, pinned = pin.result(ACCOUNTING, lambda: asking.ask_budget_first(ACCOUNTING))
+    blocks.main_figure("noise", found, pinned)
     blocks.note(
         "Each mark compares a way to add up the costs with the best one here for its mechanism. "
         "The extra noise buys no privacy. Pure guarantees and those with a δ are compared apart."
@@ -125,22 +128,25 @@ def budget() -> None:
 
 
 def coverage() -> None:
-    if state.has_preset():
-        params, seed = asking.ask(COVERAGE)
-    else:
+    if not state.has_preset():
         controls.own("compare-mechanisms.scenario", "coverage.truths")
-        smallest = asking.budgets(COVERAGE)[0]
-        both = (smallest, float(state.current("epsilon_total")))
-        params, seed = asking.ask(COVERAGE, epsilon_total=both)
-    job = watch.growing(COVERAGE, params, seed, draw_coverage)
+    job = pin.growing(COVERAGE, ask_coverage, draw_coverage)
     if not state.has_preset():
         controls.more("coverage.runs")
     blocks.theory(COVERAGE)
     export.block("coverage", job)
 
 
-def draw_coverage(found: blocks.Found) -> None:
-    blocks.figure("coverage", found, ("summary", "main"))
+def ask_coverage() -> asking.Asked:
+    if state.has_preset():
+        return asking.ask(COVERAGE)
+    smallest = asking.budgets(COVERAGE)[0]
+    both = (smallest, float(state.current("epsilon_total")))
+    return asking.ask(COVERAGE, epsilon_total=both)
+
+
+def draw_coverage(found: blocks.Found, pinned: pin.Pinned) -> None:
+    blocks.main_figure("coverage", found, pinned, ("summary", "main"))
     blocks.note(
         "A private posterior can be trusted if its 90 % intervals contain the truth nine times in "
         "ten, on average over truths from the prior. The *noise-aware* one is made for that, as it "

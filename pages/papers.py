@@ -1,6 +1,6 @@
 """Papers: what they claim, what we find, and the settings that show it."""
 
-from ui import blocks, controls, labels, papers, router
+from ui import blocks, controls, labels, locks, papers, router
 
 router.guard()
 
@@ -15,10 +15,8 @@ def main() -> None:
     controls.own(*papers.FILTERS)
     rows = papers.chosen_rows()
     papers.table(rows)
-    blocks.note(
-        "Click a row to read it below. *Family-wise*: the verdict if all verdicts together are to "
-        "be right."
-    )
+    read_it = locks.if_free("papers.claim", "Click a row to read it below. ")
+    blocks.note(f"{read_it}*Family-wise*: the verdict if all verdicts together are to be right.")
     blocks.heading("One claim")
     experiment = papers.claim()
     blocks.heading(

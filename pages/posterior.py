@@ -1,6 +1,6 @@
 """Posterior: one private release beside the non-private one, draw by draw."""
 
-from ui import asking, blocks, captions, controls, export, labels, router, state, watch
+from ui import asking, blocks, captions, controls, export, labels, locks, pin, router, state, watch
 
 router.guard()
 
@@ -17,12 +17,13 @@ def main() -> None:
 
 
 def one_release() -> None:
-    result = watch.result("posterior", *asking.ask("posterior"))
-    blocks.figure("posterior", result, ("errors", "main"))
+    result, pinned = pin.result("posterior", lambda: asking.ask("posterior"))
+    blocks.main_figure("posterior", result, pinned, ("errors", "main"))
     blocks.heading(
         "Every decision",
         "Each mark is a simulated data set that the private run looked at. Noise moves it up or "
-        "down: near ε_abc that decides whether it is kept. *New noise* draws the noise again.",
+        "down: near ε_abc that decides whether it is kept."
+        + locks.if_free("noise_draw", " *New noise* draws the noise again."),
     )
     blocks.figure("decisions", result, ("decisions",))
     labels.show(result)
@@ -31,11 +32,14 @@ def one_release() -> None:
 
 
 def many_releases() -> None:
-    result = watch.result("many-releases", *asking.ask("many-releases", **asking.releases()))
-    blocks.figure("many-releases", result, ("errors", "references", "main"))
+    result, pinned = pin.result(
+        "many-releases", lambda: asking.ask("many-releases", **asking.releases())
+    )
+    blocks.main_figure("many-releases", result, pinned, ("errors", "references", "main"))
     blocks.note(
         "Each dot is one release of the same data with noise of its own; the large one is the "
-        "newest, and *New noise* adds another. In practice only one of them may be made."
+        f"newest{locks.if_free('noise_draw', ', and *New noise* adds another')}. In practice only "
+        "one of them may be made."
     )
     labels.show(result)
     blocks.theory("many-releases")
@@ -69,8 +73,8 @@ def change_one_person() -> None:
 
 
 def synthetic_data() -> None:
-    result = watch.result("synthetic-data", *asking.ask("synthetic-data"))
-    blocks.figure("synthetic-data", result, ("compared", "main"))
+    result, pinned = pin.result("synthetic-data", lambda: asking.ask("synthetic-data"))
+    blocks.main_figure("synthetic-data", result, pinned, ("compared", "main"))
     controls.own("synthetic-data.data_sets")
     blocks.note(
         "What a private run accepts is released, and simulating from it costs no further privacy: "

@@ -1,19 +1,15 @@
 """Privacy and accuracy: what a privacy budget costs in error, exactly and by simulation."""
 
-from collections.abc import Mapping
-
-from ui import asking, blocks, controls, export, labels, router, state, watch
-from ui.job import Job, Request
+from ui import asking, blocks, controls, export, labels, pin, router, state, watch
+from ui.job import Job
 
 router.guard()
 
 STUDY = "mse-curves"
 EXACT = "expected-error"
-CURVES, CHECKED = "curves", "checked"
-"""Names of the study of exact errors: its lines at once, and with simulated releases on them."""
 
 NOISES = 25
-"""Of those, for each data set and budget."""
+"""Simulated releases, for each data set and budget, that check the lines."""
 
 
 def main() -> None:
@@ -30,29 +26,24 @@ def main() -> None:
 
 def preset() -> None:
     controls.own("mse-curves.metric")
-    job = watch.growing(STUDY, *asking.ask(STUDY), draw)
+    job = pin.growing(STUDY, lambda: asking.ask(STUDY), draw)
     blocks.verdicts(STUDY, job.result)
     blocks.theory(STUDY)
     export.block("privacy-and-accuracy", job)
 
 
 def own_setting() -> None:
-    this = watch.result("posterior", *asking.ask("posterior"))
-    asked = {CURVES: asking.ask(EXACT), CHECKED: asking.ask(EXACT, noises=NOISES)}
-    jobs = watch.growing_together(
-        {name: Request(EXACT, *each) for name, each in asked.items()},
-        lambda found, _: blocks.exact_errors(farthest(found), this),
+    this, pinned_run = pin.result("posterior", lambda: asking.ask("posterior"))
+    exact = pin.growing(
+        EXACT,
+        lambda: asking.ask(EXACT, noises=NOISES),
+        lambda grown, pinned: blocks.exact_errors(grown, this, pinned, pinned_run),
     )
     labels.show(this)
     simulated = simulation()
     bound = theorem_2()
     blocks.theory(EXACT, STUDY, "error-bound")
-    export.block("privacy-and-accuracy", jobs[CHECKED], *simulated, *bound)
-
-
-def farthest(found: Mapping[str, blocks.Found]) -> blocks.Found:
-    """What is made of more data sets; if of as many, what is checked."""
-    return max((found[name] for name in (CHECKED, CURVES) if name in found), key=lambda r: r.done)
+    export.block("privacy-and-accuracy", exact, *simulated, *bound)
 
 
 def simulation() -> list[Job]:
@@ -80,9 +71,8 @@ def theorem_2() -> list[blocks.Found]:
     return [found]
 
 
-def draw(found: blocks.Found) -> None:
-    metric = asking.error_metric()
-    blocks.errors(found, metric)
+def draw(found: blocks.Found, pinned: pin.Pinned | None = None) -> None:
+    blocks.errors(found, asking.error_metric, pinned)
     labels.show(found)
 
 

@@ -70,8 +70,8 @@ CORE_ARROWS: dict[str, set[str]] = {
         *("cache", "experiments", "interruption", "parameters", "results", "store", "workers"),
     },
     "first_view": {"cache", "experiments", "runner"},
-    "lessons": {"experiments", "parameters"},
     "output": {"experiments", "figures", "interruption", "parameters", "privacy", "results"},
+    "lessons": {"experiments", "figures", "output", "parameters", "streams", "summaries"},
     "ledger": {
         *("cache", "experiments", "output", "figures", "parameters", "results", "runner"),
         *("sentences", "store", "summaries", "workers"),

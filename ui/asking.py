@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+import itertools
+from typing import Any, TypeAlias
 
 import streamlit as st
 
 from abcdp_core import experiments, figures
 from abcdp_core.parameters import ParameterError, Params, Scalar
-from ui import knobs, state
+from ui import knobs, locks, state
 from ui.knobs import SHARED
 from ui.state import current, preset
 from ui.verbatim import verbatim
+
+Asked: TypeAlias = tuple[Params, int]
+"""What a study is asked for: parameters and seed."""
 
 
 def script_sensitivity() -> dict[str, Any]:
@@ -50,7 +54,7 @@ def thresholds(experiment: str) -> tuple[float, ...]:
     return tuple(sorted({*own, float(current("epsilon_abc"))}))
 
 
-def ask_lists(experiment: str) -> tuple[Params, int]:
+def ask_lists(experiment: str) -> Asked:
     """What :func:`ask` gives, with the study's own budgets and thresholds and the sidebar's."""
     if preset(experiment) is not None:
         return ask(experiment)
@@ -64,7 +68,7 @@ def ask_lists(experiment: str) -> tuple[Params, int]:
     return ask(experiment, **fixed)
 
 
-def ask_budget_first(experiment: str) -> tuple[Params, int]:
+def ask_budget_first(experiment: str) -> Asked:
     """What :func:`ask` gives, with the sidebar's budget before the study's own."""
     here = float(current("epsilon_total"))
     return ask(experiment, epsilon_total=(here, *budgets(experiment)))
@@ -89,7 +93,7 @@ def error_metric() -> str:
     return "mae" if current("mse-curves.metric") == "absolute" else "mse"
 
 
-def ask(experiment: str, **fixed: Any) -> tuple[Params, int]:
+def ask(experiment: str, **fixed: Any) -> Asked:
     """The parameters that the knobs stand for, and the seed.
 
     A combination that is not allowed is said on the page, which ends there; the knobs stay.
@@ -100,6 +104,7 @@ def ask(experiment: str, **fixed: Any) -> tuple[Params, int]:
 
     Raises:
         NotGrantedError: the page may not show the experiment, or not use one of its knobs.
+        ParameterError: the knobs are only taken to stand where they do not go together.
     """
     state.check_experiment(experiment)
     params, chosen = experiments.load(experiment).Params, preset(experiment)
@@ -110,6 +115,8 @@ def ask(experiment: str, **fixed: Any) -> tuple[Params, int]:
     try:
         asked = dataclasses.replace(chosen or params(), **(values | fixed))
     except ParameterError as error:
+        if state.is_elsewhere():
+            raise
         st.warning(f"These settings do not go together: {verbatim(error)}", icon="⚠️")
         st.stop()
     return asked, int(current("seed"))
@@ -143,8 +150,9 @@ def choose_release(called: str, epsilon_total: float) -> None:
     """A clicked point of the comparison becomes the release that is shown."""
     mechanism = figures.code_name(called)
     if mechanism in knobs.find("mechanism-posterior.mechanism").parameter.options:
-        st.session_state["mechanism-posterior.mechanism"] = mechanism
-        st.session_state["epsilon_total"] = epsilon_total
+        asked = {"mechanism-posterior.mechanism": mechanism, "epsilon_total": epsilon_total}
+        for key in itertools.filterfalse(locks.is_fixed, asked):
+            st.session_state[key] = asked[key]
         st.session_state[CHOSEN] = True
 
 

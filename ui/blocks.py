@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, cast
 
@@ -18,7 +18,8 @@ from abcdp_core import experiments, releases
 from abcdp_core.figures import Drawn
 from abcdp_core.parameters import Params
 from abcdp_core.results import Result
-from ui import charts, controls, drawings, export, knobs, meaning, state
+from ui import charts, controls, drawings, export, knobs, locks, meaning, pin, state
+from ui.pin import Pinned
 
 if TYPE_CHECKING:
     from abcdp_core.ledger import Verdict
@@ -85,8 +86,8 @@ def titled(text: str, *keys: str) -> None:
         st.title(text, width="content", anchor=False)
         with st.container(horizontal=True, gap="medium", width="content", key="choosers"):
             for key in keys:
-                side_by_side = controls.side_by_side(key)
-                with st.container(width="content" if side_by_side else NARROW):
+                fits = controls.side_by_side(key) or bool(locks.reason(key))
+                with st.container(width="content" if fits else NARROW):
                     controls.widget(key)
 
 
@@ -176,9 +177,64 @@ def show(
     _below(name, drawn, found, tables)
 
 
-def _below(name: str, drawn: Drawn, found: Result, tables: Sequence[str]) -> None:
+def _below(name: str, drawn: Drawn, found: Result, tables: Sequence[str], apart: str = "") -> None:
+    """The sentence of a figure, and folded what it was drawn from.
+
+    Args:
+        name: of the figure.
+        drawn: the figure and its sentence.
+        found: what it is from.
+        tables: names of those it was drawn from.
+        apart: tells it from another one of the same name on the page.
+    """
     st.markdown(drawn.sentence)
-    numbers(f"{found.experiment}-{name}", found, tables, name, drawn)
+    numbers(f"{apart}{found.experiment}-{name}", found, tables, name, drawn)
+
+
+def main_figure(
+    name: str,
+    found: Result,
+    pinned: Pinned,
+    tables: Sequence[str] = ("main",),
+    of: str | Callable[[], str] = "",
+) -> None:
+    """The figure that a page or a view is about, which can be pinned.
+
+    Args:
+        name: of the figure, part of its files' names.
+        found: where it comes from.
+        pinned: what is to stand beside it.
+        tables: names of the tables it was drawn from.
+        of: its name among the result's figures, if that is another, or what asks a knob for it.
+    """
+
+    def draw(each: Result) -> Drawn:
+        return drawings.drawn(each)[of() if callable(of) else of or name]
+
+    show_main(name, draw, found, pinned, tables)
+
+
+def show_main(
+    name: str,
+    draw: Callable[[Result], Drawn],
+    found: Result,
+    pinned: Pinned,
+    tables: Sequence[str] = ("main",),
+    clicked: charts.Clicked | None = None,
+) -> None:
+    """What :func:`main_figure` does, with a figure that is not among the result's.
+
+    Args:
+        draw: makes the figure of a result and of what the knobs stand at.
+    """
+    pin.show(
+        f"{found.experiment}-{name}",
+        draw,
+        found,
+        pinned,
+        lambda apart, drawn, each: _below(name, drawn, each, tables, apart),
+        clicked,
+    )
 
 
 def picture(name: str, found: Result) -> None:
@@ -252,43 +308,82 @@ def _csv_button(label: str, table: pd.DataFrame, file: str, key: str) -> None:
     )
 
 
-def exact_errors(grown: Result, this: Result) -> None:
+def exact_errors(grown: Result, this: Result, pinned: Pinned, pinned_run: Pinned) -> None:
     """The figure of errors that are exact over the noise, with one run on it.
 
     Args:
         grown: of the study of expected errors.
         this: the run.
+        pinned: what is to stand beside the errors.
+        pinned_run: the run on it.
     """
     # Inside the function: few pages show them.
     from abcdp_core.experiments import expected_error, posterior
 
-    show("error", drawings.with_run(grown, this), grown, ("main", "releases"))
-    small_print(
-        "Error: how far the five estimated shares are from the true ones, the root of the mean "
-        f"squared difference. {expected_error.marks_in_words(grown, posterior.error(this))} "
-        f"{expected_error.typical_in_words(grown)} "
-        f"{expected_error.people_in_words(cast(expected_error.Params, grown.params))}"
-    )
+    def draw(each: Result) -> Drawn:
+        run = pinned_run.result if state.is_elsewhere() else None
+        return drawings.with_run(each, run or this)
+
+    def below(apart: str, drawn: Drawn, each: Result) -> None:
+        run = (pinned_run.result if apart else None) or this
+        _below("error", drawn, each, ("main", "releases"), apart)
+        small_print(
+            "Error: how far the five estimated shares are from the true ones, the root of the mean "
+            f"squared difference. {expected_error.marks_in_words(each, posterior.error(run))} "
+            f"{expected_error.typical_in_words(each)} "
+            f"{expected_error.people_in_words(cast(expected_error.Params, each.params))}"
+        )
+
+    both = pinned if pinned_run.result is not None else pinned_run
+    pin.show(f"{grown.experiment}-error", draw, grown, both, below)
 
 
-def errors(found: Result, metric: str) -> None:
-    """The figure of errors with the sidebar's setting marked and its number said."""
-    each = drawings.drawn(found)[metric]
-    if state.preset(found.experiment) is None:
+def errors(found: Result, metric: Callable[[], str], pinned: Pinned | None = None) -> None:
+    """The figure of errors with the sidebar's setting marked and its number said.
+
+    Args:
+        found: of the study of errors.
+        metric: asks a knob for the kind of error.
+        pinned: what is to stand beside it, if the page is about this figure.
+    """
+
+    def draw(each: Result) -> Drawn:
+        usual = drawings.drawn(each)[metric()]
+        if state.preset(each.experiment) is not None:
+            return usual
         here = {name: float(state.current(name)) for name in knobs.FOUR}
-        place = metric, *here.values()
-        each = drawings.variant(found, place, lambda: _marked(each, found, metric, here))
-    show(metric, each, found)
+        place = metric(), *here.values()
+        return drawings.variant(each, place, lambda: _marked(usual, each, metric(), here))
+
+    if pinned is None:
+        show(metric(), draw(found), found)
+    else:
+        show_main(metric(), draw, found, pinned)
 
 
 def compared(
-    found: Result, metric: str, tables: Sequence[str], clicked: charts.Clicked | None
+    found: Result,
+    pinned: Pinned,
+    metric: Callable[[], str],
+    tables: Sequence[str],
+    clicked: charts.Clicked | None,
 ) -> None:
-    """The errors of mechanisms, with the one whose release is shown standing out."""
-    name = str(state.current("mechanism-posterior.mechanism"))
-    usual = drawings.drawn(found)[metric]
-    chosen = drawings.variant(found, ("chosen", metric, name), lambda: _chosen(usual, name))
-    show(metric, chosen, found, tables, clicked)
+    """The errors of mechanisms, with the one whose release is shown standing out.
+
+    Args:
+        found: of the comparison.
+        pinned: what is to stand beside it.
+        metric: asks a knob for the kind of error.
+        tables: names of those it was drawn from.
+        clicked: called when a person clicks a mark.
+    """
+
+    def draw(each: Result) -> Drawn:
+        name = str(state.current("mechanism-posterior.mechanism"))
+        usual = drawings.drawn(each)[metric()]
+        return drawings.variant(each, ("chosen", metric(), name), lambda: _chosen(usual, name))
+
+    show_main(metric(), draw, found, pinned, tables, clicked)
 
 
 def _chosen(usual: Drawn, name: str) -> Drawn:

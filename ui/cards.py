@@ -14,7 +14,7 @@ from abcdp_core.figures import Drawn
 from abcdp_core.parameters import Params
 from abcdp_core.releases import ReleaseParams
 from abcdp_core.results import Result
-from ui import charts, drawings, meaning, motion, noises, router
+from ui import charts, drawings, locks, meaning, motion, noises, router
 
 HEIGHT = 258
 """Pixels of a picture: two rows of them, a headline and a label fit into 900."""
@@ -79,7 +79,8 @@ def decisions(found: Result, runs: Sequence[noises.Run]) -> None:
         runs: it and those before that differ in the noise.
     """
     so_far = noises.in_words(runs)
-    of_result("decisions", found, so_far or f"{DECISIONS} Try *New noise*.", "flip_probability")
+    try_it = locks.if_free("noise_draw", " Try *New noise*.")
+    of_result("decisions", found, so_far or DECISIONS + try_it, "flip_probability")
     motion.of("overview-decisions")
 
 

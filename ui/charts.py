@@ -28,6 +28,7 @@ def show(
     *,
     kept: bool = True,
     in_card: int = 0,
+    titled: bool = True,
 ) -> None:
     """A chart below its title, which has as many lines as its room asks for.
 
@@ -37,9 +38,10 @@ def show(
         clicked: called when a person clicks a point.
         kept: whether the server keeps it for the next who asks; not what one session only has.
         in_card: pixels of a figure in a card that has written its title; 0 elsewhere.
+        titled: whether its title is written here.
     """
     with st.container(gap=None):
-        if not in_card:
+        if titled and not in_card:
             st.html(title(drawn.figure))
         _chart(key, drawn, clicked, kept=kept, in_card=in_card)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import streamlit as st
 
-from abcdp_core import experiments
-from abcdp_core.parameters import text_of
-from ui import knobs, labels, share, state
+from abcdp_core.parameters import Scalar, text_of
+from ui import class_link, knobs, labels, locks, pin, share, state
 from ui.knobs import FOUR, MORE, SHARED
 from ui.page import Page
 from ui.state import held
@@ -42,18 +41,27 @@ NOTICES_SHOWN = 12
 """Lines about a link; a link that is not made by an attacker has fewer."""
 
 
-def sidebar(version: str) -> None:
-    """The shared knobs that the page uses, in their fixed order, and Share."""
+def sidebar(version: str, pages: Iterable[Page]) -> None:
+    """The shared knobs that the page uses, in their fixed order, Share and the link for a class.
+
+    Args:
+        version: of the program.
+        pages: those of this server.
+    """
     page = state.on_screen()
     preset, unused = _set_by_preset(page), page.unused(state.view())
     with st.sidebar:
         _knobs(FOUR, preset, unused)
-        if "noise_draw" not in unused:
-            _new_noise(preset.get("noise_draw", ""))
-        with st.expander("More"):
-            _knobs(MORE, preset, unused)
+        if "noise_draw" not in unused and not locks.is_hidden("noise_draw"):
+            _new_noise(preset.get("noise_draw", "") or locks.reason("noise_draw"))
+        if any(_is_seen(page, name, unused) for name in MORE):
+            with st.expander("More"):
+                _knobs(MORE, preset, unused)
+        _locked()
         with st.container(horizontal=True, vertical_alignment="center", key="room"):
-            _share(page)
+            values = _shared(page)
+            share.show(values)
+            class_link.offer(values, pages)
             widget("projector")
         st.caption(f"ABCDP Explorer {version}{labels.run_by()}. {labels.where_to()}")
         # Not shown, but there: a widget that is left out loses its value for the other pages.
@@ -63,13 +71,31 @@ def sidebar(version: str) -> None:
             for name in SHARED:
                 if name in unused:
                     widget(name, unused[name])
+                elif not _is_seen(page, name, unused):
+                    widget(page.key_of(name))
 
 
 def _knobs(names: tuple[str, ...], preset: dict[str, str], unused: dict[str, str]) -> None:
     page = state.on_screen()
     for name in names:
-        if name in page.instead or name not in unused:
+        if _is_seen(page, name, unused):
             widget(page.key_of(name), preset.get(name, ""))
+
+
+def _is_seen(page: Page, name: str, unused: Mapping[str, str]) -> bool:
+    """Whether a shared knob, or what is in its place, is shown on the page."""
+    used = name in page.instead or name not in unused
+    return used and not locks.is_hidden(page.key_of(name))
+
+
+def _locked() -> None:
+    """That knobs are locked or hidden, and the way out."""
+    if words := locks.in_words():
+        with st.container(
+            key="locked-knobs", horizontal=True, vertical_alignment="center", gap="small"
+        ):
+            st.caption(words, width="content")
+            st.button("Unlock", key="unlock", type="tertiary", on_click=locks.let_go)
 
 
 def _set_by_preset(page: Page) -> dict[str, str]:
@@ -104,15 +130,15 @@ def _next_noise() -> None:
     st.session_state["noise_draw"] = (int(held("noise_draw")) + 1) % (high + 1)
 
 
-def _share(page: Page) -> None:
-    """The address with all values; Streamlit's own leaves out those that are the default.
+def _shared(page: Page) -> dict[str, Scalar]:
+    """What the address with all values holds; Streamlit's own leaves out defaults.
 
     That this screen is a projector is for nobody else to have.
     """
-    keys = [*SHARED, *page.own, *(["preset"] if _has_presets(page) else [])]
+    keys = [*SHARED, *page.own, *(["preset"] if state.offers_presets(page) else [])]
     if held("lesson") != knobs.NO_LESSON:
         keys += ["lesson", "step"]
-    share.show({key: held(key) for key in keys})
+    return {key: held(key) for key in keys} | locks.in_link() | pin.in_link()
 
 
 # --------------------------------------------------------------------------------------- widgets
@@ -135,6 +161,36 @@ def widget(
     """
     if not reason:
         state.check(key)
+    fixed = locks.reason(key)
+    if fixed and not locks.is_hidden(key):
+        _value(key, fixed, reason)
+    if fixed:
+        # The value is the widget's, wherever it stands.
+        with st.container(key=f"unused-fixed-{key.replace('.', '-')}"):
+            _movable(key, fixed, on_change)
+        return
+    if said := _movable(key, reason, on_change):
+        st.caption(said)
+
+
+def _value(key: str, why: str, reason: str) -> None:
+    """A knob that the link does not let move: its name, where it stands, and a lock.
+
+    Args:
+        key: its name in the link.
+        why: it cannot be moved.
+        reason: why it could not be moved anyway, if so.
+    """
+    with st.container(key=f"locked-{key.replace('.', '-')}", gap=None):
+        st.markdown(
+            f"{knobs.short(key)} = **{knobs.said(key, held(key))}** :material/lock:", help=why
+        )
+        if reason:
+            st.caption(reason)
+
+
+def _movable(key: str, reason: str, on_change: Callable[[], None] | None) -> str:
+    """The widget of a knob; returns why it cannot be moved, if so."""
     knob = knobs.find(key, state.on_screen().every, state.scenario_in_force())
     shared: dict[str, Any] = {
         "label": knob.parameter.label,
@@ -160,14 +216,15 @@ def widget(
     else:
         low, high = int(knob.parameter.low), int(knob.parameter.high)
         st.number_input(min_value=low, max_value=high, value=int(knob.default), step=1, **shared)
-    if reason:
-        st.caption(reason)
+    return reason
 
 
 def _choice(knob: knobs.Knob, shared: dict[str, Any]) -> None:
     options = list(knob.parameter.options)
+    if not shared["disabled"]:
+        options = locks.offered(shared["key"], options)
     if shared["key"] in knobs.NAMES:
-        _named(knob, shared)
+        _named(knob, options, shared)
     elif side_by_side(shared["key"]):
         st.segmented_control(options=options, default=knob.default, required=True, **shared)
     else:
@@ -180,13 +237,13 @@ def side_by_side(key: str) -> bool:
     return key != "preset" and len(knob.parameter.options) <= MOST_SIDE_BY_SIDE
 
 
-def _named(knob: knobs.Knob, shared: dict[str, Any]) -> None:
+def _named(knob: knobs.Knob, options: list[Scalar], shared: dict[str, Any]) -> None:
     """A choice by names that people have for it.
 
     What is bound to the link would put these names there, and old links would be lost. So that one
     stays out of sight, and what is chosen is handed on to it.
     """
-    key, options = shared["key"], list(knob.parameter.options)
+    key = shared["key"]
     seen = f"named-{key}"
     st.session_state[seen] = held(key)
 
@@ -196,7 +253,8 @@ def _named(knob: knobs.Knob, shared: dict[str, Any]) -> None:
             shared["on_change"]()
 
     with st.container(key=f"unused-{key.replace('.', '-')}"):
-        st.segmented_control(options=options, default=knob.default, required=True, **shared)
+        offered = list(knob.parameter.options)
+        st.segmented_control(options=offered, default=knob.default, required=True, **shared)
     st.segmented_control(
         options=options,
         required=True,
@@ -211,10 +269,15 @@ MOST_SIDE_BY_SIDE = 4
 
 def own(*keys: str) -> None:
     """The page's own knobs, side by side where there is room."""
+    seen = [key for key in keys if not locks.is_hidden(key)]
+    for key in {*keys} - {*seen}:
+        widget(key)
+    if not seen:
+        return
     with st.container(
         horizontal=True, gap="large", vertical_alignment="top", key=f"own-knobs-{keys[0]}"
     ):
-        for key in keys:
+        for key in seen:
             slider = knobs.find(key, state.on_screen().every).parameter.kind in ("real", "integer")
             with st.container(width=SLIDER_WIDTH if slider else "content", gap=None):
                 widget(key)
@@ -222,6 +285,9 @@ def own(*keys: str) -> None:
 
 def more(*keys: str) -> None:
     """The page's own knobs that few need, folded."""
+    if all(map(locks.is_hidden, keys)):
+        own(*keys)
+        return
     with st.expander("More settings"):
         own(*keys)
 
@@ -235,12 +301,9 @@ def view() -> str:
 
 
 def _own_settings() -> None:
-    st.session_state["preset"] = knobs.NO_PRESET
+    if not locks.reason("preset"):
+        st.session_state["preset"] = knobs.NO_PRESET
 
 
 SLIDER_WIDTH = 270
 """Pixels: fits a telephone."""
-
-
-def _has_presets(page: Page) -> bool:
-    return any(experiments.load(name).PRESETS for name in page.every)

@@ -156,7 +156,7 @@ def one_for(
     """
     if suffix not in STATIC:
         return single.file_of(found, name, drawn, tables, suffix)
-    with _turn_of(who):
+    with turn_of(who):
         return single.file_of(found, name, drawn, tables, suffix)
 
 
@@ -172,12 +172,17 @@ def zip_for(who: str, results: Sequence[Result]) -> bytes:
     Raises:
         RefusedError: two of its are not done yet, or it has left meanwhile.
     """
-    with _turn_of(who):
+    with turn_of(who):
         return page_zip(results)
 
 
 @contextlib.contextmanager
-def _turn_of(who: str) -> Iterator[None]:
+def turn_of(who: str) -> Iterator[None]:
+    """A session's turn to have pictures drawn.
+
+    Raises:
+        RefusedError: two of its files are not done yet, or it has left meanwhile.
+    """
     with _asked_for(who):
         _turns.begin()
         try:

@@ -17,7 +17,7 @@ import pandas as pd
 
 from abcdp_core import experiments, lessons
 from abcdp_core.own_data.request import scenarios
-from abcdp_core.parameters import Parameter, ParameterError, Scalar
+from abcdp_core.parameters import Parameter, ParameterError, Scalar, text_of
 
 FOUR = ("epsilon_total", "epsilon_abc", "c", "n")
 MORE = ("noise_draw", "resample", "sensitivity", "pool_size", "seed")
@@ -41,8 +41,15 @@ LIMITED_BY_SCENARIO = ("posterior.view", "mechanism-posterior.mechanism", "cover
 FIRST_SCENARIO = "uniform-mixture"
 """The scenario of every page that does not choose one."""
 
-EVERYWHERE = ("projector", "lesson", "step")
-"""Knobs of the screen that every page has."""
+LOCK, HIDE, PIN = "lock", "hide", "pin"
+FOR_A_CLASS = (LOCK, HIDE, PIN)
+"""Keys of a link that are no knobs: they name knobs."""
+
+EVERYWHERE = ("projector", "lesson", "step", *FOR_A_CLASS)
+"""What concerns the screen alone and may stand in the link of every page."""
+
+ALWAYS_SEEN = ("lesson", "step")
+"""What cannot be hidden: the panel of a lesson tells the way through it."""
 
 NO_PRESET = "my settings"
 
@@ -298,6 +305,18 @@ def nearest(parameter: Parameter, text: str) -> Scalar | None:
     if math.isnan(value) or parameter.kind not in ("real", "integer"):
         return None
     return parameter.nearest(min(max(value, parameter.low), parameter.high))
+
+
+def short(key: str) -> str:
+    """A knob's name in a line: what stands before the explanation in its label."""
+    return find(key).parameter.label.partition(" · ")[0]
+
+
+def said(key: str, value: Scalar) -> str:
+    """A knob's value in words."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return NAMES.get(key, {}).get(str(value), text_of(value))
 
 
 def choices(parameter: Parameter, *also: Scalar) -> list[Scalar]:

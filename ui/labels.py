@@ -33,7 +33,7 @@ def show(result: Result, stamp: str = STAMP) -> None:
         horizontal=True,
         vertical_alignment="center",
     ):
-        st.markdown(f"**Privacy label.** {kind}{_promise(result)}.", width="stretch")
+        st.markdown(f"**Privacy label.** {kind}{promise(result)}.", width="stretch")
         if not (rest or details or stamp):
             return
         with st.popover("Details", help="What is protected, by what noise, and what is public."):
@@ -47,11 +47,11 @@ def also(result: Result, first: Result | None) -> None:
 
     That the page demonstrates is said once.
     """
-    if first is None or _promise(result) != _promise(first):
+    if first is None or promise(result) != promise(first):
         show(result, stamp="")
 
 
-def _promise(result: Result) -> str:
+def promise(result: Result) -> str:
     """What is protected and how much."""
     return result.privacy.partition(". ")[0].rstrip(".")
 

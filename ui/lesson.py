@@ -7,22 +7,30 @@ of its own is left alone. The guess of a person lives in the session alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from streamlit.components.v2.types import ComponentRenderer
+from streamlit.delta_generator import DeltaGenerator
 
 from abcdp_core import figures as fig
 from abcdp_core import lessons
 from abcdp_core.figures import Drawn
 from abcdp_core.lessons import Lesson, Step, numbers
 from abcdp_core.results import Result
-from ui import charts, knobs, state, watch
+from ui import charts, knobs, locks, state, watch
 from ui.job import Request
 
 ENTERED = "_lesson_entered"
 GUESSES = "_lesson_guesses"
+VISITS = "_lesson_visits"
+"""How often a button went away as it was pressed, and the one that has the focus since."""
+
+SCRIPT = Path(__file__).parents[1] / "assets" / "lesson.js"
 SEED = 1
 
 
@@ -70,14 +78,18 @@ def knobs_of(step: Step) -> dict[str, Any]:
 
     What it does not set stands at its default, so that a step is the same for everybody.
     """
-    scenario = str(step.knobs.get("compare-mechanisms.scenario", step.knobs.get("scenario", "")))
+    scenario = scenario_of(step)
     usual = {
-        key: knobs.find(key, scenario=scenario or knobs.FIRST_SCENARIO).default
-        for key in knobs.SHARED
-        if key != "seed"
+        key: knobs.find(key, scenario=scenario).default for key in knobs.SHARED if key != "seed"
     }
     found = {key: knobs.find(key).parameter.check(key, value) for key, value in step.knobs.items()}
     return {**usual, **found, "seed": SEED}
+
+
+def scenario_of(step: Step) -> str:
+    """The scenario that a step's page shows."""
+    chosen = (step.knobs.get(key) for key in ("compare-mechanisms.scenario", "scenario"))
+    return next((str(value) for value in chosen if value), knobs.FIRST_SCENARIO)
 
 
 def _place() -> tuple[str, int] | None:
@@ -88,37 +100,65 @@ def _place() -> tuple[str, int] | None:
 # --------------------------------------------------------------------------------------- the panel
 
 
-def panel() -> None:
-    """The step that is on, above the page; nothing without a lesson."""
+def panel() -> DeltaGenerator | None:
+    """The step that is on, above the page; nothing without a lesson.
+
+    Returns the place for what is to be said when the page below is drawn.
+    """
     here = on()
     if here is None:
-        return
+        return None
     lesson, number = here
     step = lesson.steps[number - 1]
     if step.page != state.on_screen().file:
         _elsewhere(lesson, number)
-        return
+        return None
     if step.look:
         st.html(f"<style>.st-key-{step.look} {{ {OUTLINE} }}</style>")
     with st.container(key="lesson-panel", border=True, gap="small"):
         _head(lesson, number)
         _body(lesson, number, step)
+        return st.empty()
 
 
-OUTLINE = "outline: var(--lesson-outline); outline-offset: 3px; border-radius: 4px;"
-"""What a step is about stands out by a colour that no data have (``assets/style.css``)."""
+def tell_of_figure(place: DeltaGenerator | None) -> None:
+    """Say in the panel if the figure that stands out on the page is not complete.
+
+    Args:
+        place: of the panel.
+    """
+    here = on()
+    if place is None or here is None:
+        return
+    step = here[0].steps[here[1] - 1]
+    studies = (run.experiment for run in step.runs.values())
+    study = next((each for each in studies if step.look.startswith(f"chart-{each}-")), "")
+    if job := watch.unfinished(study):
+        goes_on = (
+            "it grows as you read." if job.active else "the button above it computes the rest."
+        )
+        place.caption(f"The figure with the dashed frame is not complete yet: {goes_on}")
+
+
+OUTLINE = (
+    "outline: var(--lesson-outline); outline-offset: 2px; margin-top: 0.5rem; border-radius: 4px;"
+)
+"""What a step is about stands out by a colour that no data have (``assets/style.css``), and does
+not lie on the line above it."""
 
 
 def _head(lesson: Lesson, number: int) -> None:
     count = len(lesson.steps)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        place = f"Lesson {_number(lesson)}: {lesson.title} · step {number} of {count}"
-        with st.container(width="stretch", gap=None):
-            st.caption(place)
+        with st.container(key="lesson-said", width="stretch", gap=None):
+            st.caption(_in_words(lesson, number))
             st.markdown(f"**{lesson.steps[number - 1].title}**")
-        _button("Back", number - 1, disabled=number == 1)
-        _button("Next", number + 1, disabled=number == count)
-        st.button("Leave the lesson", key="lesson-leave", on_click=leave, type="tertiary")
+        _button("Back", BACK, partial(_turn, BACK, number - 1), ends=number == 1)
+        if number < count or (following := _after(lesson)) is None:
+            _button("Next", NEXT, partial(_turn, NEXT, number + 1), ends=number == count)
+        else:
+            _button("Next lesson", NEXT, partial(_turn, NEXT, 1, following), knob="lesson")
+        _leave()
 
 
 def _elsewhere(lesson: Lesson, number: int) -> None:
@@ -128,7 +168,18 @@ def _elsewhere(lesson: Lesson, number: int) -> None:
     ):
         st.caption(f"{lesson.title} · step {number} goes on elsewhere.", width="stretch")
         st.button("Return to the lesson", key="lesson-return", on_click=_return)
-        st.button("Leave the lesson", key="lesson-leave", on_click=leave, type="tertiary")
+        _leave()
+
+
+def _leave() -> None:
+    st.button(
+        "Leave the lesson",
+        key="lesson-leave",
+        on_click=leave,
+        type="tertiary",
+        disabled=locks.is_fixed("lesson"),
+        help=locks.REASON if locks.is_fixed("lesson") else None,
+    )
 
 
 def _return() -> None:
@@ -139,8 +190,70 @@ def _number(lesson: Lesson) -> int:
     return list(lessons.load()).index(lesson.name) + 1
 
 
-def _button(label: str, number: int, *, disabled: bool) -> None:
-    st.button(label, key=f"lesson-{label.lower()}", on_click=partial(go, number), disabled=disabled)
+def _in_words(lesson: Lesson, number: int) -> str:
+    """Where one is."""
+    name = f"Lesson {_number(lesson)}: {lesson.title}"
+    return f"{name} · step {number} of {len(lesson.steps)}"
+
+
+def _after(lesson: Lesson) -> str | None:
+    """Name of the lesson after one, if there is one."""
+    names = [*lessons.load()]
+    return next(iter(names[_number(lesson) :]), None)
+
+
+BACK, NEXT = "lesson-back", "lesson-next"
+
+
+def _turn(pressed: str, number: int, name: str = "") -> None:
+    """To a step by one of the two buttons, which keeps the focus."""
+    _focus(pressed)
+    go(number, name)
+
+
+def _focus(button: str) -> None:
+    """What was pressed goes away: the focus goes to this button, or else to the other one."""
+    st.session_state[VISITS] = st.session_state.get(VISITS, (0, ""))[0] + 1, button
+
+
+def _say(place: tuple[str, int]) -> None:
+    """Tell assistive technology where one is, and the browser which button has the focus."""
+    lesson, number = lessons.load()[place[0]], place[1]
+    answered = ", with its answer" if place in _guesses() else ""
+    words = f"{_in_words(lesson, number)}: {lesson.steps[number - 1].title}{answered}"
+    visit, button = st.session_state.get(VISITS, (0, ""))
+    buttons = [button, *({BACK, NEXT} - {button})] if button else []
+    _component()(key="lesson-place", data={"place": words, "visit": visit, "buttons": buttons})
+
+
+@functools.cache
+def _component() -> ComponentRenderer:
+    html, js = '<p class="place" role="status"></p>', SCRIPT.read_text(encoding="utf-8")
+    return st.components.v2.component("lesson", html=html, css=UNSEEN, js=js)
+
+
+UNSEEN = """.place { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden;
+  clip-path: inset(50%); white-space: nowrap; }"""
+"""What only assistive technology reads."""
+
+
+def begin_with(name: str) -> None:
+    """To the first step of a lesson, with the focus on the button that leads on."""
+    _turn(NEXT, 1, name)
+
+
+def _button(
+    label: str, key: str, on_click: Callable[[], None], *, ends: bool = False, knob: str = "step"
+) -> None:
+    """One that leads on or back, unless the lesson ends there or the link holds one here."""
+    fixed = locks.is_fixed(knob)
+    st.button(
+        label,
+        key=key,
+        on_click=on_click,
+        disabled=ends or fixed,
+        help=locks.REASON if fixed else None,
+    )
 
 
 def go(number: int, name: str = "") -> None:
@@ -165,8 +278,16 @@ def _body(lesson: Lesson, number: int, step: Step) -> None:
     requests = {
         name: Request(run.experiment, step.params(name), SEED) for name, run in step.runs.items()
     }
+    if place in _guesses():
+        # Who asks to see the answer has asked for what it takes.
+        watch.start(requests.values())
     # The former results of these names are another step's: other tables, other numbers.
-    watch.growing_together(requests, lambda found, _: _said(place, step, found), former=False)
+    watch.growing_together(
+        requests,
+        lambda found, _: _said(place, step, found),
+        former=False,
+        waiting=lambda: _said(place, step, {}),
+    )
 
 
 def _before(step: Step) -> frozenset[str]:
@@ -182,11 +303,14 @@ def _said(place: tuple[str, int], step: Step, found: Mapping[str, Result]) -> No
         step: which.
         found: its results so far, by the names of its runs.
     """
+    # With what changes by itself: a click on the answer draws nothing else.
+    _say(place)
     whole = step.runs.keys() == found.keys() and not any(each.is_partial for each in found.values())
     known = numbers.of_knobs(step)
     if whole:
         known = numbers.of(step, {name: result.tables for name, result in found.items()})
     if not _before(step) <= known.keys():
+        st.caption("What there is to say stands here when its numbers are computed.")
         return
     told = numbers.fill(step.text, known)
     if step.question is None:
@@ -198,13 +322,14 @@ def _said(place: tuple[str, int], step: Step, found: Mapping[str, Result]) -> No
         words.markdown(f"{told} **{ask}**")
         with picture:
             _guess(place, step)
-    elif step.question.answer in known:
-        guess, answer = _guesses()[place], known[step.question.answer]
-        words.markdown(f"**{ask}** {numbers.fill(step.reveal, known)}")
-        with picture:
-            charts.show(
-                "lesson-guess", guessed(step, guess, answer), kept=False, in_card=GUESS_HEIGHT
-            )
+        return
+    if step.question.answer not in known:
+        words.markdown(f"**{ask}** *The answer stands here when it is computed.*")
+        return
+    guess, answer = _guesses()[place], known[step.question.answer]
+    words.markdown(f"**{ask}** {numbers.fill(step.reveal, known)}")
+    with picture:
+        charts.show("lesson-guess", guessed(step, guess, answer), kept=False, in_card=GUESS_HEIGHT)
 
 
 def _guess(place: tuple[str, int], step: Step) -> None:
@@ -235,6 +360,7 @@ GUESS_WIDTH = 230
 
 def _keep(place: tuple[str, int], key: str) -> None:
     # A second click comes when the slider is gone already.
+    _focus(NEXT)
     if key in st.session_state:
         _guesses()[place] = float(st.session_state[key])
 
@@ -255,8 +381,9 @@ def guessed(step: Step, guess: float, answer: float) -> Drawn:
     question = step.question
     assert question is not None, "is called for questions only"
     mine, right = fig.styles(["your guess", "the answer"])
-    unit = f" {question.unit}".rstrip()
-    sentence = f"Your guess was {guess:g}{unit}; the answer is {answer:.3g}{unit}."
+    mine_in_words = f"{guess:g} {question.unit}".rstrip()
+    right_in_words = numbers.answer_in_words(step, {question.answer: answer})
+    sentence = f"Your guess was {mine_in_words}; the answer is {right_in_words}."
     figure = fig.figure(sentence, question.unit, "", height=GUESS_HEIGHT)
     for value, style, y in ((guess, mine, 1.0), (answer, right, 0.0)):
         figure.add_scatter(

@@ -159,6 +159,63 @@ def _value(key: str, text: str, known: Mapping[str, Knob]) -> tuple[Scalar | Non
         return value, f"{verbatim(error)} Used instead: {verbatim(text_of(used))}."
 
 
+def read_names(
+    key: str, text: str, known: Collection[str], never: Collection[str] = ()
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The knobs that a list in a link names, each once, and what it named in vain.
+
+    Args:
+        key: of the list, ``lock`` or ``hide``.
+        text: names with commas between, as it stands in the address.
+        known: knobs of all pages.
+        never: those among them that cannot be in this list.
+
+    Returns:
+        The names, and notices in Markdown.
+    """
+    asked = dict.fromkeys(name for each in text.split(",") if (name := each.strip()))
+    names = tuple(name for name in asked if name in known and name not in never)
+    notices = (
+        f"{verbatim(f'{key} = {_short(name)}')}: "
+        + ("cannot be in this list, so left out." if name in known else "unknown, so left out.")
+        for name in asked
+        if name not in names
+    )
+    return names, tuple(notices)
+
+
+def read_pairs(
+    key: str, text: str, known: Mapping[str, Knob]
+) -> tuple[dict[str, Scalar], tuple[str, ...]]:
+    """The values that a list of ``knob:value`` in a link sets, and what it said in vain.
+
+    Args:
+        key: of the list.
+        text: pairs with commas between, as it stands in the address.
+        known: the knobs that may be in it.
+
+    Returns:
+        Values in the range of their knobs, of a name that stands there twice the last one; and
+        notices in Markdown.
+    """
+    pairs = [each.partition(":") for each in text.split(",") if each.strip()]
+    values: dict[str, Scalar] = {}
+    notices: list[str] = []
+    for before, _, after in dict.fromkeys(pairs):
+        name = before.strip()
+        value, notice = _value(name, after.strip(), known)
+        if name in known:
+            values[name] = known[name].default if value is None else value
+        if notice:
+            notices.append(f"In {key}: {notice}")
+    return values, tuple(notices)
+
+
+def pairs(values: Mapping[str, Scalar]) -> str:
+    """The inverse of :func:`read_pairs`."""
+    return ",".join(f"{key}:{text_of(value)}" for key, value in values.items())
+
+
 def _short(text: str) -> str:
     """A key or a value that leaves room for the other."""
     return text if len(text) <= SHOWN_OF_EACH else text[: SHOWN_OF_EACH - 1] + "…"

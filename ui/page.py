@@ -36,6 +36,7 @@ class Page:
         views: its value -> the experiments shown then, the main one first.
         chooser: key of the knob that tells the scenario, if there is one.
         scenarios: its value -> the scenario; the value itself where that is not said.
+        pins: whether its main figure can be pinned, to stay beside the next.
         own_data: whether it takes a person's own data, as not every server does.
     """
 
@@ -53,6 +54,7 @@ class Page:
     views: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     chooser: str = ""
     scenarios: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    pins: bool = False
     own_data: bool = False
 
     @property
@@ -80,6 +82,18 @@ class Page:
             for name in SHARED
             if name not in used or name in self.reasons or name in self.instead
         }
+
+    def knobs(self, view: Scalar | None) -> tuple[str, ...]:
+        """Keys of the knobs that a view takes: the shared ones it uses, then the page's own.
+
+        Args:
+            view: the one that is shown; the own knobs of other views are left out.
+        """
+        unused, shown = self.unused(view), self.shown(view)
+        shared = [name for name in SHARED if name in self.instead or name not in unused]
+        others = {*self.every} - {*shown}
+        own = [key for key in self.own if key.rpartition(".")[0] not in others]
+        return tuple(dict.fromkeys([*map(self.key_of, shared), *own]))
 
     def check_knobs(self, keys: Iterable[str], view: Scalar | None) -> None:
         """Refuse knobs that are not granted.

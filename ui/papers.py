@@ -14,7 +14,7 @@ from abcdp_core import __version__
 from abcdp_core.figures import Drawn
 from abcdp_core.ledger import Run, document, pictures, reading, report, reproduction
 from abcdp_core.ledger.report import Report, in_words
-from ui import charts, controls, drawings, knobs, router, state
+from ui import charts, controls, drawings, knobs, locks, router, state
 from ui.link import VERSION
 from ui.page import Page
 
@@ -139,6 +139,8 @@ def _link(row: pd.Series[Any]) -> str:
 
 def _choose(names: list[str]) -> None:
     """The claim whose row was clicked is the one that is shown."""
+    if locks.is_fixed("papers.claim"):
+        return
     for row, _ in st.session_state["papers-table"]["selection"]["cells"]:
         st.session_state["papers.claim"] = names[row]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import streamlit as st
 
 from abcdp_core import __version__
-from ui import blocks, controls, knobs, lesson, served, state, turns
+from ui import blocks, controls, knobs, lesson, pin, served, state, turns
 from ui.link import VERSION
 from ui.page import Page
 
@@ -52,6 +52,7 @@ TABLE = (
             "flip-guideline.level",
             "figures.format",
         ),
+        pins=True,
     ),
     Page(
         "privacy_and_accuracy",
@@ -61,6 +62,7 @@ TABLE = (
         "mse-curves",
         ("expected-error", "posterior", "error-bound"),
         own=("mse-curves.lines", "mse-curves.metric", "mse-curves.runs", "figures.format"),
+        pins=True,
     ),
     Page(
         "posterior",
@@ -77,6 +79,7 @@ TABLE = (
             "figures.format",
         ),
         chooser="scenario",
+        pins=True,
     ),
     Page(
         "adaptive_truncation",
@@ -113,6 +116,7 @@ TABLE = (
             "best interval": ("truncation-interval",),
             "repeats": ("estimation-accuracy",),
         },
+        pins=True,
     ),
     Page("lessons", "Lessons", "Eight short lessons on the other pages.", "Learn", ""),
     Page(
@@ -136,6 +140,7 @@ TABLE = (
         views={"COVID-19": ("covid-fit",), "tuberculosis": ("tuberculosis-posterior", "posterior")},
         chooser="case-studies.view",
         scenarios={"COVID-19": "covid"},
+        pins=True,
     ),
     Page(
         "mechanisms",
@@ -161,6 +166,7 @@ TABLE = (
             "what a budget buys": ("accounting",),
             "coverage": ("coverage",),
         },
+        pins=True,
     ),
     Page(
         "plan",
@@ -242,6 +248,7 @@ TABLE = (
             "what it costs": knobs.FIRST_SCENARIO,
             "San Francisco": "tuberculosis",
         },
+        pins=True,
     ),
     Page(
         "distances",
@@ -250,6 +257,7 @@ TABLE = (
         "For researchers",
         "distance-forms",
         own=("distance-forms.bandwidth", "distance-forms.pairs", "figures.format"),
+        pins=True,
     ),
 )
 
@@ -289,19 +297,21 @@ def _draw() -> None:
         # Without a query of its own Streamlit refuses, as knobs are bound to the one there is.
         asked = {VERSION: __version__}
         st.switch_page(_file(opens), query_params=asked)
+    pin.begin(page)
     blocks.style(ROOT / "assets" / "style.css")
     if state.held("projector"):
         blocks.style(ROOT / "assets" / "projector.css")
     with st.sidebar:
         _navigation(page)
-    controls.sidebar(__version__)
+    controls.sidebar(__version__, shown())
     controls.notices()
-    lesson.panel()
+    place = lesson.panel()
     token = _inside.set(True)
     try:
         chosen.run()
     finally:
         _inside.reset(token)
+    lesson.tell_of_figure(place)
 
 
 def _navigation(here: Page) -> None:

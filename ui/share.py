@@ -1,4 +1,7 @@
-"""Share: one button that copies the full link, and a QR code of it for who sits in the room."""
+"""Share: one button that copies the full link, and a QR code of it for who sits in the room.
+
+The same link without the button is part of the dialog of :mod:`ui.class_link`.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +42,17 @@ HTML = """
 """
 
 
+INLINE = """
+<div class="share inline">
+  <div class="head"><p class="said" role="status"></p><button type="button"
+    class="copy">Copy</button></div>
+  <input class="link" readonly aria-label="Link for the class">
+  <div class="code" role="img" aria-label="QR code of the link above"></div>
+  <p class="note"></p>
+</div>
+"""
+
+
 def show(values: Mapping[str, Scalar]) -> None:
     """The button; what it opens needs no answer from the server.
 
@@ -48,7 +62,18 @@ def show(values: Mapping[str, Scalar]) -> None:
     page = for_visitors(st.context.url or "", served.settings())
     address = link.address(page, values)
     note = ONLY_HERE if urlsplit(page).hostname in OWN_NAMES else ""
-    _component()(key="share", data={"link": address, "code": code(address), "note": note})
+    _component("share", HTML)(
+        key="share", data={"link": address, "code": code(address), "note": note}
+    )
+
+
+def inline(data: Mapping[str, str]) -> None:
+    """A link, copied whenever it changes, and its QR code, without a dialog of their own.
+
+    Args:
+        data: the ``link``, its ``code``, and a ``note`` about them.
+    """
+    _component("class-link", INLINE)(key="class-link-made", data=dict(data))
 
 
 def for_visitors(url: str, how: Served) -> str:
@@ -79,6 +104,6 @@ def code(address: str) -> str:
 
 
 @functools.cache
-def _component() -> ComponentRenderer:
+def _component(name: str, html: str) -> ComponentRenderer:
     css, js = ((ASSETS / f"share.{end}").read_text(encoding="utf-8") for end in ("css", "js"))
-    return st.components.v2.component("share", html=HTML, css=css, js=js)
+    return st.components.v2.component(name, html=html, css=css, js=js)

@@ -7,7 +7,8 @@ keeps the two the same and carries the values from page to page. This module onl
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextvars import ContextVar
 
 import streamlit as st
 
@@ -23,6 +24,10 @@ VERSION_NOTE = "_version_note"
 PAGE = "_page"
 SCENARIO = "_scenario"
 KEPT = "_kept_by_scenario"
+PIN_ASKED = "_pin_asked"
+
+_instead: ContextVar[Mapping[str, Scalar] | None] = ContextVar("instead", default=None)
+"""Values that hold in place of the knobs' own, see :func:`at`."""
 
 
 def begin(page: Page, known: Iterable[str]) -> None:
@@ -42,8 +47,32 @@ def begin(page: Page, known: Iterable[str]) -> None:
         st.session_state[SCENARIO] = scenario_in_force()
         _read_link(page, known)
     # An address leaves out what stands at its default: which that is, the version tells.
-    if st.query_params.get(link.VERSION) != __version__:
-        st.query_params[link.VERSION] = __version__
+    keep(link.VERSION, __version__)
+    for key in (knobs.LOCK, knobs.HIDE):
+        keep(key, ",".join(listed(key)))
+
+
+def keep(key: str, text: str) -> None:
+    """Have the address say something that is no knob's value, or nothing of it if that is empty.
+
+    Streamlit forgets it from page to page.
+    """
+    if st.query_params.get(key, "") == text:
+        return
+    if text:
+        st.query_params[key] = text
+    else:
+        del st.query_params[key]
+
+
+def listed(key: str) -> tuple[str, ...]:
+    """Names of the knobs that the link locks or hides.
+
+    Args:
+        key: ``lock`` or ``hide``.
+    """
+    names: tuple[str, ...] = st.session_state.get(key, ())
+    return names
 
 
 def leads_to(page: Page, pages: Iterable[Page]) -> Page | None:
@@ -56,7 +85,10 @@ def leads_to(page: Page, pages: Iterable[Page]) -> Page | None:
 
 
 def _read_link(page: Page, known: Iterable[str]) -> None:
+    notices = _read_lists({*known} - {*knobs.EVERYWHERE})
     stands, scenario = st.query_params.to_dict(), str(st.session_state[SCENARIO])
+    for key in knobs.FOR_A_CLASS:
+        stands.pop(key, None)
     asked = link.of_today(stands, {*known}, page.own)
     unused = page.unused(view())
     # Only what the link asks for: each knob of another page would load the study it belongs to.
@@ -68,13 +100,36 @@ def _read_link(page: Page, known: Iterable[str]) -> None:
     }
     times = {key: len(st.query_params.get_all(key)) for key in stands}
     reading = link.read(asked, found, times)
-    st.session_state[NOTICES], st.session_state[VERSION_NOTE] = reading.notices, reading.note
+    st.session_state[NOTICES] = (*notices, *reading.notices)
+    st.session_state[VERSION_NOTE] = reading.note
     for key in found.keys() & reading.query.keys() - {*SHARED, *page.own, "preset"}:
         # For another page: Streamlit would lose it on the way there.
         st.session_state[key] = found[key].parameter.parse(key, reading.query[key])
     if reading.query != stands:
         st.query_params.from_dict(reading.query | {link.VERSION: __version__})
         st.rerun()
+
+
+def _read_lists(known: set[str]) -> tuple[str, ...]:
+    """Take what the link says of knobs; what of a list it cannot have, in Markdown."""
+    found = {key: ",".join(st.query_params.get_all(key)) for key in knobs.FOR_A_CLASS}
+    seen = {*known, "projector"}
+    locked, in_vain = link.read_names(knobs.LOCK, found[knobs.LOCK], {*seen, *knobs.ALWAYS_SEEN})
+    hidden, also = link.read_names(
+        knobs.HIDE, found[knobs.HIDE], {*seen, *knobs.ALWAYS_SEEN}, knobs.ALWAYS_SEEN
+    )
+    st.session_state[knobs.LOCK], st.session_state[knobs.HIDE] = locked, hidden
+    # Read by :mod:`ui.pin` once it is known what the knobs stand at.
+    st.session_state[PIN_ASKED] = found[knobs.PIN]
+    return in_vain + also
+
+
+def move_to(values: Mapping[str, Scalar]) -> None:
+    """Move several knobs at once, which may be those of another scenario, and that too."""
+    _keep_by_scenario(str(st.session_state[SCENARIO]))
+    for key, value in values.items():
+        st.session_state[key] = value
+    st.session_state[SCENARIO] = scenario_in_force()
 
 
 def _allows(knob: knobs.Knob, text: str | None) -> bool:
@@ -106,8 +161,7 @@ def _follow_scenario() -> None:
     before, now = st.session_state[SCENARIO], scenario_in_force()
     if before == now:
         return
-    kept: dict[str, dict[str, Scalar]] = st.session_state.setdefault(KEPT, {})
-    kept[before] = {key: _standing(key, before) for key in knobs.BY_SCENARIO}
+    kept = _keep_by_scenario(before)
     st.session_state[SCENARIO] = now
     for key in knobs.BY_SCENARIO:
         start = knobs.find(key, scenario=now).default
@@ -116,6 +170,13 @@ def _follow_scenario() -> None:
         # A widget cannot stand at what it does not offer.
         if key in st.session_state:
             st.session_state[key] = _standing(key, now)
+
+
+def _keep_by_scenario(scenario: str) -> dict[str, dict[str, Scalar]]:
+    """Remember what the knobs of a scenario stand at; returns what is known of all."""
+    kept: dict[str, dict[str, Scalar]] = st.session_state.setdefault(KEPT, {})
+    kept[scenario] = {key: _standing(key, scenario) for key in knobs.BY_SCENARIO}
+    return kept
 
 
 def current(key: str) -> Scalar:
@@ -169,13 +230,38 @@ def held(key: str) -> Scalar:
 def _standing(key: str, scenario: str) -> Scalar:
     """What a knob stands at, if that is allowed in a scenario; else its default there."""
     knob = knobs.find(key, on_screen().every, scenario)
-    value = st.session_state.get(key)
+    value = (_instead.get() or {}).get(key, st.session_state.get(key))
     with contextlib.suppress(ParameterError):
         if value is not None:
             return knob.parameter.check(key, value)
         if key in st.query_params:
             return knob.parameter.parse(key, st.query_params[key])
     return knob.default
+
+
+@contextlib.contextmanager
+def at(values: Mapping[str, Scalar]) -> Iterator[None]:
+    """What is asked for within is as if some knobs stood elsewhere; none of them moves.
+
+    Args:
+        values: key -> value there.
+    """
+    token = _instead.set(values)
+    try:
+        yield
+    finally:
+        _instead.reset(token)
+
+
+def is_elsewhere() -> bool:
+    """Whether knobs are taken to stand elsewhere than they do."""
+    return _instead.get() is not None
+
+
+def knobs_of_page() -> tuple[str, ...]:
+    """Keys of the knobs that the page takes while it shows what it shows."""
+    page = on_screen()
+    return (*page.knobs(view()), *(["preset"] if offers_presets(page) else []))
 
 
 def on_screen() -> Page:
@@ -198,6 +284,11 @@ def _preset_name() -> str:
 def _presets_are_asked_for() -> bool:
     """Whether a preset may be in force; to find out which one loads studies."""
     return _preset_name() != NO_PRESET
+
+
+def offers_presets(page: Page) -> bool:
+    """Whether there are settings of papers to choose on a page."""
+    return any(experiments.load(name).PRESETS for name in page.every)
 
 
 def has_preset() -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import streamlit as st
 
@@ -24,6 +24,7 @@ POLL = 0.5
 
 DECLINED = "_declined"
 STARTED = "_started"
+WATCHED = "_watched"
 SHOWN = "_shown"
 
 
@@ -37,6 +38,23 @@ def result(experiment: str, params: Params, seed: int) -> Result:
     if job.state != "done" or job.result is None:
         _wait_for(job)
         st.stop()
+    return job.result
+
+
+def beside(name: str, request: Request) -> Result | None:
+    """The complete result of a further quick study; until then its progress, and the page goes on.
+
+    Args:
+        name: tells it from the others of the page; what was asked for by it before is let go.
+        request: what is asked for.
+    """
+    job = _job_of(request, name)
+    if not job.ended.wait(MOMENTS):
+        with turns.away():
+            job.ended.wait(WAIT_BEFORE_PROGRESS)
+    if job.state != "done":
+        _wait_for(job)
+        return None
     return job.result
 
 
@@ -109,10 +127,21 @@ def growing_under(name: str, experiment: str, params: Params, seed: int, draw: D
 
 
 Draw = Callable[[Mapping[str, Result], bool], None]
+Wait = Callable[[], None]
+
+
+def _ghost() -> None:
+    """Stands for a figure that is being computed."""
+    st.skeleton(height=440)
 
 
 def growing_together(
-    requests: Mapping[str, Request], draw: Draw, *, former: bool = True
+    requests: Mapping[str, Request],
+    draw: Draw,
+    *,
+    former: bool = True,
+    waiting: Wait = _ghost,
+    main: str = "",
 ) -> dict[str, Job]:
     """Several studies that grow side by side, with one line of progress and one Cancel.
 
@@ -121,6 +150,8 @@ def growing_together(
         draw: shows the results there are, by name, and is told whether more is to come; called
             again whenever there may be larger ones.
         former: whether the former results of the same names are drawn until there are others.
+        waiting: draws what stands there as long as there is no result.
+        main: name of the one without which nothing is drawn.
     """
     together = {
         name: _job_of(request, name, long=True, unasked=UNASKED)
@@ -138,7 +169,8 @@ def growing_together(
         elif polling:
             st.rerun()
         _status(name, group, going)
-        _draw(together, going, draw, former=former)
+        if not _draw(together, going, draw, former=former, main=main):
+            waiting()
 
     panel()
     return together
@@ -151,7 +183,7 @@ def _any_going(group: Sequence[Job]) -> bool:
 def _job_of(request: Request, name: str, *, long: bool = False, unasked: float = math.inf) -> Job:
     """This session's job for a request; the former one of the same name is let go."""
     service = jobs.service()
-    former: dict[str, Request] = st.session_state.setdefault("_watched", {})
+    former: dict[str, Request] = st.session_state.setdefault(WATCHED, {})
     before = former.get(name)
     former[name] = request
     if before is not None and before not in former.values() and (job := service.find(before)):
@@ -183,7 +215,20 @@ def _resume(group: Sequence[Job]) -> None:
     """Go on to the end, however long that takes."""
     for job in group:
         st.session_state.setdefault(DECLINED, set()).discard(job.request)
-        st.session_state.setdefault(STARTED, set()).add(job.request)
+    start(job.request for job in group)
+
+
+def start(requests: Iterable[Request | None]) -> None:
+    """A person has asked for these: they go on to the end, however long that takes."""
+    st.session_state.setdefault(STARTED, set()).update(requests)
+
+
+def unfinished(name: str) -> Job | None:
+    """What this session watches under a name, as long as its result is not complete."""
+    request = st.session_state.get(WATCHED, {}).get(name)
+    job = jobs.service().find(request) if request else None
+    is_whole = job and job.result and not job.result.is_partial
+    return None if is_whole else job
 
 
 def _status(name: str, group: Sequence[Job], going: bool) -> None:
@@ -244,22 +289,29 @@ def _duration(seconds: float) -> str:
     return f"about {seconds / 3600:.0f} h"
 
 
-def _draw(together: Mapping[str, Job], going: bool, draw: Draw, *, former: bool = True) -> None:
+def _draw(
+    together: Mapping[str, Job], going: bool, draw: Draw, *, former: bool = True, main: str = ""
+) -> bool:
     """The jobs' results; until there are any, the former of the same names, marked stale.
+
+    Returns whether anything was drawn.
 
     Args:
         together: the jobs, by name.
         going: whether any of them is.
         draw: shows results.
         former: whether former ones may be drawn.
+        main: name of the one without which nothing is drawn; any will do if it is empty.
     """
     shown: dict[str, Result] = st.session_state.setdefault(SHOWN, {})
     found = {name: job.result for name, job in together.items() if job.result is not None}
-    if found:
-        shown.update(found)
+    shown.update(found)
+    before = {name: shown[name] for name in together if name in shown}
+    if found and (main or next(iter(found))) in found:
         draw(found, going)
-    elif former and (before := {name: shown[name] for name in together if name in shown}):
+        return True
+    if former and before and (main or next(iter(before))) in before:
         st.warning("Stale: this is for the former settings. The new ones are being computed.")
         draw(before, False)
-    else:
-        st.skeleton(height=440)
+        return True
+    return False

@@ -2,9 +2,9 @@
 
 :mod:`looks` has the template, the colours and what a screen or paper asks for; :mod:`builders` the
 empty figures and traces that studies share; :mod:`statistics` what they draw alike: means over
-runs and errors; :mod:`mirrored` histograms with and without noise; :mod:`ranked` rows of
-marks with names; :mod:`mechanisms` the colours that mechanisms keep. A study gives each figure as
-:class:`Drawn`.
+runs and errors; :mod:`mirrored` histograms with and without noise; :mod:`joined` two figures on
+the same axes; :mod:`ranked` rows of marks with names; :mod:`mechanisms` the colours that mechanisms
+keep. A study gives each figure as :class:`Drawn`.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from abcdp_core.figures.builders import (
     stack,
     words,
 )
+from abcdp_core.figures.joined import joined
 from abcdp_core.figures.looks import (
     BLACK,
     BLUE,
@@ -166,6 +167,7 @@ __all__ = [
     "hollow",
     "in_card",
     "in_panel",
+    "joined",
     "key",
     "layout",
     "line",

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import html
 import re
+from collections.abc import Callable, Mapping
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -11,7 +15,8 @@ from streamlit.testing.v1 import AppTest
 from abcdp_core import lessons
 from abcdp_core.lessons import Step
 from tests.pages.app import opened, settled, texts
-from ui import knobs, lesson, router, watch
+from ui import knobs, lesson, lesson_list, router, watch
+from ui.job import Request
 
 STEPS = [
     pytest.param(step, id=f"{each.name}-{place}")
@@ -78,9 +83,10 @@ def test_a_step_that_is_not_there_is_the_nearest(step: str) -> None:
 
 def test_guess_and_answer_are_drawn_on_the_scale_of_the_question() -> None:
     step = lessons.load()["large-data"].steps[1]
-    drawn = lesson.guessed(step, 2.0, 3.4)
+    # With as many digits as the text has.
+    drawn = lesson.guessed(step, 2.0, 3.42)
     assert drawn.sentence == "Your guess was 2 times; the answer is 3.4 times."
-    assert [trace.x[1] for trace in drawn.figure.data] == [2.0, 3.4]
+    assert [trace.x[1] for trace in drawn.figure.data] == [2.0, 3.42]
     assert step.question is not None
     assert tuple(drawn.figure.layout.xaxis.range) == (step.question.low, step.question.high)
     assert knobs.NO_LESSON not in lessons.load()
@@ -131,7 +137,173 @@ def test_a_second_click_on_show_the_answer_changes_nothing() -> None:
     assert app.session_state[lesson.GUESSES] == {("large-data", 2): 2.0}
 
 
+def test_the_last_step_leads_to_the_next_lesson_and_the_last_lesson_ends() -> None:
+    app = opened("flip_probability", lesson="every-yes", step="3")
+    assert app.button(key="lesson-next").label == "Next lesson"
+    each = list(lessons.load().values())
+    assert [lesson._after(one) for one in each] == [*[one.name for one in each[1:]], None]
+
+
+def waiting_step(guess: float | None, monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    """A question's step after a press of Back, as long as its run has no result."""
+    monkeypatch.setattr(watch, "growing_together", lambda *_, waiting, **__: waiting())
+
+    def script(guess: float | None) -> None:
+        import streamlit as st
+
+        from abcdp_core import lessons
+        from ui import lesson
+
+        chosen = lessons.load()["every-yes"]
+        st.session_state[lesson.GUESSES] = {} if guess is None else {("every-yes", 2): guess}
+        st.session_state[lesson.VISITS] = (4, lesson.BACK)
+        lesson._body(chosen, 2, chosen.steps[1])
+
+    app = AppTest.from_function(script, args=(guess,)).run()
+    assert not app.exception
+    return app
+
+
+@pytest.mark.parametrize(("guess", "end"), [(None, ""), (50.0, ", with its answer")])
+def test_who_cannot_see_is_told_the_step_and_keeps_the_focus(
+    guess: float | None, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (told,) = waiting_step(guess, monkeypatch).get("bidi_component")
+    assert f"step 2 of 3: More and more{end}" in str(told.proto)
+    assert re.search(r"visit\W+4\W+buttons\W+lesson-back\W+lesson-next", str(told.proto))
+
+
+def test_an_answer_that_is_not_computed_yet_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    (text,) = waiting_step(50.0, monkeypatch).markdown
+    assert text.value == "**And with c = 100?** *The answer stands here when it is computed.*"
+
+
+def test_who_asks_for_the_answer_has_asked_for_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = lessons.load()["every-yes"].steps[1]
+    asked = {Request("flip-guideline", chosen.params("main"), lesson.SEED)}
+    assert waiting_step(50.0, monkeypatch).session_state[watch.STARTED] == asked
+
+
+@pytest.mark.parametrize(
+    ("state", "is_partial", "said"),
+    [
+        ("running", True, "it grows as you read"),
+        ("asks", True, "the button above it computes the rest"),
+        ("done", False, ""),
+    ],
+)
+def test_a_step_says_that_the_figure_below_is_not_complete(
+    state: str, is_partial: bool, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = SimpleNamespace(active=state == "running", result=SimpleNamespace(is_partial=is_partial))
+    monkeypatch.setattr(watch.jobs, "service", lambda: SimpleNamespace(find={"asked": job}.get))
+
+    def script() -> None:
+        import streamlit as st
+
+        from ui import lesson, watch
+
+        st.session_state[watch.WATCHED] = {"flip-guideline": "asked"}
+        lesson.tell_of_figure(st.empty())
+
+    monkeypatch.setattr(lesson, "on", lambda: (lessons.load()["every-yes"], 2))
+    app = AppTest.from_function(script).run()
+    assert not app.exception
+    assert [said in each.value for each in app.caption] == [True] * bool(said)
+
+
 def test_a_question_waits_for_its_numbers_as_a_text_does() -> None:
     question = lessons.Question("More than {found:.0f}?", "answer", 0.0, 1.0)
     step = Step("A", "overview", "Of {n:.0f}.", {"n": 100}, question=question)
     assert lesson._before(step) == {"n", "found"}
+
+
+# -------------------------------------------------------------------------------- print view
+
+
+def test_a_print_view_is_offered_when_all_its_numbers_are_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    partial: list[bool] = []
+
+    def grown(
+        requests: Mapping[str, Request], draw: Callable[[Any, bool], None], **_: object
+    ) -> None:
+        draw({name: SimpleNamespace(is_partial=partial[0]) for name in requests}, False)
+
+    monkeypatch.setattr(watch, "growing_together", grown)
+    partial[:] = [True]
+    app = opened("lessons")
+    assert not app.get("download_button")
+    app.button(key="lesson-print-large-data").click().run()
+    assert not app.exception
+    assert not app.get("download_button")
+    partial[:] = [False]
+    app.run()
+    (button,) = app.get("download_button")
+    assert button.label == "Save the print view (HTML)"
+
+
+def test_a_lesson_without_runs_is_printed_at_once_with_links_and_settings() -> None:
+    number, chosen = 1, lessons.load()["one-person"]
+    chosen = dataclasses.replace(chosen, steps=chosen.steps[:2])
+    assert not lesson_list.requests_of(chosen)
+    page = lesson_list.page(number, chosen, "http://192.168.1.5:8501/lessons", {}, {})
+    typed = html.unescape(page.replace("<wbr>", ""))
+    for step in (1, 2):
+        assert f"http://192.168.1.5:8501/?lesson=one-person&step={step}&version=" in typed
+    assert page.count("<path") > 2 * 11
+    assert "Page <em>Overview</em>: ε_total\u00a0=\u00a00.2, ε_abc\u00a0=\u00a00.1, " in page
+    assert "c\u00a0=\u00a010, N\u00a0=\u00a05,000<" in page
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "settings"),
+    [
+        ("a-release-is-a-draw", 1, "Show: many releases"),
+        ("every-yes", 3, "T = 10,000"),
+        ("ask-narrow", 1, "N = 1,000"),
+        ("ask-narrow", 2, "Scenario: tuberculosis-patients"),
+    ],
+)
+def test_a_step_says_what_its_knobs_stand_at(name: str, step: int, settings: str) -> None:
+    chosen = lessons.load()[name].steps[step - 1]
+    opens = next(each for each in router.TABLE if each.file == chosen.page)
+    assert any(text.startswith(settings) for text in lesson_list.settings_of(chosen, opens))
+
+
+@pytest.mark.parametrize(
+    ("page", "url", "there"),
+    [
+        ("overview", "http://localhost:8501/lessons", "http://localhost:8501/?step=1"),
+        ("posterior", "https://a.org/x/lessons?step=2", "https://a.org/x/posterior?step=1"),
+    ],
+)
+def test_the_address_of_a_step_is_on_the_same_server(page: str, url: str, there: str) -> None:
+    opens = next(each for each in router.TABLE if each.file == page)
+    assert lesson_list.address_of(opens, url, {"step": 1}).startswith(f"{there}&version=")
+
+
+def test_equal_runs_of_a_lesson_are_asked_for_once() -> None:
+    chosen = lessons.load()["people-buy-privacy"]
+    runs = [request for step in chosen.steps for request in lesson_list._requests(step).values()]
+    assert len(lesson_list.requests_of(chosen)) == len({*runs}) < len(runs)
+
+
+def test_a_print_view_has_the_figures_that_can_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    large, noise = (lessons.load()[name] for name in ("large-data", "say-what-is-noise"))
+    drawn = lesson.guessed(large.steps[1], 2.0, 3.0)
+    figures = dict.fromkeys(("decisions", "coverage", "x"), drawn)
+    monkeypatch.setattr(lesson_list.drawings, "drawn", lambda _: figures)
+    # The last step asks nothing; the two of the other lesson are about one figure.
+    for chosen, place, experiment in ((large, 2, "posterior"), (noise, 1, "coverage")):
+        result = SimpleNamespace(experiment=experiment)
+        found = dict.fromkeys(lesson_list.requests_of(chosen), result)
+        assert lesson_list.figures_of(chosen, found) == {place: (result, drawn)}
+
+    def fails(_: object) -> None:
+        raise lesson_list.ExportError("no browser")
+
+    monkeypatch.setattr(lesson_list.images, "draw", fails)
+    monkeypatch.setattr(lesson_list.images, "images_of", lambda *_: [SimpleNamespace()])
+    assert lesson_list._pictures({2: (result, drawn)}) == {}
