@@ -1,11 +1,11 @@
 """Plan: with so many people and such a budget, what is to be run?"""
 
-from ui import asking, blocks, controls, export, labels, router, state, watch
+from ui import asking, blocks, controls, export, labels, pin, router, state
 
 router.guard()
 
 STUDY = "plan"
-GOAL, WANTED = "plan.goal", "plan.wanted"
+GOAL = "plan.goal"
 
 
 def main() -> None:
@@ -16,18 +16,17 @@ def main() -> None:
     )
     controls.own("plan.scenario", GOAL)
     if state.current(GOAL) != "smallest-error":
-        controls.own(WANTED, "plan.probability")
-    job = watch.growing(STUDY, *asking.ask(STUDY), draw)
+        controls.own("plan.wanted", "plan.probability")
+    job = pin.growing(STUDY, lambda: asking.ask(STUDY), draw)
     controls.more("plan.metric", "plan.runs")
     blocks.theory(STUDY)
     export.block("plan", job)
 
 
-def draw(found: blocks.Found) -> None:
-    blocks.figure("plan", found, ("main", "goal", "intervals"))
-    for name in ("enough-budget", "enough-people"):
-        if name in blocks.names(found):
-            blocks.figure(name, found, ("enough", "curve"))
+def draw(found: blocks.Found, pinned: pin.Pinned) -> None:
+    blocks.main_figure("plan", found, pinned, ("main", "goal", "intervals"))
+    for name in blocks.names(found, without=["plan"]):
+        blocks.figure(name, found, ("enough", "curve"))
     labels.show(found)
 
 

@@ -184,6 +184,7 @@ TABLE = (
             "figures.format",
         ),
         chooser="plan.scenario",
+        pins=True,
     ),
     Page(
         "your_own_data",
