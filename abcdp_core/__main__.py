@@ -1,13 +1,14 @@
 """The command line: the batch interface, and how any result is made again.
 
 ``python -m abcdp_core list`` names the experiments, ``list EXPERIMENT`` says what can be set, and
-``run EXPERIMENT --out DIR`` runs one and writes tables, settings and figures. ``release SCENARIO``
-makes one private release from somebody's own numbers. ``reproduce --out DIR`` judges what the
-papers claim. Exit codes: 0 if all went well; 2 with one line ``error: ...`` if something asked for
-is not possible, 1 if worker processes or memory gave out or standard output is full; 130 after
-Ctrl-C, and 128 and its number after another signal that ends programs (143 after TERM), with what
-was done until then written and marked partial, if it was a run or a reproduction; 141 if nobody
-reads standard output any more.
+``run EXPERIMENT --out DIR`` runs one and writes tables, settings and figures. ``plan SCENARIO``
+says which mechanism to run for N people and a budget. ``release SCENARIO`` makes one private
+release from somebody's own numbers. ``reproduce --out DIR`` judges what the papers claim. Exit
+codes: 0 if all went well; 2 with one line ``error: ...`` if something asked for is not possible, 1
+if worker processes or memory gave out or standard output is full; 130 after Ctrl-C, and 128 and its
+number after another signal that ends programs (143 after TERM), with what was done until then
+written and marked partial, if it was a run, a plan or a reproduction; 141 if nobody reads standard
+output any more.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ INTERRUPTED = 130
 COMMANDS = {
     "list": "experiments, or what one can be asked",
     "run": "run an experiment",
+    "plan": "what to run for N people and a budget, or for an error wanted",
     "release": "one private release from your own numbers",
     "budget": "what may be spent on a data set in all, and what is left",
     "reproduce": "judge what the papers claim",

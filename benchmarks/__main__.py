@@ -10,10 +10,10 @@ import tempfile
 
 from abcdp_core.results import versions
 from abcdp_core.workers import processor_count
-from benchmarks import adaptive, outbreaks, private_step, public_step, startup, studies
+from benchmarks import adaptive, outbreaks, plans, private_step, public_step, startup, studies
 from benchmarks.measure import HEADER
 
-PARTS = ("startup", "public", "outbreaks", "private", "adaptive", "studies")
+PARTS = ("startup", "public", "outbreaks", "private", "plans", "adaptive", "studies")
 
 
 def main() -> None:
@@ -34,6 +34,7 @@ def main() -> None:
             "public": public_step.measure(repeats),
             "outbreaks": outbreaks.measure(repeats),
             "private": private_step.measure(repeats),
+            "plans": plans.measure(min(repeats, 3)),
             "adaptive": adaptive.measure(repeats, slow=options.slow),
             "studies": studies.measure(min(repeats, 3), slow=options.slow),
         }

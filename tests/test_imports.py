@@ -54,19 +54,14 @@ CORE_ARROWS: dict[str, set[str]] = {
     "trials": {
         *("mechanisms", "parameters", "pool", "privacy", "simulators", "streams", "summaries"),
     },
+    "planning": {
+        *("cache", "distances", "error_curve", "fingerprint", "mechanisms", "parameters", "pool"),
+        *("privacy", "simulators", "statistic", "streams", "summaries", "supports"),
+    },
     "experiments": {
-        *(
-            "distances",
-            "error_curve",
-            "error_gaps",
-            "figures",
-            "mechanisms",
-            "online",
-            "parameters",
-            "pool",
-        ),
-        *("predictive", "privacy", "registry", "releases", "results", "sentences", "simulators"),
-        *("streams", "summaries", "theory", "trials"),
+        *("distances", "error_curve", "error_gaps", "figures", "mechanisms", "online"),
+        *("parameters", "planning", "pool", "predictive", "privacy", "registry", "releases"),
+        *("results", "sentences", "simulators", "streams", "summaries", "theory", "trials"),
     },
     "compiled": {"cache"},
     "store": {"cache", "experiments", "fingerprint", "results"},

@@ -52,10 +52,11 @@ def with_mechanism(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"coverage {SMALL}",
         "accounting --set n=100 --set pool_size=100 --set c=3",
         "mechanism-posterior --set mechanism=report-noisy-max --set n=100 --set pool_size=100",
+        "plan --set n=100 --set pool_size=100 --set runs=2",
     )
 
 
-@pytest.mark.parametrize("study", ["compare-mechanisms", "coverage", "accounting"])
+@pytest.mark.parametrize("study", ["compare-mechanisms", "coverage", "accounting", "plan"])
 def test_a_mechanism_in_a_file_is_in_every_table(with_mechanism: Path, study: str) -> None:
     main = pd.read_csv(with_mechanism / f"{study}.csv")
     assert "report-noisy-max" in set(main.mechanism)
@@ -86,8 +87,9 @@ def test_a_scenario_in_a_file_runs_all_accuracy_studies(tmp_path: Path) -> None:
     found = run(
         tmp_path,
         "gaussian_mean.py",
-        *(f"{study} {of_it}" for study in ACCURACY),
+        *(f"{study} {of_it}" for study in (*ACCURACY, "plan")),
     )
+    assert "nearest-selection" in set(pd.read_csv(found / "plan.csv").mechanism)
     for study in ("compare-mechanisms", "coverage"):
         main = pd.read_csv(found / f"{study}.csv")
         assert {"sparse-vector", "nearest-selection"} <= set(main.mechanism)

@@ -164,6 +164,12 @@ SCREEN = {
 
 
 NAMES: dict[str, dict[str, str]] = {
+    "plan.goal": {
+        "smallest-error": "The smallest error",
+        "error-below": "An error below …",
+        "interval-below": "Intervals below …",
+    },
+    "plan.metric": {"rmse": "Root mean squared", "mae": "Mean absolute"},
     "your-data.scenario": {
         FIRST_SCENARIO: "Shares of five intervals",
         "covid": "A curve over time",

@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
         arguments.check_writable("store", options.store)
 
     started = time.monotonic()
-    result, stop = _compute(experiment, params, seed, workers, options)
+    result, stop = compute(experiment, params, seed, workers, options)
     taken = time.monotonic() - started
     if result is not None:
         try:
@@ -103,14 +103,22 @@ def chosen_params(experiment: Experiment, preset: str | None, settings: Sequence
     return experiment.Params.from_text(texts, base)
 
 
-def _compute(
+def compute(
     experiment: Experiment,
     params: Params,
     seed: int,
     workers: int,
     options: argparse.Namespace,
 ) -> tuple[Result | None, BaseException | None]:
-    """The last result there is, and what came before the end."""
+    """The last result there is, and what came before the end; shows how far it is.
+
+    Args:
+        experiment: which.
+        params: its parameters.
+        seed: root seed.
+        workers: processes on this machine.
+        options: of the command: where else tasks run, where they are kept, and plug-ins.
+    """
     result = None
     store = None if options.store is None else Store(options.store, keep_all=True)
     try:

@@ -110,6 +110,33 @@ class FourierMMD:
         total = n_first + n_second
         return first * (n_first / total) + second * (n_second / total)
 
+    def moments(self, low: float, high: float) -> tuple[Array, Array]:
+        """Mean ``(2K+1,)`` and covariance of the statistic of one point, uniform on an interval.
+
+        In closed form: a product of two of its numbers is a sum of cosines or of sines of twice as
+        many frequencies, whose means are differences of sines and cosines at the ends.
+
+        Args:
+            low, high: ends of the interval, ``low < high``, within the domain.
+        """
+        highest, middle = self.frequencies, 0.5 * (self.low + self.high)
+        speeds = self.step * np.arange(1, 2 * highest + 1)
+        ends = np.multiply.outer(np.array([low, high]) - middle, speeds)
+        length = speeds * (high - low)
+        cos = np.concatenate([[1.0], np.diff(np.sin(ends), axis=0)[0] / length])
+        sin = np.concatenate([[0.0], -np.diff(np.cos(ends), axis=0)[0] / length])
+        of = np.arange(highest + 1)
+        plus, minus = np.add.outer(of, of), np.subtract.outer(of, of)
+        apart, sign = np.abs(minus), np.sign(minus)
+        both_cos, both_sin = cos[apart] + cos[plus], cos[apart] - cos[plus]
+        sin_cos = sin[plus] + sign * sin[apart]
+        products = 0.5 * np.block(
+            [[both_cos, sin_cos[1:].T], [sin_cos[1:], both_sin[1:, 1:]]],
+        )
+        mean = np.concatenate([cos[: highest + 1], sin[1 : highest + 1]])
+        scale = self._scale()
+        return scale * mean, np.outer(scale, scale) * (products - np.outer(mean, mean))
+
     def compare(self, statistics: Array, statistic: Array) -> Array:
         """Euclidean distances ``(T,)`` between statistics ``(T, 2K+1)`` and ``(2K+1,)``."""
         difference = statistics - statistic

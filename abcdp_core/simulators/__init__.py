@@ -53,6 +53,10 @@ class Scenario(Protocol):
     ``from_numbers(numbers)`` gives statistics of its distance ``(T, D)`` and name -> numbers of
     each of its ``STATISTICS``; it is then the pool of every seed and run.
 
+    It may have ``reduced(rng, theta, n)``: statistics ``(k, D)`` of the default distance, and name
+    -> numbers of each of its ``STATISTICS``, of data sets of any size ``n`` simulated at parameters
+    ``(k, d)``, at a cost that does not grow with n. Plans then look at many pools and sizes.
+
     One with a likelihood may have ``CONJUGATE``, a
     :class:`~abcdp_core.statistic.DirichletCounts`: which of these counts follow which shares.
 

@@ -7,6 +7,7 @@ The observed data are synthetic: drawn from θ* = (0.25, 0.04, 0.33, 0.04, 0.34)
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import math
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from abcdp_core import parameters as par
 from abcdp_core import supports
 from abcdp_core.distances import Distance, maximum_mean_discrepancy
+from abcdp_core.distances.fourier import FourierMMD
 from abcdp_core.parameters import Parameter
 from abcdp_core.statistic import DirichletCounts, Statistic, added, largest_length, largest_sum
 
@@ -155,6 +157,54 @@ STATISTICS = {
 
 CONJUGATE = DirichletCounts("counts", concentration=(1.0,) * 5)
 """Where a point lies within its component says nothing of the weights."""
+
+
+FEW = 100
+"""Points up to which data sets are simulated: few in a component are no normal sum."""
+
+NEGLIGIBLE = 1e-14
+"""Part of the largest variance below which a direction of a component's features has none."""
+
+
+def reduced(rng: np.random.Generator, theta: Array, n: int) -> tuple[Array, dict[str, Array]]:
+    """Statistics of data sets of ``n`` points, drawn without their points.
+
+    How many points fall into each component is multinomial. Given that, the statistic of the
+    default distance, a mean over all points, is a sum of five means over independent points whose
+    mean and covariance are known (:meth:`.FourierMMD.moments`): normal but for a difference that
+    falls with the number of points. Up to :data:`FEW` points they are simulated.
+
+    Args:
+        rng: source of all chance.
+        theta: weights ``(k, 5)``.
+        n: points of each data set, at least 1.
+
+    Returns:
+        Statistics ``(k, D)``, and name -> numbers of each of ``STATISTICS``.
+    """
+    if n <= FEW:
+        points = simulate(rng, theta, n)
+        return distance().statistic(points), {"counts": count(points)}
+    counts = rng.multinomial(n, theta / theta.sum(axis=1, keepdims=True)).astype(float)
+    means, roots = _features()
+    noise = rng.standard_normal((len(theta), 5, roots.shape[1])) * np.sqrt(counts)[..., None]
+    parts = noise.reshape(len(theta), -1) @ roots.reshape(-1, roots.shape[-1])
+    return (counts @ means + parts) / n, {"counts": counts}
+
+
+@functools.cache
+def _features() -> tuple[Array, Array]:
+    """Mean ``(5, D)`` of a point's features in each component, and roots of their covariance.
+
+    The roots ``(5, r, D)`` have one row for each of r directions in which the features vary.
+    """
+    metric = maximum_mean_discrepancy(*DOMAIN, BANDWIDTH)
+    assert isinstance(metric, FourierMMD)
+    found = [metric.moments(float(i), i + 1.0) for i in range(5)]
+    variances, axes = np.linalg.eigh(np.array([covariance for _, covariance in found]))
+    kept = (variances > NEGLIGIBLE * variances.max()).any(axis=0)
+    lengths = np.sqrt(np.maximum(variances[:, kept], 0.0))
+    return np.array([mean for mean, _ in found]), lengths[..., None] * axes.swapaxes(1, 2)[:, kept]
 
 
 def distance(bandwidth: float | None = None, name: str | None = None) -> Distance:  # noqa: ARG001

@@ -113,3 +113,16 @@ def test_many_data_sets_are_reduced_as_each_alone() -> None:
 def test_what_makes_no_sense_is_refused(low: float, high: float, bandwidth: float) -> None:
     with pytest.raises(ValueError, match="finite low < high and a positive bandwidth"):
         FourierMMD(low, high, bandwidth)
+
+
+@pytest.mark.parametrize("ends", [(0.0, 1.0), (2.0, 3.0), (0.5, 4.75)])
+def test_moments_of_a_uniform_point_are_those_of_quadrature(ends: tuple[float, float]) -> None:
+    mmd, (low, high) = FourierMMD(0.0, 5.0, 0.6), ends
+    node, weight = np.polynomial.legendre.leggauss(120)
+    points = (low + high) / 2.0 + (high - low) / 2.0 * node
+    features, weight = mmd.statistic(points[:, None, None]), weight / 2.0
+    mean, covariance = mmd.moments(low, high)
+    expected = weight @ features
+    assert mean == pytest.approx(expected, abs=1e-13, rel=0.0)
+    apart = features - expected
+    assert covariance == pytest.approx((weight[:, None] * apart).T @ apart, abs=1e-13, rel=0.0)

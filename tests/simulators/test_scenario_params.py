@@ -52,6 +52,8 @@ def test_every_study_of_several_scenarios_refuses_what_is_too_much() -> None:
             ParameterError, match=r"n \* pool_size = 1,000,000,000: must be at most"
         ):
             params(n=10_000, pool_size=100_000)
+        if "c" not in params.specification():
+            continue
         with pytest.raises(ParameterError, match="c = 11: must be a whole number from 1 to pool"):
             params(c=11, pool_size=10)
 

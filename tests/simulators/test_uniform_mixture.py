@@ -145,3 +145,49 @@ def test_a_replaced_point_moves_the_counts_by_no_more_than_stated() -> None:
     assert np.abs(moves).sum(axis=1).max() == COUNTS.l1(4) == 2.0
     assert np.linalg.norm(moves, axis=1).max() <= COUNTS.l2(4) == pytest.approx(np.sqrt(2.0))
     assert (COUNTS.neighbours, COUNTS.unit) == ("replace", uniform_mixture.PROTECTED)
+
+
+def statistics_of(theta: Array, n: int, sets: int, *, reduced: bool) -> tuple[Array, Array]:
+    """Statistics and counts of data sets at one truth, drawn reduced or point by point."""
+    rng = np.random.default_rng(2)
+    truths = np.tile(theta, (sets, 1))
+    if reduced:
+        found, counts = uniform_mixture.reduced(rng, truths, n)
+        return found, counts["counts"]
+    points = uniform_mixture.simulate(rng, truths, n)
+    return uniform_mixture.distance().statistic(points), uniform_mixture.count(points)
+
+
+@pytest.mark.parametrize("theta", [TRUTH, UNEVEN], ids=["truth", "uneven"])
+@pytest.mark.parametrize("n", [uniform_mixture.FEW + 1, 300])
+def test_reduced_data_sets_have_the_law_of_simulated_ones(theta: Array, n: int) -> None:
+    """Distances to three places, and a part of the statistic that counts do not tell."""
+    (drawn, counts), (simulated, their_counts) = (
+        statistics_of(theta, n, 20_000, reduced=reduced) for reduced in (True, False)
+    )
+    metric = uniform_mixture.distance()
+    middle, _ = metric.moments(0.0, 5.0)
+    near, far = simulated.mean(axis=0), metric.moments(0.0, 1.0)[0]
+    for place in (middle, near, far):
+        assert_same_distribution(metric.compare(drawn, place), metric.compare(simulated, place))
+    for component in np.flatnonzero(theta):
+        assert_same_distribution(counts[:, component], their_counts[:, component])
+    means, _ = uniform_mixture._features()
+    inside, theirs = (
+        (statistic - of @ means / n) @ (means[0] - means[2])
+        for statistic, of in ((drawn, counts), (simulated, their_counts))
+    )
+    assert_same_distribution(inside, theirs)
+    # What it must see: counts alone, and a spread that is a tenth too small.
+    assert rejects(assert_same_distribution, np.zeros(len(inside)), theirs)
+    fewer = metric.compare(statistics_of(theta, round(1.2 * n), 20_000, reduced=True)[0], near)
+    assert rejects(assert_same_distribution, fewer, metric.compare(simulated, near))
+
+
+def test_few_points_are_simulated_one_by_one() -> None:
+    rng, again = np.random.default_rng(3), np.random.default_rng(3)
+    theta = uniform_mixture.prior(np.random.default_rng(4), 7)
+    found, counts = uniform_mixture.reduced(rng, theta, 10)
+    points = uniform_mixture.simulate(again, theta, 10)
+    assert np.array_equal(found, uniform_mixture.distance().statistic(points))
+    assert np.array_equal(counts["counts"], uniform_mixture.count(points))

@@ -1,0 +1,222 @@
+"""``python -m abcdp_core plan``: which mechanism to run for N people and a budget.
+
+It ranks every mechanism that serves a scenario, at its best public setting, by the error that is
+predicted for it; for an error or a length of intervals that is wanted it says which mechanisms keep
+it, and what budget or how many people would be enough. Only simulated data are looked at, so it
+costs no privacy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import textwrap
+from collections.abc import Sequence
+from typing import Any, cast
+
+import pandas as pd
+
+from abcdp_core import experiments, interruption
+from abcdp_core.commands import arguments
+from abcdp_core.commands.ending import say
+from abcdp_core.commands.run import compute
+from abcdp_core.output import files
+from abcdp_core.parameters import ParameterError
+from abcdp_core.results import Result
+from abcdp_core.sentences import counted, plain
+
+STUDY = "plan"
+
+OPTIONS = {
+    "n": ("N", "points of the private data (the scenario's)"),
+    "epsilon_total": ("E", "privacy budget (1)"),
+    "delta": ("D", "δ of mechanisms that are not pure (1e-6)"),
+    "probability": (
+        "Q",
+        "share of all releases that is to keep the error; on average if not given",
+    ),
+    "metric": ("NAME", "error: rmse or mae (rmse)"),
+    "mechanism": ("NAMES", "mechanisms, separated by commas (all that serve the scenario)"),
+    "pool_size": ("T", "public prior draws (the scenario's)"),
+    "runs": ("R", "simulated data sets (256)"),
+}
+"""Option that is a parameter of the study by the same name -> its value, and what it is."""
+
+GOALS = {"error_below": "error-below", "interval_below": "interval-below"}
+"""Option with a number that is wanted -> the goal of the study."""
+
+WIDTH = 100
+"""Characters of a line of text."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("scenario", metavar="SCENARIO")
+    goals = parser.add_mutually_exclusive_group()
+    goals.add_argument("--error-below", metavar="X", help="an error that is good enough")
+    goals.add_argument("--interval-below", metavar="W",
+                       help="a length of 90 %% intervals that is good enough")  # fmt: skip
+    for name, (value, words) in OPTIONS.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", metavar=value, help=words)
+    arguments.add_seed(parser)
+    arguments.add_place(parser)
+    parser.add_argument(
+        "--out", type=arguments.path, metavar="DIR", help="where tables and figures go, if anywhere"
+    )
+    arguments.add_plugins(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compute and print; write files if asked to.
+
+    Returns:
+        0, or 130 if Ctrl-C came before the end and what was known until then is printed; that of
+        another signal likewise.
+
+    Raises:
+        ParameterError: something asked for is not possible.
+        KeyboardInterrupt: before anything was known.
+        LostWorkersError, MemoryError: before the end; what was known until then is printed.
+    """
+    arguments.plug_in(options.plugin)
+    study = experiments.load(STUDY)
+    params = study.Params.from_text(settings(options))
+    seed = arguments.seed(options.seed)
+    workers = arguments.workers(options.workers, len(study.tasks(params, seed)))
+    if options.out is not None:
+        arguments.check_writable("out", options.out)
+        arguments.check_no_folders(options.out, STUDY)
+    options.store = None
+    result, stop = compute(study, params, seed, workers, options)
+    if result is not None:
+        figures = study.figures(result)
+        say(*lines(result, figures["plan"].sentence))
+        if options.out is not None:
+            try:
+                written = files.write(result, figures, options.out, ("csv", "json", "html"))
+            except OSError as error:
+                raise arguments.not_writable(
+                    "out", options.out, error, arguments.UNCHANGED
+                ) from error
+            say("", "Files:", *(f"  {file}" for file in written))
+        if isinstance(stop, KeyboardInterrupt):
+            return interruption.exit_code(stop)
+    if stop is not None:
+        raise stop
+    return 0
+
+
+def settings(options: argparse.Namespace) -> dict[str, str]:
+    """Parameters of the study as text.
+
+    Raises:
+        ParameterError: a probability is given without an error that is to be kept with it.
+    """
+    given = vars(options)
+    texts = {name: given[name] for name in ("scenario", *OPTIONS) if given[name] is not None}
+    for option, goal in GOALS.items():
+        if given[option] is not None:
+            texts |= {"goal": goal, "wanted": given[option]}
+    if "probability" in texts and given["error_below"] is None:
+        raise ParameterError(
+            f"probability = {texts['probability']}: needs --error-below, an error that is to be "
+            f"kept with it."
+        )
+    return texts
+
+
+def lines(result: Result, advice: str) -> list[str]:
+    """A plan as it stands on a terminal, and what it advises."""
+    params: Any = result.params
+    main, goal = result.tables["main"], result.tables["goal"]
+    head = (
+        f"{params.scenario}: N = {params.n:,}, ε_total = {params.epsilon_total:g}, "
+        f"δ = {params.delta:g}, {counted(int(goal.data_sets.max()), 'simulated data set')}."
+    )
+    ranked = f"Ranked by {goal.quantity.iloc[0]}:"
+    found = [_folded(head), "", ranked, *_table(_ranking(main, goal)), ""]
+    found.append(_folded(advice))
+    intervals = result.tables["intervals"]
+    if len(intervals):
+        found += ["", "90 % intervals:", *_table(_intervals(intervals))]
+    enough = result.tables["enough"]
+    if len(enough):
+        found += ["", f"To keep {plain(params.wanted)}:", *_table(_enough(enough))]
+    refused = result.tables["refused"]
+    if len(refused):
+        found += ["", "Cannot serve this scenario:"]
+        found += [_folded(f"{row['mechanism']}: {row['why']}", 2) for row in _records(refused)]
+    found += ["", _folded(result.privacy)]
+    if result.is_partial:
+        found.append(f"Partial result: {result.done} of {result.total} tasks were done.")
+    return found
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    return cast("list[dict[str, Any]]", table.to_dict("records"))
+
+
+def _ranking(main: pd.DataFrame, goal: pd.DataFrame) -> list[list[str]]:
+    rows = [["mechanism", "c", "ε_abc", "δ", "value", "95 % interval", "meets"]]
+    for row, of in zip(_records(main), _records(goal), strict=True):
+        rows.append([
+            row["mechanism"],
+            f"{row['c']:,}" if row["c"] else "",
+            _number(row["epsilon_abc"]),
+            f"{row['delta']:g}" if row["delta"] else "pure",
+            _number(of["value"]),
+            _between(of["value_low"], of["value_high"]),
+            "yes" if row["meets"] else "no",
+        ])  # fmt: skip
+    return rows
+
+
+def _intervals(table: pd.DataFrame) -> list[list[str]]:
+    rows = [["mechanism", "length", "hold the truth in", "95 % interval"]]
+    for row in _records(table):
+        held = _between(row["coverage_low"], row["coverage_high"])
+        rows.append([row["mechanism"], _number(row["width"]), f"{row['coverage']:.2f}", held])
+    return rows
+
+
+def _enough(table: pd.DataFrame) -> list[list[str]]:
+    rows = [["mechanism", "enough", "95 % interval", ""]]
+    for row in _records(table):
+        name = "ε_total" if row["knob"] == "epsilon_total" else "N"
+        number = (
+            f"{name} = {_number(row['enough'])}" if math.isfinite(row["enough"]) else f"no {name}"
+        )
+        between = _between(row["enough_low"], row["enough_high"])
+        rows.append([row["mechanism"], number, between, row["why"]])
+    return rows
+
+
+def _number(value: float) -> str:
+    if math.isnan(value):
+        return ""
+    return "none" if math.isinf(value) else plain(value)
+
+
+def _between(low: float, high: float) -> str:
+    """An interval; nothing where it is not known or is a single point."""
+    return f"{_number(low)} to {_number(high)}" if low < high else ""
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows in columns, the first of them names."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return [
+        "  "
+        + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def _folded(text: str, indent: int = 0) -> str:
+    return textwrap.fill(
+        text,
+        width=WIDTH,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent + 2 * bool(indent)),
+        break_on_hyphens=False,
+    )

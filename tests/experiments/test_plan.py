@@ -1,0 +1,192 @@
+"""Plans: what is ranked, advised and said to be enough."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from abcdp_core import mechanisms
+from abcdp_core.experiments import plan
+from abcdp_core.mechanisms import noisy_counts
+from abcdp_core.parameters import ParameterError
+from abcdp_core.planning import TRIED
+from abcdp_core.results import Result
+
+FEW = ("sparse-vector", "noisy-counts", "nearest-selection-approximate")
+VALUE = ("noisy-counts", "embedding-estimate")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_other_settings() -> Iterator[None]:
+    """What would be enough is looked for at few budgets and sizes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "BUDGETS", (0.1, 100.0))
+        patch.setattr(plan, "_sizes", lambda _: [20_000])
+        yield
+
+
+@functools.cache
+def result_of(**changes: Any) -> Result:
+    usual = {"n": 300, "pool_size": 300, "runs": 4, "mechanism": FEW, "epsilon_total": 1.0}
+    params = plan.Params(**(usual | changes))
+    rows = [outcomes_of(task) for task in plan.tasks(params, 1)]
+    return plan.collect(params, {"outcomes": pd.concat(rows, ignore_index=True)})
+
+
+@functools.cache
+def outcomes_of(task: plan.Task) -> pd.DataFrame:
+    """Of a data set; what is wanted of it makes no difference."""
+    return plan.work(task)["outcomes"]
+
+
+def test_the_columns_are_those_that_were_agreed() -> None:
+    main = result_of().tables["main"]
+    assert tuple(main.columns) == (
+        *("mechanism", "epsilon_total", "delta", "n", "c", "epsilon_abc", "metric"),
+        *("predicted", "predicted_low", "predicted_high", "meets"),
+    )
+    assert set(main.metric) == {"rmse"}
+    assert set(result_of(metric="mae").tables["main"].metric) == {"mae"}
+    row = main.set_index("mechanism")
+    assert row.delta["sparse-vector"] == 0.0
+    assert row.delta["nearest-selection-approximate"] == 1e-6
+    assert row.c["noisy-counts"] == 0
+    assert math.isnan(row.epsilon_abc["noisy-counts"])
+    assert row.c["sparse-vector"] > 0
+    assert row.epsilon_abc["sparse-vector"] > 0.0
+
+
+def test_mechanisms_are_ranked_by_what_the_goal_is_about() -> None:
+    for changes in ({}, {"metric": "mae"}, {"goal": "error-below", "probability": 0.8}):
+        found = result_of(**changes)
+        assert found.tables["goal"].value.is_monotonic_increasing
+        assert found.tables["goal"].mechanism.tolist() == found.tables["main"].mechanism.tolist()
+        best = found.tables["main"].mechanism.iloc[0]
+        assert best == "noisy-counts"
+        assert "noisy counts is predicted to" in found.summary
+        assert noisy_counts.RIVAL in plan.figures(found)["plan"].sentence
+
+
+def test_who_serves_is_planned_and_why_others_do_not_is_said() -> None:
+    named = set(plan.Params().planned)
+    refused = result_of().tables["refused"].set_index("mechanism").why
+    assert named | set(refused.index) | set(plan.NOT_ADVISED) == set(mechanisms.names())
+    assert not named & set(refused.index)
+    assert refused["private-summary-large-unit"].endswith("unit.")
+    with pytest.raises(ParameterError, match="cannot serve uniform-mixture"):
+        plan.Params(mechanism=("private-summary-large-unit",))
+
+
+def test_a_goal_is_met_by_those_within_it() -> None:
+    least = result_of().tables["goal"].value
+    wanted = float(least.iloc[1]) * 1.01
+    found = result_of(goal="error-below", wanted=wanted)
+    assert found.tables["main"].meets.tolist() == [True, True, False]
+    assert found.summary.count("is predicted to meet the goal") == 1
+    assert "2 of 3 mechanisms do." in found.summary
+    assert (
+        "Its interval reaches beyond"
+        in result_of(goal="error-below", wanted=float(least.iloc[0]) * 1.001).summary
+    )
+
+
+def test_a_plan_that_nothing_meets_says_what_would_be_enough_or_that_nothing_is() -> None:
+    found = result_of(goal="error-below", wanted=1e-6)
+    assert not found.tables["main"].meets.any()
+    assert "no mechanism is predicted to meet the goal of 0.000001" in found.summary
+    nothing = "No budget up to 100 and no N up to 20,000 is predicted to be enough."
+    assert nothing in found.summary
+    assert found.summary.endswith("Averaged over truths from the prior.")
+    assert np.isinf(found.tables["enough"].enough).all()
+    assert "predicted even at" in found.tables["enough"].why.iloc[0]
+    somewhere = result_of(goal="error-below", wanted=0.01)
+    assert "would be enough" in somewhere.summary
+    enough = somewhere.tables["enough"].set_index(["mechanism", "knob"]).loc["noisy-counts", "n"]
+    assert 300 < enough.enough_low < enough.enough < enough.enough_high < 20_000
+    drawn = plan.figures(somewhere)
+    assert list(drawn) == ["plan", "enough-budget", "enough-people"]
+    people = drawn["enough-people"]
+    assert people.figure.layout.title.text.startswith("N = ")
+    assert "None: not up to N = 20,000." in people.sentence
+
+
+def test_no_clear_winner_over_the_prior_is_said() -> None:
+    found = result_of(epsilon_total=0.001, n=10, mechanism=("gaussian-rejection",))
+    assert "no mechanism is predicted to err clearly less than the prior mean" in found.summary
+    assert not found.tables["main"].meets.any()
+    figure = plan.figures(found)["plan"].figure
+    assert figure.layout.title.text == "No mechanism is clearly better than the prior"
+
+
+def test_a_value_has_no_intervals_and_the_plan_says_so() -> None:
+    found = result_of(goal="interval-below", wanted=0.2, mechanism=VALUE, pool_size=100)
+    goal = found.tables["goal"].set_index("mechanism")
+    assert math.isinf(goal.value["embedding-estimate"])
+    assert goal.index[-1] == "embedding-estimate"
+    assert "embedding-estimate" not in set(found.tables["intervals"].mechanism)
+    ticks = plan.figures(found)["plan"].figure.layout.yaxis.ticktext
+    assert any("no draws" in text.replace("<br>", " ") for text in ticks)
+    assert found.tables["intervals"].coverage.between(0.0, 1.0).all()
+    with pytest.raises(ParameterError, match="releases a value and no draws"):
+        plan.Params(goal="interval-below", mechanism=("embedding-estimate",))
+
+
+def test_settings_are_tried_on_the_first_data_sets_and_predicted_on_others() -> None:
+    parts = [task.part for task in plan.tasks(plan.Params(runs=TRIED + 3), 1)]
+    assert parts == ["tried"] * TRIED + ["predicted"] * 3
+    goal = plan.tasks(plan.Params(runs=TRIED + 3, goal="error-below"), 1)
+    assert {task.part for task in goal} == {"tried", "budget", "size", "predicted"}
+    # What is wanted changes no outcome, so that none is computed again.
+    other = plan.tasks(plan.Params(runs=TRIED + 3, goal="error-below", wanted=0.5), 1)
+    assert other == goal
+
+
+def test_any_n_within_the_bounds_can_be_asked_for_where_data_of_any_size_are_at_hand() -> None:
+    assert plan.Params(n=2000).n == 2000
+    with pytest.raises(ParameterError, match="n = 9: must be a whole number from 10 to 20000"):
+        plan.Params(n=9)
+    covid = plan.Params.from_text({"scenario": "covid-people"})
+    assert covid.n == 18
+    with pytest.raises(ParameterError, match="n = 2000: must be one of 18"):
+        dataclasses.replace(covid, n=2000)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"n": 10, "epsilon_total": 0.001, "delta": 1e-12, "pool_size": 10, "runs": 2},
+        {"n": 20_000, "epsilon_total": 1000.0, "delta": 0.01, "runs": 2, "metric": "mae"},
+        {"goal": "interval-below", "wanted": 1e6, "runs": 2, "n": 10, "pool_size": 10},
+    ],
+)
+def test_every_sentence_stands_at_the_extremes(changes: dict[str, Any]) -> None:
+    found = result_of(**changes)
+    for each in (found.summary, *(drawn.sentence for drawn in plan.figures(found).values())):
+        assert "nan" not in each.split()
+        assert "  " not in each
+        assert each.endswith(".")
+        assert len(each) < 1000
+    assert len(found.summary) < 600
+
+
+def test_units_that_differ_and_errors_in_several_units_are_said() -> None:
+    found = result_of(
+        scenario="covid-people",
+        n=18,
+        pool_size=60,
+        runs=2,
+        mechanism=("private-summary", "private-summary-large-unit"),
+    )
+    first, second = found.tables["main"].mechanism
+    sentence = plan.figures(found)["plan"].sentence
+    assert f"{second.replace('-', ' ').capitalize()} protects " in sentence
+    assert f"{first.replace('-', ' ').capitalize()} protects " not in sentence
+    assert "in prior standard deviations" in sentence
+    assert noisy_counts.NO_RIVAL in sentence

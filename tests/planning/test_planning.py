@@ -1,0 +1,336 @@
+"""What plans rest on: cases, settings, what is chosen, and how sure averages are."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from abcdp_core import mechanisms, planning, pool, simulators
+from abcdp_core.mechanisms import Budget
+from abcdp_core.planning import Asked, Estimate, Goal, Setting, outcomes
+from abcdp_core.planning.outcomes import _prepared
+from abcdp_core.simulators import uniform_mixture
+from tests.statistics import assert_mean, assert_same_distribution, rejects
+
+MIXTURE = uniform_mixture.SCENARIO
+
+
+def setting_of(name: str, n: int = 500, pool_size: int = 400, **options: Any) -> Setting:
+    mechanism = mechanisms.load(name)
+    return Setting(name, mechanism.chosen(**options), Budget(1.0, 1e-6), MIXTURE, n, pool_size)
+
+
+# ------------------------------------------------------------------------------------------ cases
+
+
+def test_a_case_is_found_by_its_address_and_every_case_has_a_pool_of_its_own() -> None:
+    first, again = planning.case(MIXTURE, 500, 50, 1, 0), None
+    planning.case.cache_clear()
+    again = planning.case(MIXTURE, 500, 50, 1, 0)
+    assert np.array_equal(first.comparison.rho, again.comparison.rho)
+    other, smaller = planning.case(MIXTURE, 500, 50, 1, 1), planning.case(MIXTURE, 300, 50, 1, 0)
+    assert not np.isin(first.public.theta, other.public.theta).any()
+    # Another n moves the same truths.
+    assert np.array_equal(first.truth, smaller.truth)
+    assert np.array_equal(first.public.theta, smaller.public.theta)
+
+
+def test_distances_of_a_case_have_the_law_of_a_simulated_pool() -> None:
+    sets, size, n = 40, 100, 300
+    drawn = [planning.case(MIXTURE, n, size, 2, index).comparison.rho[0] for index in range(400)]
+    rng, metric = np.random.default_rng(5), uniform_mixture.distance()
+    pairs = uniform_mixture.simulate(rng, uniform_mixture.prior(rng, 2 * sets * 10), n)
+    statistic = metric.statistic(pairs)
+    simulated = np.linalg.norm(statistic[::2] - statistic[1::2], axis=1)
+    assert_same_distribution(np.array(drawn), simulated)
+    assert rejects(assert_same_distribution, 1.6 * np.array(drawn), simulated)
+
+
+def test_where_no_data_set_is_drawn_reduced_cases_share_the_scenarios_pool(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delattr(uniform_mixture, "reduced")
+    planning.case.cache_clear()
+    first, second = (planning.case(MIXTURE, 100, 60, 1, index) for index in (0, 1))
+    planning.case.cache_clear()
+    assert first.public == second.public == pool.public_side(MIXTURE, 100, 60, 1)
+    assert not np.array_equal(first.truth, second.truth)
+    assert len(first.comparison.rho) == 60
+
+
+def test_the_priors_own_error_is_that_of_its_moments() -> None:
+    known = planning.prior(MIXTURE)
+    # A weight of five has variance 0.2 * 0.8 / 6.
+    assert known.mse == pytest.approx(0.16 / 6.0, rel=0.01)
+    assert (known.unit == 1.0).all()
+    several = planning.prior("covid-people")
+    assert several.mse == pytest.approx(1.0, rel=0.01)
+
+
+def test_nothing_of_private_data_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the observed data and their truth cannot be had, nothing changes."""
+    asked = Asked(MIXTURE, 120, 1.0, 1e-6, ("sparse-vector", "noisy-counts"), 60, "mse")
+    before = planning.tried(asked, 7, 0)
+
+    def forbidden(*_: Any) -> Any:
+        raise AssertionError("a plan looked at the data")
+
+    for name in ("observed_data", "observed_comparison", "distances"):
+        monkeypatch.setattr(pool, name, forbidden)
+    monkeypatch.setattr(uniform_mixture, "TRUTH", None)
+    planning.case.cache_clear()
+    pd.testing.assert_frame_equal(before, planning.tried(asked, 7, 0))
+
+
+# --------------------------------------------------------------------------------------- outcomes
+
+
+def test_the_exact_error_is_the_mean_over_noise() -> None:
+    setting = dataclasses.replace(setting_of("sparse-vector", c=5), budget=Budget(0.1))
+    exact = outcomes(setting, 1, 0, 1, exact=True)[0].expected_mse
+    each = np.array([one.mse for one in outcomes(setting, 1, 0, 1500)])
+    assert_mean(each, exact, 0.0, 0.2)
+    assert rejects(assert_mean, each, 2.0 * exact, 0.0, 0.2)
+    assert math.isnan(outcomes(setting_of("noisy-counts"), 1, 0, 1, exact=True)[0].expected_mse)
+
+
+def test_a_prepared_release_is_that_of_the_mechanism() -> None:
+    for name in mechanisms.for_scenario(simulators.load(MIXTURE)):
+        setting = setting_of(name)
+        at = planning.case(MIXTURE, setting.n, setting.pool_size, 1, 3)
+        ready = _prepared(setting, at.public)
+        direct = mechanisms.load(name).prepare(at.public, setting.options, setting.budget)
+        assert ready.event == direct.event
+
+
+def test_intervals_are_those_of_the_sample_and_a_value_has_none() -> None:
+    (counts,) = outcomes(setting_of("noisy-counts"), 1, 0, 1, intervals=True)
+    assert 0.0 < counts.width <= counts.interval_score < 1.0
+    assert 0.0 <= counts.coverage <= 1.0
+    (value,) = outcomes(setting_of("embedding-estimate"), 1, 0, 1, intervals=True)
+    assert math.isnan(value.width)
+    # Nothing accepted: the prior's interval.
+    nothing = setting_of("sparse-vector", epsilon_abc=1e-6, c=1)
+    without = dataclasses.replace(nothing, budget=Budget(math.inf))
+    (prior,) = outcomes(without, 1, 0, 1, intervals=True)
+    # The 5 % and 95 % quantiles of a weight: 1 - 0.95^(1/4) and 1 - 0.05^(1/4).
+    assert prior.width == pytest.approx(0.95**0.25 - 0.05**0.25, abs=0.1)
+
+
+def test_every_setting_of_a_grid_is_tried_once() -> None:
+    budget = Budget(1.0, 1e-6)
+    found = planning.settings("sparse-vector", budget, MIXTURE, 500, 100, 1)
+    places = {(planning.acceptances(each), planning.threshold(each)) for each in found}
+    assert len(places) == len(found) == 5 * len(uniform_mixture.THRESHOLDS)
+    assert {c for c, _ in places} == {1, 3, 10, 30, 100}
+    (single,) = planning.settings("noisy-counts", budget, MIXTURE, 500, 100, 1)
+    assert planning.acceptances(single) == 0
+    assert math.isnan(planning.threshold(single))
+
+
+# ----------------------------------------------------------------------------------------- choice
+
+
+def rows_of(**columns: Any) -> pd.DataFrame:
+    return pd.DataFrame(
+        {"mechanism": "a", "coverage": math.nan, "interval_score": math.nan} | columns
+    )
+
+
+def test_the_best_setting_has_the_least_mean_and_of_equal_ones_is_the_first() -> None:
+    rows = rows_of(setting=[0, 1, 2, 0, 1, 2], mse=[3.0, 1.0, 1.0, 0.0, 1.0, 1.0])
+    assert planning.best(rows, "mse") == {"a": 1}
+
+
+def test_short_intervals_that_miss_are_not_chosen_unless_all_do() -> None:
+    rows = rows_of(setting=[0, 1], mse=[1.0, 2.0], interval_score=[0.1, 0.5], coverage=[0.5, 0.9])
+    assert planning.best(rows, "interval_score") == {"a": 1}
+    assert planning.best(rows.assign(coverage=0.5), "interval_score") == {"a": 0}
+    assert planning.best(rows.assign(interval_score=math.nan), "interval_score") == {"a": 0}
+
+
+def test_what_is_chosen_by_is_not_what_is_predicted_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning.choice, "TRIED", 2)
+    asked = Asked(MIXTURE, 120, 1.0, 1e-6, ("sparse-vector", "noisy-counts"), 60, "mse")
+    planning.chosen.cache_clear()
+    chosen = planning.chosen(asked, 3)
+    both = pd.concat([planning.tried(asked, 3, index) for index in (0, 1)])
+    for again in (planning.kept(asked, 3, 1), planning.kept(asked, 3, 1)):
+        pd.testing.assert_frame_equal(again, both[both["index"] == 1])
+    assert chosen == planning.best(both, "mse")
+    rows = planning.predicted(asked, 3, 5)
+    planning.chosen.cache_clear()
+    assert dict(zip(rows.mechanism, rows.setting, strict=True)) == dict(chosen)
+    assert set(rows["index"]) == {5}
+    assert rows.expected_mse.notna().tolist() == [True] * 4 + [False] * 4
+
+
+# -------------------------------------------------------------------------------------- estimates
+
+
+def test_a_control_variate_takes_what_is_known_of_chance() -> None:
+    rng = np.random.default_rng(1)
+    control = rng.exponential(size=64)
+    values = 2.0 + 0.5 * control
+    found = planning.average(values, [control], [1.0])
+    assert found.value == pytest.approx(2.5)
+    assert found.high - found.low == pytest.approx(0.0, abs=1e-9)
+    plain = planning.average(values)
+    assert plain.value == pytest.approx(values.mean())
+    assert plain.low < 2.5 < plain.high
+
+
+def test_several_controls_are_used_where_there_are_cases_enough() -> None:
+    rng = np.random.default_rng(3)
+    first, second = rng.exponential(size=(2, 16))
+    values = 1.0 + first + 2.0 * second
+    both = planning.average(values, [first, second], [1.0, 1.0])
+    assert both.value == pytest.approx(4.0)
+    few = planning.average(values[:15], [first[:15], second[:15]], [1.0, 1.0])
+    assert few == planning.average(values[:15], [first[:15]], [1.0])
+    # A control that is always the same says nothing.
+    alike = planning.average(values, [np.ones(16)], [1.0])
+    assert alike.value == pytest.approx(values.mean())
+
+
+def test_the_ideal_error_has_the_mean_that_is_said_of_it() -> None:
+    each = [
+        planning.ideal(MIXTURE, planning.case(MIXTURE, 30, 1, 5, index)) for index in range(400)
+    ]
+    expected = each[0].expected_mse
+    assert expected == pytest.approx(0.16 / 6.0 * 5.0 / 35.0)
+    assert_mean(np.array([one.mse for one in each]), expected, 0.0, 0.04)
+    assert rejects(assert_mean, np.array([one.mse for one in each]), 3.0 * expected, 0.0, 0.04)
+    assert math.isnan(planning.ideal("covid-people", without_model()).mse)
+
+
+def without_model() -> planning.Case:
+    case = planning.case(MIXTURE, 30, 1, 5, 0)
+    public = SimpleNamespace(scenario=SimpleNamespace())
+    return dataclasses.replace(case, public=cast(Any, public))
+
+
+def test_intervals_of_averages_hold_the_mean_in_95_percent() -> None:
+    rng = np.random.default_rng(2)
+    held = []
+    for _ in range(2000):
+        control = rng.exponential(size=32)
+        found = planning.average(1.0 + control + rng.exponential(size=32), [control], [1.0])
+        held.append(found.low <= 3.0 <= found.high)
+    assert_mean(np.array(held, float), 0.94, 0.0, 1.0)
+    assert rejects(assert_mean, np.array(held, float), 0.8, 0.0, 1.0)
+
+
+def test_an_average_of_one_has_no_interval_and_a_root_is_taken_of_all() -> None:
+    alone = planning.average(np.array([0.25]))
+    assert alone.value == 0.25
+    assert math.isnan(alone.low)
+    assert alone.root.value == 0.5
+    several = planning.average(np.array([0.04, 0.09]))
+    assert several.root.low == pytest.approx(math.sqrt(several.low))
+    t = stats.t.ppf(0.975, 1)
+    assert several.high == pytest.approx(0.065 * math.exp(t * 0.025 / 0.065))
+
+
+def test_a_quantile_is_over_all_releases() -> None:
+    values = np.arange(40.0).reshape(10, 4)
+    found = planning.quantile(values, 0.5)
+    assert found.value == pytest.approx(19.5)
+    assert found.low < 19.5 < found.high
+    assert math.isnan(planning.quantile(values[:1], 0.5).low)
+
+
+def test_a_share_has_an_exact_interval() -> None:
+    found = planning.share(np.array([1.0, 1.0, 0.5, 1.0]))
+    assert found.value == 0.875
+    assert 0.0 < found.low < 0.875 < found.high <= 1.0
+
+
+# ------------------------------------------------------------------------------ goals and enough
+
+
+def test_a_goal_says_what_it_is_about_and_what_settings_are_chosen_by() -> None:
+    assert Goal("rmse").quantity == "root mean squared error"
+    assert Goal("mae", 0.1, 0.9).quantity == "mean absolute error that 90 % of releases keep"
+    assert Goal("rmse", 0.1, intervals=True).quantity == "mean length of 90 % intervals"
+    scores = [goal.score for goal in (Goal("rmse"), Goal("mae"), Goal("mae", 1.0, intervals=True))]
+    assert scores == ["mse", "mae", "interval_score"]
+
+
+def test_intervals_that_miss_too_often_do_not_meet_a_goal() -> None:
+    known, wanted = planning.prior(MIXTURE), Goal("rmse", 1.0, intervals=True)
+    assert wanted.is_met(0.9, 0.9, known)
+    assert not wanted.is_met(1.1, 0.9, known)
+    assert not wanted.is_met(0.9, 0.5, known)
+    # Without a number wanted it is the prior that is to be beaten: 0.163.
+    assert Goal("rmse").is_met(0.15, 1.0, known)
+    assert not Goal("rmse").is_met(0.16, 1.0, known)
+
+
+def test_the_priors_error_is_a_quantile_where_the_goal_is_one() -> None:
+    known = planning.prior(MIXTURE)
+    assert Goal("rmse").of_prior(known) == pytest.approx(math.sqrt(0.16 / 6.0), rel=0.01)
+    median, most = (Goal("mae", 0.1, share).of_prior(known) for share in (0.5, 0.99))
+    assert median < most < 0.32
+
+
+def test_what_is_chosen_on_one_half_is_predicted_on_the_other() -> None:
+    rows = rows_of(index=[0, 0, 1, 1], setting=[0, 1, 0, 1], mse=[1.0, 2.0, 5.0, 3.0])
+    assert planning.other_half(rows, "mse", 1).mse.tolist() == [5.0]
+    assert planning.other_half(rows, "mse", 0).mse.tolist() == [2.0]
+    assert Goal("rmse").of_few(rows) == pytest.approx(math.sqrt(3.5))
+    alone = rows[rows["index"] == 0]
+    assert planning.other_half(alone, "mse", 1).mse.tolist() == [1.0]
+
+
+def test_errors_are_exact_where_that_is_known_and_quantiles_are_of_single_releases() -> None:
+    rows = rows_of(
+        index=[0, 0, 1, 1],
+        mse=[0.01, 0.03, 0.04, 0.04],
+        mae=[0.1, 0.3, 0.2, 0.2],
+        expected_mse=[0.09, 0.09, math.nan, math.nan],
+        prior_mse=1.0,
+        prior_mae=1.0,
+        ideal_mse=math.nan,
+        ideal_expected=math.nan,
+    )
+    known = planning.prior(MIXTURE)
+    assert Goal("rmse").error(rows, known).value == pytest.approx(math.sqrt((0.09 + 0.04) / 2.0))
+    assert Goal("mae").error(rows, known).value == pytest.approx(0.2)
+    assert Goal("mae", 1.0, 0.5).value(rows, known).value == pytest.approx(0.2)
+    assert Goal("rmse", 1.0, intervals=True).value(rows.assign(width=math.nan), known) == Estimate(
+        math.inf
+    )
+
+
+def test_between_two_points_enough_is_on_a_straight_line_and_rounded_up() -> None:
+    x, y = np.array([1.0, 10.0, 100.0]), np.array([1.0, 0.1, 0.1])
+    assert planning.least(x, y, 0.5, "epsilon_total") == (2.0, "between ε_total = 1 and 10")
+    assert planning.least(x, y, 0.49, "n")[0] == pytest.approx(2.1)
+    assert planning.least(x, y, 2.0, "n") == (1.0, "the smallest N that was looked at")
+    assert planning.least(x, y + 0.4, 0.3, "n")[0] == math.inf
+    assert planning.least(x, np.array([math.inf, 0.5, 0.4]), 0.5, "n")[0] == 10.0
+    found, why = planning.least(x, np.full(3, math.inf), 0.5, "n")
+    assert found == math.inf
+    assert "miss the truth" in why
+
+
+def test_what_does_not_do_here_does_not_do_with_less() -> None:
+    x, y = np.array([1.0, 10.0, 100.0]), np.array([0.4, 0.6, 0.1])
+    here = Estimate(0.6, 0.3, 0.7)
+    found = planning.enough(x, y, 10.0, here, 0.5, "n")
+    assert found.value == pytest.approx(13.0)
+    # At the lower end of what is predicted it does, and so it may with less.
+    assert found.low == 1.0
+    assert found.high > found.value
+    unsure = planning.enough(x, y, 10.0, Estimate(0.6), 0.5, "n")
+    assert unsure.value == found.value
+    assert math.isnan(unsure.low)
+    assert math.isnan(unsure.high)
