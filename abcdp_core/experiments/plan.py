@@ -28,11 +28,11 @@ chosen by the interval score (Gneiting & Raftery 2007), and only intervals that 
 nearly 90 % of all cases meet the goal. A mechanism that releases a value and no draws has none.
 
 **Enough.** For a goal, the same is done at other budgets and other N, for 8 data sets; what the
-goal is about is taken to change by the ratio of the average errors, or lengths, of these 8, and the
+goal is about is taken to change by the ratio of the average errors, or lengths, of these 8. The
 interval of what is enough allows for what chance does to both. In between, straight lines in
-logarithms; errors bend upwards there, so these err to the safe side. Noise follows $N\epsilon_{total}$, so twice as many people
-do as much for it as twice the budget; what N points tell without any noise is a limit that no
-budget gets beyond.
+logarithms, so it is a rough number where the curve bends. Noise follows $N\epsilon_{total}$, so
+twice as many people do as much for it as twice the budget; what N points tell without any noise is
+a limit that no budget gets beyond.
 
 **You may not need ABC.** Where a likelihood exists, its sufficient statistic with noise is the
 honest rival (MATH E7): for the mixture of five uniforms the five counts, whose posterior is exact
