@@ -397,7 +397,9 @@ def _found(outcomes: pd.DataFrame, name: str, goal: Goal, known: Prior) -> _Foun
         rows = planning.other_half(tried, goal.score, 1)
     if rows.empty:
         return None
-    return _Found(rows, goal.error(rows, known), goal.value(rows, known), goal.coverage(rows))
+    error = goal.error(rows, known)
+    value = error if goal.is_about_averages else goal.value(rows, known)
+    return _Found(rows, error, value, goal.coverage(rows))
 
 
 def _row(params: Params, name: str, found: _Found) -> tuple[Any, ...]:
@@ -412,7 +414,7 @@ def _row(params: Params, name: str, found: _Found) -> tuple[Any, ...]:
 
 
 def _goal_row(goal: Goal, name: str, found: _Found) -> tuple[Any, ...]:
-    averaged = not goal.intervals and goal.probability is None and goal.metric == "rmse"
+    averaged = goal.is_about_averages and goal.metric == "rmse"
     exact = averaged and bool(found.rows.expected_mse.notna().all())
     sets = found.rows["index"].nunique()
     return name, goal.quantity, *dataclasses.astuple(found.value), sets, exact

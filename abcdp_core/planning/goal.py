@@ -49,6 +49,11 @@ class Goal:
         return INTERVAL_SCORE if self.intervals else {"rmse": "mse", "mae": "mae"}[self.metric]
 
     @property
+    def is_about_averages(self) -> bool:
+        """Whether it is about the error on average, and not about intervals or single releases."""
+        return not self.intervals and self.probability is None
+
+    @property
     def quantity(self) -> str:
         """What it is about, in words."""
         if self.intervals:
@@ -130,8 +135,9 @@ class Goal:
 
 def per_case(rows: pd.DataFrame) -> pd.DataFrame:
     """Means over the noise, a row for each case."""
-    numbers = rows.select_dtypes("number")
-    return numbers.groupby("index").mean()
+    if rows["index"].is_unique:
+        return rows.set_index("index")
+    return rows.select_dtypes("number").groupby("index").mean()
 
 
 def other_half(tried: pd.DataFrame, score: str, half: int) -> pd.DataFrame:
