@@ -28,10 +28,11 @@ chosen by the interval score (Gneiting & Raftery 2007), and only intervals that 
 nearly 90 % of all cases meet the goal. A mechanism that releases a value and no draws has none.
 
 **Enough.** For a goal, the same is done at other budgets and other N, for 8 data sets; what the
-goal is about is taken to change by the ratio of the average errors, or lengths, of these 8. In
-between, straight lines in logarithms. Noise follows $N\epsilon_{total}$, so twice as many people
-do as much for it as twice the budget; what N points tell without any noise is a limit that no
-budget gets beyond.
+goal is about is taken to change by the ratio of the average errors, or lengths, of these 8. The
+interval of what is enough allows for what chance does to both. In between, straight lines in
+logarithms, so it is a rough number where the curve bends. Noise follows $N\epsilon_{total}$, so
+twice as many people do as much for it as twice the budget; what N points tell without any noise is
+a limit that no budget gets beyond.
 
 **You may not need ABC.** Where a likelihood exists, its sufficient statistic with noise is the
 honest rival (MATH E7): for the mixture of five uniforms the five counts, whose posterior is exact
@@ -83,7 +84,9 @@ COLUMNS = {
         "coverage_high",
     ),
     "enough": ("mechanism", "knob", "enough", "enough_low", "enough_high", "why"),
-    "curve": ("mechanism", "knob", "epsilon_total", "n", "value"),
+    "curve": (
+        "mechanism", "knob", "epsilon_total", "n", "value", "value_low", "value_high",
+    ),
     "refused": ("mechanism", "why"),
     "prior": ("metric", "error"),
 }  # fmt: skip
@@ -365,7 +368,7 @@ def collect(params: Params, rows: Tables) -> Result:
         "main": _table("main", (_row(params, name, each) for name, each in found.items())),
         "goal": _table("goal", (_goal_row(goal, name, each) for name, each in found.items())),
         "intervals": _intervals(goal, found),
-        "enough": _enough(params, curve, found),
+        "enough": _enough(params, curve),
         "curve": curve,
         "refused": _table("refused", ((name, why) for name, why in refused if why)),
         "prior": _table("prior", of_prior),
@@ -396,7 +399,9 @@ def _found(outcomes: pd.DataFrame, name: str, goal: Goal, known: Prior) -> _Foun
         rows = planning.other_half(tried, goal.score, 1)
     if rows.empty:
         return None
-    return _Found(rows, goal.error(rows, known), goal.value(rows, known), goal.coverage(rows))
+    error = goal.error(rows, known)
+    value = error if goal.is_about_averages else goal.value(rows, known)
+    return _Found(rows, error, value, goal.coverage(rows))
 
 
 def _row(params: Params, name: str, found: _Found) -> tuple[Any, ...]:
@@ -411,7 +416,7 @@ def _row(params: Params, name: str, found: _Found) -> tuple[Any, ...]:
 
 
 def _goal_row(goal: Goal, name: str, found: _Found) -> tuple[Any, ...]:
-    averaged = not goal.intervals and goal.probability is None and goal.metric == "rmse"
+    averaged = goal.is_about_averages and goal.metric == "rmse"
     exact = averaged and bool(found.rows.expected_mse.notna().all())
     sets = found.rows["index"].nunique()
     return name, goal.quantity, *dataclasses.astuple(found.value), sets, exact
@@ -445,23 +450,24 @@ def _curve(params: Params, outcomes: pd.DataFrame, found: Mapping[str, _Found]) 
             if others.empty or at_home.empty or not 0.0 < value < math.inf:
                 continue
             honest = each.coverage >= planning.HONEST
-            points = [(params.epsilon_total, params.n, value if honest else math.inf)]
+            none = Estimate(math.inf, math.inf, math.inf)
+            points = {(params.epsilon_total, params.n): each.value if honest else none}
             for where, there in others[others.mechanism == name].groupby(["epsilon_total", "n"]):
                 same = at_home[at_home["index"].isin(there["index"])]
                 if len(same):
-                    ratio = goal.of_few(there) / goal.of_few(same)
-                    scaled = value * ratio if goal.is_honest(there) else math.inf
-                    points.append((*cast("tuple[float, int]", where), scaled))
-            rows += ((name, knob, *point) for point in sorted(points))
+                    scaled = each.value.times(goal.ratio(there, same))
+                    at = cast("tuple[float, int]", where)
+                    points[at] = scaled if goal.is_honest(there) else none
+            rows += ((name, knob, *at, *dataclasses.astuple(points[at])) for at in sorted(points))
     return _typed("curve", rows).astype({"n": np.int64})
 
 
-def _enough(params: Params, curve: pd.DataFrame, found: Mapping[str, _Found]) -> pd.DataFrame:
+def _enough(params: Params, curve: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (name, knob), part in curve.groupby(["mechanism", "knob"], sort=False):
-        x, y = part[str(knob)].to_numpy(float), part.value.to_numpy()
-        home, here = float(getattr(params, str(knob))), found[str(name)].value
-        each = planning.enough(x, y, home, here, params.wanted, str(knob))
+        y = [Estimate(*each) for each in part[["value", "value_low", "value_high"]].to_numpy()]
+        x, home = part[str(knob)].to_numpy(float), float(getattr(params, str(knob)))
+        each = planning.enough(x, y, home, params.wanted, str(knob))
         rows.append((name, knob, *dataclasses.astuple(each)))
     table = _typed("enough", rows)
     return table.sort_values(["knob", "enough"], kind="stable", ignore_index=True)

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from abcdp_core import cache, fingerprint, mechanisms
 from abcdp_core.mechanisms import Budget
@@ -153,18 +154,23 @@ def best(rows: pd.DataFrame, score: str) -> dict[str, int]:
     Where intervals are scored, of the settings whose intervals hold the truth often enough, if
     there are any; where there are no intervals, by mean squared errors.
     """
-    columns = list(dict.fromkeys([score, "mse", "coverage"]))
-    means = rows.groupby(["mechanism", "setting"], sort=False)[columns].mean()
     found: dict[str, int] = {}
-    for name, part in means.groupby(level="mechanism", sort=False):
-        scores = part[score].to_numpy()
+    for name, part in rows.groupby("mechanism", sort=False):
+        places, which = np.unique(part["setting"].to_numpy(), return_inverse=True)
+        scores = _means(part[score], which)
         if np.isnan(scores).any():
-            scores = part["mse"].to_numpy()
+            scores = _means(part["mse"], which)
         elif score == INTERVAL_SCORE:
-            honest = part["coverage"].to_numpy() >= HONEST_OF_FEW
+            honest = _means(part["coverage"], which) >= HONEST_OF_FEW
             scores = np.where(honest | ~honest.any(), scores, np.inf)
-        found[str(name)] = int(part.index.get_level_values("setting")[int(np.argmin(scores))])
+        found[str(name)] = int(places[int(np.argmin(scores))])
     return found
+
+
+def _means(values: pd.Series[float], which: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Means over the rows of each setting: tables of groups take ten times as long."""
+    means: NDArray[np.float64] = np.bincount(which, values.to_numpy()) / np.bincount(which)
+    return means
 
 
 def acceptances(setting: Setting) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,8 +23,8 @@ class Enough:
 
     Attributes:
         value: of ε_total or N; infinite if nothing that was looked at is.
-        low, high: the same at both ends of the 95 % interval of what is predicted here; NaN where
-            there is none.
+        low, high: the same at both ends of the 95 % intervals of what is predicted; NaN where
+            there are none.
         why: how that is known.
     """
 
@@ -33,7 +34,7 @@ class Enough:
     why: str
 
 
-def enough(x: Array, y: Array, home: float, here: Estimate, wanted: float, knob: str) -> Enough:
+def enough(x: Array, y: Sequence[Estimate], home: float, wanted: float, knob: str) -> Enough:
     """The least x from which what a goal is about is at most what is wanted.
 
     What does not do here does not do with less, whatever chance says of few cases.
@@ -42,20 +43,24 @@ def enough(x: Array, y: Array, home: float, here: Estimate, wanted: float, knob:
         x: ascending, ``home`` among them.
         y: what is predicted there; infinite where it does not count.
         home: the x that was asked for.
-        here: what is predicted there, with its interval.
         wanted: above 0.
         knob: what x is, one of :data:`NAMES`.
     """
+    less = x < home
 
-    def at(predicted: float) -> tuple[float, str]:
-        if math.isnan(predicted):
+    def at(predicted: Array) -> tuple[float, str]:
+        if np.isnan(predicted[~less][0]):
             return math.nan, ""
-        scaled = y * (predicted / here.value)
-        less = x < home
-        used = ~less if scaled[~less][0] > wanted else np.ones(len(x), bool)
-        return least(x[used], np.minimum.accumulate(scaled[used]), wanted, knob)
+        used = ~less if predicted[~less][0] > wanted else np.ones(len(x), bool)
+        # Of a point without an interval nothing is known here.
+        lowest = np.minimum.accumulate(
+            np.nan_to_num(predicted[used], nan=math.inf, posinf=math.inf)
+        )
+        return least(x[used], lowest, wanted, knob)
 
-    (value, why), (low, _), (high, _) = (at(end) for end in (here.value, here.low, here.high))
+    value, why = at(np.array([each.value for each in y]))
+    low, _ = at(np.array([each.low for each in y]))
+    high, _ = at(np.array([each.high for each in y]))
     return Enough(value, low, high, why)
 
 

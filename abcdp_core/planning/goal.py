@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy import special
 
 from abcdp_core.planning.cases import Prior
 from abcdp_core.planning.choice import HONEST_OF_FEW, INTERVAL_SCORE, best
@@ -46,6 +47,11 @@ class Goal:
     def score(self) -> str:
         """Column of outcomes by which settings are chosen."""
         return INTERVAL_SCORE if self.intervals else {"rmse": "mse", "mae": "mae"}[self.metric]
+
+    @property
+    def is_about_averages(self) -> bool:
+        """Whether it is about the error on average, and not about intervals or single releases."""
+        return not self.intervals and self.probability is None
 
     @property
     def quantity(self) -> str:
@@ -97,15 +103,30 @@ class Goal:
             return value < CLEARLY * self.of_prior(known)
         return value <= self.wanted and coverage >= HONEST
 
-    def of_few(self, rows: pd.DataFrame) -> float:
-        """What it is about, of a few cases in which all settings were tried.
+    def ratio(self, there: pd.DataFrame, here: pd.DataFrame) -> Estimate:
+        """How what it is about changes, by a few cases in which all settings were tried.
 
-        Of single releases too it is the average: few tell how that moves, not how a quantile does.
+        Of single releases too it is the average that is compared: few tell how that changes, not
+        how a quantile does. The cases are the same, so the interval is that of paired numbers.
+        Infinite where there is nothing to compare.
+
+        Args:
+            there: outcomes at another budget or size.
+            here: outcomes of the same cases at the own one.
         """
-        both = halves(rows, self.score)
-        if self.intervals:
-            return float(both.width.mean())
-        return math.sqrt(both.mse.mean()) if self.metric == "rmse" else float(both.mae.mean())
+        column = "width" if self.intervals else {"rmse": "mse", "mae": "mae"}[self.metric]
+        above, below = (per_case(halves(rows, self.score))[column] for rows in (there, here))
+        if not (above.mean() > 0.0 and below.mean() > 0.0):
+            # Intervals of a single draw: their lengths compare with nothing.
+            return Estimate(math.inf, math.inf, math.inf)
+        root = 0.5 if column == "mse" else 1.0
+        value = float(above.mean() / below.mean()) ** root
+        if len(above) < 2:
+            return Estimate(value)
+        apart = (above / above.mean() - below / below.mean()).to_numpy()
+        error = root * math.sqrt(float(apart @ apart) / (len(apart) - 1) / len(apart))
+        factor = math.exp(float(special.stdtrit(len(apart) - 1, 0.975)) * error)
+        return Estimate(value, value / factor, value * factor)
 
     def is_honest(self, rows: pd.DataFrame) -> bool:
         """Whether intervals of a few cases hold the truth often enough; true of errors."""
@@ -114,8 +135,9 @@ class Goal:
 
 def per_case(rows: pd.DataFrame) -> pd.DataFrame:
     """Means over the noise, a row for each case."""
-    numbers = rows.select_dtypes("number")
-    return numbers.groupby("index").mean()
+    if rows["index"].is_unique:
+        return rows.set_index("index")
+    return rows.select_dtypes("number").groupby("index").mean()
 
 
 def other_half(tried: pd.DataFrame, score: str, half: int) -> pd.DataFrame:

@@ -285,7 +285,16 @@ def test_what_is_chosen_on_one_half_is_predicted_on_the_other() -> None:
     rows = rows_of(index=[0, 0, 1, 1], setting=[0, 1, 0, 1], mse=[1.0, 2.0, 5.0, 3.0])
     assert planning.other_half(rows, "mse", 1).mse.tolist() == [5.0]
     assert planning.other_half(rows, "mse", 0).mse.tolist() == [2.0]
-    assert Goal("rmse").of_few(rows) == pytest.approx(math.sqrt(3.5))
+    twice = Goal("rmse").ratio(rows.assign(mse=4.0 * rows.mse), rows)
+    assert dataclasses.astuple(twice) == pytest.approx((2.0, 2.0, 2.0))
+    # Of 2 and 5, where 5 becomes 10: 12 / 7, whose parts are 1/6 and 5/3 against 4/7 and 10/7.
+    more = Goal("mae").ratio(rows.assign(mae=[1, 2, 10, 3]), rows.assign(mae=[1.0, 2, 5, 3]))
+    assert more.value == pytest.approx(12.0 / 7.0)
+    error = stats.t.ppf(0.975, 1) * abs(1.0 / 3.0 - 4.0 / 7.0)
+    assert math.log(more.high / more.value) == pytest.approx(error)
+    nothing = Goal("rmse").ratio(rows, rows.assign(mse=0.0))
+    assert nothing.value == math.inf
+    assert nothing.times(Estimate(1.0, 0.5, 2.0)).value == math.inf
     alone = rows[rows["index"] == 0]
     assert planning.other_half(alone, "mse", 1).mse.tolist() == [1.0]
 
@@ -323,14 +332,22 @@ def test_between_two_points_enough_is_on_a_straight_line_and_rounded_up() -> Non
 
 
 def test_what_does_not_do_here_does_not_do_with_less() -> None:
-    x, y = np.array([1.0, 10.0, 100.0]), np.array([0.4, 0.6, 0.1])
-    here = Estimate(0.6, 0.3, 0.7)
-    found = planning.enough(x, y, 10.0, here, 0.5, "n")
+    x = np.array([1.0, 10.0, 100.0])
+    y = [Estimate(0.4, 0.3, 0.5), Estimate(0.6, 0.4, 0.7), Estimate(0.1, 0.05, 0.3)]
+    found = planning.enough(x, y, 10.0, 0.5, "n")
     assert found.value == pytest.approx(13.0)
     # At the lower end of what is predicted it does, and so it may with less.
     assert found.low == 1.0
     assert found.high > found.value
-    unsure = planning.enough(x, y, 10.0, Estimate(0.6), 0.5, "n")
+    unsure = planning.enough(x, [Estimate(each.value) for each in y], 10.0, 0.5, "n")
     assert unsure.value == found.value
     assert math.isnan(unsure.low)
     assert math.isnan(unsure.high)
+
+
+def test_relative_errors_of_a_product_add_up_as_squares() -> None:
+    product = Estimate(2.0, 1.0, 4.0).times(Estimate(3.0, 1.0, 9.0))
+    assert product.value == 6.0
+    assert math.log(product.high / 6.0) == pytest.approx(math.hypot(math.log(2.0), math.log(3.0)))
+    assert product.low == pytest.approx(36.0 / product.high)
+    assert math.isnan(Estimate(2.0).times(Estimate(3.0)).high)
