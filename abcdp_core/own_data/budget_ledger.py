@@ -364,7 +364,12 @@ def _opened(file: Path, *, make: bool = False) -> Iterator[sqlite3.Connection]:
     """
     if make:
         _make_room(file)
-    elif not _is_there(file):
+    names = _names(file)
+    if names > 1:
+        # After a crash SQLite undoes what was begun by the name that it was begun by, and with it
+        # what was reserved by the other name since.
+        raise ParameterError(f"ledger = {file}: has {names} names (hard links); leave it one.")
+    if not names and not make:
         raise ParameterError(f"ledger = {file}: there is none; `budget create` makes one.")
     try:
         mode = "rwc" if make else "rw"
@@ -382,9 +387,10 @@ def _connected(uri: str) -> sqlite3.Connection:
     return sqlite3.connect(uri, timeout=WAIT, isolation_level=None, uri=True)
 
 
-def _is_there(file: Path) -> bool:
+def _names(file: Path) -> int:
+    """How many a file has; 0 if it is not there."""
     try:
-        return file.exists()
+        return file.stat().st_nlink if file.is_file() else int(file.exists())
     except OSError as error:
         raise ParameterError(f"ledger = {file}: cannot be opened ({error.strerror}).") from error
 

@@ -269,6 +269,19 @@ def test_files_that_cannot_be_used_are_one_line(file: Path, tmp_path: Path) -> N
     assert not (tmp_path / "none.db").exists()
 
 
+@pytest.mark.skipif(not hasattr(os, "link"), reason="files have one name each")
+def test_a_ledger_of_two_names_is_refused_as_a_crash_by_one_undoes_the_other(
+    file: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.db"
+    os.link(file, other)
+    for name in (file, other):
+        with pytest.raises(ParameterError, match="has 2 names"):
+            reserve(name)
+    other.unlink()
+    reserve(file)
+
+
 def test_a_ledger_that_stays_locked_is_one_line(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
