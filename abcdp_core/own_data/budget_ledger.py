@@ -32,7 +32,7 @@ import os
 import re
 import secrets
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -477,9 +477,18 @@ def _entries(connection: sqlite3.Connection, file: Path) -> list[Entry]:
     for place, (number, kind, budget, content, digest) in enumerate(rows, 1):
         if number != place or digest != _digest(before, number, kind, budget, content):
             raise ParameterError(f"ledger = {file}: entry {place} was changed.")
-        found.append(Entry(number, kind, budget, json.loads(content), digest))
+        try:
+            entry = Entry(number, kind, budget, json.loads(content), digest)
+            READ[kind](entry)
+        except NO_SENSE as error:
+            raise ParameterError(f"ledger = {file}: entry {place} makes no sense.") from error
+        found.append(entry)
         before = digest
     return found
+
+
+NO_SENSE = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
+"""What an entry raises that was not written by this program."""
 
 
 def _append(
@@ -517,6 +526,20 @@ def _budget(entry: Entry) -> Budget:
 def _claim(content: Mapping[str, Any]) -> Claim:
     rho = None if content["rho"] is None else float.fromhex(content["rho"])
     return Claim(Decimal(content["epsilon"]), Decimal(content["delta"]), rho, content["what"])
+
+
+READ: Mapping[str, Callable[[Entry], object]] = {
+    "create": lambda entry: _check(_budget(entry)),
+    "reserve": lambda entry: _check_claim(_claim(entry.content), entry.content["day"]),
+    "return": lambda entry: hash(entry.content["entry"]),
+}
+"""Kind of entry -> what reads its content."""
+
+
+def _check_claim(claim: Claim, day: str) -> None:
+    # Of what is no number a comparison raises an error, too.
+    if claim.epsilon < 0 or claim.delta < 0 or (claim.rho or 0.0) < 0.0:
+        raise ValueError(f"{day}: less than nothing was taken")
 
 
 def amount(name: str, text: str) -> Decimal:

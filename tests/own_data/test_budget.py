@@ -208,6 +208,28 @@ def test_an_edited_entry_is_found_and_nothing_is_spent_on_it(file: Path, stateme
         reserve(file)
 
 
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        ("create", {}),
+        ("create", {"epsilon": "1e999999", "delta": "0", "unit": "day", "neighbours": "replace"}),
+        ("reserve", {"epsilon": "a lot", "delta": "0", "rho": None, "what": ""}),
+        ("reserve", {"epsilon": "NaN", "delta": "0", "rho": None, "what": "", "day": ""}),
+        ("reserve", {"epsilon": "-1", "delta": "0", "rho": None, "what": "", "day": ""}),
+        ("return", []),
+        ("return", {"entry": []}),
+        ("gift", {}),
+    ],
+)
+def test_an_entry_that_makes_no_sense_is_one_line(file: Path, kind: str, content: object) -> None:
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        entries = budget_ledger._entries(connection, file)
+        budget_ledger._append(connection, entries, kind, "income", content)  # type: ignore[arg-type]
+        connection.commit()
+    with pytest.raises(ParameterError, match=r"^ledger = .*: entry 2 makes no sense\.$"):
+        budget_ledger.accounts(file)
+
+
 def test_an_older_copy_is_found_by_a_later_document(file: Path) -> None:
     first = reserve(file)
     older = file.read_bytes()
