@@ -83,8 +83,8 @@ def _show(options: argparse.Namespace) -> None:
     documents = {str(file): _reservation(file) for file in options.documents}
     if missing := budget_ledger.missing(options.ledger, documents):
         raise ParameterError(
-            f"ledger = {options.ledger}: does not know of {', '.join(missing)}; it is another "
-            f"ledger or an older copy, and more is spent than it says."
+            f"ledger = {options.ledger}: does not count {', '.join(missing)}; it is another "
+            f"ledger, an older copy or changed, and more is spent than it says."
         )
     if documents:
         say(f"All {len(documents)} documents are in the ledger.")
@@ -121,7 +121,10 @@ def _said(entry: Entry, returned: set[int]) -> str:
 def _reservation(file: Path) -> Reservation:
     """What a released document says of the ledger."""
     try:
+        # A pipe would be waited for, and a device has no end.
+        if not file.is_file():
+            raise ValueError("not a file")
         found = json.loads(file.read_text(encoding="utf-8"))["ledger"]
         return Reservation(str(found["budget"]), int(found["entry"]), str(found["digest"]))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise ParameterError(f"documents = {file}: says nothing of a ledger.") from error

@@ -15,7 +15,8 @@ anything goes on (``synchronous=EXTRA``, which waits for the removal of the jour
 ``FULL`` a power cut could undo a reservation), and one process writes at a time (``BEGIN
 IMMEDIATE``). An entry has the digest of itself and, by the one before, of all before it; a released
 document carries that of its reservation. So :func:`check` finds an entry that was edited and, with
-documents at hand, an older copy of the file. It cannot find an older copy that no later document
+documents at hand, an older copy of the file: a reservation has a random number, so that the same
+release made again has another digest. It cannot find an older copy that no later document
 tells of, nor a ledger that was made anew.
 
 Nothing is stored that depends on data: names, amounts, public settings, the day.
@@ -29,8 +30,9 @@ import hashlib
 import json
 import os
 import re
+import secrets
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -44,6 +46,9 @@ from abcdp_core.parameters import ParameterError
 PLACE = "ABCDP_LEDGER"
 """Environment variable: the file, where it is not the usual one."""
 
+NOWHERE = Path(os.devnull, "budgets of a user without a home folder")
+"""A file that can never be."""
+
 APPLICATION = 0x41424344
 """By which the file is known."""
 
@@ -55,6 +60,15 @@ WAIT = 30.0
 
 TEXT = re.compile(r"\w[\w .,()/-]{0,99}")
 """A name, or what a unit is."""
+
+EPSILONS = (Decimal("1e-6"), Decimal("1e6"))
+"""Smallest and largest ε of a budget: beyond, floating point cannot tell what is left."""
+
+SMALLEST_DELTA = Decimal("1e-30")
+"""Of what is no pure budget."""
+
+DIGITS = 20
+"""Of an amount, at most, so that it is added without rounding."""
 
 START = "0" * 64
 """Stands for the digest before the first entry."""
@@ -128,10 +142,12 @@ class Reservation:
 
 def usual_place() -> Path:
     """Where the file is if nobody says."""
-    given = os.environ.get(PLACE)
-    return (
-        Path(given) if given else Path(platformdirs.user_data_dir("abcdp-explorer")) / "budgets.db"
-    )
+    if given := os.environ.get(PLACE):
+        return Path(given)
+    try:
+        return Path(platformdirs.user_data_dir("abcdp-explorer")) / "budgets.db"
+    except RuntimeError:
+        return NOWHERE
 
 
 # ------------------------------------------------------------------------------- what can be done
@@ -163,10 +179,15 @@ def _check(budget: Budget) -> None:
     for name, text in (("budget", budget.name), ("unit", budget.unit)):
         if not TEXT.fullmatch(text):
             raise ParameterError(f"{name}: must be 1 to 100 letters, digits, spaces or .,()/-_.")
-    if not (budget.epsilon.is_finite() and budget.epsilon > 0):
-        raise ParameterError(f"epsilon = {budget.epsilon}: must be a number above 0.")
-    if not (budget.delta.is_finite() and 0 <= budget.delta < 1):
-        raise ParameterError(f"delta = {budget.delta}: must be a number from 0 to below 1.")
+    low, high = EPSILONS
+    if not (budget.epsilon.is_finite() and low <= budget.epsilon <= high):
+        raise ParameterError(f"epsilon = {budget.epsilon}: must lie between {low:f} and {high:f}.")
+    delta = budget.delta
+    if not (delta.is_finite() and (delta == 0 or SMALLEST_DELTA <= delta < 1)):
+        raise ParameterError(f"delta = {delta}: must be 0, or from {SMALLEST_DELTA} to below 1.")
+    for name, amount in (("epsilon", budget.epsilon), ("delta", delta)):
+        if len(amount.as_tuple().digits) > DIGITS:
+            raise ParameterError(f"{name} = {amount:.6g}...: has more than {DIGITS} digits.")
     if budget.neighbours not in NEIGHBOURS:
         raise ParameterError(
             f"neighbours = {budget.neighbours}: must be one of {', '.join(NEIGHBOURS)}."
@@ -243,6 +264,7 @@ def reserve(file: Path, name: str, claim: Claim, unit: str, neighbours: str) -> 
             "rho": None if claim.rho is None else claim.rho.hex(),
             "what": claim.what,
             "day": datetime.datetime.now(datetime.UTC).date().isoformat(),
+            "random": secrets.token_hex(16),
         }
         added = _append(connection, entries, "reserve", name, content)
     return Reservation(name, added.number, added.digest)
@@ -312,19 +334,22 @@ def _undo(file: Path, reservation: Reservation) -> None:
 
 
 def missing(file: Path, documents: Mapping[str, Reservation]) -> list[str]:
-    """Names of documents whose reservations are not in the file: it is older, or another one.
+    """Names of documents whose reservations do not count: the file is older, or another one.
+
+    Nor does one count that was given back, from which nothing can have been released.
 
     Raises:
         ParameterError: the file cannot be used, or an entry was changed.
     """
     with _opened(file) as connection:
-        known = {(e.number, e.digest): e for e in _reading(connection, file)}
-    return [
-        name
-        for name, each in documents.items()
-        if (each.entry, each.digest) not in known
-        or known[each.entry, each.digest].budget != each.budget
-    ]
+        entries = _reading(connection, file)
+    returned = {e.content["entry"] for e in entries if e.kind == "return"}
+    known = {
+        Reservation(e.budget, e.number, e.digest)
+        for e in entries
+        if e.kind == "reserve" and e.number not in returned
+    }
+    return [name for name, each in documents.items() if each not in known]
 
 
 # ---------------------------------------------------------------------------------------- the file
@@ -339,7 +364,12 @@ def _opened(file: Path, *, make: bool = False) -> Iterator[sqlite3.Connection]:
     """
     if make:
         _make_room(file)
-    elif not file.exists():
+    names = _names(file)
+    if names > 1:
+        # After a crash SQLite undoes what was begun by the name that it was begun by, and with it
+        # what was reserved by the other name since.
+        raise ParameterError(f"ledger = {file}: has {names} names (hard links); leave it one.")
+    if not names and not make:
         raise ParameterError(f"ledger = {file}: there is none; `budget create` makes one.")
     try:
         mode = "rwc" if make else "rw"
@@ -355,6 +385,14 @@ def _opened(file: Path, *, make: bool = False) -> Iterator[sqlite3.Connection]:
 def _connected(uri: str) -> sqlite3.Connection:
     # Transactions are begun by hand, so that they are IMMEDIATE.
     return sqlite3.connect(uri, timeout=WAIT, isolation_level=None, uri=True)
+
+
+def _names(file: Path) -> int:
+    """How many a file has; 0 if it is not there."""
+    try:
+        return file.stat().st_nlink if file.is_file() else int(file.exists())
+    except OSError as error:
+        raise ParameterError(f"ledger = {file}: cannot be opened ({error.strerror}).") from error
 
 
 def _make_room(file: Path) -> None:
@@ -439,9 +477,18 @@ def _entries(connection: sqlite3.Connection, file: Path) -> list[Entry]:
     for place, (number, kind, budget, content, digest) in enumerate(rows, 1):
         if number != place or digest != _digest(before, number, kind, budget, content):
             raise ParameterError(f"ledger = {file}: entry {place} was changed.")
-        found.append(Entry(number, kind, budget, json.loads(content), digest))
+        try:
+            entry = Entry(number, kind, budget, json.loads(content), digest)
+            READ[kind](entry)
+        except NO_SENSE as error:
+            raise ParameterError(f"ledger = {file}: entry {place} makes no sense.") from error
+        found.append(entry)
         before = digest
     return found
+
+
+NO_SENSE = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
+"""What an entry raises that was not written by this program."""
 
 
 def _append(
@@ -479,6 +526,20 @@ def _budget(entry: Entry) -> Budget:
 def _claim(content: Mapping[str, Any]) -> Claim:
     rho = None if content["rho"] is None else float.fromhex(content["rho"])
     return Claim(Decimal(content["epsilon"]), Decimal(content["delta"]), rho, content["what"])
+
+
+READ: Mapping[str, Callable[[Entry], object]] = {
+    "create": lambda entry: _check(_budget(entry)),
+    "reserve": lambda entry: _check_claim(_claim(entry.content), entry.content["day"]),
+    "return": lambda entry: hash(entry.content["entry"]),
+}
+"""Kind of entry -> what reads its content."""
+
+
+def _check_claim(claim: Claim, day: str) -> None:
+    # Of what is no number a comparison raises an error, too.
+    if claim.epsilon < 0 or claim.delta < 0 or (claim.rho or 0.0) < 0.0:
+        raise ValueError(f"{day}: less than nothing was taken")
 
 
 def amount(name: str, text: str) -> Decimal:

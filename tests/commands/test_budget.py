@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from decimal import Decimal
 from pathlib import Path
 
@@ -66,6 +67,26 @@ def test_other_units_missing_budgets_and_senseless_amounts_are_one_line(
     assert "has income" in lines[1]
     assert "`budget create` makes one" in lines[2]
     assert spent(ledger) == 0
+
+
+@pytest.mark.parametrize(
+    "text", ['{"ledger": {"budget": "income", "entry": 1e999, "digest": ""}}', "[" * 100_000]
+)
+def test_a_document_that_is_none_is_one_line(
+    ledger: Path, tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "odd.json").write_text(text)
+    assert main(["budget", "show", "--documents", "odd.json"]) == 2
+    assert capsys.readouterr().err == "error: documents = odd.json: says nothing of a ledger.\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with a name")
+def test_a_pipe_is_no_document_and_is_not_waited_for(
+    ledger: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert main(["budget", "show", "--documents", "pipe"]) == 2
+    assert "documents = pipe: says nothing" in capsys.readouterr().err
 
 
 def test_the_cost_is_on_the_disk_before_the_data_are_read(

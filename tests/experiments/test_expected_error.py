@@ -6,6 +6,7 @@ import dataclasses
 import math
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
@@ -311,6 +312,24 @@ def test_half_the_noise_is_found_and_said(checked: Result, monkeypatch: pytest.M
     wrong = expected_error.collect(much, rows)
     assert not error_gaps.agrees(wrong.tables["gaps"])
     assert "do not agree" in expected_error.figures(wrong)["error"].sentence
+
+
+@pytest.mark.parametrize(("others", "tested"), [(0, 0), (19, 0), (20, 1)])
+def test_releases_that_are_nearly_all_the_same_are_not_tested(others: int, tested: int) -> None:
+    # With few of a rarer kind, or none by chance, their spread is no measure of the gap.
+    errors = np.full(100, 0.02)
+    errors[:others] = 0.05
+    simulated = pd.DataFrame(
+        {
+            **{"c": 1, "epsilon_total": 0.1, "run": np.arange(100) % 2, "mse": errors},
+            "expected_mse": np.where(np.arange(100) % 2, 0.0261, 0.0259),
+        }
+    )
+    table = error_gaps.of(simulated)
+    assert table.gap.count() == table.low.count() == table.high.count() == tested
+    assert error_gaps.agrees(table)
+    words = "they agree (joint test at 1 %)." if tested else "they are too alike to test."
+    assert error_gaps.in_words(table).endswith(words)
 
 
 def test_crosses_stand_at_the_simulated_errors(checked: Result) -> None:

@@ -155,6 +155,11 @@ def test_what_protects_something_else_is_refused(file: Path, unit: str, neighbou
         ("a", "NaN", "0", "person", "replace"),
         ("a", "Infinity", "0", "person", "replace"),
         ("a", "0", "0", "person", "replace"),
+        ("a", "1e999999", "0", "person", "replace"),
+        ("a", "5e-324", "0.1", "person", "replace"),
+        ("a", "1." + "0" * 10_000 + "1", "0", "person", "replace"),
+        ("a", "1", "1e-400", "person", "replace"),
+        ("a", "1", "0." + "9" * 30, "person", "replace"),
         ("a", "1", "1", "person", "replace"),
         ("a", "1", "-0.1", "person", "replace"),
         ("a", "1", "0", "per\nson", "replace"),
@@ -168,6 +173,16 @@ def test_senseless_budgets_are_refused(file: Path, name: str, epsilon: str, delt
     with pytest.raises(ParameterError):
         budget_ledger.create(file, wrong)
     assert list(budget_ledger.accounts(file)) == ["income"]
+
+
+@pytest.mark.parametrize("epsilon", ["1e-6", "1", "1e6"])
+@pytest.mark.parametrize("delta", ["0", "1e-30", "0.99999999999999999999"])
+def test_the_smallest_and_largest_budgets_say_what_is_left(
+    file: Path, epsilon: str, delta: str
+) -> None:
+    extreme = Budget("a", Decimal(epsilon), Decimal(delta), "person", "replace")
+    budget_ledger.create(file, extreme)
+    assert budget_ledger.account(file, "a").left() >= Decimal(epsilon)
 
 
 def altered(file: Path, statement: str) -> None:
@@ -193,6 +208,28 @@ def test_an_edited_entry_is_found_and_nothing_is_spent_on_it(file: Path, stateme
         reserve(file)
 
 
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        ("create", {}),
+        ("create", {"epsilon": "1e999999", "delta": "0", "unit": "day", "neighbours": "replace"}),
+        ("reserve", {"epsilon": "a lot", "delta": "0", "rho": None, "what": ""}),
+        ("reserve", {"epsilon": "NaN", "delta": "0", "rho": None, "what": "", "day": ""}),
+        ("reserve", {"epsilon": "-1", "delta": "0", "rho": None, "what": "", "day": ""}),
+        ("return", []),
+        ("return", {"entry": []}),
+        ("gift", {}),
+    ],
+)
+def test_an_entry_that_makes_no_sense_is_one_line(file: Path, kind: str, content: object) -> None:
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        entries = budget_ledger._entries(connection, file)
+        budget_ledger._append(connection, entries, kind, "income", content)  # type: ignore[arg-type]
+        connection.commit()
+    with pytest.raises(ParameterError, match=r"^ledger = .*: entry 2 makes no sense\.$"):
+        budget_ledger.accounts(file)
+
+
 def test_an_older_copy_is_found_by_a_later_document(file: Path) -> None:
     first = reserve(file)
     older = file.read_bytes()
@@ -201,9 +238,31 @@ def test_an_older_copy_is_found_by_a_later_document(file: Path) -> None:
     assert budget_ledger.missing(file, documents) == []
     file.write_bytes(older)
     assert budget_ledger.missing(file, documents) == ["second"]
-    # Whoever goes on with the copy makes another entry by the same number.
-    assert reserve(file, "0.2").entry == second.entry
-    assert budget_ledger.missing(file, documents) == ["second"]
+    # Whoever goes on with the copy makes another entry by the same number, be it the same release.
+    again = reserve(file)
+    assert again.entry == second.entry
+    assert budget_ledger.missing(file, documents | {"again": again}) == ["second"]
+
+
+def test_a_document_whose_cost_was_given_back_is_found(file: Path) -> None:
+    made = reserve(file)
+    budget_ledger.give_back(file, made)
+    assert budget_ledger.missing(file, {"made": made}) == ["made"]
+
+
+def test_who_has_no_home_folder_is_told_so_only_where_a_ledger_is_needed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def homeless(*_: object) -> str:
+        raise RuntimeError("could not determine the home directory")
+
+    monkeypatch.delenv(budget_ledger.PLACE, raising=False)
+    monkeypatch.setattr("platformdirs.user_data_dir", homeless)
+    place = budget_ledger.usual_place()
+    with pytest.raises(ParameterError, match="there is none"):
+        reserve(place)
+    with pytest.raises(ParameterError, match="cannot be made"):
+        budget_ledger.create(place, PURE)
 
 
 def test_files_that_cannot_be_used_are_one_line(file: Path, tmp_path: Path) -> None:
@@ -219,6 +278,7 @@ def test_files_that_cannot_be_used_are_one_line(file: Path, tmp_path: Path) -> N
     for place, words in (
         (tmp_path / "none.db", "there is none"),
         (tmp_path, "cannot be opened"),
+        (tmp_path / ("a" * 300), "cannot be opened"),
         (text, "is no ledger"),
         (other, "is no ledger"),
         (newer, "newer version"),
@@ -229,6 +289,19 @@ def test_files_that_cannot_be_used_are_one_line(file: Path, tmp_path: Path) -> N
         assert str(failed.value).startswith(f"ledger = {place}: ")
         assert "\n" not in str(failed.value)
     assert not (tmp_path / "none.db").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "link"), reason="files have one name each")
+def test_a_ledger_of_two_names_is_refused_as_a_crash_by_one_undoes_the_other(
+    file: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.db"
+    os.link(file, other)
+    for name in (file, other):
+        with pytest.raises(ParameterError, match="has 2 names"):
+            reserve(name)
+    other.unlink()
+    reserve(file)
 
 
 def test_a_ledger_that_stays_locked_is_one_line(
@@ -308,4 +381,4 @@ def test_threads_of_one_process_share_it_too(file: Path) -> None:
 def test_nothing_of_the_data_is_in_the_file(file: Path) -> None:
     reserve(file)
     entry = budget_ledger.account(file, "income").entries[-1]
-    assert set(entry.content) == {"epsilon", "delta", "rho", "what", "day"}
+    assert set(entry.content) == {"epsilon", "delta", "rho", "what", "day", "random"}
