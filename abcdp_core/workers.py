@@ -32,7 +32,7 @@ from concurrent.futures import (
 from pathlib import Path
 from typing import Any
 
-from abcdp_core import fingerprint, registry
+from abcdp_core import fingerprint, registry, threads
 from abcdp_core.experiments import Link
 from abcdp_core.interruption import held
 from abcdp_core.parameters import ParameterError
@@ -139,7 +139,9 @@ class Processes(Executor):
 def _new_pool(count: int) -> Any:
     from loky import ProcessPoolExecutor
 
-    return ProcessPoolExecutor(max_workers=count, timeout=IDLE_SECONDS, initializer=_begin_worker)
+    return ProcessPoolExecutor(
+        max_workers=count, timeout=IDLE_SECONDS, initializer=_begin_worker, env=threads.ONE_EACH
+    )
 
 
 TO_ALL = ("SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM")

@@ -65,7 +65,7 @@ CORE_ARROWS: dict[str, set[str]] = {
     },
     "compiled": {"cache"},
     "store": {"cache", "experiments", "fingerprint", "results"},
-    "workers": {"experiments", "fingerprint", "interruption", "parameters", "registry"},
+    "workers": {"experiments", "fingerprint", "interruption", "parameters", "registry", "threads"},
     "runner": {
         *("cache", "experiments", "interruption", "parameters", "results", "store", "workers"),
     },
