@@ -26,8 +26,9 @@ SHARED = FOUR + MORE
 REFERENCE = "posterior"
 """The experiment whose parameters define the shared knobs."""
 
-STARTS: dict[str, Scalar] = {"epsilon_total": 0.2}
-"""Where pages start elsewhere than commands do: at 1 a private result hardly differs from another.
+STARTS: dict[str, Scalar] = {"epsilon_total": 0.2, "plan.runs": 48}
+"""Where pages start elsewhere than commands do: at 1 a private result hardly differs from another,
+and a plan of 256 data sets takes longer than anybody waits.
 
 Whoever changes what a knob starts from adds the former value to :data:`ui.link.CHANGES`.
 """
@@ -275,7 +276,7 @@ def _of_experiment(experiment: str, name: str) -> Knob:
         raise KeyError(experiment) from error
     default = params()
     parameter = params.specification(getattr(default, "scenario", None))[name]
-    value = getattr(default, name)
+    value = STARTS.get(f"{experiment}.{name}", getattr(default, name))
     return Knob(parameter, value[0] if isinstance(value, tuple) else value)
 
 
