@@ -46,8 +46,21 @@ def test_the_command_lines_are_understood(
 def test_the_release_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from abcdp_core.__main__ import main
 
-    (line,) = re.findall(r"^    python -m abcdp_core (release .*)$", README, re.MULTILINE)
+    line, paid = re.findall(r"^    python -m abcdp_core (release .*)$", README, re.MULTILINE)
+    create, show = re.findall(r"^    python -m abcdp_core (budget .*)$", README, re.MULTILINE)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ABCDP_LEDGER", str(tmp_path / "budgets.db"))
     Path("incomes.csv").write_text("income\n" + "\n".join(map(str, range(30))))
     assert main([*line.split(), "--pool-size", "200", "--yes"]) == 0
     assert '"mode": "release"' in Path("release.json").read_text()
+    Path("release.json").unlink()
+    assert main(create.split()) == 0
+    assert main([*paid.split(), "--pool-size", "200", "--yes"]) == 0
+    assert main(show.split()) == 0
+
+
+def test_the_plan_is_made() -> None:
+    from abcdp_core.__main__ import main
+
+    (line,) = re.findall(r"^    python -m abcdp_core (plan .*)$", README, re.MULTILINE)
+    assert main([*line.split(), "--runs", "2", "--pool-size", "200", "--workers", "1"]) == 0
