@@ -86,7 +86,7 @@ def test_a_notebook_finds_the_numbers_of_its_lessons(
     assert notebooks.text(kept, ran) == file.read_text(encoding="utf-8"), "run: make notebooks"
 
 
-@pytest.mark.parametrize("wrong", ["odds *= 1.0 + 1e-8", "odds, other = 0.0, odds", "del odds"])
+@pytest.mark.parametrize("wrong", ["most *= 1.0 + 1e-8", "least, most = most, least", "del most"])
 def test_a_number_that_differs_is_noticed(wrong: str) -> None:
     (_, _, before), (title, heading, own), *_ = parts(notebooks.cells(notebooks.FILES[0]))
     namespace: dict[str, Any] = {}
@@ -95,5 +95,5 @@ def test_a_number_that_differs_is_noticed(wrong: str) -> None:
             notebooks.run(cell, namespace)
     check(title, heading, namespace)
     exec(wrong, namespace)
-    with pytest.raises((AssertionError, KeyError), match=r"odds|limit on belief"):
+    with pytest.raises((AssertionError, KeyError), match=r"most|limit on belief"):
         check(title, heading, namespace)
