@@ -28,8 +28,9 @@ MOST_WAITING = 512
 """Connections that may take that time to ask, and as many to read: of more, the one that has taken
 the most is closed. A whole class that opens the page has about as many, each for a moment."""
 
-PIECE = 4096
-"""Bytes that are looked at together: of the smallest pieces of a message they hold hundreds."""
+PIECE, BEGINNING = 4096, 32_768
+"""Bytes of an open page, and of others, that are looked at together: of the smallest pieces of a
+message they hold hundreds; the head of a request fits into them."""
 
 FRAMES_PER_SECOND, FRAMES_AT_ONCE = 50.0, 500
 """Frames of an open page, so many a second and so many that were saved up. A browser sends a large
@@ -75,8 +76,8 @@ def _leave_if_answered(connection: H11Protocol) -> None:
         _leave(connection)
 
 
-def _pieces(data: bytes) -> Iterator[bytes]:
-    return (data[begin : begin + PIECE] for begin in range(0, len(data), PIECE))
+def _pieces(data: bytes, size: int) -> Iterator[bytes]:
+    return (data[begin : begin + size] for begin in range(0, len(data), size))
 
 
 _made, _lost = H11Protocol.connection_made, H11Protocol.connection_lost
@@ -96,7 +97,7 @@ def _connection_lost(self: H11Protocol, exc: Exception | None) -> None:
 
 
 def _data_received(self: H11Protocol, data: bytes) -> None:
-    for piece in _pieces(data):
+    for piece in _pieces(data, BEGINNING):
         _received(self, piece)
         if self.transport.is_closing() or self not in self.connections:
             return
@@ -158,7 +159,7 @@ class OpenPage(WebSocketsSansIOProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Look at what has come, as long as it is not too much."""
-        for piece in _pieces(data):
+        for piece in _pieces(data, PIECE):
             super().data_received(piece)
             if self.transport.is_closing():
                 return

@@ -12,7 +12,7 @@ from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-from ui import callers
+from ui import callers, gate
 
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
 HANDSHAKE = (
@@ -159,6 +159,12 @@ def test_who_reads_none_of_the_answer_is_let_go_and_keeps_nobody_out(
     assert not kept
 
 
+def test_a_request_with_a_long_head_is_one(calls: Call) -> None:
+    long = GET.replace(b"GET /", b"GET /?" + b"a" * gate.LONGEST_ADDRESS)
+    _, line = asyncio.run(calls(long + b"X: " + b"a" * 8_000 + b"\r\n\r\n"))
+    assert line.sent.startswith(b"HTTP/1.1 204")
+
+
 def test_of_a_body_without_an_end_no_more_is_read_and_its_sender_is_let_go(calls: Call) -> None:
     head = b"PUT /" + GET[5:] + b"Transfer-Encoding: chunked\r\n\r\n"
 
@@ -166,7 +172,7 @@ def test_of_a_body_without_an_end_no_more_is_read_and_its_sender_is_let_go(calls
         connection, line = await calls(head + b"1\r\nx\r\n" * 20_000)
         assert line.sent.startswith(b"HTTP/1.1 204")
         assert not line.is_open
-        assert len(connection.cycle.body) < callers.PIECE
+        assert len(connection.cycle.body) < 10_000
         _, line = await calls(head + b"1\r\nx\r\n0\r\n\r\n")
         assert line.is_open
 
