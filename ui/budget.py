@@ -35,8 +35,8 @@ def allows(request: ReleaseRequest) -> bool:
     if account.budget.neighbours != NEIGHBOURS:
         st.error(
             f"Nothing can be released: the budget {verbatim(name)} hides whether one "
-            f"{verbatim(account.budget.unit)} is there ({account.budget.neighbours}), and a release "
-            f"only what its value is ({NEIGHBOURS})."
+            f"{verbatim(account.budget.unit)} is there ({account.budget.neighbours}), and a "
+            f"release only what its value is ({NEIGHBOURS})."
         )
         return False
     asked, left = claim(request), account.left()

@@ -19,6 +19,7 @@ import h11
 from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import Frame
 
 PATIENCE = 20.0
 """Seconds that a connection may take to ask for something, for something more, or to go on reading
@@ -172,6 +173,10 @@ class OpenPage(WebSocketsSansIOProtocol):
             self.transport.abort()
         else:
             super().handle_events()
+
+    def handle_text(self, event: Frame) -> None:  # noqa: ARG002
+        """Close: no page says it, and what is no text would be logged with a traceback."""
+        self.transport.close()
 
     def keepalive_timeout(self) -> None:
         """Close for who does not answer, and do not wait until they have read all before that."""

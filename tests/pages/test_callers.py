@@ -199,6 +199,18 @@ def test_who_says_nothing_many_times_is_not_listened_to(said: bytes, calls: Call
     asyncio.run(call())
 
 
+def test_text_that_is_none_leaves_no_traceback(
+    calls: Call, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def call() -> None:
+        _, line = await calls(HANDSHAKE + b"\r\n")
+        line.protocol.data_received(b"\x81\x82\0\0\0\0\xff\xfe")
+        assert not line.is_open
+
+    asyncio.run(call())
+    assert not warned(caplog)
+
+
 def test_a_message_that_is_not_ended_takes_no_more_than_one_that_is_read(calls: Call) -> None:
     async def call() -> None:
         _, line = await calls(HANDSHAKE + b"\r\n")
