@@ -174,7 +174,7 @@ class OpenPage(WebSocketsSansIOProtocol):
         else:
             super().handle_events()
 
-    def handle_text(self, event: Frame) -> None:  # noqa: ARG002
+    def handle_text(self, event: Frame) -> None:
         """Close: no page says it, and what is no text would be logged with a traceback."""
         self.transport.close()
 
