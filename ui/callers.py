@@ -90,6 +90,13 @@ _answered, _upgraded = H11Protocol.on_response_complete, H11Protocol.handle_webs
 def _connection_made(self: H11Protocol, transport: asyncio.Transport) -> None:
     _made(self, transport)
     _wait_in(_waiting, self)
+    following = self.conn.next_event
+
+    def next_event() -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        return h11.NEED_DATA if _is_endless(self) else following()
+
+    # Of a body that is not read nothing is looked at, not even what came with its head.
+    self.conn.next_event = next_event  # type: ignore[method-assign]
 
 
 def _connection_lost(self: H11Protocol, exc: Exception | None) -> None:

@@ -172,9 +172,7 @@ def test_of_a_body_without_an_end_no_more_is_read_and_its_sender_is_let_go(calls
         connection, line = await calls(head + b"1\r\nx\r\n" * 20_000)
         assert line.sent.startswith(b"HTTP/1.1 204")
         assert not line.is_open
-        assert len(connection.cycle.body) < 10_000
-        _, line = await calls(head + b"1\r\nx\r\n0\r\n\r\n")
-        assert line.is_open
+        assert not connection.cycle.body
 
     asyncio.run(call())
 
