@@ -29,7 +29,7 @@ MOST_WAITING = 512
 """Connections that may take that time to ask, and as many to read: of more, the one that has taken
 the most is closed. A whole class that opens the page has about as many, each for a moment."""
 
-PIECE, BEGINNING = 4096, 32_768
+PIECE, BEGINNING = 1024, 32_768
 """Bytes of an open page, and of others, that are looked at together: of the smallest pieces of a
 message they hold hundreds; the head of a request fits into them."""
 
@@ -166,7 +166,10 @@ class OpenPage(WebSocketsSansIOProtocol):
         self._due = -float("inf")
 
     def data_received(self, data: bytes) -> None:
-        """Look at what has come, as long as it is not too much."""
+        """Look at what has come, as long as it is not too much, or too early."""
+        if self.handshake_initiated and not self.handshake_complete:
+            self.transport.abort()
+            return
         for piece in _pieces(data, PIECE):
             super().data_received(piece)
             if self.transport.is_closing():
@@ -180,6 +183,13 @@ class OpenPage(WebSocketsSansIOProtocol):
             self.transport.abort()
         else:
             super().handle_events()
+
+    def handle_parser_exception(self) -> None:
+        """Close for who says what is no frame, be it after the end: that would be an error."""
+        if self.conn.close_sent is None:
+            self.transport.abort()
+        else:
+            super().handle_parser_exception()
 
     def handle_text(self, event: Frame) -> None:
         """Close: no page says it, and what is no text would be logged with a traceback."""

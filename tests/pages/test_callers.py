@@ -91,6 +91,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Call:
             await asyncio.sleep(0)
         return connection, line
 
+    call.config = config  # type: ignore[attr-defined]
     return call
 
 
@@ -191,8 +192,26 @@ def test_who_says_nothing_many_times_is_not_listened_to(said: bytes, calls: Call
         before = len(line.sent)
         page.data_received(said)
         assert not line.is_open
-        assert len(line.sent) - before < callers.PIECE
+        assert len(line.sent) - before < 4 * callers.PIECE
         assert len(page.frames) < callers.PIECE
+
+    asyncio.run(call())
+
+
+def test_who_speaks_before_the_answer_is_let_go_without_a_traceback(
+    calls: Call, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def call() -> None:
+        # What is sent with the handshake is not looked at; this comes after it.
+        _, line = await calls(b"")
+        connection = H11Protocol(calls.config, ServerState(), {})  # type: ignore[attr-defined]
+        connection.connection_made(line)
+        connection.data_received(HANDSHAKE + b"\r\n")
+        line.protocol.data_received(EMPTY)
+        assert not line.is_open
+        line.protocol.conn.parser_exc = ValueError()
+        line.protocol.handle_parser_exception()
+        assert not warned(caplog)
 
     asyncio.run(call())
 
