@@ -18,11 +18,15 @@ RUN /packages/bin/python -m compileall -q .
 # Pools and compiled functions are kept here; all else may be read-only.
 RUN install --directory --owner 10001 --group 10001 /cache
 VOLUME /cache
+# What was taken from budgets, which has to outlive the container.
+RUN install --directory --owner 10001 --group 10001 /ledger
+VOLUME /ledger
 USER 10001:10001
 ENV PATH=/packages/bin:/usr/bin:/bin \
     PYTHONDONTWRITEBYTECODE=1 \
     HOME=/tmp \
     ABCDP_CACHE_DIR=/cache/abcdp \
+    ABCDP_LEDGER=/ledger/budgets.db \
     NUMBA_CACHE_DIR=/cache/numba \
     ABCDP_SERVED=1
 EXPOSE 8501

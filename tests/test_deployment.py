@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 import yaml
 
-from abcdp_core.own_data import series
+from abcdp_core.own_data import budget_ledger, series
 from tests.browser.conftest import free_port
 from ui import served
 
@@ -166,6 +166,8 @@ def test_the_app_is_closed_in_and_only_the_proxy_is_open() -> None:
     assert [name for name, service in services.items() if "ports" in service] == ["proxy"]
     kept = {volume.split(":")[1] for volume in services["app"]["volumes"]}
     assert kept == set(arguments_of("VOLUME"))
+    # /tmp, where the home is, is empty at each start.
+    assert str(Path(environment()[budget_ledger.PLACE]).parent) in kept
     for mounted in services["proxy"]["volumes"]:
         source = mounted.split(":")[0]
         assert (ROOT / source).exists() or source == "./deploy/certificate"
@@ -180,7 +182,7 @@ def test_the_settings_are_those_that_the_app_reads() -> None:
     given = compose()["services"]["app"]["environment"]
     assert given.keys() == {
         *(served.SERVED, served.HOSTS, served.WORK_LIMIT, served.OWN_DATA, served.PROXY),
-        served.RUN_BY,
+        *(served.RUN_BY, served.BUDGET),
     }
     usual = {name: re.sub(r"\$\{.*\}", "", text) for name, text in given.items()}
     settings = served.read(usual | {served.HOSTS: "abc.example.org"})

@@ -32,6 +32,13 @@ def allows(request: ReleaseRequest) -> bool:
         reason = str(error).replace(str(place), "the ledger")
         st.error(f"Nothing can be released: {verbatim(reason)}")
         return False
+    if account.budget.neighbours != NEIGHBOURS:
+        st.error(
+            f"Nothing can be released: the budget {verbatim(name)} hides whether one "
+            f"{verbatim(account.budget.unit)} is there ({account.budget.neighbours}), and a "
+            f"release only what its value is ({NEIGHBOURS})."
+        )
+        return False
     asked, left = claim(request), account.left()
     st.markdown(
         f"It is taken from the budget {verbatim(name)}, of which ε = {left:f} is left for one "

@@ -1,25 +1,41 @@
-"""Who calls this server and asks for nothing: such connections are let go.
+"""Who calls this server and keeps it waiting or busy for nothing: such connections are let go.
 
-uvicorn waits for the rest of a request as long as its sender likes, and takes as many connections
-as files may be open. So somebody who begins a thousand requests and ends none kept all others out
-where 1024 files may be open, and with four thousand wherever this program may choose that itself.
-A proxy has limits of its own; this holds without one, too.
+uvicorn waits for the rest of a request as long as its sender likes, and as long for a reader to
+take the answer; it takes as many connections as files may be open. So somebody who begins a
+thousand requests and ends none, or reads none of their answers, kept all others out where 1024
+files may be open, and with four thousand wherever this program may choose that itself. And it works
+for as many pieces of a message, be they empty, as somebody can send: one connection held it up for
+half a minute. A proxy has limits of its own; this holds without one, too.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterator
+from typing import Any
 
 import h11
+from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import Frame
 
 PATIENCE = 20.0
-"""Seconds that a connection may take to ask for something, or for something more."""
+"""Seconds that a connection may take to ask for something, for something more, or to go on reading
+what it asked for."""
 
 MOST_WAITING = 512
-"""Connections that may take that time: of more, the one that has taken the most is closed. A whole
-class that opens the page has about as many, each for a moment."""
+"""Connections that may take that time to ask, and as many to read: of more, the one that has taken
+the most is closed. A whole class that opens the page has about as many, each for a moment."""
+
+PIECE, BEGINNING = 1024, 32_768
+"""Bytes of an open page, and of others, that are looked at together: of the smallest pieces of a
+message they hold hundreds; the head of a request fits into them."""
+
+FRAMES_PER_SECOND, FRAMES_AT_ONCE = 50.0, 500
+"""Frames of an open page, so many a second and so many that were saved up. A browser sends a large
+message in a few dozen, and an answer to each ping."""
 
 OF_NO_USE = {
     "Invalid HTTP request received.",
@@ -27,42 +43,60 @@ OF_NO_USE = {
 }
 """What would be logged for each request that is none: as often as anybody likes."""
 
-_waiting: dict[H11Protocol, asyncio.TimerHandle] = {}
+Line = dict[H11Protocol, asyncio.TimerHandle]
+
+_waiting: Line = {}
 """Connections that may wait for a request, and until when; in the order in which they began to."""
 
-
-def _waits(connection: H11Protocol) -> bool:
-    """Whether it has no request that is being answered."""
-    return connection.cycle is None or connection.cycle.response_complete
+_reading: Line = {}
+"""The same of those that have not taken what was sent to them."""
 
 
-def _wait_for(connection: H11Protocol) -> None:
-    """Let a connection ask for something."""
+def _wait_in(line: Line, connection: H11Protocol) -> None:
+    """Let a connection take its time."""
     _leave(connection)
-    until = connection.loop.call_later(PATIENCE, _let_go, connection)
-    _waiting[connection] = until
-    if len(_waiting) > MOST_WAITING and (longest := next(filter(_waits, _waiting), None)):
-        _let_go(longest)
+    line[connection] = connection.loop.call_later(PATIENCE, _let_go, connection)
+    if len(line) > MOST_WAITING:
+        _let_go(next(iter(line)))
 
 
 def _let_go(connection: H11Protocol) -> None:
     _leave(connection)
-    if _waits(connection):
-        connection.transport.abort()
+    connection.transport.abort()
 
 
 def _leave(connection: H11Protocol) -> None:
-    if (until := _waiting.pop(connection, None)) is not None:
-        until.cancel()
+    for line in (_waiting, _reading):
+        if (until := line.pop(connection, None)) is not None:
+            until.cancel()
+
+
+def _leave_if_answered(connection: H11Protocol) -> None:
+    """A connection whose request is being answered keeps nobody waiting."""
+    if connection.cycle is not None and not connection.cycle.response_complete:
+        _leave(connection)
+
+
+def _pieces(data: bytes, size: int) -> Iterator[bytes]:
+    return (data[begin : begin + size] for begin in range(0, len(data), size))
 
 
 _made, _lost = H11Protocol.connection_made, H11Protocol.connection_lost
+_received = H11Protocol.data_received
+_paused, _resumed = H11Protocol.pause_writing, H11Protocol.resume_writing
 _answered, _upgraded = H11Protocol.on_response_complete, H11Protocol.handle_websocket_upgrade
 
 
 def _connection_made(self: H11Protocol, transport: asyncio.Transport) -> None:
     _made(self, transport)
-    _wait_for(self)
+    _wait_in(_waiting, self)
+    following = self.conn.next_event
+
+    def next_event() -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        return h11.NEED_DATA if _is_endless(self) else following()
+
+    # Of a body that is not read nothing is looked at, not even what came with its head.
+    self.conn.next_event = next_event  # type: ignore[method-assign]
 
 
 def _connection_lost(self: H11Protocol, exc: Exception | None) -> None:
@@ -70,18 +104,109 @@ def _connection_lost(self: H11Protocol, exc: Exception | None) -> None:
     _lost(self, exc)
 
 
+def _data_received(self: H11Protocol, data: bytes) -> None:
+    for piece in _pieces(data, BEGINNING):
+        _received(self, piece)
+        if self.transport.is_closing() or self not in self.connections:
+            return
+        if _is_endless(self):
+            self.flow.pause_reading()
+            break
+    _leave_if_answered(self)
+
+
+def _is_endless(connection: H11Protocol) -> bool:
+    """Whether more of a body is to come whose length was not said. No page sends such a one.
+
+    Each of its chunks costs work, and a chunk may be a byte.
+    """
+    return connection.conn.their_state is h11.SEND_BODY and any(
+        name == b"transfer-encoding" for name, _ in connection.headers
+    )
+
+
+def _pause_writing(self: H11Protocol) -> None:
+    _paused(self)
+    _wait_in(_reading, self)
+
+
+def _resume_writing(self: H11Protocol) -> None:
+    if self in _reading:
+        _leave(self)
+    _resumed(self)
+
+
 def _on_response_complete(self: H11Protocol) -> None:
-    _wait_for(self)
+    if self not in _reading:
+        _wait_in(_waiting, self)
+    if _is_endless(self):
+        self.transport.close()
     _answered(self)
+    if self not in _reading:
+        _leave_if_answered(self)
 
 
 def _handle_websocket_upgrade(self: H11Protocol, event: h11.Request) -> None:
     _leave(self)
+    self.ws_protocol_class = OpenPage
+    # As much as is ever read of a message; otherwise sixteen times as much waits for its end.
+    self.config.ws_max_size = get_max_widget_state_size_bytes()
     _upgraded(self, event)
     # Of a handshake with a long line or a body nothing is read: it would be left without an answer
     # as long as its sender likes, and a traceback would be logged when more of it comes.
     if not getattr(self.transport.get_protocol(), "handshake_initiated", True):
         self.send_400_response("This is no handshake.")
+
+
+class OpenPage(WebSocketsSansIOProtocol):
+    """The connection of an open page; what it is told counts by frames, whatever is in them."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self._due = -float("inf")
+
+    def data_received(self, data: bytes) -> None:
+        """Look at what has come, as long as it is not too much, or too early."""
+        if self.handshake_initiated and not self.handshake_complete:
+            self.transport.abort()
+            return
+        for piece in _pieces(data, PIECE):
+            super().data_received(piece)
+            if self.transport.is_closing():
+                return
+
+    def handle_events(self) -> None:
+        """Count frames before anything is done for them."""
+        now, saved = self.loop.time(), FRAMES_AT_ONCE / FRAMES_PER_SECOND
+        self._due = max(self._due, now - saved) + len(self.conn.events) / FRAMES_PER_SECOND
+        if self._due > now:
+            self.transport.abort()
+        else:
+            super().handle_events()
+
+    def handle_parser_exception(self) -> None:
+        """Close for who says what is no frame, be it after the end: that would be an error."""
+        if self.conn.close_sent is None:
+            self.transport.abort()
+        else:
+            super().handle_parser_exception()
+
+    def handle_text(self, event: Frame) -> None:
+        """Close: no page says it, and what is no text would be logged with a traceback."""
+        self.transport.close()
+
+    def keepalive_timeout(self) -> None:
+        """Close for who does not answer, and do not wait until they have read all before that."""
+        super().keepalive_timeout()
+        self._end()
+
+    def on_task_complete(self, task: asyncio.Task[None]) -> None:
+        """The same for who is not to be answered any more."""
+        super().on_task_complete(task)
+        self._end()
+
+    def _end(self) -> None:
+        self.loop.call_later(PATIENCE, self.transport.abort)
 
 
 def _is_of_use(record: logging.LogRecord) -> bool:
@@ -92,6 +217,9 @@ def have_patience() -> None:
     """Have it with all who call from now on, and no more; there is no setting for it."""
     H11Protocol.connection_made = _connection_made  # type: ignore[method-assign]
     H11Protocol.connection_lost = _connection_lost  # type: ignore[method-assign]
+    H11Protocol.data_received = _data_received  # type: ignore[method-assign]
+    H11Protocol.pause_writing = _pause_writing  # type: ignore[method-assign]
+    H11Protocol.resume_writing = _resume_writing  # type: ignore[method-assign]
     H11Protocol.on_response_complete = _on_response_complete  # type: ignore[method-assign]
     H11Protocol.handle_websocket_upgrade = _handle_websocket_upgrade  # type: ignore[method-assign]
     logging.getLogger("uvicorn.error").addFilter(_is_of_use)

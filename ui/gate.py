@@ -141,6 +141,7 @@ NOT_BY_THIS_NAME = Refusal(
 NOT_FROM_THERE = Refusal(403, "Another web site may not ask this server.")
 TOO_LONG = Refusal(414, "This address is too long.")
 TOO_LARGE = Refusal(413, "Nothing is to be sent here.")
+HOW_LARGE = Refusal(411, "It has to be said how large a file is.")
 TOO_MANY = Refusal(429, "Other files have to be read first.")
 TOO_SLOW = Refusal(408, "This file was on its way for too long.")
 FULL = Refusal(503, "There are too many visitors at the moment.")
@@ -475,5 +476,7 @@ def _by_size(scope: Scope, headers: Headers) -> Refusal | None:
     """Whether it is larger than what a visitor sends; Streamlit limits uploads and messages."""
     if len(scope.get("raw_path") or scope["path"]) + len(scope["query_string"]) > LONGEST_ADDRESS:
         return TOO_LONG
-    nothing = headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers
-    return None if nothing or scope.get("method") == "PUT" else TOO_LARGE
+    unsaid = "transfer-encoding" in headers
+    if scope.get("method") == "PUT":
+        return HOW_LARGE if unsaid else None
+    return TOO_LARGE if unsaid or headers.get("content-length", "0") != "0" else None

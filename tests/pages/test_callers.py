@@ -12,7 +12,7 @@ from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-from ui import callers
+from ui import callers, gate
 
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
 HANDSHAKE = (
@@ -70,12 +70,15 @@ Call = Callable[[bytes], Awaitable[tuple[H11Protocol, Line]]]
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> Call:
-    for name in ("connection_made", "connection_lost"):
+    for name in ("connection_made", "connection_lost", "data_received"):
+        monkeypatch.setattr(H11Protocol, name, getattr(H11Protocol, name))
+    for name in ("pause_writing", "resume_writing"):
         monkeypatch.setattr(H11Protocol, name, getattr(H11Protocol, name))
     for name in ("on_response_complete", "handle_websocket_upgrade"):
         monkeypatch.setattr(H11Protocol, name, getattr(H11Protocol, name))
     callers.have_patience()
     callers._waiting.clear()
+    callers._reading.clear()
     config = Config(answer, ws="websockets-sansio", log_config=None)
     config.load()
 
@@ -88,6 +91,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Call:
             await asyncio.sleep(0)
         return connection, line
 
+    call.config = config  # type: ignore[attr-defined]
     return call
 
 
@@ -123,7 +127,133 @@ def test_where_many_wait_the_one_that_has_waited_longest_makes_room(
         return [line.is_open for _, line in (slow, *asked)]
 
     monkeypatch.setattr(Line, "close", lambda _: None)
-    assert asyncio.run(call()) == [True, False, False, False, True]
+    # The one that is being answered takes nobody's room.
+    assert asyncio.run(call()) == [True, False, False, True, True]
+
+
+def test_who_reads_none_of_the_answer_is_let_go_and_keeps_nobody_out(
+    calls: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(callers, "PATIENCE", 0.05)
+    monkeypatch.setattr(callers, "MOST_WAITING", 3)
+    said = b"GET /slow" + GET[5:] + b"\r\n"
+
+    async def call() -> list[list[bool]]:
+        readers = [await calls(said) for _ in range(5)]
+        for connection, _ in readers:
+            connection.pause_writing()
+        # This one goes on.
+        readers[4][0].resume_writing()
+        other = await calls(GET + b"\r\n")
+        at_once = [line.is_open for _, line in (*readers, other)]
+        await asyncio.sleep(0.1)
+        kept = [*callers._waiting, *callers._reading]
+        later = [line.is_open for _, line in readers]
+        # Else what is cancelled at the end waits to be read.
+        for connection, _ in readers:
+            connection.connection_lost(None)
+        return [at_once, later, kept]
+
+    at_once, later, kept = asyncio.run(call())
+    assert at_once == [False, False, True, True, True, True]
+    assert later == [False, False, False, False, True]
+    assert not kept
+
+
+def test_a_request_with_a_long_head_is_one(calls: Call) -> None:
+    long = GET.replace(b"GET /", b"GET /?" + b"a" * gate.LONGEST_ADDRESS)
+    _, line = asyncio.run(calls(long + b"X: " + b"a" * 8_000 + b"\r\n\r\n"))
+    assert line.sent.startswith(b"HTTP/1.1 204")
+
+
+def test_of_a_body_without_an_end_no_more_is_read_and_its_sender_is_let_go(calls: Call) -> None:
+    head = b"PUT /" + GET[5:] + b"Transfer-Encoding: chunked\r\n\r\n"
+
+    async def call() -> None:
+        connection, line = await calls(head + b"1\r\nx\r\n" * 20_000)
+        assert line.sent.startswith(b"HTTP/1.1 204")
+        assert not line.is_open
+        assert not connection.cycle.body
+
+    asyncio.run(call())
+
+
+BEGIN, EMPTY, PING = b"\x02\x80\0\0\0\0", b"\x00\x80\0\0\0\0", b"\x89\x80\0\0\0\0"
+
+
+@pytest.mark.parametrize("said", [BEGIN + EMPTY * 10_000, PING * 10_000], ids=["pieces", "pings"])
+def test_who_says_nothing_many_times_is_not_listened_to(said: bytes, calls: Call) -> None:
+    async def call() -> None:
+        _, line = await calls(HANDSHAKE + b"\r\n")
+        page = line.protocol
+        begun = said[: callers.FRAMES_AT_ONCE // 2 * len(PING)]
+        page.data_received(begun)
+        assert line.is_open
+        before = len(line.sent)
+        page.data_received(said)
+        assert not line.is_open
+        assert len(line.sent) - before < 4 * callers.PIECE
+        assert len(page.frames) < callers.PIECE
+
+    asyncio.run(call())
+
+
+def test_who_speaks_before_the_answer_is_let_go_without_a_traceback(
+    calls: Call, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def call() -> None:
+        # What is sent with the handshake is not looked at; this comes after it.
+        _, line = await calls(b"")
+        connection = H11Protocol(calls.config, ServerState(), {})  # type: ignore[attr-defined]
+        connection.connection_made(line)
+        connection.data_received(HANDSHAKE + b"\r\n")
+        line.protocol.data_received(EMPTY)
+        assert not line.is_open
+        line.protocol.conn.parser_exc = ValueError()
+        line.protocol.handle_parser_exception()
+        assert not warned(caplog)
+
+    asyncio.run(call())
+
+
+def test_text_that_is_none_leaves_no_traceback(
+    calls: Call, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def call() -> None:
+        _, line = await calls(HANDSHAKE + b"\r\n")
+        line.protocol.data_received(b"\x81\x82\0\0\0\0\xff\xfe")
+        assert not line.is_open
+        assert not warned(caplog)
+
+    asyncio.run(call())
+
+
+def test_a_message_that_is_not_ended_takes_no_more_than_one_that_is_read(calls: Call) -> None:
+    async def call() -> None:
+        _, line = await calls(HANDSHAKE + b"\r\n")
+        page, piece = line.protocol, b"\x80\xff" + (400_000).to_bytes(8) + b"\0" * 400_004
+        for first in (b"\x02", b"\x00", b"\x00"):
+            assert line.is_open
+            page.data_received(first + piece[1:])
+        assert not line.is_open
+
+    asyncio.run(call())
+
+
+def test_a_page_that_reads_nothing_is_gone_when_its_time_is_over(
+    calls: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(callers, "PATIENCE", 0.01)
+    # There is always something that it has not read.
+    monkeypatch.setattr(Line, "close", lambda _: None)
+
+    async def call() -> None:
+        _, line = await calls(HANDSHAKE + b"\r\n")
+        line.protocol.keepalive_timeout()
+        await asyncio.sleep(0.05)
+        assert not line.is_open
+
+    asyncio.run(call())
 
 
 def test_a_connection_that_became_a_page_does_not_count(calls: Call) -> None:

@@ -186,6 +186,9 @@ def test_only_a_file_is_sent_and_an_address_has_an_end() -> None:
     assert refusal(scope(content_length="0"), RELEASES) is None
     for headers in ({"content_length": "1"}, {"transfer_encoding": "chunked"}):
         assert refusal(scope(**headers), RELEASES) == gate.TOO_LARGE
+    assert refusal(scope(f"{gate.UPLOAD}a/b", "PUT", content_length="1"), RELEASES) is None
+    unsaid = scope(f"{gate.UPLOAD}a/b", "PUT", transfer_encoding="chunked")
+    assert refusal(unsaid, RELEASES) == gate.HOW_LARGE
 
 
 def answers(asked: dict[str, Any], kind: str = "text/plain", **more: Any) -> list[dict[str, Any]]:

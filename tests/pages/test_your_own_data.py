@@ -472,3 +472,19 @@ def test_a_release_is_taken_from_the_budget_that_the_server_has(
     (error,) = app.error
     assert "ε_total = 50 does not fit" in error.value
     assert not app.checkbox
+
+
+def test_a_budget_that_no_release_can_be_taken_from_is_refused_before_it_is_confirmed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "budgets.db"
+    monkeypatch.setenv(budget_ledger.PLACE, str(file))
+    with_budget = dataclasses.replace(served.settings(), budget="income")
+    monkeypatch.setattr(served, "settings", lambda: with_budget)
+    amounts = Decimal(75), Decimal(0)
+    budget_ledger.create(file, Budget("income", *amounts, "person", "add-remove"))
+    app = page()
+    (error,) = app.error
+    assert "is there (add-remove)" in error.value
+    assert not app.checkbox
+    assert "is left" not in texts(app)
