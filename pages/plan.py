@@ -9,12 +9,7 @@ GOAL = "plan.goal"
 
 
 def main() -> None:
-    blocks.title(
-        "Plan",
-        "What every mechanism is expected to err with your number of people and your budget, "
-        "before any private data are looked at.",
-    )
-    controls.own("plan.scenario", GOAL)
+    blocks.titled("Plan", "plan.scenario", GOAL)
     if state.current(GOAL) != "smallest-error":
         controls.own("plan.wanted", "plan.probability")
     job = pin.growing(STUDY, lambda: asking.ask(STUDY), draw)
@@ -27,6 +22,11 @@ def draw(found: blocks.Found, pinned: pin.Pinned) -> None:
     blocks.main_figure("plan", found, pinned, ("main", "goal", "intervals"))
     for name in blocks.names(found, without=["plan"]):
         blocks.figure(name, found, ("enough", "curve"))
+    blocks.note(
+        "What every mechanism is expected to err with your number of people and your budget, "
+        "before any private data are looked at. Only simulated data are, so planning costs no "
+        "privacy, and the settings it names may be used for a release."
+    )
     labels.show(found)
 
 

@@ -28,9 +28,7 @@ def allows(request: ReleaseRequest) -> bool:
     try:
         account = budget_ledger.account(place, name)
     except ParameterError as error:
-        # Where it is on the server is for nobody to know.
-        reason = str(error).replace(str(place), "the ledger")
-        st.error(f"Nothing can be released: {verbatim(reason)}")
+        st.error(f"Nothing can be released: {verbatim(error, hidden=str(place))}")
         return False
     if account.budget.neighbours != NEIGHBOURS:
         st.error(

@@ -234,7 +234,7 @@ def _choice(knob: knobs.Knob, shared: dict[str, Any]) -> None:
 def side_by_side(key: str) -> bool:
     """Whether all choices of a knob are shown beside each other, and not as a list to unfold."""
     knob = knobs.find(key, state.on_screen().every, state.scenario_in_force())
-    return key != "preset" and len(knob.parameter.options) <= MOST_SIDE_BY_SIDE
+    return key not in LISTS and len(knob.parameter.options) <= MOST_SIDE_BY_SIDE
 
 
 def _named(knob: knobs.Knob, options: list[Scalar], shared: dict[str, Any]) -> None:
@@ -262,6 +262,9 @@ def _named(knob: knobs.Knob, options: list[Scalar], shared: dict[str, Any]) -> N
         **shared | {"key": seen, "bind": None, "on_change": hand_on},
     )
 
+
+LISTS = ("preset", "plan.scenario")
+"""Knobs whose choices have names too long to stand beside each other."""
 
 MOST_SIDE_BY_SIDE = 4
 """Choices that fit beside each other on a telephone, in two lines."""

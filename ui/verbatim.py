@@ -20,14 +20,15 @@ UNSHOWABLE = "\N{REPLACEMENT CHARACTER}"
 """Stands for line breaks, controls, marks that turn the direction of writing, half characters."""
 
 
-def verbatim(text: object, longest: int = LONGEST) -> str:
+def verbatim(text: object, longest: int = LONGEST, hidden: str = "") -> str:
     """Markdown that shows a text as it stands, in one line and cut to a length.
 
     Args:
         text: anything; an error stands for its message.
         longest: characters shown; the last of a longer text is an ellipsis.
+        hidden: what is for nobody to know, as a place on the server; an ellipsis stands for it.
     """
-    shown = str(text)
+    shown = str(text).replace(hidden, "…") if hidden else str(text)
     if len(shown) > longest:
         shown = shown[: longest - 1] + "…"
     shown = "".join(sign if sign.isprintable() else UNSHOWABLE for sign in shown)

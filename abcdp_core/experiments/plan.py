@@ -669,6 +669,10 @@ def _settings(result: Result) -> str:
     )
 
 
+ROW = 30
+"""Pixels of a row: twelve mechanisms fit on the first screen of a small laptop."""
+
+
 def _ranked(result: Result) -> go.Figure:
     params, main = cast(Params, result.params), result.tables["main"]
     goal = result.tables["goal"]
@@ -677,7 +681,7 @@ def _ranked(result: Result) -> go.Figure:
         for name, value in zip(main.mechanism, goal.value, strict=True)
     ]
     what = f"{goal_of(params).quantity}{_unit(params)}"
-    figure = fig.ranked(named, _title(result), what, _settings(result))
+    figure = fig.ranked(named, _title(result), what, _settings(result), ROW)
     marks = [*goal.value, *goal.value_low, *goal.value_high]
     marks += [params.wanted] if params.goal != "smallest-error" else []
     marks += [_prior_error(params)] if params.goal != "interval-below" else []

@@ -166,11 +166,11 @@ def test_a_lesson_sets_its_knobs_and_a_locked_one_is_not_left() -> None:
     app = opened("lessons", lock="c,lesson")
     assert all(button.disabled for button in app.button if button.key.startswith("lesson-begin"))
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    asked = {"lesson": "large-data", "step": "2", "lock": "c,lesson", "version": __version__}
+    asked = {"lesson": "one-person", "step": "3", "lock": "c,lesson", "version": __version__}
     for key, text in asked.items():
         app.query_params[key] = text
     app = settled(app.run())
-    assert "c = **100** :material/lock:" in texts(app)
+    assert "c = **1** :material/lock:" in texts(app)
     assert app.button(key="lesson-leave").disabled
     assert not app.button(key="lesson-next").disabled
 
