@@ -23,9 +23,13 @@ from abcdp_core.__main__ import INTERRUPTED, main, values_in_one
 from abcdp_core.commands import release as command
 from abcdp_core.mechanisms import Release
 from abcdp_core.mechanisms.sparse_vector import SparseVector
-from abcdp_core.own_data import place, release
-from abcdp_core.own_data.document import KEYS, Document, largest_file
-from abcdp_core.own_data.request import ReleaseRequest
+from abcdp_core.own_data import place, release, sparse_vector
+from abcdp_core.own_data.document import KEYS
+from abcdp_core.own_data.sparse_vector import (
+    SparseVectorDocument,
+    SparseVectorRequest,
+    largest_file,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 CANARY = "48.151623"
@@ -186,14 +190,14 @@ def test_what_is_paid_for_and_cannot_be_written_is_printed(
 
 def test_there_is_room_for_the_largest_document() -> None:
     c = 1000
-    request = ReleaseRequest.from_text(
+    request = SparseVectorRequest.from_text(
         {"scenario": "uniform-mixture", "low": "0", "high": "1", "epsilon_total": "0.1",
          "pool_size": "100000", "c": str(c)}
     )  # fmt: skip
     theta = np.full((c, 5), -1.2345678901234567e-300)
     event = SparseVector(0.1, 1.5, 3.0, c, False)
     made = Release(np.arange(99_000, 99_000 + c), np.full(c, 1.0 / c), 100_000, event)
-    text = Document(request, 10_000, made, theta).to_json()
+    text = SparseVectorDocument(request, 10_000, made, theta).to_json()
     assert largest_file(request) == 20_000 + 50 * c * (3 + 2 * 5)
     assert 0.5 * largest_file(request) < len(text.encode()) < largest_file(request)
 
@@ -297,7 +301,7 @@ def test_ctrl_c_leaves_nothing_and_says_so(
     stopped: dict[str, tuple[Any, str]] = {
         "question": (builtins, "input"),
         "pool": (pool, "build"),
-        "noise": (release, "release_exactly"),
+        "noise": (sparse_vector, "release_exactly"),
     }
     monkeypatch.setattr(*stopped[where], interrupt)
     assert spend() == INTERRUPTED
@@ -318,10 +322,10 @@ def test_a_signal_once_it_is_spent_says_so_and_where_it_is(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     places: dict[str, tuple[Any, str]] = {
-        "noise": (release, "release_exactly"),
-        "document": (Document, "to_json"),
+        "noise": (sparse_vector, "release_exactly"),
+        "document": (SparseVectorDocument, "to_json"),
         "place": (place, "_publish"),
-        "summary": (Document, "summary"),
+        "summary": (SparseVectorDocument, "summary"),
     }
     owner, name = places[where]
     original = getattr(owner, name)
@@ -383,7 +387,7 @@ class Closed(io.StringIO):
     ("lines", "sentence"),
     [
         (0, "nothing was released."),
-        (1, "ε_total = 0.5 is spent; what was released is in out.json."),
+        (2, "ε_total = 0.5 is spent; what was released is in out.json."),
     ],
 )
 def test_a_closed_pipe_says_what_is_spent(
@@ -397,7 +401,7 @@ def test_a_closed_pipe_says_what_is_spent(
     assert spend("--yes") == 141
     reason = "standard output cannot be written (Broken pipe)"
     assert capsys.readouterr().err == f"error: {reason}; {sentence}\n"
-    assert data.with_name("out.json").exists() == (lines > 0)
+    assert data.with_name("out.json").exists() == (lines > 1)
 
 
 def test_a_lack_of_memory_says_what_is_spent(
@@ -440,6 +444,7 @@ def test_in_a_terminal_it_asks_shows_a_bar_and_stops_at_ctrl_c(data: Path) -> No
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
     process = subprocess.Popen(
         [sys.executable, "-m", "abcdp_core", "release", "uniform-mixture", "--data", str(data),
+         "--mechanism", "sparse-vector",
          "--domain", "0,100", "--epsilon-total", "1", "--pool-size", "100000",
          "--out", str(data.with_name("out.json"))],
         cwd=ROOT, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True,
