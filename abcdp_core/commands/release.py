@@ -228,7 +228,8 @@ def _asked(request: ReleaseRequest, n: int) -> str:
     hint = (
         expected.in_words(n)
         if expected
-        else "What error to expect is simulated by `python -m abcdp_core run error-by-size`."
+        else "What error to expect is simulated by `python -m abcdp_core run error-by-size "
+        f"--set scenario={request.scenario}`."
     )
     return " ".join(part for part in (question(request, n), hint, request.drowned(n)) if part)
 

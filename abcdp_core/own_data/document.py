@@ -52,7 +52,7 @@ class Document(ABC):
     @property
     @abstractmethod
     def sample(self) -> Array:
-        """Parameters ``(k, d)`` of equal weight, in the scenario's scale; none if nothing is known."""
+        """Parameters ``(k, d)`` of equal weight, in the scenario's scale; there may be none."""
 
     @property
     @abstractmethod
@@ -78,6 +78,10 @@ class Document(ABC):
     @abstractmethod
     def marks_in_words(self) -> str:
         """What the marks of the figure are, in a line."""
+
+    @abstractmethod
+    def table(self) -> pd.DataFrame:
+        """What is known of every parameter, a row each, in words."""
 
     @abstractmethod
     def exactness(self) -> str:

@@ -32,6 +32,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, cast
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
@@ -247,14 +248,18 @@ class NoisyCountsDocument(Document):
         )
 
     def _each(self, of: str) -> str:
-        mean, low, high = (
-            in_scale(self.parameters, getattr(self.told, of + name))
-            for name in ("mean", "low", "high")
-        )
+        mean, low, high = self._three(of)
         return "; ".join(
             f"{each.name}: {mean[i]:.3g}{unit_of(each)} ({low[i]:.3g} to {high[i]:.3g})"
             for i, each in enumerate(self.parameters)
         )
+
+    def _three(self, of: str) -> list[Array]:
+        """Means and ends of the intervals, in the person's own scale."""
+        return [
+            in_scale(self.parameters, getattr(self.told, of + name))
+            for name in ("mean", "low", "high")
+        ]
 
     @property
     def finding(self) -> str:
@@ -279,6 +284,18 @@ class NoisyCountsDocument(Document):
             "the sampling inside. Grey: the prior's mean."
         )
 
+    def table(self) -> pd.DataFrame:
+        """Shares of the series and of the population, each with its 90 % interval."""
+        said = {"interval": [each.name for each in self.parameters]}
+        for whose, of in (("your values", "own_"), ("population", "")):
+            mean, low, high = self._three(of)
+            unit = [unit_of(each) for each in self.parameters]
+            said[whose] = [f"{m:.3g}{u}" for m, u in zip(mean, unit, strict=True)]
+            said[f"{whose}, 90 % interval"] = [
+                f"{a:.3g} to {b:.3g}{u}" for a, b, u in zip(low, high, unit, strict=True)
+            ]
+        return pd.DataFrame(said)
+
     def exactness(self) -> str:
         """Counts are whole numbers."""
         return (
@@ -289,11 +306,8 @@ class NoisyCountsDocument(Document):
 
     def contents(self) -> dict[str, Any]:
         """The counts, and means, intervals and draws in the person's own scale."""
-        parameters, told = self.parameters, self.told
-        own, population = (
-            [in_scale(parameters, getattr(told, of + name)) for name in ("mean", "low", "high")]
-            for of in ("own_", "")
-        )
+        parameters = self.parameters
+        own, population = self._three("own_"), self._three("")
         return {
             "release": {"counts": list(self.counts)},
             "series": {"means": own[0].tolist(), "intervals": _pairs(own)},

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
@@ -271,6 +272,13 @@ class SparseVectorDocument(Document):
     def marks_in_words(self) -> str:
         """Accepted values and two means."""
         return "Upright marks: what was accepted. Diamond: its mean. Grey: the prior's mean."
+
+    def table(self) -> pd.DataFrame:
+        """Means; there are no intervals, as acceptances do not tell how uncertain they are."""
+        means = [self.said(row) or "nothing accepted" for row in range(len(self.parameters))]
+        return pd.DataFrame(
+            {"parameter": [each.name for each in self.parameters], "mean of accepted": means}
+        )
 
     def exactness(self) -> str:
         """Rounding of the distances."""
