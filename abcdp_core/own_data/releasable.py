@@ -62,8 +62,8 @@ class Expected(NamedTuple):
 
 
 def points(share: float) -> str:
-    """A difference of shares, in percentage points, to two digits."""
-    value = 100.0 * share
+    """A difference of shares, in percentage points, to two digits; at least 0.01."""
+    value = max(100.0 * share, 0.01)
     return f"{value:.0f}" if value >= 9.95 else f"{value:.2g}"
 
 
