@@ -20,6 +20,7 @@ from streamlit.delta_generator import DeltaGenerator
 from abcdp_core.figures import Drawn
 from abcdp_core.own_data import releasable, release
 from abcdp_core.own_data.document import Document, figure, remains, synthetic
+from abcdp_core.own_data.expectation import answer
 from abcdp_core.own_data.releasable import Releasable
 from abcdp_core.own_data.request import ReleaseRequest, learnt, model, own_sizes, question
 from abcdp_core.own_data.sparse_vector import SparseVectorRequest
@@ -235,10 +236,7 @@ def confirm(request: ReleaseRequest, series_of: Upload, planned: int, expected: 
         st.error(f"This file cannot be used. {verbatim(error)}")
         return
     st.markdown(question(request, n))
-    other = "" if n == planned else f" This is for {planned:,} values; your file has {n:,}."
-    if isinstance(request, SparseVectorRequest):
-        other += _unusual(request)
-    st.markdown(f"Is this enough? {expected}{other}")
+    st.markdown(f"Is this enough? {_enough(request, n, planned, expected)}")
     if little := request.drowned(n):
         st.warning(little, icon="⚠️")
     made = released(series_of)
@@ -260,6 +258,16 @@ def confirm(request: ReleaseRequest, series_of: Upload, planned: int, expected: 
         if held is not None:
             here.begin(request, held, series_of.name)
         st.rerun()
+
+
+def _enough(request: ReleaseRequest, n: int, planned: int, expected: str) -> str:
+    """What to expect of so many values where a formula tells, or of so many as were planned."""
+    if (formula := releasable.of(request).expected(request, n)) is not None:
+        return f"**{answer(formula, n)}.** {formula.in_words(n)}"
+    other = "" if n == planned else f" This is for {planned:,} values; your file has {n:,}."
+    if isinstance(request, SparseVectorRequest):
+        other += _unusual(request)
+    return f"{expected}{other}"
 
 
 def _unusual(request: SparseVectorRequest) -> str:

@@ -15,6 +15,9 @@ Array = NDArray[np.float64]
 POINTS = 60
 """Sizes at which the curves are computed."""
 
+TICKS = (10, 30, 100, 300, 1000, 3000, 10_000)
+"""Sizes with a tick."""
+
 HEIGHT = 380
 """Pixels: the figure and its headline are on one screen."""
 
@@ -57,7 +60,13 @@ def drawn(request: ReleaseRequest, planned: int) -> fig.Drawn | None:
         height=HEIGHT,
         settings=f"ε_total = {request.epsilon_total:g}, {releasable.of(request).title.lower()}",
     )
-    figure.update_xaxes(type="log", range=np.log10([low, high]).tolist(), showgrid=False)
+    figure.update_xaxes(
+        type="log",
+        range=np.log10([low, high]).tolist(),
+        tickvals=TICKS,
+        ticktext=[f"{size:,}" for size in TICKS],
+        showgrid=False,
+    )
     figure.update_yaxes(range=[0.0, top])
     ends = np.array([low, high], dtype=float)
     no_data, height = np.full(2, 100.0 * here.prior), np.full(2, top)
@@ -70,6 +79,9 @@ def drawn(request: ReleaseRequest, planned: int) -> fig.Drawn | None:
         figure.add_trace(fig.line(sizes.astype(float), y, style).update(name=words))
     at = np.array([float(planned)])
     marked = fig.points(at, np.array([100.0 * here.error]), fig.PRIVATE)
-    figure.add_trace(marked.update(name=f"your {planned:,} values", marker={"size": 14}))
+    name = f"your {planned:,} values"
+    figure.add_trace(marked.update(name=name, marker={"size": 14}, showlegend=False))
+    side = "right" if planned > high / 10 else "left"
+    fig.note(figure, planned, 100.0 * here.error, f" {name} ", fig.PRIVATE.color, f"bottom {side}")
     figure.update_layout(showlegend=True)
     return fig.Drawn(figure, f"{answer(here, planned)}. {here.in_words(planned)}")

@@ -249,8 +249,9 @@ class NoisyCountsDocument(Document):
 
     def _each(self, of: str) -> str:
         mean, low, high = self._three(of)
+        d = self._decimals
         return "; ".join(
-            f"{each.name}: {mean[i]:.3g}{unit_of(each)} ({low[i]:.3g} to {high[i]:.3g})"
+            f"{each.name}: {mean[i]:.{d}f}{unit_of(each)} ({low[i]:.{d}f} to {high[i]:.{d}f})"
             for i, each in enumerate(self.parameters)
         )
 
@@ -260,6 +261,13 @@ class NoisyCountsDocument(Document):
             in_scale(self.parameters, getattr(self.told, of + name))
             for name in ("mean", "low", "high")
         ]
+
+    @property
+    def _decimals(self) -> int:
+        """Of shares in words: as many as the widest interval of the series' own shares tells."""
+        _, low, high = self._three("own_")
+        finest = max(parameter.factor for parameter in self.parameters) / self.n
+        return max(1, math.ceil(-math.log10(max(float((high - low).max()), finest))))
 
     @property
     def finding(self) -> str:
@@ -286,13 +294,13 @@ class NoisyCountsDocument(Document):
 
     def table(self) -> pd.DataFrame:
         """Shares of the series and of the population, each with its 90 % interval."""
-        said = {"interval": [each.name for each in self.parameters]}
+        said, d = {"interval": [each.name for each in self.parameters]}, self._decimals
         for whose, of in (("your values", "own_"), ("population", "")):
             mean, low, high = self._three(of)
             unit = [unit_of(each) for each in self.parameters]
-            said[whose] = [f"{m:.3g}{u}" for m, u in zip(mean, unit, strict=True)]
+            said[whose] = [f"{m:.{d}f}{u}" for m, u in zip(mean, unit, strict=True)]
             said[f"{whose}, 90 % interval"] = [
-                f"{a:.3g} to {b:.3g}{u}" for a, b, u in zip(low, high, unit, strict=True)
+                f"{a:.{d}f} to {b:.{d}f}{u}" for a, b, u in zip(low, high, unit, strict=True)
             ]
         return pd.DataFrame(said)
 
@@ -334,7 +342,7 @@ class NoisyCountsDocument(Document):
         """The mean of the population's share."""
         parameter = self.parameters[row]
         mean = float(in_scale(self.parameters, self.told.mean)[row])
-        return f"{mean:.3g}{unit_of(parameter)}"
+        return f"{mean:.{self._decimals}f}{unit_of(parameter)}"
 
 
 def _pairs(three: list[Array]) -> list[list[float]]:

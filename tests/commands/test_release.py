@@ -488,3 +488,77 @@ def _wait_until(there: Callable[[], bool], process: subprocess.Popen[bytes]) -> 
         assert process.poll() is None
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+# ------------------------------------------------------------------------ the mechanism
+
+SHARES = ["release", "uniform-mixture", "--data", "data.csv", "--domain", "0,100",
+          "--epsilon-total", "0.5", "--out", "out.json", "--yes"]  # fmt: skip
+
+
+def test_the_recommended_mechanism_is_taken_and_the_reason_said_before_the_file_is_opened(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # It needs no pool.
+    monkeypatch.delattr(pool, "build")
+    assert main([*SHARES, "--draws", "150", "--draws-seed", "4"]) == 0
+    printed, said = capsys.readouterr()
+    made = content(data.with_name("out.json"))
+    assert made["mechanism"] == "noisy-counts"
+    assert len(made["posterior"]["draws"]) == made["public"]["draws"] == 150
+    assert made["public"]["draws_seed"] == 4
+    assert made["cost"] == {"epsilon": 0.5, "delta": 0.0}
+    assert printed.startswith("By noisy-counts: Counts say all that the values say")
+    assert "With 21 values a share is expected to be off by at most" in printed
+    assert CANARY not in printed + said
+    data.unlink()
+    assert main([*SHARES, "--out", "other.json"]) == 2
+    assert "By noisy-counts: " in capsys.readouterr().out
+
+
+def test_another_mechanism_is_named_and_the_recommended_one_said(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*SHARES, "--mechanism", "sparse-vector", "--pool-size", "200"]) == 0
+    assert content(data.with_name("out.json"))["mechanism"] == "sparse-vector"
+    printed = capsys.readouterr().out
+    assert "By sparse-vector: " in printed
+    assert "Recommended is noisy-counts: " in printed
+    assert "run error-by-size --set scenario=uniform-mixture" in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ("--c 5", "c = 5: is an option of sparse-vector, and this release is by noisy-counts"),
+        ("--resample", "resample = true: is an option of sparse-vector"),
+        (
+            "--mechanism sparse-vector --draws 500",
+            "draws = 500: is an option of noisy-counts, and this release is by sparse-vector",
+        ),
+        ("--mechanism moon", "for uniform-mixture it must be noisy-counts or sparse-vector"),
+        ("--draws 1e9", "draws = 1e+09: must be a whole number from 100 to 10000"),
+    ],
+)
+def test_what_does_not_go_with_a_mechanism_is_said_in_one_line(
+    arguments: str, sentence: str, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*SHARES, *arguments.split()]) == 2
+    assert sentence in one_line(capsys)
+    assert [file.name for file in data.parent.iterdir()] == ["data.csv"]
+
+
+def test_noisy_counts_are_taken_from_a_budget_like_any_release(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ledger = ["--ledger", "budgets.db"]
+    assert main(["budget", "create", "incomes", "--epsilon", "0.6", "--unit", "value",
+                 "--neighbours", "replace", *ledger]) == 0  # fmt: skip
+    assert main([*SHARES, "--budget", "incomes", *ledger]) == 0
+    capsys.readouterr()
+    assert main([*SHARES, "--budget", "incomes", *ledger, "--out", "other.json"]) == 2
+    assert "0.5 does not fit; 0.1 is left of 0.6" in one_line(capsys)
+    assert main(["verify", "out.json"]) == 0
+    assert "`budget show`" in capsys.readouterr().out
+    assert main(["budget", "show", "incomes", *ledger, "--documents", "out.json"]) == 0
+    assert "noisy-counts, from 0 to 100" in capsys.readouterr().out

@@ -171,10 +171,11 @@ def test_what_to_expect_is_said_for_the_number_that_was_typed(scenario: str, wor
 
 
 def test_before_the_budget_is_spent_the_page_says_whether_it_is_enough() -> None:
-    words = texts(page())
+    words = texts(page(by="sparse-vector"))
     assert "What you will learn:** the share of your values in 0 to 20, 20 to 40" in words
     assert "Is this enough? **" in words
     assert "This is for 1,000 values; your file has 200." in words
+    assert "Is this enough? **With 200 values privacy adds" in texts(page())
 
 
 def test_a_file_is_taken_from_the_server_once_it_is_read() -> None:
