@@ -49,5 +49,5 @@ def test_the_release_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (line,) = re.findall(r"^    python -m abcdp_core (release .*)$", README, re.MULTILINE)
     monkeypatch.chdir(tmp_path)
     Path("incomes.csv").write_text("income\n" + "\n".join(map(str, range(30))))
-    assert main([*line.split(), "--pool-size", "200", "--yes"]) == 0
+    assert main([*line.split(), "--draws", "200", "--yes"]) == 0
     assert '"mode": "release"' in Path("release.json").read_text()

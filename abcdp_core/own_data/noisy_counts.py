@@ -122,7 +122,8 @@ class NoisyCountsRequest(ReleaseRequest):
         event = self.event(n)
         return (
             f"Each of the {event.cells} counts gets noise of scale t = {event.scale:.4g}, whose "
-            f"standard deviation is {event.deviation:.2g} {_values(event.deviation)}."
+            f"standard deviation is {_said(event.deviation)} "
+            f"{'value' if _said(event.deviation) == '1' else 'values'}."
         )
 
     def settings_in_words(self) -> str:
@@ -135,14 +136,17 @@ class NoisyCountsRequest(ReleaseRequest):
         if event.deviation <= math.sqrt(n * _prior_variance(self) * (_total(self) + n)):
             return ""
         return (
-            f"The noise on each count (standard deviation {event.deviation:.3g}) is larger than "
+            f"The noise on each count (standard deviation {_said(event.deviation)}) is larger than "
             f"what the prior leaves open of {n:,} values, so what comes out will say little more "
             "than the prior. A larger ε_total or more data help."
         )
 
 
-def _values(deviation: float) -> str:
-    return "value" if f"{deviation:.2g}" == "1" else "values"
+def _said(deviation: float) -> str:
+    """A number of values that is not whole, without an exponent."""
+    if deviation < 0.01:
+        return "below 0.01"
+    return f"{deviation:,.0f}" if deviation >= 9.95 else f"{deviation:.2g}"
 
 
 def _statistic(source: Any) -> Statistic:
