@@ -340,8 +340,9 @@ def show(documents: list[Document]) -> None:
                 on_click="ignore",
             )
     st.caption(
-        "Keep the JSON: it is the only copy. The synthetic series are simulated from what was "
-        "released, which costs no further privacy."
+        "Keep the JSON: it is the only copy. `python -m abcdp_core verify FILE` computes again "
+        "what follows from it. The synthetic series are simulated from what was released, "
+        "which costs no further privacy."
     )
 
 

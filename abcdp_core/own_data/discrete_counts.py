@@ -41,7 +41,7 @@ from abcdp_core.privacy.discrete import RandBelow, laplace
 SENSITIVITY = 2
 """Most by which another value in place of one moves all counts, added up."""
 
-PARTS = 2**10
+PARTS = 2**20
 """The scale of the noise is a multiple of 1 over this."""
 
 

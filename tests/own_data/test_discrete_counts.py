@@ -58,7 +58,7 @@ def worst_loss(scale: float, kinds: int, n: int, window: int) -> float:
         each = np.log(law(scale, reach))
         places = np.arange(-window, window + 1)
         rows = [each[places - count + reach] for count in counts]
-        return sum(np.ix_(*rows))  # type: ignore[no-any-return]
+        return np.asarray(sum(np.ix_(*rows)))
 
     worst = 0.0
     for cells in itertools.combinations_with_replacement(range(kinds), n):
@@ -96,6 +96,9 @@ def test_the_cost_of_round_budgets_is_all_of_them() -> None:
     for epsilon in (0.5, 1.0, 2.0, 4.0):
         assert cost(count_noise(epsilon, 5)).epsilon == epsilon
     assert count_noise(1.0, 5) == CountNoise(2, 2.0, 5)
+    # The grid takes little away from others, up to the largest one.
+    for epsilon in (0.001, 0.3, 3.0, 70.0, 1000.0):
+        assert cost(count_noise(epsilon, 5)).epsilon > 0.999 * epsilon
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.inf, math.nan])
