@@ -275,10 +275,14 @@ class NoisyCountsDocument(Document):
 
     @property
     def finding(self) -> str:
-        """The largest share of the series."""
-        means = in_scale(self.parameters, self.told.own_mean)
-        most = int(means.argmax())
-        return f"The largest share lies in {self.parameters[most].name}: about {means[most]:.0f} %"
+        """The largest share of the series, if its interval is above all others."""
+        told = self.told
+        most = int(told.own_mean.argmax())
+        name = self.parameters[most].name
+        about = f"{100.0 * told.own_mean[most]:.0f} %"
+        if told.own_low[most] > np.delete(told.own_high, most).max():
+            return f"The largest share lies in {name}: about {about}"
+        return f"Which share is the largest is not clear; that of {name} is about {about}"
 
     @property
     def settings(self) -> str:

@@ -157,6 +157,20 @@ def test_series_figure_and_words_are_of_what_was_released() -> None:
 # --------------------------------------------------------------------------------- privacy
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "counts", "clear"),
+    [(1.0, (60, 20, 10, 5, 5), True), (0.01, (60, 20, 10, 5, 5), False),
+     (1000.0, (40, 40, 10, 5, 5), False), (1000.0, (41, 39, 10, 5, 5), True)],
+)  # fmt: skip
+def test_the_largest_share_is_named_only_where_the_noise_lets_it(
+    epsilon: float, counts: tuple[int, ...], clear: bool
+) -> None:
+    request = request_of(epsilon_total=epsilon)
+    made = NoisyCountsDocument(request, 100, counts, inferred(request, 100, counts))
+    assert made.finding.startswith("The largest share lies in 0 to 20: about") == clear
+    assert ("is not clear; that of 0 to 20 is about" in made.finding) == (not clear)
+
+
 def test_noise_is_never_the_same_and_all_else_follows_from_the_counts() -> None:
     request = request_of(epsilon_total=0.05)
     assert len({make(request).counts for _ in range(4)}) == 4
