@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 from abcdp_core import sentences
 
@@ -51,7 +51,7 @@ def of(main: pd.DataFrame) -> pd.DataFrame:
         mse, expected = part.mse.mean(), part.expected_mse.mean()
         tells = _differing(part) >= FEWEST
         error = off.std(ddof=1) / math.sqrt(len(off)) if tells else math.nan
-        half = stats.t.ppf(0.975, len(off) - 1) * error
+        half = special.stdtrit(len(off) - 1, 0.975) * error
         beyond = max(0.0, abs(off.mean()) - COMPUTED_WITHIN * expected)
         low = float(np.maximum(mse - half, 0.0))
         rows.append((c, epsilon_total, len(off), mse, low, mse + half, expected, beyond / error))
@@ -67,7 +67,7 @@ def _differing(part: pd.DataFrame) -> int:
 def allowed(table: pd.DataFrame) -> float:
     """The largest gap, in standard errors, that the joint test lets pass."""
     freedom = table.releases.min() - 1
-    return float(stats.t.ppf(1.0 - LEVEL / (2 * max(table.gap.count(), 1)), freedom))
+    return float(special.stdtrit(freedom, 1.0 - LEVEL / (2 * max(table.gap.count(), 1))))
 
 
 def agrees(table: pd.DataFrame) -> bool:

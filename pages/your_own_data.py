@@ -9,21 +9,22 @@ def main() -> None:
     with own_data.screen():
         blocks.title(
             "Your own data",
-            "A real private release: one series of numbers goes in, accepted parameters come out, "
-            "and the budget is spent.",
+            "A real private release: one series of numbers goes in, one document comes out, and "
+            "the budget is spent.",
         )
         asked, expected = own_data.columns()
         with asked:
             blocks.heading("1 · Choose before you look")
             controls.own("your-data.scenario")
             scenario = state.scenario_in_force()
-            request, planned = own_data.settings(scenario)
+            by = own_data.mechanism(scenario)
+            request, planned = own_data.settings(scenario, by)
             blocks.note(expectation.cost())
         blocks.heading("2 · Give your series")
         series = uploads.ask(scenario)
         # After the uploader: one that is not drawn loses its file, and this may end the page.
         with expected:
-            enough = expectation.show(planned, request.high - request.low if request else None)
+            enough = expectation.show(by, planned, request.high - request.low if request else None)
         if request is not None and series is not None:
             blocks.heading("3 · Confirm")
             own_data.confirm(request, series, planned, enough)
@@ -32,13 +33,13 @@ def main() -> None:
         own_data.show(documents)
     else:
         labels.plain(
-            "Nothing is spent before you press *Release*. What to expect is computed from public "
-            "simulations, not from your data."
+            "Nothing is spent before you press *Release*. What to expect is computed from what is "
+            "public, not from your data."
         )
     blocks.note(own_data.STAMP)
     if others := labels.who_sees():
         blocks.warning(others)
-    if name := expectation.study():
+    if name := expectation.study(by):
         blocks.theory(name)
 
 

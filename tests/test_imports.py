@@ -78,8 +78,8 @@ CORE_ARROWS: dict[str, set[str]] = {
     },
     # somebody's own data: never the cache, the runner or the ledger, which keep what they are given
     "own_data": {
-        *("output", "figures", "mechanisms", "parameters", "pool", "privacy", "results"),
-        "simulators",
+        *("output", "figures", "mechanisms", "parameters", "pool", "privacy", "registry"),
+        *("results", "simulators", "statistic", "streams"),
     },
     "commands": {
         *("experiments", "figures", "interruption", "ledger", "mechanisms", "output", "own_data"),

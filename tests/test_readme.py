@@ -51,7 +51,7 @@ def test_the_release_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ABCDP_LEDGER", str(tmp_path / "budgets.db"))
     Path("incomes.csv").write_text("income\n" + "\n".join(map(str, range(30))))
-    assert main([*line.split(), "--pool-size", "200", "--yes"]) == 0
+    assert main([*line.split(), "--draws", "200", "--yes"]) == 0
     assert '"mode": "release"' in Path("release.json").read_text()
     Path("release.json").unlink()
     assert main(create.split()) == 0

@@ -8,14 +8,18 @@ import streamlit as st
 
 from abcdp_core.experiments import error_by_size
 from abcdp_core.figures import Drawn
+from abcdp_core.own_data import expectation
+from abcdp_core.own_data.releasable import Expected, Releasable, points
+from abcdp_core.own_data.request import ReleaseRequest
+from abcdp_core.own_data.sparse_vector import SparseVectorRequest
 from abcdp_core.results import Result
 from abcdp_core.sentences import counted
 from ui import asking, charts, drawings, meaning, state, watch
 
 
-def study() -> str:
+def study(by: Releasable) -> str:
     """The study that tells what to expect of the chosen model; empty if none can."""
-    known = state.scenario_in_force() in error_by_size.MODELS
+    known = by.request is SparseVectorRequest and state.scenario_in_force() in error_by_size.MODELS
     return error_by_size.EXPERIMENT if known else ""
 
 
@@ -29,14 +33,24 @@ def cost() -> str:
     )
 
 
-def show(planned: int, width: float | None) -> str:
+def show(by: Releasable, planned: int, width: float | None) -> str:
     """The headline and the figure of what to expect; returns the sentence for the confirmation.
 
     Args:
+        by: the mechanism.
         planned: number of values.
         width: of the range that they can lie in, once it was typed.
     """
-    if not (name := study()):
+    # Its own domain moves no error in percentage points.
+    request = by.request.for_scenario(
+        state.scenario_in_force(),
+        low=0.0,
+        high=1.0,
+        epsilon_total=float(state.current("epsilon_total")),
+    )
+    if (formula := by.expected(request, planned)) is not None:
+        return _of_formula(request, planned, formula)
+    if not (name := study(by)):
         unknown = "Nobody has measured what error to expect with this model."
         st.info(unknown)
         return unknown
@@ -47,6 +61,26 @@ def show(planned: int, width: float | None) -> str:
     if job.result is None:
         return "What error to expect is still being computed."
     return said(job.result, planned)
+
+
+def _of_formula(request: ReleaseRequest, planned: int, formula: Expected) -> str:
+    """As :func:`show`, where no series have to be simulated."""
+    own, error, plain, prior = (
+        points(each) for each in (formula.own, formula.error, formula.plain, formula.prior)
+    )
+    words = (
+        f"percentage points at most: the typical error of each share of the population with "
+        f"{planned:,} values. **Without noise {plain}, without any data {prior}.**"
+    )
+    rest = (
+        f"From the shares of your own values: at most {own}. Root mean square on average over "
+        "series that follow the model, from a formula."
+    )
+    _headline(f"{error}", words, rest)
+    found = expectation.drawn(request, planned)
+    assert found is not None
+    charts.show("expected", found, kept=False)
+    return f"**{expectation.answer(formula, planned)}.** {formula.in_words(planned)}"
 
 
 def said(found: Result, planned: int) -> str:
@@ -84,12 +118,16 @@ def _own(value: float) -> str:
 
 def _draw(found: Result, planned: int, width: float | None) -> None:
     number, words, rest = headline(found, planned, width)
+    _headline(number, words, rest)
+    marked: Drawn = drawings.variant(
+        found, ("planned", planned), lambda: error_by_size.marked(found, planned)
+    )
+    charts.show(found.experiment, marked)
+
+
+def _headline(number: str, words: str, rest: str) -> None:
     with st.container(key="headline", horizontal=True, vertical_alignment="center"):
         st.title(number, anchor=False, width="content")
         with st.container(gap=None):
             st.markdown(words)
             st.caption(rest)
-    marked: Drawn = drawings.variant(
-        found, ("planned", planned), lambda: error_by_size.marked(found, planned)
-    )
-    charts.show(found.experiment, marked)

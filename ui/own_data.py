@@ -18,17 +18,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from abcdp_core.figures import Drawn
-from abcdp_core.own_data import release
+from abcdp_core.own_data import releasable, release
 from abcdp_core.own_data.document import Document, figure, remains, synthetic
-from abcdp_core.own_data.request import (
-    ReleaseRequest,
-    check_size,
-    learnt,
-    model,
-    noise_scale,
-    own_sizes,
-    question,
-)
+from abcdp_core.own_data.expectation import answer
+from abcdp_core.own_data.releasable import Releasable
+from abcdp_core.own_data.request import ReleaseRequest, learnt, model, own_sizes, question
+from abcdp_core.own_data.sparse_vector import SparseVectorRequest
 from abcdp_core.parameters import ParameterError
 from ui import budget, charts, jobs, served, state, steps, uploads, watch
 from ui.job import Job, UnwantedError
@@ -121,7 +116,26 @@ def desk() -> Desk:
     return found
 
 
-def settings(scenario: str) -> tuple[ReleaseRequest | None, int]:
+def mechanism(scenario: str) -> Releasable:
+    """The mechanism that is chosen, the recommended one to begin with."""
+    known = releasable.serving(scenario)
+    first = next(iter(known))
+    if len(known) == 1:
+        return known[first]
+    name = st.segmented_control(
+        "Mechanism",
+        list(known),
+        default=first,
+        required=True,
+        format_func=lambda each: f"{known[each].title}{' (recommended)' * (each == first)}",
+        key=f"own-mechanism-{scenario}",
+    )
+    found = known[str(name)]
+    st.caption(found.reason)
+    return found
+
+
+def settings(scenario: str, by: Releasable) -> tuple[ReleaseRequest | None, int]:
     """What is public and chosen before looking, and how many values are planned.
 
     The request is ``None`` as long as something is missing.
@@ -147,21 +161,13 @@ def settings(scenario: str) -> tuple[ReleaseRequest | None, int]:
         "The lowest and the highest value have to be known without looking at the data, as 0 and "
         "100 for a percentage. Values beyond are moved to them; how many is not said."
     )
-    chosen = _more(scenario)
+    chosen = _options(scenario, by)
     if low is None or high is None:
         st.info("Type the lowest and the highest possible value.")
         return None, planned
-    knobs = ("epsilon_total", "epsilon_abc", "c", "resample", "pool_size")
-    values: dict[str, Any] = {name: state.current(name) for name in knobs}
+    epsilon_total = float(state.current("epsilon_total"))
     try:
-        request = ReleaseRequest(
-            scenario=scenario,
-            low=low,
-            high=high,
-            pool_seed=int(state.current("seed")),
-            **values,
-            **chosen,
-        )
+        request = by.request(scenario, low, high, epsilon_total, **chosen)
     except ParameterError as error:
         st.warning(f"These settings do not go together: {verbatim(error)}", icon="⚠️")
         return None, planned
@@ -169,9 +175,23 @@ def settings(scenario: str) -> tuple[ReleaseRequest | None, int]:
     return request, planned
 
 
+def _options(scenario: str, by: Releasable) -> dict[str, Any]:
+    """What a mechanism alone takes: from the sidebar, and what few need."""
+    if by.request is not SparseVectorRequest:
+        st.caption(
+            f"{by.title} have nothing more to choose: of the knobs beside the page only ε_total "
+            "counts."
+        )
+        return {}
+    knobs = ("epsilon_abc", "c", "resample", "pool_size")
+    values: dict[str, Any] = {name: state.current(name) for name in knobs}
+    return values | {"pool_seed": int(state.current("seed"))} | _more(scenario)
+
+
 def _more(scenario: str) -> dict[str, Any]:
     """Distance and bandwidth, which few need."""
-    known, starts = ReleaseRequest.specification(scenario), ReleaseRequest.defaults(scenario)
+    known = SparseVectorRequest.specification(scenario)
+    starts = SparseVectorRequest.defaults(scenario)
     distances, bandwidth = known["distance"], known["bandwidth"]
     chosen = {name: starts[name] for name in ("distance", "bandwidth")}
     with st.expander("More settings"):
@@ -211,25 +231,14 @@ def confirm(request: ReleaseRequest, series_of: Upload, planned: int, expected: 
         st.error(here.failed)
     n = len(series_of.values)
     try:
-        check_size(request, n)
+        request.check_size(n)
     except ParameterError as error:
         st.error(f"This file cannot be used. {verbatim(error)}")
         return
     st.markdown(question(request, n))
-    other = "" if n == planned else f" This is for {planned:,} values; your file has {n:,}."
-    if request.bandwidth != ReleaseRequest.defaults(request.scenario)["bandwidth"]:
-        other += " It is for the usual bandwidth, not for yours."
-    if request.distance != ReleaseRequest.defaults(request.scenario)["distance"]:
-        other += f" It is for the distance *values*, not for *{request.distance}*."
-    st.markdown(f"Is this enough? {expected}{other}")
-    noise = noise_scale(request, n)
-    if noise > request.epsilon_abc:
-        st.warning(
-            f"The noise (scale {noise:.3g}) is larger than the threshold "
-            f"ε_abc = {request.epsilon_abc:g}, so what comes out will say little more than the "
-            f"prior. A larger ε_total, a smaller c or more data help.",
-            icon="⚠️",
-        )
+    st.markdown(f"Is this enough? {_enough(request, n, planned, expected)}")
+    if little := request.drowned(n):
+        st.warning(little, icon="⚠️")
     made = released(series_of)
     if made:
         spent = sum(document.request.epsilon_total for document in made)
@@ -249,6 +258,26 @@ def confirm(request: ReleaseRequest, series_of: Upload, planned: int, expected: 
         if held is not None:
             here.begin(request, held, series_of.name)
         st.rerun()
+
+
+def _enough(request: ReleaseRequest, n: int, planned: int, expected: str) -> str:
+    """What to expect of so many values where a formula tells, or of so many as were planned."""
+    if (formula := releasable.of(request).expected(request, n)) is not None:
+        return f"**{answer(formula, n)}.** {formula.in_words(n)}"
+    other = "" if n == planned else f" This is for {planned:,} values; your file has {n:,}."
+    if isinstance(request, SparseVectorRequest):
+        other += _unusual(request)
+    return f"{expected}{other}"
+
+
+def _unusual(request: SparseVectorRequest) -> str:
+    """What was measured for other settings than these."""
+    usual, other = SparseVectorRequest.defaults(request.scenario), ""
+    if request.bandwidth != usual["bandwidth"]:
+        other += " It is for the usual bandwidth, not for yours."
+    if request.distance != usual["distance"]:
+        other += f" It is for the distance *values*, not for *{request.distance}*."
+    return other
 
 
 def _wait_for(job: Job) -> None:
@@ -284,11 +313,12 @@ def show(documents: list[Document]) -> None:
     last = documents[-1]
     text = f"{last.summary} {last.in_own_words}"
     charts.show("released", Drawn(figure(last), text), kept=False)
-    st.caption("Upright marks: what was accepted. Diamond: its mean. Grey: the prior's mean.")
-    st.markdown(text)
+    st.caption(last.marks_in_words)
+    st.markdown(last.summary)
+    st.dataframe(last.table(), hide_index=True, width="content")
     with st.container(border=True, key="privacy-label"):
         st.markdown(f"**Privacy label.** {last.statement}")
-        st.markdown("\n".join(f"- {text}" for text in remains(last.n)))
+        st.markdown("\n".join(f"- {text}" for text in remains(last)))
     with st.container(horizontal=True):
         for number, document in enumerate(documents, start=1):
             st.download_button(
@@ -300,7 +330,7 @@ def show(documents: list[Document]) -> None:
                 type="primary" if document is last else "secondary",
                 on_click="ignore",
             )
-        if len(last.theta):
+        if len(last.sample):
             st.download_button(
                 f"{SETS} synthetic series as CSV",
                 data=lambda: _synthetic(last),
@@ -310,8 +340,9 @@ def show(documents: list[Document]) -> None:
                 on_click="ignore",
             )
     st.caption(
-        "Keep the JSON: it is the only copy. The synthetic series are simulated from what was "
-        "released, which costs no further privacy."
+        "Keep the JSON: it is the only copy. `python -m abcdp_core verify FILE` computes again "
+        "what follows from it. The synthetic series are simulated from what was released, "
+        "which costs no further privacy."
     )
 
 

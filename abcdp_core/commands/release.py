@@ -1,5 +1,8 @@
 """``python -m abcdp_core release``: one private release from a file of somebody's own numbers.
 
+The mechanism is the recommended one of the scenario, or the one that is named; which, and why, is
+said before a file is opened.
+
 It says what will be spent and asks before it does; what comes out is one file that is never written
 over another. With ``--budget`` the cost is taken from a budget before the data are read, and what
 does not fit is refused (see ``budget``). However it ends, by Ctrl-C, another signal, a full disk or
@@ -10,7 +13,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import sys
+from collections.abc import Mapping
 from concurrent.futures import BrokenExecutor
 from pathlib import Path
 
@@ -20,31 +25,32 @@ from numpy.typing import NDArray
 from abcdp_core.commands import arguments, budget, progress
 from abcdp_core.commands.ending import UnheardError, say
 from abcdp_core.interruption import held
-from abcdp_core.own_data import place, release, series
+from abcdp_core.own_data import place, releasable, release, series
 from abcdp_core.own_data.budget_ledger import Taken, taken
-from abcdp_core.own_data.document import KEYS, Document, largest_file
+from abcdp_core.own_data.document import KEYS, Document
 from abcdp_core.own_data.request import (
     NEIGHBOURS,
     UNIT,
     ReleaseRequest,
-    check_size,
     claim,
     own_sizes,
     question,
     scenarios,
 )
-from abcdp_core.parameters import ParameterError
+from abcdp_core.parameters import ParameterError, shown
 
 OPTIONS = {
     "epsilon_total": ("E", "privacy budget to spend"),
-    "epsilon_abc": ("A", "similarity threshold (the scenario's)"),
-    "c": ("C", "accepted samples asked for (the scenario's)"),
-    "distance": ("NAME", "distance between data sets (the scenario's first)"),
-    "bandwidth": ("B", "of the distance's kernel (the scenario's)"),
-    "pool_size": ("T", "public prior draws (the scenario's)"),
-    "pool_seed": ("S", "seed of the public draws, not of the noise (1)"),
+    "epsilon_abc": ("A", "sparse-vector: similarity threshold (the scenario's)"),
+    "c": ("C", "sparse-vector: accepted samples asked for (the scenario's)"),
+    "distance": ("NAME", "sparse-vector: distance between data sets (the scenario's first)"),
+    "bandwidth": ("B", "sparse-vector: of the distance's kernel (the scenario's)"),
+    "pool_size": ("T", "sparse-vector: public prior draws (the scenario's)"),
+    "pool_seed": ("S", "sparse-vector: seed of the public draws, not of the noise (1)"),
+    "draws": ("M", "noisy-counts: draws from the posterior (1000)"),
+    "draws_seed": ("S", "noisy-counts: public seed of these draws, not of the noise (1)"),
 }
-"""Option that is a field of the request by the same name -> its value, and what it is."""
+"""Option that is a field of some request by the same name -> its value, and what it is."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -55,11 +61,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--domain", required=True, metavar="LOW,HIGH",
                         help="between which the values are known to lie, as in --domain=-5,40; "
                         "others are moved to these bounds")  # fmt: skip
+    parser.add_argument("--mechanism", metavar="NAME",
+                        help="noisy-counts or sparse-vector (the recommended one that serves the "
+                        "scenario)")  # fmt: skip
     for name, (value, words) in OPTIONS.items():
         parser.add_argument(f"--{name.replace('_', '-')}", required=name == "epsilon_total",
                             metavar=value, help=words)  # fmt: skip
     parser.add_argument("--resample", action="store_true",
-                        help="redraw the threshold's noise after each acceptance")  # fmt: skip
+                        help="sparse-vector: redraw the threshold's noise after each "
+                        "acceptance")  # fmt: skip
     parser.add_argument("--budget", metavar="NAME", help="take the cost from this budget")
     parser.add_argument("--unit", default=UNIT, metavar="UNIT",
                         help="what has one value of the series each, as the budget names it "
@@ -127,12 +137,13 @@ class _Stand:
 def _release(request: ReleaseRequest, options: argparse.Namespace, stand: _Stand) -> None:
     try:
         with (
-            place.reserved(options.out, largest_file(request), KEYS) as keep,
+            place.reserved(options.out, releasable.of(request).largest_file(request), KEYS) as keep,
             _paid(request, options) as paid,
         ):
+            say(_recommendation(request))
             values = _values(request, options.data)
-            check_size(request, len(values))
-            _confirm(question(request, len(values)), sure=options.yes)
+            request.check_size(len(values))
+            _confirm(_asked(request, len(values)), sure=options.yes)
             with progress.of_fraction("Public pool") as bar:
                 prepared = release.prepare(request, values, bar)
             # From here on a signal waits: what is paid for is written first.
@@ -144,6 +155,14 @@ def _release(request: ReleaseRequest, options: argparse.Namespace, stand: _Stand
             raise
         raise ParameterError(f"out = {options.out}: {error.strerror}; choose a new file.") from None
     say(stand.document.summary, stand.document.statement, f"Written to {options.out}")
+
+
+def _recommendation(request: ReleaseRequest) -> str:
+    """By what is released, and why or why not; known before a file is opened."""
+    known = releasable.serving(request.scenario)
+    found, first = known[request.mechanism], next(iter(known.values()))
+    line = f"By {found.name}: {found.reason}"
+    return line if found is first else f"{line} Recommended is {first.name}: {first.reason}"
 
 
 def _paid(
@@ -173,8 +192,26 @@ def _request(options: argparse.Namespace) -> ReleaseRequest:
         raise ParameterError(f"domain = {options.domain}: must be LOW,HIGH, as in 0,100.")
     texts = {"scenario": options.scenario, "low": low, "high": high}
     texts |= {name: text for name in OPTIONS if (text := getattr(options, name)) is not None}
-    texts["resample"] = str(options.resample)
-    return ReleaseRequest.from_text(texts)
+    if options.resample:
+        texts["resample"] = "true"
+    kind = releasable.chosen(options.scenario, options.mechanism).request
+    _check_options(kind, texts)
+    return kind.from_text(texts)
+
+
+def _check_options(kind: type[ReleaseRequest], texts: Mapping[str, str]) -> None:
+    """Refuse an option of another mechanism, which would do nothing."""
+    taken = {field.name for field in dataclasses.fields(kind)}
+    if wrong := [name for name in texts if name not in taken]:
+        owner = next(
+            each.name
+            for each in releasable.every().values()
+            if wrong[0] in {field.name for field in dataclasses.fields(each.request)}
+        )
+        raise ParameterError(
+            f"{wrong[0]} = {shown(texts[wrong[0]])}: is an option of {owner}, and this release is "
+            f"by {kind.mechanism}; name another one by --mechanism."
+        )
 
 
 def _values(request: ReleaseRequest, file: Path) -> NDArray[np.float64]:
@@ -183,6 +220,18 @@ def _values(request: ReleaseRequest, file: Path) -> NDArray[np.float64]:
         return series.read(series.content_of(file), own_sizes(request.scenario)[1])
     except series.SeriesError as error:
         raise ParameterError(f"data = {file}: {error}") from error
+
+
+def _asked(request: ReleaseRequest, n: int) -> str:
+    """What it costs and what it is good for, from what is public."""
+    expected = releasable.of(request).expected(request, n)
+    hint = (
+        expected.in_words(n)
+        if expected
+        else "What error to expect is simulated by `python -m abcdp_core run error-by-size "
+        f"--set scenario={request.scenario}`."
+    )
+    return " ".join(part for part in (question(request, n), hint, request.drowned(n)) if part)
 
 
 def _confirm(asked: str, *, sure: bool) -> None:

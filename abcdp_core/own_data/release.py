@@ -1,34 +1,29 @@
 """Release mode: one private release from a person's own series, with noise that nobody can redraw.
 
 The noise comes from the operating system and no seed is kept; there is no trace, no non-private
-result and nothing to compare with. What comes out is a :class:`Document`. What goes in stays in
-memory: no cache, no log, no error holds anything that was computed from the series.
+result and nothing to compare with. What comes out is a
+:class:`~abcdp_core.own_data.document.Document`. What goes in stays in memory: no cache, no log, no
+error holds anything that was computed from the series.
 
 :func:`prepare` takes nearly all the time and may be stopped: nothing is spent by it. The budget is
-spent when :func:`spend` has made a document, whatever becomes of it.
+spent when :func:`spend` has made a document, whatever becomes of it. How either is done is in the
+file of the mechanism that the request is for (:mod:`~abcdp_core.own_data.releasable`).
 """
 
 from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import pool
+from abcdp_core.own_data import releasable
 from abcdp_core.own_data.budget_ledger import Taken
-from abcdp_core.own_data.discrete_sparse_vector import release_exactly
 from abcdp_core.own_data.document import Document
-from abcdp_core.own_data.request import (
-    ReleaseRequest,
-    check_size,
-    noise_of,
-    pool_key,
-    source_of,
-)
-from abcdp_core.own_data.series import to_domain
-from abcdp_core.pool import Comparison
+from abcdp_core.own_data.request import ReleaseRequest
 from abcdp_core.privacy.discrete import RandBelow
 
 Array = NDArray[np.float64]
@@ -41,17 +36,18 @@ def make(
     progress: pool.Progress | None = None,
     paid: Taken | None = None,
 ) -> Document:
-    """Prepare, and spend the budget: compare the series with a public pool, privately, once.
+    """Prepare, and spend the budget: one private release from a series.
 
     Args:
         request: the settings.
         values: the series ``(n,)``.
         randbelow: where the noise comes from: the operating system, but for tests.
-        progress: called with the fraction done of the public pool, which takes nearly all the time.
+        progress: called with the fraction done of the public pool, where one is made, which takes
+            nearly all the time.
         paid: the reservation, if it is taken from a budget; kept once noise is drawn.
 
     Raises:
-        ParameterError: the series is not of a size that can be compared.
+        ParameterError: the series is not of a size that can be released from.
         ValueError: a value is not finite.
     """
     return spend(prepare(request, values, progress), randbelow, paid)
@@ -59,32 +55,31 @@ def make(
 
 @dataclass(frozen=True)
 class Prepared:
-    """A series beside the public pool that it will be compared with, privately. Itself private.
+    """What a release adds noise to. Itself private.
 
     Attributes:
         request: the settings.
-        comparison: of the series with the pool.
+        n: number of values.
+        measured: what the mechanism took from the values.
     """
 
     request: ReleaseRequest
-    comparison: Comparison = field(repr=False)
+    n: int
+    measured: Any = field(repr=False)
 
 
 def prepare(
     request: ReleaseRequest, values: Array, progress: pool.Progress | None = None
 ) -> Prepared:
-    """Make the public pool and measure the series against it; spends nothing.
+    """All that is done before noise is drawn; spends nothing.
 
     Args, Raises: as :func:`make`.
     """
-    n = len(values)
-    check_size(request, n)
+    request.check_size(len(values))
     if not np.isfinite(values).all():
         raise ValueError("values: each must be a finite number.")
-    source = source_of(request)
-    public = pool.build(pool_key(request, n), progress)
-    data = source.from_series(to_domain(values, (request.low, request.high), source.DOMAIN))
-    return Prepared(request, pool.compare(public, data, synthetic=False))
+    measured = releasable.of(request).measure(request, values, progress)
+    return Prepared(request, len(values), measured)
 
 
 def spend(
@@ -97,15 +92,9 @@ def spend(
         randbelow: where the noise comes from.
         paid: the reservation, if it is taken from a budget; kept from here on.
     """
-    request, comparison = prepared.request, prepared.comparison
-    noise = noise_of(request, comparison.n)
+    request = prepared.request
+    draw = releasable.of(request).draw
     if paid is not None:
         paid.keep()
-    release = release_exactly(comparison, request.epsilon_abc, noise, randbelow)
-    return Document(
-        request,
-        comparison.n,
-        release,
-        comparison.theta[release.indices],
-        None if paid is None else paid.reservation,
-    )
+    reservation = None if paid is None else paid.reservation
+    return draw(request, prepared.n, prepared.measured, randbelow, reservation)

@@ -1,4 +1,6 @@
-"""What is asked of a release: public settings, their checks, and what they spend.
+"""What is asked of any release: public settings, their checks, and what they spend.
+
+Each mechanism adds what it alone has: a class below :class:`ReleaseRequest`, in its own file.
 
 The settings have to be chosen without looking at the data; above all the domain, to which values
 are clipped without saying how many. Public too is the number of values.
@@ -9,17 +11,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, cast
+from typing import ClassVar, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import parameters as par
-from abcdp_core import pool, simulators
+from abcdp_core import simulators
 from abcdp_core.own_data import budget
 from abcdp_core.own_data.budget import Claim
-from abcdp_core.own_data.discrete_sparse_vector import IntegerNoise, grid, integer_noise
 from abcdp_core.parameters import Parameter, ParameterError, Params
+from abcdp_core.privacy import Event
 
 Array = NDArray[np.float64]
 
@@ -27,9 +29,6 @@ PROTECTED = "one value of the series"
 
 UNIT, NEIGHBOURS = "value", "replace"
 """What a release protects, as a budget names it."""
-
-NO_KERNEL = "none"
-"""Bandwidth where a scenario's distances have no kernel."""
 
 
 class OwnParameter(NamedTuple):
@@ -75,94 +74,87 @@ BOUND = Parameter(
     low=-1e300,
     high=1e300,
 )
-DISTANCE = Parameter("choice", "Distance", "How the series is compared with simulated ones.")
-BANDWIDTH = Parameter("real", "Bandwidth of the kernel", "In the unit of the scenario's values.")
-POOL_SEED = Parameter(
-    kind="integer",
-    label="Seed of the public pool",
-    help="It has nothing to do with the noise: the same number draws the same simulations.",
-    low=0,
-    high=2**53 - 1,
-)
 
 
 @dataclass(frozen=True)
 class ReleaseRequest(Params):
-    """What is asked for; public. :meth:`defaults` has what a scenario starts from.
+    """What is asked for; public. A mechanism's own class says how it is met.
 
     Attributes:
+        mechanism: name of the mechanism, which each class below has one of.
         scenario: one of :func:`scenarios`.
         low, high: domain of the values, known beforehand.
         epsilon_total: privacy budget.
-        epsilon_abc: similarity threshold.
-        c: acceptances after which the run stops.
-        pool_size: public prior draws.
-        distance: name of one of the scenario's.
-        bandwidth: of its kernel, in the unit of the scenario's domain.
-        resample: whether the threshold's noise is redrawn after each acceptance.
-        pool_seed: of the public pool.
     """
+
+    mechanism: ClassVar[str] = ""
 
     scenario: str = SCENARIO.field(dataclasses.MISSING)
     low: float = BOUND.field(dataclasses.MISSING)
     high: float = BOUND.field(dataclasses.MISSING)
     epsilon_total: float = par.EPSILON_TOTAL.field(dataclasses.MISSING)
-    epsilon_abc: float = par.EPSILON_ABC_MMD.field(dataclasses.MISSING)
-    c: int = par.C.field(dataclasses.MISSING)
-    pool_size: int = par.POOL_SIZE.field(dataclasses.MISSING)
-    distance: str = DISTANCE.field(dataclasses.MISSING)
-    bandwidth: float | str = BANDWIDTH.field(dataclasses.MISSING)
-    resample: bool = par.RESAMPLE.field(False)
-    pool_seed: int = POOL_SEED.field(1)
 
     @classmethod
     def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
-        """The scenario's own bounds.
+        """With the scenarios that take a series.
 
         Raises:
-            ParameterError: the scenario takes no series.
+            ParameterError: the scenario takes none, or the mechanism does not serve it.
         """
         known = scenarios()
-        if scenario not in known and scenario in simulators.names():
-            raise ParameterError(
-                f"scenario = {scenario}: takes no series of your own; {' and '.join(known)} do."
-            )
+        check_takes_series(scenario)
+        if scenario in known and not cls.serves(scenario):
+            raise ParameterError(f"mechanism = {cls.mechanism}: does not serve {scenario}.")
         choice = dataclasses.replace(SCENARIO, options=tuple(known))
-        general = super().specification() | {"scenario": choice}
-        if scenario is None or scenario not in known:
-            return general
-        source = simulators.load(scenario)
-        return general | {
-            "epsilon_abc": source.EPSILON_ABC,
-            "pool_size": source.POOL_SIZE,
-            "distance": dataclasses.replace(DISTANCE, options=source.DISTANCES),
-            "bandwidth": _bandwidths(source.BANDWIDTH),
-        }
+        return super().specification() | {"scenario": choice}
 
     @classmethod
-    def defaults(cls, scenario: str) -> dict[str, Any]:
-        """All but domain and budget, which a person has to choose."""
-        source = simulators.load(scenario)
-        return {
-            "epsilon_abc": source.EPSILON_ABC_DEFAULT,
-            "c": source.C_DEFAULT,
-            "pool_size": source.POOL_SIZE_DEFAULT,
-            "distance": source.DISTANCES[0],
-            "bandwidth": source.BANDWIDTH or NO_KERNEL,
-        }
+    def serves(cls, scenario: str) -> bool:
+        """Whether the mechanism can release from a series of a scenario."""
+        raise NotImplementedError
 
     def check_together(self) -> None:
-        """Refuse a domain without inside, or more acceptances than draws."""
+        """Refuse a domain without inside."""
         if not self.low < self.high:
             raise ParameterError(f"high = {self.high:.6g}: must be above low = {self.low:.6g}.")
-        par.check_accepted(self.c, self.pool_size)
+
+    def check_size(self, n: int) -> None:
+        """Refuse a series that is too short or too long for its scenario.
+
+        Raises:
+            ParameterError: it is.
+        """
+        low, high = own_sizes(self.scenario)
+        Parameter("integer", "Values", low=low, high=high).check("number of values", n)
+
+    def event(self, n: int) -> Event:
+        """What will be done to ``n`` values, with its noise; public."""
+        raise NotImplementedError
+
+    def noise_in_words(self, n: int) -> str:
+        """The scale of the noise for ``n`` values, in a sentence."""
+        raise NotImplementedError
+
+    def settings_in_words(self) -> str:
+        """What is chosen besides domain and budget, in a few words."""
+        raise NotImplementedError
+
+    def drowned(self, n: int) -> str:
+        """Where noise hides nearly all that ``n`` values tell, a sentence on that; else empty."""
+        raise NotImplementedError
 
 
-def _bandwidths(default: float | None) -> Parameter:
-    """A tenth to ten times the default; only a word where there is no kernel."""
-    if default is None:
-        return dataclasses.replace(BANDWIDTH, kind="choice", options=(NO_KERNEL,))
-    return dataclasses.replace(BANDWIDTH, low=default / 10.0, high=default * 10.0)
+def check_takes_series(scenario: str | None) -> None:
+    """Refuse a scenario that is there and takes no series.
+
+    Raises:
+        ParameterError: it is.
+    """
+    known = scenarios()
+    if scenario not in known and scenario in simulators.names():
+        raise ParameterError(
+            f"scenario = {scenario}: takes no series of your own; {' and '.join(known)} do."
+        )
 
 
 # ------------------------------------------------- what follows from a request
@@ -205,59 +197,20 @@ def own_sizes(scenario: str) -> tuple[int, int]:
     return cast(OwnScenario, simulators.load(scenario)).OWN_SIZES
 
 
-def check_size(request: ReleaseRequest, n: int) -> None:
-    """Refuse a series that is too short or too long for its scenario or for the pool.
-
-    Raises:
-        ParameterError: it is.
-    """
-    low, high = own_sizes(request.scenario)
-    Parameter("integer", "Values", low=low, high=high).check("number of values", n)
-    par.check_work(n, request.pool_size)
-
-
-def pool_key(request: ReleaseRequest, n: int) -> pool.PoolKey:
-    """The public pool for a series of ``n`` values; made for this release and kept nowhere."""
-    default = source_of(request).DISTANCES[0]
-    return pool.PoolKey(
-        scenario=request.scenario,
-        bandwidth=None if isinstance(request.bandwidth, str) else request.bandwidth,
-        pool_size=request.pool_size,
-        largest_n=n,
-        seed=request.pool_seed,
-        distance=None if request.distance == default else request.distance,
-    )
-
-
-def noise_of(request: ReleaseRequest, n: int) -> IntegerNoise:
-    """The noise of a release from ``n`` values, for the sharp sensitivity; public."""
-    sensitivity = pool_key(request, n).metric().sensitivity(n)
-    return integer_noise(
-        request.epsilon_total, sensitivity, request.c, grid(sensitivity), resample=request.resample
-    )
-
-
 def question(request: ReleaseRequest, n: int) -> str:
     """What a person confirms before anything is spent."""
-    noise = noise_scale(request, n)
     return (
         f"This spends ε_total = {request.epsilon_total:.4g} (pure differential privacy) on a "
         f"series of {n:,} values, each taken to lie between {request.low:.6g} and "
         f"{request.high:.6g}. It protects {PROTECTED}, it cannot be undone, and every further "
-        f"release from the same data adds to it. The noise of the threshold ε_abc = "
-        f"{request.epsilon_abc:.4g} will have the scale b = {noise:.3g}."
+        f"release from the same data adds to it. {request.noise_in_words(n)}"
     )
 
 
 def claim(request: ReleaseRequest) -> Claim:
     """What a release takes from a budget at most, known before any data are read."""
     what = (
-        f"release {request.scenario}, ε_abc = {request.epsilon_abc:g}, c = {request.c}, "
+        f"release {request.scenario}, {request.settings_in_words()}, "
         f"from {request.low:g} to {request.high:g}"
     )
     return budget.pure(request.epsilon_total, what)
-
-
-def noise_scale(request: ReleaseRequest, n: int) -> float:
-    """Laplace scale of the threshold's noise for a series of ``n`` values."""
-    return noise_of(request, n).event.threshold_scale

@@ -17,18 +17,20 @@ RandBelow = Callable[[int], int]
 """m -> a uniform whole number from 0 up to, not including, m >= 1."""
 
 
-def laplace(scale: int, randbelow: RandBelow = secrets.randbelow) -> int:
-    """One draw of discrete Laplace noise ([CKS20] Algorithm 2).
+def laplace(scale: int, randbelow: RandBelow = secrets.randbelow, parts: int = 1) -> int:
+    """One draw of discrete Laplace noise of scale t = ``scale / parts`` ([CKS20] Algorithm 2).
 
     Args:
-        scale: t, at least 1.
+        scale: at least 1.
         randbelow: where chance comes from; tests give a seeded one.
+        parts: at least 1.
 
     Raises:
-        ValueError: the scale is not a whole number from 1 up.
+        ValueError: one of the two is not a whole number from 1 up.
     """
-    if not isinstance(scale, int) or scale < 1:
-        raise ValueError(f"scale = {scale}: must be a whole number, at least 1.")
+    for name, value in (("scale", scale), ("parts", parts)):
+        if not isinstance(value, int) or value < 1:
+            raise ValueError(f"{name} = {value}: must be a whole number, at least 1.")
     while True:
         remainder = randbelow(scale)
         if not bernoulli_exp(remainder, scale, randbelow):
@@ -36,7 +38,8 @@ def laplace(scale: int, randbelow: RandBelow = secrets.randbelow) -> int:
         quotient = 0
         while bernoulli_exp(1, 1, randbelow):
             quotient += 1
-        magnitude = remainder + scale * quotient
+        # At least i · parts with probability exp(−i · parts / scale) = exp(−i / t).
+        magnitude = (remainder + scale * quotient) // parts
         negative = randbelow(2) == 1
         # Zero has no sign: kept with either, it would come twice as often as it should.
         if not (negative and magnitude == 0):

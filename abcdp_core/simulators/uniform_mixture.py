@@ -216,8 +216,16 @@ def own_parameters(low: float, high: float, n: int) -> list[tuple[str, str, floa
     """Shares in per cent, each called by its interval of a domain from ``low`` to ``high``."""
     edges = (low + np.arange(6) / 5.0 * (high - low)).tolist()
     digits = next((d for d in range(3, 17) if len({f"{e:.{d}g}" for e in edges}) == 6), 17)
-    said = [f"{edge:.{digits}g}".replace("-", "\u2212") for edge in edges]
+    said = [_edge(edge, digits) for edge in edges]
     return [(f"{a} to {b}", "%", 0.0, 100.0) for a, b in itertools.pairwise(said)]
+
+
+def _edge(value: float, digits: int) -> str:
+    """A number with so many digits; without an exponent where people write none."""
+    rounded = float(f"{value:.{digits}g}")
+    whole = 1000.0 <= abs(rounded) < 1e15 and rounded.is_integer()
+    text = f"{rounded:.0f}" if whole else f"{value:.{digits}g}"
+    return text.replace("-", "\u2212")
 
 
 def from_series(values: Array) -> Array:

@@ -25,8 +25,9 @@ def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def spend(out: str, *more: str, data: str = "data.csv") -> int:
-    asked = ["release", "uniform-mixture", "--data", data, "--domain", "0,30", "--pool-size", "100",
-             "--epsilon-total", "0.1", "--budget", "income", "--yes", "--out", out]  # fmt: skip
+    asked = ["release", "uniform-mixture", "--data", data, "--domain", "0,30", "--mechanism",
+             "sparse-vector", "--pool-size", "100", "--epsilon-total", "0.1", "--budget", "income",
+             "--yes", "--out", out]  # fmt: skip
     return main([*asked, *(more or ("--unit", "person"))])
 
 

@@ -23,9 +23,13 @@ from abcdp_core.__main__ import INTERRUPTED, main, values_in_one
 from abcdp_core.commands import release as command
 from abcdp_core.mechanisms import Release
 from abcdp_core.mechanisms.sparse_vector import SparseVector
-from abcdp_core.own_data import place, release
-from abcdp_core.own_data.document import KEYS, Document, largest_file
-from abcdp_core.own_data.request import ReleaseRequest
+from abcdp_core.own_data import place, release, sparse_vector
+from abcdp_core.own_data.document import KEYS
+from abcdp_core.own_data.sparse_vector import (
+    SparseVectorDocument,
+    SparseVectorRequest,
+    largest_file,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 CANARY = "48.151623"
@@ -186,14 +190,14 @@ def test_what_is_paid_for_and_cannot_be_written_is_printed(
 
 def test_there_is_room_for_the_largest_document() -> None:
     c = 1000
-    request = ReleaseRequest.from_text(
+    request = SparseVectorRequest.from_text(
         {"scenario": "uniform-mixture", "low": "0", "high": "1", "epsilon_total": "0.1",
          "pool_size": "100000", "c": str(c)}
     )  # fmt: skip
     theta = np.full((c, 5), -1.2345678901234567e-300)
     event = SparseVector(0.1, 1.5, 3.0, c, False)
     made = Release(np.arange(99_000, 99_000 + c), np.full(c, 1.0 / c), 100_000, event)
-    text = Document(request, 10_000, made, theta).to_json()
+    text = SparseVectorDocument(request, 10_000, made, theta).to_json()
     assert largest_file(request) == 20_000 + 50 * c * (3 + 2 * 5)
     assert 0.5 * largest_file(request) < len(text.encode()) < largest_file(request)
 
@@ -297,7 +301,7 @@ def test_ctrl_c_leaves_nothing_and_says_so(
     stopped: dict[str, tuple[Any, str]] = {
         "question": (builtins, "input"),
         "pool": (pool, "build"),
-        "noise": (release, "release_exactly"),
+        "noise": (sparse_vector, "release_exactly"),
     }
     monkeypatch.setattr(*stopped[where], interrupt)
     assert spend() == INTERRUPTED
@@ -318,10 +322,10 @@ def test_a_signal_once_it_is_spent_says_so_and_where_it_is(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     places: dict[str, tuple[Any, str]] = {
-        "noise": (release, "release_exactly"),
-        "document": (Document, "to_json"),
+        "noise": (sparse_vector, "release_exactly"),
+        "document": (SparseVectorDocument, "to_json"),
         "place": (place, "_publish"),
-        "summary": (Document, "summary"),
+        "summary": (SparseVectorDocument, "summary"),
     }
     owner, name = places[where]
     original = getattr(owner, name)
@@ -383,7 +387,7 @@ class Closed(io.StringIO):
     ("lines", "sentence"),
     [
         (0, "nothing was released."),
-        (1, "ε_total = 0.5 is spent; what was released is in out.json."),
+        (2, "ε_total = 0.5 is spent; what was released is in out.json."),
     ],
 )
 def test_a_closed_pipe_says_what_is_spent(
@@ -397,7 +401,7 @@ def test_a_closed_pipe_says_what_is_spent(
     assert spend("--yes") == 141
     reason = "standard output cannot be written (Broken pipe)"
     assert capsys.readouterr().err == f"error: {reason}; {sentence}\n"
-    assert data.with_name("out.json").exists() == (lines > 0)
+    assert data.with_name("out.json").exists() == (lines > 1)
 
 
 def test_a_lack_of_memory_says_what_is_spent(
@@ -440,6 +444,7 @@ def test_in_a_terminal_it_asks_shows_a_bar_and_stops_at_ctrl_c(data: Path) -> No
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
     process = subprocess.Popen(
         [sys.executable, "-m", "abcdp_core", "release", "uniform-mixture", "--data", str(data),
+         "--mechanism", "sparse-vector",
          "--domain", "0,100", "--epsilon-total", "1", "--pool-size", "100000",
          "--out", str(data.with_name("out.json"))],
         cwd=ROOT, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True,
@@ -483,3 +488,77 @@ def _wait_until(there: Callable[[], bool], process: subprocess.Popen[bytes]) -> 
         assert process.poll() is None
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+# ------------------------------------------------------------------------ the mechanism
+
+SHARES = ["release", "uniform-mixture", "--data", "data.csv", "--domain", "0,100",
+          "--epsilon-total", "0.5", "--out", "out.json", "--yes"]  # fmt: skip
+
+
+def test_the_recommended_mechanism_is_taken_and_the_reason_said_before_the_file_is_opened(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # It needs no pool.
+    monkeypatch.delattr(pool, "build")
+    assert main([*SHARES, "--draws", "150", "--draws-seed", "4"]) == 0
+    printed, said = capsys.readouterr()
+    made = content(data.with_name("out.json"))
+    assert made["mechanism"] == "noisy-counts"
+    assert len(made["posterior"]["draws"]) == made["public"]["draws"] == 150
+    assert made["public"]["draws_seed"] == 4
+    assert made["cost"] == {"epsilon": 0.5, "delta": 0.0}
+    assert printed.startswith("By noisy-counts: Counts say all that the values say")
+    assert "With 21 values a share is expected to be off by at most" in printed
+    assert CANARY not in printed + said
+    data.unlink()
+    assert main([*SHARES, "--out", "other.json"]) == 2
+    assert "By noisy-counts: " in capsys.readouterr().out
+
+
+def test_another_mechanism_is_named_and_the_recommended_one_said(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*SHARES, "--mechanism", "sparse-vector", "--pool-size", "200"]) == 0
+    assert content(data.with_name("out.json"))["mechanism"] == "sparse-vector"
+    printed = capsys.readouterr().out
+    assert "By sparse-vector: " in printed
+    assert "Recommended is noisy-counts: " in printed
+    assert "run error-by-size --set scenario=uniform-mixture" in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ("--c 5", "c = 5: is an option of sparse-vector, and this release is by noisy-counts"),
+        ("--resample", "resample = true: is an option of sparse-vector"),
+        (
+            "--mechanism sparse-vector --draws 500",
+            "draws = 500: is an option of noisy-counts, and this release is by sparse-vector",
+        ),
+        ("--mechanism moon", "for uniform-mixture it must be noisy-counts or sparse-vector"),
+        ("--draws 1e9", "draws = 1e+09: must be a whole number from 100 to 10000"),
+    ],
+)
+def test_what_does_not_go_with_a_mechanism_is_said_in_one_line(
+    arguments: str, sentence: str, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*SHARES, *arguments.split()]) == 2
+    assert sentence in one_line(capsys)
+    assert [file.name for file in data.parent.iterdir()] == ["data.csv"]
+
+
+def test_noisy_counts_are_taken_from_a_budget_like_any_release(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ledger = ["--ledger", "budgets.db"]
+    assert main(["budget", "create", "incomes", "--epsilon", "0.6", "--unit", "value",
+                 "--neighbours", "replace", *ledger]) == 0  # fmt: skip
+    assert main([*SHARES, "--budget", "incomes", *ledger]) == 0
+    capsys.readouterr()
+    assert main([*SHARES, "--budget", "incomes", *ledger, "--out", "other.json"]) == 2
+    assert "0.5 does not fit; 0.1 is left of 0.6" in one_line(capsys)
+    assert main(["verify", "out.json"]) == 0
+    assert "`budget show`" in capsys.readouterr().out
+    assert main(["budget", "show", "incomes", *ledger, "--documents", "out.json"]) == 0
+    assert "noisy-counts, from 0 to 100" in capsys.readouterr().out

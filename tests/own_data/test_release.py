@@ -19,20 +19,24 @@ from abcdp_core import pool, simulators
 from abcdp_core.mechanisms import Release
 from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.output.settings import event_from_json
-from abcdp_core.own_data.document import Document, figure, in_scale, synthetic
-from abcdp_core.own_data.release import make, prepare
+from abcdp_core.own_data import release
+from abcdp_core.own_data.document import figure, in_scale, synthetic
+from abcdp_core.own_data.release import prepare
 from abcdp_core.own_data.request import (
     PROTECTED,
-    ReleaseRequest,
     learnt,
-    noise_of,
     own_parameters,
     own_sizes,
-    pool_key,
     question,
     scenarios,
 )
 from abcdp_core.own_data.series import to_domain
+from abcdp_core.own_data.sparse_vector import (
+    SparseVectorDocument,
+    SparseVectorRequest,
+    noise_of,
+    pool_key,
+)
 from abcdp_core.parameters import ParameterError
 from abcdp_core.privacy import cost
 from abcdp_core.privacy.discrete import RandBelow
@@ -45,12 +49,19 @@ LOW, HIGH = -20.0, 480.0
 VALUES = np.linspace(-10.0, 400.0, 25) ** 2 % 450.0
 
 
-def request_of(scenario: str = "covid", **given: Any) -> ReleaseRequest:
+def make(request: SparseVectorRequest, *given: Any, **more: Any) -> SparseVectorDocument:
+    """The document of a release by the sparse vector technique."""
+    made = release.make(request, *given, **more)
+    assert isinstance(made, SparseVectorDocument)
+    return made
+
+
+def request_of(scenario: str = "covid", **given: Any) -> SparseVectorRequest:
     """A request for a small pool; the rest as the scenario has it."""
     usual = {"low": LOW, "high": HIGH, "epsilon_total": 1.0}
-    return ReleaseRequest(
+    return SparseVectorRequest(
         scenario=scenario,
-        **(usual | ReleaseRequest.defaults(scenario) | {"pool_size": 300} | given),
+        **(usual | SparseVectorRequest.defaults(scenario) | {"pool_size": 300} | given),
     )
 
 
@@ -67,7 +78,7 @@ def test_a_document_says_all_that_may_be_said_and_nothing_else() -> None:
     content = json.loads(document.to_json())
     assert set(content) == {
         *("mode", "statement", "remains", "protected", "n", "public", "release", "event", "cost"),
-        "versions", "own_units",
+        "versions", "own_units", "mechanism",
     }  # fmt: skip
     assert content["mode"] == "release"
     assert content["n"] == 25
@@ -107,6 +118,8 @@ def test_accepted_parameters_are_those_of_the_public_pool() -> None:
     [
         (0.0, 100.0, ["0 to 20", "20 to 40", "40 to 60", "60 to 80", "80 to 100"]),
         (-1.0, 1.0, ["−1 to −0.6", "−0.6 to −0.2", "−0.2 to 0.2", "0.2 to 0.6", "0.6 to 1"]),
+        (0.0, 1e5, ["0 to 20000", "20000 to 40000"]),
+        (-1e20, 1e20, ["−1e+20 to −6e+19"]),
         (1e6, 1e6 + 1, ["1000000 to 1000000.2", "1000000.2 to 1000000.4"]),
     ],
 )
@@ -160,11 +173,13 @@ def test_every_scenario_that_takes_a_series_releases_from_one(scenario: str) -> 
         json.loads(document.to_json())
 
 
-def released(request: ReleaseRequest, theta: Array) -> Document:
+def released(request: SparseVectorRequest, theta: Array) -> SparseVectorDocument:
     """A document of 25 values with these parameters."""
     k = len(theta)
     event = SparseVector(0.1, 1.0, 2.0, 5, False)
-    return Document(request, 25, Release(np.arange(k), np.ones(k) / k, 300, event), theta)
+    return SparseVectorDocument(
+        request, 25, Release(np.arange(k), np.ones(k) / k, 300, event), theta
+    )
 
 
 def test_the_file_is_laid_out_for_people_and_holds_numbers_only() -> None:
@@ -227,7 +242,7 @@ def test_the_pool_is_of_the_distance_that_is_asked_for() -> None:
 
 
 def test_what_is_compared_counts_as_private() -> None:
-    assert not prepare(request_of(), VALUES).comparison.synthetic
+    assert not prepare(request_of(), VALUES).measured.synthetic
 
 
 def test_the_sensitivity_is_the_sharp_one_of_the_distance_and_holds() -> None:
@@ -251,7 +266,7 @@ def test_the_sensitivity_is_the_sharp_one_of_the_distance_and_holds() -> None:
 
 
 def test_the_noise_is_the_operating_system_s_and_never_the_same() -> None:
-    assert make.__defaults__ == (secrets.randbelow, None, None)
+    assert release.make.__defaults__ == (secrets.randbelow, None, None)
     request = request_of(c=20, epsilon_abc=0.5)
     found = {tuple(make(request, VALUES).release.indices.tolist()) for _ in range(4)}
     assert len(found) == 4
@@ -413,22 +428,22 @@ def test_what_cannot_be_asked_for_is_said_in_a_sentence(
 def test_a_scenario_that_takes_no_series_is_refused(scenario: str, sentence: str) -> None:
     texts = {"scenario": scenario, "low": "0", "high": "1", "epsilon_total": "1"}
     with pytest.raises(ParameterError) as caught:
-        ReleaseRequest.from_text(texts)
+        SparseVectorRequest.from_text(texts)
     assert str(caught.value) == sentence
-    usual = ReleaseRequest.defaults("covid")
+    usual = SparseVectorRequest.defaults("covid")
     with pytest.raises(ParameterError):
-        ReleaseRequest(scenario=scenario, low=0.0, high=1.0, epsilon_total=1.0, **usual)
+        SparseVectorRequest(scenario=scenario, low=0.0, high=1.0, epsilon_total=1.0, **usual)
 
 
 def test_a_request_from_text_takes_the_scenario_s_defaults() -> None:
     texts = {"scenario": "uniform-mixture", "low": "-1", "high": "2.5", "epsilon_total": "0.5"}
-    request = ReleaseRequest.from_text(texts | {"c": "3"})
+    request = SparseVectorRequest.from_text(texts | {"c": "3"})
     assert dataclasses.asdict(request) == {
         "scenario": "uniform-mixture", "low": -1.0, "high": 2.5, "epsilon_total": 0.5,
         "epsilon_abc": 0.1, "c": 3, "pool_size": 10_000, "distance": "mmd", "bandwidth": 0.6,
         "resample": False, "pool_seed": 1,
     }  # fmt: skip
-    assert ReleaseRequest.from_text(request.to_text()) == request
+    assert SparseVectorRequest.from_text(request.to_text()) == request
 
 
 @pytest.mark.parametrize(
@@ -484,6 +499,6 @@ def test_what_will_be_learnt_is_said_in_the_parameters_own_terms(
 def test_the_progress_of_the_pool_is_told() -> None:
     told: list[float] = []
     document = make(request_of(), VALUES, progress=told.append)
-    assert isinstance(document, Document)
+    assert isinstance(document, SparseVectorDocument)
     assert told == sorted(told)
     assert told[-1] == 1.0

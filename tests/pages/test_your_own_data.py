@@ -41,9 +41,16 @@ def everything_logged(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     assert "61.80339" not in caplog.text
 
 
-def page(content: bytes | None = SERIES, low: float = 0.0, high: float = 100.0) -> AppTest:
-    """The page with a domain typed and a file given."""
+MECHANISM = "own-mechanism-uniform-mixture"
+
+
+def page(
+    content: bytes | None = SERIES, low: float = 0.0, high: float = 100.0, by: str = ""
+) -> AppTest:
+    """The page with a domain typed and a file given, and a mechanism chosen if one is named."""
     app = opened("your_own_data", epsilon_total="50", c="5", epsilon_abc="0.5")
+    if by:
+        app.button_group(key=MECHANISM).set_value(by).run()
     app.number_input(key="own-Low").set_value(low)
     app.number_input(key="own-Hig").set_value(high)
     if content is not None:
@@ -149,7 +156,7 @@ def files_of(app: AppTest) -> list[bytes]:
 @pytest.mark.parametrize(
     ("scenario", "words"),
     [
-        ("uniform-mixture", "percentage points: the typical error of each share"),
+        ("uniform-mixture", "percentage points at most: the typical error of each share"),
         ("covid", "of your range: the typical error of the curve in a row"),
     ],
 )
@@ -164,10 +171,11 @@ def test_what_to_expect_is_said_for_the_number_that_was_typed(scenario: str, wor
 
 
 def test_before_the_budget_is_spent_the_page_says_whether_it_is_enough() -> None:
-    words = texts(page())
+    words = texts(page(by="sparse-vector"))
     assert "What you will learn:** the share of your values in 0 to 20, 20 to 40" in words
     assert "Is this enough? **" in words
     assert "This is for 1,000 values; your file has 200." in words
+    assert "Is this enough? **With 200 values privacy adds" in texts(page())
 
 
 def test_a_file_is_taken_from_the_server_once_it_is_read() -> None:
@@ -288,12 +296,17 @@ def test_a_refused_file_makes_room_for_another() -> None:
 
 
 def test_another_request_takes_the_confirmation_back() -> None:
-    app = page()
-    (box,) = app.checkbox
-    box.check().run()
-    app.sidebar.select_slider(key="c").set_value(10).run()
-    (box,) = settled(app).checkbox
-    assert not box.value
+    app = page(by="sparse-vector")
+    for change in ("c", "epsilon_total", "mechanism"):
+        (box,) = app.checkbox
+        box.check().run()
+        assert app.checkbox[0].value
+        if change == "mechanism":
+            app.button_group(key=MECHANISM).set_value("noisy-counts").run()
+        else:
+            app.sidebar.select_slider(key=change).set_value(10).run()
+        (box,) = settled(app).checkbox
+        assert not box.value, change
 
 
 @pytest.mark.parametrize(
@@ -343,11 +356,41 @@ def test_a_domain_without_inside_is_one_sentence(low: float, high: float) -> Non
     assert not app.checkbox
 
 
-def test_too_much_noise_is_said_before() -> None:
-    app = page()
-    app.sidebar.select_slider(key="epsilon_total").set_value(0.05).run()
+@pytest.mark.parametrize(("by", "epsilon"), [("sparse-vector", 0.05), ("noisy-counts", 0.001)])
+def test_too_much_noise_is_said_before(by: str, epsilon: float) -> None:
+    app = page(by=by)
+    assert not app.warning
+    app.sidebar.select_slider(key="epsilon_total").set_value(epsilon).run()
     (warning,) = settled(app).warning
     assert "little more than the prior" in warning.value
+
+
+def test_the_recommended_mechanism_comes_first_with_its_reason_and_error() -> None:
+    app = page()
+    chooser = app.button_group(key=MECHANISM)
+    assert chooser.options == ["Noisy counts (recommended)", "Sparse vector"]
+    assert chooser.value == "noisy-counts"
+    words = texts(app)
+    assert "Counts say all that the values say of the shares" in words
+    assert "without any data 16 (root mean square on average over series" in words
+    assert app.get("plotly_chart")
+    app = settled(chooser.set_value("sparse-vector").run())
+    assert "percentage points: the typical error of each share" in texts(app)
+    covid = opened("your_own_data", **{"your-data.scenario": "covid"})
+    assert not [each for each in covid.get("button_group") if "mechanism" in str(each.key)]
+
+
+@pytest.mark.parametrize("by", ["noisy-counts", "sparse-vector"])
+def test_what_was_released_is_shown_in_the_person_s_own_terms(by: str) -> None:
+    app = released(page(by=by))
+    assert not app.exception
+    (document,) = documents(app)
+    assert document.request.mechanism == by
+    (table,) = app.dataframe
+    assert table.value.iloc[:, 0].tolist()[:2] == ["0 to 20", "20 to 40"]
+    assert any("90 % interval" in name for name in table.value) == (by == "noisy-counts")
+    assert document.summary in texts(app)
+    assert document.marks_in_words in texts(app)
 
 
 def test_an_unexpected_failure_tells_its_kind_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -155,7 +155,7 @@ def test_the_coin_comes_up_as_often_as_it_should(gamma: tuple[int, int]) -> None
 
 
 def test_without_a_source_the_operating_system_is_asked() -> None:
-    assert laplace.__defaults__ == (secrets.randbelow,)
+    assert laplace.__defaults__ == (secrets.randbelow, 1)
     assert len({laplace(10**15) for _ in range(20)}) == 20
 
 

@@ -1,0 +1,87 @@
+"""The error to expect of a release, where a formula tells it, against the number of values."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core import figures as fig
+from abcdp_core.own_data import releasable
+from abcdp_core.own_data.releasable import Expected
+from abcdp_core.own_data.request import ReleaseRequest, own_sizes
+
+Array = NDArray[np.float64]
+
+POINTS = 60
+"""Sizes at which the curves are computed."""
+
+TICKS = (10, 30, 100, 300, 1000, 3000, 10_000)
+"""Sizes with a tick."""
+
+HEIGHT = 380
+"""Pixels: the figure and its headline are on one screen."""
+
+LITTLE = 1.1
+"""Times the error without noise up to which a budget costs little."""
+
+
+def answer(found: Expected, n: int) -> str:
+    """Whether so many values are enough, in a line."""
+    values = f"With {n:,} values"
+    if found.error >= 0.9 * found.prior:
+        return f"{n:,} values are too few: hardly better than no data"
+    if found.error <= LITTLE * found.plain:
+        return f"{values} privacy adds at most 10 % to the error"
+    return f"{values} privacy makes the error up to {found.error / found.plain:.1f} times as large"
+
+
+def drawn(request: ReleaseRequest, planned: int) -> fig.Drawn | None:
+    """The error with and without noise against the number of values; ``None`` without a formula.
+
+    Args:
+        request: whose budget counts; not its domain.
+        planned: the size that is marked.
+    """
+    expected = releasable.of(request).expected
+    here = expected(request, planned)
+    if here is None:
+        return None
+    low, high = own_sizes(request.scenario)
+    sizes = np.unique(np.rint(np.geomspace(low, high, POINTS)).astype(int))
+    every = [expected(request, n) for n in sizes.tolist()]
+    private, plain = (
+        100.0 * np.array([getattr(each, name) for each in every]) for name in ("error", "plain")
+    )
+    top = 120.0 * here.prior
+    figure = fig.figure(
+        answer(here, planned),
+        "number of values N",
+        "error, percentage points",
+        height=HEIGHT,
+        settings=f"ε_total = {request.epsilon_total:g}, {releasable.of(request).title.lower()}",
+    )
+    figure.update_xaxes(
+        type="log",
+        range=np.log10([low, high]).tolist(),
+        tickvals=TICKS,
+        ticktext=[f"{size:,}" for size in TICKS],
+        showgrid=False,
+    )
+    figure.update_yaxes(range=[0.0, top])
+    ends = np.array([low, high], dtype=float)
+    no_data, height = np.full(2, 100.0 * here.prior), np.full(2, top)
+    figure.add_trace(fig.band(ends, no_data, height, fig.PRIOR))
+    fig.note(figure, low, top, " no better than no data", fig.PRIOR.color, "top left")
+    for y, style, words in (
+        (private, fig.PRIVATE, "with the noise, at most"),
+        (plain, fig.NON_PRIVATE, "without noise"),
+    ):
+        figure.add_trace(fig.line(sizes.astype(float), y, style).update(name=words))
+    at = np.array([float(planned)])
+    marked = fig.points(at, np.array([100.0 * here.error]), fig.PRIVATE)
+    name = f"your {planned:,} values"
+    figure.add_trace(marked.update(name=name, marker={"size": 14}, showlegend=False))
+    side = "right" if planned > high / 10 else "left"
+    fig.note(figure, planned, 100.0 * here.error, f" {name} ", fig.PRIVATE.color, f"bottom {side}")
+    figure.update_layout(showlegend=True)
+    return fig.Drawn(figure, f"{answer(here, planned)}. {here.in_words(planned)}")

@@ -1,0 +1,144 @@
+"""Whether a released document is what follows from what it says was released.
+
+All that is public is computed again from the settings, the number of values and what was paid for:
+noise scales, cost, words, parameters of a public pool, posterior. What cannot be: the data, the
+noise, and with them whether the mechanism drew what the document says it did. So a document that
+somebody made up as a whole, posterior and all, is not told from one that was released.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from abcdp_core.output.settings import params_from_json
+from abcdp_core.own_data import releasable
+from abcdp_core.own_data.budget_ledger import Reservation
+from abcdp_core.own_data.document import KEYS
+from abcdp_core.own_data.request import ReleaseRequest, scenarios
+from abcdp_core.parameters import ParameterError, shown
+
+LARGEST_FILE = 2**26
+"""Bytes of a document, at most."""
+
+ROUNDING = 1e-9
+"""Relative difference up to which two numbers agree: other processors round in other ways."""
+
+PARTS = {
+    "mode": "that it is a release",
+    "mechanism": "mechanism",
+    "statement": "privacy statement, from the event",
+    "remains": "what the guarantee leaves unprotected",
+    "protected": "what is protected",
+    "n": "number of values, one that is allowed",
+    "public": "settings, all allowed",
+    "release": "what was released, in a form that the mechanism gives",
+    "own_units": "the same in your units",
+    "series": "shares of the series, from the counts",
+    "posterior": "posterior with means, intervals and draws, from the counts and the public seed",
+    "event": "noise scales, from the settings and the number of values",
+    "cost": "cost, from the event",
+}
+"""Key of a document -> what it is, in words."""
+
+UNKNOWABLE = (
+    "the data, the noise, and whether this was drawn from them: nobody can, which protects them",
+    "how many releases there were from the same data",
+)
+"""What no document can show."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was compared.
+
+    Attributes:
+        key: of the document.
+        what: in words.
+        agrees: whether the document has what was computed.
+    """
+
+    key: str
+    what: str
+    agrees: bool
+
+
+def verify(content: Any) -> list[Finding]:
+    """Compare a document with what is computed again, key by key.
+
+    Args:
+        content: what is in its file.
+
+    Raises:
+        ParameterError: it is no document of a release, or says what cannot be.
+    """
+    if not isinstance(content, dict) or not content.keys() >= set(KEYS):
+        raise ParameterError("document: is none of a release.")
+    try:
+        again = _again(content)
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
+        if isinstance(error, ParameterError):
+            raise
+        raise ParameterError("document: is not of the form that a release has.") from error
+    if "mechanism" not in content:
+        del again["mechanism"]
+    skipped = {"versions", "ledger"}
+    keys = [key for key in (*again, *(content.keys() - again.keys())) if key not in skipped]
+    return [
+        Finding(
+            key,
+            PARTS.get(key, f"{shown(key)}: nothing of this name follows from a release"),
+            key in content and key in again and same(content[key], again[key]),
+        )
+        for key in keys
+    ]
+
+
+def _again(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The content of the document that follows from settings, size and what was released."""
+    public = dict(content["public"])
+    del public["scenario_domain"]
+    name = content.get("mechanism", releasable.BEFORE_MECHANISMS)
+    scenario = public["scenario"]
+    if scenario not in scenarios() or not isinstance(name, str):
+        raise ParameterError(f"scenario = {shown(scenario)}: is none that is known here.")
+    found = releasable.chosen(scenario, name)
+    request = params_from_json(found.request, public)
+    assert isinstance(request, ReleaseRequest)
+    n = content["n"]
+    if type(n) is not int:
+        raise ParameterError(f"number of values = {shown(n)}: must be a whole number.")
+    request.check_size(n)
+    text = found.read(request, n, content, _reservation(content)).to_json()
+    again: dict[str, Any] = json.loads(text)
+    return again
+
+
+def _reservation(content: Mapping[str, Any]) -> Reservation | None:
+    if "ledger" not in content:
+        return None
+    return Reservation(**content["ledger"])
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two contents of JSON agree; numbers, to rounding."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, bool) or isinstance(other, bool) or isinstance(one, str):
+        return type(one) is type(other) and bool(one == other)
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return math.isclose(one, other, rel_tol=ROUNDING, abs_tol=ROUNDING)
+    return bool(one == other)
+
+
+def cannot_be_known(content: Mapping[str, Any]) -> list[str]:
+    """What is not recomputed, in words."""
+    more = ["the versions of what it was made by"]
+    if "ledger" in content:
+        more.append("the budget it was taken from: `budget show` with the ledger compares that")
+    return [*UNKNOWABLE, *more]

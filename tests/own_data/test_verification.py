@@ -1,0 +1,222 @@
+"""Documents of both mechanisms agree with what is computed again, and changed ones do not."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from abcdp_core.__main__ import main
+from abcdp_core.own_data import release, verification
+from abcdp_core.own_data.noisy_counts import NoisyCountsRequest
+from abcdp_core.own_data.sparse_vector import SparseVectorRequest
+from abcdp_core.own_data.verification import verify
+from abcdp_core.parameters import ParameterError
+
+Change = Callable[[Any], Any]
+
+VALUES = np.random.default_rng(1).uniform(0.0, 100.0, 60)
+BOUNDS = {"low": 0.0, "high": 100.0, "epsilon_total": 1.0}
+
+
+def _made(name: str) -> Any:
+    request = (
+        NoisyCountsRequest("uniform-mixture", **BOUNDS, draws=100)
+        if name == "noisy-counts"
+        else SparseVectorRequest.for_scenario(name, **BOUNDS, pool_size=100, c=4, epsilon_abc=1.2)
+    )
+    document = release.make(request, VALUES, random.Random(1).randrange)
+    return json.loads(document.to_json())
+
+
+MADE = {name: _made(name) for name in ("noisy-counts", "uniform-mixture", "covid")}
+
+
+def wrong(content: Any) -> list[str]:
+    return [each.key for each in verify(content) if not each.agrees]
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_document_agrees_as_it_is_and_in_any_order_of_its_keys(name: str) -> None:
+    assert wrong(MADE[name]) == []
+    assert wrong(dict(reversed(MADE[name].items()))) == []
+    assert {each.key for each in verify(MADE[name])} == MADE[name].keys() - {"versions"}
+
+
+def test_a_document_of_a_version_that_named_no_mechanism_is_of_the_sparse_vector() -> None:
+    old = {key: value for key, value in MADE["covid"].items() if key != "mechanism"}
+    assert wrong(old) == []
+    renamed = {key: value for key, value in MADE["noisy-counts"].items() if key != "mechanism"}
+    with pytest.raises(ParameterError):
+        verify(renamed)
+
+
+def at(*path: Any, to: Any) -> Change:
+    """A change of one place."""
+
+    def change(content: Any) -> None:
+        for key in path[:-1]:
+            content = content[key]
+        content[path[-1]] = to(content[path[-1]]) if callable(to) else to
+
+    return change
+
+
+def up(value: Any) -> Any:
+    return value + 1
+
+
+BOTH: list[tuple[Change, str]] = [
+    (at("statement", to=lambda text: text.replace("ε_total = 1 ", "ε_total = 0.1 ")), "statement"),
+    (at("remains", to=[]), "remains"),
+    (at("protected", to="a person"), "protected"),
+    (at("cost", "epsilon", to=0.5), "cost"),
+    (at("cost", "delta", to=False), "cost"),
+    (at("public", "epsilon_total", to=0.5), "event"),
+    (at("public", "scenario_domain", 1, to=6.0), "public"),
+    (at("mode", to="demonstration"), "mode"),
+    (at("more", to="words"), "more"),
+]
+OF_COUNTS: list[tuple[Change, str]] = [
+    (at("release", "counts", 0, to=up), "posterior"),
+    (at("release", "counts", 0, to=up), "series"),
+    (at("n", to=61), "posterior"),
+    (at("public", "draws_seed", to=2), "posterior"),
+    (at("public", "high", to=90.0), "posterior"),
+    (at("posterior", "means", 1, to=lambda mean: mean + 1e-6), "posterior"),
+    (at("posterior", "intervals", 1, 0, to=0.0), "posterior"),
+    (at("posterior", "draws", 7, 2, to=lambda draw: draw * 1.001), "posterior"),
+    (at("posterior", "level", to=0.95), "posterior"),
+    (at("series", "means", 4, to=99.0), "series"),
+    (at("event", "scale", to=1.0), "event"),
+    (at("event", "sensitivity", to=1), "event"),
+]
+OF_DRAWS: list[tuple[Change, str]] = [
+    (at("release", "values", 0, 0, to=up), "release"),
+    (at("own_units", "values", 0, 0, to=up), "own_units"),
+    (at("n", to=59), "event"),
+    (at("public", "pool_seed", to=2), "release"),
+    (at("event", "query_scale", to=0.1), "event"),
+]
+CHANGES = [
+    *((name, *each) for name in ("noisy-counts", "covid") for each in BOTH),
+    *(("noisy-counts", *each) for each in OF_COUNTS),
+    *(("uniform-mixture", *each) for each in OF_DRAWS),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "found"),
+    CHANGES,
+    ids=[f"{name}-{found}-{place}" for place, (name, _, found) in enumerate(CHANGES)],
+)
+def test_a_changed_document_is_found(name: str, change: Change, found: str) -> None:
+    content = copy.deepcopy(MADE[name])
+    change(content)
+    assert found in wrong(content)
+
+
+def test_decisions_that_no_run_makes_are_refused() -> None:
+    for change in (
+        at("release", "indices", to=[3, 1]),
+        at("release", "indices", to=[-1]),
+        at("release", "indices", to=[1, 1]),
+        at("release", "indices", to=list(range(5))),
+        at("release", "stopped_at", to=0),
+        at("release", "indices", to=[100]),
+        at("public", "c", to=1),
+    ):
+        content = copy.deepcopy(MADE["covid"])
+        change(content)
+        with pytest.raises(ParameterError, match="no run accepts these draws and stops there"):
+            verify(content)
+
+
+BAD = [
+    ("[]", "is none of a release"),
+    ("{}", "is none of a release"),
+    ("{", "is no JSON"),
+    ("NaN", "is no JSON"),
+    ("[" * 100_000, "is no JSON"),
+    ("\x00", "is no JSON"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), BAD, ids=range(len(BAD)))
+def test_what_is_no_document_is_said_in_one_line(
+    text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "file.json"
+    file.write_text(text)
+    assert main(["verify", str(file)]) == 2
+    printed, said = capsys.readouterr()
+    assert said.startswith("error: ")
+    assert said.count("\n") == 1
+    assert words in said
+    assert not printed
+    assert main(["verify", str(tmp_path / "missing.json")]) == 2
+    assert "cannot be read (No such file or directory)" in capsys.readouterr().err
+    assert main(["verify", str(tmp_path)]) == 2
+    assert "cannot be read (Is a directory)" in capsys.readouterr().err
+
+
+MALFORMED = [
+    (at("public", to=3), ""),
+    (at("public", to={}), ""),
+    (at("public", "scenario", to="moon"), "scenario = moon: is none that is known here"),
+    (at("public", "scenario", to=[]), "is none that is known here"),
+    (at("public", "scenario", to="tuberculosis"), "is none that is known here"),
+    (at("public", "scenario", to="covid"), "for covid it must be sparse-vector"),
+    (at("public", "draws", to=10**9), "draws = "),
+    (at("public", "epsilon_total", to="1e400"), "epsilon_total = "),
+    (at("public", "low", to=None), "low = "),
+    (at("mechanism", to="moon"), "mechanism = moon"),
+    (at("mechanism", to=3), "is none that is known here"),
+    (at("n", to=10**9), "number of values = "),
+    (at("n", to="60"), "number of values = 60: must be a whole number"),
+    (at("n", to=True), "number of values = true: must be a whole number"),
+    (at("release", to=None), "is not of the form that a release has"),
+    (at("release", "counts", to=[1, 2]), "no counts of the scenario's cells"),
+    (at("release", "counts", 0, to=1.5), "no counts of the scenario's cells"),
+    (at("release", "counts", 0, to=10**400), "no counts of the scenario's cells"),
+]
+
+
+@pytest.mark.parametrize(("change", "words"), MALFORMED, ids=range(len(MALFORMED)))
+def test_what_cannot_be_is_refused_in_a_sentence(change: Change, words: str) -> None:
+    content = copy.deepcopy(MADE["noisy-counts"])
+    change(content)
+    with pytest.raises(ParameterError) as caught:
+        verify(content)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_command_says_a_line_for_each_and_what_cannot_be_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "release.json"
+    content = MADE["noisy-counts"] | {"ledger": {"budget": "b", "entry": 2, "digest": "d"}}
+    file.write_text(json.dumps(content), encoding="utf-8")
+    assert main(["verify", str(file)]) == 0
+    printed, said = capsys.readouterr()
+    assert not said
+    lines = printed.splitlines()
+    assert sum(line.startswith("agrees ") for line in lines) == len(content) - 2
+    assert any("not recomputed: the data, the noise" in line for line in lines)
+    assert any("`budget show`" in line for line in lines)
+    file.write_text(json.dumps(content | {"protected": "all"}), encoding="utf-8")
+    assert main(["verify", str(file)]) == 2
+    printed, said = capsys.readouterr()
+    assert "DIFFERS  what is protected" in printed
+    assert said.count("\n") == 1
+    assert "protected differs from what follows" in said
+    file.write_text(" " * (verification.LARGEST_FILE + 1))
+    assert main(["verify", str(file)]) == 2
+    assert "is larger than any document" in capsys.readouterr().err
