@@ -55,7 +55,7 @@ def test_the_release_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert '"mode": "release"' in Path("release.json").read_text()
     Path("release.json").unlink()
     assert main(create.split()) == 0
-    assert main([*paid.split(), "--pool-size", "200", "--yes"]) == 0
+    assert main([*paid.split(), "--yes"]) == 0
     assert main(show.split()) == 0
 
 
