@@ -28,6 +28,7 @@ from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocketDisconnected
 from streamlit.file_util import get_static_dir
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
@@ -231,7 +232,10 @@ class Gate:
             await _refuse(FULL, scope, receive, send)
             return
         try:
-            await self._app(_without_origin(scope), _heard(_until(place, receive)), send)
+            # Who leaves while something is sent to them is no error; Streamlit takes what it then
+            # reads for text, and a traceback was logged.
+            with contextlib.suppress(WebSocketDisconnected):
+                await self._app(_without_origin(scope), _heard(_until(place, receive)), send)
         finally:
             self._places.leave(address, place)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from starlette.datastructures import Headers, UploadFile
 from starlette.formparsers import MultiPartParser
 from starlette.requests import ClientDisconnect
+from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit.file_util import get_static_dir
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
@@ -661,3 +663,23 @@ def test_the_file_that_defines_the_server_is_the_script_that_tests_run() -> None
     app.query_params.update(SMALL)
     (headline,) = settled(app.run()).title
     assert re.fullmatch(r"\d+ of \d+", headline.value)
+
+
+def test_who_leaves_while_something_is_sent_leaves_no_error() -> None:
+    async def page(scope: Any, receive: Any, send: Any) -> None:
+        seen = WebSocket(scope, receive, send)
+        await seen.accept()
+        with contextlib.suppress(WebSocketDisconnect):
+            await seen.send_bytes(b"a picture")
+        await seen.receive_bytes()
+
+    async def receive() -> Any:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Any) -> None:
+        if message["type"] == "websocket.send":
+            raise OSError
+
+    door = Gate(page, RELEASES)
+    asyncio.run(door(scope(gate.STREAM, "WS"), receive, send))
+    assert not door._places._taken
