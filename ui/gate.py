@@ -32,6 +32,7 @@ from starlette.websockets import WebSocketDisconnected
 from streamlit.file_util import get_static_dir
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
+from streamlit.watcher import LocalSourcesWatcher
 
 from ui import callers, files, served
 
@@ -163,6 +164,7 @@ def middleware(opened: Opened | None = None) -> list[Middleware]:
     except served.ServedError as error:
         sys.exit(str(error))
     _allow_open_files()
+    _look_for_no_changes()
     callers.have_patience()
     files.stay_in_memory()
     below = str(st.get_option("server.baseUrlPath")).strip("/")
@@ -182,6 +184,20 @@ def _allow_open_files() -> None:
     if now != resource.RLIM_INFINITY and now < wanted:
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
+def _look_for_no_changes() -> None:
+    """Look at no module's file where nobody wants to know that one has changed.
+
+    Streamlit would look at all of them, some thousand, for each page that is opened, and again
+    where another was loaded; while pictures are computed everybody waits seconds for that.
+    """
+    if st.get_option("server.fileWatcherType") == "none":
+        LocalSourcesWatcher.update_watched_modules = _nothing  # type: ignore[method-assign]
+
+
+def _nothing(_: LocalSourcesWatcher) -> None:
+    """Do nothing."""
 
 
 class Gate:
