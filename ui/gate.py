@@ -196,7 +196,7 @@ def _look_for_no_changes() -> None:
         LocalSourcesWatcher.update_watched_modules = _nothing  # type: ignore[method-assign]
 
 
-def _nothing(self: LocalSourcesWatcher) -> None:  # noqa: ARG001
+def _nothing(self: LocalSourcesWatcher) -> None:
     """Do nothing."""
 
 
