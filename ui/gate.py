@@ -28,9 +28,11 @@ from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocketDisconnected
 from streamlit.file_util import get_static_dir
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
+from streamlit.watcher import LocalSourcesWatcher
 
 from ui import callers, files, served
 
@@ -162,6 +164,7 @@ def middleware(opened: Opened | None = None) -> list[Middleware]:
     except served.ServedError as error:
         sys.exit(str(error))
     _allow_open_files()
+    _look_for_no_changes()
     callers.have_patience()
     files.stay_in_memory()
     below = str(st.get_option("server.baseUrlPath")).strip("/")
@@ -181,6 +184,20 @@ def _allow_open_files() -> None:
     if now != resource.RLIM_INFINITY and now < wanted:
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
+def _look_for_no_changes() -> None:
+    """Look at no module's file where nobody wants to know that one has changed.
+
+    Streamlit would look at all of them, some thousand, for each page that is opened, and again
+    where another was loaded; while pictures are computed everybody waits seconds for that.
+    """
+    if st.get_option("server.fileWatcherType") == "none":
+        LocalSourcesWatcher.update_watched_modules = _nothing  # type: ignore[method-assign]
+
+
+def _nothing(self: LocalSourcesWatcher) -> None:
+    """Do nothing."""
 
 
 class Gate:
@@ -231,7 +248,10 @@ class Gate:
             await _refuse(FULL, scope, receive, send)
             return
         try:
-            await self._app(_without_origin(scope), _heard(_until(place, receive)), send)
+            # Who leaves while something is sent to them is no error; Streamlit takes what it then
+            # reads for text, and a traceback was logged.
+            with contextlib.suppress(WebSocketDisconnected):
+                await self._app(_without_origin(scope), _heard(_until(place, receive)), send)
         finally:
             self._places.leave(address, place)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
+import tomllib
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -12,12 +14,14 @@ import pytest
 from starlette.datastructures import Headers, UploadFile
 from starlette.formparsers import MultiPartParser
 from starlette.requests import ClientDisconnect
+from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit.file_util import get_static_dir
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.testing.v1 import AppTest
+from streamlit.watcher import LocalSourcesWatcher
 from streamlit.web.server.app_discovery import discover_asgi_app
 
 from tests.pages.app import ROOT, SMALL, settled
@@ -661,3 +665,41 @@ def test_the_file_that_defines_the_server_is_the_script_that_tests_run() -> None
     app.query_params.update(SMALL)
     (headline,) = settled(app.run()).title
     assert re.fullmatch(r"\d+ of \d+", headline.value)
+
+
+def test_who_leaves_while_something_is_sent_leaves_no_error() -> None:
+    async def page(scope: Any, receive: Any, send: Any) -> None:
+        seen = WebSocket(scope, receive, send)
+        await seen.accept()
+        with contextlib.suppress(WebSocketDisconnect):
+            await seen.send_bytes(b"a picture")
+        await seen.receive_bytes()
+
+    async def receive() -> Any:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Any) -> None:
+        if message["type"] == "websocket.send":
+            raise OSError
+
+    door = Gate(page, RELEASES)
+    asyncio.run(door(scope(gate.STREAM, "WS"), receive, send))
+    assert not door._places._taken
+
+
+@pytest.mark.parametrize(("watched", "looks"), [("none", False), ("auto", True)])
+def test_no_module_is_looked_at_unless_changes_are_watched_for(
+    watched: str, looks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[object] = []
+    monkeypatch.setattr(LocalSourcesWatcher, "update_watched_modules", looked.append)
+    monkeypatch.setattr(gate.st, "get_option", {"server.fileWatcherType": watched}.get)
+    gate._look_for_no_changes()
+    LocalSourcesWatcher.update_watched_modules(None)  # type: ignore[arg-type]
+    assert bool(looked) == looks
+
+
+def test_the_server_watches_for_no_changes() -> None:
+    settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
+    assert settings["server"]["fileWatcherType"] == "none"
+    assert "_look_for_no_changes" in gate.middleware.__code__.co_names
