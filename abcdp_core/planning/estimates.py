@@ -59,18 +59,22 @@ def average(
         expected: the means of those over all cases there may be.
     """
     count, mean, spent = len(values), float(values.mean()), 1
+    told = 1.0 / count
     left = values - mean
     used = min(len(controls), count // CONTROLLED)
     if used:
         both = np.column_stack([np.asarray(each) for each in controls[:used]])
         apart = both - both.mean(axis=0)
         slopes = np.linalg.lstsq(apart, left, rcond=None)[0]
-        corrected = mean - float(slopes @ (both.mean(axis=0) - np.array(expected[:used])))
+        off = both.mean(axis=0) - np.array(expected[:used])
+        corrected = mean - float(slopes @ off)
         if corrected > 0.0:
             mean, left, spent = corrected, left - apart @ slopes, 1 + used
+            # The slopes are estimates, too, and count the more the further the controls are off.
+            told += float(np.sum((off @ np.linalg.pinv(apart)) ** 2))
     if count <= spent or mean <= 0.0:
         return Estimate(mean)
-    error = math.sqrt(float(left @ left) / (count - spent) / count)
+    error = math.sqrt(float(left @ left) / (count - spent) * told)
     factor = math.exp(min(float(special.stdtrit(count - spent, 0.975)) * error / mean, 700.0))
     return Estimate(mean, mean / factor, mean * factor)
 

@@ -228,6 +228,18 @@ def test_intervals_of_averages_hold_the_mean_in_95_percent() -> None:
     assert rejects(assert_mean, np.array(held, float), 0.8, 0.0, 1.0)
 
 
+def test_the_interval_of_a_controlled_average_is_that_of_a_regression() -> None:
+    """Where the line is at the control's expected value, whose error includes the slope's."""
+    rng = np.random.default_rng(4)
+    control = rng.exponential(size=8)
+    values = 5.0 + control + 0.1 * rng.standard_normal(8)
+    found = planning.average(values, [control], [2.5])
+    line = stats.linregress(control - 2.5, values)
+    assert found.value == pytest.approx(line.intercept)
+    half = stats.t.ppf(0.975, 6) * line.intercept_stderr / line.intercept
+    assert math.log(found.high / found.value) == pytest.approx(half)
+
+
 def test_an_average_of_one_has_no_interval_and_a_root_is_taken_of_all() -> None:
     alone = planning.average(np.array([0.25]))
     assert alone.value == 0.25
