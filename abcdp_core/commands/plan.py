@@ -141,7 +141,7 @@ def lines(result: Result, advice: str) -> list[str]:
         found += ["", "90 % intervals:", *_table(_intervals(intervals))]
     enough = result.tables["enough"]
     if len(enough):
-        found += ["", f"To keep {plain(params.wanted)}:", *_table(_enough(enough))]
+        found += ["", f"To keep {plain(params.wanted, 6)}:", *_table(_enough(enough))]
     refused = result.tables["refused"]
     if len(refused):
         found += ["", "Cannot serve this scenario:"]
@@ -165,7 +165,7 @@ def _ranking(main: pd.DataFrame, goal: pd.DataFrame) -> list[list[str]]:
             _number(row["epsilon_abc"]),
             f"{row['delta']:g}" if row["delta"] else "pure",
             _number(of["value"]),
-            _between(of["value_low"], of["value_high"]),
+            _between(of["value_low"], of["value_high"], "more"),
             "yes" if row["meets"] else "no",
         ])  # fmt: skip
     return rows
@@ -197,9 +197,10 @@ def _number(value: float) -> str:
     return "none" if math.isinf(value) else plain(value)
 
 
-def _between(low: float, high: float) -> str:
+def _between(low: float, high: float, endless: str = "none") -> str:
     """An interval; nothing where it is not known or is a single point."""
-    return f"{_number(low)} to {_number(high)}" if low < high else ""
+    last = endless if math.isinf(high) else _number(high)
+    return f"{_number(low)} to {last}" if low < high else ""
 
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:

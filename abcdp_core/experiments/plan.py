@@ -506,7 +506,7 @@ def advice(result: Result) -> str:
             f"{_number(_prior_error(params))}.{_as_good(result, 0)} {_sure(params, best)}"
         )
     meeting, rows = main[main.meets], _records(goal)
-    wanted = _number(params.wanted)
+    wanted = _wanted(params)
     if len(meeting):
         first = int(meeting.index[0])
         high = rows[first]["value_high"]
@@ -533,9 +533,18 @@ def _number(value: float) -> str:
     return sentences.plain(value, 2)
 
 
+def _wanted(params: Params) -> str:
+    """As it was asked for: it is no estimate."""
+    return sentences.plain(params.wanted, 6)
+
+
 def _between(row: Mapping[str, Any]) -> str:
+    """The 95 % interval, after a space; nothing where it is not known."""
     low, high = row["value_low"], row["value_high"]
-    return f" (95 % interval {_number(low)} to {_number(high)})" if math.isfinite(low) else ""
+    if not math.isfinite(low):
+        return ""
+    ends = f"{_number(low)} to {_number(high)}" if math.isfinite(high) else f"from {_number(low)}"
+    return f" (95 % interval {ends})"
 
 
 def _named(result: Result, place: int) -> str:
@@ -599,10 +608,9 @@ def _least(result: Result) -> str:
         return f" About {' or '.join(texts)} would be enough."
     if table.empty:
         return ""
-    curve = result.tables["curve"]
     sizes = (table.knob == "n").any()
-    size = f" and no N up to {curve.n.max():,}" if sizes else ""
-    return f" No budget up to {curve.epsilon_total.max():g}{size} is predicted to be enough."
+    size = f" and no N {_looked_at(result, 'n')}" if sizes else ""
+    return f" No budget {_looked_at(result, 'epsilon_total')}{size} is predicted to be enough."
 
 
 def _privacy(params: Params, names: Sequence[str]) -> str:
@@ -686,11 +694,12 @@ def _ranked(result: Result) -> go.Figure:
     marks += [params.wanted] if params.goal != "smallest-error" else []
     marks += [_prior_error(params)] if params.goal != "interval-below" else []
     known = [value for value in map(float, marks) if math.isfinite(value) and value > 0.0]
-    figure.update_xaxes(fig.plain_ticks(min(known) / 1.3, max(known) * 1.3))
+    most = max(known) * 1.3
+    figure.update_xaxes(fig.plain_ticks(min(known) / 1.3, most))
     if params.goal != "interval-below":
         prior = _prior_error(params)
         shade = fig.translucent(fig.PRIOR.color, 0.18)
-        figure.add_vrect(prior, max(known) * 1.3, fillcolor=shade, line_width=0, layer="below")
+        figure.add_vrect(prior, most, fillcolor=shade, line_width=0, layer="below")
         # Names stand on the sides turned away from each other.
         side = "left" if params.wanted <= prior else "right"
         alone = params.goal == "smallest-error"
@@ -702,7 +711,8 @@ def _ranked(result: Result) -> go.Figure:
         if not math.isfinite(of["value"]):
             continue
         style = fig.mechanism(row["mechanism"])
-        at, low, high = (np.array([of[end]]) for end in ("value", "value_low", "value_high"))
+        at, low = (np.array([of[end]]) for end in ("value", "value_low"))
+        high = np.array([min(of["value_high"], most)])
         trace = fig.row_marks(at, np.array([float(place)]), style, low, high)
         exact = ", exact over the noise" if of["exact"] else ""
         trace.update(
@@ -749,9 +759,8 @@ def _enough_sentence(result: Result, knob: str) -> str:
     params, rows = cast(Params, result.params), _enough_rows(result, knob)
     name = planning.NAMES[knob]
     held = f"N = {params.n:,}" if knob == "epsilon_total" else f"ε_total = {params.epsilon_total:g}"
-    most = _enough_words(knob, float(result.tables["curve"][knob].max()))
     some = np.isinf(rows.enough).any() or np.isinf(rows.enough_high).any()
-    none = f" None: not up to {name} = {most}." * bool(some)
+    none = f" None: not {_looked_at(result, knob, f'{name} = ')}." * bool(some)
     texts = [
         f"{fig.called(row['mechanism'])} {_enough_words(knob, row['enough'])}"
         f"{_enough_between(knob, row)}"
@@ -759,8 +768,21 @@ def _enough_sentence(result: Result, knob: str) -> str:
     ]
     return (
         f"Smallest {name} predicted to keep the {goal_of(params).quantity} at "
-        f"{_number(params.wanted)} or below, at {held}: {', '.join(texts)}.{none}"
+        f"{_wanted(params)} or below, at {held}: {', '.join(texts)}.{none}"
     )
+
+
+def _looked_at(result: Result, knob: str, before: str = "") -> str:
+    """Where nothing is enough if nothing is found; ``before`` stands before the first number.
+
+    An error only grows with less; but intervals that miss the truth here may hold it with less.
+    """
+    params = cast(Params, result.params)
+    own, most = float(getattr(params, knob)), float(result.tables["curve"][knob].max())
+    first, last = _enough_words(knob, own), _enough_words(knob, most)
+    if params.goal != "interval-below":
+        return f"up to {before}{last}"
+    return f"from {before}{first} up to {last}" if own < most else f"of {before}{last}"
 
 
 def _enough_figure(result: Result, knob: str) -> go.Figure:
@@ -771,7 +793,7 @@ def _enough_figure(result: Result, knob: str) -> go.Figure:
     ]
     x = "ε_total that is enough" if knob == "epsilon_total" else "N that is enough"
     held = f"N = {params.n:,}" if knob == "epsilon_total" else f"ε_total = {params.epsilon_total:g}"
-    settings = f"{held}, {goal_of(params).quantity} at most {_number(params.wanted)}"
+    settings = f"{held}, {goal_of(params).quantity} at most {_wanted(params)}"
     figure = fig.ranked(named, _enough_title(result, knob), x, settings)
     own = float(getattr(params, knob))
     ends = (*rows.enough, *rows.enough_low, *rows.enough_high)

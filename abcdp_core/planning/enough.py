@@ -78,13 +78,15 @@ def least(x: Array, y: Array, wanted: float, knob: str) -> tuple[float, str]:
     reached, name = np.flatnonzero(y <= wanted), NAMES[knob]
     if not len(reached):
         if math.isinf(y[-1]):
-            return math.inf, "its intervals miss the truth too often wherever they were tried"
+            more = f" and above, up to {x[-1]:,g}" * (len(x) > 1)
+            return math.inf, f"its intervals miss the truth too often at {name} = {x[0]:,g}{more}"
         return math.inf, f"{y[-1]:.2g} is predicted even at {name} = {x[-1]:,g}"
     first = int(reached[0])
     if first == 0:
         return float(x[0]), f"the smallest {name} that was looked at"
     if math.isinf(y[first - 1]):
-        return float(x[first]), f"the smallest {name} with intervals that hold the truth"
+        missing = f"its intervals miss the truth too often at {name} = {x[first - 1]:,g}"
+        return float(x[first]), missing
     (x0, x1), (y0, y1) = np.log(x[first - 1 : first + 1]), np.log(y[first - 1 : first + 1])
     between = math.exp(x0 + (x1 - x0) * (y0 - math.log(wanted)) / (y0 - y1))
     digits = 1 - math.floor(math.log10(between))

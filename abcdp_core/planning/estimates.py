@@ -8,23 +8,23 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
+from scipy import special, stats
 
 from abcdp_core import summaries
-from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 
 CONTROLLED = 8
 """Fewest cases for each control variate by which their average is corrected."""
 
-RESAMPLES = 200
-"""Of the cases, for the interval of a quantile."""
-
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number above 0 and its 95 % interval, NaN where too few cases say how sure it is."""
+    """A number above 0 and its 95 % interval.
+
+    Both ends are NaN where too few cases say how sure it is; ``high`` is infinite where they are
+    too few to bound a quantile from above.
+    """
 
     value: float
     low: float = math.nan
@@ -37,9 +37,10 @@ class Estimate:
 
     def times(self, other: Estimate) -> Estimate:
         """The product with an independent one: relative errors add up as squares."""
-        apart = math.hypot(math.log(self.high / self.value), math.log(other.high / other.value))
-        value, factor = self.value * other.value, math.exp(apart)
-        return Estimate(value, value / factor, value * factor)
+        value = self.value * other.value
+        below = math.hypot(math.log(self.value / self.low), math.log(other.value / other.low))
+        above = math.hypot(math.log(self.high / self.value), math.log(other.high / other.value))
+        return Estimate(value, value / math.exp(below), value * math.exp(above))
 
 
 def average(
@@ -58,35 +59,54 @@ def average(
         expected: the means of those over all cases there may be.
     """
     count, mean, spent = len(values), float(values.mean()), 1
+    told = 1.0 / count
     left = values - mean
     used = min(len(controls), count // CONTROLLED)
     if used:
         both = np.column_stack([np.asarray(each) for each in controls[:used]])
         apart = both - both.mean(axis=0)
         slopes = np.linalg.lstsq(apart, left, rcond=None)[0]
-        corrected = mean - float(slopes @ (both.mean(axis=0) - np.array(expected[:used])))
+        off = both.mean(axis=0) - np.array(expected[:used])
+        corrected = mean - float(slopes @ off)
         if corrected > 0.0:
             mean, left, spent = corrected, left - apart @ slopes, 1 + used
+            # The slopes are estimates, too, and count the more the further the controls are off.
+            told += float(np.sum((off @ np.linalg.pinv(apart)) ** 2))
     if count <= spent or mean <= 0.0:
         return Estimate(mean)
-    error = math.sqrt(float(left @ left) / (count - spent) / count)
+    error = math.sqrt(float(left @ left) / (count - spent) * told)
     factor = math.exp(min(float(special.stdtrit(count - spent, 0.975)) * error / mean, 700.0))
     return Estimate(mean, mean / factor, mean * factor)
 
 
 def quantile(values: Array, probability: float) -> Estimate:
-    """Quantile over the releases of all cases, ``(cases, releases)``; interval by bootstrap.
+    """Quantile over the releases of all cases, ``(cases, releases)``.
 
-    Cases are drawn with replacement, each with all its releases.
+    The interval has releases for its ends. Of k independent ones, those below the true quantile are
+    binomial in number; k is as many as tell as much as the releases of all cases do, of which those
+    of one case are alike. Where the largest of k may well be below it there is no upper end: no
+    resampling of what was seen could tell it.
     """
-    found = float(np.quantile(values, probability))
-    if len(values) < 2:
+    found, count = float(np.quantile(values, probability)), _independent(values, probability)
+    below = float(stats.binom.ppf(0.025, count, probability))
+    above = float(stats.binom.ppf(0.975, count, probability)) + 1.0
+    if below < 1.0:
         return Estimate(found)
-    rng = generator(0, "plan-bootstrap")
-    drawn = rng.integers(len(values), size=(RESAMPLES, len(values)))
-    each = np.quantile(values[drawn].reshape(RESAMPLES, -1), probability, axis=1)
-    low, high = np.quantile(each, [0.025, 0.975])
-    return Estimate(found, float(low), float(high))
+    ordered = np.sort(values, axis=None)
+    first, last = (math.floor(below / count * values.size), math.ceil(above / count * values.size))
+    high = float(ordered[last - 1]) if above <= count else math.inf
+    return Estimate(found, float(ordered[first - 1]), high)
+
+
+def _independent(values: Array, probability: float) -> int:
+    """How many independent releases tell as much of a quantile as those of all cases."""
+    cases, releases = values.shape
+    beyond = (values > np.quantile(values, probability)).astype(float)
+    spread = float(beyond.var())
+    if releases == 1 or cases == 1 or spread == 0.0:
+        return cases
+    alike = releases * float(beyond.mean(axis=1).var(ddof=1)) / spread
+    return int(values.size / min(max(alike, 1.0), releases))
 
 
 def share(values: Array) -> Estimate:

@@ -117,6 +117,38 @@ def test_a_plan_that_nothing_meets_says_what_would_be_enough_or_that_nothing_is(
     assert "None: not up to N = 20,000." in people.sentence
 
 
+def test_what_is_wanted_is_said_as_it_was_asked_for() -> None:
+    found = result_of(goal="error-below", wanted=0.001249)
+    assert "the goal of 0.001249 in" in found.summary
+    sentences = [drawn.sentence for drawn in plan.figures(found).values()]
+    assert sum("at 0.001249 or below" in sentence for sentence in sentences) == 2
+
+
+def test_a_quantile_of_few_data_sets_has_no_upper_end_and_the_plan_says_so() -> None:
+    found = result_of(goal="error-below", wanted=0.5, probability=0.99, runs=TRIED, pool_size=100)
+    goal = found.tables["goal"]
+    assert np.isinf(goal.value_high).all()
+    assert (goal.value_low < goal.value).all()
+    assert "(95 % interval from 0.0" in found.summary
+    assert "Its interval reaches beyond, so that is not certain." in found.summary
+    assert np.isinf(found.tables["curve"].value_high).all()
+    figure = plan.figures(found)["plan"].figure
+    marks = [trace for trace in figure.data if trace.error_x.array is not None]
+    assert len(marks) == len(goal)
+    for trace in marks:
+        # To the end of what is drawn.
+        assert trace.x[0] + trace.error_x.array[0] == pytest.approx(0.65)
+
+
+def test_that_no_less_would_do_is_not_said_of_intervals() -> None:
+    """Those that miss the truth here may hold it at a smaller budget."""
+    found = result_of(goal="interval-below", wanted=1e-6)
+    nothing = "No budget from 1 up to 100 and no N from 300 up to 20,000 is predicted to be enough."
+    assert nothing in found.summary
+    people = plan.figures(found)["enough-people"].sentence
+    assert people.endswith("None: not from N = 300 up to 20,000.")
+
+
 def test_no_clear_winner_over_the_prior_is_said() -> None:
     found = result_of(epsilon_total=0.001, n=10, mechanism=("gaussian-rejection",))
     assert "no mechanism is predicted to err clearly less than the prior mean" in found.summary
