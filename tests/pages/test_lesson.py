@@ -49,6 +49,7 @@ def test_the_page_shows_what_the_text_is_about(step: Step) -> None:
 def test_the_way_through_a_lesson() -> None:
     app = opened("lessons")
     app.button(key="lesson-begin-large-data").click().run()
+    assert not app.exception
     # A test follows no page by itself.
     settled(app.switch_page("pages/overview.py").run())
     assert not app.exception
@@ -81,6 +82,15 @@ def test_a_link_opens_a_lesson_at_a_step_and_one_with_knobs_keeps_them() -> None
     assert "step 2 of 3" in texts(app)
     # The link of these tests sets the number of people.
     assert app.select_slider(key="n").value == 100
+
+
+def test_a_person_elsewhere_returns_to_the_page_of_the_step() -> None:
+    app = opened("papers", lesson="every-yes", step="2")
+    app.button(key="lesson-return").click().run()
+    assert not app.exception
+    app = settled(app.switch_page("pages/flip_probability.py").run())
+    assert "step 2 of 3" in texts(app)
+    assert app.query_params["step"] == "2"
 
 
 def test_an_address_that_begins_a_lesson_on_another_page_takes_it_there(
