@@ -299,10 +299,10 @@ def _draw() -> None:
     lesson.begin({*st.query_params.to_dict()} & {*known_keys()})
     if (opens := lesson.enter()) not in ("", page.file):
         # Without a query of its own Streamlit refuses, as knobs are bound to the one there is.
-        # An address that began a lesson says on its page, too, which one is on. Once the knobs
-        # have been drawn they say so themselves, and Streamlit refuses to set what is theirs.
-        begun = () if DRAWN in st.session_state else ("lesson", "step")
-        asked = {VERSION: __version__, **{key: str(state.held(key)) for key in begun}}
+        # What was drawn here says by itself where it stands there, and Streamlit lets nobody else.
+        drawn = {*page.own, *knobs.SHARED, "lesson", "step"} if DRAWN in st.session_state else set()
+        said = {key: text for key, text in lesson.in_address().items() if key not in drawn}
+        asked = {VERSION: __version__, **said}
         st.switch_page(_file(opens), query_params=asked)
     st.session_state[DRAWN] = True
     pin.begin(page)

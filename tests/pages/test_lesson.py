@@ -108,6 +108,22 @@ def test_an_address_that_begins_a_lesson_on_another_page_takes_it_there(
     assert (asked[0]["lesson"], asked[0]["step"]) == ("a-release-is-a-draw", "1")
 
 
+def test_the_address_of_the_next_page_says_what_the_step_sets_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = opened("posterior", lesson="say-what-is-noise", step="2")
+    asked: list[dict[str, str]] = []
+    monkeypatch.setattr(
+        router.st,
+        "switch_page",
+        lambda _, query_params: asked.append(query_params) or router.st.stop(),
+    )
+    app.button(key="lesson-next").click().run()
+    # What was drawn before is bound: Streamlit refuses to set it here.
+    assert {*asked[0]} == {"version", "mechanisms.view"}
+    assert asked[0]["mechanisms.view"] == "coverage"
+
+
 @pytest.mark.parametrize("step", ["9", "0", "x"])
 def test_a_step_that_is_not_there_is_the_nearest(step: str) -> None:
     app = opened("flip_probability", lesson="every-yes", step=step)
