@@ -117,6 +117,22 @@ def test_a_plan_that_nothing_meets_says_what_would_be_enough_or_that_nothing_is(
     assert "None: not up to N = 20,000." in people.sentence
 
 
+@pytest.mark.parametrize("goal", ["error-below", "interval-below"])
+def test_what_another_plan_has_kept_alone_predicts_nothing_and_says_so(goal: str) -> None:
+    whole = result_of(goal=goal, mechanism=("noisy-counts",), runs=2, wanted=0.1)
+    first = plan.tasks(whole.params, 1)  # type: ignore[arg-type]
+    # What a plan for another budget keeps comes before what is computed.
+    kept = [outcomes_of(task) for task in first if task.part == "budget"][:3]
+    found = plan.collect(whole.params, {"outcomes": pd.concat(kept)})  # type: ignore[arg-type]
+    assert {name: len(table) for name, table in found.tables.items() if len(table)} == {
+        "refused": len(whole.tables["refused"]), "prior": 2,
+    }  # fmt: skip
+    (drawn,) = plan.figures(found).values()
+    assert drawn.sentence == found.summary == plan.NOT_YET
+    for name, table in found.tables.items():
+        assert [*table.columns] == [*whole.tables[name].columns]
+
+
 def test_no_clear_winner_over_the_prior_is_said() -> None:
     found = result_of(epsilon_total=0.001, n=10, mechanism=("gaussian-rejection",))
     assert "no mechanism is predicted to err clearly less than the prior mean" in found.summary
