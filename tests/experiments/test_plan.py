@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from abcdp_core import mechanisms
+from abcdp_core.commands import plan as commands_plan
 from abcdp_core.experiments import plan
 from abcdp_core.mechanisms import noisy_counts
 from abcdp_core.parameters import ParameterError
@@ -129,6 +130,7 @@ def test_what_another_plan_has_kept_alone_predicts_nothing_and_says_so(goal: str
     }  # fmt: skip
     (drawn,) = plan.figures(found).values()
     assert drawn.sentence == found.summary == plan.NOT_YET
+    assert commands_plan.lines(found, drawn.sentence)[0] == plan.NOT_YET
     for name, table in found.tables.items():
         assert [*table.columns] == [*whole.tables[name].columns]
 
