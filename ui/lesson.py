@@ -21,6 +21,7 @@ from abcdp_core import figures as fig
 from abcdp_core import lessons
 from abcdp_core.figures import Drawn
 from abcdp_core.lessons import Lesson, Step, numbers
+from abcdp_core.parameters import text_of
 from abcdp_core.results import Result
 from ui import charts, knobs, locks, state, watch
 from ui.job import Request
@@ -71,6 +72,14 @@ def enter() -> str:
     for key, value in (stay | knobs_of(step)).items():
         st.session_state[key] = value
     return step.page
+
+
+def in_address() -> dict[str, str]:
+    """What an address says of the step that was come to: which it is, and the knobs it sets."""
+    if (here := on()) is None:
+        return {}
+    keys = ("lesson", "step", *here[0].steps[here[1] - 1].knobs)
+    return {key: text_of(st.session_state[key]) for key in keys}
 
 
 def knobs_of(step: Step) -> dict[str, Any]:

@@ -20,6 +20,9 @@ from ui.page import Page
 
 ROOT = Path(__file__).parents[1]
 
+DRAWN = "_drawn"
+"""Set once a session's knobs are drawn, from when on those in the address are bound to them."""
+
 _inside: ContextVar[bool] = ContextVar("inside", default=False)
 """Whether the script that is going on went through :func:`main`.
 
@@ -296,10 +299,12 @@ def _draw() -> None:
     lesson.begin({*st.query_params.to_dict()} & {*known_keys()})
     if (opens := lesson.enter()) not in ("", page.file):
         # Without a query of its own Streamlit refuses, as knobs are bound to the one there is.
-        # An address that began a lesson says on its page, too, which one is on.
-        begun = {key: str(state.held(key)) for key in ("lesson", "step")}
-        asked = {VERSION: __version__, **begun}
+        # What was drawn here says by itself where it stands there, and Streamlit lets nobody else.
+        drawn = {*page.own, *knobs.SHARED, "lesson", "step"} if DRAWN in st.session_state else set()
+        said = {key: text for key, text in lesson.in_address().items() if key not in drawn}
+        asked = {VERSION: __version__, **said}
         st.switch_page(_file(opens), query_params=asked)
+    st.session_state[DRAWN] = True
     pin.begin(page)
     blocks.style(ROOT / "assets" / "style.css")
     if state.held("projector"):

@@ -129,6 +129,9 @@ def lines(result: Result, advice: str) -> list[str]:
     """A plan as it stands on a terminal, and what it advises."""
     params: Any = result.params
     main, goal = result.tables["main"], result.tables["goal"]
+    rest = f"Partial result: {result.done} of {result.total} tasks were done."
+    if main.empty:
+        return [_folded(advice), rest]
     head = (
         f"{params.scenario}: N = {params.n:,}, ε_total = {params.epsilon_total:g}, "
         f"δ = {params.delta:g}, {counted(int(goal.data_sets.max()), 'simulated data set')}."
@@ -148,7 +151,7 @@ def lines(result: Result, advice: str) -> list[str]:
         found += [_folded(f"{row['mechanism']}: {row['why']}", 2) for row in _records(refused)]
     found += ["", _folded(result.privacy)]
     if result.is_partial:
-        found.append(f"Partial result: {result.done} of {result.total} tasks were done.")
+        found.append(rest)
     return found
 
 

@@ -373,8 +373,14 @@ def collect(params: Params, rows: Tables) -> Result:
         "refused": _table("refused", ((name, why) for name, why in refused if why)),
         "prior": _table("prior", of_prior),
     }
-    result = Result(EXPERIMENT, params, tables, "", _privacy(params, list(found)))
+    result = Result(EXPERIMENT, params, tables, NOT_YET, _privacy(params, list(found)))
+    if not found:
+        # A plan for another budget keeps what this one takes for its other budgets.
+        return result
     return dataclasses.replace(result, summary=advice(result))
+
+
+NOT_YET = "Only other budgets and sizes are known yet, not those that were asked for."
 
 
 def _table(name: str, rows: Iterable[tuple[Any, ...]]) -> pd.DataFrame:
@@ -633,6 +639,8 @@ def _privacy(params: Params, names: Sequence[str]) -> str:
 def figures(result: Result) -> dict[str, fig.Drawn]:
     """The ranked mechanisms; for a goal, what would be enough."""
     params = cast(Params, result.params)
+    if result.tables["main"].empty:
+        return {"plan": fig.Drawn(_nothing_yet(params), NOT_YET)}
     rival = noisy_counts.rival(simulators.load(params.scenario))
     words = f"{result.summary}{other_units(result)} {rival}"
     drawn = {"plan": fig.Drawn(_ranked(result), words)}
@@ -675,6 +683,14 @@ def _settings(result: Result) -> str:
         f"public settings, truths from the prior, {sentences.counted(sets, 'data set')}, 95 % "
         f"intervals; filled: {filled}"
     )
+
+
+def _nothing_yet(params: Params) -> go.Figure:
+    """The figure before any mechanism has been tried at the own budget."""
+    what, prior = f"{goal_of(params).quantity}{_unit(params)}", _prior_error(params)
+    figure = fig.ranked([""], "Nothing is predicted yet", what, "")
+    figure.update_xaxes(fig.plain_ticks(prior / 10.0, prior))
+    return figure
 
 
 ROW = 30

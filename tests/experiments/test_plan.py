@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from abcdp_core import mechanisms
+from abcdp_core.commands import plan as commands_plan
 from abcdp_core.experiments import plan
 from abcdp_core.mechanisms import noisy_counts
 from abcdp_core.parameters import ParameterError
@@ -147,6 +148,23 @@ def test_that_no_less_would_do_is_not_said_of_intervals() -> None:
     assert nothing in found.summary
     people = plan.figures(found)["enough-people"].sentence
     assert people.endswith("None: not from N = 300 up to 20,000.")
+
+
+@pytest.mark.parametrize("goal", ["error-below", "interval-below"])
+def test_what_another_plan_has_kept_alone_predicts_nothing_and_says_so(goal: str) -> None:
+    whole = result_of(goal=goal, mechanism=("noisy-counts",), runs=2, wanted=0.1)
+    first = plan.tasks(whole.params, 1)  # type: ignore[arg-type]
+    # What a plan for another budget keeps comes before what is computed.
+    kept = [outcomes_of(task) for task in first if task.part == "budget"][:3]
+    found = plan.collect(whole.params, {"outcomes": pd.concat(kept)})  # type: ignore[arg-type]
+    assert {name: len(table) for name, table in found.tables.items() if len(table)} == {
+        "refused": len(whole.tables["refused"]), "prior": 2,
+    }  # fmt: skip
+    (drawn,) = plan.figures(found).values()
+    assert drawn.sentence == found.summary == plan.NOT_YET
+    assert commands_plan.lines(found, drawn.sentence)[0] == plan.NOT_YET
+    for name, table in found.tables.items():
+        assert [*table.columns] == [*whole.tables[name].columns]
 
 
 def test_no_clear_winner_over_the_prior_is_said() -> None:
