@@ -39,8 +39,7 @@ def main() -> None:
     blocks.note(own_data.STAMP)
     if others := labels.who_sees():
         blocks.warning(others)
-    if name := expectation.study(by):
-        blocks.theory(name)
+    blocks.theory(*expectation.studies(by), of=by.draw)
 
 
 main()

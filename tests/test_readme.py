@@ -67,7 +67,7 @@ def test_the_plan_is_made() -> None:
 
 
 def test_no_text_was_left_half_merged() -> None:
-    texts = [*TOP.glob("*.md"), *TOP.glob("[a-z]*/*.md"), *TOP.glob("deploy/*"), TOP / "Makefile"]
+    texts = [*TOP.glob("*.md"), *TOP.glob("[a-z]*/*.md"), *TOP.glob("deploy/*.*"), TOP / "Makefile"]
     marks = re.compile(r"^(<{7}|={7}|>{7})( |$)", re.MULTILINE)
     assert TOP / "SECURITY.md" in texts
     assert [text.name for text in texts if marks.search(text.read_text(encoding="utf-8"))] == []

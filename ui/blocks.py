@@ -481,15 +481,23 @@ def _verdict(verdict: Verdict) -> None:
 # ---------------------------------------------------------------------------------------- theory
 
 
-def theory(*names: str) -> None:
-    """The theory behind a page, and the code that ran; loaded when it is unfolded."""
+def theory(*names: str, of: Callable[..., object] | None = None) -> None:
+    """The theory behind a page, and the code that ran; loaded when it is unfolded.
+
+    Args:
+        names: of the studies.
+        of: a function in the place of a study's work, in a module whose docstring is the theory.
+    """
     with st.expander("Theory, and the code that runs", key="theory", on_change="rerun") as folded:
-        for name in names if folded.open else ():
-            experiment = experiments.load(name)
-            module = sys.modules[experiment.Params.__module__]
-            first, _, rest = (inspect.getdoc(module) or "").partition("\n")
+        if not folded.open:
+            return
+        ran = [experiments.load(name) for name in names]
+        works: list[tuple[str, Callable[..., object]]]
+        works = [(each.Params.__module__, each.work) for each in ran]
+        works += [(of.__module__, of)] if of else []
+        for module, work in works:
+            first, _, rest = (inspect.getdoc(sys.modules[module]) or "").partition("\n")
             st.markdown(f"### {first.rstrip('.')}")
             st.markdown(rest)
-            st.code(inspect.getsource(experiment.work), language="python")
-        if folded.open:
-            st.caption(SOURCES)
+            st.code(inspect.getsource(work), language="python")
+        st.caption(SOURCES)

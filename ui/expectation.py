@@ -17,10 +17,10 @@ from abcdp_core.sentences import counted
 from ui import asking, charts, drawings, meaning, state, watch
 
 
-def study(by: Releasable) -> str:
-    """The study that tells what to expect of the chosen model; empty if none can."""
+def studies(by: Releasable) -> tuple[str, ...]:
+    """The study that tells what to expect of the chosen model, if one can."""
     known = by.request is SparseVectorRequest and state.scenario_in_force() in error_by_size.MODELS
-    return error_by_size.EXPERIMENT if known else ""
+    return (error_by_size.EXPERIMENT,) if known else ()
 
 
 def cost() -> str:
@@ -50,14 +50,14 @@ def show(by: Releasable, planned: int, width: float | None) -> str:
     )
     if (formula := by.expected(request, planned)) is not None:
         return _of_formula(request, planned, formula)
-    if not (name := study(by)):
+    if not (names := studies(by)):
         unknown = "Nobody has measured what error to expect with this model."
         st.info(unknown)
         return unknown
     scenario, pool_size = state.scenario_in_force(), int(state.current("pool_size"))
     far = error_by_size.far_enough(scenario, planned, pool_size)
     draw: Callable[[Result], None] = lambda found: _draw(found, planned, width)  # noqa: E731
-    job = watch.growing(name, *asking.ask(name, n=far), draw)
+    job = watch.growing(names[0], *asking.ask(names[0], n=far), draw)
     if job.result is None:
         return "What error to expect is still being computed."
     return said(job.result, planned)
