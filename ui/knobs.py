@@ -26,7 +26,7 @@ SHARED = FOUR + MORE
 REFERENCE = "posterior"
 """The experiment whose parameters define the shared knobs."""
 
-STARTS: dict[str, Scalar] = {"epsilon_total": 0.2, "plan.runs": 48}
+STARTS: dict[str, Scalar] = {"epsilon_total": 0.2, "plan.runs": 80}
 """Where pages start elsewhere than commands do: at 1 a private result hardly differs from another,
 and a plan of 256 data sets takes longer than anybody waits.
 

@@ -97,6 +97,21 @@ def covered(visit: Visit) -> str:
     knob = visit.page.locator(BUDGET)
     if not knob.count():
         return ""
+    found = ""
+    for _ in range(MOMENTS):
+        if not (found := _apart(visit, knob, height)):
+            break
+        # What moves to its place for the new window may be on its way.
+        visit.page.wait_for_timeout(MOMENT)
+    return found
+
+
+MOMENTS, MOMENT = 20, 250
+"""How often it is looked whether all is in its place, and milliseconds between two looks."""
+
+
+def _apart(visit: Visit, knob: Locator, height: int) -> str:
+    """Why knob and figure cannot be seen together now; empty if they can."""
     figure = _main(visit, 1)[-1]
     if visit.name in SCROLLED:
         figure.evaluate("each => each.scrollIntoView({block: 'center'})")
