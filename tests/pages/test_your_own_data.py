@@ -492,40 +492,43 @@ def test_the_error_of_a_curve_is_said_in_the_range_that_was_typed() -> None:
     assert "your range that" not in expectation.headline(found, 20)[2]
 
 
-def test_a_release_is_taken_from_the_budget_that_the_server_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the server's ledger is to be, which is not there yet; it demands a budget."""
     file = tmp_path / "budgets.db"
     monkeypatch.setenv(budget_ledger.PLACE, str(file))
     with_budget = dataclasses.replace(served.settings(), budget="income")
     monkeypatch.setattr(served, "settings", lambda: with_budget)
+    return file
+
+
+def make_budget(ledger: Path, neighbours: str) -> None:
+    amounts = Decimal(75), Decimal(0)
+    budget_ledger.create(ledger, Budget("income", *amounts, "person", neighbours))
+
+
+def test_a_release_is_taken_from_the_budget_that_the_server_has(ledger: Path) -> None:
     (error,) = page().error
     assert "there is none; `budget create` makes one" in error.value
-    assert str(tmp_path) not in error.value
-    amounts = Decimal(75), Decimal(0)
-    budget_ledger.create(file, Budget("income", *amounts, "person", "replace"))
+    assert str(ledger.parent) not in error.value
+    make_budget(ledger, "replace")
     app = page()
     assert "ε = 75 is left for one more release" in texts(app)
     app = released(app)
-    account = budget_ledger.account(file, "income")
+    account = budget_ledger.account(ledger, "income")
     assert account.left() == 25
     ((document,),) = app.session_state[own_data.DESK].made.values()
     assert document.reservation is not None
-    assert budget_ledger.missing(file, {"it": document.reservation}) == []
+    assert budget_ledger.missing(ledger, {"it": document.reservation}) == []
     (error,) = app.error
     assert "ε_total = 50 does not fit" in error.value
     assert not app.checkbox
 
 
 def test_a_budget_that_no_release_can_be_taken_from_is_refused_before_it_is_confirmed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ledger: Path,
 ) -> None:
-    file = tmp_path / "budgets.db"
-    monkeypatch.setenv(budget_ledger.PLACE, str(file))
-    with_budget = dataclasses.replace(served.settings(), budget="income")
-    monkeypatch.setattr(served, "settings", lambda: with_budget)
-    amounts = Decimal(75), Decimal(0)
-    budget_ledger.create(file, Budget("income", *amounts, "person", "add-remove"))
+    make_budget(ledger, "add-remove")
     app = page()
     (error,) = app.error
     assert "is there (add-remove)" in error.value
