@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
 
 from playwright.sync_api import Locator, TimeoutError
 
 from tests.browser.conftest import CARD, SIZE, Visit
 from ui import knobs, router
+
+Found = TypeVar("Found", str, list[str])
 
 HEADLINE = "[data-testid=stMain] h1:visible"
 KNOBS = "[data-testid=stSidebar] [data-testid=stSlider]:visible"
@@ -16,10 +19,11 @@ FIGURES = "[data-testid=stMain] .js-plotly-plot:visible"
 CARDS = ".st-key-overview .js-plotly-plot:visible"
 PLAYER = ".player :is(.controls, .whole, .zoom, .known, .person)"
 
-FIRST = """(document.querySelector(
-    "[data-testid=stMain] :is([class*=st-key-chart-]:has(.js-plotly-plot), .player)"
-)?.className ?? null)"""
-"""Which figure is the first of the page."""
+FIRST = """((document.querySelector(
+    "[data-testid=stMain] :is([class*=st-key-chart-]:has(.js-plotly-plot), .st-key-headline)"
+)?.className ?? "").match(/st-key-\\S+/) ?? [null])[0]"""
+"""Which figure is the first of the page, by its key, or the player by what stands above it.
+Another class of it changes while a script is going on."""
 
 ASKS = "[class*=st-key-start-] button"
 SHOWN = 20_000
@@ -71,6 +75,10 @@ def _wait_for_another(visit: Visit, before: str | None) -> None:
 def outside(visit: Visit, width: int, height: int, view: str = "") -> list[str]:
     """What of knobs, headline and main figure can only be seen by scrolling."""
     visit.page.set_viewport_size({"width": width, "height": height})
+    return _at_last(visit, lambda: _outside(visit, width, height, view))
+
+
+def _outside(visit: Visit, width: int, height: int, view: str) -> list[str]:
     figures = _main(visit, SEEN.get((visit.name, width), 1))
     parts = {
         "headline": [visit.page.locator(HEADLINE).first],
@@ -86,6 +94,15 @@ def outside(visit: Visit, width: int, height: int, view: str = "") -> list[str]:
     ]
 
 
+def _at_last(visit: Visit, wrong: Callable[[], Found]) -> Found:
+    """What is wrong once everything is in its place: what moves to it may be on its way."""
+    for _ in range(MOMENTS):
+        if not (found := wrong()):
+            break
+        visit.page.wait_for_timeout(MOMENT)
+    return found
+
+
 def covered(visit: Visit) -> str:
     """Whether on a telephone the budget's knob and the figure cannot be seen together, and how."""
     width, height = TELEPHONE
@@ -97,13 +114,7 @@ def covered(visit: Visit) -> str:
     knob = visit.page.locator(BUDGET)
     if not knob.count():
         return ""
-    found = ""
-    for _ in range(MOMENTS):
-        if not (found := _apart(visit, knob, height)):
-            break
-        # What moves to its place for the new window may be on its way.
-        visit.page.wait_for_timeout(MOMENT)
-    return found
+    return _at_last(visit, lambda: _apart(visit, knob, height))
 
 
 MOMENTS, MOMENT = 20, 250
@@ -141,8 +152,8 @@ def _main(visit: Visit, count: int) -> list[Locator]:
 
 
 def _box(element: Locator) -> Mapping[str, float]:
-    box = element.bounding_box()
-    assert box is not None
+    # What is drawn again has no place for a moment.
+    box = element.bounding_box() or {"x": -1, "y": -1, "width": 0, "height": 0}
     return {name: round(float(value)) for name, value in box.items()}  # type: ignore[arg-type]
 
 
