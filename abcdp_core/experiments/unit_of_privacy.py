@@ -256,8 +256,8 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
     looks = [
         ("prior", "", fig.PRIOR),
         ("non-private", "", dataclasses.replace(fig.NON_PRIVATE, name="no noise")),
-        ("private", small, dataclasses.replace(fig.PRIVATE, name=f"{small} protected")),
-        ("private", large, fig.Style(f"{large} protected", fig.PURPLE, "solid", "triangle-up")),
+        ("private", small, dataclasses.replace(fig.PRIVATE, name=small)),
+        ("private", large, fig.Style(large, fig.PURPLE, "solid", "triangle-up")),
     ]
     axes = source.AXES
     drawn = fig.panels(
@@ -268,7 +268,7 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
         rows=2,
         height=200 + 2 * (40 + 24 * len(looks)),
     )
-    below = "mean and 90 % interval, on average over the releases; dots: single ones"
+    below = "by whom is protected: mean and 90 % interval, averaged; dots: single releases"
     settings = f"{_whose(source)}, ε_total = {params.epsilon_total:g}; {below}"
     drawn.layout.title.subtitle.text = settings
     for index, (parameter, ends) in enumerate(axes.items()):
@@ -278,11 +278,8 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
                 drawn.add_trace(trace.update(showlegend=False, **fig.panel(index)))
         # Parameters have units of their own: their panels share the rows and nothing else.
         name = "xaxis" + fig.panel(index)["xaxis"][1:]
-        drawn.layout[name].update(matches=None, range=list(ends), nticks=5, showgrid=False)
-    words = [
-        f'<span style="color:{fig.WORDS.get(style.color, style.color)}">{style.name}</span>'
-        for _, _, style in looks
-    ]
+        drawn.layout[name].update(matches=None, range=list(ends), nticks=4, tickangle=0)
+    words = [f'<span style="color:{style.color}">{style.name}</span>' for _, _, style in looks]
     drawn.update_yaxes(
         range=[len(looks) - 0.5, -0.5],
         tickvals=list(range(len(looks))),
