@@ -94,8 +94,8 @@ def tuberculosis() -> None:
         "Six numbers are kept of the real report: patients, clusters, clusters of one and of two "
         "patients, the largest cluster, and how much larger it is than the fourth. One patient "
         "moves them by at most 13/3 in all, and another outbreak could move them by 2760. So at "
-        "the same ε_total a health office that promises privacy to each *patient* adds 1/637 of the "
-        "noise that hides the whole outbreak.",
+        "the same ε_total a health office that promises privacy to each *patient* adds 1/637 of "
+        "the noise that hides the whole outbreak.",
     )
     blocks.verdicts(TUBERCULOSIS, found)
     blocks.note(INTRODUCTION)
