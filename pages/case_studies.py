@@ -1,6 +1,5 @@
 """Case studies: real epidemics, what a private fit says about them, and what it cannot say."""
 
-from abcdp_core import experiments
 from ui import asking, blocks, captions, controls, export, labels, pin, router, state, watch
 
 router.guard()
@@ -107,8 +106,7 @@ def tuberculosis() -> None:
 def who_is_protected(beside: blocks.Found, scenario: str, heading: str, text: str) -> blocks.Found:
     """The same published numbers, released for one person and for the paper's unit."""
     blocks.heading(heading, text)
-    fixed = {"scenario": scenario} | experiments.load(UNIT).Params.defaults(scenario)
-    found = watch.result(UNIT, *asking.ask(UNIT, **fixed))
+    found = watch.result(UNIT, *asking.ask_as_published(UNIT, scenario))
     blocks.figure(UNIT, found, ("main", "widths"))
     labels.also(found, beside)
     return found
