@@ -3,7 +3,7 @@
 ``python -m abcdp_core list`` names the experiments, ``list EXPERIMENT`` says what can be set, and
 ``run EXPERIMENT --out DIR`` runs one and writes tables, settings and figures. ``plan SCENARIO``
 says which mechanism to run for N people and a budget. ``release SCENARIO`` makes one private
-release from somebody's own numbers, and ``verify FILE`` computes again all that follows from it, and
+release from somebody's own numbers, ``verify FILE`` computes again all that follows from it, and
 ``report FILE`` makes a page of it for people to read.
 ``reproduce --out DIR`` judges what the papers claim. Exit codes: 0 if all went well; 2 with one
 line ``error: ...`` if something asked for is not possible, 1 if worker processes or memory gave out

@@ -21,6 +21,9 @@ from abcdp_core.parameters import ParameterError
 
 ENDINGS = (".html", ".pdf")
 
+LONGEST_ABOUT = 500
+"""Characters of what somebody says of the data."""
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
@@ -29,6 +32,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=arguments.path, required=True, metavar="FILE",
                         help="a new file that ends in .html or, where there is a browser, "
                         ".pdf")  # fmt: skip
+    parser.add_argument("--about", default="", metavar="WORDS",
+                        help="what the data are, for the head of the report")  # fmt: skip
     arguments.add_plugins(parser)
 
 
@@ -46,7 +51,9 @@ def run(options: argparse.Namespace) -> int:
     if ending not in ENDINGS:
         raise ParameterError(f"out = {out}: must end in {' or '.join(ENDINGS)}.")
     _check_free(out)
-    made = _page(options.document).encode()
+    if len(options.about) > LONGEST_ABOUT or not options.about.isprintable():
+        raise ParameterError(f"about: must be at most {LONGEST_ABOUT} characters in one line.")
+    made = _page(options.document, options.about).encode()
     if ending == ".pdf":
         made = _pdf(made.decode())
     try:
@@ -67,14 +74,14 @@ def _check_free(out: Path) -> None:
         raise ParameterError(f"out = {out}: {reason}; choose a new file.")
 
 
-def _page(file: Path) -> str:
+def _page(file: Path, about: str) -> str:
     text, content = verification.read_file(file)
     try:
         document = verification.document_in(content)
         verification.check(verification.compared(content, document))
     except ParameterError as error:
         raise ParameterError(f"{file}: {error}") from error
-    return report.page(document, text, file.name)
+    return report.page(document, text, file.name, about)
 
 
 def _pdf(page: str) -> bytes:

@@ -24,17 +24,18 @@ from abcdp_core.parameters import shown
 from abcdp_core.privacy.promise import odds, promise_in_short
 
 
-def page(document: Document, file: bytes, name: str = "release.json") -> str:
+def page(document: Document, file: bytes, name: str = "release.json", about: str = "") -> str:
     """The report as a page in HTML.
 
     Args:
         document: what was released.
         file: its file, which the report is known to belong to by the digest.
         name: of that file.
+        about: what the data are, said by who makes the report; empty for nothing.
     """
     content = json.loads(file)
     parts = (
-        _head(document, content),
+        _head(document, content, about),
         _learnt(document),
         _label(content),
         _remains(document, content),
@@ -49,12 +50,18 @@ def page(document: Document, file: bytes, name: str = "release.json") -> str:
 # -------------------------------------------------------------------------------------- the parts
 
 
-def _head(document: Document, content: Mapping[str, Any]) -> str:
+def _head(document: Document, content: Mapping[str, Any], about: str) -> str:
     kind = releasable.of(document.request).title.lower()
+    data = (
+        f'<p class="about"><b>The data</b>, as described by who made this report: '
+        f"{html.escape(about)}</p>\n"
+        if about
+        else ""
+    )
     return (
         f'<header><p class="kind"><span>Report on a private release</span>'
         f"<span>ABCDP Explorer, {_said(kind)}</span></p>\n"
-        f"<h1>{_said(document.finding)}</h1>\n"
+        f"<h1>{_said(document.finding)}</h1>\n{data}"
         f'<p class="lead">{_said(document.summary)} {_short(content)}</p></header>'
     )
 
@@ -73,7 +80,9 @@ def _learnt(document: Document) -> str:
     header, rows = _table(document)
     head = "".join(f'<th scope="col">{_said(each)}</th>' for each in header)
     body = "\n".join(
-        f'<tr><th scope="row">{_said(first)}</th>{"".join(f"<td>{_said(each)}</td>" for each in row)}</tr>'
+        f'<tr><th scope="row">{_said(first)}</th>'
+        + "".join(f"<td>{_said(each)}</td>" for each in row)
+        + "</tr>"
         for first, *row in rows
     )
     return _section(
@@ -144,17 +153,22 @@ def _remains(document: Document, content: Mapping[str, Any]) -> str:
 
 
 def _asked(document: Document, content: Mapping[str, Any]) -> str:
-    request = document.request
+    request, public = document.request, dict(content["public"])
     known = request.specification(request.scenario)
-    settings = {
-        known[name].label if name in known else name: value
-        for name, value in content["public"].items()
-        if name != "scenario_domain"
+    source = source_of(request)
+    rows = {
+        "Mechanism": releasable.of(request).title,
+        "Scenario": f"{source.TITLE} ({public.pop('scenario')})",
     }
-    model = getattr(source_of(request), "OWN_MODEL", "")
-    rows = {"Mechanism": releasable.of(request).title, **settings}
+    del public["scenario_domain"]
+    if public.keys() >= {"low", "high"}:
+        ends = [_value(float(public.pop(end))) for end in ("low", "high")]
+        rows["Range that the values were known to have"] = " to ".join(ends)
     if "n" in content:
-        rows["Number of values"] = content["n"]
+        rows["Number of values"] = _value(content["n"])
+    for name, value in public.items():
+        rows[known[name].label if name in known else name.replace("_", " ")] = _value(value)
+    model = getattr(source, "OWN_MODEL", "")
     return _section("What was asked", f"<p>{_said(model)}</p>\n{_pairs(rows)}")
 
 
@@ -166,7 +180,7 @@ def _computed(document: Document, content: Mapping[str, Any]) -> str:
         "How it was computed, and what of it is exact",
         f"<p>{_said(releasable.of(document.request).reason)} {_said(document.exactness())}</p>\n"
         f"<p>For the accountant, the event is {_said(kind)}: {_said(noise)}. Its cost, computed "
-        f"from these numbers, is ε = {content['cost']['epsilon']:.6g} and "
+        f"from these numbers, is ε_total = {content['cost']['epsilon']:.6g} and "
         f"δ = {content['cost']['delta']:.6g}.</p>",
     )
 
@@ -192,7 +206,7 @@ def _checked(content: Mapping[str, Any], file: bytes, name: str) -> str:
         "<p>Everything here follows from one file, whose SHA-256 is "
         f"<code>{digest}</code>. This computes again all that is public:</p>\n"
         f"<pre>python -m abcdp_core verify {_said(name)}</pre>\n"
-        f"<p>What nobody can compute again from it:</p>{_list(cannot_be_known(content))}\n"
+        f"<p>What is not computed again:</p>{_list(cannot_be_known(content))}\n"
         f'<p class="fine">Released with {_said(made)}. {_said(citation.TEXT)}</p>',
     )
 
@@ -208,9 +222,9 @@ def _list(items: Iterable[str]) -> str:
     return "<ul>" + "".join(f"<li>{_said(each)}</li>" for each in items) + "</ul>"
 
 
-def _pairs(rows: Mapping[str, Any]) -> str:
+def _pairs(rows: Mapping[str, str]) -> str:
     body = "".join(
-        f'<tr><th scope="row">{_said(name)}</th><td>{_said(_value(value))}</td></tr>'
+        f'<tr><th scope="row">{_said(name)}</th><td>{_said(value)}</td></tr>'
         for name, value in rows.items()
     )
     return f'<table class="pairs"><tbody>{body}</tbody></table>'
@@ -252,6 +266,7 @@ h2 {{ font-size: 1.15rem; line-height: 1.3; margin: 0 0 0.5rem; break-after: avo
 section {{ margin-top: 2rem; }}
 p {{ margin: 0 0 0.6rem; orphans: 3; widows: 3; }}
 .lead {{ font-size: 1.08rem; margin: 0; }}
+.about {{ margin: 0 0 0.6rem; }}
 ul {{ margin: 0 0 0.6rem; padding-left: 1.15rem; }}
 li {{ margin-bottom: 0.25rem; }}
 figure {{ margin: 0; break-inside: avoid; }}
@@ -262,13 +277,14 @@ table {{ border-collapse: collapse; width: 100%; font-size: 0.92rem;
 th, td {{ text-align: left; vertical-align: top; padding: 0.32rem 0.9rem 0.32rem 0;
   border-bottom: 1px solid {grid}; }}
 thead th {{ vertical-align: bottom; border-bottom: 1px solid {ink}; line-height: 1.25; }}
-tbody th {{ font-weight: normal; }}
+tbody th {{ font-weight: normal; min-width: 5.5rem; }}
 td {{ white-space: nowrap; }}
 .pairs {{ max-width: 34rem; break-inside: avoid; }}
 .pairs th {{ color: {grey}; width: 60%; }}
 .pairs td {{ white-space: normal; overflow-wrap: anywhere; }}
 .label {{ border: 2px solid {ink}; padding: 0.9rem 1.1rem 0.4rem; break-inside: avoid; }}
-.label dl {{ display: flex; flex-wrap: wrap; gap: 0.6rem 2.2rem; margin: 0 0 0.8rem;
+.label dl {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr));
+  gap: 0.6rem 1.2rem; margin: 0 0 0.8rem;
   padding: 0.6rem 0; border-top: 1px solid {ink}; border-bottom: 1px solid {ink}; }}
 dt {{ color: {grey}; font-size: 0.82rem; }}
 dd {{ margin: 0; font-weight: bold; }}

@@ -15,15 +15,15 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-HEIGHT = 28
+HEIGHT = 44
 """Of a strip, in pixels; marks are in its middle."""
 
 MOST_TICKS = 6
 
 STYLE = """
 .strips {{ display: grid; grid-template-columns: minmax(7rem, max-content) 1fr;
-  column-gap: 1.6rem; align-items: center; margin: 0.8rem 0.6rem 0.5rem 0; }}
-.strips .name {{ line-height: 1.25; padding: 0.25rem 0; max-width: 14rem; }}
+  column-gap: 1.6rem; align-items: start; margin: 0.8rem 0.6rem 0.5rem 0; }}
+.strips .name {{ line-height: 1.25; padding: 0.1rem 0; max-width: 14rem; }}
 .strips .name b {{ display: block; }}
 .strips svg {{ display: block; overflow: visible; width: 100%; }}
 .strips text {{ font: 11px {font}; fill: {grey}; }}
@@ -85,12 +85,12 @@ def strips_of(figure: go.Figure) -> list[Strip]:
     """
     numbers = ["", *(str(number) for number in range(2, len(figure.data) + 2))]
     found = [number for number in numbers if f"xaxis{number}" in figure.layout]
-    ranges = [tuple(map(float, figure.layout[f"xaxis{number}"].range)) for number in found]
+    ranges = [tuple(figure.layout[f"xaxis{number}"].range) for number in found]
     marks = [
         tuple(each for each in figure.data if (each.xaxis or "x") == f"x{number}")
         for number in found
     ]
-    wide = [_around(*ends, each) for ends, each in zip(ranges, marks, strict=True)]
+    wide = [_around(ends[0], ends[1], each) for ends, each in zip(ranges, marks, strict=True)]
     if len(set(ranges)) == 1:
         wide = [(min(low for low, _ in wide), max(high for _, high in wide))] * len(wide)
     rows = []
@@ -122,15 +122,11 @@ def _strip(row: Strip, *, with_ticks: bool) -> str:
             f'<line x1="{at(value)}" x2="{at(value)}" y1="0" y2="{HEIGHT}" stroke="#E4E4E4"/>'
         )
         if with_ticks:
-            side = "middle"
             parts.append(
-                f'<text x="{at(value)}" y="{HEIGHT + 13}" text-anchor="{side}">{text}</text>'
+                f'<text x="{at(value)}" y="{HEIGHT + 13}" text-anchor="middle">{text}</text>'
             )
-    parts.append(
-        f'<line x1="0" x2="100%" y1="{HEIGHT}" y2="{HEIGHT}" stroke="#9AA1A9"/>'
-        if with_ticks
-        else ""
-    )
+    if with_ticks:
+        parts.append(f'<line x1="0" x2="100%" y1="{HEIGHT}" y2="{HEIGHT}" stroke="#9AA1A9"/>')
     parts += [_mark(each, float(x), at, middle) for each in row.marks for x in _places(each)]
     return f'<svg height="{bottom}" aria-hidden="true">{"".join(parts)}</svg>'
 
