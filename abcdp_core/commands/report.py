@@ -8,7 +8,6 @@ A4 by a browser.
 from __future__ import annotations
 
 import argparse
-import errno
 import os
 from pathlib import Path
 
@@ -70,8 +69,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _check_free(out: Path) -> None:
     if os.path.lexists(out):
-        reason = os.strerror(errno.EEXIST).lower()
-        raise ParameterError(f"out = {out}: {reason}; choose a new file.")
+        raise ParameterError(f"out = {out}: is there already; choose a new file.")
 
 
 def _page(file: Path, about: str) -> str:

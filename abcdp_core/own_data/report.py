@@ -10,6 +10,7 @@ import hashlib
 import html
 import json
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from decimal import ROUND_UP, Decimal
 from typing import Any
@@ -20,7 +21,7 @@ from abcdp_core.own_data import releasable, strips
 from abcdp_core.own_data.document import PRIOR, Document, figure, unit_of
 from abcdp_core.own_data.request import source_of
 from abcdp_core.own_data.verification import cannot_be_known
-from abcdp_core.parameters import shown
+from abcdp_core.parameters import cut, shown
 from abcdp_core.privacy.promise import odds, promise_in_short
 
 
@@ -33,7 +34,7 @@ def page(document: Document, file: bytes, name: str = "release.json", about: str
         name: of that file.
         about: what the data are, said by who makes the report; empty for nothing.
     """
-    content = json.loads(file)
+    content = document.content()
     parts = (
         _head(document, content, about),
         _learnt(document),
@@ -45,6 +46,10 @@ def page(document: Document, file: bytes, name: str = "release.json", about: str
         _checked(content, file, name),
     )
     return framed(document.finding, STYLE + strips.STYLE, "\n".join(parts))
+
+
+LONGEST_DIGEST = 100
+"""Characters of the digest of an entry."""
 
 
 # -------------------------------------------------------------------------------------- the parts
@@ -100,7 +105,7 @@ def _table(document: Document) -> tuple[list[str], list[list[str]]]:
     rows = [[str(item) for item in row] for row in table.itertuples(index=False)]
     parameters = document.parameters
     if len(rows) == len(parameters):
-        header.append("mean before any data")
+        header.append("before any data")
         for place, (row, parameter) in enumerate(zip(rows, parameters, strict=True)):
             before = [x for style, x in document.marks(place) if style is PRIOR]
             row.append(f"{_number(float(before[0][0]))}{unit_of(parameter)}" if before else "")
@@ -119,11 +124,11 @@ def _label(content: Mapping[str, Any]) -> str:
     facts = {
         "protected": _capital(content["protected"]),
         "ε_total": f"{epsilon:g}",
-        "kind": "pure differential privacy",
+        "kind": "pure, δ = 0",
         "odds change by at most": odds(epsilon),
     }
     if spent["delta"]:
-        facts["kind"] = f"(ε, δ)-differential privacy, δ = {spent['delta']:.3g}"
+        facts["kind"] = f"approximate, δ = {spent['delta']:.3g}"
         del facts["odds change by at most"]
         words = (
             "Two data sets that differ in what is protected give any set of results with "
@@ -189,26 +194,34 @@ def _taken(content: Mapping[str, Any]) -> str:
     if "ledger" not in content:
         return ""
     taken = content["ledger"]
+    # Of what is in a ledger nothing is known here, not even that it is text.
+    digest = cut(ascii(taken["digest"]).strip("'"), LONGEST_DIGEST)
     return _section(
         "The budget it was taken from",
-        f"<p>Entry {_said(_value(taken['entry']))} of the budget "
-        f"<em>{_said(_value(taken['budget']))}</em>, with the digest "
-        f"<code>{_said(str(taken['digest']))}</code>. Whoever has the ledger compares them.</p>",
+        f"<p>Entry {_said(shown(taken['entry']))} of the budget "
+        f"<em>{_said(shown(taken['budget']))}</em>, with the digest <code>{_said(digest)}</code>. "
+        "Whoever has the ledger compares them.</p>",
     )
 
 
 def _checked(content: Mapping[str, Any], file: bytes, name: str) -> str:
     digest = hashlib.sha256(file).hexdigest()
-    versions = content["versions"]
-    made = ", ".join(f"{key} {value}" for key, value in dict(versions).items())
     return _section(
         "How to check it",
         "<p>Everything here follows from one file, whose SHA-256 is "
         f"<code>{digest}</code>. This computes again all that is public:</p>\n"
-        f"<pre>python -m abcdp_core verify {_said(name)}</pre>\n"
+        f"<pre>python -m abcdp_core verify {html.escape(shlex.quote(shown(name)))}</pre>\n"
         f"<p>What is not computed again:</p>{_list(cannot_be_known(content))}\n"
-        f'<p class="fine">Released with {_said(made)}. {_said(citation.TEXT)}</p>',
+        f'<p class="fine">{_said(_made_by(file))} {_said(citation.TEXT)}</p>',
     )
+
+
+def _made_by(file: bytes) -> str:
+    """The versions that a file says it was made by; nobody can compute them again."""
+    versions = json.loads(file)["versions"]
+    if not isinstance(versions, dict):
+        return ""
+    return f"Released with {', '.join(f'{shown(k)} {shown(v)}' for k, v in versions.items())}."
 
 
 # --------------------------------------------------------------------------------------- the HTML
@@ -245,7 +258,9 @@ def _capital(text: str) -> str:
 def _said(text: str) -> str:
     """A text in HTML; ``*words*`` of ours are emphasised, `code` is set as such."""
     found = re.sub(r"(?<!\w)\*(\w[\w ?]*)\*", r"<em>\1</em>", html.escape(text))
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", found)
+    found = re.sub(r"`([^`]+)`", r"<code>\1</code>", found)
+    # A number and its unit stay on one line.
+    return re.sub(r"(?<=\d) (?=%)", "\u00a0", found)
 
 
 STYLE = """
@@ -255,6 +270,7 @@ STYLE = """
   @bottom-right {{ content: counter(page) " of " counter(pages); font: 8.5pt {font};
     color: {grey}; }} }}
 * {{ box-sizing: border-box; }}
+html {{ font-size: 16px; }}
 body {{ font: 1rem/1.5 {font}; color: {ink}; background: #FFFFFF; margin: 0 auto;
   max-width: 48rem; padding: 2rem 1.25rem 3rem; print-color-adjust: exact;
   -webkit-print-color-adjust: exact; }}
@@ -283,8 +299,8 @@ td {{ white-space: nowrap; }}
 .pairs th {{ color: {grey}; width: 60%; }}
 .pairs td {{ white-space: normal; overflow-wrap: anywhere; }}
 .label {{ border: 2px solid {ink}; padding: 0.9rem 1.1rem 0.4rem; break-inside: avoid; }}
-.label dl {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr));
-  gap: 0.6rem 1.2rem; margin: 0 0 0.8rem;
+.label dl {{ display: flex; flex-wrap: wrap; justify-content: space-between;
+  gap: 0.6rem 1.5rem; margin: 0 0 0.8rem;
   padding: 0.6rem 0; border-top: 1px solid {ink}; border-bottom: 1px solid {ink}; }}
 dt {{ color: {grey}; font-size: 0.82rem; }}
 dd {{ margin: 0; font-weight: bold; }}
@@ -292,7 +308,7 @@ code {{ font-size: 0.85em; overflow-wrap: anywhere; }}
 pre {{ background: #F4F5F6; padding: 0.6rem 0.8rem; margin: 0 0 0.6rem; white-space: pre-wrap;
   overflow-wrap: anywhere; font-size: 0.88rem; }}
 .fine {{ color: {grey}; font-size: 0.88rem; margin-top: 1rem; }}
-@media print {{ body {{ font-size: 10pt; max-width: none; padding: 0; }}
+@media print {{ html {{ font-size: 10pt; }} body {{ max-width: none; padding: 0; }}
   header {{ break-after: avoid; }} section {{ margin-top: 1.3rem; }}
   .wide {{ overflow: visible; }} }}
 """

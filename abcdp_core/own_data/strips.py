@@ -18,12 +18,17 @@ import plotly.graph_objects as go
 HEIGHT = 44
 """Of a strip, in pixels; marks are in its middle."""
 
-MOST_TICKS = 6
+MOST_STEPS = 5
+"""Between ticks: their numbers have room on a telephone."""
+
+SUPERSCRIPTS = str.maketrans(
+    "-0123456789", "\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"
+)
 
 STYLE = """
 .strips {{ display: grid; grid-template-columns: minmax(7rem, max-content) 1fr;
   column-gap: 1.6rem; align-items: start; margin: 0.8rem 0.6rem 0.5rem 0; }}
-.strips .name {{ line-height: 1.25; padding: 0.1rem 0; max-width: 14rem; }}
+.strips .name {{ line-height: 1.25; padding: 0.1rem 0; max-width: 17rem; }}
 .strips .name b {{ display: block; }}
 .strips svg {{ display: block; overflow: visible; width: 100%; }}
 .strips text {{ font: 11px {font}; fill: {grey}; }}
@@ -152,17 +157,19 @@ def _mark(trace: go.Scatter, x: float, at: Any, y: float) -> str:
             f'<line x1="{at(x)}" x2="{at(x)}" y1="{y - half}" y2="{y + half}" stroke="{color}" '
             f'stroke-width="{width}"/>'
         )
+    half -= 1
+    look = f'fill="{color}" stroke="#FFFFFF" stroke-width="0.75"'
     shape = (
-        f'<path d="M0 {-half}L{half} 0L0 {half}L{-half} 0z" fill="{color}" stroke="#FFFFFF"/>'
+        f'<path d="M0 {-half}L{half} 0L0 {half}L{-half} 0z" {look}/>'
         if symbol.startswith("diamond")
-        else f'<circle r="{half}" fill="{color}" stroke="#FFFFFF"/>'
+        else f'<circle r="{half}" {look}/>'
     )
     return f'<svg x="{at(x)}" y="{y}" width="1" height="1" overflow="visible">{shape}</svg>'
 
 
 def ticks(low: float, high: float) -> list[tuple[float, str]]:
-    """Round values of an axis and how they are written, at most :data:`MOST_TICKS`."""
-    rough = (high - low) / MOST_TICKS
+    """Round values of an axis and how they are written, with few steps between them."""
+    rough = (high - low) / MOST_STEPS
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(size * power for size in (1.0, 2.0, 5.0, 10.0) if size * power >= rough * 0.999)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
@@ -174,7 +181,7 @@ def _said(value: float, digits: int) -> str:
     """A tick in words; with a power of ten where it would be long."""
     if digits > 4 or abs(value) >= 1e7:
         mantissa, _, power = f"{value:.3g}".partition("e")
-        text = f"{mantissa} × 10^{int(power)}" if power else mantissa
+        text = f"{mantissa} × 10{str(int(power)).translate(SUPERSCRIPTS)}" if power else mantissa
     else:
         text = f"{value:,.{digits}f}"
     return text.replace("-", "\u2212") if value else "0"
