@@ -17,11 +17,9 @@ from streamlit.runtime.backend_operation_handler import DeferredFileHandler
 from streamlit.runtime.media_file_storage import MediaFileStorageError
 
 from abcdp_core.figures import Drawn
-from abcdp_core.output import bundle, citation, images, paper, single
+from abcdp_core.output import bundle, citation, images, single
 from abcdp_core.output.formats import FORMATS, STATIC, ExportError
 from abcdp_core.output.settings import command
-from abcdp_core.own_data import report as own_report
-from abcdp_core.own_data.document import Document
 from abcdp_core.results import Result
 from ui import controls, drawings, jobs
 from ui.job import Job
@@ -145,41 +143,6 @@ def figure(key: str, found: Result, name: str, drawn: Drawn, tables: Sequence[st
     title = images.title_of(found, drawn.figure)
     text = f"{title}. {images.caption(found, drawn)} {citation.TEXT}"
     st.code(text, language=None, wrap_lines=True)
-
-
-def report(document: Document, number: int) -> None:
-    """A released document as a page to read, in HTML and PDF.
-
-    Args:
-        document: what was released.
-        number: of the release, as its file has it.
-    """
-    who, why_not = jobs.session_id(), images.obstacle()
-    for suffix in ("html", "pdf"):
-        st.download_button(
-            f"Report as {suffix.upper()}",
-            data=functools.partial(report_for, who, document, f"release-{number}.json", suffix),
-            file_name=f"report-{number}.{suffix}",
-            mime=single.MIME[suffix],
-            key=f"own-report-{suffix}",
-            on_click="ignore",
-            disabled=suffix in STATIC and why_not is not None,
-            help=why_not if suffix in STATIC else None,
-        )
-
-
-def report_for(who: str, document: Document, name: str, suffix: str) -> bytes:
-    """A report as a file for a session; what needs a browser is made when its turn comes.
-
-    Raises:
-        RefusedError: two of the session's are not done yet, or it has left meanwhile.
-        ExportError: it could not be printed.
-    """
-    page = own_report.page(document, document.to_json().encode(), name)
-    if suffix not in STATIC:
-        return page.encode()
-    with turn_of(who):
-        return paper.pdf(page)
 
 
 def one_for(
