@@ -342,8 +342,8 @@ def show(documents: list[Document]) -> None:
             )
     st.caption(
         "Keep the JSON: it is the only copy. `python -m abcdp_core verify FILE` computes again "
-        "what follows from it. The report says it to people. The synthetic series are simulated "
-        "from what was released, which costs no further privacy."
+        "what follows from it. The report is for people to read. The synthetic series are "
+        "simulated from what was released, which costs no further privacy."
     )
 
 

@@ -104,7 +104,7 @@ def _table(document: Document) -> tuple[list[str], list[list[str]]]:
     header = [str(name) for name in table.columns]
     rows = [[str(item) for item in row] for row in table.itertuples(index=False)]
     parameters = document.parameters
-    if len(rows) == len(parameters):
+    if len(rows) == len(parameters) and not any("prior" in name for name in header):
         header.append("before any data")
         for place, (row, parameter) in enumerate(zip(rows, parameters, strict=True)):
             before = [x for style, x in document.marks(place) if style is PRIOR]
@@ -165,7 +165,7 @@ def _asked(document: Document, content: Mapping[str, Any]) -> str:
         "Mechanism": releasable.of(request).title,
         "Scenario": f"{source.TITLE} ({public.pop('scenario')})",
     }
-    del public["scenario_domain"]
+    public.pop("scenario_domain", None)
     if public.keys() >= {"low", "high"}:
         ends = [_value(float(public.pop(end))) for end in ("low", "high")]
         rows["Range that the values were known to have"] = " to ".join(ends)

@@ -27,7 +27,7 @@ SUPERSCRIPTS = str.maketrans(
 
 STYLE = """
 .strips {{ display: grid; grid-template-columns: minmax(7rem, max-content) 1fr;
-  column-gap: 1.6rem; align-items: start; margin: 0.8rem 0.6rem 0.5rem 0; }}
+  column-gap: 1.6rem; align-items: start; margin: 0.8rem 1.2rem 0.5rem 0; }}
 .strips .name {{ line-height: 1.25; padding: 0.1rem 0; max-width: 17rem; }}
 .strips .name b {{ display: block; }}
 .strips svg {{ display: block; overflow: visible; width: 100%; }}
@@ -157,8 +157,7 @@ def _mark(trace: go.Scatter, x: float, at: Any, y: float) -> str:
             f'<line x1="{at(x)}" x2="{at(x)}" y1="{y - half}" y2="{y + half}" stroke="{color}" '
             f'stroke-width="{width}"/>'
         )
-    half -= 1
-    look = f'fill="{color}" stroke="#FFFFFF" stroke-width="0.75"'
+    look = f'fill="{color}"'
     shape = (
         f'<path d="M0 {-half}L{half} 0L0 {half}L{-half} 0z" {look}/>'
         if symbol.startswith("diamond")
