@@ -22,7 +22,8 @@ from abcdp_core.own_data.document import PRIOR, Document, figure, unit_of
 from abcdp_core.own_data.request import source_of
 from abcdp_core.own_data.verification import cannot_be_known
 from abcdp_core.parameters import cut, shown
-from abcdp_core.privacy.promise import odds, promise_in_short
+from abcdp_core.privacy.accounting import NEIGHBOURS
+from abcdp_core.privacy.promise import odds, presence_in_short, promise_in_short
 
 
 def page(document: Document, file: bytes, name: str = "release.json", about: str = "") -> str:
@@ -67,7 +68,7 @@ def _head(document: Document, content: Mapping[str, Any], about: str) -> str:
         f'<header><p class="kind"><span>Report on a private release</span>'
         f"<span>ABCDP Explorer, {_said(kind)}</span></p>\n"
         f"<h1>{_said(document.finding)}</h1>\n{data}"
-        f'<p class="lead">{_said(document.summary)} {_short(content)}</p></header>'
+        f'<p class="lead">{_short(content)}</p></header>'
     )
 
 
@@ -81,7 +82,7 @@ def _short(content: Mapping[str, Any]) -> str:
 
 
 def _learnt(document: Document) -> str:
-    picture = strips.drawn(figure(document), document.in_own_words)
+    picture = strips.drawn(figure(document), f"{document.marks_in_words} {IN_WORDS}")
     header, rows = _table(document)
     head = "".join(f'<th scope="col">{_said(each)}</th>' for each in header)
     body = "\n".join(
@@ -94,8 +95,13 @@ def _learnt(document: Document) -> str:
         "What was learnt",
         f"<figure>{picture}<figcaption>{_said(document.marks_in_words)}</figcaption></figure>\n"
         f'<div class="wide" tabindex="0"><table><thead><tr>{head}</tr></thead>\n'
-        f"<tbody>{body}</tbody></table></div>",
+        f"<tbody>{body}</tbody></table></div>\n"
+        f'<p class="below">{_said(document.in_own_words)}</p>\n'
+        f"<p>All of this follows from what the mechanism gave. {_said(document.summary)}</p>",
     )
+
+
+IN_WORDS = "The table below has the numbers."
 
 
 def _table(document: Document) -> tuple[list[str], list[list[str]]]:
@@ -134,6 +140,9 @@ def _label(content: Mapping[str, Any]) -> str:
             "Two data sets that differ in what is protected give any set of results with "
             f"probabilities that differ by at most {odds(epsilon)}, and beyond that by at most δ."
         )
+    elif NEIGHBOURS["add-remove"] in content["statement"]:
+        facts["odds change by at most"] += " (whether somebody is among the data)"
+        words = presence_in_short(epsilon)
     else:
         words = promise_in_short(epsilon)
     listed = "".join(f"<div><dt>{_said(k)}</dt><dd>{_said(v)}</dd></div>" for k, v in facts.items())
@@ -259,8 +268,8 @@ def _said(text: str) -> str:
     """A text in HTML; ``*words*`` of ours are emphasised, `code` is set as such."""
     found = re.sub(r"(?<!\w)\*(\w[\w ?]*)\*", r"<em>\1</em>", html.escape(text))
     found = re.sub(r"`([^`]+)`", r"<code>\1</code>", found)
-    # A number and its unit stay on one line.
-    return re.sub(r"(?<=\d) (?=%)", "\u00a0", found)
+    # What belongs together stays on one line.
+    return re.sub(r"(?<=\d) (?=%)|(?<=ε_total) (?==)|(?<=ε_total =) ", "\u00a0", found)
 
 
 STYLE = """
@@ -294,10 +303,11 @@ th, td {{ text-align: left; vertical-align: top; padding: 0.32rem 0.9rem 0.32rem
   border-bottom: 1px solid {grid}; }}
 thead th {{ vertical-align: bottom; border-bottom: 1px solid {ink}; line-height: 1.25; }}
 tbody th {{ font-weight: normal; min-width: 5.5rem; }}
-td {{ white-space: nowrap; }}
+td {{ min-width: 4.8rem; }}
+.below {{ margin-top: 0.8rem; }}
 .pairs {{ max-width: 34rem; break-inside: avoid; }}
 .pairs th {{ color: {grey}; width: 60%; }}
-.pairs td {{ white-space: normal; overflow-wrap: anywhere; }}
+.pairs td {{ overflow-wrap: anywhere; }}
 .label {{ border: 2px solid {ink}; padding: 0.9rem 1.1rem 0.4rem; break-inside: avoid; }}
 .label dl {{ display: flex; flex-wrap: wrap; justify-content: space-between;
   gap: 0.6rem 1.5rem; margin: 0 0 0.8rem;

@@ -87,3 +87,16 @@ def promise_in_short(epsilon: float) -> str:
         f"50 %, then believes it with {reach(epsilon)}. The odds change by at most "
         f"{odds(epsilon)}."
     )
+
+
+def presence_in_short(epsilon: float) -> str:
+    """What ε_total promises where a record is left out or added, in two sentences.
+
+    Two different records in the same place are two such steps apart.
+    """
+    return (
+        f"Someone who knows everyone else's record, and believes with 50 % that yours is among the "
+        f"data, then believes it with {reach(epsilon)}. The odds change by at most "
+        f"{odds(epsilon)}; those of a statement about what your record says by at most "
+        f"{odds(2.0 * epsilon)}."
+    )

@@ -18,6 +18,7 @@ from abcdp_core.own_data.budget_ledger import Reservation
 from abcdp_core.own_data.document import Document, figure
 from abcdp_core.own_data.noisy_counts import NoisyCountsRequest
 from abcdp_core.own_data.sparse_vector import SparseVectorRequest
+from abcdp_core.privacy import GaussianSeries, statement
 from abcdp_core.privacy.promise import odds
 
 RNG = np.random.default_rng(1)
@@ -68,6 +69,7 @@ def test_a_report_has_all_of_the_table_and_says_what_the_document_says(name: str
         assert text in said
     for sentence in (
         *(document.finding, document.summary, document.statement, document.marks_in_words),
+        document.in_own_words,
         *(document.exactness(), *document.content()["remains"]),
     ):
         assert " ".join(sentence.replace("`", "").split()) in said
@@ -150,6 +152,17 @@ def test_with_a_delta_nothing_is_said_of_beliefs() -> None:
     assert f"differ by at most {odds(1.0)}, and beyond that by at most δ" in said
     assert "believes" not in said
     assert "odds change" not in said
+
+
+def test_of_a_person_who_is_left_out_or_added_two_steps_are_told_from_one() -> None:
+    event = GaussianSeries(1.0, 1.0, 1)
+    text = statement(event, "one patient", 1e-6, neighbours="add-remove")
+    said = words(f"<main>{report._label(MADE['counts'].content() | {'statement': text})}")
+    assert "believes with 50 % that yours is among the data, then believes it with 26 %" in said
+    assert "change by at most a factor of 2.72; those of a statement about what your" in said
+    assert "record says by at most a factor of 7.39." in said
+    assert "a factor of 2.72 (whether somebody is among the data)" in said
+    assert "believes a statement about yours" not in said
 
 
 @EVERY
