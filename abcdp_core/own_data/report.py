@@ -96,8 +96,7 @@ def _learnt(document: Document) -> str:
         f"<figure>{picture}<figcaption>{_said(document.marks_in_words)}</figcaption></figure>\n"
         f'<div class="wide" tabindex="0"><table><thead><tr>{head}</tr></thead>\n'
         f"<tbody>{body}</tbody></table></div>\n"
-        f'<p class="below">{_said(document.in_own_words)}</p>\n'
-        f"<p>All of this follows from what the mechanism gave. {_said(document.summary)}</p>",
+        f'<p class="below">{_said(document.in_own_words)}</p>',
     )
 
 
@@ -191,7 +190,8 @@ def _computed(document: Document, content: Mapping[str, Any]) -> str:
     kind = event.pop("kind")
     noise = ", ".join(f"{name.replace('_', ' ')} {_value(value)}" for name, value in event.items())
     return _section(
-        "How it was computed, and what of it is exact",
+        "What came out, how it was computed and what of it is exact",
+        f"<p>{_said(document.summary)} All that was learnt follows from what the mechanism gave.</p>\n"
         f"<p>{_said(releasable.of(document.request).reason)} {_said(document.exactness())}</p>\n"
         f"<p>For the accountant, the event is {_said(kind)}: {_said(noise)}. Its cost, computed "
         f"from these numbers, is ε_total = {content['cost']['epsilon']:.6g} and "
@@ -304,7 +304,7 @@ th, td {{ text-align: left; vertical-align: top; padding: 0.32rem 0.9rem 0.32rem
 thead th {{ vertical-align: bottom; border-bottom: 1px solid {ink}; line-height: 1.25; }}
 tbody th {{ font-weight: normal; min-width: 5.5rem; }}
 td {{ min-width: 4.8rem; }}
-.below {{ margin-top: 0.8rem; }}
+.below {{ margin-top: 0.8rem; font-size: 0.92rem; }}
 .pairs {{ max-width: 34rem; break-inside: avoid; }}
 .pairs th {{ color: {grey}; width: 60%; }}
 .pairs td {{ overflow-wrap: anywhere; }}
@@ -318,7 +318,8 @@ code {{ font-size: 0.85em; overflow-wrap: anywhere; }}
 pre {{ background: #F4F5F6; padding: 0.6rem 0.8rem; margin: 0 0 0.6rem; white-space: pre-wrap;
   overflow-wrap: anywhere; font-size: 0.88rem; }}
 .fine {{ color: {grey}; font-size: 0.88rem; margin-top: 1rem; }}
-@media print {{ html {{ font-size: 10pt; }} body {{ max-width: none; padding: 0; }}
+@media print {{ html {{ font-size: 9.5pt; }} th, td {{ padding-block: 0.2rem; }}
+  body {{ max-width: none; padding: 0; }}
   header {{ break-after: avoid; }} section {{ margin-top: 1.3rem; }}
   .wide {{ overflow: visible; }} }}
 """

@@ -15,7 +15,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-HEIGHT = 44
+HEIGHT = 40
 """Of a strip, in pixels; marks are in its middle."""
 
 MOST_STEPS = 5

@@ -14,6 +14,7 @@ from abcdp_core.__main__ import main
 from abcdp_core.commands import report as command
 from abcdp_core.own_data import place, release
 from abcdp_core.own_data.noisy_counts import NoisyCountsRequest
+from abcdp_core.own_data.sparse_vector import SparseVectorRequest
 from tests.browser import chromium
 
 REQUEST = NoisyCountsRequest("uniform-mixture", 0.0, 100.0, 1.0, draws=100)
@@ -140,6 +141,19 @@ def test_a_document_that_does_not_verify_is_refused_by_its_key(
     assert made() == 2
     assert words in one_line(capsys)
     assert [file.name for file in folder.iterdir()] == ["release.json"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_document_of_a_version_that_named_no_mechanism_has_a_report() -> None:
+    request = SparseVectorRequest.for_scenario(
+        "covid", low=0.0, high=100.0, epsilon_total=1.0, pool_size=100, c=4, epsilon_abc=1.2
+    )
+    values = np.linspace(0.0, 100.0, 20)
+    old = json.loads(release.make(request, values, random.Random(1).randrange).to_json())
+    del old["mechanism"]
+    write(old)
+    assert made() == 0
+    assert "Sparse vector" in Path("report.html").read_text(encoding="utf-8")
 
 
 def test_without_a_browser_a_line_says_so_and_that_html_needs_none(

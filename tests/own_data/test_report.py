@@ -112,7 +112,11 @@ def test_a_report_is_well_formed(name: str) -> None:
 @EVERY
 def test_every_setting_is_said_once_with_its_value(name: str) -> None:
     document = MADE[name]
-    asked = words(made(document)).split("What was asked")[1].split("How it was computed")[0]
+    asked = (
+        words(made(document))
+        .split("What was asked")[1]
+        .split("What came out, how it was computed")[0]
+    )
     request = document.request
     known = request.specification(request.scenario)
     for field in dataclasses.fields(request):
