@@ -191,7 +191,8 @@ def _computed(document: Document, content: Mapping[str, Any]) -> str:
     noise = ", ".join(f"{name.replace('_', ' ')} {_value(value)}" for name, value in event.items())
     return _section(
         "What came out, how it was computed and what of it is exact",
-        f"<p>{_said(document.summary)} All that was learnt follows from what the mechanism gave.</p>\n"
+        f"<p>{_said(document.summary)} All that was learnt follows from what the mechanism "
+        "gave.</p>\n"
         f"<p>{_said(releasable.of(document.request).reason)} {_said(document.exactness())}</p>\n"
         f"<p>For the accountant, the event is {_said(kind)}: {_said(noise)}. Its cost, computed "
         f"from these numbers, is ε_total = {content['cost']['epsilon']:.6g} and "
