@@ -12,9 +12,10 @@ from abcdp_core.own_data import expectation
 from abcdp_core.own_data.releasable import Expected, Releasable, points
 from abcdp_core.own_data.request import ReleaseRequest
 from abcdp_core.own_data.sparse_vector import SparseVectorRequest
+from abcdp_core.privacy.promise import odds
 from abcdp_core.results import Result
 from abcdp_core.sentences import counted
-from ui import asking, charts, drawings, meaning, state, watch
+from ui import asking, charts, drawings, state, watch
 
 
 def studies(by: Releasable) -> tuple[str, ...]:
@@ -29,7 +30,7 @@ def cost() -> str:
     return (
         f"**What it costs:** ε_total = {epsilon:g} of these data's privacy, once and for good. "
         f"Another value in place of one changes the probability of any result by at most "
-        f"{meaning.odds(epsilon)}."
+        f"{odds(epsilon)}."
     )
 
 

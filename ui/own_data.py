@@ -25,7 +25,7 @@ from abcdp_core.own_data.releasable import Releasable
 from abcdp_core.own_data.request import ReleaseRequest, learnt, model, own_sizes, question
 from abcdp_core.own_data.sparse_vector import SparseVectorRequest
 from abcdp_core.parameters import ParameterError
-from ui import budget, charts, jobs, served, state, steps, uploads, watch
+from ui import budget, charts, jobs, reports, served, state, steps, uploads, watch
 from ui.job import Job, UnwantedError
 from ui.uploads import MINUTES, Held, Upload
 from ui.verbatim import verbatim
@@ -330,6 +330,7 @@ def show(documents: list[Document]) -> None:
                 type="primary" if document is last else "secondary",
                 on_click="ignore",
             )
+        reports.downloads(last, len(documents))
         if len(last.sample):
             st.download_button(
                 f"{SETS} synthetic series as CSV",
@@ -341,8 +342,8 @@ def show(documents: list[Document]) -> None:
             )
     st.caption(
         "Keep the JSON: it is the only copy. `python -m abcdp_core verify FILE` computes again "
-        "what follows from it. The synthetic series are simulated from what was released, "
-        "which costs no further privacy."
+        "what follows from it. The report is for people to read. The synthetic series are "
+        "simulated from what was released, which costs no further privacy."
     )
 
 

@@ -247,7 +247,7 @@ class NoisyCountsDocument(Document):
     def in_own_words(self) -> str:
         """The shares of the series and of the population, with their intervals."""
         return (
-            f"Shares of your values, with 90 % intervals: {self._each('own_')}. Of the population "
+            f"Shares of these values, with 90 % intervals: {self._each('own_')}. Of the population "
             f"that they come from: {self._each('')}."
         )
 
@@ -303,7 +303,7 @@ class NoisyCountsDocument(Document):
     def table(self) -> pd.DataFrame:
         """Shares of the series and of the population, each with its 90 % interval."""
         said, d = {"interval": [each.name for each in self.parameters]}, self._decimals
-        for whose, of in (("your values", "own_"), ("population", "")):
+        for whose, of in (("these values", "own_"), ("population", "")):
             mean, low, high = self._three(of)
             unit = [unit_of(each) for each in self.parameters]
             said[whose] = [f"{m:.{d}f}{u}" for m, u in zip(mean, unit, strict=True)]

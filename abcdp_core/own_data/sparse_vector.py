@@ -255,9 +255,12 @@ class SparseVectorDocument(Document):
             return "Nothing was accepted: no more is known than before"
         means = self.values.mean(axis=0)
         if len({each.unit for each in self.parameters}) > 1:
-            return "The curve through your series, in your units"
+            return "The curve through the series, in its own units"
         most = int(means.argmax())
-        return f"The largest share lies in {self.parameters[most].name}: about {means[most]:.0f} %"
+        name = self.parameters[most].name
+        return (
+            f"In what was accepted the largest share is that of {name}: about {means[most]:.0f} %"
+        )
 
     @property
     def settings(self) -> str:
@@ -271,7 +274,12 @@ class SparseVectorDocument(Document):
     @property
     def marks_in_words(self) -> str:
         """Accepted values and two means."""
-        return "Upright marks: what was accepted. Diamond: its mean. Grey: the prior's mean."
+        if not len(self.theta):
+            return "Grey: the prior's mean."
+        return (
+            "Upright marks: what was accepted. Diamond: its mean. Grey: the prior's mean. What was "
+            "accepted does not tell how far its mean may be off."
+        )
 
     def table(self) -> pd.DataFrame:
         """Means; there are no intervals, as acceptances do not tell how uncertain they are."""

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from abcdp_core.output.settings import params_from_json
 from abcdp_core.own_data import releasable
 from abcdp_core.own_data.budget_ledger import Reservation
-from abcdp_core.own_data.document import KEYS
+from abcdp_core.own_data.document import KEYS, Document
 from abcdp_core.own_data.request import ReleaseRequest, scenarios
 from abcdp_core.parameters import ParameterError, shown
 
@@ -66,8 +67,44 @@ class Finding:
     agrees: bool
 
 
+def read_file(file: Path) -> tuple[bytes, Any]:
+    """The bytes of a document's file, and what is in it.
+
+    Raises:
+        ParameterError: it cannot be read, or is no JSON.
+    """
+    try:
+        with file.open("rb") as opened:
+            text = opened.read(LARGEST_FILE + 1)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ParameterError(f"{file}: cannot be read ({reason}).") from error
+    if len(text) > LARGEST_FILE:
+        raise ParameterError(f"{file}: is larger than any document of a release.")
+    try:
+        return text, json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise ParameterError(f"{file}: is no JSON.") from error
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(name)
+
+
 def verify(content: Any) -> list[Finding]:
     """Compare a document with what is computed again, key by key.
+
+    Args:
+        content: what is in its file.
+
+    Raises:
+        ParameterError: it is no document of a release, or says what cannot be.
+    """
+    return compared(content, document_in(content))
+
+
+def document_in(content: Any) -> Document:
+    """The document that follows from settings, size and what was released.
 
     Args:
         content: what is in its file.
@@ -78,11 +115,16 @@ def verify(content: Any) -> list[Finding]:
     if not isinstance(content, dict) or not content.keys() >= set(KEYS):
         raise ParameterError("document: is none of a release.")
     try:
-        again = _again(content)
+        return _again(content)
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
         if isinstance(error, ParameterError):
             raise
         raise ParameterError("document: is not of the form that a release has.") from error
+
+
+def compared(content: Mapping[str, Any], document: Document) -> list[Finding]:
+    """What a file says beside the document that follows from it, key by key."""
+    again = json.loads(document.to_json())
     if "mechanism" not in content:
         del again["mechanism"]
     skipped = {"versions", "ledger"}
@@ -97,8 +139,20 @@ def verify(content: Any) -> list[Finding]:
     ]
 
 
-def _again(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The content of the document that follows from settings, size and what was released."""
+def check(findings: Sequence[Finding]) -> None:
+    """Refuse a document in which something does not follow from the rest.
+
+    Raises:
+        ParameterError: it differs; the sentence names the keys.
+    """
+    if wrong := [each.key for each in findings if not each.agrees]:
+        raise ParameterError(
+            "was changed, or made by a version that computes otherwise; "
+            f"{', '.join(wrong)} {'differs' if len(wrong) == 1 else 'differ'} from what follows."
+        )
+
+
+def _again(content: Mapping[str, Any]) -> Document:
     public = dict(content["public"])
     del public["scenario_domain"]
     name = content.get("mechanism", releasable.BEFORE_MECHANISMS)
@@ -112,9 +166,7 @@ def _again(content: Mapping[str, Any]) -> dict[str, Any]:
     if type(n) is not int:
         raise ParameterError(f"number of values = {shown(n)}: must be a whole number.")
     request.check_size(n)
-    text = found.read(request, n, content, _reservation(content)).to_json()
-    again: dict[str, Any] = json.loads(text)
-    return again
+    return found.read(request, n, content, _reservation(content))
 
 
 def _reservation(content: Mapping[str, Any]) -> Reservation | None:

@@ -38,7 +38,7 @@ from abcdp_core.privacy.discrete import RandBelow
 Array = NDArray[np.float64]
 
 VALUES = np.random.default_rng(1).uniform(0.0, 100.0, 60)
-SHARES = ("your values", "population")
+SHARES = ("these values", "population")
 CANARY = 61.80339887498949
 
 
@@ -148,7 +148,7 @@ def test_series_figure_and_words_are_of_what_was_released() -> None:
     assert len(made.table()) == 5
     assert [made.table()[each].str.fullmatch(r"\d+\.\d %").all() for each in SHARES] == [True] * 2
     exact = make(request_of(epsilon_total=1000.0, high=0.001), np.full(20_000, 1e-4))
-    assert exact.table()["your values"].tolist() == ["100.000 %", *["0.000 %"] * 4]
+    assert exact.table()["these values"].tolist() == ["100.000 %", *["0.000 %"] * 4]
     assert all(str(abs(count)) in made.summary for count in made.counts)
     negative = dataclasses.replace(made, counts=(-1, 2, 3, 4, 50))
     assert "\u22121, 2" in negative.summary

@@ -233,7 +233,7 @@ def test_parameters_of_two_units_have_no_largest_share(monkeypatch: pytest.Monke
     own = [(name, unit, 0.0, 1.0) for name, unit in zip("abcd", ("m", "m", "s", "s"), strict=True)]
     monkeypatch.setattr(covid, "own_parameters", lambda *_: own)
     title = figure(released(request_of(), np.ones((1, 4)))).layout.title.text
-    assert title == "The curve through your series, in your units"
+    assert title == "The curve through the series, in its own units"
 
 
 def test_the_pool_is_of_the_distance_that_is_asked_for() -> None:

@@ -23,11 +23,13 @@ from streamlit.testing.v1.element_tree import Button
 from streamlit.typing import UploadedFile
 
 from abcdp_core.experiments import error_by_size
-from abcdp_core.own_data import budget_ledger
+from abcdp_core.output import paper
+from abcdp_core.own_data import budget_ledger, release
 from abcdp_core.own_data.budget import Budget
+from abcdp_core.own_data.noisy_counts import NoisyCountsRequest
 from abcdp_core.results import Result
 from tests.pages.app import opened, settled, texts
-from ui import expectation, knobs, own_data, served, uploads, watch
+from ui import expectation, export, jobs, knobs, own_data, reports, served, uploads, watch
 
 SECRET = 61.80339887
 VALUES = np.append(np.random.default_rng(1).uniform(0.0, 100.0, 199), SECRET)
@@ -391,6 +393,24 @@ def test_what_was_released_is_shown_in_the_person_s_own_terms(by: str) -> None:
     assert any("90 % interval" in name for name in table.value) == (by == "noisy-counts")
     assert document.summary in texts(app)
     assert document.marks_in_words in texts(app)
+    labels = [each.proto.label for each in app.get("download_button")]
+    assert {"Release 1 as JSON", "Report as HTML", "Report as PDF"} <= set(labels)
+
+
+def test_a_report_is_made_when_it_is_asked_for_and_printed_in_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    request = NoisyCountsRequest("uniform-mixture", 0.0, 100.0, 1.0, draws=100)
+    document = release.make(request, VALUES)
+    page = reports.file_for("gone", document, "release-2.json", "html").decode()
+    assert document.finding in page
+    assert "verify release-2.json" in page
+    monkeypatch.setattr(paper, "pdf", lambda page: page[::-1].encode())
+    monkeypatch.setattr(jobs, "is_there", lambda who: who != "gone")
+    printed = reports.file_for("a", document, "release-2.json", "pdf")
+    assert printed.decode()[::-1] == page
+    with pytest.raises(export.RefusedError):
+        reports.file_for("gone", document, "release-2.json", "pdf")
 
 
 def test_an_unexpected_failure_tells_its_kind_only(monkeypatch: pytest.MonkeyPatch) -> None:
