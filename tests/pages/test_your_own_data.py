@@ -27,7 +27,7 @@ from abcdp_core.own_data import budget_ledger
 from abcdp_core.own_data.budget import Budget
 from abcdp_core.results import Result
 from tests.pages.app import opened, settled, texts
-from ui import expectation, knobs, own_data, served, uploads, watch
+from ui import expectation, knobs, own_data, served, turns, uploads, watch
 
 SECRET = 61.80339887
 VALUES = np.append(np.random.default_rng(1).uniform(0.0, 100.0, 199), SECRET)
@@ -543,3 +543,18 @@ def test_a_budget_that_no_release_can_be_taken_from_is_refused_before_it_is_conf
     assert "is there (add-remove)" in error.value
     assert not app.checkbox
     assert "is left" not in texts(app)
+
+
+def test_who_waits_for_the_ledger_keeps_nobody_from_drawing(
+    ledger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, taken = budget_ledger.account, list[bool]()
+
+    def account(file: Path, name: str) -> budget_ledger.Account:
+        taken.append(turns.are_taken())
+        return read(file, name)
+
+    monkeypatch.setattr(budget_ledger, "account", account)
+    make_budget(ledger, "replace")
+    assert "is left for one more release" in texts(page())
+    assert {*taken} == {False}
