@@ -407,7 +407,9 @@ def is_of_use(said: BackMsg) -> bool:
     names += [text for _, text in asked.dataframe_chunk.ListFields() if isinstance(text, str)]
     few = len(said.file_urls_request.file_names) <= MOST_NAMES
     plain = all(len(name) <= LONGEST_NAME and name.isprintable() for name in names)
-    return known and few and plain and _is_address(rerun.context_info.url)
+    # No browser could have asked for a longer one, and half a megabyte of pins takes seconds.
+    short = len(rerun.query_string) <= LONGEST_ADDRESS
+    return known and few and plain and short and _is_address(rerun.context_info.url)
 
 
 def _is_address(url: str) -> bool:
