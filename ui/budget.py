@@ -15,7 +15,7 @@ from abcdp_core.own_data.budget import fits
 from abcdp_core.own_data.budget_ledger import Account, Taken
 from abcdp_core.own_data.request import NEIGHBOURS, ReleaseRequest, claim
 from abcdp_core.parameters import ParameterError
-from ui import served
+from ui import served, turns
 from ui.verbatim import verbatim
 
 
@@ -26,7 +26,9 @@ def allows(request: ReleaseRequest) -> bool:
         return True
     place = budget_ledger.usual_place()
     try:
-        account = budget_ledger.account(place, name)
+        # Others may draw meanwhile: whoever has the file may keep it for half a minute.
+        with turns.away():
+            account = budget_ledger.account(place, name)
     except ParameterError as error:
         st.error(f"Nothing can be released: {verbatim(error, hidden=str(place))}")
         return False

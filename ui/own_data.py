@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import secrets
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -64,20 +65,29 @@ class Desk:
     Attributes:
         made: digest of a file -> what was released from it.
         job: the release under way.
+        cancelled: set once nobody wants it to be made.
         digest: of the file that it is from.
         failed: why the last one came to nothing.
     """
 
     made: dict[str, list[Document]] = field(default_factory=dict)
     job: Job | None = None
+    cancelled: threading.Event = field(default_factory=threading.Event)
     digest: str = ""
     failed: str = ""
 
     def begin(self, request: ReleaseRequest, held: Held, digest: str) -> None:
         """Have a release made when its turn comes."""
-        work = steps.own(functools.partial(_make, request, held))
+        self.cancelled = threading.Event()
+        work = steps.own(functools.partial(_make, request, held, self.cancelled))
         self.digest, self.failed = digest, ""
         self.job = jobs.service().submit_own(jobs.session_id(), work)
+
+    def cancel(self) -> None:
+        """Have it not made; the page that goes on looking at it does not change that."""
+        self.cancelled.set()
+        if self.job is not None:
+            self.job.leave(jobs.session_id())
 
     def collect(self) -> None:
         """Keep what has come out."""
@@ -94,19 +104,30 @@ class Desk:
             self.failed = f"{reason} Nothing was released{spent}."
 
 
-def _make(request: ReleaseRequest, held: Held, progress: Callable[[float], None]) -> Document:
-    """Release, unless the numbers are forgotten before that."""
+def _make(
+    request: ReleaseRequest,
+    held: Held,
+    cancelled: threading.Event,
+    progress: Callable[[float], None],
+) -> Document:
+    """Release, unless it is cancelled or the numbers are forgotten before that."""
     series_of = held.use()
 
-    def go_on(done: float) -> None:
-        if held.is_dropped:
+    def check() -> None:
+        if held.is_dropped or cancelled.is_set():
             raise UnwantedError
+
+    def go_on(done: float) -> None:
+        check()
         progress(done)
 
     if series_of is None:
         raise UnwantedError
     with budget.paid(request) as paid:
-        return release.make(request, series_of.values, progress=go_on, paid=paid)
+        prepared = release.prepare(request, series_of.values, go_on)
+        # The last moment: others may have kept it waiting for their budget, and no pool be made.
+        check()
+        return release.spend(prepared, paid=paid)
 
 
 def desk() -> Desk:
@@ -225,7 +246,7 @@ def confirm(request: ReleaseRequest, series_of: Upload, planned: int, expected: 
     """
     here, held = desk(), uploads.tray().held
     if here.job is not None:
-        _wait_for(here.job)
+        _wait_for(here, here.job)
         return
     if here.failed:
         st.error(here.failed)
@@ -280,7 +301,7 @@ def _unusual(request: SparseVectorRequest) -> str:
     return other
 
 
-def _wait_for(job: Job) -> None:
+def _wait_for(here: Desk, job: Job) -> None:
     @st.fragment(run_every=watch.POLL)
     def waiting() -> None:
         job.watch(jobs.session_id())
@@ -293,9 +314,10 @@ def _wait_for(job: Job) -> None:
             words = watch.waits(job) or "Making the release"
             if fraction is not None:
                 words = f"Simulating the public pool: {fraction:.0%}"
+            if here.cancelled.is_set():
+                words = "Cancelling"
             st.progress(fraction or 0.0, words)
-            if st.button("Cancel", key="own-cancel"):
-                job.leave(jobs.session_id())
+            st.button("Cancel", key="own-cancel", on_click=here.cancel)
 
     waiting()
 

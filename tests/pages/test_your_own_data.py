@@ -29,7 +29,7 @@ from abcdp_core.own_data.budget import Budget
 from abcdp_core.own_data.noisy_counts import NoisyCountsRequest
 from abcdp_core.results import Result
 from tests.pages.app import opened, settled, texts
-from ui import expectation, export, jobs, knobs, own_data, reports, served, uploads, watch
+from ui import expectation, export, jobs, knobs, own_data, reports, served, turns, uploads, watch
 
 SECRET = 61.80339887
 VALUES = np.append(np.random.default_rng(1).uniform(0.0, 100.0, 199), SECRET)
@@ -418,7 +418,7 @@ def test_an_unexpected_failure_tells_its_kind_only(monkeypatch: pytest.MonkeyPat
         raise ZeroDivisionError(f"{SECRET}")
 
     app = page()
-    monkeypatch.setattr(own_data.release, "make", fail)
+    monkeypatch.setattr(own_data.release, "prepare", fail)
     app = released(app)
     assert not app.exception
     (error,) = app.error
@@ -427,20 +427,26 @@ def test_an_unexpected_failure_tells_its_kind_only(monkeypatch: pytest.MonkeyPat
     assert not documents(app)
 
 
-@pytest.mark.parametrize("by", ["cancel", "forget"])
+@pytest.mark.parametrize("by", ["cancel", "cancel without a pool", "forget"])
 def test_a_release_waits_its_turn_and_is_cancelled_while_its_pool_is_made(
     monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
     begun, go = threading.Event(), threading.Event()
 
-    def wait_for_the_pool(*_: object, progress: Callable[[float], None], **__: object) -> None:
+    def wait_for_the_pool(_: object, __: object, progress: Callable[[float], None]) -> object:
         begun.set()
         assert go.wait(20.0)
-        progress(0.5)
+        if by != "cancel without a pool":
+            progress(0.5)
+        return prepared
 
     app = page()
     before = arrays_held()
-    monkeypatch.setattr(own_data.release, "make", wait_for_the_pool)
+    request = own_data.releasable.serving("uniform-mixture")["noisy-counts"].request(
+        "uniform-mixture", 0.0, 100.0, 50.0
+    )
+    prepared = own_data.release.prepare(request, VALUES)
+    monkeypatch.setattr(own_data.release, "prepare", wait_for_the_pool)
     app.checkbox[0].check().run()
     button(app, "Release").click().run()
     assert begun.wait(20.0)
@@ -450,17 +456,20 @@ def test_a_release_waits_its_turn_and_is_cancelled_while_its_pool_is_made(
     assert app.session_state[own_data.DESK].job is job
     assert app.get("progress")
     assert not app.checkbox
-    if by == "cancel":
-        button(app, "Cancel").click().run()
-    else:
+    if by == "forget":
         app.button(key="own-forget").click().run()
+    else:
+        button(app, "Cancel").click().run()
+        # The page looks at it again, as it does twice a second.
+        app.run()
+        assert app.get("progress")[0].proto.text == "Cancelling"
     go.set()
     assert job.ended.wait(20.0)
     assert job.state == "stopped"
     assert arrays_held() == before - (by == "forget")
     app.run()
     assert not documents(app)
-    if by == "cancel":
+    if by != "forget":
         (error,) = app.error
         assert error.value == "It was stopped. Nothing was released or spent."
 
@@ -554,3 +563,18 @@ def test_a_budget_that_no_release_can_be_taken_from_is_refused_before_it_is_conf
     assert "is there (add-remove)" in error.value
     assert not app.checkbox
     assert "is left" not in texts(app)
+
+
+def test_who_waits_for_the_ledger_keeps_nobody_from_drawing(
+    ledger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, taken = budget_ledger.account, list[bool]()
+
+    def account(file: Path, name: str) -> budget_ledger.Account:
+        taken.append(turns.are_taken())
+        return read(file, name)
+
+    monkeypatch.setattr(budget_ledger, "account", account)
+    make_budget(ledger, "replace")
+    assert "is left for one more release" in texts(page())
+    assert {*taken} == {False}
