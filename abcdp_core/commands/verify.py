@@ -58,10 +58,18 @@ def _content(file: Path) -> Any:
     if len(text) > verification.LARGEST_FILE:
         raise ParameterError(f"{file}: is larger than any document of a release.")
     try:
-        return json.loads(text, parse_constant=_refuse)
+        return json.loads(text, parse_constant=_refuse, object_pairs_hook=_each_once)
     except (ValueError, RecursionError) as error:
-        raise ParameterError(f"{file}: is no JSON.") from error
+        raise ParameterError(f"{file}: is no JSON, or has a key twice.") from error
 
 
 def _refuse(name: str) -> None:
     raise ValueError(name)
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a key that stands twice: people and programs would read different ones."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key twice")
+    return found

@@ -46,9 +46,13 @@ PARTS = {
 
 UNKNOWABLE = (
     "the data, the noise, and whether this was drawn from them: nobody can, which protects them",
+    "settings from which nothing else here follows, as a threshold: they are allowed, no more",
     "how many releases there were from the same data",
 )
 """What no document can show."""
+
+NO_FORM = (KeyError, TypeError, ValueError, OverflowError, AttributeError, RecursionError)
+"""What a content raises that no release has."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ def verify(content: Any) -> list[Finding]:
         raise ParameterError("document: is none of a release.")
     try:
         again = _again(content)
-    except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
+    except NO_FORM as error:
         if isinstance(error, ParameterError):
             raise
         raise ParameterError("document: is not of the form that a release has.") from error
@@ -123,17 +127,42 @@ def _reservation(content: Mapping[str, Any]) -> Reservation | None:
     return Reservation(**content["ledger"])
 
 
-def same(one: Any, other: Any) -> bool:
-    """Whether two contents of JSON agree; numbers, to rounding."""
+def same(one: Any, other: Any, near: float = 0.0) -> bool:
+    """Whether two contents of JSON agree; numbers, to rounding.
+
+    Args:
+        one: of a document.
+        other: what was computed.
+        near: difference up to which two numbers agree also if both are small. In a list it follows
+            from the largest that was computed; in a list of lists, from that of the column, as each
+            has a unit of its own.
+    """
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
+        if len(one) != len(other):
+            return False
+        if _width(one) == _width(other) >= 0:
+            one, other = (
+                [list(column) for column in zip(*each, strict=True)] for each in (one, other)
+            )
+        largest = max((abs(each) for each in other if isinstance(each, int | float)), default=0.0)
+        return all(same(a, b, ROUNDING * largest) for a, b in zip(one, other, strict=True))
     if isinstance(one, bool) or isinstance(other, bool) or isinstance(one, str):
         return type(one) is type(other) and bool(one == other)
     if isinstance(one, int | float) and isinstance(other, int | float):
-        return math.isclose(one, other, rel_tol=ROUNDING, abs_tol=ROUNDING)
+        try:
+            return math.isclose(one, other, rel_tol=ROUNDING, abs_tol=near)
+        except OverflowError:
+            # A whole number beyond all of floating point.
+            return False
     return bool(one == other)
+
+
+def _width(rows: list[Any]) -> int:
+    """How many columns a list of lists has; below 0 for another list."""
+    found = {len(row) if isinstance(row, list) else -1 for row in rows}
+    return found.pop() if len(found) == 1 else -1
 
 
 def cannot_be_known(content: Mapping[str, Any]) -> list[str]:
