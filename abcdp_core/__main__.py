@@ -55,13 +55,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code.
     """
     given = values_in_one(sys.argv[1:] if arguments is None else arguments)
-    with interruption.like_ctrl_c():
-        try:
-            return _do(given)
-        except KeyboardInterrupt as stop:
-            left = str(stop) or "nothing is done yet that could be written."
-            ending.complain(f"{interruption.words_for(stop)}; {left}")
-            return interruption.exit_code(stop)
+    code: int | None = None
+    try:
+        with interruption.like_ctrl_c():
+            try:
+                code = _do(given)
+            except KeyboardInterrupt as stop:
+                code = _stopped(stop)
+    except KeyboardInterrupt as stop:
+        # It struck while handlers were put into place, or taken away after the work.
+        code = _stopped(stop) if code is None else code
+    return code
+
+
+def _stopped(stop: KeyboardInterrupt) -> int:
+    left = str(stop) or "nothing is done yet that could be written."
+    ending.complain(f"{interruption.words_for(stop)}; {left}")
+    return interruption.exit_code(stop)
 
 
 def _do(given: Sequence[str]) -> int:

@@ -383,7 +383,7 @@ def read(
 
 def _check_run(request: SparseVectorRequest, indices: NDArray[np.int64], stopped_at: int) -> None:
     ends = int(indices[-1]) + 1 if len(indices) == request.c else request.pool_size
-    ordered = not len(indices) or (indices[0] >= 0 and bool((np.diff(indices) > 0).all()))
+    ordered = not len(indices) or (indices[0] >= 0 and bool((indices[1:] > indices[:-1]).all()))
     within = not len(indices) or indices[-1] < stopped_at
     if not (len(indices) <= request.c and ordered and within and stopped_at == ends):
         raise ParameterError("release: no run accepts these draws and stops there.")

@@ -47,9 +47,13 @@ PARTS = {
 
 UNKNOWABLE = (
     "the data, the noise, and whether this was drawn from them: nobody can, which protects them",
+    "settings from which nothing else here follows, as a threshold: they are allowed, no more",
     "how many releases there were from the same data",
 )
 """What no document can show."""
+
+NO_FORM = (KeyError, TypeError, ValueError, OverflowError, AttributeError, RecursionError)
+"""What a content raises that no release has."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ def read_file(file: Path) -> tuple[bytes, Any]:
     """The bytes of a document's file, and what is in it.
 
     Raises:
-        ParameterError: it cannot be read, or is no JSON.
+        ParameterError: it cannot be read, is no JSON, or has a key twice.
     """
     try:
         with file.open("rb") as opened:
@@ -82,13 +86,21 @@ def read_file(file: Path) -> tuple[bytes, Any]:
     if len(text) > LARGEST_FILE:
         raise ParameterError(f"{file}: is larger than any document of a release.")
     try:
-        return text, json.loads(text, parse_constant=_refuse)
+        return text, json.loads(text, parse_constant=_refuse, object_pairs_hook=_each_once)
     except (ValueError, RecursionError) as error:
-        raise ParameterError(f"{file}: is no JSON.") from error
+        raise ParameterError(f"{file}: is no JSON, or has a key twice.") from error
 
 
 def _refuse(name: str) -> None:
     raise ValueError(name)
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a key that stands twice: people and programs would read different ones."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key twice")
+    return found
 
 
 def verify(content: Any) -> list[Finding]:
@@ -116,15 +128,22 @@ def document_in(content: Any) -> Document:
         raise ParameterError("document: is none of a release.")
     try:
         return _again(content)
-    except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
+    except NO_FORM as error:
         if isinstance(error, ParameterError):
             raise
         raise ParameterError("document: is not of the form that a release has.") from error
 
 
 def compared(content: Mapping[str, Any], document: Document) -> list[Finding]:
-    """What a file says beside the document that follows from it, key by key."""
-    again = json.loads(document.to_json())
+    """What a file says beside the document that follows from it, key by key.
+
+    Raises:
+        ParameterError: what the file says of a ledger is not of its form.
+    """
+    try:
+        again = json.loads(document.to_json())
+    except NO_FORM as error:
+        raise ParameterError("document: is not of the form that a release has.") from error
     if "mechanism" not in content:
         del again["mechanism"]
     skipped = {"versions", "ledger"}
@@ -175,17 +194,42 @@ def _reservation(content: Mapping[str, Any]) -> Reservation | None:
     return Reservation(**content["ledger"])
 
 
-def same(one: Any, other: Any) -> bool:
-    """Whether two contents of JSON agree; numbers, to rounding."""
+def same(one: Any, other: Any, near: float = 0.0) -> bool:
+    """Whether two contents of JSON agree; numbers, to rounding.
+
+    Args:
+        one: of a document.
+        other: what was computed.
+        near: difference up to which two numbers agree also if both are small. In a list it follows
+            from the largest that was computed; in a list of lists, from that of the column, as each
+            has a unit of its own.
+    """
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
+        if len(one) != len(other):
+            return False
+        if _width(one) == _width(other) >= 0:
+            one, other = (
+                [list(column) for column in zip(*each, strict=True)] for each in (one, other)
+            )
+        largest = max((abs(each) for each in other if isinstance(each, int | float)), default=0.0)
+        return all(same(a, b, ROUNDING * largest) for a, b in zip(one, other, strict=True))
     if isinstance(one, bool) or isinstance(other, bool) or isinstance(one, str):
         return type(one) is type(other) and bool(one == other)
     if isinstance(one, int | float) and isinstance(other, int | float):
-        return math.isclose(one, other, rel_tol=ROUNDING, abs_tol=ROUNDING)
+        try:
+            return math.isclose(one, other, rel_tol=ROUNDING, abs_tol=near)
+        except OverflowError:
+            # A whole number beyond all of floating point.
+            return False
     return bool(one == other)
+
+
+def _width(rows: list[Any]) -> int:
+    """How many columns a list of lists has; below 0 for another list."""
+    found = {len(row) if isinstance(row, list) else -1 for row in rows}
+    return found.pop() if len(found) == 1 else -1
 
 
 def cannot_be_known(content: Mapping[str, Any]) -> list[str]:

@@ -82,6 +82,8 @@ BOTH: list[tuple[Change, str]] = [
     (at("public", "scenario_domain", 1, to=6.0), "public"),
     (at("mode", to="demonstration"), "mode"),
     (at("more", to="words"), "more"),
+    (at("cost", "delta", to=1e-10), "cost"),
+    (at("cost", "epsilon", to=10**400), "cost"),
 ]
 OF_COUNTS: list[tuple[Change, str]] = [
     (at("release", "counts", 0, to=up), "posterior"),
@@ -122,6 +124,25 @@ def test_a_changed_document_is_found(name: str, change: Change, found: str) -> N
     assert found in wrong(content)
 
 
+def test_numbers_are_compared_in_the_unit_of_their_own_column() -> None:
+    bounds = BOUNDS | {"high": 1e-6}
+    request = SparseVectorRequest.for_scenario(
+        "covid", **bounds, pool_size=100, c=4, epsilon_abc=1.2
+    )
+    made = json.loads(release.make(request, VALUES, random.Random(1).randrange).to_json())
+    assert wrong(made) == []
+    for column in range(4):
+        changed = copy.deepcopy(made)
+        changed["own_units"]["values"][0][column] *= 1.001
+        assert wrong(changed) == ["own_units"], column
+        # Another processor may round so.
+        rounded = copy.deepcopy(made)
+        rounded["own_units"]["values"][0][column] *= 1.0 + 1e-15
+        assert wrong(rounded) == []
+    assert verification.same([1.0, 1e-20], [1.0, 2e-20])
+    assert not verification.same([[1.0, 1e-20]], [[1.0, 2e-20]])
+
+
 def test_decisions_that_no_run_makes_are_refused() -> None:
     for change in (
         at("release", "indices", to=[3, 1]),
@@ -130,6 +151,7 @@ def test_decisions_that_no_run_makes_are_refused() -> None:
         at("release", "indices", to=list(range(5))),
         at("release", "stopped_at", to=0),
         at("release", "indices", to=[100]),
+        at("release", to=lambda of: of | {"indices": [1, -(2**63)], "stopped_at": 100}),
         at("public", "c", to=1),
     ):
         content = copy.deepcopy(MADE["covid"])
@@ -144,6 +166,7 @@ BAD = [
     ("{", "is no JSON"),
     ("NaN", "is no JSON"),
     ("[" * 100_000, "is no JSON"),
+    ('{"cost": {"epsilon": 1, "epsilon": 1}}', "has a key twice"),
     ("\x00", "is no JSON"),
 ]
 
@@ -166,6 +189,11 @@ def test_what_is_no_document_is_said_in_one_line(
     assert "cannot be read (Is a directory)" in capsys.readouterr().err
 
 
+def _nested(depth: int) -> list[Any]:
+    """A list in a list in a list."""
+    return [_nested(depth - 1)] if depth else []
+
+
 MALFORMED = [
     (at("public", to=3), ""),
     (at("public", to={}), ""),
@@ -185,6 +213,10 @@ MALFORMED = [
     (at("release", "counts", to=[1, 2]), "no counts of the scenario's cells"),
     (at("release", "counts", 0, to=1.5), "no counts of the scenario's cells"),
     (at("release", "counts", 0, to=10**400), "no counts of the scenario's cells"),
+    (
+        at("ledger", to={"budget": _nested(900), "entry": 1, "digest": ""}),
+        "is not of the form that a release has",
+    ),
 ]
 
 
