@@ -88,7 +88,6 @@ class Statistic:
         if self.whole is not None and min(self.whole) < 1:
             raise ValueError(f"statistic {self.name}: whole = {self.whole}: must be 1 or more.")
 
-
     def whole_of(self, data: Array) -> list[int]:
         """The numbers of one data set ``(n, p)``, each times its ``whole``: whole, and exact.
 

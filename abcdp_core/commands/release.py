@@ -44,8 +44,10 @@ OPTIONS = {
     "distance": ("NAME", "sparse-vector: distance between data sets (the scenario's first)"),
     "bandwidth": ("B", "sparse-vector: of the distance's kernel (the scenario's)"),
     "pool_size": ("T", "sparse-vector: public prior draws (the scenario's)"),
-    "pool_seed": ("S", "sparse-vector, private-summary: seed of the public draws, not of the noise "
-                  "(1)"),
+    "pool_seed": (
+        "S",
+        "sparse-vector, private-summary: seed of the public draws, not of the noise (1)",
+    ),
     "draws": ("M", "noisy-counts, private-summary: draws from the posterior (1000)"),
     "draws_seed": ("S", "noisy-counts: public seed of these draws, not of the noise (1)"),
 }
@@ -160,7 +162,8 @@ def _release(
         if stand.document is not None:
             raise
         raise ParameterError(f"out = {options.out}: {error.strerror}; choose a new file.") from None
-    say(stand.document.summary, stand.document.statement, f"Written to {options.out}")
+    made = stand.document
+    say(made.summary, made.in_own_words, made.statement, f"Written to {options.out}")
 
 
 def _recommendation(request: ReleaseRequest) -> str:
@@ -246,19 +249,13 @@ def _values(request: ReleaseRequest, column: str, file: Path) -> NDArray[np.floa
 def _asked(request: ReleaseRequest, n: int) -> str:
     """What it costs and what it is good for, from what is public."""
     expected = releasable.of(request).expected(request, n)
-    hint = expected.in_words(n) if expected else _study(request)
+    hint = (
+        expected.in_words(n)
+        if expected
+        else "What error to expect is simulated by `python -m abcdp_core run error-by-size "
+        f"--set scenario={request.scenario}`."
+    )
     return " ".join(part for part in (question(request, n), hint, request.drowned(n)) if part)
-
-
-def _study(request: ReleaseRequest) -> str:
-    """By what the error to expect is simulated."""
-    what = f"error-by-size --set scenario={request.scenario}"
-    if not isinstance(request, SeriesRequest):
-        what = (
-            f"compare-mechanisms --set scenario={request.scenario} --set truths=prior "
-            f"--set mechanism={request.mechanism} --set epsilon_total={request.epsilon_total:g}"
-        )
-    return f"What error to expect is simulated by `python -m abcdp_core run {what}`."
 
 
 def _confirm(asked: str, *, sure: bool) -> None:

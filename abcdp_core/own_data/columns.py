@@ -1,4 +1,4 @@
-"""What the one column of a person's file may hold, and how it is read: what is wrong, in a sentence.
+"""What the one column of a file may hold, and how it is read; what is wrong, in a sentence.
 
 As in :mod:`~abcdp_core.own_data.series`, no sentence has a value of the data; nor has one of people
 how many there are.

@@ -4,9 +4,9 @@ A scenario of people states numbers of its data that one person who is added or 
 most $\Delta_1$ in sum. They are released once, in whole numbers
 (:mod:`~abcdp_core.own_data.discrete_summary` has the noise and the proof). What is told of them is
 computed from that and from a public pool of simulated data sets, as in
-:mod:`abcdp_core.mechanisms.private_summary`: the numbers of each draw get noise of the same law, the
-draws that resemble the release are kept and moved to it by a regression, so the privacy noise is
-inside the intervals.
+:mod:`abcdp_core.mechanisms.private_summary`: the numbers of each draw get noise of the same law;
+the draws that resemble the release are kept and moved to it by a regression, so the privacy noise
+is inside the intervals.
 
 Beside the parameters the regression tells quantities that each draw of the pool has too, as the
 share of recent transmission in its report. What a probability or an interval was without the data,
@@ -18,6 +18,7 @@ number of people is in nothing that comes out, but as a number with noise where 
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from collections.abc import Mapping
@@ -45,7 +46,7 @@ from abcdp_core.own_data.document import (
     Document,
     unit_of,
 )
-from abcdp_core.own_data.releasable import Expected, Releasable
+from abcdp_core.own_data.releasable import Releasable, Simulated
 from abcdp_core.own_data.request import (
     DRAWS,
     POOL_SEED,
@@ -72,6 +73,9 @@ TAILS = (0.5 * (1.0 - LEVEL), 0.5, 0.5 * (1.0 + LEVEL))
 
 POOL_SIZE = 20_000
 """Public draws."""
+
+LITTLE = 0.9
+"""Error, in prior standard deviations, above which a release says little."""
 
 FARTHEST = 2**53
 """Whole numbers up to this are floating-point numbers."""
@@ -111,7 +115,7 @@ class PrivateSummaryRequest(ReleaseRequest):
         """That of the scenario's statistic."""
         return _statistic(self).unit
 
-    def own_parameters(self, n: int) -> tuple[OwnParameter, ...]:  # noqa: ARG002 - as others
+    def own_parameters(self, n: int) -> tuple[OwnParameter, ...]:
         """The parameters, and what else is told."""
         source: Any = source_of(self)
         names: dict[str, str] = source.OWN_NAMES
@@ -157,14 +161,15 @@ class PrivateSummaryRequest(ReleaseRequest):
         ]
 
     def drowned(self, n: int) -> str:
-        """Where the noise is larger than the numbers of most public draws."""
-        numbers, scale = public_pool(self.scenario, n, self.pool_seed).numbers, self.event(n).scale
-        if scale <= float(np.median(numbers.max(axis=1))):
+        """Where the release leaves nearly all of the prior's deviation of everything."""
+        found = expected(self, n)
+        least = min(error / prior for error, prior in zip(found.error, found.prior, strict=True))
+        if least <= LITTLE:
             return ""
         return (
-            f"The noise (scale {scale:.3g}) is larger than the largest number of most simulated "
-            "data sets, so what comes out will say little more than the prior. A larger ε_total "
-            "helps."
+            "With so much noise the error of everything is expected to be more than "
+            f"{LITTLE:.0%} of what it is without any data, so what comes out will say little more "
+            "than the prior. A larger ε_total helps."
         )
 
 
@@ -257,12 +262,22 @@ class Learner:
         with_its_noise = noisy(public.numbers, event, generator(seed, "own-summary-noise"))
         return cls(public, event, Regression.fit(with_its_noise, public.values))
 
+    def error(self) -> Array:
+        """Root mean squared error of the regression over the pool ``(d,)``."""
+        left: Array = np.sqrt(np.mean((self.regression.predictions - self.public.values) ** 2, 0))
+        return left
+
     def sample(self, z: Array) -> tuple[Array, Array]:
         """Values ``(m, d)`` and weights ``(m,)`` given released numbers ``(k,)``."""
         public = self.public
         found = posterior(z, self.regression, self.event, public.support, public.values)
         samples = public.values[found.indices] if found.samples is None else found.samples
         return samples, found.weights
+
+
+@functools.lru_cache(maxsize=4)
+def _learner(scenario: str, n: int, seed: int, event: SummaryNoise) -> Learner:
+    return Learner.of(public_pool(scenario, n, seed), event, seed)
 
 
 @dataclass(frozen=True)
@@ -313,9 +328,10 @@ class Inferred:
 
 def inferred(request: PrivateSummaryRequest, n: int, released: tuple[int, ...]) -> Inferred:
     """What released whole numbers ``(k,)`` tell."""
-    public, event = public_pool(request.scenario, n, request.pool_seed), request.event(n)
-    z = np.array(released, dtype=float) / np.array(event.whole)
-    samples, weights = Learner.of(public, event, request.pool_seed).sample(z)
+    event = request.event(n)
+    learner = _learner(request.scenario, n, request.pool_seed, event)
+    public, z = learner.public, np.array(released, dtype=float) / np.array(event.whole)
+    samples, weights = learner.sample(z)
     equal = np.full(len(public.values), 1.0 / len(public.values))
     return Inferred(
         Told.of(samples, weights, request),
@@ -379,11 +395,19 @@ class PrivateSummaryDocument(Document):
 
     def answers(self) -> list[str]:
         """A sentence for each question, with its probability in the prior beside it."""
-        told, prior = self.inferred.told.probabilities, self.inferred.prior.probabilities
         return [
-            f"P({each.words}) = {_probability(here)}; without the data "
-            f"{_probability(there)}.{f' {each.remark}' if each.remark else ''}"
-            for each, here, there in zip(_questions(self.request), told, prior, strict=True)
+            f"P({each.words}) is {here}; without the data {there}."
+            f"{f' {each.remark}' if each.remark else ''}"
+            for each, here, there in self._probabilities()
+        ]
+
+    def _probabilities(self) -> list[tuple[Question, str, str]]:
+        """Each question with its probability in words, and that in the prior."""
+        told, prior = self.inferred.told.probabilities, self.inferred.prior.probabilities
+        asked = zip(_questions(self.request), told, prior, strict=True)
+        return [
+            (each, _probability(here, forced=there in (0.0, 1.0)), _probability(there, forced=True))
+            for each, here, there in asked
         ]
 
     def rows(self) -> list[Row]:
@@ -397,31 +421,32 @@ class PrivateSummaryDocument(Document):
             found.append(Row(each.name, unit_of(each), *(_said(x, digits) for x in numbers)))
         return found
 
-    def _times(self) -> list[tuple[str, str, str, str]]:
-        """Name, unit, with the data and without them, of what is a quantity's inverse."""
-        first = len(source_of(self.request).AXES)
-        return [
-            (
-                *each.inverse[:2],
-                *(
-                    _inverse(of.quantiles[:, first + i], each.inverse[2])
+    def _times(self) -> list[tuple[str, tuple[str, str], tuple[str, str]]]:
+        """What is a quantity's inverse: name; median and interval; the same in the prior."""
+        first, found = len(source_of(self.request).AXES), []
+        for i, each in enumerate(_quantities(self.request), start=first):
+            if each.inverse is not None:
+                name, unit, factor = each.inverse
+                here, there = (
+                    _inverse(of.quantiles[:, i], factor, unit)
                     for of in (self.inferred.told, self.inferred.prior)
-                ),
-            )
-            for i, each in enumerate(_quantities(self.request))
-            if each.inverse is not None
-        ]
+                )
+                found.append((name, here, there))
+        return found
 
     def _in_time(self) -> str:
         return "".join(
-            f" {name[0].upper()}{name[1:]}: {said} {unit}." for name, unit, said, _ in self._times()
+            f" {name[0].upper()}{name[1:]}: median {here[0]}, 90 % interval {here[1]}."
+            for name, here, _ in self._times()
         )
 
     @property
     def finding(self) -> str:
         """The value that the scenario is asked for most."""
         (row,) = (row for row in self.rows() if row.name == self._headline)
-        return f"{row.name[0].upper()}{row.name[1:]}: {row.mean} ({row.low} to {row.high}){row.unit}"
+        return (
+            f"{row.name[0].upper()}{row.name[1:]}: {row.mean} ({row.low} to {row.high}){row.unit}"
+        )
 
     @property
     def _headline(self) -> str:
@@ -432,7 +457,9 @@ class PrivateSummaryDocument(Document):
     def settings(self) -> str:
         """Budget, mechanism and, where it is public, size."""
         size = f", {self.n} days" if self.request.tells_size else ""
-        return f"ε_total = {self.request.epsilon_total:g}, private summary{size}; mean, 90 % interval"
+        return (
+            f"ε_total = {self.request.epsilon_total:g}, private summary{size}; mean, 90 % interval"
+        )
 
     @property
     def marks_in_words(self) -> str:
@@ -449,11 +476,10 @@ class PrivateSummaryDocument(Document):
              f"{row.prior}{row.unit}", f"{row.prior_low} to {row.prior_high}{row.unit}")
             for row in self.rows()
         ]  # fmt: skip
-        for name, unit, here, there in self._times():
-            rows.append((f"{name} (median)", *_parted(here, unit), *_parted(there, unit)))
-        probabilities = (self.inferred.told.probabilities, self.inferred.prior.probabilities)
-        for each, here_, there_ in zip(_questions(self.request), *probabilities, strict=True):
-            rows.append((f"P({each.words})", _probability(here_), "", _probability(there_), ""))
+        for name, here, there in self._times():
+            rows.append((f"{name} (median)", *here, *there))
+        for each, now, before in self._probabilities():
+            rows.append((f"P({each.words})", now, "", before, ""))
         heads = ["quantity", "mean", "90 % interval", "prior mean", "prior 90 % interval"]
         return pd.DataFrame(rows, columns=heads)
 
@@ -483,8 +509,9 @@ class PrivateSummaryDocument(Document):
                 "prior_means": prior.mean.tolist(),
                 "prior_intervals": prior.quantiles[[0, 2]].T.tolist(),
                 "further": [
-                    {"name": name, "unit": unit, "median_and_interval": here, "prior": there}
-                    for name, unit, here, there in self._times()
+                    {"name": name, "median": here[0], "interval": here[1],
+                     "prior_median": there[0], "prior_interval": there[1]}
+                    for name, here, there in self._times()
                 ],
                 "probabilities": [
                     {"statement": each.words, "probability": here, "prior": there,
@@ -554,29 +581,30 @@ def _said(number: float, digits: int) -> str:
     return text.replace("-", "\u2212") if float(text) else text.removeprefix("-")
 
 
-def _probability(share: float) -> str:
-    """A share of some 1000 draws."""
-    if share in (0.0, 1.0):
+def _probability(share: float, *, forced: bool) -> str:
+    """A share of some 1000 draws; 0 and 1 only where nothing else can be."""
+    if forced and share in (0.0, 1.0):
         return f"{share:.0f}"
     return "above 0.99" if share > 0.99 else "below 0.01" if share < 0.01 else f"{share:.2f}"
 
 
-def _inverse(quantiles: Array, factor: float) -> str:
-    """The factor divided by a quantity: median, and the interval in brackets, where positive."""
-    low, median, high = quantiles.tolist()
-    if high <= 0.0:
-        return "none, as it does not grow"
-    least = f"{factor / high:.2g}"
-    if low <= 0.0:
-        middle = f"{factor / median:.2g}" if median > 0.0 else "none"
-        return f"{middle} ({least} or more, or none, as it may not grow)"
-    return f"{factor / median:.2g} ({least} to {factor / low:.2g})"
+def _inverse(quantiles: Array, factor: float, unit: str) -> tuple[str, str]:
+    """Median and 90 % interval of a factor divided by a quantity; none where it is not positive.
 
-
-def _parted(said: str, unit: str) -> tuple[str, str]:
-    """A median with its unit, and what stands in brackets."""
-    middle, _, rest = said.partition(" (")
-    return (f"{middle} {unit}" if rest else said), rest.removesuffix(")") + (f" {unit}" * bool(rest))
+    Args:
+        quantiles: lower end, median and upper end ``(3,)`` of the quantity.
+        factor: above 0.
+        unit: of the outcome.
+    """
+    longest, median, shortest = (
+        f"{factor / each:.2g}" if each > 0.0 else "" for each in quantiles.tolist()
+    )
+    middle = f"{median} {unit}" if median else "none"
+    if not shortest:
+        return middle, "none"
+    if not longest:
+        return middle, f"from {shortest} {unit} to none"
+    return middle, f"{shortest} to {longest} {unit}"
 
 
 # ------------------------------------------------------------------------------- the release
@@ -636,9 +664,20 @@ def largest_file(request: PrivateSummaryRequest) -> int:
     return LARGEST_REST + LARGEST_NUMBER * request.draws * (2 + each)
 
 
-def expected(request: PrivateSummaryRequest, n: int) -> Expected | None:  # noqa: ARG001
-    """No formula tells; it was measured (``benchmarks/goals``)."""
-    return None
+def expected(request: PrivateSummaryRequest, n: int) -> Simulated:
+    """Errors of the regression over the public pool, with the noise and without it."""
+    event = request.event(n)
+    silent = dataclasses.replace(event, scale=0.0)
+    private, plain = (
+        _learner(request.scenario, n, request.pool_seed, each).error() for each in (event, silent)
+    )
+    prior = public_pool(request.scenario, n, request.pool_seed).values.std(axis=0)
+    named = request.own_parameters(n)
+    return Simulated(
+        tuple(each.name for each in named),
+        tuple(each.unit for each in named),
+        *(tuple(each.tolist()) for each in (private, plain, prior)),
+    )
 
 
 RELEASABLE = Releasable(

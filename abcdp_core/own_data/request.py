@@ -27,6 +27,7 @@ from abcdp_core.privacy import Event
 
 Array = NDArray[np.float64]
 
+
 class OwnParameter(NamedTuple):
     """A parameter in the scale of a person's own values: ``offset + factor * theta``.
 

@@ -272,7 +272,10 @@ OWN_QUANTITIES = (
 )
 OWN_QUESTIONS = (
     Question(
-        "R2", "R₂ < 1", 1.0, "The prior allows no other value, whatever the data: this is no finding."
+        "R2",
+        "R₂ < 1",
+        1.0,
+        "The prior allows no other value, whatever the data: this is no finding.",
     ),
     Question("R2", "R₂ < 0.1", 0.1),
 )

@@ -531,6 +531,6 @@ def test_a_budget_that_no_release_can_be_taken_from_is_refused_before_it_is_conf
     make_budget(ledger, "add-remove")
     app = page()
     (error,) = app.error
-    assert "is there (add-remove)" in error.value
+    assert "is for one ` person ` (add-remove)" in error.value
     assert not app.checkbox
     assert "is left" not in texts(app)
