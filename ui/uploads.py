@@ -17,8 +17,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.typing import UploadedFile
 
 from abcdp_core.own_data import columns, series
-from abcdp_core.own_data.request import SERIES, own_sizes
-from abcdp_core.own_data.request import columns as columns_of
+from abcdp_core.own_data.request import SERIES, columns_of, own_sizes
 from ui.verbatim import verbatim
 
 TRAY = "_tray"

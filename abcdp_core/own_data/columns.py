@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.own_data import series
-from abcdp_core.own_data.request import SERIES, columns, own_sizes
+from abcdp_core.own_data.request import SERIES, columns_of, own_sizes
 from abcdp_core.own_data.series import SeriesError
 from abcdp_core.parameters import ParameterError, shown
 
@@ -120,7 +120,7 @@ def chosen(scenario: str, name: str | None) -> str:
         ParameterError: it takes others, or several and none is named; a guess would be made from
             the data.
     """
-    known = columns(scenario)
+    known = columns_of(scenario)
     if name is None and len(known) == 1:
         return known[0]
     if name not in known:

@@ -53,7 +53,7 @@ from abcdp_core.own_data.request import (
     SERIES,
     OwnParameter,
     ReleaseRequest,
-    columns,
+    columns_of,
     source_of,
 )
 from abcdp_core.parameters import ParameterError
@@ -98,7 +98,7 @@ class PrivateSummaryRequest(ReleaseRequest):
     @classmethod
     def serves(cls, scenario: str) -> bool:
         """A scenario of people, whose numbers are multiples of fractions."""
-        return columns(scenario) != (SERIES,)
+        return columns_of(scenario) != (SERIES,)
 
     @property
     def unit(self) -> str:

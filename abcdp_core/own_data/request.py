@@ -67,7 +67,7 @@ SERIES = "values"
 """The column that a scenario takes which does not say: any numbers."""
 
 
-def columns(scenario: str) -> tuple[str, ...]:
+def columns_of(scenario: str) -> tuple[str, ...]:
     """What the column of a file may hold for a scenario: names of readers of a column."""
     found: tuple[str, ...] = getattr(simulators.load(scenario), "OWN_COLUMNS", (SERIES,))
     return found

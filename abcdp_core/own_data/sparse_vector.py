@@ -39,7 +39,7 @@ from abcdp_core.own_data.document import (
     unit_of,
 )
 from abcdp_core.own_data.releasable import Expected, Releasable
-from abcdp_core.own_data.request import POOL_SEED, SERIES, SeriesRequest, columns, source_of
+from abcdp_core.own_data.request import POOL_SEED, SERIES, SeriesRequest, columns_of, source_of
 from abcdp_core.own_data.series import to_domain
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.pool import Comparison
@@ -112,7 +112,7 @@ class SparseVectorRequest(SeriesRequest):
     @classmethod
     def serves(cls, scenario: str) -> bool:
         """Every scenario that takes a series of values; all have a distance."""
-        return columns(scenario) == (SERIES,)
+        return columns_of(scenario) == (SERIES,)
 
     def check_together(self) -> None:
         """Refuse a domain without inside, or more acceptances than draws."""

@@ -22,7 +22,7 @@ from abcdp_core.output.settings import event_from_json
 from abcdp_core.own_data import release
 from abcdp_core.own_data.document import figure, in_scale, synthetic
 from abcdp_core.own_data.release import prepare
-from abcdp_core.own_data.request import SERIES, columns, own_sizes, question, scenarios
+from abcdp_core.own_data.request import SERIES, columns_of, own_sizes, question, scenarios
 from abcdp_core.own_data.series import to_domain
 from abcdp_core.own_data.sparse_vector import (
     SparseVectorDocument,
@@ -39,7 +39,7 @@ from tests.conftest import forget
 Array = NDArray[np.float64]
 
 LOW, HIGH = -20.0, 480.0
-OF_SERIES = [each for each in scenarios() if columns(each) == (SERIES,)]
+OF_SERIES = [each for each in scenarios() if columns_of(each) == (SERIES,)]
 VALUES = np.linspace(-10.0, 400.0, 25) ** 2 % 450.0
 
 
