@@ -33,7 +33,6 @@ from numpy.typing import NDArray
 from abcdp_core import figures as fig
 from abcdp_core import pool, simulators, supports
 from abcdp_core.mechanisms.private_summary import Regression, SummaryNoise, noisy, posterior
-from abcdp_core.online.resampling import evenly
 from abcdp_core.own_data.budget_ledger import Reservation
 from abcdp_core.own_data.discrete_summary import summary_noise, with_noise
 from abcdp_core.own_data.document import (
@@ -336,8 +335,15 @@ def inferred(request: PrivateSummaryRequest, n: int, released: tuple[int, ...]) 
     return Inferred(
         Told.of(samples, weights, request),
         Told.of(public.values, equal, request),
-        samples[evenly(weights, request.draws)],
+        samples[_evenly(weights, request.draws)],
     )
+
+
+def _evenly(weights: Array, size: int) -> NDArray[np.int64]:
+    """So many indices in proportion to weights ``(m,)``, without randomness."""
+    edges = np.cumsum(weights)
+    points = edges[-1] * (np.arange(size) + 0.5) / size
+    return np.searchsorted(edges, points).astype(np.int64)
 
 
 @dataclass(frozen=True)

@@ -423,6 +423,13 @@ def test_a_request_from_text_is_the_request() -> None:
             request_of(scenario)
 
 
+def test_draws_of_equal_weight_are_in_proportion_to_the_weights() -> None:
+    chosen = private_summary._evenly(np.array([0.5, 0.0, 0.3, 0.2]), 10)
+    assert np.bincount(chosen, minlength=4).tolist() == [5, 0, 3, 2]
+    ones = private_summary._evenly(np.full(7, 1.0 / 7.0), 7)
+    assert ones.tolist() == [*range(7)]
+
+
 def test_probabilities_are_those_of_the_samples() -> None:
     samples = np.zeros((4, 5))
     samples[:, 2] = [0.05, 0.2, 0.3, 0.09]
