@@ -9,7 +9,7 @@ def main() -> None:
     with own_data.screen():
         blocks.title(
             "Your own data",
-            "A real private release: one series of numbers goes in, one document comes out, and "
+            "A real private release: one file goes in, one document comes out, and "
             "the budget is spent.",
         )
         asked, expected = own_data.columns()
@@ -20,7 +20,7 @@ def main() -> None:
             by = own_data.mechanism(scenario)
             request, planned = own_data.settings(scenario, by)
             blocks.note(expectation.cost(by))
-        blocks.heading("2 · Give your series")
+        blocks.heading("2 · Give your file")
         series = uploads.ask(scenario)
         # After the uploader: one that is not drawn loses its file, and this may end the page.
         with expected:

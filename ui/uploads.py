@@ -118,7 +118,8 @@ def ask(scenario: str) -> Upload | None:
         _ask(scenario, column, here)
         return None
     smallest, largest = own_sizes(scenario)
-    what = f"{len(series_of.values):,} values are" if smallest < largest else "Your file is"
+    unit = "values" if column == SERIES else "days"
+    what = f"{len(series_of.values):,} {unit} are" if smallest < largest else "Your file is"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"{what} held, for {MINUTES} minutes after your last use of this page.")
         st.button("Forget the numbers", key="own-forget", on_click=_forget)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
@@ -223,7 +224,7 @@ def figure(document: Document) -> go.Figure:
         for style, x in document.marks(row):
             drawn.add_trace(_mark(style, x).update(**fig.panel(row)))
         drawn.layout["yaxis" + fig.panel(row)["yaxis"][1:]].update(
-            tickvals=[0.5], ticktext=[f"<b>{each.name}</b>{_below(document.said(row))}"]
+            tickvals=[0.5], ticktext=[f"<b>{_wrapped(each.name)}</b>{_below(document.said(row))}"]
         )
     return drawn.update_yaxes(showline=False, ticks="", showgrid=False)
 
@@ -247,6 +248,15 @@ def _mark(style: fig.Style, x: Array) -> go.Scatter:
         return fig.line(x, height, style).update(line={"width": WIDTHS[style.name]})
     size, width = SIZES[style.name]
     return fig.points(x, height, style).update(marker={"size": size, "line": {"width": width}})
+
+
+def _wrapped(name: str) -> str:
+    """In lines that leave room for the marks on a telephone."""
+    return "<br>".join(textwrap.wrap(name, LONGEST_LINE))
+
+
+LONGEST_LINE = 27
+"""Characters of a name beside its marks."""
 
 
 def _below(words: str) -> str:

@@ -385,8 +385,8 @@ class PrivateSummaryDocument(Document):
     def summary(self) -> str:
         """What was released."""
         steps = cast(tuple[int, ...], self.event.whole)
-        each = ", ".join(
-            f"{name} {_whole(Fraction(number, step))}"
+        each = "; ".join(
+            f"{name}: {_whole(Fraction(number, step))}"
             for name, number, step in zip(self.names, self.released, steps, strict=True)
         )
         return f"Released, with noise: {each}."
@@ -485,7 +485,8 @@ class PrivateSummaryDocument(Document):
         for name, here, there in self._times():
             rows.append((f"{name} (median)", *here, *there))
         for each, now, before in self._probabilities():
-            rows.append((f"P({each.words})", now, "", before, ""))
+            alone = ", by the prior alone" if each.remark else ""
+            rows.append((f"P({each.words}){alone}", now, "", before, ""))
         heads = ["quantity", "mean", "90 % interval", "prior mean", "prior 90 % interval"]
         return pd.DataFrame(rows, columns=heads)
 

@@ -227,6 +227,19 @@ def test_a_budget_is_for_a_patient_who_is_added_or_removed(
     assert what == "release tuberculosis-patients, private-summary"
 
 
+def test_the_simulated_example_is_what_its_command_makes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "examples").mkdir()
+    monkeypatch.chdir(tmp_path)
+    words = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
+    exec(words.split("```python\n")[1].split("```")[0], {})
+    made = (tmp_path / "examples" / "incomes.csv").read_text()
+    assert made == (ROOT / "examples" / "incomes.csv").read_text()
+    for file in (ROOT / "examples").glob("*.csv"):
+        assert f"--data examples/{file.name}" in words
+
+
 def test_the_examples_are_the_published_data() -> None:
     sizes = (ROOT / "examples" / "san_francisco_clusters.csv").read_text().split()
     assert sizes == ["size", *map(str, SIZES)]
@@ -294,6 +307,18 @@ def test_what_the_prior_forces_is_said_beside_what_the_data_answer() -> None:
     assert document_of(PEOPLE).answers()[0] == (
         "P(R < 1) is below 0.01; without the data 0.14."
     )  # fmt: skip
+
+
+def test_what_was_released_and_told_is_one_table_and_one_sentence() -> None:
+    document = document_of(PATIENTS)
+    assert document.summary == (
+        "Released, with noise: patients: 473; clusters: 326; clusters of 1: 282; clusters of 2: "
+        "20; largest cluster: 30; g: 6.67."
+    )
+    assert document_of(PEOPLE).summary.startswith("Released, with noise: day 1: 1; day 2: 6; ")
+    names = document.table().quantity.tolist()
+    assert names[-2:] == ["P(R₂ < 1), by the prior alone", "P(R₂ < 0.1)"]
+    assert names[:4] == [*tuberculosis_patients.OWN_NAMES.values()]
 
 
 def test_the_share_of_recent_transmission_is_that_of_the_report() -> None:
