@@ -24,7 +24,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -298,11 +298,16 @@ class Told:
         """From samples ``(m, d)`` with weights ``(m,)``."""
         axes = [*source_of(request).AXES]
         probabilities = tuple(
-            round(float(weights @ (samples[:, axes.index(each.parameter)] < each.below)), 9)
+            _share(weights, samples[:, axes.index(each.parameter)] < each.below)
             for each in _questions(request)
         )
         quantiles = weighted_quantile(samples, weights, TAILS)
         return cls(weighted_mean(samples, weights), quantiles, probabilities)
+
+
+def _share(weights: Array, chosen: NDArray[np.bool_]) -> float:
+    """Weight of those that are chosen; 1 if all are, without rounding."""
+    return 1.0 if chosen.all() else float(weights @ chosen)
 
 
 def _questions(request: ReleaseRequest) -> tuple[Question, ...]:
@@ -427,23 +432,24 @@ class PrivateSummaryDocument(Document):
             found.append(Row(each.name, unit_of(each), *(_said(x, digits) for x in numbers)))
         return found
 
-    def _times(self) -> list[tuple[str, tuple[str, str], tuple[str, str]]]:
-        """What is a quantity's inverse: name; median and interval; the same in the prior."""
+    def _times(self) -> list[tuple[str, str, Inverse, Inverse]]:
+        """What is a quantity's inverse: name and unit; with the data, and without them."""
         first, found = len(source_of(self.request).AXES), []
         for i, each in enumerate(_quantities(self.request), start=first):
             if each.inverse is not None:
                 name, unit, factor = each.inverse
                 here, there = (
-                    _inverse(of.quantiles[:, i], factor, unit)
-                    for of in (self.inferred.told, self.inferred.prior)
+                    Inverse.of(told.quantiles[:, i], factor)
+                    for told in (self.inferred.told, self.inferred.prior)
                 )
-                found.append((name, here, there))
+                found.append((name, unit, here, there))
         return found
 
     def _in_time(self) -> str:
+        said = [(name, *here.in_words(unit)) for name, unit, here, _ in self._times()]
         return "".join(
-            f" {name[0].upper()}{name[1:]}: median {here[0]}, 90 % interval {here[1]}."
-            for name, here, _ in self._times()
+            f" {name[0].upper()}{name[1:]}: median {middle}, 90 % interval {ends}."
+            for name, middle, ends in said
         )
 
     @property
@@ -482,8 +488,8 @@ class PrivateSummaryDocument(Document):
              f"{row.prior}{row.unit}", f"{row.prior_low} to {row.prior_high}{row.unit}")
             for row in self.rows()
         ]  # fmt: skip
-        for name, here, there in self._times():
-            rows.append((f"{name} (median)", *here, *there))
+        for name, unit, here, there in self._times():
+            rows.append((f"{name} (median)", *here.in_words(unit), *there.in_words(unit)))
         for each, now, before in self._probabilities():
             alone = ", by the prior alone" if each.remark else ""
             rows.append((f"P({each.words}){alone}", now, "", before, ""))
@@ -516,9 +522,10 @@ class PrivateSummaryDocument(Document):
                 "prior_means": prior.mean.tolist(),
                 "prior_intervals": prior.quantiles[[0, 2]].T.tolist(),
                 "further": [
-                    {"name": name, "median": here[0], "interval": here[1],
-                     "prior_median": there[0], "prior_interval": there[1]}
-                    for name, here, there in self._times()
+                    {"name": name, "unit": unit, "median": here.median,
+                     "interval": [here.shortest, here.longest], "prior_median": there.median,
+                     "prior_interval": [there.shortest, there.longest]}
+                    for name, unit, here, there in self._times()
                 ],
                 "probabilities": [
                     {"statement": each.words, "probability": here, "prior": there,
@@ -595,23 +602,35 @@ def _probability(share: float, *, forced: bool) -> str:
     return "above 0.99" if share > 0.99 else "below 0.01" if share < 0.01 else f"{share:.2f}"
 
 
-def _inverse(quantiles: Array, factor: float, unit: str) -> tuple[str, str]:
-    """Median and 90 % interval of a factor divided by a quantity; none where it is not positive.
+class Inverse(NamedTuple):
+    """What is a factor divided by a quantity; ``None`` where that is not positive.
 
-    Args:
-        quantiles: lower end, median and upper end ``(3,)`` of the quantity.
-        factor: above 0.
-        unit: of the outcome.
+    Attributes:
+        shortest: lower end of the 90 % interval.
+        median: of it.
+        longest: upper end.
     """
-    longest, median, shortest = (
-        f"{factor / each:.2g}" if each > 0.0 else "" for each in quantiles.tolist()
-    )
-    middle = f"{median} {unit}" if median else "none"
-    if not shortest:
-        return middle, "none"
-    if not longest:
-        return middle, f"from {shortest} {unit} to none"
-    return middle, f"{shortest} to {longest} {unit}"
+
+    shortest: float | None
+    median: float | None
+    longest: float | None
+
+    @classmethod
+    def of(cls, quantiles: Array, factor: float) -> Inverse:
+        """From lower end, median and upper end ``(3,)`` of the quantity."""
+        longest, median, shortest = (
+            factor / each if each > 0.0 else None for each in quantiles.tolist()
+        )
+        return cls(shortest, median, longest)
+
+    def in_words(self, unit: str) -> tuple[str, str]:
+        """Median and interval."""
+        middle = "none" if self.median is None else f"{self.median:.2g} {unit}"
+        if self.shortest is None:
+            return middle, "none"
+        if self.longest is None:
+            return middle, f"from {self.shortest:.2g} {unit} to none"
+        return middle, f"{self.shortest:.2g} to {self.longest:.2g} {unit}"
 
 
 # ------------------------------------------------------------------------------- the release

@@ -10,7 +10,6 @@ import json
 import logging
 import math
 import random
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from abcdp_core.mechanisms.private_summary import noisy
 from abcdp_core.own_data import budget_ledger, private_summary, release
 from abcdp_core.own_data.document import figure
 from abcdp_core.own_data.private_summary import (
+    Inverse,
     Learner,
     PrivateSummaryDocument,
     PrivateSummaryRequest,
@@ -337,9 +337,9 @@ def test_the_share_of_recent_transmission_is_that_of_the_report() -> None:
 
 
 def test_doubling_time_follows_from_the_growth_rate_and_may_be_none() -> None:
-    inverse: Callable[[list[float]], tuple[str, str]] = lambda ends: private_summary._inverse(  # noqa: E731
-        np.array(ends), math.log(2.0), "days"
-    )
+    def inverse(ends: list[float]) -> tuple[str, str]:
+        return Inverse.of(np.array(ends), math.log(2.0)).in_words("days")
+
     assert inverse([0.1, 0.2, 0.4]) == ("3.5 days", "1.7 to 6.9 days")
     assert inverse([-0.1, 0.2, 0.4]) == ("3.5 days", "from 1.7 days to none")
     assert inverse([-0.2, -0.1, 0.4]) == ("none", "from 1.7 days to none")
@@ -347,6 +347,9 @@ def test_doubling_time_follows_from_the_growth_rate_and_may_be_none() -> None:
     assert inverse([-0.3, -0.2, 0.0]) == ("none", "none")
     document = document_of(PEOPLE)
     low, middle, high = document.inferred.told.quantiles[:, 4]
+    (further,) = document.content()["posterior"]["further"]
+    assert further["interval"] == [math.log(2.0) / high, math.log(2.0) / low]
+    assert (further["unit"], further["prior_interval"][1]) == ("days", None)
     (row,) = document.table()[lambda table: table.quantity == "doubling time (median)"].to_numpy()
     assert row[1] == f"{math.log(2.0) / middle:.2g} days"
     assert row[2] == f"{math.log(2.0) / high:.2g} to {math.log(2.0) / low:.2g} days"
