@@ -284,6 +284,7 @@ def test_means_intervals_and_draws_are_of_one_posterior(scenario: str) -> None:
     assert document.sample.shape == (1000, 5)
     spread = document.sample.std(axis=0)
     assert (np.abs(document.sample.mean(axis=0) - told.mean) < 0.05 * spread).all()
+    assert private_summary.TAILS == pytest.approx((0.05, 0.5, 0.95))
     found = np.quantile(document.sample, private_summary.TAILS, axis=0)
     assert (np.abs(found - told.quantiles) < 0.15 * spread).all()
     assert (told.quantiles[0] < told.mean).all()
@@ -381,6 +382,7 @@ def test_what_is_said_is_sound_at_every_budget(scenario: str, epsilon_total: flo
     assert "nan" not in document.in_own_words
     assert "\n" not in document.in_own_words
     assert f"ε_total = {epsilon_total:g}" in document.settings
+    assert largest_file(document.request) == 20_000 + 50 * 1000 * (2 + 5)
     assert len(document.to_json().encode()) < largest_file(document.request)
     # An epidemic may have so many cases that the noise of 0.001 leaves something of it.
     little = document.request.drowned(document.n)
