@@ -67,6 +67,8 @@ def test_daily_counts_keep_their_order() -> None:
         ("labels", f"{CANARY}\n{CANARY}", "Row 1 is a label of patients: the first row must name"),
         ("labels", "strain\n" + CANARY * 12, "Row 2 is longer than the 200 characters of a label."),
         ("labels", "a\n" + "b\n" * 20_001, "The file has more than 20,000 patients, the most that"),
+        ("labels", f"strain,{CANARY}\na,b", "Row 2 has more than one column: give one label"),
+        ("labels", f"strain,{CANARY}\na", "Row 1 has more than one column: give one label a row"),
         ("labels", "", "The file is empty."),
         ("daily-counts", "3\n2.5", "Row 2 is no number of cases: write a whole number from 0 up."),
         ("daily-counts", "3\n-1", "Row 2 is no number of cases: write a whole number from 0 up."),

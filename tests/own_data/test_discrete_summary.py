@@ -127,6 +127,12 @@ def test_the_cost_is_at_most_the_budget_and_every_scale_a_fraction_that_floats_h
     assert noise.scale * PARTS - 1 < of[0].l1(1) * PARTS / epsilon * (1.0 + 1e-12)
 
 
+def test_a_budget_is_the_smaller_of_the_float_and_of_what_is_written() -> None:
+    # The float 0.3 is below three tenths, and the float 0.1 above one tenth.
+    assert Fraction(3) / Fraction(least_scale(0.3, 3.0)) <= Fraction(0.3) < Fraction(3, 10)
+    assert Fraction(1) / Fraction(least_scale(0.1, 1.0)) == Fraction(1, 10) < Fraction(0.1)
+
+
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, float("inf"), float("nan")])
 def test_there_is_no_release_without_noise(epsilon: float) -> None:
     with pytest.raises(ValueError, match="must be positive and finite"):

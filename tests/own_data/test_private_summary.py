@@ -284,7 +284,7 @@ def test_means_intervals_and_draws_are_of_one_posterior(scenario: str) -> None:
     assert document.sample.shape == (1000, 5)
     spread = document.sample.std(axis=0)
     assert (np.abs(document.sample.mean(axis=0) - told.mean) < 0.05 * spread).all()
-    assert private_summary.TAILS == pytest.approx((0.05, 0.5, 0.95))
+    assert pytest.approx((0.05, 0.5, 0.95)) == private_summary.TAILS
     found = np.quantile(document.sample, private_summary.TAILS, axis=0)
     assert (np.abs(found - told.quantiles) < 0.15 * spread).all()
     assert (told.quantiles[0] < told.mean).all()
