@@ -22,8 +22,14 @@ from abcdp_core.figures import Drawn
 from abcdp_core.own_data import releasable, release
 from abcdp_core.own_data.document import Document, figure, remains, synthetic
 from abcdp_core.own_data.expectation import answer
-from abcdp_core.own_data.releasable import Releasable
-from abcdp_core.own_data.request import ReleaseRequest, learnt, model, own_sizes, question
+from abcdp_core.own_data.releasable import Expected, Releasable
+from abcdp_core.own_data.request import (
+    ReleaseRequest,
+    SeriesRequest,
+    model,
+    own_sizes,
+    question,
+)
 from abcdp_core.own_data.sparse_vector import SparseVectorRequest
 from abcdp_core.parameters import ParameterError
 from ui import budget, charts, jobs, reports, served, state, steps, uploads, watch
@@ -162,46 +168,65 @@ def settings(scenario: str, by: Releasable) -> tuple[ReleaseRequest | None, int]
     The request is ``None`` as long as something is missing.
     """
     st.markdown(model(scenario))
-    smallest, largest = own_sizes(scenario)
+    of_series = issubclass(by.request, SeriesRequest)
     with st.container(horizontal=True, gap="small"):
-        low, high = (
-            st.number_input(label, value=None, format="%g", key=f"own-{label[:3]}", width=148)
-            for label in ("Lowest possible value", "Highest possible value")
+        domain = _domain() if of_series else {}
+        planned = _planned(scenario, "values" if of_series else "days")
+    if of_series:
+        st.caption(
+            "The lowest and the highest value have to be known without looking at the data, as 0 "
+            "and 100 for a percentage. Values beyond are moved to them; how many is not said."
         )
-        planned = st.number_input(
-            "How many values",
-            min_value=smallest,
-            max_value=largest,
-            value=min(PLANNED, largest),
-            key=f"own-planned-{scenario}",
-            width=124,
-            help="As far as you know beforehand. What to expect is told for this number; your file "
-            "is not looked at for it.",
-        )
-    st.caption(
-        "The lowest and the highest value have to be known without looking at the data, as 0 and "
-        "100 for a percentage. Values beyond are moved to them; how many is not said."
-    )
     chosen = _options(scenario, by)
-    if low is None or high is None:
+    if None in domain.values():
         st.info("Type the lowest and the highest possible value.")
         return None, planned
     epsilon_total = float(state.current("epsilon_total"))
     try:
-        request = by.request(scenario, low, high, epsilon_total, **chosen)
+        request = by.request(scenario=scenario, epsilon_total=epsilon_total, **domain, **chosen)
     except ParameterError as error:
         st.warning(f"These settings do not go together: {verbatim(error)}", icon="⚠️")
         return None, planned
-    st.markdown(f"**What you will learn:** {learnt(request, planned)}.")
+    st.markdown(f"**What you will learn:** {request.learnt(planned)}.")
     return request, planned
+
+
+def _domain() -> dict[str, float | None]:
+    """The bounds of a series; ``None`` for one that was not typed yet."""
+    labels = {"low": "Lowest possible value", "high": "Highest possible value"}
+    return {
+        name: st.number_input(label, value=None, format="%g", key=f"own-{label[:3]}", width=148)
+        for name, label in labels.items()
+    }
+
+
+def _planned(scenario: str, what: str) -> int:
+    """How many values or days are planned, asked for where that is public."""
+    smallest, largest = own_sizes(scenario)
+    if smallest == largest:
+        return largest
+    return st.number_input(
+        f"How many {what}",
+        min_value=smallest,
+        max_value=largest,
+        value=min(PLANNED, largest),
+        key=f"own-planned-{scenario}",
+        width=124,
+        help="As far as you know beforehand. What to expect is told for this number; your file "
+        "is not looked at for it.",
+    )
+
+
+def width(request: ReleaseRequest | None) -> float | None:
+    """Of the domain of a series, once it was typed."""
+    return request.high - request.low if isinstance(request, SeriesRequest) else None
 
 
 def _options(scenario: str, by: Releasable) -> dict[str, Any]:
     """What a mechanism alone takes: from the sidebar, and what few need."""
     if by.request is not SparseVectorRequest:
         st.caption(
-            f"{by.title} have nothing more to choose: of the knobs beside the page only ε_total "
-            "counts."
+            "Nothing more is to be chosen: of the knobs beside the page only ε_total counts."
         )
         return {}
     knobs = ("epsilon_abc", "c", "resample", "pool_size")
@@ -283,8 +308,9 @@ def confirm(request: ReleaseRequest, series_of: Upload, planned: int, expected: 
 
 def _enough(request: ReleaseRequest, n: int, planned: int, expected: str) -> str:
     """What to expect of so many values where a formula tells, or of so many as were planned."""
-    if (formula := releasable.of(request).expected(request, n)) is not None:
-        return f"**{answer(formula, n)}.** {formula.in_words(n)}"
+    if (known := releasable.of(request).expected(request, n)) is not None:
+        headline = f"**{answer(known, n)}.** " if isinstance(known, Expected) else ""
+        return f"{headline}{known.in_words(n)}"
     other = "" if n == planned else f" This is for {planned:,} values; your file has {n:,}."
     if isinstance(request, SparseVectorRequest):
         other += _unusual(request)
@@ -353,7 +379,7 @@ def show(documents: list[Document]) -> None:
                 on_click="ignore",
             )
         reports.downloads(last, len(documents))
-        if len(last.sample):
+        if offers_series(last):
             st.download_button(
                 f"{SETS} synthetic series as CSV",
                 data=lambda: _synthetic(last),
@@ -362,11 +388,20 @@ def show(documents: list[Document]) -> None:
                 key="own-synthetic",
                 on_click="ignore",
             )
+    simulated = (
+        " The synthetic series are simulated from what was released, which costs no further "
+        "privacy."
+    )
     st.caption(
         "Keep the JSON: it is the only copy. `python -m abcdp_core verify FILE` computes again "
-        "what follows from it. The report is for people to read. The synthetic series are "
-        "simulated from what was released, which costs no further privacy."
+        "what follows from it. The report is for people to read."
+        f"{simulated if offers_series(last) else ''}"
     )
+
+
+def offers_series(document: Document) -> bool:
+    """Whether series can be simulated at what was released."""
+    return isinstance(document.request, SeriesRequest) and len(document.sample) > 0
 
 
 def _synthetic(document: Document) -> bytes:

@@ -56,7 +56,7 @@ from abcdp_core.own_data.document import (
     unit_of,
 )
 from abcdp_core.own_data.releasable import Expected, Releasable
-from abcdp_core.own_data.request import ReleaseRequest, source_of
+from abcdp_core.own_data.request import DRAWS, SeriesRequest, source_of
 from abcdp_core.own_data.series import to_domain
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.privacy import Event
@@ -66,13 +66,6 @@ from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 
-DRAWS = Parameter(
-    kind="integer",
-    label="Draws from the posterior",
-    help="They cost nothing: any number follows from what was released.",
-    low=100,
-    high=10_000,
-)
 DRAWS_SEED = Parameter(
     kind="integer",
     label="Seed of the draws",
@@ -90,7 +83,7 @@ FARTHEST = 2**53
 
 
 @dataclass(frozen=True)
-class NoisyCountsRequest(ReleaseRequest):
+class NoisyCountsRequest(SeriesRequest):
     """What is asked for; public.
 
     Attributes:

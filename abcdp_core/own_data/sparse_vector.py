@@ -39,7 +39,7 @@ from abcdp_core.own_data.document import (
     unit_of,
 )
 from abcdp_core.own_data.releasable import Expected, Releasable
-from abcdp_core.own_data.request import ReleaseRequest, source_of
+from abcdp_core.own_data.request import POOL_SEED, SERIES, SeriesRequest, columns_of, source_of
 from abcdp_core.own_data.series import to_domain
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.pool import Comparison
@@ -53,17 +53,10 @@ NO_KERNEL = "none"
 
 DISTANCE = Parameter("choice", "Distance", "How the series is compared with simulated ones.")
 BANDWIDTH = Parameter("real", "Bandwidth of the kernel", "In the unit of the scenario's values.")
-POOL_SEED = Parameter(
-    kind="integer",
-    label="Seed of the public pool",
-    help="It has nothing to do with the noise: the same number draws the same simulations.",
-    low=0,
-    high=2**53 - 1,
-)
 
 
 @dataclass(frozen=True)
-class SparseVectorRequest(ReleaseRequest):
+class SparseVectorRequest(SeriesRequest):
     """What is asked for; public. :meth:`defaults` has what a scenario starts from.
 
     Attributes:
@@ -117,9 +110,9 @@ class SparseVectorRequest(ReleaseRequest):
         }
 
     @classmethod
-    def serves(cls, scenario: str) -> bool:  # noqa: ARG003 - all have a distance
-        """Every scenario that takes a series."""
-        return True
+    def serves(cls, scenario: str) -> bool:
+        """Every scenario that takes a series of values; all have a distance."""
+        return columns_of(scenario) == (SERIES,)
 
     def check_together(self) -> None:
         """Refuse a domain without inside, or more acceptances than draws."""

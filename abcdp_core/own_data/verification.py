@@ -19,7 +19,7 @@ from abcdp_core.output.settings import params_from_json
 from abcdp_core.own_data import releasable
 from abcdp_core.own_data.budget_ledger import Reservation
 from abcdp_core.own_data.document import KEYS, Document
-from abcdp_core.own_data.request import ReleaseRequest, scenarios
+from abcdp_core.own_data.request import ReleaseRequest, own_sizes, scenarios
 from abcdp_core.parameters import ParameterError, shown
 
 LARGEST_FILE = 2**26
@@ -39,7 +39,7 @@ PARTS = {
     "release": "what was released, in a form that the mechanism gives",
     "own_units": "the same in your units",
     "series": "shares of the series, from the counts",
-    "posterior": "posterior with means, intervals and draws, from the counts and the public seed",
+    "posterior": "posterior with means, intervals and draws, from the release and the public seed",
     "event": "noise scales, from the settings and the number of values",
     "cost": "cost, from the event",
 }
@@ -173,7 +173,7 @@ def check(findings: Sequence[Finding]) -> None:
 
 def _again(content: Mapping[str, Any]) -> Document:
     public = dict(content["public"])
-    del public["scenario_domain"]
+    public.pop("scenario_domain", None)
     name = content.get("mechanism", releasable.BEFORE_MECHANISMS)
     scenario = public["scenario"]
     if scenario not in scenarios() or not isinstance(name, str):
@@ -181,7 +181,8 @@ def _again(content: Mapping[str, Any]) -> Document:
     found = releasable.chosen(scenario, name)
     request = params_from_json(found.request, public)
     assert isinstance(request, ReleaseRequest)
-    n = content["n"]
+    # Where the number is private there is none in a document, and the same one for all data.
+    n = content["n"] if request.tells_size else own_sizes(scenario)[1]
     if type(n) is not int:
         raise ParameterError(f"number of values = {shown(n)}: must be a whole number.")
     request.check_size(n)

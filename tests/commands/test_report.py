@@ -17,7 +17,7 @@ from abcdp_core.own_data.noisy_counts import NoisyCountsRequest
 from abcdp_core.own_data.sparse_vector import SparseVectorRequest
 from tests.browser import chromium
 
-REQUEST = NoisyCountsRequest("uniform-mixture", 0.0, 100.0, 1.0, draws=100)
+REQUEST = NoisyCountsRequest("uniform-mixture", 1.0, 0.0, 100.0, draws=100)
 CONTENT: dict[str, Any] = json.loads(
     release.make(REQUEST, np.linspace(0.0, 100.0, 60), random.Random(1).randrange).to_json()
 )

@@ -27,7 +27,7 @@ SMALL: dict[str, Any] = {"pool_size": 100, "c": 4}
 
 
 def _counts(epsilon: float, n: int, low: float = 0.0) -> Document:
-    request = NoisyCountsRequest("uniform-mixture", low, 100.0, epsilon, draws=100)
+    request = NoisyCountsRequest("uniform-mixture", epsilon, low, 100.0, draws=100)
     return release.make(request, VALUES[:n], random.Random(1).randrange)
 
 

@@ -1,4 +1,4 @@
-"""Documents of both mechanisms agree with what is computed again, and changed ones do not."""
+"""Documents of all mechanisms agree with what is computed again, and changed ones do not."""
 
 from __future__ import annotations
 
@@ -15,17 +15,21 @@ import pytest
 from abcdp_core.__main__ import main
 from abcdp_core.own_data import release, verification
 from abcdp_core.own_data.noisy_counts import NoisyCountsRequest
+from abcdp_core.own_data.private_summary import PrivateSummaryRequest
 from abcdp_core.own_data.sparse_vector import SparseVectorRequest
 from abcdp_core.own_data.verification import verify
 from abcdp_core.parameters import ParameterError
 
 Change = Callable[[Any], Any]
 
+DAYS = np.arange(14.0)
 VALUES = np.random.default_rng(1).uniform(0.0, 100.0, 60)
 BOUNDS = {"low": 0.0, "high": 100.0, "epsilon_total": 1.0}
 
 
 def _made(name: str) -> Any:
+    if name in PEOPLE:
+        return _made_of_people(name)
     request = (
         NoisyCountsRequest("uniform-mixture", **BOUNDS, draws=100)
         if name == "noisy-counts"
@@ -35,7 +39,16 @@ def _made(name: str) -> Any:
     return json.loads(document.to_json())
 
 
-MADE = {name: _made(name) for name in ("noisy-counts", "uniform-mixture", "covid")}
+PEOPLE = {"tuberculosis-patients": np.append(np.ones(9), np.zeros(19_991)), "covid-people": DAYS}
+
+
+def _made_of_people(name: str) -> Any:
+    request = PrivateSummaryRequest(name, epsilon_total=1.0, draws=100)
+    document = release.make(request, PEOPLE[name], random.Random(1).randrange)
+    return json.loads(document.to_json())
+
+
+MADE = {name: _made(name) for name in ("noisy-counts", "uniform-mixture", "covid", *PEOPLE)}
 
 
 def wrong(content: Any) -> list[str]:
@@ -106,7 +119,20 @@ OF_DRAWS: list[tuple[Change, str]] = [
     (at("public", "pool_seed", to=2), "release"),
     (at("event", "query_scale", to=0.1), "event"),
 ]
+OF_PEOPLE: list[tuple[Change, str]] = [
+    (at("release", "whole_numbers", 0, to=up), "posterior"),
+    (at("release", "names", 0, to="people"), "release"),
+    (at("release", "divided_by", 0, to=2), "release"),
+    (at("public", "pool_seed", to=2), "posterior"),
+    (at("posterior", "means", 1, to=lambda mean: mean + 1e-6), "posterior"),
+    (at("posterior", "prior_means", 1, to=lambda mean: mean + 1e-6), "posterior"),
+    (at("posterior", "probabilities", 0, "remark", to="proved"), "posterior"),
+    (at("posterior", "draws", 7, 2, to=lambda draw: draw * 1.001), "posterior"),
+    (at("event", "scale", to=1.5), "event"),
+    (at("event", "neighbours", to="replace"), "event"),
+]
 CHANGES = [
+    *((name, *each) for name in PEOPLE for each in OF_PEOPLE),
     *((name, *each) for name in ("noisy-counts", "covid") for each in BOTH),
     *(("noisy-counts", *each) for each in OF_COUNTS),
     *(("uniform-mixture", *each) for each in OF_DRAWS),

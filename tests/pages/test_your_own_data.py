@@ -172,6 +172,56 @@ def test_what_to_expect_is_said_for_the_number_that_was_typed(scenario: str, wor
     assert app.get("plotly_chart")
 
 
+PEOPLE = {
+    "tuberculosis-patients": ("strain\n" + "a\n" * 61 + "b\nc\nc\n", "One patient more or less"),
+    "covid-people": ("61\n" * 20, "One person more or less"),
+}
+
+
+def page_of_people(scenario: str, text: str) -> AppTest:
+    """The page with a file for a scenario of people."""
+    app = opened("your_own_data", epsilon_total="1", **{"your-data.scenario": scenario})
+    app.file_uploader[0].set_value(("mine.csv", text.encode(), "text/csv"))
+    return settled(app.run())
+
+
+@pytest.mark.parametrize("scenario", PEOPLE)
+def test_people_are_added_or_removed_and_nobody_is_asked_for_a_domain(scenario: str) -> None:
+    text, words = PEOPLE[scenario]
+    app = page_of_people(scenario, text)
+    assert not app.exception
+    assert not [each for each in app.number_input if each.key in ("own-Low", "own-Hig")]
+    said = texts(app)
+    assert words in said
+    assert ", added or removed" in said
+    assert "Without noise" in said
+    # How many there are is said nowhere, nor that a table was filled up.
+    assert "64" not in said
+    assert "20,000 values" not in said
+    app = released(app)
+    assert not app.exception
+    (document,) = documents(app)
+    assert document.request.scenario == scenario
+    said = texts(app)
+    assert document.summary in said
+    assert "synthetic" not in said
+    assert "domain above all" not in said
+    assert "is protected too" in said
+
+
+def test_a_file_of_another_kind_is_asked_for_again() -> None:
+    app = page_of_people("tuberculosis-patients", PEOPLE["tuberculosis-patients"][0])
+    assert "Your file is held" in texts(app)
+    app.button_group(key="own-column-tuberculosis-patients").set_value("sizes").run()
+    app = settled(app)
+    assert "Your file is held" not in texts(app)
+    assert app.file_uploader
+    app.file_uploader[0].set_value(("mine.csv", b"a\nb\n2.5", "text/csv"))
+    app = settled(app.run())
+    (error,) = app.error
+    assert "Row 1 is not a number like 12.5" in error.value
+
+
 def test_before_the_budget_is_spent_the_page_says_whether_it_is_enough() -> None:
     words = texts(page(by="sparse-vector"))
     assert "What you will learn:** the share of your values in 0 to 20, 20 to 40" in words
@@ -400,7 +450,7 @@ def test_what_was_released_is_shown_in_the_person_s_own_terms(by: str) -> None:
 def test_a_report_is_made_when_it_is_asked_for_and_printed_in_turn(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    request = NoisyCountsRequest("uniform-mixture", 0.0, 100.0, 1.0, draws=100)
+    request = NoisyCountsRequest("uniform-mixture", 1.0, 0.0, 100.0, draws=100)
     document = release.make(request, VALUES)
     page = reports.file_for("gone", document, "release-2.json", "html").decode()
     assert document.finding in page
@@ -443,7 +493,7 @@ def test_a_release_waits_its_turn_and_is_cancelled_while_its_pool_is_made(
     app = page()
     before = arrays_held()
     request = own_data.releasable.serving("uniform-mixture")["noisy-counts"].request(
-        "uniform-mixture", 0.0, 100.0, 50.0
+        "uniform-mixture", 50.0, 0.0, 100.0
     )
     prepared = own_data.release.prepare(request, VALUES)
     monkeypatch.setattr(own_data.release, "prepare", wait_for_the_pool)
@@ -554,13 +604,20 @@ def test_a_release_is_taken_from_the_budget_that_the_server_has(ledger: Path) ->
     assert not app.checkbox
 
 
+def test_a_patient_needs_a_budget_for_patients(ledger: Path) -> None:
+    make_budget(ledger, "add-remove")
+    app = page_of_people("tuberculosis-patients", PEOPLE["tuberculosis-patients"][0])
+    (error,) = app.error
+    assert "for one ` person ` (add-remove), and this release protects one patient" in error.value
+
+
 def test_a_budget_that_no_release_can_be_taken_from_is_refused_before_it_is_confirmed(
     ledger: Path,
 ) -> None:
     make_budget(ledger, "add-remove")
     app = page()
     (error,) = app.error
-    assert "is there (add-remove)" in error.value
+    assert "is for one ` person ` (add-remove)" in error.value
     assert not app.checkbox
     assert "is left" not in texts(app)
 
