@@ -167,8 +167,8 @@ class PrivateSummaryRequest(ReleaseRequest):
             return ""
         return (
             "With so much noise the error of everything is expected to be more than "
-            f"{LITTLE:.0%} of what it is without any data, so what comes out will say little more "
-            "than the prior. A larger ε_total helps."
+            f"{100 * LITTLE:.0f} % of what it is without any data, so what comes out will say "
+            "little more than the prior. A larger ε_total helps."
         )
 
 
@@ -249,17 +249,21 @@ class Learner:
         public: the pool.
         event: the noise.
         regression: fitted to the pool with this noise.
+        low, high: smallest and largest numbers of the pool with this noise ``(k,)``.
     """
 
     public: PublicPool
     event: SummaryNoise
     regression: Regression = field(repr=False)
+    low: Array = field(repr=False)
+    high: Array = field(repr=False)
 
     @classmethod
     def of(cls, public: PublicPool, event: SummaryNoise, seed: int) -> Learner:
         """With noise from a public seed."""
         with_its_noise = noisy(public.numbers, event, generator(seed, "own-summary-noise"))
-        return cls(public, event, Regression.fit(with_its_noise, public.values))
+        ends = with_its_noise.min(axis=0), with_its_noise.max(axis=0)
+        return cls(public, event, Regression.fit(with_its_noise, public.values), *ends)
 
     def error(self) -> Array:
         """Root mean squared error of the regression over the pool ``(d,)``."""
@@ -322,11 +326,13 @@ class Inferred:
     Attributes:
         told: with them.
         prior: without.
+        outside: whether each number is beyond all of the pool ``(k,)``: the model is then wrong.
         draws: of equal weight ``(m, d)``.
     """
 
     told: Told
     prior: Told
+    outside: NDArray[np.bool_]
     draws: Array = field(repr=False)
 
 
@@ -340,6 +346,7 @@ def inferred(request: PrivateSummaryRequest, n: int, released: tuple[int, ...]) 
     return Inferred(
         Told.of(samples, weights, request),
         Told.of(public.values, equal, request),
+        (z < learner.low) | (z > learner.high),
         samples[_evenly(weights, request.draws)],
     )
 
@@ -394,7 +401,22 @@ class PrivateSummaryDocument(Document):
             f"{name}: {_whole(Fraction(number, step))}"
             for name, number, step in zip(self.names, self.released, steps, strict=True)
         )
-        return f"Released, with noise: {each}."
+        return f"Released, with noise: {each}.{self._unlike()}"
+
+    @property
+    def outside(self) -> list[str]:
+        """Names of the released numbers that are beyond all public simulations."""
+        beyond = zip(self.names, self.inferred.outside.tolist(), strict=True)
+        return [name for name, is_outside in beyond if is_outside]
+
+    def _unlike(self) -> str:
+        if not self.outside:
+            return ""
+        return (
+            f" Beyond all {POOL_SIZE:,} public simulations with their noise: "
+            f"{', '.join(self.outside)}. The model does not fit these data, so do not rely on what "
+            "follows from it."
+        )
 
     @property
     def in_own_words(self) -> str:
@@ -454,7 +476,9 @@ class PrivateSummaryDocument(Document):
 
     @property
     def finding(self) -> str:
-        """The value that the scenario is asked for most."""
+        """The value that the scenario is asked for most, if the model fits."""
+        if self.outside:
+            return "The model does not fit these data"
         (row,) = (row for row in self.rows() if row.name == self._headline)
         return (
             f"{row.name[0].upper()}{row.name[1:]}: {row.mean} ({row.low} to {row.high}){row.unit}"
@@ -516,6 +540,7 @@ class PrivateSummaryDocument(Document):
             "posterior": {
                 "parameters": [each.name for each in self.parameters],
                 "units": [each.unit for each in self.parameters],
+                "outside_all_simulations": self.outside,
                 "level": LEVEL,
                 "means": told.mean.tolist(),
                 "intervals": told.quantiles[[0, 2]].T.tolist(),

@@ -244,7 +244,8 @@ there are is private."""
 OWN_COLUMNS = ("labels", "sizes")
 OWN_MODEL = (
     "For the genotypes of the patients that a register saw in two years: clusters of patients with "
-    "the same strain, from the model of tuberculosis in San Francisco (Lintusaari et al., 2019)."
+    "the same strain, from the model of tuberculosis in San Francisco (Lintusaari et al., 2019), "
+    "with some 300 to 1200 patients."
 )
 OWN_DATA = "a report of clusters"
 OWN_NAMES = {

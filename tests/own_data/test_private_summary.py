@@ -310,6 +310,26 @@ def test_what_the_prior_forces_is_said_beside_what_the_data_answer() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("scenario", "released", "outside"),
+    [
+        (PATIENTS, (5, 3, 2, 0, 3, 3), ["patients", "clusters", "clusters of 1"]),
+        (PATIENTS, (473, 326, 282, 20, 30, 6000), ["g"]),
+        (PEOPLE, (5000,) * 18, ["day 1", "day 2", "day 3"]),
+    ],
+)
+def test_data_unlike_all_simulations_are_told_apart(
+    scenario: str, released: tuple[int, ...], outside: list[str]
+) -> None:
+    request, n = request_of(scenario), rows_of(scenario)
+    document = PrivateSummaryDocument(request, n, released, inferred(request, n, released))
+    assert document.outside[:3] == outside
+    assert document.finding == "The model does not fit these data"
+    assert f"{', '.join(document.outside)}. The model does not fit these data" in document.summary
+    assert document.content()["posterior"]["outside_all_simulations"] == document.outside
+    assert document_of(scenario).outside == []
+
+
 def test_what_was_released_and_told_is_one_table_and_one_sentence() -> None:
     document = document_of(PATIENTS)
     assert document.summary == (
