@@ -43,17 +43,22 @@ def test_the_command_lines_are_understood(
         assert main([*arguments, "--set", "pool_size=200"]) == 0
 
 
-def test_the_release_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_becomes_a_report_in_two_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from abcdp_core.__main__ import main
 
-    line, paid = re.findall(r"^    python -m abcdp_core (release .*)$", README, re.MULTILINE)
+    lines = re.findall(r"^    python -m abcdp_core ((?:release|report) .*)$", README, re.MULTILINE)
+    *pairs, paid = lines
     create, show = re.findall(r"^    python -m abcdp_core (budget .*)$", README, re.MULTILINE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ABCDP_LEDGER", str(tmp_path / "budgets.db"))
-    Path("incomes.csv").write_text("income\n" + "\n".join(map(str, range(30))))
-    assert main([*line.split(), "--draws", "200", "--yes"]) == 0
-    assert '"mode": "release"' in Path("release.json").read_text()
-    Path("release.json").unlink()
+    Path("examples").symlink_to(TOP / "examples")
+    assert [line.split()[0] for line in pairs] == ["release", "report"] * 3
+    for line in pairs:
+        assert main([*line.split(), *(["--yes"] if line.startswith("release") else [])]) == 0
+    for report in ("tuberculosis.html", "cases.html", "incomes.html"):
+        assert "<h2>Privacy label</h2>" in Path(report).read_text(encoding="utf-8")
     assert main(create.split()) == 0
     assert main([*paid.split(), "--yes"]) == 0
     assert main(show.split()) == 0

@@ -479,15 +479,10 @@ class PrivateSummaryDocument(Document):
         """The value that the scenario is asked for most, if the model fits."""
         if self.outside:
             return "The model does not fit these data"
-        (row,) = (row for row in self.rows() if row.name == self._headline)
-        return (
-            f"{row.name[0].upper()}{row.name[1:]}: {row.mean} ({row.low} to {row.high}){row.unit}"
-        )
-
-    @property
-    def _headline(self) -> str:
-        name: str = cast(Any, source_of(self.request)).OWN_HEADLINE
-        return name
+        source = cast(Any, source_of(self.request))
+        (row,) = (row for row in self.rows() if row.name == source.OWN_HEADLINE)
+        said: str = source.OWN_FINDING
+        return said.format(low=row.low, high=row.high)
 
     @property
     def settings(self) -> str:

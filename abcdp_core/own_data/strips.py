@@ -100,14 +100,14 @@ def strips_of(figure: go.Figure) -> list[Strip]:
         wide = [(min(low for low, _ in wide), max(high for _, high in wide))] * len(wide)
     rows = []
     for number, (low, high), each in zip(found, wide, marks, strict=True):
-        name, _, said = figure.layout[f"yaxis{number}"].ticktext[0].partition("<br>")
+        name, _, said = figure.layout[f"yaxis{number}"].ticktext[0].partition("</b>")
         unit = figure.layout[f"xaxis{number}"].title.text or ""
         rows.append(Strip(_plain(name), _plain(said), low, high, each, _plain(unit)))
     return rows
 
 
 def _plain(text: str) -> str:
-    return html.unescape(re.sub(r"<[^>]*>", "", text))
+    return html.unescape(re.sub(r"<[^>]*>", "", text.replace("<br>", " "))).strip()
 
 
 def _around(low: float, high: float, marks: Sequence[go.Scatter]) -> tuple[float, float]:

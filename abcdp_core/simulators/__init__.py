@@ -68,8 +68,9 @@ class Scenario(Protocol):
     are is private, as a table is then filled up with rows of 0; ``OWN_DATA``, ``OWN_HIDDEN`` and
     ``OWN_REPEATED``, what the data are, what of their size is protected and who is protected less;
     ``OWN_NAMES``, its parameters in words; ``OWN_QUANTITIES`` and ``OWN_QUESTIONS``
-    (:mod:`abcdp_core.statistic`), what else is told; and ``OWN_HEADLINE``, the name of the quantity
-    that is told first. One that takes minutes to simulate has
+    (:mod:`abcdp_core.statistic`), what else is told; ``OWN_HEADLINE``, the name of the quantity
+    that is told first, and ``OWN_FINDING``, a sentence on its interval from ``{low}`` to
+    ``{high}``. One that takes minutes to simulate has
     ``precomputed(pool_size, n, run)``: parameters ``(T, d)`` of a pool made beforehand and the
     distances ``(T,)`` of the ``run``-th observed data set to it; and
     ``precomputed_data(n, run)``, that data set ``(n, p)``.

@@ -240,6 +240,7 @@ OWN_QUANTITIES = (
 )
 OWN_QUESTIONS = (Question("R", "R < 1", 1.0), Question("R", "R < 2", 2.0))
 OWN_HEADLINE = OWN_NAMES["R"]
+OWN_FINDING = "One case infects {low} to {high} others"
 
 
 def from_series(values: Array) -> Array:

@@ -263,13 +263,13 @@ OWN_REPEATED = (
 
 
 def recent_transmission(theta: Array, numbers: Array) -> Array:  # noqa: ARG001 - one interface
-    """1 − clusters / patients ``(T,)`` of reports with six numbers ``(T, 6)``."""
-    share: Array = 1.0 - numbers[:, 1] / np.maximum(numbers[:, 0], 1.0)
+    """1 − clusters / patients ``(T,)``, in percent, of reports with six numbers ``(T, 6)``."""
+    share: Array = 100.0 * (1.0 - numbers[:, 1] / np.maximum(numbers[:, 0], 1.0))
     return share
 
 
 OWN_QUANTITIES = (
-    Quantity("share of recent transmission in this report", "", 0.0, 1.0, recent_transmission),
+    Quantity("recent transmission, of the report's cases", "%", 0.0, 100.0, recent_transmission),
 )
 OWN_QUESTIONS = (
     Question(
@@ -281,6 +281,7 @@ OWN_QUESTIONS = (
     Question("R2", "R₂ < 0.1", 0.1),
 )
 OWN_HEADLINE = OWN_QUANTITIES[0].name
+OWN_FINDING = "Of the report's cases {low} to {high} % come from recent transmission"
 
 
 def from_series(values: Array) -> Array:

@@ -10,6 +10,7 @@ import json
 import logging
 import math
 import random
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from abcdp_core.__main__ import main
 from abcdp_core.mechanisms.private_summary import noisy
-from abcdp_core.own_data import budget_ledger, private_summary, release
+from abcdp_core.own_data import budget_ledger, private_summary, release, strips
 from abcdp_core.own_data.document import figure
 from abcdp_core.own_data.private_summary import (
     Inverse,
@@ -345,16 +346,29 @@ def test_what_was_released_and_told_is_one_table_and_one_sentence() -> None:
 def test_the_share_of_recent_transmission_is_that_of_the_report() -> None:
     document = document_of(PATIENTS, 100.0)
     low, middle, high = document.inferred.told.quantiles[:, 4]
-    truth = 1.0 - 326 / 473
-    assert low - 1e-3 < truth < high + 1e-3
-    assert high - low < 0.01
-    assert document.finding.startswith("Share of recent transmission in this report: 0.31")
+    truth = 100.0 * (1.0 - 326 / 473)
+    assert low - 0.1 < truth < high + 0.1
+    assert high - low < 1.0
+    said = r"Of the report's cases 3\d\.\d+ to 31\.\d+ % come from recent transmission"
+    assert re.fullmatch(said, document.finding)
     theta, numbers = tuberculosis_patients.precomputed_pool(50)
     share = tuberculosis_patients.recent_transmission(theta, numbers)
-    assert share == pytest.approx(1.0 - numbers[:, 1] / numbers[:, 0])
+    assert share == pytest.approx(100.0 * (1.0 - numbers[:, 1] / numbers[:, 0]))
     nobody = tuberculosis_patients.recent_transmission(theta[:1], np.zeros((1, 6)))
-    assert nobody.tolist() == [1.0], "no report of the pool has nobody"
-    assert middle == pytest.approx(truth, abs=2e-3)
+    assert nobody.tolist() == [100.0], "no report of the pool has nobody"
+    assert middle == pytest.approx(truth, abs=0.2)
+
+
+def test_strips_keep_a_long_name_apart_from_what_is_said_of_it() -> None:
+    document = document_of(PATIENTS)
+    found = strips.strips_of(figure(document))
+    assert [row.name for row in found] == [each.name for each in document.parameters]
+    assert [row.said for row in found] == [document.said(place) for place in range(5)]
+
+
+def test_the_finding_is_a_sentence_on_what_is_asked_for_most() -> None:
+    row = document_of(PEOPLE).rows()[0]
+    assert document_of(PEOPLE).finding == f"One case infects {row.low} to {row.high} others"
 
 
 def test_doubling_time_follows_from_the_growth_rate_and_may_be_none() -> None:
