@@ -4,6 +4,7 @@
 ``run EXPERIMENT --out DIR`` runs one and writes tables, settings and figures. ``plan SCENARIO``
 says which mechanism to run for N people and a budget. ``release SCENARIO`` makes one private
 release from somebody's own numbers, and ``verify FILE`` computes again all that follows from it.
+``infer PROBLEM.toml`` infers from what somebody else released, its noise taken into account.
 ``reproduce --out DIR`` judges what the papers claim. Exit codes: 0 if all went well; 2 with one
 line ``error: ...`` if something asked for is not possible, 1 if worker processes or memory gave out
 or standard output is full; 130 after Ctrl-C, and 128 and its number after another signal that ends
@@ -38,6 +39,7 @@ COMMANDS = {
     "release": "one private release from your own numbers",
     "budget": "what may be spent on a data set in all, and what is left",
     "verify": "compute again all that follows from a release",
+    "infer": "the posterior from what somebody else released",
     "reproduce": "judge what the papers claim",
 }
 """Command, which is a module of :mod:`abcdp_core.commands` -> what it does, in a few words."""

@@ -1,0 +1,283 @@
+"""From a problem to its posterior: rounds of simulations until the weights carry."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core.mechanisms import private_summary
+from abcdp_core.parameters import ParameterError
+from abcdp_core.privacy import Event
+from abcdp_core.published.models import Model
+from abcdp_core.published.noise import Noise
+from abcdp_core.published.posteriors import KEPT, Posterior, Way, moments, thinned
+from abcdp_core.published.problems import Problem
+from abcdp_core.published.proposals import PRIOR, Proposal, fitted, normalised
+from abcdp_core.streams import generator
+from abcdp_core.summaries import effective_sample_size
+from abcdp_core.supports import ALL_REALS, Support, box
+
+Array = NDArray[np.float64]
+
+FIRST = 20_000
+"""Draws of the first round, from the prior; the regression has the same."""
+
+FEWEST = 200.0
+"""Effective sample size from which weights carry, although more was wanted."""
+
+MARGIN = 1.1
+"""Draws of a round, in those that would be enough."""
+
+GROWTH = 2
+"""Draws of a round at most, in all before it."""
+
+ROUND_PART = 4
+"""A round has at least the first one's draws divided by this."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """Draws that are simulated in one go, where and whenever that is.
+
+    Attributes:
+        model: of which.
+        noise, query: what is known of it.
+        proposal: where the draws come from.
+        seed, round, chunk: address of the random numbers.
+        size: how many draws.
+    """
+
+    model: Model
+    noise: Noise
+    query: tuple[float, ...]
+    proposal: Proposal
+    seed: int
+    round: int
+    chunk: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Draws of one or more proposals.
+
+    Attributes:
+        x: on the model's scale ``(m, d)``.
+        summaries: simulated there ``(m, k)``.
+        log_noise: log-density of the query given these ``(m,)``.
+    """
+
+    x: Array
+    summaries: Array
+    log_noise: Array
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+
+Each = Callable[[str, Callable[[Task], Draws], Sequence[Task]], Iterable[Draws]]
+"""What does tasks: the name of a round, what is to be done and with what, to outcomes in order."""
+
+
+def one_by_one(
+    name: str,  # noqa: ARG001 - part of the interface
+    work: Callable[[Task], Draws],
+    tasks: Sequence[Task],
+) -> Iterable[Draws]:
+    """Do tasks here."""
+    return map(work, tasks)
+
+
+def tasks_at_once(problem: Problem) -> int:
+    """Tasks of the first round; a pool has nothing to be done."""
+    return -(-FIRST // problem.source.chunk) if isinstance(problem.source, Model) else 1
+
+
+def simulate(task: Task) -> Draws:
+    """Do one task.
+
+    Raises:
+        ParameterError: the simulator gave something that is no number, or that the noise refuses.
+    """
+    rng = generator(task.seed, "published-draws", task.round, task.chunk)
+    x = task.proposal.draw(task.model, rng, task.size)
+    summaries = task.model.simulate(rng, x)
+    if not np.isfinite(summaries).all():
+        number = int(np.argwhere(~np.isfinite(summaries))[0][1])
+        name = task.model.numbers[number]
+        raise ParameterError(f"simulator: gave a {name} that is no finite number.")
+    return Draws(x, summaries, task.noise.log_density(np.array(task.query), summaries))
+
+
+def infer(problem: Problem, each: Each = one_by_one) -> Posterior:
+    """The posterior of a problem; the same however its tasks are done.
+
+    Args:
+        problem: what was released, and what it is to be explained by.
+        each: does tasks.
+
+    Raises:
+        ParameterError: the simulator gives what is no number, or what the noise law refuses.
+    """
+    if isinstance(problem.source, Model):
+        return _by_simulating(problem, problem.source, each)
+    pool = problem.source
+    log_noise = problem.noise.log_density(problem.query, pool.summaries)
+    first = Draws(pool.theta, pool.summaries, log_noise)
+    ess = _effective(log_noise)
+    bounds = box(pool.theta.min(axis=0), pool.theta.max(axis=0))
+    return _posterior(problem, first, first, log_noise, ((len(first), ess),), lambda x: x, bounds)
+
+
+def _by_simulating(problem: Problem, model: Model, each: Each) -> Posterior:
+    """In rounds, each from a proposal fitted to all before it."""
+    proposals, draws = [PRIOR], [_round(problem, model, PRIOR, 0, FIRST, each)]
+    log_base = np.zeros(len(draws[0]))
+    together = draws[0]
+    _check_varies(together.summaries, model.numbers)
+    rounds = [(len(together), _effective(together.log_noise))]
+    while (
+        rounds[-1][1] < problem.wanted
+        and len(together) < problem.draws
+        and np.isfinite(together.log_noise).any()
+    ):
+        proposal = fitted(together.x, log_base, together.log_noise)
+        size = _next_size(problem, rounds)
+        draws.append(_round(problem, model, proposal, len(rounds), size, each))
+        proposals.append(proposal)
+        together = _joined(draws)
+        log_base = log_ratio(model, together.x, proposals, [len(part) for part in draws])
+        rounds.append((len(together), _effective(log_base + together.log_noise)))
+    return _posterior(
+        problem,
+        draws[0],
+        together,
+        log_base + together.log_noise,
+        tuple(rounds),
+        model.theta,
+        ALL_REALS,
+    )
+
+
+def _next_size(problem: Problem, rounds: Sequence[tuple[int, float]]) -> int:
+    """Draws of the next round: as many as the last one says are missing, within bounds."""
+    total, ess = rounds[-1]
+    before, ess_before = rounds[-2] if len(rounds) > 1 else (0, 0.0)
+    gain = max(ess - ess_before, 1.0) / (total - before)
+    missing = MARGIN * (problem.wanted - ess) / gain
+    size = min(max(math.ceil(missing), FIRST // ROUND_PART), GROWTH * total)
+    return min(size, problem.draws - total)
+
+
+def _round(
+    problem: Problem, model: Model, proposal: Proposal, number: int, size: int, each: Each
+) -> Draws:
+    """Draws of one proposal."""
+    query = tuple(problem.query.tolist())
+    tasks = [
+        Task(
+            model,
+            problem.noise,
+            query,
+            proposal,
+            problem.seed,
+            number,
+            chunk,
+            min(model.chunk, size - start),
+        )
+        for chunk, start in enumerate(range(0, size, model.chunk))
+    ]
+    return _joined(list(each(f"Round {number + 1}", simulate, tasks)))
+
+
+def _joined(parts: Sequence[Draws]) -> Draws:
+    return Draws(
+        np.concatenate([part.x for part in parts]),
+        np.concatenate([part.summaries for part in parts]),
+        np.concatenate([part.log_noise for part in parts]),
+    )
+
+
+def log_ratio(model: Model, x: Array, proposals: Sequence[Proposal], sizes: Sequence[int]) -> Array:
+    """Log of the prior over the mixture of all proposals ``(m,)``, each by its share of draws."""
+    log_prior = model.log_prior(x)
+    shares = np.log(np.array(sizes) / sum(sizes))
+    mixture = np.full(len(x), -np.inf)
+    for share, proposal in zip(shares, proposals, strict=True):
+        mixture = np.logaddexp(mixture, share + proposal.log_density(x, log_prior))
+    found: Array = log_prior - mixture
+    return found
+
+
+def _effective(log_weights: Array) -> float:
+    """Effective sample size of log-weights ``(m,)``; 0 if none is finite."""
+    if not np.isfinite(log_weights).any():
+        return 0.0
+    return effective_sample_size(normalised(log_weights))
+
+
+def _check_varies(summaries: Array, names: Sequence[str]) -> None:
+    """Refuse a number that is the same whatever the parameters are."""
+    same = summaries.min(axis=0) == summaries.max(axis=0)
+    if same.any():
+        number = int(np.argmax(same))
+        raise ParameterError(
+            f"simulator: {names[number]} is {summaries[0, number]:g} in every draw, so it tells "
+            f"nothing."
+        )
+
+
+# ------------------------------------------------------------------------------- how it is made
+
+
+def _posterior(
+    problem: Problem,
+    prior: Draws,
+    draws: Draws,
+    log_weights: Array,
+    rounds: tuple[tuple[int, float], ...],
+    theta: Callable[[Array], Array],
+    support: Support,
+) -> Posterior:
+    """By weights where they carry, by regression where they do not."""
+    ess = rounds[-1][1]
+    way: Way = "weights" if ess >= min(FEWEST, problem.wanted) else "regression"
+    if way == "weights":
+        weights = normalised(log_weights)
+        rng = generator(problem.seed, "published-thinning")
+        indices, kept = thinned(weights, KEPT, rng)
+        found = draws.x[indices]
+    else:
+        found, kept = _by_regression(problem, prior, support)
+    equal = np.full(len(prior), 1.0 / len(prior))
+    return Posterior(
+        problem.source.parameters,
+        theta(found),
+        kept,
+        moments(theta(prior.x), equal),
+        way,
+        ess,
+        len(draws),
+        rounds,
+    )
+
+
+@dataclass(frozen=True)
+class _NothingPrivate(Event):
+    """Only what was public already was looked at."""
+
+
+def _by_regression(problem: Problem, prior: Draws, support: Support) -> tuple[Array, Array]:
+    """Draws ``(m, d)`` near the query, moved by a regression, and weights: noise on both sides."""
+    rng = generator(problem.seed, "published-noise")
+    noisy = problem.noise.noisy(rng, prior.summaries)
+    regression = private_summary.Regression.fit(noisy, prior.x)
+    release = private_summary.posterior(
+        problem.query, regression, _NothingPrivate(), support, prior.x
+    )
+    samples = prior.x[release.indices] if release.samples is None else release.samples
+    return samples, release.weights
