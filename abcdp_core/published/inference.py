@@ -16,7 +16,7 @@ from abcdp_core.published.models import Model
 from abcdp_core.published.noise import Noise
 from abcdp_core.published.posteriors import KEPT, Posterior, Way, moments, thinned
 from abcdp_core.published.problems import Problem
-from abcdp_core.published.proposals import PRIOR, Proposal, fitted, normalised
+from abcdp_core.published.proposals import FIT, PRIOR, Proposal, fitted, normalised
 from abcdp_core.streams import generator
 from abcdp_core.summaries import effective_sample_size
 from abcdp_core.supports import ALL_REALS, Support, box
@@ -35,8 +35,8 @@ MARGIN = 1.1
 GROWTH = 2
 """Draws of a round at most, in all before it."""
 
-ROUND_PART = 4
-"""A round has at least the first one's draws divided by this."""
+PILOT = 4
+"""A round that looks where the posterior is has all draws before it, divided by this."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def one_by_one(
 
 def tasks_at_once(problem: Problem) -> int:
     """Tasks of the first round; a pool has nothing to be done."""
-    return -(-FIRST // problem.source.chunk) if isinstance(problem.source, Model) else 1
+    return -(-_first_size(problem) // problem.source.chunk) if isinstance(problem.source, Model) else 1
 
 
 def simulate(task: Task) -> Draws:
@@ -135,10 +135,9 @@ def infer(problem: Problem, each: Each = one_by_one) -> Posterior:
 
 def _by_simulating(problem: Problem, model: Model, each: Each) -> Posterior:
     """In rounds, each from a proposal fitted to all before it."""
-    proposals, draws = [PRIOR], [_round(problem, model, PRIOR, 0, FIRST, each)]
+    proposals, draws = [PRIOR], [_round(problem, model, PRIOR, 0, _first_size(problem), each)]
     log_base = np.zeros(len(draws[0]))
     together = draws[0]
-    _check_varies(together.summaries, model.numbers)
     rounds = [(len(together), _effective(together.log_noise))]
     while (
         rounds[-1][1] < problem.wanted
@@ -163,14 +162,20 @@ def _by_simulating(problem: Problem, model: Model, each: Each) -> Posterior:
     )
 
 
+def _first_size(problem: Problem) -> int:
+    return min(FIRST, problem.draws)
+
+
 def _next_size(problem: Problem, rounds: Sequence[tuple[int, float]]) -> int:
-    """Draws of the next round: as many as the last one says are missing, within bounds."""
+    """Draws of the next round: few until the weights tell where, then as many as are missing."""
     total, ess = rounds[-1]
+    pilot = total // PILOT
+    if ess < FIT:
+        return min(pilot, problem.draws - total)
     before, ess_before = rounds[-2] if len(rounds) > 1 else (0, 0.0)
     gain = max(ess - ess_before, 1.0) / (total - before)
-    missing = MARGIN * (problem.wanted - ess) / gain
-    size = min(max(math.ceil(missing), FIRST // ROUND_PART), GROWTH * total)
-    return min(size, problem.draws - total)
+    missing = math.ceil(MARGIN * (problem.wanted - ess) / gain)
+    return min(max(missing, pilot), GROWTH * total, problem.draws - total)
 
 
 def _round(
@@ -218,17 +223,6 @@ def _effective(log_weights: Array) -> float:
     if not np.isfinite(log_weights).any():
         return 0.0
     return effective_sample_size(normalised(log_weights))
-
-
-def _check_varies(summaries: Array, names: Sequence[str]) -> None:
-    """Refuse a number that is the same whatever the parameters are."""
-    same = summaries.min(axis=0) == summaries.max(axis=0)
-    if same.any():
-        number = int(np.argmax(same))
-        raise ParameterError(
-            f"simulator: {names[number]} is {summaries[0, number]:g} in every draw, so it tells "
-            f"nothing."
-        )
 
 
 # ------------------------------------------------------------------------------- how it is made

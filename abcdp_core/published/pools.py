@@ -89,5 +89,5 @@ def _check(file: Path, name: str, column: pd.Series[float]) -> None:
     if values.min() == values.max():
         raise ParameterError(
             f"pool = {file}: column {name} is {values[0]:g} in every row, so it tells nothing; "
-            f"leave it out."
+            f"leave it out, here and in the query."
         )
