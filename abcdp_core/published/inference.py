@@ -32,9 +32,6 @@ FEWEST = 200.0
 MARGIN = 1.1
 """Draws of a round, in those that would be enough."""
 
-GROWTH = 2
-"""Draws of a round at most, in all before it."""
-
 PILOT = 4
 """A round that looks where the posterior is has all draws before it, divided by this."""
 
@@ -94,7 +91,9 @@ def one_by_one(
 
 def tasks_at_once(problem: Problem) -> int:
     """Tasks of the first round; a pool has nothing to be done."""
-    return -(-_first_size(problem) // problem.source.chunk) if isinstance(problem.source, Model) else 1
+    return (
+        -(-_first_size(problem) // problem.source.chunk) if isinstance(problem.source, Model) else 1
+    )
 
 
 def simulate(task: Task) -> Draws:
@@ -167,7 +166,10 @@ def _first_size(problem: Problem) -> int:
 
 
 def _next_size(problem: Problem, rounds: Sequence[tuple[int, float]]) -> int:
-    """Draws of the next round: few until the weights tell where, then as many as are missing."""
+    """Draws of the next round: few until the weights tell where, then as many as are missing.
+
+    But never more than there are: a proposal that was fitted to more is better.
+    """
     total, ess = rounds[-1]
     pilot = total // PILOT
     if ess < FIT:
@@ -175,7 +177,7 @@ def _next_size(problem: Problem, rounds: Sequence[tuple[int, float]]) -> int:
     before, ess_before = rounds[-2] if len(rounds) > 1 else (0, 0.0)
     gain = max(ess - ess_before, 1.0) / (total - before)
     missing = math.ceil(MARGIN * (problem.wanted - ess) / gain)
-    return min(max(missing, pilot), GROWTH * total, problem.draws - total)
+    return min(max(missing, pilot), total, problem.draws - total)
 
 
 def _round(

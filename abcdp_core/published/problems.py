@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numbers
 import tomllib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from abcdp_core.published import models, pools
 from abcdp_core.published.models import Model
 from abcdp_core.published.noise import BinomialSample, DiscreteLaplace, Gaussian, Laplace, Noise
 from abcdp_core.published.pools import Pool
+from abcdp_core.sentences import counted
 from abcdp_core.streams import SEED_LIMIT
 
 Array = NDArray[np.float64]
@@ -48,9 +49,6 @@ NEEDED = ("query", "noise")
 
 LARGEST = 1e12
 """Numbers of a query are no larger, on either side of 0."""
-
-MOST_NUMBERS = 1000
-"""Numbers of a query."""
 
 LARGEST_FILE = 1_000_000
 """Bytes of a problem's file."""
@@ -127,7 +125,6 @@ def from_document(document: Mapping[str, Any], name: str, folder: Path) -> Probl
         raise ParameterError("noise: must be a table with its law, [noise].")
     noise = _noise(document["noise"], len(query))
     noise.check(query)
-    most = source.most if isinstance(source, Model) else len(source.theta)
     return Problem(
         name,
         source,
@@ -135,7 +132,7 @@ def from_document(document: Mapping[str, Any], name: str, folder: Path) -> Probl
         query,
         noise,
         _whole(WANTED, document, "effective_sample_size", WANTED_DEFAULT),
-        _whole(DRAWS, document, "draws", most),
+        _draws(document, source),
         _whole(SEED, document, "seed", 1),
     )
 
@@ -160,6 +157,15 @@ def _whole(parameter: Parameter, given: Mapping[str, Any], key: str, default: in
     return int(parameter.check(key, given.get(key, default)))
 
 
+def _draws(document: Mapping[str, Any], source: Model | Pool) -> int:
+    """Draws that may be simulated; a pool has those that it has."""
+    if isinstance(source, Model):
+        return _whole(DRAWS, document, "draws", source.most)
+    if "draws" in document:
+        raise ParameterError("draws: says how many a simulator may make; a pool has its own.")
+    return len(source.theta)
+
+
 def _model(name: str) -> Model:
     if name not in models.names():
         raise ParameterError(
@@ -168,19 +174,14 @@ def _model(name: str) -> Model:
     return models.load(name)
 
 
-def _query(value: Any, names: Collection[str]) -> Array:
+def _query(value: Any, names: Sequence[str]) -> Array:
     """The released numbers ``(k,)``."""
     if not isinstance(value, list):
         raise ParameterError(f"query = {shown(value)}: must be a list of numbers.")
     if len(value) != len(names):
-        listed = ", ".join(names)
-        raise ParameterError(
-            f"query: has {len(value)} numbers; {len(names)} are needed ({listed})."
-        )
-    if len(value) > MOST_NUMBERS:
-        raise ParameterError(
-            f"query: has {len(value)} numbers; at most {MOST_NUMBERS} can be used."
-        )
+        given = counted(len(value), "number")
+        needed = f"{len(names)} {'is' if len(names) == 1 else 'are'} needed"
+        raise ParameterError(f"query: has {given}; {needed} ({', '.join(names)}).")
     for place, each in enumerate(value, start=1):
         if not _is_number(each) or not abs(each) <= LARGEST:
             raise ParameterError(f"query, number {place} = {shown(each)}: must be a finite number.")
@@ -196,7 +197,7 @@ def _noise(given: Mapping[str, Any], size: int) -> Noise:
     if "law" not in given:
         raise ParameterError(f"noise.law: is missing; it is one of {', '.join(LAWS)}.")
     law = given["law"]
-    if law not in LAWS:
+    if not isinstance(law, str) or law not in LAWS:
         raise ParameterError(f"noise.law = {shown(law)}: must be one of {', '.join(LAWS)}.")
     needed, more, make = LAWS[law]
     _check_keys(given, ("law", *needed, *more), needed, "noise.")
@@ -208,7 +209,9 @@ def _scale(given: Mapping[str, Any], size: int) -> tuple[float, ...]:
     value = given["scale"]
     several = value if isinstance(value, list) else [value] * size
     if len(several) != size:
-        raise ParameterError(f"noise.scale: has {len(several)} numbers; the query has {size}.")
+        raise ParameterError(
+            f"noise.scale: has {counted(len(several), 'number')}; the query has {size}."
+        )
     return tuple(float(SCALE.check("noise.scale", each)) for each in several)
 
 

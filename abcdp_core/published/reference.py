@@ -73,14 +73,17 @@ def answer(problem: Problem, plan: Plan, seed: int = SEED) -> pd.DataFrame:
         problem: of a model.
         plan: how.
         seed: root seed.
+
+    Raises:
+        ValueError: the problem has a pool instead.
     """
-    assert isinstance(problem.source, Model)
-    sizes = [problem.source.chunk] * (plan.draws // problem.source.chunk)
+    model = problem.source
+    if not isinstance(model, Model):
+        raise ValueError("a pool cannot be simulated.")
+    chunks = plan.draws // model.chunk
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         sums = list(
-            threads.map(
-                lambda chunk: _sums(problem, problem.source, plan, seed, chunk), range(len(sizes))
-            )
+            threads.map(lambda chunk: _sums(problem, model, plan, seed, chunk), range(chunks))
         )
     total = sum(weights for weights, _, _, _ in sums)
     mean = sum(first for _, _, first, _ in sums) / total
@@ -88,11 +91,11 @@ def answer(problem: Problem, plan: Plan, seed: int = SEED) -> pd.DataFrame:
     ess = total**2 / sum(squares for _, squares, _, _ in sums)
     return pd.DataFrame({
         "problem": problem.name,
-        "parameter": list(problem.source.parameters),
+        "parameter": list(model.parameters),
         "mean": mean,
         "sd": np.sqrt(square - mean**2),
         "effective_sample_size": ess,
-        "draws": sum(sizes),
+        "draws": chunks * model.chunk,
         "seed": seed,
     })  # fmt: skip
 

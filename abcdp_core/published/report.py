@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ from abcdp_core.sentences import counted
 Array = NDArray[np.float64]
 
 NO_COST = "Costs no privacy budget: nothing private was read."
+
+POSTERIOR = dataclasses.replace(fig.PRIVATE, name="posterior")
 
 WAYS = {"weights": "importance weights", "regression": "noise in the simulator and regression"}
 """Way -> the same in words."""
@@ -96,12 +99,12 @@ def figure(problem: Problem, posterior: Posterior) -> Drawn:
     places = np.arange(len(names), dtype=float)
     for moments, style, shift in (
         (posterior.prior, fig.PRIOR, 0.16),
-        (posterior.moments(), fig.PRIVATE, -0.16),
+        (posterior.moments(), POSTERIOR, -0.16),
     ):
         drawn.add_trace(
             fig.row_marks(moments.mean, places + shift, style, moments.low, moments.high)
         )
-    fig.key(drawn, [("posterior", fig.PRIVATE.color), ("prior", fig.PRIOR.color)])
+    fig.key(drawn, [(style.name, style.color) for style in (POSTERIOR, fig.PRIOR)])
     return Drawn(drawn, sentence(problem, posterior))
 
 

@@ -199,7 +199,7 @@ def test_a_query_that_is_impossible_has_no_weights() -> None:
 
 
 def test_a_simulator_that_gives_no_number_is_refused() -> None:
-    with pytest.raises(ParameterError, match="gave a s[01] that is no finite number"):
+    with pytest.raises(ParameterError, match=r"gave a s[01] that is no finite number"):
         inference.infer(problem(Gaussian((1.0, 1.0)), (0.0, 0.0), model(broken)))
 
 

@@ -119,7 +119,7 @@ def test_an_epidemic_begins_as_a_birth_and_death_process() -> None:
 
 
 def test_leaps_agree_with_exact_events() -> None:
-    """10 000 people; on day 34 the epidemic is near its top, and 1.0 are leaps that are too long."""
+    """10 000 people; on day 34 the epidemic is near its top. Leaps of 3 days are too long."""
     rates = np.tile(RATES, (1500, 1))
     exact, leaps, long = (
         sir_epidemic.epidemics(np.random.default_rng(seed), rates, 10_000, below, leap)
