@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import BrokenExecutor, CancelledError, Executor
 from pathlib import Path
 
 from plotly.offline import get_plotlyjs
@@ -21,7 +21,7 @@ from abcdp_core.interruption import held
 from abcdp_core.output.together import together
 from abcdp_core.published import inference, problems, report
 from abcdp_core.published.inference import Draws, Task
-from abcdp_core.workers import executor_for
+from abcdp_core.workers import LostWorkersError, executor_for
 
 SCRIPT = "plotly.min.js"
 
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     arguments.check_no_folders(options.out, "infer")
     started = time.monotonic()
     with executor_for(workers) as executor:
-        posterior = inference.infer(problem, _shown(executor))
+        posterior = inference.infer(problem, tasks_by(executor))
     taken = time.monotonic() - started
     try:
         written = _write(report.texts(problem, posterior, taken), options.out)
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _shown(executor: Executor | None) -> inference.Each:
+def tasks_by(executor: Executor | None) -> inference.Each:
     """What does the tasks of a round, in order, and shows how far it is."""
 
     def each(name: str, work: Callable[[Task], Draws], tasks: Sequence[Task]) -> Iterable[Draws]:
@@ -81,6 +81,11 @@ def _given(
             futures = [executor.submit(work, task) for task in tasks]
         for future in futures:
             yield future.result()
+    except (BrokenExecutor, CancelledError) as error:
+        raise LostWorkersError(
+            "a worker process was lost: it was killed, as by a system short of memory, or crashed. "
+            "Nothing was written; with --workers 1 there are none to be lost."
+        ) from error
     finally:
         for future in futures:
             future.cancel()

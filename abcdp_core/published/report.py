@@ -53,13 +53,18 @@ def draws(posterior: Posterior) -> pd.DataFrame:
 
 
 def sentence(problem: Problem, posterior: Posterior) -> str:
-    """Means and standard deviations, how they were made, and that they cost nothing."""
+    """What was found, how, and that it costs nothing."""
+    return f"{finding(problem, posterior)} {NO_COST}"
+
+
+def finding(problem: Problem, posterior: Posterior) -> str:
+    """Means and standard deviations, and how they were made."""
     found = posterior.moments()
     means = ", ".join(
         f"{name} {_number(mean, sd)} ± {_number(sd, sd)}"
         for name, mean, sd in zip(posterior.parameters, found.mean, found.sd, strict=True)
     )
-    return f"Posterior mean ± standard deviation: {means}. {how(problem, posterior)} {NO_COST}"
+    return f"Posterior mean ± standard deviation: {means}. {how(problem, posterior)}"
 
 
 def _number(value: float, sd: float) -> str:
@@ -86,12 +91,17 @@ def _several(made: str) -> str:
     return made.replace("draw", "draws") if made.startswith("draw") else f"{made}s"
 
 
+def title(problem: Problem) -> str:
+    """What is modelled, or the name of the problem where only a pool says."""
+    return problem.source.title if isinstance(problem.source, Model) else problem.name
+
+
 def figure(problem: Problem, posterior: Posterior) -> Drawn:
     """A row for each parameter: mean and 90 % interval of the posterior, and of the prior below."""
     names = posterior.parameters
     drawn = fig.ranked(
         names,
-        f"What the noisy query says: {problem.name}",
+        f"What the noisy query says: {title(problem)}",
         "value of the parameter",
         f"mean and 90 % interval · {problem.noise.in_words()} · {WAYS[posterior.way]}",
         row_height=54,
@@ -105,7 +115,7 @@ def figure(problem: Problem, posterior: Posterior) -> Drawn:
             fig.row_marks(moments.mean, places + shift, style, moments.low, moments.high)
         )
     fig.key(drawn, [(style.name, style.color) for style in (POSTERIOR, fig.PRIOR)])
-    return Drawn(drawn, sentence(problem, posterior))
+    return Drawn(drawn, finding(problem, posterior))
 
 
 def record(problem: Problem, posterior: Posterior, seconds: float) -> dict[str, Any]:

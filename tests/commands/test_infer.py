@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from abcdp_core.__main__ import IMPOSSIBLE, INTERRUPTED, main
-from abcdp_core.published import inference, reference
+from abcdp_core.commands.infer import tasks_by
+from abcdp_core.published import inference, problems, reference, report
+from abcdp_core.workers import LostWorkersError
 
 FILES = {"posterior.csv", "summary.csv", "infer.json", "infer.html", "plotly.min.js"}
 REGRESSION = reference.EXAMPLES / "linear_regression.toml"
@@ -51,7 +55,8 @@ def test_a_problem_becomes_files_and_a_line(
     assert record["rounds"][-1]["draws"] == record["simulated"]
     assert record["summary"] == said
     html = (tmp_path / "infer.html").read_text(encoding="utf-8")
-    assert "What the noisy query says: linear_regression" in html
+    assert "What the noisy query says: linear regression" in html
+    assert html.count(report.NO_COST) == 1
 
 
 def pool_problem(folder: Path, scale: float, query: str = "1.0") -> Path:
@@ -90,6 +95,26 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture
     assert said.startswith("error: ")
     assert said.endswith("pool.toml: query: has 2 numbers; 1 is needed (s).\n")
     assert not (tmp_path / "out").exists()
+
+
+def test_lost_workers_are_said_in_one_line() -> None:
+    class Broken(ThreadPoolExecutor):
+        def submit(self, *_: Any, **__: Any) -> Future[Any]:
+            future: Future[Any] = Future()
+            future.set_exception(BrokenExecutor())
+            return future
+
+    this = problems.read(REGRESSION)
+    with Broken(2) as executor, pytest.raises(LostWorkersError, match="Nothing was written"):
+        inference.infer(this, tasks_by(executor))
+
+
+@pytest.mark.usefixtures("small")
+def test_workers_change_nothing() -> None:
+    this = problems.read(REGRESSION)
+    with ThreadPoolExecutor(2) as executor:
+        found = inference.infer(this, tasks_by(executor))
+    np.testing.assert_array_equal(found.theta, inference.infer(this).theta)
 
 
 @pytest.mark.usefixtures("small")

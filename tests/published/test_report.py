@@ -49,7 +49,8 @@ def test_a_figure_has_a_row_with_posterior_and_prior_for_each_parameter() -> Non
     assert (np.asarray(posterior.y) < np.asarray(prior.y)).all()
     assert list(drawn.figure.layout.yaxis.ticktext) == ["β0", "β1", "β2"]
     assert "Laplace noise of scale 0.13" in fig.settings_line(drawn.figure)
-    assert drawn.sentence == report.sentence(PROBLEM, FOUND)
+    assert fig.one_line(drawn.figure) == "What the noisy query says: linear regression"
+    assert report.sentence(PROBLEM, FOUND) == f"{drawn.sentence} {report.NO_COST}"
 
 
 def test_tables_hold_all_draws_and_both_laws() -> None:

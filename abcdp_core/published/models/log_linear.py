@@ -52,7 +52,11 @@ def simulate(rng: np.random.Generator, x: Array) -> Array:
 
 MODEL = Model(
     title="log-linear model",
-    parameters=("p", "p11", "p21", "p12", "p22"),
+    parameters=(
+        "p(class 1)",
+        *("p(feature 1 | class 1)", "p(feature 2 | class 1)"),
+        *("p(feature 1 | class 2)", "p(feature 2 | class 2)"),
+    ),
     numbers=(
         *("class 1, feature 1 = 1", "class 1, feature 1 = 2"),
         *("class 1, feature 2 = 1", "class 1, feature 2 = 2"),
