@@ -243,17 +243,17 @@ def _posterior(
     ess = rounds[-1][1]
     way: Way = "weights" if ess >= min(FEWEST, problem.wanted) else "regression"
     if way == "weights":
-        weights = normalised(log_weights)
-        rng = generator(problem.seed, "published-thinning")
-        indices, kept = thinned(weights, KEPT, rng)
-        found = draws.x[indices]
+        x, weights = draws.x, normalised(log_weights)
     else:
-        found, kept = _by_regression(problem, prior, support)
+        x, weights = _by_regression(problem, prior, support)
+    rng = generator(problem.seed, "published-thinning")
+    indices, kept = thinned(weights, KEPT, rng)
     equal = np.full(len(prior), 1.0 / len(prior))
     return Posterior(
         problem.source.parameters,
-        theta(found),
+        theta(x[indices]),
         kept,
+        moments(theta(x), weights),
         moments(theta(prior.x), equal),
         way,
         ess,

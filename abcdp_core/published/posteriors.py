@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 Way = Literal["weights", "regression"]
 
 KEPT = 20_000
-"""Draws of a posterior, at most."""
+"""Draws of a posterior that are kept, at most."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,9 @@ class Posterior:
 
     Attributes:
         parameters: names of the d parameters.
-        theta: draws ``(m, d)``.
+        theta: draws ``(m, d)``, at most :data:`KEPT` of all that there were.
         weights: ``(m,)``, adding up to 1.
+        found: moments of the posterior, by all draws that there were.
         prior: moments of the prior.
         way: how they were made.
         ess: effective sample size of the importance weights, whether they were used or not.
@@ -54,15 +55,12 @@ class Posterior:
     parameters: tuple[str, ...]
     theta: Array = field(repr=False)
     weights: Array = field(repr=False)
+    found: Moments
     prior: Moments
     way: Way
     ess: float
     simulated: int
     rounds: tuple[tuple[int, float], ...]
-
-    def moments(self) -> Moments:
-        """Mean, standard deviation and 90 % intervals."""
-        return moments(self.theta, self.weights)
 
 
 def thinned(

@@ -34,7 +34,7 @@ WAYS = {"weights": "importance weights", "regression": "noise in the simulator a
 
 def table(posterior: Posterior) -> pd.DataFrame:
     """A row for each parameter: posterior and prior."""
-    found, prior = posterior.moments(), posterior.prior
+    found, prior = posterior.found, posterior.prior
     columns: dict[str, Any] = {"parameter": list(posterior.parameters)}
     columns |= _columns(found, "") | _columns(prior, "prior_")
     return pd.DataFrame(columns)
@@ -59,7 +59,7 @@ def sentence(problem: Problem, posterior: Posterior) -> str:
 
 def finding(problem: Problem, posterior: Posterior) -> str:
     """Means and standard deviations, and how they were made."""
-    found = posterior.moments()
+    found = posterior.found
     means = ", ".join(
         f"{name} {_number(mean, sd)} ± {_number(sd, sd)}"
         for name, mean, sd in zip(posterior.parameters, found.mean, found.sd, strict=True)
@@ -109,7 +109,7 @@ def figure(problem: Problem, posterior: Posterior) -> Drawn:
     places = np.arange(len(names), dtype=float)
     for moments, style, shift in (
         (posterior.prior, fig.PRIOR, 0.16),
-        (posterior.moments(), POSTERIOR, -0.16),
+        (posterior.found, POSTERIOR, -0.16),
     ):
         drawn.add_trace(
             fig.row_marks(moments.mean, places + shift, style, moments.low, moments.high)
@@ -131,6 +131,7 @@ def record(problem: Problem, posterior: Posterior, seconds: float) -> dict[str, 
         "way": WAYS[posterior.way],
         "effective_sample_size": posterior.ess,
         "simulated": posterior.simulated,
+        "kept": len(posterior.theta),
         "rounds": [
             {"draws": draws, "effective_sample_size": ess} for draws, ess in posterior.rounds
         ],

@@ -51,7 +51,7 @@ def _exact(name: str) -> pd.DataFrame:
 @goal("published-mean-sir-epidemic", at_most=WITHIN, problem="sir_epidemic")
 def mean_error(problem: str) -> Measured:
     """Largest difference of a posterior mean from the exact one, in exact standard deviations."""
-    exact, found = _exact(problem), _timed(problem)[0].moments()
+    exact, found = _exact(problem), _timed(problem)[0].found
     apart = np.abs(found.mean - exact["mean"].to_numpy()) / exact.sd.to_numpy()
     return Measured(float(apart.max()), math.nan, math.nan, 1)
 
@@ -61,7 +61,7 @@ def mean_error(problem: str) -> Measured:
 @goal("published-sd-sir-epidemic", at_most=WITHIN, problem="sir_epidemic")
 def sd_error(problem: str) -> Measured:
     """Largest relative difference of a posterior standard deviation from the exact one."""
-    apart = np.abs(_timed(problem)[0].moments().sd / _exact(problem).sd.to_numpy() - 1.0)
+    apart = np.abs(_timed(problem)[0].found.sd / _exact(problem).sd.to_numpy() - 1.0)
     return Measured(float(apart.max()), math.nan, math.nan, 1)
 
 
@@ -114,7 +114,7 @@ def _held(name: str, run: int) -> tuple[NDArray[np.bool_], bool]:
             problem, query=query, seed=run, wanted=effort.wanted, draws=effort.draws
         )
     )
-    found, truth = posterior.moments(), model.theta(x)[0]
+    found, truth = posterior.found, model.theta(x)[0]
     return (found.low <= truth) & (truth <= found.high), posterior.way == "weights"
 
 

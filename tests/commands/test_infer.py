@@ -44,7 +44,7 @@ def test_a_problem_becomes_files_and_a_line(
     draws, summary = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("posterior", "summary"))
     assert draws.columns.tolist() == ["weight", "theta.β0", "theta.β1", "theta.β2"]
     means = draws.weight @ draws.drop(columns="weight")
-    np.testing.assert_allclose(means, summary["mean"])
+    assert (np.abs(means.to_numpy() - summary["mean"]) < 0.02 * summary.sd).all()
     exact = reference.read().query("problem == 'linear_regression'")
     assert (np.abs(summary["mean"].to_numpy() - exact["mean"]) < 0.1 * exact.sd).all()
     assert (np.abs(summary.sd.to_numpy() / exact.sd - 1.0) < 0.1).all()

@@ -7,15 +7,17 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from abcdp_core.parameters import ParameterError
-from abcdp_core.published import inference, models, posteriors, problems, proposals
+from abcdp_core.published import inference, models, posteriors, proposals
 from abcdp_core.published.inference import Draws, Task
 from abcdp_core.published.models import Array, Model
-from abcdp_core.published.noise import DiscreteLaplace, Gaussian, Laplace, Noise
+from abcdp_core.published.noise import BinomialSample, DiscreteLaplace, Gaussian, Laplace, Noise
 from abcdp_core.published.pools import Pool
 from abcdp_core.published.problems import Problem
+from abcdp_core.supports import ALL_REALS
 from tests.oracles import log_linear
 
 SPREAD = 0.2
@@ -54,7 +56,7 @@ def model(simulator: Callable[[np.random.Generator, Array], Array], numbers: int
 
 
 def problem(
-    noise: Noise, query: Sequence[float], source: Model | Pool | None = None, **more: int
+    noise: Noise, query: ArrayLike, source: Model | Pool | None = None, **more: int
 ) -> Problem:
     source = source or model(simulate)
     return Problem("test", source, "normal", np.array(query), noise, **more)
@@ -67,7 +69,7 @@ def normal_posterior(query: Sequence[float], variance: float) -> tuple[Array, fl
 
 def close(found: posteriors.Posterior, mean: Array, sd: float, ess: float) -> bool:
     """Whether all moments are within six standard errors of weighted normal draws."""
-    moments = found.moments()
+    moments = found.found
     of_means = np.abs(moments.mean - mean) < 6.0 * sd / np.sqrt(ess)
     of_sds = np.abs(moments.sd / sd - 1.0) < 6.0 / np.sqrt(2.0 * ess)
     return bool(of_means.all() and of_sds.all())
@@ -86,7 +88,7 @@ def test_the_posterior_takes_the_noise_into_account(scale: float) -> None:
     assert close(found, mean, sd, 2000)
     # Nearer to the query than that would be without noise, or without the model's own spread.
     assert not close(found, *normal_posterior(query, max(SPREAD, scale) ** 2 / 2.0), 2000)
-    moments = found.moments()
+    moments = found.found
     np.testing.assert_allclose(moments.low, mean - 1.645 * sd, atol=0.15 * sd)
     np.testing.assert_allclose(moments.high, mean + 1.645 * sd, atol=0.15 * sd)
 
@@ -106,7 +108,7 @@ def test_rounds_find_a_posterior_that_the_prior_does_not_reach() -> None:
 def test_the_shipped_problem_agrees_with_a_sum_over_all_counts() -> None:
     query = (32.754, 45.2008, 58.6172, 18.2683, 12.926, 8.5805, 12.8789, 9.5372)
     source = models.load("log-linear")
-    found = inference.infer(problem(Laplace((4.0,) * 8), query, source)).moments()
+    found = inference.infer(problem(Laplace((4.0,) * 8), query, source)).found
     mean, sd = log_linear.moments(np.array(query), 4.0, 100)
     assert (np.abs(found.mean - mean) < 0.1 * sd).all()
     assert (np.abs(found.sd / sd - 1.0) < 0.1).all()
@@ -145,7 +147,7 @@ def test_where_weights_do_not_carry_draws_near_the_query_are_moved() -> None:
     assert found.way == "regression"
     assert found.ess < inference.FEWEST
     assert found.simulated == 25_000
-    moments, sd = found.moments(), np.sqrt(1.0 / 7.0)
+    moments, sd = found.found, np.sqrt(1.0 / 7.0)
     np.testing.assert_allclose(moments.mean, np.array([6.0, -3.0]) / 7.0, atol=0.3 * sd)
     np.testing.assert_allclose(moments.sd, sd, rtol=0.25)
 
@@ -159,7 +161,7 @@ def test_the_regression_has_the_noise_of_the_release() -> None:
     )  # fmt: skip
     quiet, loud = (
         inference._by_regression(problem(Laplace((scale,) * 12), query, source), first,
-                                 inference.ALL_REALS)
+                                 ALL_REALS)
         for scale in (0.01, 3.0)
     )  # fmt: skip
     sds = [posteriors.moments(*each).sd for each in (quiet, loud)]
@@ -180,7 +182,7 @@ def test_a_pool_is_weighted_and_never_simulated() -> None:
     assert close(found, *normal_posterior(query, SPREAD**2 + 0.25), found.ess)
     far = inference.infer(problem(Gaussian((1e-4, 1e-4)), query, pool))
     assert far.way == "regression"
-    assert (np.abs(far.moments().mean - normal_posterior(query, SPREAD**2)[0]) < 0.1).all()
+    assert (np.abs(far.found.mean - normal_posterior(query, SPREAD**2)[0]) < 0.1).all()
 
 
 def test_draws_of_a_pool_are_not_moved_out_of_its_range() -> None:
@@ -194,7 +196,7 @@ def test_draws_of_a_pool_are_not_moved_out_of_its_range() -> None:
 
 def test_a_query_that_is_impossible_has_no_weights() -> None:
     pool = Pool(("a",), ("s",), np.arange(200.0)[:, None], np.full((200, 1), 1.0))
-    noise = problems.BinomialSample(10, 1.0)
+    noise = BinomialSample(10, 1.0)
     assert inference.infer(problem(noise, (0.5,), pool)).ess == 0.0
 
 

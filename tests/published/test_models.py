@@ -25,7 +25,7 @@ def test_every_model_keeps_its_promise(name: str) -> None:
 
 def test_priors_have_their_densities() -> None:
     x = np.random.default_rng(1).normal(size=(5, 5))
-    expected = stats.norm.logpdf(x[:, :3]).sum(axis=1)
+    expected = np.sum(stats.norm.logpdf(x[:, :3]), axis=1)
     np.testing.assert_allclose(linear_regression.log_prior(x[:, :3]), expected)
     # A density on the scale of log-odds is that of p, times dp/dx = p (1 − p).
     p = expit(x)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from abcdp_core.parameters import ParameterError
@@ -70,7 +71,7 @@ def test_draws_have_the_law_of_the_density(noise: Noise, cdf: stats.rv_continuou
     ],
 )
 def test_discrete_draws_have_the_law_of_the_density(
-    noise: Noise, number: float, values: np.ndarray[tuple[int], np.dtype[np.float64]]
+    noise: Noise, number: float, values: NDArray[np.float64]
 ) -> None:
     drawn = noise.noisy(np.random.default_rng(1), np.full((20_000, 1), number))[:, 0]
     law = np.exp([noise.log_density(np.array([z]), np.array([[number]]))[0] for z in values])

@@ -6,8 +6,11 @@ from typing import cast
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from abcdp_core.published import posteriors
+
+Array = NDArray[np.float64]
 
 
 class _Fixed:
@@ -20,7 +23,7 @@ class _Fixed:
         return self.value
 
 
-def thinned(weights: np.ndarray, count: int, value: float) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+def thinned(weights: Array, count: int, value: float) -> tuple[NDArray[np.int64], Array]:
     return posteriors.thinned(weights, count, cast(np.random.Generator, _Fixed(value)))
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from abcdp_core.published import models, proposals
 from abcdp_core.summaries import effective_sample_size
 from tests.statistics import assert_distribution, rejects
+
+Array = NDArray[np.float64]
 
 
 def test_the_density_is_that_of_scipy() -> None:
@@ -24,7 +27,7 @@ def test_draws_have_the_density_with_its_share_of_the_prior() -> None:
                                                          (0.0, 0.1, 0.4)))  # fmt: skip
     x = proposal.draw(model, np.random.default_rng(1), 20_000)
 
-    def cdf(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> np.ndarray:  # type: ignore[type-arg]
+    def cdf(values: Array) -> Array:
         fitted = stats.t.cdf((values - 2.0) / 0.2, proposals.FREEDOM)
         return np.asarray(0.3 * stats.norm.cdf(values) + 0.7 * fitted)
 

@@ -9,12 +9,22 @@ import pytest
 
 from abcdp_core import figures as fig
 from abcdp_core.published import problems, reference, report
-from abcdp_core.published.posteriors import Moments, Posterior
+from abcdp_core.published.posteriors import Moments, Posterior, moments
 
 PRIOR = Moments(*(np.array(each) for each in ([0.0] * 3, [1.0] * 3, [-1.6] * 3, [1.6] * 3)))
 THETA = np.array([[0.0, 10.0, -1.0], [1.0, 30.0, -1.0], [2.0, 20.0, -1.0]])
-FOUND = Posterior(("β0", "β1", "β2"), THETA, np.array([0.5, 0.25, 0.25]), PRIOR, "weights", 2500.0,
-                  30_000, ((30_000, 2500.0),))  # fmt: skip
+WEIGHTS = np.array([0.5, 0.25, 0.25])
+FOUND = Posterior(
+    ("β0", "β1", "β2"),
+    THETA,
+    WEIGHTS,
+    moments(THETA, WEIGHTS),
+    PRIOR,
+    "weights",
+    2500.0,
+    30_000,
+    ((30_000, 2500.0),),
+)
 PROBLEM = problems.read(reference.EXAMPLES / "linear_regression.toml")
 
 
@@ -43,8 +53,8 @@ def test_a_figure_has_a_row_with_posterior_and_prior_for_each_parameter() -> Non
     drawn = report.figure(PROBLEM, FOUND)
     prior, posterior = drawn.figure.data
     assert (prior.name, posterior.name) == ("prior", "posterior")
-    np.testing.assert_allclose(posterior.x, FOUND.moments().mean)
-    np.testing.assert_allclose(posterior.x + posterior.error_x.array, FOUND.moments().high)
+    np.testing.assert_allclose(posterior.x, FOUND.found.mean)
+    np.testing.assert_allclose(posterior.x + posterior.error_x.array, FOUND.found.high)
     np.testing.assert_allclose(prior.x - prior.error_x.arrayminus, PRIOR.low)
     assert (np.asarray(posterior.y) < np.asarray(prior.y)).all()
     assert list(drawn.figure.layout.yaxis.ticktext) == ["β0", "β1", "β2"]
