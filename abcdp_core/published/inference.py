@@ -242,10 +242,11 @@ def _posterior(
     """By weights where they carry, by regression where they do not."""
     ess = rounds[-1][1]
     way: Way = "weights" if ess >= min(FEWEST, problem.wanted) else "regression"
+    noisy = problem.noise.noisy(generator(problem.seed, "published-noise"), prior.summaries)
     if way == "weights":
         x, weights = draws.x, normalised(log_weights)
     else:
-        x, weights = _by_regression(problem, prior, support)
+        x, weights = _by_regression(problem, prior, noisy, support)
     rng = generator(problem.seed, "published-thinning")
     indices, kept = thinned(weights, KEPT, rng)
     equal = np.full(len(prior), 1.0 / len(prior))
@@ -259,7 +260,14 @@ def _posterior(
         ess,
         len(draws),
         rounds,
+        _beyond(problem, noisy),
     )
+
+
+def _beyond(problem: Problem, noisy: Array) -> tuple[str, ...]:
+    """Numbers of the query below or above those of all simulated queries ``(m, k)``."""
+    outside = (problem.query < noisy.min(axis=0)) | (problem.query > noisy.max(axis=0))
+    return tuple(np.array(problem.source.numbers)[outside].tolist())
 
 
 @dataclass(frozen=True)
@@ -267,10 +275,10 @@ class _NothingPrivate(Event):
     """Only what was public already was looked at."""
 
 
-def _by_regression(problem: Problem, prior: Draws, support: Support) -> tuple[Array, Array]:
+def _by_regression(
+    problem: Problem, prior: Draws, noisy: Array, support: Support
+) -> tuple[Array, Array]:
     """Draws ``(m, d)`` near the query, moved by a regression, and weights: noise on both sides."""
-    rng = generator(problem.seed, "published-noise")
-    noisy = problem.noise.noisy(rng, prior.summaries)
     regression = private_summary.Regression.fit(noisy, prior.x)
     release = private_summary.posterior(
         problem.query, regression, _NothingPrivate(), support, prior.x

@@ -50,6 +50,8 @@ class Posterior:
         ess: effective sample size of the importance weights, whether they were used or not.
         simulated: draws that were simulated, or read from a pool.
         rounds: draws and effective sample size after each round of simulations.
+        beyond: names of the numbers of the query that are beyond those of all queries simulated at
+            draws of the prior; where there are any, the model may be wrong.
     """
 
     parameters: tuple[str, ...]
@@ -61,6 +63,7 @@ class Posterior:
     ess: float
     simulated: int
     rounds: tuple[tuple[int, float], ...]
+    beyond: tuple[str, ...] = ()
 
 
 def thinned(

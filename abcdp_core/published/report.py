@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,12 @@ from abcdp_core.sentences import counted
 Array = NDArray[np.float64]
 
 NO_COST = "Costs no privacy budget: nothing private was read."
+
+MOST_DECIMALS = 6
+"""Of a number in a sentence; smaller ones have an exponent."""
+
+FEW = 3
+"""Numbers of a query that are named in a sentence, at most."""
 
 POSTERIOR = dataclasses.replace(fig.PRIVATE, name="posterior")
 
@@ -64,13 +71,29 @@ def finding(problem: Problem, posterior: Posterior) -> str:
         f"{name} {_number(mean, sd)} ± {_number(sd, sd)}"
         for name, mean, sd in zip(posterior.parameters, found.mean, found.sd, strict=True)
     )
-    return f"Posterior mean ± standard deviation: {means}. {how(problem, posterior)}"
+    made = f"{how(problem, posterior)}{caution(posterior)}"
+    return f"Posterior mean ± standard deviation: {means}. {made}"
 
 
 def _number(value: float, sd: float) -> str:
     """A number to two digits of a standard deviation."""
-    decimals = max(0, 1 - int(np.floor(np.log10(sd)))) if sd > 0.0 else 3
-    return f"{value:.{min(decimals, 12)}f}"
+    decimals = max(0, 1 - math.floor(math.log10(sd))) if sd > 0.0 else MOST_DECIMALS
+    if decimals > MOST_DECIMALS:
+        return f"{value:.3g}"
+    # Adding 0 takes the minus off a zero.
+    return f"{round(value, decimals) + 0.0:.{decimals}f}"
+
+
+def caution(posterior: Posterior) -> str:
+    """What speaks against the model, after a space; else nothing."""
+    if not posterior.beyond:
+        return ""
+    count = len(posterior.beyond)
+    which = ", ".join(posterior.beyond) if count <= FEW else counted(count, "number")
+    return (
+        f" Of the query, {which} {'is' if count == 1 else 'are'} beyond all queries simulated from "
+        f"the prior: the model, its prior or the noise law may be wrong."
+    )
 
 
 def how(problem: Problem, posterior: Posterior) -> str:
@@ -135,6 +158,7 @@ def record(problem: Problem, posterior: Posterior, seconds: float) -> dict[str, 
         "rounds": [
             {"draws": draws, "effective_sample_size": ess} for draws, ess in posterior.rounds
         ],
+        "beyond_all_simulated_queries": list(posterior.beyond),
         "summary": sentence(problem, posterior),
         "privacy": NO_COST,
         "run_time_seconds": round(seconds, 3),

@@ -159,11 +159,13 @@ def test_the_regression_has_the_noise_of_the_release() -> None:
         problem(Laplace((1.0,) * 12), query, source), source, proposals.PRIOR, 0, 20_000,
         inference.one_by_one,
     )  # fmt: skip
+    rng = np.random.default_rng(1)
     quiet, loud = (
-        inference._by_regression(problem(Laplace((scale,) * 12), query, source), first,
-                                 ALL_REALS)
-        for scale in (0.01, 3.0)
-    )  # fmt: skip
+        inference._by_regression(
+            problem(noise, query, source), first, noise.noisy(rng, first.summaries), ALL_REALS
+        )
+        for noise in (Laplace((0.01,) * 12), Laplace((3.0,) * 12))
+    )
     sds = [posteriors.moments(*each).sd for each in (quiet, loud)]
     # Averages of six numbers of variance 1 + 2 b².
     for sd, scale in zip(sds, (0.01, 3.0), strict=True):
@@ -192,6 +194,13 @@ def test_draws_of_a_pool_are_not_moved_out_of_its_range() -> None:
     found = inference.infer(problem(Gaussian((1e-6,)), (1.02,), pool))
     assert found.way == "regression"
     assert 0.0 <= found.theta.min() <= found.theta.max() <= 1.0
+
+
+def test_a_query_beyond_all_simulated_ones_is_told() -> None:
+    found = inference.infer(problem(Gaussian((1.0, 1.0)), (0.0, -9.0), draws=2000))
+    assert found.beyond == ("s1",)
+    assert inference.infer(problem(Gaussian((1.0, 1.0)), (0.0, 9.0), draws=2000)).beyond == ("s1",)
+    assert inference.infer(problem(Gaussian((1.0, 1.0)), (1.0, -1.0), draws=2000)).beyond == ()
 
 
 def test_a_query_that_is_impossible_has_no_weights() -> None:

@@ -31,7 +31,8 @@ PROBLEM = problems.read(reference.EXAMPLES / "linear_regression.toml")
 def test_the_sentence_has_means_to_two_digits_of_their_spread() -> None:
     said = report.sentence(PROBLEM, FOUND)
     assert said == (
-        "Posterior mean ± standard deviation: β0 0.75 ± 0.83, β1 17.5 ± 8.3, β2 -1.000 ± 0.000. "
+        "Posterior mean ± standard deviation: β0 0.75 ± 0.83, β1 17.5 ± 8.3, β2 -1.000000 ± "
+        "0.000000. "
         "By importance weights (effective sample size 2,500 of 30,000 simulations). "
         "Costs no privacy budget: nothing private was read."
     )
@@ -42,11 +43,22 @@ def test_the_sentence_has_means_to_two_digits_of_their_spread() -> None:
     [
         ({"ess": 700.0}, "(effective sample size 700 of 30,000 simulations; 2,000 were wanted)."),
         ({"ess": 700.0, "simulated": 1}, "700 of 1 simulation; 2,000 were wanted)."),
+        ({"beyond": ("y",)}, "simulations). Of the query, y is beyond all queries simulated from"),
+        ({"beyond": ("y", "x1")}, "Of the query, y, x1 are beyond all queries simulated from the"),
+        ({"beyond": tuple("abcd")}, "Of the query, 4 numbers are beyond all queries simulated"),
         ({"ess": 7.0, "way": "regression"}, "do not carry (effective sample size 7 of 30,000"),
     ],
 )
 def test_the_sentence_says_what_was_missed(changes: dict[str, object], words: str) -> None:
     assert words in report.sentence(PROBLEM, dataclasses.replace(FOUND, **changes))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("value", "sd", "words"),
+    [(-0.001, 0.4, "0.00"), (1234.5, 67.0, "1234"), (0.98, 0.1, "0.98"), (1e-9, 2e-9, "1e-09")],
+)
+def test_numbers_are_short(value: float, sd: float, words: str) -> None:
+    assert report._number(value, sd) == words
 
 
 def test_a_figure_has_a_row_with_posterior_and_prior_for_each_parameter() -> None:

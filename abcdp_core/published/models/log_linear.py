@@ -57,11 +57,11 @@ MODEL = Model(
         *("p(feature 1 | class 1)", "p(feature 2 | class 1)"),
         *("p(feature 1 | class 2)", "p(feature 2 | class 2)"),
     ),
-    numbers=(
-        *("class 1, feature 1 = 1", "class 1, feature 1 = 2"),
-        *("class 1, feature 2 = 1", "class 1, feature 2 = 2"),
-        *("class 2, feature 1 = 1", "class 2, feature 1 = 2"),
-        *("class 2, feature 2 = 1", "class 2, feature 2 = 2"),
+    numbers=tuple(
+        f"feature {feature} = {value} in class {each}"
+        for each in (1, 2)
+        for feature in (1, 2)
+        for value in (1, 2)
     ),
     prior=prior,
     log_prior=log_prior,
