@@ -8,9 +8,11 @@ in the folder ``examples``. It costs no privacy budget: nothing private is read.
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import BrokenExecutor, CancelledError, Executor
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from pathlib import Path
 
 from plotly.offline import get_plotlyjs
@@ -21,9 +23,12 @@ from abcdp_core.interruption import held
 from abcdp_core.output.together import together
 from abcdp_core.published import inference, problems, report
 from abcdp_core.published.inference import Draws, Task
-from abcdp_core.workers import LostWorkersError, executor_for
+from abcdp_core.workers import LostWorkersError, executor_for, width
 
 SCRIPT = "plotly.min.js"
+
+AHEAD = 2
+"""Tasks that are given out for each worker."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -74,21 +79,22 @@ def tasks_by(executor: Executor | None) -> inference.Each:
 def _given(
     executor: Executor, work: Callable[[Task], Draws], tasks: Sequence[Task]
 ) -> Iterable[Draws]:
-    """What workers make of the tasks, in order."""
-    futures = []
+    """What workers make of the tasks, in order; few are given out ahead, so that all end soon."""
+    waiting = iter(tasks)
+    running: deque[Future[Draws]] = deque()
     try:
-        with held():
-            futures = [executor.submit(work, task) for task in tasks]
-        for future in futures:
-            yield future.result()
+        while True:
+            with held():
+                for task in itertools.islice(waiting, AHEAD * width(executor) - len(running)):
+                    running.append(executor.submit(work, task))
+            if not running:
+                return
+            yield running.popleft().result()
     except (BrokenExecutor, CancelledError) as error:
         raise LostWorkersError(
             "a worker process was lost: it was killed, as by a system short of memory, or crashed. "
             "Nothing was written; with --workers 1 there are none to be lost."
         ) from error
-    finally:
-        for future in futures:
-            future.cancel()
 
 
 def _write(texts: dict[str, str], directory: Path) -> list[Path]:
