@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import math
 import time
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from abcdp_core import workers
 from abcdp_core.commands.infer import tasks_by
 from abcdp_core.published import inference, problems, reference
+from abcdp_core.published.inference import Draws, Task
 from abcdp_core.published.models import Model
 from abcdp_core.published.posteriors import Posterior
 from abcdp_core.published.problems import Problem
@@ -96,9 +98,31 @@ class Effort:
 EFFORTS = {
     "linear_regression": Effort(1000, 1000, 500_000),
     "log_linear": Effort(1000, 1000, 500_000),
-    # One takes some 15 s on a core.
-    "sir_epidemic": Effort(100, 400, 80_000),
+    # One takes 1 to 10 s on a core, after the first.
+    "sir_epidemic": Effort(200, 400, 60_000),
 }
+
+
+def _with_one_first_round(
+    name: str,  # noqa: ARG001 - part of the interface
+    work: Callable[[Task], Draws],
+    tasks: Sequence[Task],
+) -> Iterable[Draws]:
+    """Do tasks here; those of the first round, which know nothing of the query, only once."""
+    for task in tasks:
+        if task.round > 0:
+            yield work(task)
+            continue
+        x, summaries = _from_prior(task.model, task.seed, task.chunk, task.size)
+        yield Draws(x, summaries, task.noise.log_density(np.array(task.query), summaries))
+
+
+@functools.cache
+def _from_prior(model: Model, seed: int, chunk: int, size: int) -> tuple[Array, Array]:
+    """Draws from the prior and their summaries."""
+    rng = generator(seed, "published-coverage-prior", chunk)
+    x = model.prior(rng, size)
+    return x, model.simulate(rng, x)
 
 
 def _held(name: str, run: int) -> tuple[NDArray[np.bool_], bool]:
@@ -109,11 +133,8 @@ def _held(name: str, run: int) -> tuple[NDArray[np.bool_], bool]:
     rng = generator(SEED, "published-coverage", run)
     x = model.prior(rng, 1)
     query = problem.noise.noisy(rng, model.simulate(rng, x))[0]
-    posterior = inference.infer(
-        dataclasses.replace(
-            problem, query=query, seed=run, wanted=effort.wanted, draws=effort.draws
-        )
-    )
+    simulated = dataclasses.replace(problem, query=query, wanted=effort.wanted, draws=effort.draws)
+    posterior = inference.infer(simulated, _with_one_first_round)
     found, truth = posterior.found, model.theta(x)[0]
     return (found.low <= truth) & (truth <= found.high), posterior.way == "weights"
 
@@ -129,8 +150,8 @@ def _all_held(name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     return np.array(held), np.array(carried)
 
 
-FEW = {"at_least": 0.82, "at_most": 0.97}
-"""A hundred intervals of 90 % are within these 98 times out of 100."""
+FEW = {"at_least": 0.85, "at_most": 0.95}
+"""The share of 200 intervals of 90 % is within these 98 times out of 100."""
 
 
 @goal("published-coverage-linear-regression-0", at_least=0.87, at_most=0.93,
@@ -154,8 +175,8 @@ FEW = {"at_least": 0.82, "at_most": 0.97}
 def coverage(problem: str, parameter: int) -> Measured:
     """Share of 90 % intervals that hold the truth, over queries simulated at draws of the prior.
 
-    1000 queries and an effective sample size of 1000; of the SIR epidemic, which takes some 15 s
-    each, 100 queries, a size of 400 and at most 80 000 simulations.
+    1000 queries and an effective sample size of 1000; of the SIR epidemic, which takes seconds for
+    each, 200 queries, a size of 400 and at most 60 000 simulations.
     """
     held = _all_held(problem)[0][:, parameter]
     return share(int(held.sum()), len(held))
