@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -9,7 +11,12 @@ from scipy.special import expit
 
 from abcdp_core.published import models
 from abcdp_core.published.models import linear_regression, log_linear, sir_epidemic
-from tests.statistics import assert_frequencies, assert_same_distribution, rejects
+from tests.statistics import (
+    assert_distribution,
+    assert_frequencies,
+    assert_same_distribution,
+    rejects,
+)
 
 
 @pytest.mark.parametrize("name", models.names())
@@ -19,7 +26,7 @@ def test_every_model_keeps_its_promise(name: str) -> None:
     assert x.shape == model.theta(x).shape == (7, len(model.parameters))
     assert model.log_prior(x).shape == (7,)
     first, again = (model.simulate(np.random.default_rng(2), x) for _ in range(2))
-    assert first.shape == (7, len(model.numbers))
+    assert first.shape == (7, len(model.numbers)) == (7, len(set(model.numbers)))
     np.testing.assert_array_equal(first, again)
 
 
@@ -33,6 +40,26 @@ def test_priors_have_their_densities() -> None:
     np.testing.assert_allclose(log_linear.log_prior(x), expected)
     expected = stats.norm.logpdf(x[:, :2], np.log([0.4, 0.125]), np.sqrt([0.5, 0.2])).sum(axis=1)
     np.testing.assert_allclose(sir_epidemic.log_prior(x[:, :2]), expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "laws"),
+    [
+        ("linear-regression", [stats.norm()] * 3),
+        ("log-linear", [stats.beta(2.0, 2.0)] * 5),
+        (
+            "sir-epidemic",
+            [stats.norm(np.log(0.4), 0.5**0.5), stats.norm(np.log(0.125), 0.2**0.5)],
+        ),
+    ],
+)
+def test_draws_of_a_prior_have_its_density(name: str, laws: list[Any]) -> None:
+    model = models.load(name)
+    theta = model.theta(model.prior(np.random.default_rng(1), 5000))
+    for column, law in zip(theta.T, laws, strict=True):
+        assert_distribution(column, law.cdf)
+        assert rejects(assert_distribution, column + 0.3 * law.std(), law.cdf)
+    assert len(np.unique(theta)) == theta.size
 
 
 def test_log_odds_far_out_have_a_density() -> None:
