@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from abcdp_core.mechanisms import private_summary
 from abcdp_core.parameters import ParameterError
 from abcdp_core.privacy import Event
-from abcdp_core.published.models import Model
+from abcdp_core.published.models import Model, same
 from abcdp_core.published.noise import Noise
 from abcdp_core.published.posteriors import KEPT, Posterior, Way, moments, thinned
 from abcdp_core.published.problems import Problem
@@ -27,7 +27,8 @@ FIRST = 20_000
 """Draws of the first round, from the prior; the regression has the same."""
 
 FEWEST = 200.0
-"""Effective sample size from which weights carry, although more was wanted."""
+"""Effective sample size from which weights carry, although more was wanted; half of all draws does
+too."""
 
 MARGIN = 1.1
 """Draws of a round, in those that would be enough."""
@@ -91,9 +92,8 @@ def one_by_one(
 
 def tasks_at_once(problem: Problem) -> int:
     """Tasks of the first round; a pool has nothing to be done."""
-    return (
-        -(-_first_size(problem) // problem.source.chunk) if isinstance(problem.source, Model) else 1
-    )
+    model = problem.source
+    return -(-min(FIRST, problem.draws) // model.chunk) if isinstance(model, Model) else 1
 
 
 def simulate(task: Task) -> Draws:
@@ -127,42 +127,28 @@ def infer(problem: Problem, each: Each = one_by_one) -> Posterior:
     pool = problem.source
     log_noise = problem.noise.log_density(problem.query, pool.summaries)
     first = Draws(pool.theta, pool.summaries, log_noise)
-    ess = _effective(log_noise)
     bounds = box(pool.theta.min(axis=0), pool.theta.max(axis=0))
-    return _posterior(problem, first, first, log_noise, ((len(first), ess),), lambda x: x, bounds)
+    rounds = ((len(first), _effective(log_noise)),)
+    return _posterior(problem, first, pool.theta, log_noise, rounds, same, bounds)
 
 
 def _by_simulating(problem: Problem, model: Model, each: Each) -> Posterior:
     """In rounds, each from a proposal fitted to all before it."""
-    proposals, draws = [PRIOR], [_round(problem, model, PRIOR, 0, _first_size(problem), each)]
-    log_base = np.zeros(len(draws[0]))
-    together = draws[0]
-    rounds = [(len(together), _effective(together.log_noise))]
-    while (
-        rounds[-1][1] < problem.wanted
-        and len(together) < problem.draws
-        and np.isfinite(together.log_noise).any()
-    ):
-        proposal = fitted(together.x, log_base, together.log_noise)
-        size = _next_size(problem, rounds)
-        draws.append(_round(problem, model, proposal, len(rounds), size, each))
-        proposals.append(proposal)
-        together = _joined(draws)
-        log_base = log_ratio(model, together.x, proposals, [len(part) for part in draws])
-        rounds.append((len(together), _effective(log_base + together.log_noise)))
+    first = _round(problem, model, PRIOR, 0, min(FIRST, problem.draws), each)
+    x, log_noise, log_base = first.x, first.log_noise, np.zeros(len(first))
+    proposals, sizes = [PRIOR], [len(first)]
+    rounds = [(len(x), _effective(log_noise))]
+    while rounds[-1][1] < problem.wanted and len(x) < problem.draws and _possible(log_noise):
+        proposals.append(fitted(x, log_base, log_noise))
+        sizes.append(_next_size(problem, rounds))
+        more = _round(problem, model, proposals[-1], len(rounds), sizes[-1], each)
+        x = np.concatenate([x, more.x])
+        log_noise = np.concatenate([log_noise, more.log_noise])
+        log_base = log_ratio(model, x, proposals, sizes)
+        rounds.append((len(x), _effective(log_base + log_noise)))
     return _posterior(
-        problem,
-        draws[0],
-        together,
-        log_base + together.log_noise,
-        tuple(rounds),
-        model.theta,
-        ALL_REALS,
+        problem, first, x, log_base + log_noise, tuple(rounds), model.theta, ALL_REALS
     )
-
-
-def _first_size(problem: Problem) -> int:
-    return min(FIRST, problem.draws)
 
 
 def _next_size(problem: Problem, rounds: Sequence[tuple[int, float]]) -> int:
@@ -198,10 +184,7 @@ def _round(
         )
         for chunk, start in enumerate(range(0, size, model.chunk))
     ]
-    return _joined(list(each(f"Round {number + 1}", simulate, tasks)))
-
-
-def _joined(parts: Sequence[Draws]) -> Draws:
+    parts = list(each(f"Round {number + 1}", simulate, tasks))
     return Draws(
         np.concatenate([part.x for part in parts]),
         np.concatenate([part.summaries for part in parts]),
@@ -222,9 +205,12 @@ def log_ratio(model: Model, x: Array, proposals: Sequence[Proposal], sizes: Sequ
 
 def _effective(log_weights: Array) -> float:
     """Effective sample size of log-weights ``(m,)``; 0 if none is finite."""
-    if not np.isfinite(log_weights).any():
-        return 0.0
-    return effective_sample_size(normalised(log_weights))
+    return effective_sample_size(normalised(log_weights)) if _possible(log_weights) else 0.0
+
+
+def _possible(log_weights: Array) -> bool:
+    """Whether any of log-weights ``(m,)`` is finite."""
+    return bool(np.isfinite(log_weights).any())
 
 
 # ------------------------------------------------------------------------------- how it is made
@@ -233,18 +219,28 @@ def _effective(log_weights: Array) -> float:
 def _posterior(
     problem: Problem,
     prior: Draws,
-    draws: Draws,
+    x: Array,
     log_weights: Array,
     rounds: tuple[tuple[int, float], ...],
     theta: Callable[[Array], Array],
     support: Support,
 ) -> Posterior:
-    """By weights where they carry, by regression where they do not."""
-    ess = rounds[-1][1]
-    way: Way = "weights" if ess >= min(FEWEST, problem.wanted) else "regression"
+    """By weights where they carry, by regression where they do not.
+
+    Args:
+        problem: what was released.
+        prior: draws from the prior.
+        x, log_weights: all draws ``(m, d)`` and their log-weights ``(m,)``.
+        rounds: how many there were and how many they count for.
+        theta: parameters of draws.
+        support: where draws can be moved.
+    """
+    simulated, ess = rounds[-1]
+    enough = min(FEWEST, problem.wanted, simulated / 2)
+    way: Way = "weights" if ess >= enough else "regression"
     noisy = problem.noise.noisy(generator(problem.seed, "published-noise"), prior.summaries)
     if way == "weights":
-        x, weights = draws.x, normalised(log_weights)
+        weights = normalised(log_weights)
     else:
         x, weights = _by_regression(problem, prior, noisy, support)
     rng = generator(problem.seed, "published-thinning")
@@ -258,7 +254,7 @@ def _posterior(
         moments(theta(prior.x), equal),
         way,
         ess,
-        len(draws),
+        simulated,
         rounds,
         _beyond(problem, noisy),
     )

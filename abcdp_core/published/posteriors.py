@@ -72,8 +72,8 @@ def thinned(
     """Which draws to keep, at most so many, and their weights: unbiased, with the least variance.
 
     Weights above a number c stay as they are; a smaller one becomes c with probability w / c, else
-    0. Exactly ``count`` draws are left where there were more (Fearnhead & Clifford, Journal of the
-    Royal Statistical Society B 65, 2003).
+    0. But for rounding, ``count`` draws are left where there were more (Fearnhead & Clifford,
+    Journal of the Royal Statistical Society B 65, 2003).
 
     Args:
         weights: ``(m,)``, adding up to 1.

@@ -37,7 +37,7 @@ Array = NDArray[np.float64]
 
 WANTED = Parameter("integer", "Effective sample size", low=100, high=100_000)
 WANTED_DEFAULT = 2000
-DRAWS = Parameter("integer", "Draws", low=1000, high=20_000_000)
+DRAWS = Parameter("integer", "Draws", low=1000, high=10_000_000)
 SEED = Parameter("integer", "Seed", low=0, high=float(SEED_LIMIT - 1))
 TRIALS = Parameter("integer", "People in the sample", low=1, high=1e9)
 POPULATION = Parameter("real", "People there are", low=1.0, high=1e12)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import shlex
 from typing import Any
 
 import numpy as np
@@ -143,14 +144,16 @@ def figure(problem: Problem, posterior: Posterior) -> Drawn:
 
 def record(problem: Problem, posterior: Posterior, seconds: float) -> dict[str, Any]:
     """What was done, ready for JSON."""
+    name, file = problem.name, shlex.quote(f"{problem.name}.toml")
     tables = {"posterior": draws(posterior), "summary": table(posterior)}
     return {
-        "problem": problem.name,
+        "problem": name,
         "pool" if not isinstance(problem.source, Model) else "simulator": problem.simulator,
         "query": problem.query.tolist(),
         "noise": problem.noise.in_words(),
         "effective_sample_size_wanted": problem.wanted,
         "seed": problem.seed,
+        "command": f"python -m abcdp_core infer {file} --out {shlex.quote(f'results/{name}')}",
         "way": WAYS[posterior.way],
         "effective_sample_size": posterior.ess,
         "simulated": posterior.simulated,

@@ -51,6 +51,8 @@ def test_a_problem_becomes_files_and_a_line(
 
     record = json.loads((tmp_path / "infer.json").read_text(encoding="utf-8"))
     assert record["way"] == "importance weights"
+    command = "python -m abcdp_core infer linear_regression.toml --out results/linear_regression"
+    assert record["command"] == command
     assert record["effective_sample_size"] >= 2000
     assert record["rounds"][-1]["draws"] == record["simulated"]
     assert record["summary"] == said

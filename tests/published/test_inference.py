@@ -187,6 +187,15 @@ def test_a_pool_is_weighted_and_never_simulated() -> None:
     assert (np.abs(far.found.mean - normal_posterior(query, SPREAD**2)[0]) < 0.1).all()
 
 
+def test_a_small_pool_whose_draws_all_count_is_weighted() -> None:
+    theta = np.linspace(-1.0, 1.0, 120)[:, None]
+    pool = Pool(("a",), ("s",), theta, theta)
+    found = inference.infer(problem(Gaussian((2.0,)), (0.0,), pool))
+    assert found.way == "weights"
+    assert 100 < found.ess < 120
+    assert inference.infer(problem(Gaussian((0.1,)), (0.0,), pool)).way == "regression"
+
+
 def test_draws_of_a_pool_are_not_moved_out_of_its_range() -> None:
     rng = np.random.default_rng(1)
     theta = rng.random((2000, 1))

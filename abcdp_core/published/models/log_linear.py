@@ -68,5 +68,5 @@ MODEL = Model(
     simulate=simulate,
     theta=expit,
     chunk=20_000,
-    most=20_000_000,
+    most=5_000_000,
 )
