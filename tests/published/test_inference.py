@@ -212,6 +212,12 @@ def test_a_query_beyond_all_simulated_ones_is_told() -> None:
     assert inference.infer(problem(Gaussian((1.0, 1.0)), (1.0, -1.0), draws=2000)).beyond == ()
 
 
+def test_a_query_as_far_as_simulated_ones_go_is_not_beyond() -> None:
+    this = problem(Gaussian((1.0, 1.0)), (-1.0, 2.0))
+    assert inference._beyond(this, np.array([[-1.0, 0.0], [3.0, 2.0]])) == ()
+    assert inference._beyond(this, np.array([[-0.9, 0.0], [3.0, 1.9]])) == ("s0", "s1")
+
+
 def test_a_query_that_is_impossible_has_no_weights() -> None:
     pool = Pool(("a",), ("s",), np.arange(200.0)[:, None], np.full((200, 1), 1.0))
     noise = BinomialSample(10, 1.0)
