@@ -91,7 +91,8 @@ def test_a_scale_belongs_to_its_number() -> None:
     [
         (DiscreteLaplace((1.0, 1.0)), (1.0, 2.5), "query, number 2 = 2.5: must be a multiple of 1"),
         (BinomialSample(1000, 1e6), (0.012, 0.0125), "query, number 2 = 0.0125: must be a multi"),
-        (BinomialSample(1000, 1e6), (1.001, 0.0), "query, number 1 = 1.001: must be a share"),
+        (BinomialSample(1000, 1e6), (0.0, 1.001), "query, number 2 = 1.001: must be a share"),
+        (BinomialSample(1000, 1e6), (1.0, -0.5), "query, number 2 = -0.5: must be a share"),
     ],
 )
 def test_a_query_that_a_law_cannot_give_is_refused(
@@ -103,7 +104,9 @@ def test_a_query_that_a_law_cannot_give_is_refused(
 
 def test_rounding_is_no_reason_to_refuse() -> None:
     BinomialSample(1000, 1e6).check(np.arange(1001) / 1000)
-    DiscreteLaplace((1.0,), 0.1).check(0.1 * np.arange(100))
+    noise, numbers = DiscreteLaplace((1.0,), 0.1), 0.1 * np.arange(100)
+    noise.check(numbers)
+    assert np.isfinite(noise.log_density(np.array([0.7]), numbers[:, None])).all()
 
 
 def test_simulated_numbers_that_a_law_cannot_have_are_refused() -> None:
