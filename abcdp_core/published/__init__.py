@@ -29,10 +29,13 @@ $$w_i = \frac{\pi(x_i)\, f(z \mid s_i)}{\sum_r (n_r / n)\, q_r(x_i)}, \qquad
 s_i \sim p(s \mid x_i) :$$
 
 the summary is simulated once, and as a mean over it of $f(z \mid s)$ is the likelihood of the
-*noisy* query, weighted draws have the posterior that takes the noise into account, without
-tolerance or approximation (the balance heuristic of Veach & Guibas 1995; proposals learnt from
-earlier rounds: Cornuet, Marin, Mira & Robert, Scandinavian Journal of Statistics 39, 2012). The
-prior keeps a share of every proposal, so no weight is larger than the noise density over that.
+*noisy* query, weighted draws have the posterior that takes the noise into account, without a
+tolerance (the balance heuristic of Veach & Guibas 1995; proposals learnt from earlier rounds:
+Cornuet, Marin, Mira & Robert, Scandinavian Journal of Statistics 39, 2012). The prior keeps a share
+of every proposal, so no weight is larger than the noise density over that. As proposals are fitted
+to draws that they help to weigh, a bias is left that vanishes as draws become more: over 40 seeds
+of the log-linear problem, with effective sample sizes near 2500, means are off by less than 0.01
+standard deviations on average and standard deviations too small by up to 1.2 %.
 
 **Where weights do not carry**, a few draws have all of them: the effective sample size
 $(\sum w)^2 / \sum w^2$ is small whatever is simulated. Then the simulated summaries get noise of
