@@ -4,7 +4,8 @@
 ``run EXPERIMENT --out DIR`` runs one and writes tables, settings and figures. ``plan SCENARIO``
 says which mechanism to run for N people and a budget. ``release SCENARIO`` makes one private
 release from somebody's own numbers, ``verify FILE`` computes again all that follows from it, and
-``report FILE`` makes a page of it for people to read.
+``report FILE`` makes a page of it for people to read. ``infer PROBLEM.toml`` infers from what
+somebody else released, its noise taken into account.
 ``reproduce --out DIR`` judges what the papers claim. Exit codes: 0 if all went well; 2 with one
 line ``error: ...`` if something asked for is not possible, 1 if worker processes or memory gave out
 or standard output is full; 130 after Ctrl-C, and 128 and its number after another signal that ends
@@ -40,6 +41,7 @@ COMMANDS = {
     "budget": "what may be spent on a data set in all, and what is left",
     "verify": "compute again all that follows from a release",
     "report": "a release as a page to read, in HTML or PDF",
+    "infer": "the posterior from what somebody else released",
     "reproduce": "judge what the papers claim",
 }
 """Command, which is a module of :mod:`abcdp_core.commands` -> what it does, in a few words."""

@@ -262,8 +262,8 @@ def _renamed(function: ast.expr, name: str) -> ast.expr:
 
 def group_of(file: str) -> str:
     """What gets an equal share: a folder of the core, or what stands beside them."""
-    folder = Path(file).parent.name
-    return "runner, workers, store, cache" if folder == "abcdp_core" else folder
+    part = Path(file).parts[1]
+    return "runner, workers, store, cache" if part.endswith(".py") else part
 
 
 def drawn(files: Sequence[str], chosen: Collection[str], count: int, seed: int) -> list[Mutant]:

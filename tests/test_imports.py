@@ -81,9 +81,14 @@ CORE_ARROWS: dict[str, set[str]] = {
         *("output", "figures", "mechanisms", "parameters", "pool", "privacy", "registry"),
         *("results", "simulators", "statistic", "streams", "summaries", "supports"),
     },
+    # somebody else's release, and nothing private
+    "published": {
+        *("figures", "mechanisms", "output", "parameters", "privacy", "registry", "results"),
+        *("sentences", "streams", "summaries", "supports"),
+    },
     "commands": {
         *("experiments", "figures", "interruption", "ledger", "mechanisms", "output", "own_data"),
-        *("parameters", "registry"),
+        *("parameters", "published", "registry"),
         *("results", "runner", "sentences", "simulators", "store", "streams", "workers"),
     },
     "__main__": {"commands", "interruption", "output", "parameters", "registry"},

@@ -275,7 +275,7 @@ def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixtu
     assert left.value.code == 0
     printed = capsys.readouterr().out
     assert printed.startswith(f"usage: python -m abcdp_core {command} ")
-    assert ("--plugin" in printed) == (command not in ("reproduce", "budget"))
+    assert ("--plugin" in printed) == (command not in ("reproduce", "budget", "infer"))
 
 
 def test_the_program_names_its_commands(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,283 @@
+"""From a problem to its posterior: rounds of simulations until the weights carry."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core.mechanisms import private_summary
+from abcdp_core.parameters import ParameterError
+from abcdp_core.privacy import Event
+from abcdp_core.published.models import Model, same
+from abcdp_core.published.noise import Noise
+from abcdp_core.published.posteriors import KEPT, Posterior, Way, moments, thinned
+from abcdp_core.published.problems import Problem
+from abcdp_core.published.proposals import FIT, PRIOR, Proposal, fitted, normalised
+from abcdp_core.streams import generator
+from abcdp_core.summaries import effective_sample_size
+from abcdp_core.supports import ALL_REALS, Support, box
+
+Array = NDArray[np.float64]
+
+FIRST = 20_000
+"""Draws of the first round, from the prior; the regression has the same."""
+
+FEWEST = 200.0
+"""Effective sample size from which weights carry, although more was wanted; half of all draws does
+too."""
+
+MARGIN = 1.1
+"""Draws of a round, in those that would be enough."""
+
+PILOT = 4
+"""A round that looks where the posterior is has all draws before it, divided by this."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """Draws that are simulated in one go, where and whenever that is.
+
+    Attributes:
+        model: of which.
+        noise, query: what is known of it.
+        proposal: where the draws come from.
+        seed, round, chunk: address of the random numbers.
+        size: how many draws.
+    """
+
+    model: Model
+    noise: Noise
+    query: tuple[float, ...]
+    proposal: Proposal
+    seed: int
+    round: int
+    chunk: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Draws of one or more proposals.
+
+    Attributes:
+        x: on the model's scale ``(m, d)``.
+        summaries: simulated there ``(m, k)``.
+        log_noise: log-density of the query given these ``(m,)``.
+    """
+
+    x: Array
+    summaries: Array
+    log_noise: Array
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+
+Each = Callable[[str, Callable[[Task], Draws], Sequence[Task]], Iterable[Draws]]
+"""What does tasks: the name of a round, what is to be done and with what, to outcomes in order."""
+
+
+def one_by_one(
+    name: str,  # noqa: ARG001 - part of the interface
+    work: Callable[[Task], Draws],
+    tasks: Sequence[Task],
+) -> Iterable[Draws]:
+    """Do tasks here."""
+    return map(work, tasks)
+
+
+def tasks_at_once(problem: Problem) -> int:
+    """Tasks of the first round; a pool has nothing to be done."""
+    model = problem.source
+    return -(-min(FIRST, problem.draws) // model.chunk) if isinstance(model, Model) else 1
+
+
+def simulate(task: Task) -> Draws:
+    """Do one task.
+
+    Raises:
+        ParameterError: the simulator gave something that is no number, or that the noise refuses.
+    """
+    rng = generator(task.seed, "published-draws", task.round, task.chunk)
+    x = task.proposal.draw(task.model, rng, task.size)
+    summaries = task.model.simulate(rng, x)
+    if not np.isfinite(summaries).all():
+        number = int(np.argwhere(~np.isfinite(summaries))[0][1])
+        name = task.model.numbers[number]
+        raise ParameterError(f"simulator: gave a {name} that is no finite number.")
+    return Draws(x, summaries, task.noise.log_density(np.array(task.query), summaries))
+
+
+def infer(problem: Problem, each: Each = one_by_one) -> Posterior:
+    """The posterior of a problem; the same however its tasks are done.
+
+    Args:
+        problem: what was released, and what it is to be explained by.
+        each: does tasks.
+
+    Raises:
+        ParameterError: the simulator gives what is no number, or what the noise law refuses.
+    """
+    if isinstance(problem.source, Model):
+        return _by_simulating(problem, problem.source, each)
+    pool = problem.source
+    log_noise = problem.noise.log_density(problem.query, pool.summaries)
+    first = Draws(pool.theta, pool.summaries, log_noise)
+    bounds = box(pool.theta.min(axis=0), pool.theta.max(axis=0))
+    rounds = ((len(first), _effective(log_noise)),)
+    return _posterior(problem, first, pool.theta, log_noise, rounds, same, bounds)
+
+
+def _by_simulating(problem: Problem, model: Model, each: Each) -> Posterior:
+    """In rounds, each from a proposal fitted to all before it."""
+    first = _round(problem, model, PRIOR, 0, min(FIRST, problem.draws), each)
+    x, log_noise, log_base = first.x, first.log_noise, np.zeros(len(first))
+    proposals, sizes = [PRIOR], [len(first)]
+    rounds = [(len(x), _effective(log_noise))]
+    while rounds[-1][1] < problem.wanted and len(x) < problem.draws and _possible(log_noise):
+        proposals.append(fitted(x, log_base, log_noise))
+        sizes.append(_next_size(problem, rounds))
+        more = _round(problem, model, proposals[-1], len(rounds), sizes[-1], each)
+        x = np.concatenate([x, more.x])
+        log_noise = np.concatenate([log_noise, more.log_noise])
+        log_base = log_ratio(model, x, proposals, sizes)
+        rounds.append((len(x), _effective(log_base + log_noise)))
+    return _posterior(
+        problem, first, x, log_base + log_noise, tuple(rounds), model.theta, ALL_REALS
+    )
+
+
+def _next_size(problem: Problem, rounds: Sequence[tuple[int, float]]) -> int:
+    """Draws of the next round: few until the weights tell where, then as many as are missing.
+
+    But never more than there are: a proposal that was fitted to more is better.
+    """
+    total, ess = rounds[-1]
+    pilot = total // PILOT
+    if ess < FIT:
+        return min(pilot, problem.draws - total)
+    before, ess_before = rounds[-2] if len(rounds) > 1 else (0, 0.0)
+    gain = max(ess - ess_before, 1.0) / (total - before)
+    missing = math.ceil(MARGIN * (problem.wanted - ess) / gain)
+    return min(max(missing, pilot), total, problem.draws - total)
+
+
+def _round(
+    problem: Problem, model: Model, proposal: Proposal, number: int, size: int, each: Each
+) -> Draws:
+    """Draws of one proposal."""
+    query = tuple(problem.query.tolist())
+    tasks = [
+        Task(
+            model,
+            problem.noise,
+            query,
+            proposal,
+            problem.seed,
+            number,
+            chunk,
+            min(model.chunk, size - start),
+        )
+        for chunk, start in enumerate(range(0, size, model.chunk))
+    ]
+    parts = list(each(f"Round {number + 1}", simulate, tasks))
+    return Draws(
+        np.concatenate([part.x for part in parts]),
+        np.concatenate([part.summaries for part in parts]),
+        np.concatenate([part.log_noise for part in parts]),
+    )
+
+
+def log_ratio(model: Model, x: Array, proposals: Sequence[Proposal], sizes: Sequence[int]) -> Array:
+    """Log of the prior over the mixture of all proposals ``(m,)``, each by its share of draws."""
+    log_prior = model.log_prior(x)
+    shares = np.log(np.array(sizes) / sum(sizes))
+    mixture = np.full(len(x), -np.inf)
+    for share, proposal in zip(shares, proposals, strict=True):
+        mixture = np.logaddexp(mixture, share + proposal.log_density(x, log_prior))
+    found: Array = log_prior - mixture
+    return found
+
+
+def _effective(log_weights: Array) -> float:
+    """Effective sample size of log-weights ``(m,)``; 0 if none is finite."""
+    return effective_sample_size(normalised(log_weights)) if _possible(log_weights) else 0.0
+
+
+def _possible(log_weights: Array) -> bool:
+    """Whether any of log-weights ``(m,)`` is finite."""
+    return bool(np.isfinite(log_weights).any())
+
+
+# ------------------------------------------------------------------------------- how it is made
+
+
+def _posterior(
+    problem: Problem,
+    prior: Draws,
+    x: Array,
+    log_weights: Array,
+    rounds: tuple[tuple[int, float], ...],
+    theta: Callable[[Array], Array],
+    support: Support,
+) -> Posterior:
+    """By weights where they carry, by regression where they do not.
+
+    Args:
+        problem: what was released.
+        prior: draws from the prior.
+        x, log_weights: all draws ``(m, d)`` and their log-weights ``(m,)``.
+        rounds: how many there were and how many they count for.
+        theta: parameters of draws.
+        support: where draws can be moved.
+    """
+    simulated, ess = rounds[-1]
+    enough = min(FEWEST, problem.wanted, simulated / 2)
+    way: Way = "weights" if ess >= enough else "regression"
+    noisy = problem.noise.noisy(generator(problem.seed, "published-noise"), prior.summaries)
+    if way == "weights":
+        weights = normalised(log_weights)
+    else:
+        x, weights = _by_regression(problem, prior, noisy, support)
+    rng = generator(problem.seed, "published-thinning")
+    indices, kept = thinned(weights, KEPT, rng)
+    equal = np.full(len(prior), 1.0 / len(prior))
+    return Posterior(
+        problem.source.parameters,
+        theta(x[indices]),
+        kept,
+        moments(theta(x), weights),
+        moments(theta(prior.x), equal),
+        way,
+        ess,
+        simulated,
+        rounds,
+        _beyond(problem, noisy),
+    )
+
+
+def _beyond(problem: Problem, noisy: Array) -> tuple[str, ...]:
+    """Numbers of the query below or above those of all simulated queries ``(m, k)``."""
+    outside = (problem.query < noisy.min(axis=0)) | (problem.query > noisy.max(axis=0))
+    return tuple(np.array(problem.source.numbers)[outside].tolist())
+
+
+@dataclass(frozen=True)
+class _NothingPrivate(Event):
+    """Only what was public already was looked at."""
+
+
+def _by_regression(
+    problem: Problem, prior: Draws, noisy: Array, support: Support
+) -> tuple[Array, Array]:
+    """Draws ``(m, d)`` near the query, moved by a regression, and weights: noise on both sides."""
+    regression = private_summary.Regression.fit(noisy, prior.x)
+    release = private_summary.posterior(
+        problem.query, regression, _NothingPrivate(), support, prior.x
+    )
+    samples = prior.x[release.indices] if release.samples is None else release.samples
+    return samples, release.weights

@@ -1,0 +1,150 @@
+r"""A Susceptible-Infected-Removed epidemic among a million people, from one infected person.
+
+Infections come at the rate $\beta S I / K$ and removals at $\gamma I$, per day; $\log\beta \sim
+N(\log 0.4, 0.5)$ and $\log\gamma \sim N(\log 0.125, 0.2)$, variances. The summary is how many are
+infected on days 0, 17, ..., 153 (Xiong, Ju & Zhang, Transactions on Machine Learning Research,
+2025).
+
+Below :data:`EXACT_BELOW` infected every event is simulated. From there on events of a leap of at
+most :data:`LEAP` days are Poisson numbers at the rates of its beginning. With leaps of 0.1 days
+$\log\beta$ would be off by 0.02: while an epidemic grows, the rates of a leap's beginning are too
+small.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core.published.models import Model
+
+Array = NDArray[np.float64]
+
+PUBLISHED_MODEL = "sir-epidemic"
+
+PEOPLE = 1_000_000
+"""People there are, K."""
+
+DAYS = tuple(range(0, 154, 17))
+"""Days on which the infected are counted."""
+
+EXACT_BELOW = 300
+"""Infected people below which each event is simulated by itself."""
+
+LEAP = 0.02
+"""Days, at most, in which several events are simulated at once."""
+
+MEANS = (math.log(0.4), math.log(0.125))
+VARIANCES = (0.5, 0.2)
+"""Of log β and log γ."""
+
+
+def prior(rng: np.random.Generator, size: int) -> Array:
+    """Logarithms ``(size, 2)`` of β and γ."""
+    return rng.normal(MEANS, np.sqrt(VARIANCES), (size, 2))
+
+
+def log_prior(x: Array) -> Array:
+    """Their log-density ``(m,)``."""
+    variances = np.array(VARIANCES)
+    each = -0.5 * (x - np.array(MEANS)) ** 2 / variances - 0.5 * np.log(2.0 * math.pi * variances)
+    found: Array = each.sum(axis=1)
+    return found
+
+
+def simulate(rng: np.random.Generator, x: Array) -> Array:
+    """Infected ``(m, 10)`` at logarithms ``(m, 2)`` of both rates."""
+    return epidemics(rng, np.exp(x), PEOPLE, EXACT_BELOW)
+
+
+def epidemics(
+    rng: np.random.Generator, rates: Array, people: int, exact_below: int, leap: float = LEAP
+) -> Array:
+    """Infected ``(m, 10)`` on the days of epidemics.
+
+    Args:
+        rng: source of all chance.
+        rates: β and γ ``(m, 2)``, per day.
+        people: there are, K.
+        exact_below: infected people below which each event is simulated by itself.
+        leap: days.
+    """
+    infected = np.zeros((len(rates), len(DAYS)))
+    days = np.array(DAYS, dtype=float)
+    _simulate(rng, rates, float(people), float(exact_below), leap, days, infected)
+    return infected
+
+
+@numba.njit(cache=True, nogil=True)
+def _simulate(
+    rng: np.random.Generator,
+    rates: Array,
+    people: float,
+    exact_below: float,
+    leap: float,
+    days: Array,
+    infected: Array,
+) -> None:
+    """Fill in ``infected (m, k)``."""
+    for row in range(len(rates)):
+        susceptible, now = people - 1.0, 1.0
+        infected[row, 0] = now
+        for k in range(1, len(days)):
+            susceptible, now = _advance(
+                rng, susceptible, now, rates[row], people, exact_below, leap, days[k] - days[k - 1]
+            )
+            infected[row, k] = now
+
+
+@numba.njit(cache=True, nogil=True)
+def _advance(
+    rng: np.random.Generator,
+    susceptible: float,
+    infected: float,
+    rates: Array,
+    people: float,
+    exact_below: float,
+    leap: float,
+    duration: float,
+) -> tuple[float, float]:
+    """Susceptible and infected people after so many days.
+
+    Waiting times have no memory: one that crosses the end is thrown away, and a new one is drawn
+    from there.
+    """
+    left = duration
+    while left > 0.0 and infected > 0.0:
+        infecting = rates[0] * susceptible * infected / people
+        removing = rates[1] * infected
+        if infected < exact_below:
+            left -= rng.standard_exponential() / (infecting + removing)
+            if left <= 0.0:
+                break
+            if rng.random() * (infecting + removing) < infecting:
+                susceptible -= 1.0
+                infected += 1.0
+            else:
+                infected -= 1.0
+        else:
+            step = min(leap, left)
+            new = min(float(rng.poisson(infecting * step)), susceptible)
+            removed = min(float(rng.poisson(removing * step)), infected)
+            susceptible -= new
+            infected += new - removed
+            left -= step
+    return susceptible, infected
+
+
+MODEL = Model(
+    title="SIR epidemic",
+    parameters=("log β", "log γ"),
+    numbers=tuple(f"infected on day {day}" for day in DAYS),
+    prior=prior,
+    log_prior=log_prior,
+    simulate=simulate,
+    chunk=500,
+    most=400_000,
+)

@@ -1,0 +1,139 @@
+"""Exact answers for the shipped problems, slow and without anything that adapts.
+
+Made by ``python -m abcdp_core.published.reference``, in minutes, into ``assets/published``: means
+and standard deviations by importance weights of draws from the prior, or, where these are hopeless,
+from a fixed normal distribution about twice as wide as the posterior. They have nothing in common
+with :mod:`.inference` but the simulators and the noise laws, which tests check by themselves.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from abcdp_core.output.tables import as_csv, read_csv
+from abcdp_core.output.together import replace
+from abcdp_core.published import problems
+from abcdp_core.published.models import Model
+from abcdp_core.published.problems import Problem
+from abcdp_core.streams import generator
+
+Array = NDArray[np.float64]
+
+ROOT = Path(__file__).resolve().parents[2]
+
+EXAMPLES = ROOT / "examples"
+
+FILE = ROOT / "assets" / "published" / "reference.csv"
+
+SEED = 7
+"""Another one than that of the problems."""
+
+KINDS = {
+    **{"problem": "text", "parameter": "text", "mean": "real", "sd": "real"},
+    **{"effective_sample_size": "real", "draws": "integer", "seed": "integer"},
+}
+"""Column of the table -> what it holds."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How one answer is made.
+
+    Attributes:
+        draws: how many.
+        mean, sd: of independent normal draws on the model's scale ``(d,)``; from the prior if
+            empty.
+    """
+
+    draws: int
+    mean: tuple[float, ...] = ()
+    sd: tuple[float, ...] = ()
+
+
+PLANS = {
+    "linear_regression": Plan(400_000),
+    "log_linear": Plan(20_000_000),
+    "sir_epidemic": Plan(200_000, (-0.52, -2.95), (0.15, 0.075)),
+}
+"""Problem, which is a file of the folder of examples -> how its answer is made."""
+
+
+def answer(problem: Problem, plan: Plan, seed: int = SEED) -> pd.DataFrame:
+    """Rows of the table for one problem.
+
+    Args:
+        problem: of a model.
+        plan: how.
+        seed: root seed.
+
+    Raises:
+        ValueError: the problem has a pool instead.
+    """
+    model = problem.source
+    if not isinstance(model, Model):
+        raise ValueError("a pool cannot be simulated.")
+    chunks = plan.draws // model.chunk
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        sums = list(
+            threads.map(lambda chunk: _sums(problem, model, plan, seed, chunk), range(chunks))
+        )
+    total = sum(weights for weights, _, _, _ in sums)
+    mean = sum(first for _, _, first, _ in sums) / total
+    square = sum(second for _, _, _, second in sums) / total
+    ess = total**2 / sum(squares for _, squares, _, _ in sums)
+    return pd.DataFrame({
+        "problem": problem.name,
+        "parameter": list(model.parameters),
+        "mean": mean,
+        "sd": np.sqrt(square - mean**2),
+        "effective_sample_size": ess,
+        "draws": chunks * model.chunk,
+        "seed": seed,
+    })  # fmt: skip
+
+
+def _sums(
+    problem: Problem, model: Model, plan: Plan, seed: int, chunk: int
+) -> tuple[float, float, Array, Array]:
+    """Sums over one chunk of w, of w², of w θ ``(d,)`` and of w θ² ``(d,)``."""
+    rng = generator(seed, "published-reference", chunk)
+    if plan.mean:
+        mean, sd = np.array(plan.mean), np.array(plan.sd)
+        normal = rng.standard_normal((model.chunk, len(mean)))
+        x = mean + sd * normal
+        log_proposal = (-0.5 * normal**2 - np.log(sd) - 0.5 * np.log(2.0 * np.pi)).sum(axis=1)
+        log_base = model.log_prior(x) - log_proposal
+    else:
+        x = model.prior(rng, model.chunk)
+        log_base = np.zeros(len(x))
+    log_noise = problem.noise.log_density(problem.query, model.simulate(rng, x))
+    weights, theta = np.exp(log_base + log_noise), model.theta(x)
+    return (
+        float(weights.sum()),
+        float((weights**2).sum()),
+        weights @ theta,
+        weights @ theta**2,
+    )
+
+
+def read(file: Path = FILE) -> pd.DataFrame:
+    """The shipped table."""
+    return read_csv(file, KINDS)
+
+
+def main(names: Sequence[str] = tuple(PLANS)) -> None:
+    """Make the table."""
+    made = [answer(problems.read(EXAMPLES / f"{name}.toml"), PLANS[name]) for name in names]
+    replace(FILE, as_csv(pd.concat(made, ignore_index=True)))
+
+
+if __name__ == "__main__":
+    main()

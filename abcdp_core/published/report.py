@@ -1,0 +1,184 @@
+"""What is said, drawn and written of a posterior from a published query."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import shlex
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from abcdp_core import figures as fig
+from abcdp_core.figures import Drawn
+from abcdp_core.output import citation
+from abcdp_core.output.files import as_json
+from abcdp_core.output.page import page
+from abcdp_core.output.tables import as_csv, column_kinds
+from abcdp_core.parameters import Params
+from abcdp_core.published.models import Model
+from abcdp_core.published.posteriors import Moments, Posterior
+from abcdp_core.published.problems import Problem
+from abcdp_core.results import Result, versions
+from abcdp_core.sentences import counted
+
+Array = NDArray[np.float64]
+
+NO_COST = "Costs no privacy budget: nothing private was read."
+
+MOST_DECIMALS = 6
+"""Of a number in a sentence; smaller ones have an exponent."""
+
+FEW = 3
+"""Numbers of a query that are named in a sentence, at most."""
+
+POSTERIOR = dataclasses.replace(fig.PRIVATE, name="posterior")
+
+WAYS = {"weights": "importance weights", "regression": "noise in the simulator and regression"}
+"""Way -> the same in words."""
+
+
+def table(posterior: Posterior) -> pd.DataFrame:
+    """A row for each parameter: posterior and prior."""
+    found, prior = posterior.found, posterior.prior
+    columns: dict[str, Any] = {"parameter": list(posterior.parameters)}
+    columns |= _columns(found, "") | _columns(prior, "prior_")
+    return pd.DataFrame(columns)
+
+
+def _columns(moments: Moments, prefix: str) -> dict[str, Array]:
+    return {f"{prefix}{name}": values for name, values in vars(moments).items()}
+
+
+def draws(posterior: Posterior) -> pd.DataFrame:
+    """A row for each draw: its weight, and each parameter under ``theta.NAME``."""
+    names = [f"theta.{name}" for name in posterior.parameters]
+    found = pd.DataFrame(posterior.theta, columns=names)
+    found.insert(0, "weight", posterior.weights)
+    return found
+
+
+def sentence(problem: Problem, posterior: Posterior) -> str:
+    """What was found, how, and that it costs nothing."""
+    return f"{finding(problem, posterior)} {NO_COST}"
+
+
+def finding(problem: Problem, posterior: Posterior) -> str:
+    """Means and standard deviations, and how they were made."""
+    found = posterior.found
+    means = ", ".join(
+        f"{name} {_number(mean, sd)} ± {_number(sd, sd)}"
+        for name, mean, sd in zip(posterior.parameters, found.mean, found.sd, strict=True)
+    )
+    made = f"{how(problem, posterior)}{caution(posterior)}"
+    return f"Posterior mean ± standard deviation: {means}. {made}"
+
+
+def _number(value: float, sd: float) -> str:
+    """A number to two digits of a standard deviation."""
+    decimals = max(0, 1 - math.floor(math.log10(sd))) if sd > 0.0 else MOST_DECIMALS
+    if decimals > MOST_DECIMALS:
+        return f"{value:.3g}"
+    # Adding 0 takes the minus off a zero.
+    return f"{round(value, decimals) + 0.0:.{decimals}f}"
+
+
+def caution(posterior: Posterior) -> str:
+    """What speaks against the model, after a space; else nothing."""
+    if not posterior.beyond:
+        return ""
+    count = len(posterior.beyond)
+    which = ", ".join(posterior.beyond) if count <= FEW else counted(count, "number")
+    return (
+        f" Of the query, {which} {'is' if count == 1 else 'are'} beyond all queries simulated from "
+        f"the prior: the model, its prior or the noise law may be wrong."
+    )
+
+
+def how(problem: Problem, posterior: Posterior) -> str:
+    """Which way was taken, with the effective sample size and why."""
+    size = f"effective sample size {posterior.ess:,.0f}"
+    made = "draw of the pool" if not isinstance(problem.source, Model) else "simulation"
+    of = f"of {counted(posterior.simulated, made, _several(made))}"
+    if posterior.way == "regression":
+        return (
+            f"By noise in the simulator and regression, an approximation: importance weights do "
+            f"not carry ({size} {of})."
+        )
+    short = f"; {problem.wanted:,} were wanted" if posterior.ess < problem.wanted else ""
+    return f"By importance weights ({size} {of}{short})."
+
+
+def _several(made: str) -> str:
+    return made.replace("draw", "draws") if made.startswith("draw") else f"{made}s"
+
+
+def title(problem: Problem) -> str:
+    """What is modelled, or the name of the problem where only a pool says."""
+    return problem.source.title if isinstance(problem.source, Model) else problem.name
+
+
+def figure(problem: Problem, posterior: Posterior) -> Drawn:
+    """A row for each parameter: mean and 90 % interval of the posterior, and of the prior below."""
+    names = posterior.parameters
+    drawn = fig.ranked(
+        names,
+        f"What the noisy query says: {title(problem)}",
+        "value of the parameter",
+        f"mean and 90 % interval · {problem.noise.in_words()} · {WAYS[posterior.way]}",
+        row_height=54,
+    )
+    places = np.arange(len(names), dtype=float)
+    for moments, style, shift in (
+        (posterior.prior, fig.PRIOR, 0.16),
+        (posterior.found, POSTERIOR, -0.16),
+    ):
+        drawn.add_trace(
+            fig.row_marks(moments.mean, places + shift, style, moments.low, moments.high)
+        )
+    fig.key(drawn, [(style.name, style.color) for style in (POSTERIOR, fig.PRIOR)])
+    return Drawn(drawn, finding(problem, posterior))
+
+
+def record(problem: Problem, posterior: Posterior, seconds: float) -> dict[str, Any]:
+    """What was done, ready for JSON."""
+    name, file = problem.name, shlex.quote(f"{problem.name}.toml")
+    tables = {"posterior": draws(posterior), "summary": table(posterior)}
+    return {
+        "problem": name,
+        "pool" if not isinstance(problem.source, Model) else "simulator": problem.simulator,
+        "query": problem.query.tolist(),
+        "noise": problem.noise.in_words(),
+        "effective_sample_size_wanted": problem.wanted,
+        "seed": problem.seed,
+        "command": f"python -m abcdp_core infer {file} --out {shlex.quote(f'results/{name}')}",
+        "way": WAYS[posterior.way],
+        "effective_sample_size": posterior.ess,
+        "simulated": posterior.simulated,
+        "kept": len(posterior.theta),
+        "rounds": [
+            {"draws": draws, "effective_sample_size": ess} for draws, ess in posterior.rounds
+        ],
+        "beyond_all_simulated_queries": list(posterior.beyond),
+        "summary": sentence(problem, posterior),
+        "privacy": NO_COST,
+        "run_time_seconds": round(seconds, 3),
+        "versions": versions(),
+        "citation": citation.TEXT,
+        "columns": {name: column_kinds(each) for name, each in tables.items()},
+    }
+
+
+def texts(problem: Problem, posterior: Posterior, seconds: float) -> dict[str, str]:
+    """Name of a file -> its content; the figure's script is another one."""
+    drawn = figure(problem, posterior)
+    main = table(posterior)
+    result = Result("infer", Params(), {"main": main}, drawn.sentence, NO_COST, seed=problem.seed)
+    return {
+        "posterior.csv": as_csv(draws(posterior)),
+        "summary.csv": as_csv(main),
+        "infer.json": as_json(record(problem, posterior, seconds)),
+        "infer.html": page(result, "infer", drawn, "directory"),
+    }

@@ -1,0 +1,160 @@
+"""Simulators of published queries: against closed forms, loops and exact events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import expit
+
+from abcdp_core.published import models
+from abcdp_core.published.models import linear_regression, log_linear, sir_epidemic
+from tests.statistics import (
+    assert_distribution,
+    assert_frequencies,
+    assert_same_distribution,
+    rejects,
+)
+
+
+@pytest.mark.parametrize("name", models.names())
+def test_every_model_keeps_its_promise(name: str) -> None:
+    model = models.load(name)
+    x = model.prior(np.random.default_rng(1), 7)
+    assert x.shape == model.theta(x).shape == (7, len(model.parameters))
+    assert model.log_prior(x).shape == (7,)
+    first, again = (model.simulate(np.random.default_rng(2), x) for _ in range(2))
+    assert first.shape == (7, len(model.numbers)) == (7, len(set(model.numbers)))
+    np.testing.assert_array_equal(first, again)
+
+
+def test_priors_have_their_densities() -> None:
+    x = np.random.default_rng(1).normal(size=(5, 5))
+    expected = np.sum(stats.norm.logpdf(x[:, :3]), axis=1)
+    np.testing.assert_allclose(linear_regression.log_prior(x[:, :3]), expected)
+    # A density on the scale of log-odds is that of p, times dp/dx = p (1 − p).
+    p = expit(x)
+    expected = (stats.beta.logpdf(p, 2.0, 2.0) + np.log(p * (1.0 - p))).sum(axis=1)
+    np.testing.assert_allclose(log_linear.log_prior(x), expected)
+    expected = stats.norm.logpdf(x[:, :2], np.log([0.4, 0.125]), np.sqrt([0.5, 0.2])).sum(axis=1)
+    np.testing.assert_allclose(sir_epidemic.log_prior(x[:, :2]), expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "laws"),
+    [
+        ("linear-regression", [stats.norm()] * 3),
+        ("log-linear", [stats.beta(2.0, 2.0)] * 5),
+        (
+            "sir-epidemic",
+            [stats.norm(np.log(0.4), 0.5**0.5), stats.norm(np.log(0.125), 0.2**0.5)],
+        ),
+    ],
+)
+def test_draws_of_a_prior_have_its_density(name: str, laws: list[Any]) -> None:
+    model = models.load(name)
+    theta = model.theta(model.prior(np.random.default_rng(1), 5000))
+    for column, law in zip(theta.T, laws, strict=True):
+        assert_distribution(column, law.cdf)
+        assert rejects(assert_distribution, column + 0.3 * law.std(), law.cdf)
+    assert len(np.unique(theta)) == theta.size
+
+
+def test_log_odds_far_out_have_a_density() -> None:
+    found = log_linear.log_prior(np.array([[800.0, -800.0, 0.0, 0.0, 0.0]]))
+    assert found[0] == pytest.approx(5 * np.log(6.0) - 3200.0 - 12.0 * np.log(2.0))
+
+
+# ------------------------------------------------------------------------------------- regression
+
+
+def test_a_regression_is_summarised_by_its_matrices() -> None:
+    rng = np.random.default_rng(1)
+    first, second, response = rng.uniform(-1.0, 1.0, (3, 2, 6))
+    found = linear_regression.summary(first, second, response)
+    for row in range(2):
+        X = np.column_stack([np.ones(6), first[row], second[row]])
+        y, gram = response[row], X.T @ X / 6
+        expected = [*(X.T @ y / 6), y @ y / 6, *gram[0, 1:], gram[1, 1], gram[1, 2], gram[2, 2]]
+        np.testing.assert_allclose(found[row], expected)
+
+
+def test_one_record_moves_a_regression_by_no_more_than_is_stated() -> None:
+    corners = np.array(np.meshgrid(*[[-1.0, 0.0, 1.0]] * 3)).reshape(3, -1)
+    alone = linear_regression.summary(*corners[:, :, None]) / linear_regression.RECORDS
+    largest = np.abs(alone[:, None] - alone[None]).sum(axis=2).max()
+    assert 0.08 <= largest <= 0.13
+
+
+def test_a_regression_has_the_moments_of_its_model() -> None:
+    beta = np.array([0.3, -0.5, 0.8])
+    found = linear_regression.simulate(np.random.default_rng(1), np.tile(beta, (4000, 1)))
+    mean = beta[0] + beta[1] * 0.9 - beta[2] * 1.17
+    variance = beta[1] ** 2 + beta[2] ** 2 + 2.0
+    # Nothing is clipped at these coefficients. Six standard errors of each average.
+    expected = np.array([mean / 10, (variance + mean**2) / 100, 0.09, -0.117, 0.0181])
+    columns = found[:, [0, 3, 4, 5, 6]]
+    error = columns.std(axis=0) / np.sqrt(len(found))
+    assert (np.abs(columns.mean(axis=0) - expected) < 6.0 * error).all()
+    assert (np.abs(columns.mean(axis=0) - 1.02 * expected) > 6.0 * error).all()
+
+
+def test_records_of_a_regression_are_clipped() -> None:
+    found = linear_regression.simulate(np.random.default_rng(1), np.array([[1e6, 0.0, 0.0]]))
+    np.testing.assert_allclose(found[0, [0, 3]], 1.0)
+
+
+# ------------------------------------------------------------------------------------- log-linear
+
+
+def test_features_of_a_class_add_up_to_its_size() -> None:
+    x = log_linear.prior(np.random.default_rng(1), 200)
+    pairs = log_linear.simulate(np.random.default_rng(2), x).reshape(200, 2, 2, 2).sum(axis=3)
+    np.testing.assert_array_equal(pairs[:, :, 0], pairs[:, :, 1])
+    np.testing.assert_array_equal(pairs[:, :, 0].sum(axis=1), 100)
+
+
+def test_each_count_has_the_probability_of_its_place() -> None:
+    p = np.array([0.3, 0.1, 0.4, 0.6, 0.9])
+    x = np.tile(np.log(p / (1.0 - p)), (2000, 1))
+    counts = log_linear.simulate(np.random.default_rng(1), x).sum(axis=0).astype(int)
+    for place, size, share in ((0, 0.3, 0.1), (2, 0.3, 0.4), (4, 0.7, 0.6), (6, 0.7, 0.9)):
+        three = np.array([*counts[place : place + 2], 200_000 - counts[place : place + 2].sum()])
+        law = np.array([size * share, size * (1.0 - share), 1.0 - size])
+        assert_frequencies(three, law)
+        assert rejects(assert_frequencies, three, law[[1, 0, 2]])
+
+
+# -------------------------------------------------------------------------------------------- SIR
+
+RATES = np.array([0.6, 0.3])
+
+
+def test_an_epidemic_begins_as_a_birth_and_death_process() -> None:
+    """By day 17 only a few hundred of a million: extinction has a closed form."""
+    found = sir_epidemic.simulate(np.random.default_rng(1), np.log(np.tile(RATES, (2000, 1))))
+    gone = int((found[:, 1] == 0.0).sum())
+    grown = np.exp((RATES[0] - RATES[1]) * 17.0)
+    extinct = RATES[1] * (grown - 1.0) / (RATES[0] * grown - RATES[1])
+    counts = np.array([gone, len(found) - gone])
+    assert_frequencies(counts, np.array([extinct, 1.0 - extinct]))
+    assert rejects(assert_frequencies, counts, np.array([extinct - 0.1, 1.1 - extinct]))
+    assert (found[:, 0] == 1.0).all()
+    assert (found[found[:, 1] == 0.0, 1:] == 0.0).all()
+
+
+def test_leaps_agree_with_exact_events() -> None:
+    """10 000 people; on day 34 the epidemic is near its top. Leaps of 3 days are too long."""
+    rates = np.tile(RATES, (1500, 1))
+    exact, leaps, long = (
+        sir_epidemic.epidemics(np.random.default_rng(seed), rates, 10_000, below, leap)
+        for seed, below, leap in ((1, 10_001, 0.02), (2, 300, 0.02), (3, 20, 3.0))
+    )
+    for day in (2, 3):
+        assert_same_distribution(exact[:, day], leaps[:, day])
+    assert rejects(assert_same_distribution, exact[:, 2], long[:, 2])
+    for found in (exact, leaps, long):
+        assert (found >= 0.0).all()
+        assert (found <= 10_000).all()

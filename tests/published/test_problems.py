@@ -1,0 +1,206 @@
+"""Problems and pools from files: what is right is read, what is wrong is said in one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from abcdp_core.parameters import ParameterError
+from abcdp_core.published import models, pools, problems, reference
+from abcdp_core.published.models import linear_regression
+from abcdp_core.published.noise import BinomialSample, DiscreteLaplace, Gaussian, Laplace
+from tests.oracles import log_linear
+
+NINE = "query = [0, 0, 0, 0, 0, 0, 0, 0, 0]"
+REGRESSION = 'simulator = "linear-regression"'
+LAPLACE = '[noise]\nlaw = "laplace"\nscale = 0.13'
+POOL = "theta.a,summary.s,summary.t\n" + "".join(
+    f"{row / 7:.3f},{row},{row % 5}\n" for row in range(150)
+)
+
+
+def read(folder: Path, *lines: str) -> problems.Problem:
+    file = folder / "mine.toml"
+    file.write_text("\n".join(lines), encoding="utf-8")
+    return problems.read(file)
+
+
+def test_a_problem_is_read_with_its_defaults(tmp_path: Path) -> None:
+    found = read(tmp_path, REGRESSION, NINE, LAPLACE)
+    assert found.name == "mine"
+    assert found.source is linear_regression.MODEL
+    assert found.noise == Laplace((0.13,) * 9)
+    assert (found.wanted, found.draws, found.seed) == (2000, 2_000_000, 1)
+    more = ("effective_sample_size = 500", "draws = 5000", "seed = 7")
+    found = read(tmp_path, REGRESSION, NINE, *more, LAPLACE)
+    assert (found.wanted, found.draws, found.seed) == (500, 5000, 7)
+
+
+@pytest.mark.parametrize(
+    ("table", "noise"),
+    [
+        ('law = "gaussian"\nscale = [1, 2.5]', Gaussian((1.0, 2.5))),
+        ('law = "discrete-laplace"\nscale = 3', DiscreteLaplace((3.0, 3.0))),
+        ('law = "discrete-laplace"\nscale = 3\nstep = 0.5', DiscreteLaplace((3.0, 3.0), 0.5)),
+        ('law = "binomial-sample"\ntrials = 4\npopulation = 200', BinomialSample(4, 200.0)),
+        (
+            'law = "binomial-sample"\ntrials = 4\npopulation = 200\noffset = 10',
+            BinomialSample(4, 200.0, 10.0),
+        ),
+    ],
+)
+def test_every_law_is_read(table: str, noise: object, tmp_path: Path) -> None:
+    (tmp_path / "pool.csv").write_text(POOL, encoding="utf-8")
+    found = read(tmp_path, 'pool = "pool.csv"', "query = [1, 0]", f"[noise]\n{table}")
+    assert found.noise == noise
+    assert isinstance(found.source, pools.Pool)
+    assert found.source.parameters == ("a",)
+    assert found.source.numbers == ("s", "t")
+    assert found.source.theta.shape == (150, 1)
+    np.testing.assert_array_equal(found.source.summaries[7], [7.0, 2.0])
+
+
+@pytest.mark.parametrize("name", reference.PLANS)
+def test_every_example_can_be_read(name: str) -> None:
+    found = problems.read(reference.EXAMPLES / f"{name}.toml")
+    assert found.simulator.replace("-", "_") == name
+    assert found.simulator in models.names()
+
+
+def test_an_exact_answer_is_that_of_its_table_and_of_a_sum() -> None:
+    """The sum has no chance in it; draws from the prior, and from a normal distribution."""
+    found = problems.read(reference.EXAMPLES / "log_linear.toml")
+    mean, sd = log_linear.moments(found.query, 4.0, 100)
+    table = reference.read().query("problem == 'log_linear'")
+    error = sd / np.sqrt(table.effective_sample_size.to_numpy())
+    assert (np.abs(table["mean"] - mean) < 6.0 * error).all()
+    assert (np.abs(table.sd / sd - 1.0) < 0.06).all()
+    centre = (1.2, -0.3, 1.05, 0.3, 0.25)
+    made = reference.answer(found, reference.Plan(60_000, centre, (0.4, 0.5, 0.5, 0.9, 0.9)))
+    error = sd / np.sqrt(made.effective_sample_size.to_numpy())
+    assert (made.effective_sample_size > 300).all()
+    assert (np.abs(made["mean"] - mean) < 6.0 * error).all()
+
+
+def test_every_example_has_an_exact_answer() -> None:
+    assert {file.stem for file in reference.EXAMPLES.glob("*.toml")} == set(reference.PLANS)
+    table = reference.read()
+    assert set(table.problem) == set(reference.PLANS)
+    assert (table.effective_sample_size >= 2000).all()
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ((NINE, LAPLACE), "simulator, pool: give one of the two."),
+        ((REGRESSION, 'pool = "p.csv"', NINE, LAPLACE), "simulator, pool: give one of the two."),
+        ((REGRESSION, NINE), "noise: is missing."),
+        ((REGRESSION, LAPLACE), "query: is missing."),
+        ((REGRESSION, NINE, "queri = 1", LAPLACE), "queri: unknown key; known are simulator,"),
+        (('simulator = "nothing"', NINE, LAPLACE), "simulator = nothing: must be one of linear-"),
+        (("simulator = 3", NINE, LAPLACE), "simulator = 3: must be a name in quotation marks."),
+        ((REGRESSION, "query = 3", LAPLACE), "query = 3: must be a list of numbers."),
+        ((REGRESSION, "query = [1, 2]", LAPLACE), r"query: has 2 numbers; 9 are needed \(y, x1 y"),
+        ((REGRESSION, "query = [1]", LAPLACE), r"query: has 1 number; 9 are needed"),
+        (
+            (REGRESSION, NINE.replace("[0, 0", "[0, nan"), LAPLACE),
+            "query, number 2 = nan: must be a finite number.",
+        ),
+        (
+            (REGRESSION, NINE.replace("[0,", "[true,"), LAPLACE),
+            "query, number 1 = true: must be a finite number.",
+        ),
+        (
+            (REGRESSION, NINE.replace("[0,", '["x",'), LAPLACE),
+            "query, number 1 = x: must be a finite number.",
+        ),
+        (
+            (REGRESSION, NINE, 'noise = "laplace"'),
+            r"noise: must be a table with its law, \[noise\]",
+        ),
+        ((REGRESSION, NINE, "[noise]"), "noise.law: is missing; it is one of laplace,"),
+        (
+            (REGRESSION, NINE, '[noise]\nlaw = "normal"'),
+            "noise.law = normal: must be one of laplac",
+        ),
+        ((REGRESSION, NINE, "[noise]\nlaw = [1]"), "noise.law = .1.: must be one of laplace,"),
+        ((REGRESSION, NINE, '[noise]\nlaw = "laplace"'), "noise.scale: is missing."),
+        ((REGRESSION, NINE, LAPLACE, "step = 1"), "noise.step: unknown key; known are law, scale."),
+        (
+            (REGRESSION, NINE, LAPLACE.replace("0.13", "0")),
+            "noise.scale = 0: must be a number from 1e-12 to 1e",
+        ),
+        (
+            (REGRESSION, NINE, LAPLACE.replace("0.13", "nan")),
+            "noise.scale = nan: must be a number from",
+        ),
+        (
+            (REGRESSION, NINE, LAPLACE.replace("0.13", "[1, 2]")),
+            "noise.scale: has 2 numbers; the query has 9.",
+        ),
+        ((REGRESSION, NINE, "seed = -1", LAPLACE), "seed = -1: must be a whole number from 0"),
+        ((REGRESSION, NINE, "draws = 10", LAPLACE), "draws = 10: must be a whole number from 1000"),
+        (
+            (REGRESSION, NINE, "effective_sample_size = 99", LAPLACE),
+            "effective_sample_size = 99: must be a whole number from 100",
+        ),
+        ((REGRESSION, "query = [", LAPLACE), "is no TOML"),
+        (('pool = "nowhere.csv"', NINE, LAPLACE), "pool = .*nowhere.csv: cannot be read"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(
+    lines: tuple[str, ...], words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ParameterError, match=words) as caught:
+        read(tmp_path, *lines)
+    assert "mine.toml" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (POOL.replace("theta.a", "a"), "has no column theta.NAME."),
+        (POOL.replace("summary.", "s."), "has no column summary.NAME."),
+        (POOL.replace("summary.t", "t"), "column t must be called theta.NAME or summary.NAME."),
+        (POOL.replace("\n0.714,5,0\n", "\n0.714,,0\n"), "column summary.s, line 7: nan is no fin"),
+        (POOL.replace("\n0.714,5,0\n", "\nx,5,0\n"), "column theta.a, line 7: x is no finite"),
+        (POOL.replace("\n0.714,5,0\n", "\n0.7,inf,0\n"), "column summary.s, line 7: inf is no"),
+        ("\n".join(POOL.split("\n")[:50]), "has 49 rows; at least 100 are needed."),
+        ("theta.a,summary.s\n" + "1,2\n" * 60 + "2,2\n" * 60, "column summary.s is 2 in every row"),
+        ("", "is no CSV in UTF-8 with a head line."),
+        (POOL.replace("theta.a", "theta.a\udce9"), "is no CSV in UTF-8 with a head line."),
+    ],
+)
+def test_what_is_wrong_with_a_pool_is_said_in_one_line(
+    content: str, words: str, tmp_path: Path
+) -> None:
+    (tmp_path / "pool.csv").write_bytes(content.encode("utf-8", "surrogateescape"))
+    with pytest.raises(ParameterError, match=words) as caught:
+        read(tmp_path, 'pool = "pool.csv"', "query = [1, 0]", LAPLACE)
+    assert "pool.csv" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_pool_has_the_draws_that_it_has(tmp_path: Path) -> None:
+    (tmp_path / "pool.csv").write_text(POOL, encoding="utf-8")
+    lines = ('pool = "pool.csv"', "query = [1, 0]")
+    assert read(tmp_path, *lines, LAPLACE).draws == 150
+    with pytest.raises(ParameterError, match="draws: says how many a simulator may make"):
+        read(tmp_path, *lines, "draws = 5000", LAPLACE)
+
+
+def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=r"nowhere\.toml: there is no such file"):
+        problems.read(tmp_path / "nowhere.toml")
+    with pytest.raises(ParameterError, match="there is no such file"):
+        problems.read(tmp_path)
+    file = tmp_path / "other.toml"
+    file.write_bytes(b"query = '\xff'")
+    with pytest.raises(ParameterError, match="is not in UTF-8"):
+        problems.read(file)
+    file.write_bytes(b"#" * (problems.LARGEST_FILE + 1))
+    with pytest.raises(ParameterError, match="is larger than 1,000,000 bytes"):
+        problems.read(file)

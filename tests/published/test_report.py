@@ -1,0 +1,83 @@
+"""What is said and drawn of a posterior."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from abcdp_core import figures as fig
+from abcdp_core.published import problems, reference, report
+from abcdp_core.published.posteriors import Moments, Posterior, moments
+
+PRIOR = Moments(*(np.array(each) for each in ([0.0] * 3, [1.0] * 3, [-1.6] * 3, [1.6] * 3)))
+THETA = np.array([[0.0, 10.0, -1.0], [1.0, 30.0, -1.0], [2.0, 20.0, -1.0]])
+WEIGHTS = np.array([0.5, 0.25, 0.25])
+FOUND = Posterior(
+    ("β0", "β1", "β2"),
+    THETA,
+    WEIGHTS,
+    moments(THETA, WEIGHTS),
+    PRIOR,
+    "weights",
+    2500.0,
+    30_000,
+    ((30_000, 2500.0),),
+)
+PROBLEM = problems.read(reference.EXAMPLES / "linear_regression.toml")
+
+
+def test_the_sentence_has_means_to_two_digits_of_their_spread() -> None:
+    said = report.sentence(PROBLEM, FOUND)
+    assert said == (
+        "Posterior mean ± standard deviation: β0 0.75 ± 0.83, β1 17.5 ± 8.3, β2 -1.000000 ± "
+        "0.000000. "
+        "By importance weights (effective sample size 2,500 of 30,000 simulations). "
+        "Costs no privacy budget: nothing private was read."
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"ess": 700.0}, "(effective sample size 700 of 30,000 simulations; 2,000 were wanted)."),
+        ({"ess": 700.0, "simulated": 1}, "700 of 1 simulation; 2,000 were wanted)."),
+        ({"beyond": ("y",)}, "simulations). Of the query, y is beyond all queries simulated from"),
+        ({"beyond": ("y", "x1")}, "Of the query, y, x1 are beyond all queries simulated from the"),
+        ({"beyond": tuple("abcd")}, "Of the query, 4 numbers are beyond all queries simulated"),
+        ({"ess": 7.0, "way": "regression"}, "do not carry (effective sample size 7 of 30,000"),
+    ],
+)
+def test_the_sentence_says_what_was_missed(changes: dict[str, object], words: str) -> None:
+    assert words in report.sentence(PROBLEM, dataclasses.replace(FOUND, **changes))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("value", "sd", "words"),
+    [(-0.001, 0.4, "0.00"), (1234.5, 67.0, "1234"), (0.98, 0.1, "0.98"), (1e-9, 2e-9, "1e-09")],
+)
+def test_numbers_are_short(value: float, sd: float, words: str) -> None:
+    assert report._number(value, sd) == words
+
+
+def test_a_figure_has_a_row_with_posterior_and_prior_for_each_parameter() -> None:
+    drawn = report.figure(PROBLEM, FOUND)
+    prior, posterior = drawn.figure.data
+    assert (prior.name, posterior.name) == ("prior", "posterior")
+    np.testing.assert_allclose(posterior.x, FOUND.found.mean)
+    np.testing.assert_allclose(posterior.x + posterior.error_x.array, FOUND.found.high)
+    np.testing.assert_allclose(prior.x - prior.error_x.arrayminus, PRIOR.low)
+    assert (np.asarray(posterior.y) < np.asarray(prior.y)).all()
+    assert list(drawn.figure.layout.yaxis.ticktext) == ["β0", "β1", "β2"]
+    assert "Laplace noise of scale 0.13" in fig.settings_line(drawn.figure)
+    assert fig.one_line(drawn.figure) == "What the noisy query says: linear regression"
+    assert report.sentence(PROBLEM, FOUND) == f"{drawn.sentence} {report.NO_COST}"
+
+
+def test_tables_hold_all_draws_and_both_laws() -> None:
+    assert report.table(FOUND).columns.tolist() == [
+        *("parameter", "mean", "sd", "low", "high"),
+        *("prior_mean", "prior_sd", "prior_low", "prior_high"),
+    ]
+    np.testing.assert_array_equal(report.draws(FOUND)["theta.β1"], THETA[:, 1])
