@@ -64,6 +64,14 @@ def test_a_file_becomes_a_report_in_two_commands(
     assert main(show.split()) == 0
 
 
+def test_a_published_query_is_inferred_from(tmp_path: Path) -> None:
+    from abcdp_core.__main__ import main
+
+    (line,) = re.findall(r"^    python -m abcdp_core (infer .*)$", README, re.MULTILINE)
+    assert main(line.replace("results", str(tmp_path)).split()) == 0
+    assert (tmp_path / "log-linear" / "posterior.csv").exists()
+
+
 def test_the_plan_is_made() -> None:
     from abcdp_core.__main__ import main
 
