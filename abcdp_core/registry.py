@@ -2,6 +2,7 @@
 
 A module joins by having the folder's marker: ``SCENARIO`` in ``simulators``, ``EXPERIMENT`` in
 ``experiments``, each the name it goes by, and ``MECHANISMS`` in ``mechanisms``, what it offers.
+A file that is added may have ``MODEL`` instead: what that says of itself is a scenario.
 Installed packages add modules through entry points of the group ``abcdp_explorer``; a file is added
 by :func:`add_file`.
 
@@ -42,6 +43,9 @@ def add_file(path: str | Path) -> ModuleType:
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: the file is not a Python module, or has no marker of any folder.
+
+    Returns:
+        The module; of a file with ``MODEL`` the scenario that it stands for.
     """
     path = Path(path)
     if not path.is_file():
@@ -60,12 +64,22 @@ def add_file(path: str | Path) -> ModuleType:
     except BaseException:
         del sys.modules[name]
         raise
+    if hasattr(module, "MODEL"):
+        module = _scenario_of(module.MODEL, name, path)
     if not any(hasattr(module, marker) for marker in ("SCENARIO", "MECHANISMS", "EXPERIMENT")):
-        raise ValueError(f"plug-in {path}: has none of SCENARIO, MECHANISMS, EXPERIMENT.")
+        raise ValueError(f"plug-in {path}: has none of SCENARIO, MECHANISMS, EXPERIMENT, MODEL.")
     _added.append(module)
     texts[name] = loader.text
     forget()
     return module
+
+
+def _scenario_of(model: Any, name: str, path: Path) -> ModuleType:
+    """What a model of one's own says of itself, by its own method: nothing is imported for it."""
+    if not callable(getattr(model, "scenario", None)):
+        raise ValueError(f"plug-in {path}: MODEL must be an abcdp_core.own_model.Model.")
+    scenario: ModuleType = model.scenario(name, path.name)
+    return scenario
 
 
 def text_of(path: Path) -> bytes:

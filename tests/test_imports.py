@@ -34,6 +34,8 @@ CORE_ARROWS: dict[str, set[str]] = {
     # what is public, what is private, what follows from theory
     "distances": {"streams", "threads"},
     "simulators": {"distances", "parameters", "registry", "statistic", "streams", "supports"},
+    # a person's own file says what it is; it joins by the registry, which does not know this part
+    "own_model": {"distances", "parameters", "statistic", "streams", "supports"},
     "pool": {
         *("cache", "distances", "fingerprint", "interruption", "parameters", "simulators"),
         *("statistic", "streams", "supports", "threads"),
