@@ -85,7 +85,7 @@ CORE_ARROWS: dict[str, set[str]] = {
     },
     "commands": {
         *("experiments", "figures", "interruption", "ledger", "mechanisms", "output", "own_data"),
-        *("parameters", "registry"),
+        *("own_model", "parameters", "registry"),
         *("results", "runner", "sentences", "simulators", "store", "streams", "workers"),
     },
     "__main__": {"commands", "interruption", "output", "parameters", "registry"},
