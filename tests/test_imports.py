@@ -35,7 +35,10 @@ CORE_ARROWS: dict[str, set[str]] = {
     "distances": {"streams", "threads"},
     "simulators": {"distances", "parameters", "registry", "statistic", "streams", "supports"},
     # a person's own file says what it is; it joins by the registry, which does not know this part
-    "own_model": {"distances", "parameters", "statistic", "streams", "supports"},
+    "own_model": {
+        *("distances", "mechanisms", "parameters", "statistic", "streams", "summaries"),
+        "supports",
+    },
     "pool": {
         *("cache", "distances", "fingerprint", "interruption", "parameters", "simulators"),
         *("statistic", "streams", "supports", "threads"),
@@ -85,7 +88,7 @@ CORE_ARROWS: dict[str, set[str]] = {
     },
     "commands": {
         *("experiments", "figures", "interruption", "ledger", "mechanisms", "output", "own_data"),
-        *("own_model", "parameters", "registry"),
+        *("own_model", "parameters", "pool", "registry"),
         *("results", "runner", "sentences", "simulators", "store", "streams", "workers"),
     },
     "__main__": {"commands", "interruption", "output", "parameters", "registry"},

@@ -1,10 +1,17 @@
-"""``python -m abcdp_core check FILE.py``: does a model of one's own keep what it states?
+"""``python -m abcdp_core check FILE``: does a model or a pool of one's own keep what it states?
 
-It runs the model twice under one seed and refuses it if anything differs. It searches for a record
-whose change moves a statistic by more than is claimed. It says how large a public pool has to be
-and how long that takes here. Then it simulates data sets, releases from each with every mechanism
-that serves the model, and says how far off that is and how often intervals hold the truth. Only
-simulated data are looked at, so it costs no privacy. Ctrl-C ends it; what was said by then holds.
+Of a model, a Python file with ``MODEL``, it runs the simulator twice under one seed and refuses it
+if anything differs. It searches for a record whose change moves a statistic by more than is
+claimed. It says how large a public pool has to be and how long that takes here. Then it simulates
+data sets, releases from each with every mechanism that serves the model, and says how far off that
+is and how often intervals hold the truth.
+
+Of a pool that was made elsewhere, a TOML file beside its table, it reads both and says what is
+wrong where; what the sensitivity is and where it comes from; and, by draws that are held out, how
+far off a private summary is from it.
+
+Only what is public is looked at, so it costs no privacy. Ctrl-C ends it; what was said by then
+holds.
 """
 
 from __future__ import annotations
@@ -22,9 +29,10 @@ from abcdp_core.commands import arguments, progress
 from abcdp_core.commands.ending import say
 from abcdp_core.commands.layout import between, folded, number, table
 from abcdp_core.commands.run import compute
-from abcdp_core.own_model import Model, examination
+from abcdp_core.mechanisms import private_summary
+from abcdp_core.own_model import Model, examination, held_out, reading
 from abcdp_core.own_model.blame import OwnError
-from abcdp_core.parameters import EPSILON_TOTAL, Parameter
+from abcdp_core.parameters import EPSILON_TOTAL, Parameter, ParameterError
 from abcdp_core.sentences import counted, plain
 
 RUNS = Parameter("integer", "Data sets", low=0, high=1000)
@@ -38,7 +46,8 @@ STUDIES = ("coverage", "plan")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("file", type=arguments.path, metavar="FILE.py", help="has a MODEL")
+    parser.add_argument("file", type=arguments.path, metavar="FILE",
+                        help="a model, FILE.py, or a pool, FILE.toml")  # fmt: skip
     parser.add_argument("--n", metavar="N", help="records of the private data (the model's)")
     parser.add_argument(
         "--epsilon-total", default="1", metavar="E", help="privacy budget of a release (1)"
@@ -63,6 +72,8 @@ def run(options: argparse.Namespace) -> int:
         ParameterError: something asked for is not possible.
         LostWorkersError, MemoryError: before the end.
     """
+    if options.file.suffix == ".toml":
+        return _check_pool(options)
     files = [options.file, *options.plugin]
     arguments.plug_in(files)
     source: Any = simulators.load(name_in(options.file))
@@ -239,3 +250,54 @@ def _rows(plan: pd.DataFrame, coverage: pd.DataFrame) -> list[list[str]]:
         error = between(row["predicted_low"], row["predicted_high"], "more")
         rows.append([row["mechanism"], number(row["predicted"]), error, *covered])
     return rows
+
+
+# ---------------------------------------------------------------- a pool made elsewhere
+
+
+def _check_pool(options: argparse.Namespace) -> int:
+    """Check and print; what is wrong ends it."""
+    for name in ("n", "pool_size"):
+        if getattr(options, name) is not None:
+            raise ParameterError(
+                f"{name} = {getattr(options, name)}: is what {options.file.name} says it is."
+            )
+    epsilon_total = float(EPSILON_TOTAL.parse("epsilon_total", options.epsilon_total))
+    runs = int(RUNS.parse("runs", options.runs))
+    seed = arguments.seed(options.seed)
+    found = reading.read(options.file)
+    draws, numbers = found.numbers.shape
+    change = "replaced by another" if found.neighbours == "replace" else "added or removed"
+    origin = "as declared" if found.protected != found.unit else "from kinds, bounds and groups"
+    needed = private_summary.minimum_pool(numbers)
+    say(
+        f"{found.title} ({found.name}): {counted(draws, 'draw')}, "
+        f"{counted(len(found.parameters), 'parameter')}, "
+        f"{counted(numbers, 'summary', 'summaries')}, N = {found.n:,}.",
+        folded(
+            f"One record {change} moves the numbers, each in units of the most that it moves them, "
+            f"by at most {_pair(found.moves())} (L1 and L2, {origin})."
+        ),
+        folded(f"What a release would protect: {found.protected}."),
+    )
+    if draws < 2 * needed:
+        say(
+            folded(
+                f"Note: draws are moved by a regression in pools of {needed:,} and more, and twice "
+                f"as many are safer; of {draws:,} intervals may be off."
+            )
+        )
+    if runs:
+        sets = min(max(2, runs), draws // 4)
+        held = held_out.measure(found, epsilon_total, sets, seed)
+        say(
+            "",
+            folded(
+                f"Private summary at ε_total = {epsilon_total:g}, of {sets:,} draws that are held "
+                f"out: the root mean squared error is {plain(held.error)} prior standard "
+                f"deviations (95 % interval {between(held.error_low, held.error_high)}; about 1 "
+                f"without any data); 90 % intervals hold the truth in {held.coverage:.2f} (95 % "
+                f"interval {between(held.coverage_low, held.coverage_high)})."
+            ),
+        )
+    return 0
