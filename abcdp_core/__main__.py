@@ -2,14 +2,15 @@
 
 ``python -m abcdp_core list`` names the experiments, ``list EXPERIMENT`` says what can be set, and
 ``run EXPERIMENT --out DIR`` runs one and writes tables, settings and figures. ``plan SCENARIO``
-says which mechanism to run for N people and a budget. ``check FILE`` says whether a model of
-your own, or a pool made elsewhere, keeps what it states; ``pool SCENARIO --out FILE`` writes such a
-pool. ``release SCENARIO`` makes one private release from somebody's own numbers, and ``verify FILE``
-computes again all that follows from it. ``reproduce --out DIR`` judges what the papers claim. Exit codes: 0 if all went well; 2 with one
-line ``error: ...`` if something asked for is not possible, 1 if worker processes or memory gave out
-or standard output is full; 130 after Ctrl-C, and 128 and its number after another signal that ends
-programs (143 after TERM), with what was done until then written and marked partial, if it was a
-run, a plan or a reproduction; 141 if nobody reads standard output any more.
+says which mechanism to run for N people and a budget. ``check FILE`` says whether a model of your
+own, or a pool made elsewhere, keeps what it states; ``pool SCENARIO --out FILE`` writes such a
+pool. ``release SCENARIO`` makes one private release from somebody's own numbers, and ``verify
+FILE`` computes again all that follows from it. ``reproduce --out DIR`` judges what the papers
+claim. Exit codes: 0 if all went well; 2 with one line ``error: ...`` if something asked for is not
+possible, 1 if worker processes or memory gave out or standard output is full; 130 after Ctrl-C, and
+128 and its number after another signal that ends programs (143 after TERM), with what was done
+until then written and marked partial, if it was a run, a plan or a reproduction; 141 if nobody
+reads standard output any more.
 """
 
 from __future__ import annotations
