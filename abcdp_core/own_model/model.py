@@ -258,14 +258,16 @@ class Model:
     def numbers(self, records: Array) -> Array:
         """All numbers ``(..., k)`` of data sets ``(..., n, d)``, each in its unit.
 
+        Whatever the records are, they count as if they were within the public bounds.
+
         Raises:
             OwnError: a person's statistic raises, or makes something else.
         """
         parts = []
         for each in self.statistics:
-            found = call(
-                self.file, f"statistic {each.name}", each.numbers, records, self.neighbours
-            )
+            # Each has a copy of its own, which it may spoil.
+            within = np.clip(records, self.low, self.high)
+            found = call(self.file, f"statistic {each.name}", each.numbers, within, self.neighbours)
             if not np.isfinite(found).all():
                 raise OwnError(f"{self.file}: statistic {each.name} makes NaN or infinity.")
             parts.append(found)

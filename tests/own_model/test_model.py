@@ -77,6 +77,19 @@ def test_numbers_of_several_statistics_stand_side_by_side_and_their_moves_add_up
     assert min(l1, l2**2) >= 2.0
 
 
+def test_records_beyond_their_bounds_count_as_within_and_no_statistic_spoils_them() -> None:
+    def spoiling(records: np.ndarray) -> np.ndarray:
+        found = records[..., 0].copy()
+        records[..., 0] = 0.0
+        return found
+
+    largest = declared("largest", lambda records: records[..., 0].max(axis=-1), ["largest"], 6.0)
+    model = changed(statistics=(mean("x", spoiling, -3.0, 3.0), largest), sizes=(3,))
+    records = np.array([[1e9], [0.0], [-1e9]])
+    assert model.numbers(records) == pytest.approx([1.5, 0.5])
+    assert records[0, 0] == 1e9
+
+
 def test_where_records_are_added_an_absent_one_is_all_nan() -> None:
     def some(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
         records = np.ones((len(theta), n, 1))
