@@ -3,12 +3,16 @@
 The table has a row for each draw from the prior: its parameters, and the numbers that its simulated
 data are reduced to. The TOML file of the same name says what they are, how far one record moves
 them and whose privacy that is. ``check pool.toml`` reads both; so may any other program. A pool
-that is made is kept, draws and all, so the same one is never made twice.
+that is made is kept, so the same one is never made twice; of a model of one's own that takes long
+the parts are kept as they are made, so after Ctrl-C the same command goes on from there.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +22,7 @@ from abcdp_core.commands import arguments, progress
 from abcdp_core.commands.ending import say
 from abcdp_core.own_model import export
 from abcdp_core.parameters import Parameter, ParameterError
+from abcdp_core.workers import executor_for, with_plug_ins
 
 SUFFIXES = (".csv", ".parquet")
 
@@ -28,6 +33,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--n", metavar="N", help="records of a data set (the scenario's)")
     parser.add_argument("--pool-size", metavar="T", help="draws (the scenario's)")
     arguments.add_seed(parser)
+    place = parser.add_mutually_exclusive_group()
+    place.add_argument("--workers", metavar="W",
+                       help="processes on this machine (a thread per core)")  # fmt: skip
+    place.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster to use instead")
     parser.add_argument("--out", type=arguments.path, required=True, metavar="FILE",
                         help="table, .csv or .parquet; the TOML file goes beside it")  # fmt: skip
     arguments.add_plugins(parser)
@@ -41,6 +50,7 @@ def run(options: argparse.Namespace) -> int:
 
     Raises:
         ParameterError: something asked for is not possible.
+        KeyboardInterrupt: before the pool was there.
     """
     arguments.plug_in(options.plugin)
     known = Parameter("choice", "Scenario", options=tuple(simulators.names()))
@@ -56,8 +66,11 @@ def run(options: argparse.Namespace) -> int:
     arguments.check_writable("out", out.parent)
     statistic = export.statistic_of(source)
     public = pools.public_side(source.SCENARIO, n, size, seed)
-    with progress.of_fraction("public pool") as told:
-        pools.make_kept(public.key, told)
+    try:
+        _make(public.key, options)
+    except KeyboardInterrupt as stop:
+        stop.args = ("parts of the pool that took long are kept for the next time.",)
+        raise
     beside = out.with_suffix(".toml")
     made, values = export.pool_of(source, public.theta, public.summaries(statistic.name), n, beside)
     try:
@@ -69,3 +82,38 @@ def run(options: argparse.Namespace) -> int:
         f"`python -m abcdp_core check {beside}` says what a release from it would come to.",
     )
     return 0
+
+
+def _make(key: pools.PoolKey, options: argparse.Namespace) -> None:
+    """Make a pool where it was asked for, and say how far that is."""
+    asked = 1 if options.workers is None else arguments.workers(options.workers, key.pool_size)
+    with (
+        executor_for(asked, options.scheduler) as executor,
+        progress.of_fraction("public pool") as told,
+    ):
+        if executor is None:
+            pools.make_kept(key, told)
+        else:
+            plugged = _WithPlugIns(executor, options.plugin)
+            with pools.made_by(lambda: plugged):
+                pools.make_kept(key, told)
+
+
+class _WithPlugIns(Executor):
+    """Another executor, whose workers add plug-ins first; who made that one lets it go."""
+
+    def __init__(self, inner: Executor, files: Sequence[Path]) -> None:
+        self.inner = inner
+        self.files = files
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        work, packed = with_plug_ins(functools.partial(_apply, fn), self.files)
+        return self.inner.submit(work, packed((args, kwargs)))
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Nothing: there may be more to do."""
+
+
+def _apply(fn: Callable[..., Any], given: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
+    args, kwargs = given
+    return fn(*args, **kwargs)

@@ -10,7 +10,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from abcdp_core import registry, simulators
+from abcdp_core import pool, registry, simulators
 from abcdp_core.distances.boxed_features import BoxedFeatures
 from abcdp_core.distances.fourier import FourierMMD
 from abcdp_core.distances.standardised import Standardised
@@ -164,18 +164,13 @@ def test_lines_are_counted_without_what_does_nothing() -> None:
     assert lines_of_code(text) == 6
 
 
-def test_a_file_joins_as_a_scenario_under_its_own_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_added", [])
-    try:
-        source = registry.add_file(EXAMPLES / "gaussian.py")
-        assert source.__name__ == "abcdp_plugin_gaussian"
-        assert simulators.load("gaussian-2d") is source
-        assert source.MODEL.file == "gaussian.py"
-        assert "abcdp_plugin_gaussian" in registry.texts
-    finally:
-        registry.texts.pop("abcdp_plugin_gaussian", None)
-        monkeypatch.undo()
-        registry.forget()
+@pytest.mark.usefixtures("own_registry")
+def test_a_file_joins_as_a_scenario_under_its_own_code() -> None:
+    source = registry.add_file(EXAMPLES / "gaussian.py")
+    assert source.__name__ == "abcdp_plugin_gaussian"
+    assert simulators.load("gaussian-2d") is source
+    assert source.MODEL.file == "gaussian.py"
+    assert "abcdp_plugin_gaussian" in registry.texts
 
 
 def test_something_else_than_a_model_is_refused(tmp_path: Path) -> None:
@@ -194,3 +189,10 @@ def test_a_domain_spans_all_columns() -> None:
     assert source.COORDINATES == ("a", "b")
     # Nothing varies: a scale of 1 stands in.
     assert math.isfinite(source.distance().sensitivity(100))
+
+
+@pytest.mark.usefixtures("own_registry")
+def test_a_pool_reaches_no_further_than_it_is_asked_for() -> None:
+    registry.add_file(EXAMPLES / "gaussian.py")
+    assert pool.key_for("gaussian-2d", 300, 100, 1).largest_n == 300
+    assert pool.key_for("uniform-mixture", 300, 100, 1).largest_n == pool.KEPT_SIZE

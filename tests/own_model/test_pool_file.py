@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from abcdp_core import pool as pools
+from abcdp_core import threads
 from abcdp_core.__main__ import main
 from abcdp_core.mechanisms import Budget, private_summary
 from abcdp_core.own_model import export, held_out, pool_file, reading
@@ -357,3 +359,64 @@ def test_what_cannot_be_written_is_said(
 ) -> None:
     assert main(arguments.format(tmp_path).split()) == 2
     assert words in capsys.readouterr().err
+
+
+SLOW = """
+
+_simulate = simulate
+
+
+def simulate(rng, theta, n):
+    from pathlib import Path
+
+    calls = Path("FOLDER/calls")
+    calls.write_text((calls.read_text() if calls.exists() else "") + "x")
+    if len(calls.read_text()) == LAST:
+        raise KeyboardInterrupt
+    return _simulate(rng, theta, n)
+
+"""
+
+
+@pytest.mark.usefixtures("own_registry")
+def test_a_pool_that_was_stopped_goes_on_where_it_was(
+    tmp_path: Path,
+    empty_cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(pools, "WORTH_KEEPING", 0.0)
+    file, out = tmp_path / "slow.py", tmp_path / "pool.csv"
+    text = (Path(__file__).parents[2] / "examples" / "gaussian.py").read_text(encoding="utf-8")
+    # Scales of the distance come from four parts of public draws; then three of six are made.
+    scales, made = 4, 3
+    added = SLOW.replace("FOLDER", str(tmp_path)).replace("LAST", str(scales + made + 1))
+    text = text.replace("\nMODEL = ", f"{added}\nMODEL = ")
+    file.write_text(text.replace("gaussian-2d", "slow-model"), encoding="utf-8")
+    monkeypatch.setattr(threads, "available", lambda: 1)
+    line = ["pool", "slow-model", "--plugin", str(file), "--pool-size", "300", "--n", "100"]
+    assert main([*line, "--out", str(out)]) == 130
+    assert "parts of the pool that took long are kept" in capsys.readouterr().err
+    assert not out.exists()
+    # The thread may have made one more before it was told.
+    kept = len(list(empty_cache.glob("chunk-*.npz")))
+    assert made <= kept < 6
+    before = len((tmp_path / "calls").read_text())
+    assert main([*line, "--out", str(out)]) == 0
+    assert len((tmp_path / "calls").read_text()) - before == scales + 6 - kept
+    assert len(pd.read_csv(out)) == 300
+
+
+@pytest.mark.usefixtures("own_registry")
+def test_workers_make_the_same_pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plug_in = str(Path(__file__).parents[2] / "examples" / "gaussian.py")
+    tables = []
+    for place, folder in (([], "a"), (["--workers", "2"], "b")):
+        monkeypatch.setenv("ABCDP_CACHE_DIR", str(tmp_path / folder))
+        pools._open.clear()
+        out = tmp_path / f"{folder}.csv"
+        size = ["--pool-size", "120", "--n", "100", "--seed", "3", "--plugin", plug_in]
+        assert main(["pool", "gaussian-2d", *size, *place, "--out", str(out)]) == 0
+        tables.append(pd.read_csv(out))
+    pools._open.clear()
+    assert tables[0].equals(tables[1])
