@@ -35,7 +35,7 @@ from abcdp_core.own_model.blame import OwnError
 from abcdp_core.parameters import EPSILON_TOTAL, Parameter, ParameterError
 from abcdp_core.sentences import counted, plain
 
-RUNS = Parameter("integer", "Data sets", low=0, high=1000)
+RUNS = Parameter("integer", "Data sets", low=2, high=1000, special=(0.0,))
 
 FEWEST_DRAWS = 20
 """Draws that a mechanism accepts here, at least: of fewer no 90 % interval can be made."""
@@ -202,7 +202,7 @@ def _simulate(
     options: argparse.Namespace,
 ) -> int:
     """Measure and print errors and coverage."""
-    common = {"n": n, "epsilon_total": epsilon_total, "pool_size": pool_size, "runs": max(2, runs)}
+    common = {"n": n, "epsilon_total": epsilon_total, "pool_size": pool_size, "runs": runs}
     own = {"coverage": {"c": min(max(source.C_DEFAULT, FEWEST_DRAWS), pool_size)}, "plan": {}}
     tables = {}
     for name in STUDIES:
@@ -227,9 +227,9 @@ def _simulate(
         "",
         folded(
             f"At ε_total = {epsilon_total:g}: the root mean squared error in {unit} "
-            f"({plain(prior)} without any data), over those {sets:,} of {common['runs']:,} "
-            f"simulated data sets on which no setting was chosen, and how often 90 % intervals "
-            f"hold the truth, over all:"
+            f"({plain(prior)} without any data), over the simulated data sets on which no setting "
+            f"was chosen ({sets:,} of {runs:,}), and how often 90 % intervals hold the truth, over "
+            f"all of them:"
         ),
         "",
         *table(_rows(tables["plan"]["main"], tables["coverage"]["summary"])),
@@ -288,7 +288,7 @@ def _check_pool(options: argparse.Namespace) -> int:
             )
         )
     if runs:
-        sets = min(max(2, runs), draws // 4)
+        sets = min(runs, draws // 4)
         held = held_out.measure(found, epsilon_total, sets, seed)
         say(
             "",

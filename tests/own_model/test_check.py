@@ -111,6 +111,9 @@ def test_a_file_without_a_model_has_nothing_to_check(
     assert "has no MODEL, so there is nothing to check" in capsys.readouterr().err
     assert main(["check", own_file(tmp_path), "--n", "7"]) == 2
     assert "n = 7: must be one of 100, 300" in capsys.readouterr().err
+    assert main(["check", own_file(tmp_path), "--runs", "1"]) == 2
+    said = capsys.readouterr().err
+    assert said == "error: runs = 1: must be a whole number from 2 to 1000 or 0.\n"
 
 
 def test_enough_is_twice_what_the_neediest_mechanism_moves(tmp_path: Path) -> None:
