@@ -36,8 +36,8 @@ CORE_ARROWS: dict[str, set[str]] = {
     "simulators": {"distances", "parameters", "registry", "statistic", "streams", "supports"},
     # a person's own file says what it is; it joins by the registry, which does not know this part
     "own_model": {
-        *("distances", "mechanisms", "parameters", "statistic", "streams", "summaries"),
-        "supports",
+        *("cache", "distances", "fingerprint", "mechanisms", "parameters", "statistic"),
+        *("streams", "summaries", "supports"),
     },
     "pool": {
         *("cache", "distances", "fingerprint", "interruption", "parameters", "simulators"),

@@ -30,7 +30,7 @@ from abcdp_core.commands.ending import say
 from abcdp_core.commands.layout import between, folded, number, table
 from abcdp_core.commands.run import compute
 from abcdp_core.mechanisms import private_summary
-from abcdp_core.own_model import Model, examination, held_out, reading
+from abcdp_core.own_model import Model, contract, examination, held_out, reading
 from abcdp_core.own_model.blame import OwnError
 from abcdp_core.parameters import EPSILON_TOTAL, Parameter, ParameterError
 from abcdp_core.sentences import counted, plain
@@ -83,15 +83,18 @@ def run(options: argparse.Namespace) -> int:
     runs = int(RUNS.parse("runs", options.runs))
     seed = arguments.seed(options.seed)
     workers = arguments.workers(options.workers, 1024)
+    asked = options.pool_size
+    asked = asked if asked is None else int(source.POOL_SIZE.parse("pool_size", asked))
     with progress.of_fraction("simulated data sets") as told:
         found = examination.simulated(model, n, seed, told)
+    with progress.of_fraction("scales of numbers") as told:
+        contract.pilot(model, told)
     say(f"{model.title} ({model.name}): N = {n:,}, reproducible under its seed.")
     say(*(folded(f"Note: {words}") for words in examination.warnings(model, found)))
     if model.statistics:
         _search(model, found, seed)
     needed = needed_pool(source)
-    pool_size = needed if options.pool_size is None else options.pool_size
-    pool_size = int(source.POOL_SIZE.parse("pool_size", str(pool_size)))
+    pool_size = needed if asked is None else asked
     say("", *_pool(needed, pool_size, found.seconds, workers))
     if not runs:
         return 0

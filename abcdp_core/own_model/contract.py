@@ -15,14 +15,15 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core import cache, fingerprint, supports
 from abcdp_core import parameters as par
-from abcdp_core import supports
 from abcdp_core.distances import Distance, maximum_mean_discrepancy
 from abcdp_core.distances.boxed_features import BoxedFeatures
 from abcdp_core.distances.kernel import median_bandwidth
@@ -46,13 +47,9 @@ KEY = "numbers"
 """What all statistics of a model together go by."""
 
 
-def scenario(model: Model, module: str) -> ModuleType:
-    """The scenario of a model.
-
-    Args:
-        model: of a person.
-        module: name of the module that states it, by which what it makes is kept.
-    """
+def scenario(model: Model) -> ModuleType:
+    """The scenario of a model, which knows the module and the file that state it."""
+    module = model.module
     made = ModuleType(module, model.title)
     sizes = model.sizes
     highest = _highest(model)
@@ -77,7 +74,7 @@ def scenario(model: Model, module: str) -> ModuleType:
             high=sizes[-1],
             options=sizes,
         ),
-        "N_DEFAULT": sizes[len(sizes) // 2],
+        "N_DEFAULT": _usual(model),
         "EPSILON_ABC": par.Parameter(
             kind="real",
             label="ε_abc · similarity threshold",
@@ -146,15 +143,44 @@ def _may_be_negative(own: Any, neighbours: str) -> bool:
     return own.kind == "declared" or (neighbours == "add-remove" and own.lower < 0.0)
 
 
-@functools.cache
-def pilot(model: Model) -> tuple[Array, Array]:
-    """Parameters ``(k, p)`` and records ``(k, n, d)`` of public draws; always the same."""
+_pilots: dict[Model, Array] = {}
+
+
+def pilot(model: Model, progress: Callable[[float], None] | None = None) -> Array:
+    """Records ``(k, n, d)`` of public draws; always the same, and kept on disk.
+
+    Args:
+        model: of a scenario.
+        progress: called with the fraction done, unless they are there.
+    """
+    if model not in _pilots:
+        entry = cache.entry(
+            "pilot", {"model": model.name, "n": _usual(model)}, fingerprint.of(model.module)
+        )
+        made = cache.load_or_make(entry, lambda: {"records": _simulated(model, progress)})
+        _pilots[model] = made["records"]
+    return _pilots[model]
+
+
+def _simulated(model: Model, progress: Callable[[float], None] | None) -> Array:
     theta = model.draw(generator(0, "own-model-prior"), PILOT)
-    n = model.sizes[len(model.sizes) // 2]
-    rng = generator(0, "own-model-data")
+    parts = []
     # In parts, as a pool is made: some simulators need room for all that they are asked at once.
-    parts = [model.records(rng, theta[start : start + 50], n) for start in range(0, PILOT, 50)]
-    return theta, np.concatenate(parts)
+    for start in range(0, PILOT, PART):
+        rng = generator(0, "own-model-data", start)
+        parts.append(model.records(rng, theta[start : start + PART], _usual(model)))
+        if progress is not None:
+            progress((start + PART) / PILOT)
+    return np.concatenate(parts)
+
+
+PART = 20
+"""Draws that are simulated at a time."""
+
+
+def _usual(model: Model) -> int:
+    """Size of data sets unless another one is asked for."""
+    return model.sizes[len(model.sizes) // 2]
 
 
 def _prior_mean(model: Model) -> Array:
@@ -176,7 +202,7 @@ def _bandwidth(model: Model) -> float | None:
     """The median heuristic on public draws, in parts of the columns' ranges, to two digits."""
     if model.distance_kind != "records":
         return None
-    _, records = pilot(model)
+    records = pilot(model)
     scaled = (records - model.low) / (model.high - model.low)
     chosen = generator(0, "own-model-bandwidth").integers(records.shape[1], size=PILOT)
     found = median_bandwidth(scaled[np.arange(PILOT), chosen])
@@ -185,7 +211,7 @@ def _bandwidth(model: Model) -> float | None:
 
 def _threshold(model: Model) -> float:
     """A threshold that about one in fifty public draws meets, for the median public data set."""
-    _, records = pilot(model)
+    records = pilot(model)
     metric = _distance(model)
     statistics = metric.statistic(records)
     rho = [metric.compare(np.delete(statistics, i, axis=0), statistics[i]) for i in range(TRIED)]
@@ -212,7 +238,7 @@ def _widest(model: Model) -> float:
 @functools.cache
 def _spread(model: Model) -> tuple[float, ...]:
     """Standard deviation of each number over public draws, in its unit; 1 for a constant."""
-    _, records = pilot(model)
+    records = pilot(model)
     spread = model.numbers(records).std(axis=0)
     return tuple(float(f"{value:.3g}") if value > 0.0 else 1.0 for value in spread)
 
@@ -233,7 +259,7 @@ def _length(model: Model) -> float:
 def _distance(model: Model, bandwidth: float | None = None, name: str | None = None) -> Distance:  # noqa: ARG001
     """Its distance; with the default bandwidth if none is given."""
     if model.distance_kind == "numbers":
-        n = model.sizes[len(model.sizes) // 2] if model.neighbours == "replace" else None
+        n = _usual(model) if model.neighbours == "replace" else None
         return Standardised(
             reduce=model.numbers,
             weights=tuple(1.0 / value for value in _spread(model)),

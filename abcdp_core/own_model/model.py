@@ -129,7 +129,7 @@ class Model:
             any; or ``records``, a kernel distance of records, where n is public.
         accepted: draws that a study accepts unless it is told otherwise.
         pool_size: draws in the pool unless told otherwise.
-        file: name of the file that states it; known once it is read.
+        module, file: that state it; known once they are read.
     """
 
     name: str
@@ -147,6 +147,7 @@ class Model:
     distance: Literal["", "numbers", "records"] = ""
     accepted: int = 10
     pool_size: int = 10_000
+    module: str = field(default="", compare=False)
     file: str = field(default="model", compare=False)
 
     def __post_init__(self) -> None:
@@ -170,7 +171,7 @@ class Model:
         # Inside the function: who writes a model needs no distances yet.
         from abcdp_core.own_model import contract
 
-        return contract.scenario(dataclasses.replace(self, file=file), module)
+        return contract.scenario(dataclasses.replace(self, module=module, file=file))
 
     @property
     def low(self) -> Array:

@@ -42,7 +42,7 @@ _made: dict[str, ModuleType] = {}
 
 
 def scenario(name: str) -> ModuleType:
-    return _made.setdefault(name, contract.scenario(MODELS[name], f"mine_{name}"))
+    return _made.setdefault(name, MODELS[name].scenario(f"mine_{name}", "mine.py"))
 
 
 @EVERY
@@ -111,7 +111,7 @@ def test_numbers_of_whole_ones_only_get_whole_noise() -> None:
 def test_means_of_a_prior_are_known_by_its_name_or_drawn() -> None:
     assert scenario("gaussian").PRIOR_MEAN.tolist() == [0.0, 0.0, 1.15, 1.15, 0.0]
     drawn = dataclasses.replace(MODEL, prior=lambda _, size: np.tile([1.0, 2.0], (size, 1)))
-    source = contract.scenario(drawn, "mine_drawn")
+    source = drawn.scenario("mine_drawn", "mine.py")
     assert source.PRIOR_MEAN.tolist() == pytest.approx([1.0, 2.0])
     assert source.TRUTH.tolist() == [1.0, 2.0]
     assert scenario("gaussian").TRUTH.tolist() == [0.5, -1.0, 1.0, 0.6, 0.5]
@@ -184,7 +184,7 @@ def test_a_domain_spans_all_columns() -> None:
         columns=(Column("a", -1.0, 2.0), Column("b", 0.0, 9.0)),
         simulate=lambda _, theta, n: np.zeros((len(theta), n, 2)),
     )
-    source = contract.scenario(wide, "mine_wide")
+    source = wide.scenario("mine_wide", "mine.py")
     assert source.DOMAIN == (-1.0, 9.0)
     assert source.COORDINATES == ("a", "b")
     # Nothing varies: a scale of 1 stands in.
@@ -196,3 +196,19 @@ def test_a_pool_reaches_no_further_than_it_is_asked_for() -> None:
     registry.add_file(EXAMPLES / "gaussian.py")
     assert pool.key_for("gaussian-2d", 300, 100, 1).largest_n == 300
     assert pool.key_for("uniform-mixture", 300, 100, 1).largest_n == pool.KEPT_SIZE
+
+
+@pytest.mark.usefixtures("own_registry")
+def test_public_draws_that_scales_come_from_are_kept_and_say_how_far_they_are(
+    empty_cache: Path,
+) -> None:
+    told: list[float] = []
+    model = registry.add_file(EXAMPLES / "gaussian.py").MODEL
+    first = contract.pilot(model, told.append)
+    assert told == pytest.approx(np.arange(1, 11) / 10)
+    assert first.shape == (200, 1000, 2)
+    again = registry.add_file(EXAMPLES / "gaussian.py").MODEL
+    assert again != model
+    assert np.array_equal(contract.pilot(again, told.append), first)
+    assert len(told) == 10
+    assert len(list(empty_cache.glob("pilot-*.npz"))) == 1

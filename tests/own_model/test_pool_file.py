@@ -388,8 +388,8 @@ def test_a_pool_that_was_stopped_goes_on_where_it_was(
     monkeypatch.setattr(pools, "WORTH_KEEPING", 0.0)
     file, out = tmp_path / "slow.py", tmp_path / "pool.csv"
     text = (Path(__file__).parents[2] / "examples" / "gaussian.py").read_text(encoding="utf-8")
-    # Scales of the distance come from four parts of public draws; then three of six are made.
-    scales, made = 4, 3
+    # Scales of the distance come from ten parts of public draws; then three of six are made.
+    scales, made = 10, 3
     added = SLOW.replace("FOLDER", str(tmp_path)).replace("LAST", str(scales + made + 1))
     text = text.replace("\nMODEL = ", f"{added}\nMODEL = ")
     file.write_text(text.replace("gaussian-2d", "slow-model"), encoding="utf-8")
@@ -403,7 +403,7 @@ def test_a_pool_that_was_stopped_goes_on_where_it_was(
     assert made <= kept < 6
     before = len((tmp_path / "calls").read_text())
     assert main([*line, "--out", str(out)]) == 0
-    assert len((tmp_path / "calls").read_text()) - before == scales + 6 - kept
+    assert len((tmp_path / "calls").read_text()) - before == 6 - kept
     assert len(pd.read_csv(out)) == 300
 
 
