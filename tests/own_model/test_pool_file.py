@@ -19,6 +19,7 @@ from abcdp_core.mechanisms import Budget, private_summary
 from abcdp_core.own_model import export, held_out, pool_file, reading
 from abcdp_core.own_model.blame import OwnError
 from abcdp_core.own_model.pool_file import Numbers, Summary
+from abcdp_core.streams import generator
 from tests.own_model.test_contract import GAUSSIAN, SIR, scenario
 
 TOML = """
@@ -259,6 +260,10 @@ def test_the_round_trip_gives_the_same_posterior(name: str, suffix: str, tmp_pat
     pool, values = export.pool_of(source, theta, numbers, n, tmp_path / "pool.toml")
     export.write(pool, values, tmp_path / f"pool{suffix}")
     back = reading.read(tmp_path / "pool.toml")
+    if suffix == ".csv":
+        names = [f"theta.{each.name}" for each in pool.parameters]
+        names += [f"summary.{each.name}" for each in pool.summaries]
+        assert list(pd.read_csv(tmp_path / "pool.csv", nrows=1)) == names
     assert back == pool
     assert back.theta == pytest.approx(theta, rel=1e-14)
     assert back.numbers == pytest.approx(numbers, rel=1e-9, abs=1e-9)
@@ -312,6 +317,31 @@ def test_held_out_draws_say_how_far_off_a_release_is(tmp_path: Path) -> None:
     assert 0.8 < bad.error < 1.3
     assert bad.coverage_low < bad.coverage <= bad.coverage_high
     assert bad.coverage > 0.8
+
+
+def test_what_is_held_out_is_released_against_the_rest(tmp_path: Path) -> None:
+    pool = reading.read(made(tmp_path))
+    found = held_out.measure(pool, 5.0, 3, 2)
+    chosen = generator(2, "held-out").permutation(200)
+    rest = pool_file.side(pool, np.sort(chosen[3:]))
+    assert rest.pool_size == 197
+    prepared = private_summary.SUMMARY.prepare(
+        rest,  # type: ignore[arg-type]
+        private_summary.Options(),
+        Budget(5.0),
+    )
+    squares, held = [], []
+    for number, row in enumerate(chosen[:3]):
+        rng = generator(2, "held-out-noise", number)
+        release = prepared.release(Numbers({"numbers": pool.numbers[row]}), rng)
+        draws, truth = release.parameters(rest.theta)[:, 0], pool.theta[row, 0]
+        order = np.argsort(draws)
+        below = np.cumsum(release.weights[order])
+        low, high = (draws[order][np.searchsorted(below, share)] for share in (0.05, 0.95))
+        squares.append(((release.weights @ draws - truth) / pool.theta.std()) ** 2)
+        held.append(low <= truth <= high)
+    assert found.error == pytest.approx(math.sqrt(np.mean(squares)))
+    assert found.coverage == np.mean(held)
 
 
 def test_the_command_checks_a_pool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
