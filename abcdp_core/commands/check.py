@@ -89,7 +89,8 @@ def run(options: argparse.Namespace) -> int:
         found = examination.simulated(model, n, seed, told)
     with progress.of_fraction("scales of numbers") as told:
         contract.pilot(model, told)
-    say(f"{model.title} ({model.name}): N = {n:,}, reproducible under its seed.")
+    room = f"N = {n:,}" if model.neighbours == "replace" else f"room for {n:,} records"
+    say(f"{model.title} ({model.name}): {room}, reproducible under its seed.")
     say(*(folded(f"Note: {words}") for words in examination.warnings(model, found)))
     if model.statistics:
         _search(model, found, seed)
@@ -271,12 +272,15 @@ def _check_pool(options: argparse.Namespace) -> int:
     found = reading.read(options.file)
     draws, numbers = found.numbers.shape
     change = "replaced by another" if found.neighbours == "replace" else "added or removed"
-    origin = "as declared" if found.protected != found.unit else "from kinds, bounds and groups"
+    origin = "from kinds, bounds and groups"
+    if found.protected != found.unit:
+        origin = "in part as declared" if found.declared is None else "as declared"
     needed = private_summary.minimum_pool(numbers)
     say(
         f"{found.title} ({found.name}): {counted(draws, 'draw')}, "
         f"{counted(len(found.parameters), 'parameter')}, "
-        f"{counted(numbers, 'summary', 'summaries')}, N = {found.n:,}.",
+        f"{counted(numbers, 'summary', 'summaries')}"
+        + (f", N = {found.n:,}." if found.neighbours == "replace" else "."),
         folded(
             f"One record {change} moves the numbers, each in units of the most that it moves them, "
             f"by at most {_pair(found.moves())} (L1 and L2, {origin})."

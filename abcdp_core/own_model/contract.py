@@ -54,6 +54,12 @@ def scenario(model: Model) -> ModuleType:
     sizes = model.sizes
     highest = _highest(model)
     low, high = (np.array([getattr(p, end) for p in model.parameters]) for end in ("low", "high"))
+    label, help_ = (
+        "N · records in the private data",
+        "More records: one of them matters less, so the same privacy needs less noise.",
+    )
+    if model.neighbours == "add-remove":
+        label, help_ = "Room for records in a data set", "How many there are is private."
     stated: dict[str, Any] = {
         "MODEL": model,
         "SCENARIO": model.name,
@@ -68,8 +74,8 @@ def scenario(model: Model) -> ModuleType:
         "OBSERVED": None,
         "N": par.Parameter(
             kind="integer",
-            label="N · records in the private data",
-            help="More records: one of them matters less, so the same privacy needs less noise.",
+            label=label,
+            help=help_,
             low=sizes[0],
             high=sizes[-1],
             options=sizes,

@@ -14,7 +14,7 @@ from abcdp_core import pool, registry, simulators
 from abcdp_core.distances.boxed_features import BoxedFeatures
 from abcdp_core.distances.fourier import FourierMMD
 from abcdp_core.distances.standardised import Standardised
-from abcdp_core.own_model import Column, Model, contract
+from abcdp_core.own_model import Column, Model, contract, histogram
 from tests.own_model.test_model import LARGEST, MODEL, changed
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -177,6 +177,15 @@ def test_something_else_than_a_model_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("MODEL = 3\n")
     with pytest.raises(ValueError, match=r"MODEL must be an abcdp_core\.own_model\.Model"):
         registry.add_file(tmp_path / "mine.py")
+
+
+def test_where_their_number_is_private_n_is_room_for_records() -> None:
+    cells = histogram("value", lambda records: records[..., 0], (-3.0, 0.0, 3.0))
+    private = changed(neighbours="add-remove", sizes=(20,), statistics=(cells,))
+    source = private.scenario("mine_private", "mine.py")
+    assert source.N.label == "Room for records in a data set"
+    assert source.NEIGHBOURS == "add-remove"
+    assert scenario("gaussian").N.label == "N · records in the private data"
 
 
 def test_a_domain_spans_all_columns() -> None:

@@ -354,6 +354,16 @@ def test_the_command_checks_a_pool(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "of 10 draws that are held out" in said
     assert main(["check", str(file), "--n", "3"]) == 2
     assert "n = 3: is what pool.toml says it is" in capsys.readouterr().err
+    average = '[summary.average]\nkind = "mean"\nlower = -4.0\nupper = 4.0\n'
+    made(tmp_path, TOML.replace(average, "[summary.average]\nsensitivity = 0.25\n"))
+    assert main(["check", str(file), "--runs", "0"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "(L1 and L2, in part as declared)" in said
+    assert "protect: one person, if the sensitivity declared for average holds." in said
+    made(tmp_path, ADDED)
+    assert main(["check", str(file), "--runs", "0"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "4 summaries. One record added or removed moves" in said
     assert main(["check", str(tmp_path / "none.toml")]) == 2
     assert capsys.readouterr().err == "error: none.toml: No such file or directory.\n"
 
