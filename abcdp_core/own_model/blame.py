@@ -9,6 +9,9 @@ from typing import Any
 
 from abcdp_core.parameters import ParameterError
 
+AGAIN = "the same generator makes something else the second time; take all chance from rng."
+"""Why a model that is not reproducible is refused."""
+
 
 class OwnError(ParameterError):
     """A person's own file, or a pool made elsewhere, is not what it has to be; one line says why.

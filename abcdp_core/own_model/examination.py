@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.own_model.blame import OwnError
+from abcdp_core.own_model.blame import AGAIN, OwnError
 from abcdp_core.own_model.model import Model
 from abcdp_core.streams import generator
 
@@ -75,16 +75,15 @@ def simulated(model: Model, n: int, seed: int, progress: Progress | None = None)
         OwnError: the model makes something else of the same generator, or changes parameters
             that it is given; or one of its functions raises.
     """
-    again = "the same generator makes something else the second time; take all chance from rng."
     theta, other = (model.draw(generator(seed, "check-prior"), DRAWS) for _ in range(2))
     if not np.array_equal(theta, other):
-        raise OwnError(f"{model.file}: prior is not reproducible: {again}")
+        raise OwnError(f"{model.file}: prior is not reproducible: {AGAIN}")
     first = _timed(model, theta[:FIRST], n, generator(seed, "check-data", 0))
     if not np.array_equal(theta, other):
         raise OwnError(f"{model.file}: simulate changes the parameters that it is given.")
     second = _timed(model, theta[:FIRST], n, generator(seed, "check-data", 0))
     if not np.array_equal(first.records, second.records, equal_nan=True):
-        raise OwnError(f"{model.file}: simulate is not reproducible: {again}")
+        raise OwnError(f"{model.file}: simulate is not reproducible: {AGAIN}")
     if model.statistics and not np.array_equal(_numbers(first), _numbers(second)):
         raise OwnError(f"{model.file}: statistics are not reproducible on the same records.")
     # What is fast is fastest all at once; what is slow says how far it is.

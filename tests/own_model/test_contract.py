@@ -15,6 +15,7 @@ from abcdp_core.distances.boxed_features import BoxedFeatures
 from abcdp_core.distances.fourier import FourierMMD
 from abcdp_core.distances.standardised import Standardised
 from abcdp_core.own_model import Column, Model, contract, histogram
+from abcdp_core.own_model.blame import OwnError
 from tests.own_model.test_model import LARGEST, MODEL, changed
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -221,3 +222,13 @@ def test_public_draws_that_scales_come_from_are_kept_and_say_how_far_they_are(
     assert np.array_equal(contract.pilot(again, told.append), first)
     assert len(told) == 10
     assert len(list(empty_cache.glob("pilot-*.npz"))) == 1
+
+
+def test_a_model_that_is_not_reproducible_serves_no_study(empty_cache: Path) -> None:
+    chance = np.random.default_rng(0)
+    drifting = changed(
+        name="drifting", simulate=lambda _, theta, n: chance.random((len(theta), n, 1))
+    )
+    source = drifting.scenario("mine_drifting", "mine.py")
+    with pytest.raises(OwnError, match=r"mine\.py: simulate is not reproducible: the same gen"):
+        source.distance()

@@ -428,8 +428,9 @@ def test_a_pool_that_was_stopped_goes_on_where_it_was(
     monkeypatch.setattr(pools, "WORTH_KEEPING", 0.0)
     file, out = tmp_path / "slow.py", tmp_path / "pool.csv"
     text = (Path(__file__).parents[2] / "examples" / "gaussian.py").read_text(encoding="utf-8")
-    # Scales of the distance come from ten parts of public draws; then three of six are made.
-    scales, made = 10, 3
+    # Scales of the distance come from ten parts of public draws, and two calls see that they are
+    # the same twice; then three of six parts are made.
+    scales, made = 12, 3
     added = SLOW.replace("FOLDER", str(tmp_path)).replace("LAST", str(scales + made + 1))
     text = text.replace("\nMODEL = ", f"{added}\nMODEL = ")
     file.write_text(text.replace("gaussian-2d", "slow-model"), encoding="utf-8")
