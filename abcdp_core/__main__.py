@@ -2,10 +2,11 @@
 
 ``python -m abcdp_core list`` names the experiments, ``list EXPERIMENT`` says what can be set, and
 ``run EXPERIMENT --out DIR`` runs one and writes tables, settings and figures. ``plan SCENARIO``
-says which mechanism to run for N people and a budget. ``release SCENARIO`` makes one private
-release from somebody's own numbers, ``verify FILE`` computes again all that follows from it, and
-``report FILE`` makes a page of it for people to read. ``infer PROBLEM.toml`` infers from what
-somebody else released, its noise taken into account.
+says which mechanism to run for N people and a budget. ``check FILE`` says whether a model of your
+own, or a pool made elsewhere, keeps what it states; ``pool SCENARIO --out FILE`` writes such a
+pool. ``release SCENARIO`` makes one private release from somebody's own numbers, ``verify FILE``
+computes again all that follows from it, and ``report FILE`` makes a page of it for people to read.
+``infer PROBLEM.toml`` infers from what somebody else released, its noise taken into account.
 ``reproduce --out DIR`` judges what the papers claim. Exit codes: 0 if all went well; 2 with one
 line ``error: ...`` if something asked for is not possible, 1 if worker processes or memory gave out
 or standard output is full; 130 after Ctrl-C, and 128 and its number after another signal that ends
@@ -36,6 +37,8 @@ INTERRUPTED = 130
 COMMANDS = {
     "list": "experiments, or what one can be asked",
     "run": "run an experiment",
+    "check": "whether a model or a pool of your own keeps what it states",
+    "pool": "a public pool as a table that any program reads",
     "plan": "what to run for N people and a budget, or for an error wanted",
     "release": "one private release from your own numbers",
     "budget": "what may be spent on a data set in all, and what is left",

@@ -12,6 +12,7 @@ import contextlib
 import functools
 import itertools
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
@@ -216,7 +217,9 @@ def key_for(
     """
     check_work(n, pool_size)
     source = simulators.load(scenario)
-    within = [int(size) for size in source.N.options if float(size) <= max(n, KEPT_SIZE)]
+    # Of a model of one's own nobody knows what larger data sets would cost.
+    reach = n if hasattr(source, "MODEL") else max(n, KEPT_SIZE)
+    within = [int(size) for size in source.N.options if float(size) <= reach]
     largest = max(size for size in within if size == n or size * pool_size <= WORK_LIMIT)
     if bandwidth == "median":
         bandwidth = _median_bandwidth(scenario, seed)
@@ -367,6 +370,27 @@ def _place(arrays: cache.Arrays, pool_size: int, start: int, part: cache.Arrays)
 
 
 def _chunk(key: PoolKey, start: int) -> cache.Arrays:
+    """One chunk of draws; of a model of one's own kept by itself where it takes long.
+
+    So a pool that was stopped goes on from there.
+    """
+    if not hasattr(simulators.load(key.scenario), "MODEL"):
+        return _made_chunk(key, start)
+    entry = _entry("chunk", key, start=start)
+    if (kept := cache.load(entry)) is not None:
+        return kept
+    begun = time.monotonic()
+    arrays = _made_chunk(key, start)
+    if time.monotonic() - begun >= WORTH_KEEPING:
+        cache.save(entry, arrays)
+    return arrays
+
+
+WORTH_KEEPING = 1.0
+"""Seconds from which a chunk is kept by itself."""
+
+
+def _made_chunk(key: PoolKey, start: int) -> cache.Arrays:
     """Parameters of one chunk of draws, and all that is kept of their data sets at each size.
 
     Each data set is simulated once and reduced part by part, as its points come.

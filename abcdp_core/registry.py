@@ -2,8 +2,11 @@
 
 A module joins by having the folder's marker: ``SCENARIO`` in ``simulators``, ``EXPERIMENT`` in
 ``experiments``, each the name it goes by, and ``MECHANISMS`` in ``mechanisms``, what it offers.
+A file that is added may have ``MODEL`` instead: what that says of itself is a scenario.
 Installed packages add modules through entry points of the group ``abcdp_explorer``; a file is added
-by :func:`add_file`.
+by :func:`add_file`, or by whoever runs the program in the variable of the environment
+:data:`PLUGINS`: file names with colons between (semicolons on Windows). So pages have models of
+one's own that nobody can upload.
 
 Names and titles of scenarios and experiments are read from their files without importing them,
 which would load all that they compute with. So these two are written as plain strings. A file that
@@ -17,7 +20,9 @@ import ast
 import functools
 import importlib
 import importlib.util
+import os
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.machinery import SourceFileLoader
@@ -29,6 +34,9 @@ from typing import Any
 from abcdp_core import syntax
 
 ENTRY_POINT_GROUP = "abcdp_explorer"
+
+PLUGINS = "ABCDP_PLUGINS"
+"""Variable of the environment that names files to add."""
 
 _added: list[ModuleType] = []
 
@@ -42,6 +50,9 @@ def add_file(path: str | Path) -> ModuleType:
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: the file is not a Python module, or has no marker of any folder.
+
+    Returns:
+        The module; of a file with ``MODEL`` the scenario that it stands for.
     """
     path = Path(path)
     if not path.is_file():
@@ -60,12 +71,22 @@ def add_file(path: str | Path) -> ModuleType:
     except BaseException:
         del sys.modules[name]
         raise
+    if hasattr(module, "MODEL"):
+        module = _scenario_of(module.MODEL, name, path)
     if not any(hasattr(module, marker) for marker in ("SCENARIO", "MECHANISMS", "EXPERIMENT")):
-        raise ValueError(f"plug-in {path}: has none of SCENARIO, MECHANISMS, EXPERIMENT.")
+        raise ValueError(f"plug-in {path}: has none of SCENARIO, MECHANISMS, EXPERIMENT, MODEL.")
     _added.append(module)
     texts[name] = loader.text
     forget()
     return module
+
+
+def _scenario_of(model: Any, name: str, path: Path) -> ModuleType:
+    """What a model of one's own says of itself, by its own method: nothing is imported for it."""
+    if not callable(getattr(model, "scenario", None)):
+        raise ValueError(f"plug-in {path}: MODEL must be an abcdp_core.own_model.Model.")
+    scenario: ModuleType = model.scenario(name, path.name)
+    return scenario
 
 
 def text_of(path: Path) -> bytes:
@@ -176,8 +197,33 @@ def scan(package: str, marker: str) -> PlugIns:
     return PlugIns(dict(sorted(found.items())))
 
 
+_asked: set[str] = set()
+_asking = threading.RLock()
+
+
+def _add_from_environment(names: str) -> None:
+    """Add the files that the environment names, once; other threads wait for it.
+
+    Raises:
+        LoadError: one cannot be loaded.
+    """
+    with _asking:
+        if names in _asked:
+            return
+        # Before they are added: what they import may scan.
+        _asked.add(names)
+        for path in filter(None, names.split(os.pathsep)):
+            try:
+                add_file(path)
+            except Exception as error:
+                _asked.discard(names)
+                reason = f"{type(error).__name__}: {error}"
+                raise LoadError(f"{PLUGINS} = {path}: cannot be loaded ({reason}).") from error
+
+
 def _entries(package: str, marker: str) -> list[Entry]:
     """All that have a marker: of one folder, of installed packages, and added files."""
+    _add_from_environment(os.environ.get(PLUGINS, ""))
     entries = [_read(package, file, file.read_bytes()) for file in _files(package)]
     entries += [_loaded(point.load()) for point in entry_points(group=ENTRY_POINT_GROUP)]
     entries += [_loaded(module) for module in _added]

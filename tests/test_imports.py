@@ -34,6 +34,11 @@ CORE_ARROWS: dict[str, set[str]] = {
     # what is public, what is private, what follows from theory
     "distances": {"streams", "threads"},
     "simulators": {"distances", "parameters", "registry", "statistic", "streams", "supports"},
+    # a person's own file says what it is; it joins by the registry, which does not know this part
+    "own_model": {
+        *("cache", "distances", "fingerprint", "mechanisms", "parameters", "statistic"),
+        *("streams", "summaries", "supports"),
+    },
     "pool": {
         *("cache", "distances", "fingerprint", "interruption", "parameters", "simulators"),
         *("statistic", "streams", "supports", "threads"),
@@ -88,7 +93,7 @@ CORE_ARROWS: dict[str, set[str]] = {
     },
     "commands": {
         *("experiments", "figures", "interruption", "ledger", "mechanisms", "output", "own_data"),
-        *("parameters", "published", "registry"),
+        *("own_model", "parameters", "pool", "published", "registry"),
         *("results", "runner", "sentences", "simulators", "store", "streams", "workers"),
     },
     "__main__": {"commands", "interruption", "output", "parameters", "registry"},

@@ -12,7 +12,7 @@ from benchmarks import mutants
 from benchmarks.mutants import ROOT, Mutant, drawn, mutants_of
 
 TABLE = tomllib.loads(mutants.TABLE.read_text(encoding="utf-8"))
-FOLDERS = ("mechanisms", "privacy", "distances", "own_data")
+FOLDERS = ("mechanisms", "privacy", "distances", "own_data", "own_model")
 
 
 def test_every_file_is_listed_with_tests_that_there_are() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
@@ -225,3 +226,29 @@ def test_a_mechanism_that_refuses_a_scenario_does_not_serve_it() -> None:
     served = mechanisms.for_scenario(simulators.load("tuberculosis"))
     assert "sparse-vector" in served
     assert "noisy-counts" not in served
+
+
+def test_whoever_runs_it_adds_files_by_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [plug_in(tmp_path / f"{name}.py", f"SCENARIO = '{name}'") for name in ("mine", "ours")]
+    monkeypatch.setattr(registry, "_added", [])
+    monkeypatch.setattr(registry, "texts", {})
+    monkeypatch.setattr(registry, "_asked", {""})
+    monkeypatch.setenv(registry.PLUGINS, os.pathsep.join(map(str, files)))
+    registry.forget()
+    try:
+        assert {"mine", "ours", "uniform-mixture"} <= set(simulators.names())
+        registry.forget()
+        assert len([name for name in simulators.names() if name == "mine"]) == 1
+        assert len(registry._added) == 2
+        monkeypatch.setenv(registry.PLUGINS, str(tmp_path / "none.py"))
+        registry.forget()
+        for _ in range(2):
+            with pytest.raises(registry.LoadError, match=r"ABCDP_PLUGINS = .*none\.py: cannot be"):
+                simulators.names()
+    finally:
+        monkeypatch.undo()
+        for file in files:
+            del sys.modules[f"abcdp_plugin_{file.stem}"]
+        registry.forget()

@@ -37,7 +37,10 @@ def plug_in(files: Sequence[Path]) -> None:
             module = registry.add_file(file)
             _check_names(module)
         except (Exception, SystemExit) as error:
-            reason = f"{type(error).__name__}: {error}"
+            # Inside the function: who plugs nothing in need not wait for what models need.
+            from abcdp_core.own_model.blame import described
+
+            reason = described(error, file.name)
             raise ParameterError(f"plugin = {file}: cannot be loaded ({reason}).") from error
         if hasattr(module, "EXPERIMENT"):
             missing = [name for name in NEEDED if not hasattr(module, name)]

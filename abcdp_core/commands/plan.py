@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import textwrap
-from collections.abc import Sequence
 from typing import Any, cast
 
 import pandas as pd
@@ -19,6 +17,7 @@ import pandas as pd
 from abcdp_core import experiments, interruption
 from abcdp_core.commands import arguments
 from abcdp_core.commands.ending import say
+from abcdp_core.commands.layout import between, folded, number, table
 from abcdp_core.commands.run import compute
 from abcdp_core.output import files
 from abcdp_core.parameters import ParameterError
@@ -44,9 +43,6 @@ OPTIONS = {
 
 GOALS = {"error_below": "error-below", "interval_below": "interval-below"}
 """Option with a number that is wanted -> the goal of the study."""
-
-WIDTH = 100
-"""Characters of a line of text."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -131,25 +127,25 @@ def lines(result: Result, advice: str) -> list[str]:
     main, goal = result.tables["main"], result.tables["goal"]
     rest = f"Partial result: {result.done} of {result.total} tasks were done."
     if main.empty:
-        return [_folded(advice), rest]
+        return [folded(advice), rest]
     head = (
         f"{params.scenario}: N = {params.n:,}, ε_total = {params.epsilon_total:g}, "
         f"δ = {params.delta:g}, {counted(int(goal.data_sets.max()), 'simulated data set')}."
     )
     ranked = f"Ranked by {goal.quantity.iloc[0]}:"
-    found = [_folded(head), "", ranked, *_table(_ranking(main, goal)), ""]
-    found.append(_folded(advice))
+    found = [folded(head), "", ranked, *table(_ranking(main, goal)), ""]
+    found.append(folded(advice))
     intervals = result.tables["intervals"]
     if len(intervals):
-        found += ["", "90 % intervals:", *_table(_intervals(intervals))]
+        found += ["", "90 % intervals:", *table(_intervals(intervals))]
     enough = result.tables["enough"]
     if len(enough):
-        found += ["", f"To keep {plain(params.wanted, 6)}:", *_table(_enough(enough))]
+        found += ["", f"To keep {plain(params.wanted, 6)}:", *table(_enough(enough))]
     refused = result.tables["refused"]
     if len(refused):
         found += ["", "Cannot serve this scenario:"]
-        found += [_folded(f"{row['mechanism']}: {row['why']}", 2) for row in _records(refused)]
-    found += ["", _folded(result.privacy)]
+        found += [folded(f"{row['mechanism']}: {row['why']}", 2) for row in _records(refused)]
+    found += ["", folded(result.privacy)]
     if result.is_partial:
         found.append(rest)
     return found
@@ -165,10 +161,10 @@ def _ranking(main: pd.DataFrame, goal: pd.DataFrame) -> list[list[str]]:
         rows.append([
             row["mechanism"],
             f"{row['c']:,}" if row["c"] else "",
-            _number(row["epsilon_abc"]),
+            number(row["epsilon_abc"]),
             f"{row['delta']:g}" if row["delta"] else "pure",
-            _number(of["value"]),
-            _between(of["value_low"], of["value_high"], "more"),
+            number(of["value"]),
+            between(of["value_low"], of["value_high"], "more"),
             "yes" if row["meets"] else "no",
         ])  # fmt: skip
     return rows
@@ -177,8 +173,8 @@ def _ranking(main: pd.DataFrame, goal: pd.DataFrame) -> list[list[str]]:
 def _intervals(table: pd.DataFrame) -> list[list[str]]:
     rows = [["mechanism", "length", "hold the truth in", "95 % interval"]]
     for row in _records(table):
-        held = _between(row["coverage_low"], row["coverage_high"])
-        rows.append([row["mechanism"], _number(row["width"]), f"{row['coverage']:.2f}", held])
+        held = between(row["coverage_low"], row["coverage_high"])
+        rows.append([row["mechanism"], number(row["width"]), f"{row['coverage']:.2f}", held])
     return rows
 
 
@@ -186,41 +182,9 @@ def _enough(table: pd.DataFrame) -> list[list[str]]:
     rows = [["mechanism", "enough", "95 % interval", ""]]
     for row in _records(table):
         name = "ε_total" if row["knob"] == "epsilon_total" else "N"
-        number = (
-            f"{name} = {_number(row['enough'])}" if math.isfinite(row["enough"]) else f"no {name}"
+        enough = (
+            f"{name} = {number(row['enough'])}" if math.isfinite(row["enough"]) else f"no {name}"
         )
-        between = _between(row["enough_low"], row["enough_high"])
-        rows.append([row["mechanism"], number, between, row["why"]])
+        ends = between(row["enough_low"], row["enough_high"])
+        rows.append([row["mechanism"], enough, ends, row["why"]])
     return rows
-
-
-def _number(value: float) -> str:
-    if math.isnan(value):
-        return ""
-    return "none" if math.isinf(value) else plain(value)
-
-
-def _between(low: float, high: float, endless: str = "none") -> str:
-    """An interval; nothing where it is not known or is a single point."""
-    last = endless if math.isinf(high) else _number(high)
-    return f"{_number(low)} to {last}" if low < high else ""
-
-
-def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows in columns, the first of them names."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return [
-        "  "
-        + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
-
-
-def _folded(text: str, indent: int = 0) -> str:
-    return textwrap.fill(
-        text,
-        width=WIDTH,
-        initial_indent=" " * indent,
-        subsequent_indent=" " * (indent + 2 * bool(indent)),
-        break_on_hyphens=False,
-    )

@@ -157,7 +157,7 @@ def _principal_axes(features: Array, count: int) -> Array:
     """
     if not 1 <= count <= features.shape[1]:
         raise ValueError(f"axes = {count}: must be a whole number from 1 to {features.shape[1]}.")
-    _, axes = np.linalg.eigh(np.cov(features, rowvar=False, ddof=0))
+    _, axes = np.linalg.eigh(np.atleast_2d(np.cov(features, rowvar=False, ddof=0)))
     return np.ascontiguousarray(axes[:, ::-1][:, :count].T)
 
 

@@ -83,7 +83,7 @@ Done = NonPrivate | NormNoise | Gaussian
 SELECTIONS = ("nearest", "estimate", "noise-aware", "noise-ignored")
 
 AXES = 4
-"""Principal axes that are released."""
+"""Principal axes that are released; all where there are fewer features."""
 
 ENOUGH = 100.0
 """Effective sample size of the importance weights from which they are used.
@@ -256,7 +256,10 @@ def learnt_from(public: PublicSide, options: Options) -> LinearMap:
 
 @functools.lru_cache(maxsize=16)
 def _learnt(public: PublicSide, kind: str) -> LinearMap:
-    return linear_maps.learn(public, kind, AXES)
+    features = AXES
+    if public.statistics is not None:
+        features = public.statistics.shape[1] - linear_maps.constants(public.distance)
+    return linear_maps.learn(public, kind, min(AXES, features))
 
 
 def calibrated(

@@ -265,7 +265,7 @@ def test_an_error_is_short_and_printable_whatever_was_typed(
 
 def test_every_command_is_a_file_and_every_file_is_a_command_or_what_they_share() -> None:
     files = {file.stem for file in Path(commands.__file__).parent.glob("*.py")}
-    assert files == {*COMMANDS, "__init__", "arguments", "ending", "progress"}
+    assert files == {*COMMANDS, "__init__", "arguments", "ending", "layout", "progress"}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -542,7 +542,7 @@ def test_a_plug_in_that_ends_the_program_is_one_that_cannot_be_loaded(
     file = tmp_path / "ending.py"
     file.write_text("import sys\nsys.exit(0)\n", encoding="utf-8")
     assert main(["list", "--plugin", str(file)]) == 2
-    assert "cannot be loaded (SystemExit: 0)" in capsys.readouterr().err
+    assert "cannot be loaded (line 2: SystemExit: 0)" in capsys.readouterr().err
 
 
 def test_two_plug_ins_of_one_file_name_would_be_taken_for_one(

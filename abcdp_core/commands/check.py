@@ -1,0 +1,310 @@
+"""``python -m abcdp_core check FILE``: does a model or a pool of one's own keep what it states?
+
+Of a model, a Python file with ``MODEL``, it runs the simulator twice under one seed and refuses it
+if anything differs. It searches for a record whose change moves a statistic by more than is
+claimed. It says how large a public pool has to be and how long that takes here. Then it simulates
+data sets, releases from each with every mechanism that serves the model, and says how far off that
+is and how often intervals hold the truth.
+
+Of a pool that was made elsewhere, a TOML file beside its table, it reads both and says what is
+wrong where; what the sensitivity is and where it comes from; and, by draws that are held out, how
+far off a private summary is from it.
+
+Only what is public is looked at, so it costs no privacy. Ctrl-C ends it; what was said by then
+holds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from abcdp_core import experiments, interruption, mechanisms, simulators
+from abcdp_core.commands import arguments, progress
+from abcdp_core.commands.ending import say
+from abcdp_core.commands.layout import between, folded, number, table
+from abcdp_core.commands.run import compute
+from abcdp_core.mechanisms import private_summary
+from abcdp_core.own_model import Model, contract, examination, held_out, reading
+from abcdp_core.own_model.blame import OwnError
+from abcdp_core.parameters import EPSILON_TOTAL, Parameter, ParameterError
+from abcdp_core.sentences import counted, plain
+
+RUNS = Parameter("integer", "Data sets", low=2, high=1000, special=(0.0,))
+
+FEWEST_DRAWS = 20
+"""Draws that a mechanism accepts here, at least: of fewer no 90 % interval can be made."""
+
+STUDIES = ("coverage", "plan")
+"""What is measured, the first with a pool that both use."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("file", type=arguments.path, metavar="FILE",
+                        help="a model, FILE.py, or a pool, FILE.toml")  # fmt: skip
+    parser.add_argument("--n", metavar="N", help="records of the private data (the model's)")
+    parser.add_argument(
+        "--epsilon-total", default="1", metavar="E", help="privacy budget of a release (1)"
+    )
+    parser.add_argument("--pool-size", metavar="T", help="public prior draws (what is needed)")
+    parser.add_argument(
+        "--runs", default="20", metavar="R", help="simulated data sets, 0 for none (20)"
+    )
+    arguments.add_seed(parser)
+    arguments.add_place(parser)
+    arguments.add_plugins(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check and print; what is wrong ends it.
+
+    Returns:
+        0, or 130 if Ctrl-C came before the end; that of another signal likewise.
+
+    Raises:
+        OwnError: the model cannot be used; file, line or statistic, and why.
+        ParameterError: something asked for is not possible.
+        LostWorkersError, MemoryError: before the end.
+    """
+    if options.file.suffix == ".toml":
+        return _check_pool(options)
+    files = [options.file, *options.plugin]
+    arguments.plug_in(files)
+    source: Any = simulators.load(name_in(options.file))
+    model: Model = source.MODEL
+    n = _size(source, options.n)
+    epsilon_total = float(EPSILON_TOTAL.parse("epsilon_total", options.epsilon_total))
+    runs = int(RUNS.parse("runs", options.runs))
+    seed = arguments.seed(options.seed)
+    workers = arguments.workers(options.workers, 1024)
+    asked = options.pool_size
+    asked = asked if asked is None else int(source.POOL_SIZE.parse("pool_size", asked))
+    with progress.of_fraction("simulated data sets") as told:
+        found = examination.simulated(model, n, seed, told)
+    with progress.of_fraction("scales of numbers") as told:
+        contract.pilot(model, told)
+    room = f"N = {n:,}" if model.neighbours == "replace" else f"room for {n:,} records"
+    say(f"{model.title} ({model.name}): {room}, reproducible under its seed.")
+    say(*(folded(f"Note: {words}") for words in examination.warnings(model, found)))
+    if model.statistics:
+        _search(model, found, seed)
+    needed = needed_pool(source)
+    pool_size = needed if asked is None else asked
+    say("", *_pool(needed, pool_size, found.seconds, workers))
+    if not runs:
+        return 0
+    options.store, options.plugin = None, files
+    return _simulate(source, n, epsilon_total, pool_size, runs, seed, options)
+
+
+def name_in(file: Path) -> str:
+    """Name of the model of a file that was added.
+
+    Raises:
+        OwnError: it has none.
+    """
+    for name in simulators.names():
+        model = getattr(simulators.load(name), "MODEL", None)
+        if isinstance(model, Model) and model.file == file.name:
+            return name
+    raise OwnError(f"{file}: has no MODEL, so there is nothing to check.")
+
+
+def _size(source: Any, text: str | None) -> int:
+    return source.N_DEFAULT if text is None else int(source.N.parse("n", text))
+
+
+# --------------------------------------------------------------------------- neighbours
+
+
+def _search(model: Model, simulated: examination.Simulated, seed: int) -> None:
+    """Print what a search for neighbours found.
+
+    Raises:
+        OwnError: a pair moves a statistic by more than is claimed.
+    """
+    found = examination.search(model, simulated, seed)
+    change = "replaced by another" if model.neighbours == "replace" else "added or removed"
+    say("", f"How far one record {change} moves each statistic, in its unit, L1 and L2:", "")
+    rows = [["statistic", "claimed", "largest found", "derived or declared"]]
+    kinds = {each.name: each.kind for each in model.statistics}
+    for move in found.moves:
+        kind = kinds.get(move.name)
+        origin = "" if kind is None else "declared" if kind == "declared" else f"derived: {kind}"
+        rows.append([move.name, _pair(move.claimed), _pair(move.found), origin])
+    say(*table(rows), "")
+    looked = f"{counted(found.pairs, 'pair')} of neighbours were looked at"
+    if found.exhaustive:
+        looked += f", among them all of {counted(found.exhaustive, 'record')}"
+    wrong = [move for move in found.moves if not move.holds]
+    if wrong:
+        worst = wrong[0]
+        # Of a declared one in the unit in which it was declared.
+        unit = next((own.l1 for own in model.statistics if own.name == worst.name), 1.0)
+        moved, claimed = (_pair((unit * l1, unit * l2)) for l1, l2 in (worst.found, worst.claimed))
+        raise OwnError(
+            f"{model.file}: statistic {worst.name}: one record {change} moves it by {moved} (L1, "
+            f"L2, {worst.by} search), where {claimed} is claimed; a release would not be private."
+        )
+    say(f"{looked}; none moves a statistic by more. A search is no proof.")
+
+
+def _pair(moves: tuple[float, float]) -> str:
+    return " and ".join(plain(value, 4) for value in moves)
+
+
+# --------------------------------------------------------------------------------- pool
+
+
+def needed_pool(source: Any) -> int:
+    """Draws of which every mechanism that serves a scenario makes good intervals.
+
+    Twice as many as the most that one needs to move draws by a regression, to two digits.
+    """
+    most = max(each.minimum_pool(source) for each in mechanisms.for_scenario(source).values())
+    step = 10 ** (len(str(2 * most)) - 2)
+    return min(int(source.POOL_SIZE.high), max(1000, step * math.ceil(2 * most / step)))
+
+
+def _pool(needed: int, pool_size: int, seconds: float, workers: int) -> list[str]:
+    time = in_words(seconds * pool_size)
+    shared = "" if workers == 1 else f", {in_words(seconds * pool_size / workers)} with {workers}"
+    lines = [
+        f"A pool of {needed:,} draws is large enough for every mechanism that serves the model.",
+        f"A simulated data set takes {in_words(seconds)} here, {pool_size:,} of them {time} with "
+        f"one worker{shared}.",
+    ]
+    if pool_size < needed:
+        lines.append(f"A pool of {pool_size:,} is smaller than that: intervals may be off.")
+    return lines
+
+
+def in_words(seconds: float) -> str:
+    """A time in a unit that people read."""
+    for unit, size in (("h", 3600.0), ("min", 60.0), ("s", 1.0)):
+        if seconds >= size:
+            return f"{plain(seconds / size, 2)} {unit}"
+    return f"{plain(1000.0 * seconds, 2)} ms"
+
+
+# -------------------------------------------------------------------- coverage and error
+
+
+def _simulate(
+    source: Any,
+    n: int,
+    epsilon_total: float,
+    pool_size: int,
+    runs: int,
+    seed: int,
+    options: argparse.Namespace,
+) -> int:
+    """Measure and print errors and coverage."""
+    common = {"n": n, "epsilon_total": epsilon_total, "pool_size": pool_size, "runs": runs}
+    own = {"coverage": {"c": min(max(source.C_DEFAULT, FEWEST_DRAWS), pool_size)}, "plan": {}}
+    tables = {}
+    for name in STUDIES:
+        study = experiments.load(name)
+        params = study.Params.for_scenario(source.SCENARIO, **common, **own[name])
+        if name == STUDIES[0]:
+            with progress.of_fraction("public pool") as told:
+                study.prepare(params, seed, told)  # type: ignore[attr-defined]
+        workers = arguments.workers(options.workers, len(study.tasks(params, seed)))
+        result, stop = compute(study, params, seed, workers, options)
+        if isinstance(stop, KeyboardInterrupt):
+            return interruption.exit_code(stop)
+        if stop is not None:
+            raise stop
+        assert result is not None
+        tables[name] = result.tables
+    several = simulators.has_several_units(source)
+    unit = "prior standard deviations" if several else "the parameters' unit"
+    prior = tables["plan"]["prior"].set_index("metric").error["rmse"]
+    sets = int(tables["plan"]["goal"].data_sets.max())
+    say(
+        "",
+        folded(
+            f"At ε_total = {epsilon_total:g}: the root mean squared error in {unit} "
+            f"({plain(prior)} without any data), over the simulated data sets on which no setting "
+            f"was chosen ({sets:,} of {runs:,}), and how often 90 % intervals hold the truth, over "
+            f"all of them:"
+        ),
+        "",
+        *table(_rows(tables["plan"]["main"], tables["coverage"]["summary"])),
+    )
+    return 0
+
+
+def _rows(plan: pd.DataFrame, coverage: pd.DataFrame) -> list[list[str]]:
+    private = coverage[np.isfinite(coverage.epsilon_total)]
+    held: dict[str, Any] = {row["mechanism"]: row for row in private.to_dict("records")}
+    rows = [["mechanism", "error", "95 % interval", "hold the truth in", "95 % interval"]]
+    for row in plan.to_dict("records"):
+        share = held.get(row["mechanism"])
+        covered = ["", ""]
+        if share is not None:
+            ends = between(share["coverage_low"], share["coverage_high"])
+            covered = [f"{share['coverage']:.2f}", ends]
+        error = between(row["predicted_low"], row["predicted_high"], "more")
+        rows.append([row["mechanism"], number(row["predicted"]), error, *covered])
+    return rows
+
+
+# ---------------------------------------------------------------- a pool made elsewhere
+
+
+def _check_pool(options: argparse.Namespace) -> int:
+    """Check and print; what is wrong ends it."""
+    for name in ("n", "pool_size"):
+        if getattr(options, name) is not None:
+            raise ParameterError(
+                f"{name} = {getattr(options, name)}: is what {options.file.name} says it is."
+            )
+    epsilon_total = float(EPSILON_TOTAL.parse("epsilon_total", options.epsilon_total))
+    runs = int(RUNS.parse("runs", options.runs))
+    seed = arguments.seed(options.seed)
+    found = reading.read(options.file)
+    draws, numbers = found.numbers.shape
+    change = "replaced by another" if found.neighbours == "replace" else "added or removed"
+    origin = "from kinds, bounds and groups"
+    if found.protected != found.unit:
+        origin = "in part as declared" if found.declared is None else "as declared"
+    needed = private_summary.minimum_pool(numbers)
+    say(
+        f"{found.title} ({found.name}): {counted(draws, 'draw')}, "
+        f"{counted(len(found.parameters), 'parameter')}, "
+        f"{counted(numbers, 'summary', 'summaries')}"
+        + (f", N = {found.n:,}." if found.neighbours == "replace" else "."),
+        folded(
+            f"One record {change} moves the numbers, each in units of the most that it moves them, "
+            f"by at most {_pair(found.moves())} (L1 and L2, {origin})."
+        ),
+        folded(f"What a release would protect: {found.protected}."),
+    )
+    if draws < 2 * needed:
+        say(
+            folded(
+                f"Note: draws are moved by a regression in pools of {needed:,} and more, and twice "
+                f"as many are safer; of {draws:,} intervals may be off."
+            )
+        )
+    if runs:
+        sets = min(runs, draws // 4)
+        held = held_out.measure(found, epsilon_total, sets, seed)
+        say(
+            "",
+            folded(
+                f"Private summary at ε_total = {epsilon_total:g}, of {sets:,} draws that are held "
+                f"out: the root mean squared error is {plain(held.error)} prior standard "
+                f"deviations (95 % interval {between(held.error_low, held.error_high)}; about 1 "
+                f"without any data); 90 % intervals hold the truth in {held.coverage:.2f} (95 % "
+                f"interval {between(held.coverage_low, held.coverage_high)})."
+            ),
+        )
+    return 0

@@ -1,0 +1,119 @@
+"""``python -m abcdp_core pool SCENARIO --out pool.csv``: a public pool as a table and a TOML file.
+
+The table has a row for each draw from the prior: its parameters, and the numbers that its simulated
+data are reduced to. The TOML file of the same name says what they are, how far one record moves
+them and whose privacy that is. ``check pool.toml`` reads both; so may any other program. A pool
+that is made is kept, so the same one is never made twice; of a model of one's own that takes long
+the parts are kept as they are made, so after Ctrl-C the same command goes on from there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future
+from pathlib import Path
+from typing import Any
+
+from abcdp_core import pool as pools
+from abcdp_core import simulators
+from abcdp_core.commands import arguments, progress
+from abcdp_core.commands.ending import say
+from abcdp_core.own_model import export
+from abcdp_core.parameters import Parameter, ParameterError
+from abcdp_core.workers import executor_for, with_plug_ins
+
+SUFFIXES = (".csv", ".parquet")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("scenario", metavar="SCENARIO")
+    parser.add_argument("--n", metavar="N", help="records of a data set (the scenario's)")
+    parser.add_argument("--pool-size", metavar="T", help="draws (the scenario's)")
+    arguments.add_seed(parser)
+    place = parser.add_mutually_exclusive_group()
+    place.add_argument("--workers", metavar="W",
+                       help="processes on this machine (a thread per core)")  # fmt: skip
+    place.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster to use instead")
+    parser.add_argument("--out", type=arguments.path, required=True, metavar="FILE",
+                        help="table, .csv or .parquet; the TOML file goes beside it")  # fmt: skip
+    arguments.add_plugins(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Make the pool unless it is kept, and write it.
+
+    Returns:
+        0.
+
+    Raises:
+        ParameterError: something asked for is not possible.
+        KeyboardInterrupt: before the pool was there.
+    """
+    arguments.plug_in(options.plugin)
+    known = Parameter("choice", "Scenario", options=tuple(simulators.names()))
+    source: Any = simulators.load(str(known.check("scenario", options.scenario)))
+    n = source.N_DEFAULT if options.n is None else int(source.N.parse("n", options.n))
+    size = source.POOL_SIZE_DEFAULT
+    if options.pool_size is not None:
+        size = int(source.POOL_SIZE.parse("pool_size", options.pool_size))
+    seed = arguments.seed(options.seed)
+    out: Path = options.out
+    if out.suffix not in SUFFIXES:
+        raise ParameterError(f"out = {out}: must end with {' or '.join(SUFFIXES)}.")
+    arguments.check_writable("out", out.parent)
+    statistic = export.statistic_of(source)
+    public = pools.public_side(source.SCENARIO, n, size, seed)
+    try:
+        _make(public.key, options)
+    except KeyboardInterrupt as stop:
+        stop.args = ("parts of the pool that took long are kept for the next time.",)
+        raise
+    beside = out.with_suffix(".toml")
+    made, values = export.pool_of(source, public.theta, public.summaries(statistic.name), n, beside)
+    try:
+        export.write(made, values, out)
+    except OSError as error:
+        raise arguments.not_writable("out", out.parent, error) from error
+    say(
+        f"{size:,} draws of {source.SCENARIO} with N = {n:,}: {out} and {beside.name}.",
+        f"`python -m abcdp_core check {beside}` says what a release from it would come to.",
+    )
+    return 0
+
+
+def _make(key: pools.PoolKey, options: argparse.Namespace) -> None:
+    """Make a pool where it was asked for, and say how far that is."""
+    asked = 1 if options.workers is None else arguments.workers(options.workers, key.pool_size)
+    with (
+        executor_for(asked, options.scheduler) as executor,
+        progress.of_fraction("public pool") as told,
+    ):
+        if executor is None:
+            pools.make_kept(key, told)
+        else:
+            plugged = _WithPlugIns(executor, options.plugin)
+            with pools.made_by(lambda: plugged):
+                pools.make_kept(key, told)
+
+
+class _WithPlugIns(Executor):
+    """Another executor, whose workers add plug-ins first; who made that one lets it go."""
+
+    def __init__(self, inner: Executor, files: Sequence[Path]) -> None:
+        self.inner = inner
+        self.files = files
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        work, packed = with_plug_ins(functools.partial(_apply, fn), self.files)
+        return self.inner.submit(work, packed((args, kwargs)))
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Nothing: there may be more to do."""
+
+
+def _apply(fn: Callable[..., Any], given: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
+    args, kwargs = given
+    return fn(*args, **kwargs)

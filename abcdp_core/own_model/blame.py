@@ -1,0 +1,65 @@
+"""Where in a person's own file something went wrong, in one line."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from abcdp_core.parameters import ParameterError
+
+AGAIN = "the same generator makes something else the second time; take all chance from rng."
+"""Why a model that is not reproducible is refused."""
+
+
+class OwnError(ParameterError):
+    """A person's own file, or a pool made elsewhere, is not what it has to be; one line says why.
+
+    It is told like any setting that is not allowed.
+    """
+
+
+def line_of(error: BaseException, file: str) -> int | None:
+    """The innermost line of a file that an error passed; ``None`` if it passed none.
+
+    Args:
+        error: that was raised.
+        file: name of the file, without folders, as workers have a copy of it elsewhere.
+    """
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename).name == file
+    ]
+    if isinstance(error, SyntaxError) and Path(error.filename or "").name == file:
+        return error.lineno
+    return lines[-1] if lines else None
+
+
+def described(error: BaseException, file: str) -> str:
+    """The line, the kind of an error and what it says, as far as they are known."""
+    line = line_of(error, file)
+    said = error.msg if isinstance(error, SyntaxError) else " ".join(str(error).split())
+    kind = type(error).__name__
+    return f"{f'line {line}: ' if line else ''}{kind}{f': {said}' if said else ''}"
+
+
+def call(file: str, what: str, function: Callable[..., Any], *given: Any) -> Any:
+    """What a person's function answers.
+
+    Args:
+        file: name of the person's file.
+        what: the function in words.
+        function: the function.
+        given: its arguments.
+
+    Raises:
+        OwnError: it raised something; file, line and what it said.
+    """
+    try:
+        return function(*given)
+    except OwnError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise OwnError(f"{file}: {what} cannot be computed ({described(error, file)}).") from error

@@ -1,0 +1,305 @@
+"""A model as a scenario: all that a scenario provides, with defaults nobody has to know.
+
+What needs simulated data, such as the scale of a distance, is made when it is first asked for, from
+:data:`PILOT` public draws whose seed is always the same: so it is the same in every process.
+
+The distance is the model's choice:
+
+* ``numbers``, where there are statistics: their Euclidean distance, each in standard deviations
+  over the prior (:mod:`~abcdp_core.distances.standardised`).
+* ``records``: the kernel distance of records. One column has the exact form, several have random
+  Fourier features (:mod:`~abcdp_core.distances.boxed_features`).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core import cache, fingerprint, supports
+from abcdp_core import parameters as par
+from abcdp_core.distances import Distance, maximum_mean_discrepancy
+from abcdp_core.distances.boxed_features import BoxedFeatures
+from abcdp_core.distances.kernel import median_bandwidth
+from abcdp_core.distances.standardised import Standardised
+from abcdp_core.own_model.blame import AGAIN, OwnError
+from abcdp_core.own_model.model import Model
+from abcdp_core.statistic import Statistic, added, whole_only
+from abcdp_core.streams import generator
+
+Array = NDArray[np.float64]
+
+PILOT = 200
+"""Public draws from which scales are taken."""
+
+WIDEST = 4.0
+"""Largest distance of k standardised numbers, in units of √k; two draws are √2 apart on average."""
+
+NARROWEST, BROADEST = 0.05, 5.0
+"""Bandwidths that studies allow, in parts of a column's range."""
+
+KEY = "numbers"
+"""What all statistics of a model together go by."""
+
+
+def scenario(model: Model) -> ModuleType:
+    """The scenario of a model, which knows the module and the file that state it."""
+    module = model.module
+    made = ModuleType(module, model.title)
+    sizes = model.sizes
+    highest = _highest(model)
+    low, high = (np.array([getattr(p, end) for p in model.parameters]) for end in ("low", "high"))
+    label, help_ = (
+        "N · records in the private data",
+        "More records: one of them matters less, so the same privacy needs less noise.",
+    )
+    if model.neighbours == "add-remove":
+        label, help_ = "Room for records in a data set", "How many there are is private."
+    stated: dict[str, Any] = {
+        "MODEL": model,
+        "SCENARIO": model.name,
+        "TITLE": model.title,
+        "PROTECTED": model.protected(by_numbers=model.distance_kind == "numbers"),
+        "NEIGHBOURS": model.neighbours,
+        "COORDINATES": tuple(column.name for column in model.columns),
+        "AXES": {each.name: (each.low, each.high) for each in model.parameters},
+        "UNITS": {each.name: each.unit for each in model.parameters},
+        "SUPPORT": supports.box(low, high),
+        "DOMAIN": (float(model.low.min()), float(model.high.max())),
+        "OBSERVED": None,
+        "N": par.Parameter(
+            kind="integer",
+            label=label,
+            help=help_,
+            low=sizes[0],
+            high=sizes[-1],
+            options=sizes,
+        ),
+        "N_DEFAULT": _usual(model),
+        "EPSILON_ABC": par.Parameter(
+            kind="real",
+            label="ε_abc · similarity threshold",
+            help="A draw is accepted if its distance to the data is at most this. It is a "
+            "distance, not a privacy parameter.",
+            low=highest / 2000.0,
+            high=highest,
+            steps=tuple(float(f"{highest * step:.3g}") for step in STEPS),
+        ),
+        "C_DEFAULT": model.accepted,
+        "POOL_SIZE": par.POOL_SIZE,
+        "POOL_SIZE_DEFAULT": model.pool_size,
+        "DISTANCES": (model.distance_kind,),
+        "DISTANCE_AXIS": highest,
+        "STATISTICS": statistics(model),
+        "prior": model.draw,
+        "simulate": model.records,
+        "distance": functools.cache(functools.partial(_distance, model)),
+    }
+    stated = {name: value for name, value in stated.items() if name != "STATISTICS" or value}
+    vars(made).update(stated)
+
+    def later(name: str) -> Any:
+        """What is made when it is first asked for, and then kept."""
+        if name not in LATER:
+            raise AttributeError(f"{module} has no {name}.")
+        vars(made)[name] = LATER[name](model)
+        return vars(made)[name]
+
+    vars(made)["__getattr__"] = later
+    return made
+
+
+STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
+"""Thresholds for a slider, in parts of the largest distance."""
+
+
+def statistics(model: Model) -> dict[str, Statistic]:
+    """All its statistics, as one that is released together; none if there are none."""
+    if not model.statistics:
+        return {}
+    each = [(name, own) for own in model.statistics for name in own.names]
+    l1, l2 = model.moves()
+    whole = all(own.whole for own in model.statistics)
+    derived = all(own.kind != "declared" for own in model.statistics)
+    bounded = [not _may_be_negative(own, model.neighbours) for _, own in each]
+    return {
+        KEY: Statistic(
+            name=KEY,
+            unit=model.protected(by_numbers=True),
+            neighbours=model.neighbours,
+            names=tuple(name for name, _ in each),
+            reduce=model.numbers,
+            l1=lambda n: l1,  # noqa: ARG005 - part of the interface
+            l2=lambda n: l2,  # noqa: ARG005
+            low=tuple(0.0 if above else -math.inf for above in bounded),
+            high=(math.inf,) * len(each),
+            whole=(1,) * len(each) if whole else None,
+            combine=added if derived else whole_only,
+        )
+    }
+
+
+def _may_be_negative(own: Any, neighbours: str) -> bool:
+    """Whether a number can be below 0 in its unit."""
+    return own.kind == "declared" or (neighbours == "add-remove" and own.lower < 0.0)
+
+
+_pilots: dict[Model, Array] = {}
+
+
+def pilot(model: Model, progress: Callable[[float], None] | None = None) -> Array:
+    """Records ``(k, n, d)`` of public draws; always the same, and kept on disk.
+
+    Args:
+        model: of a scenario.
+        progress: called with the fraction done, unless they are there.
+    """
+    if model not in _pilots:
+        entry = cache.entry(
+            "pilot", {"model": model.name, "n": _usual(model)}, fingerprint.of(model.module)
+        )
+        made = cache.load_or_make(entry, lambda: {"records": _simulated(model, progress)})
+        _pilots[model] = made["records"]
+    return _pilots[model]
+
+
+def _simulated(model: Model, progress: Callable[[float], None] | None) -> Array:
+    """Records of public draws.
+
+    Raises:
+        OwnError: the model makes something else of the same generator, or raises.
+    """
+    theta = model.draw(generator(0, "own-model-prior"), PILOT)
+    first, second = (
+        model.records(generator(0, "own-model-again"), theta[:TWICE], _usual(model))
+        for _ in range(2)
+    )
+    if not np.array_equal(first, second, equal_nan=True):
+        raise OwnError(f"{model.file}: simulate is not reproducible: {AGAIN}")
+    parts = []
+    # In parts, as a pool is made: some simulators need room for all that they are asked at once.
+    for start in range(0, PILOT, PART):
+        rng = generator(0, "own-model-data", start)
+        parts.append(model.records(rng, theta[start : start + PART], _usual(model)))
+        if progress is not None:
+            progress((start + PART) / PILOT)
+    return np.concatenate(parts)
+
+
+PART = 20
+"""Draws that are simulated at a time."""
+
+TWICE = 2
+"""Draws that are simulated twice, as nobody has to ask for a check."""
+
+
+def _usual(model: Model) -> int:
+    """Size of data sets unless another one is asked for."""
+    return model.sizes[len(model.sizes) // 2]
+
+
+def _prior_mean(model: Model) -> Array:
+    """Mean ``(p,)`` of the prior; where a function draws, of draws from it."""
+    if model.prior is None and not any(callable(each.prior) for each in model.parameters):
+        return np.array([(each.low + each.high) / 2.0 for each in model.parameters])
+    mean: Array = model.draw(generator(0, "own-model-mean"), 100_000).mean(axis=0)
+    return mean
+
+
+def _truth(model: Model) -> Array:
+    """Where the data come from that stand for the private ones."""
+    if model.truth is not None:
+        return np.array(model.truth, dtype=np.float64)
+    return model.draw(generator(0, "own-model-truth"), 1)[0]
+
+
+def _bandwidth(model: Model) -> float | None:
+    """The median heuristic on public draws, in parts of the columns' ranges, to two digits."""
+    if model.distance_kind != "records":
+        return None
+    records = pilot(model)
+    scaled = (records - model.low) / (model.high - model.low)
+    chosen = generator(0, "own-model-bandwidth").integers(records.shape[1], size=PILOT)
+    found = median_bandwidth(scaled[np.arange(PILOT), chosen])
+    return float(f"{min(max(found, NARROWEST), BROADEST):.2g}")
+
+
+def _threshold(model: Model) -> float:
+    """A threshold that about one in fifty public draws meets, for the median public data set."""
+    records = pilot(model)
+    metric = _distance(model)
+    statistics = metric.statistic(records)
+    rho = [metric.compare(np.delete(statistics, i, axis=0), statistics[i]) for i in range(TRIED)]
+    found = float(f"{np.median(np.quantile(rho, 0.02, axis=1)):.2g}")
+    return min(max(found, _highest(model) / 2000.0), metric.bound)
+
+
+TRIED = 40
+"""Public data sets that a threshold is looked for on."""
+
+
+def _highest(model: Model) -> float:
+    """Largest value of the default distance, whatever its bandwidth is."""
+    if model.distance_kind == "numbers":
+        return _widest(model)
+    return math.sqrt(2.0) if len(model.columns) == 1 else 2.0
+
+
+def _widest(model: Model) -> float:
+    numbers = sum(len(each.names) for each in model.statistics)
+    return WIDEST * math.sqrt(numbers)
+
+
+@functools.cache
+def _spread(model: Model) -> tuple[float, ...]:
+    """Standard deviation of each number over public draws, in its unit; 1 for a constant."""
+    records = pilot(model)
+    spread = model.numbers(records).std(axis=0)
+    return tuple(float(f"{value:.3g}") if value > 0.0 else 1.0 for value in spread)
+
+
+def _length(model: Model) -> float:
+    """Most by which one record moves the standardised numbers, L2.
+
+    A statistic's numbers are weighted by at most the largest of their weights.
+    """
+    lengths, place = [], 0
+    for each in model.statistics:
+        spread = _spread(model)[place : place + len(each.names)]
+        lengths.append(each.moves(model.neighbours)[1] / min(spread))
+        place += len(each.names)
+    return math.hypot(*lengths) * (1.0 + 1e-12)
+
+
+def _distance(model: Model, bandwidth: float | None = None, name: str | None = None) -> Distance:  # noqa: ARG001
+    """Its distance; with the default bandwidth if none is given."""
+    if model.distance_kind == "numbers":
+        n = _usual(model) if model.neighbours == "replace" else None
+        return Standardised(
+            reduce=model.numbers,
+            weights=tuple(1.0 / value for value in _spread(model)),
+            length=_length(model),
+            bound=_widest(model),
+            usual=n,
+        )
+    width = bandwidth if bandwidth is not None else _bandwidth(model)
+    assert width is not None
+    if len(model.columns) == 1:
+        low, high = model.columns[0].low, model.columns[0].high
+        return maximum_mean_discrepancy(low, high, width * (high - low))
+    return BoxedFeatures(tuple(model.low.tolist()), tuple(model.high.tolist()), width)
+
+
+LATER = {
+    "PRIOR_MEAN": _prior_mean,
+    "TRUTH": _truth,
+    "BANDWIDTH": _bandwidth,
+    "EPSILON_ABC_DEFAULT": _threshold,
+}
+"""What needs draws or simulated data."""

@@ -1,0 +1,329 @@
+"""A model of one's own: what a person knows, and nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from abcdp_core.own_model.blame import OwnError, call
+from abcdp_core.own_model.statistics import OwnStatistic
+
+Array = NDArray[np.float64]
+Simulator = Callable[[np.random.Generator, Array, int], Array]
+Law = Callable[[np.random.Generator, int], Array]
+
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """An unknown of the model, and its prior.
+
+    Attributes:
+        name: what it goes by.
+        low, high: public bounds; no draw lies outside.
+        unit: of its values, empty if none.
+        prior: ``uniform`` between the bounds; ``normal``, about their middle with a quarter of
+            their distance for standard deviation, cut at the bounds; or a function of
+            ``(rng, size)`` that draws ``(size,)``.
+    """
+
+    name: str
+    low: float
+    high: float
+    unit: str = ""
+    prior: Literal["uniform", "normal"] | Law = "uniform"
+
+    def __post_init__(self) -> None:
+        """Check the bounds and the name of the prior.
+
+        Raises:
+            ValueError: they are not what they may be.
+        """
+        if not (-math.inf < self.low < self.high < math.inf):
+            raise ValueError(
+                f"parameter {self.name}: low = {self.low:g}, high = {self.high:g}: must be finite "
+                f"and low < high."
+            )
+        if not (callable(self.prior) or self.prior in ("uniform", "normal")):
+            raise ValueError(
+                f"parameter {self.name}: prior = {self.prior}: must be uniform, normal or a "
+                f"function."
+            )
+
+    def draw(self, rng: np.random.Generator, size: int) -> Array:
+        """Draws ``(size,)`` from the prior."""
+        if callable(self.prior):
+            return self.prior(rng, size)
+        uniform = rng.random(size)
+        if self.prior == "normal":
+            # The bounds are two standard deviations from the middle.
+            ends = special.ndtr(np.array([-2.0, 2.0]))
+            share = special.ndtri(ends[0] + uniform * (ends[1] - ends[0])) / 4.0 + 0.5
+        else:
+            share = uniform
+        found: Array = np.clip(self.low + share * (self.high - self.low), self.low, self.high)
+        return found
+
+
+@dataclass(frozen=True)
+class Column:
+    """One number of a record, and what is publicly known of it.
+
+    Attributes:
+        name: what it goes by.
+        low, high: public bounds; what lies outside counts as the nearer one, in the data and in
+            what is simulated.
+        whole: whether it is a whole number, such as a count or a code.
+    """
+
+    name: str
+    low: float
+    high: float
+    whole: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the bounds.
+
+        Raises:
+            ValueError: they are not finite, or do not rise.
+        """
+        if not (-math.inf < self.low < self.high < math.inf):
+            raise ValueError(
+                f"column {self.name}: low = {self.low:g}, high = {self.high:g}: must be finite "
+                f"and low < high."
+            )
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model of records, and what may be released of them.
+
+    Attributes:
+        name: by which it is chosen; lower case with hyphens.
+        title: the name in words.
+        parameters: the p unknowns.
+        columns: the d numbers of a record.
+        unit: whose privacy is protected, with its article: one record is one "person".
+        simulate: generator, parameters ``(k, p)`` and n to records ``(k, n, d)``.
+        statistics: numbers of the data that may be released; none, if distances have to do.
+        sizes: numbers n of records that are looked at, rising.
+        neighbours: ``replace``: one record is replaced by another, and n is public;
+            ``add-remove``: one record is added or removed, and n is private. Then data sets are
+            filled up to n records with such that are all NaN.
+        independent: whether a data set of n records is n draws of the same law, so that the first
+            of them are a smaller data set. Where records depend on each other there is one size.
+        prior: draws parameters ``(size, p)`` together, instead of each by its own prior.
+        truth: parameters at which data are simulated that stand for the private ones; a draw from
+            the prior if not given.
+        distance: between data sets: ``numbers``, of their statistics, the default where there are
+            any; or ``records``, a kernel distance of records, where n is public.
+        accepted: draws that a study accepts unless it is told otherwise.
+        pool_size: draws in the pool unless told otherwise.
+        module, file: that state it; known once they are read.
+    """
+
+    name: str
+    title: str
+    parameters: tuple[Parameter, ...]
+    columns: tuple[Column, ...]
+    unit: str
+    simulate: Simulator = field(repr=False)
+    statistics: tuple[OwnStatistic, ...] = ()
+    sizes: tuple[int, ...] = (1000,)
+    neighbours: Literal["replace", "add-remove"] = "replace"
+    independent: bool = True
+    prior: Law | None = field(default=None, repr=False)
+    truth: tuple[float, ...] | None = None
+    distance: Literal["", "numbers", "records"] = ""
+    accepted: int = 10
+    pool_size: int = 10_000
+    module: str = field(default="", compare=False)
+    file: str = field(default="model", compare=False)
+
+    def __post_init__(self) -> None:
+        """Check that all that is stated fits together.
+
+        Raises:
+            ValueError: it does not; what and where.
+        """
+        for name in ("parameters", "columns", "statistics", "sizes"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        for reason in _reasons(self):
+            raise ValueError(f"model {self.name}: {reason}")
+
+    def scenario(self, module: str, file: str) -> ModuleType:
+        """The model as a scenario.
+
+        Args:
+            module: name of the module that states it, by which what it makes is kept.
+            file: name of its file, for what is said of errors in it.
+        """
+        # Inside the function: who writes a model needs no distances yet.
+        from abcdp_core.own_model import contract
+
+        return contract.scenario(dataclasses.replace(self, module=module, file=file))
+
+    @property
+    def low(self) -> Array:
+        """Lower bounds of a record's numbers ``(d,)``."""
+        return np.array([column.low for column in self.columns])
+
+    @property
+    def high(self) -> Array:
+        """Upper bounds of a record's numbers ``(d,)``."""
+        return np.array([column.high for column in self.columns])
+
+    @property
+    def distance_kind(self) -> str:
+        """``numbers`` or ``records``."""
+        return self.distance or ("numbers" if self.statistics else "records")
+
+    def protected(self, *, by_numbers: bool) -> str:
+        """Whose privacy is protected, and on what condition where somebody declared something.
+
+        Args:
+            by_numbers: whether noise follows the sensitivity of the statistics.
+        """
+        said = [each.name for each in self.statistics if each.kind == "declared"]
+        if not (by_numbers and said):
+            return self.unit
+        return f"{self.unit}, if the sensitivity declared for {' and '.join(said)} holds"
+
+    def draw(self, rng: np.random.Generator, size: int) -> Array:
+        """Parameters ``(size, p)`` from the prior.
+
+        Raises:
+            OwnError: the person's prior raises, or makes something else.
+        """
+        count = len(self.parameters)
+        if self.prior is not None:
+            theta = np.asarray(call(self.file, "prior", self.prior, rng, size), dtype=np.float64)
+        else:
+            columns = [
+                np.asarray(call(self.file, f"prior of {each.name}", each.draw, rng, size))
+                for each in self.parameters
+            ]
+            for each, values in zip(self.parameters, columns, strict=True):
+                if values.shape != (size,):
+                    raise OwnError(
+                        f"{self.file}: prior of {each.name} makes an array {values.shape}; it "
+                        f"must be ({size},)."
+                    )
+            theta = np.stack(columns, axis=1).astype(np.float64)
+        if theta.shape != (size, count):
+            raise OwnError(
+                f"{self.file}: prior makes an array {theta.shape}; it must be ({size}, {count})."
+            )
+        for each, values in zip(self.parameters, theta.T, strict=True):
+            if not ((each.low <= values) & (values <= each.high)).all():
+                raise OwnError(
+                    f"{self.file}: prior of {each.name} draws a value outside {each.low:g} to "
+                    f"{each.high:g}."
+                )
+        return theta
+
+    def records(self, rng: np.random.Generator, theta: Array, n: int) -> Array:
+        """Data sets ``(k, n, d)`` at parameters ``(k, p)``, within the public bounds.
+
+        Raises:
+            OwnError: the person's simulator raises, or makes something else.
+        """
+        made = call(self.file, "simulate", self.simulate, rng, theta, n)
+        records = np.asarray(made)
+        expected = (len(theta), n, len(self.columns))
+        if records.shape != expected:
+            raise OwnError(
+                f"{self.file}: simulate makes an array {records.shape}; it must be {expected}."
+            )
+        if records.dtype.kind not in "fiub":
+            raise OwnError(f"{self.file}: simulate makes an array of {records.dtype}, no numbers.")
+        records = records.astype(np.float64, copy=False)
+        missing = np.isnan(records)
+        allowed = missing.all(axis=-1) if self.neighbours == "add-remove" else False
+        wrong = missing & ~np.broadcast_to(np.asarray(allowed)[..., None], missing.shape)
+        if wrong.any():
+            column = self.columns[int(np.argwhere(wrong)[0, 2])].name
+            raise OwnError(f"{self.file}: simulate makes NaN in column {column}.")
+        return np.clip(records, self.low, self.high)
+
+    def numbers(self, records: Array) -> Array:
+        """All numbers ``(..., k)`` of data sets ``(..., n, d)``, each in its unit.
+
+        Whatever the records are, they count as if they were within the public bounds.
+
+        Raises:
+            OwnError: a person's statistic raises, or makes something else.
+        """
+        parts = []
+        for each in self.statistics:
+            # Each has a copy of its own, which it may spoil.
+            within = np.clip(records, self.low, self.high)
+            found = call(self.file, f"statistic {each.name}", each.numbers, within, self.neighbours)
+            if not np.isfinite(found).all():
+                raise OwnError(f"{self.file}: statistic {each.name} makes NaN or infinity.")
+            parts.append(found)
+        return np.concatenate(parts, axis=-1)
+
+    def moves(self) -> tuple[float, float]:
+        """L1 and L2 sensitivity of all numbers together, each in its unit."""
+        each = [statistic.moves(self.neighbours) for statistic in self.statistics]
+        room = 1.0 + 1e-12
+        return room * sum(one for one, _ in each), room * math.hypot(*(two for _, two in each))
+
+
+def _reasons(model: Model) -> list[str]:
+    """Why a model cannot be used, a sentence each."""
+    sizes = list(model.sizes)
+    derived = all(each.kind != "declared" for each in model.statistics)
+    single = not model.independent or model.neighbours == "add-remove" or not derived
+    names = [column.name for column in model.columns]
+    unknowns = [parameter.name for parameter in model.parameters]
+    numbers = [name for each in model.statistics for name in each.names]
+    cases = {
+        "name must be in lower case with hyphens.": not NAME.fullmatch(model.name),
+        "parameters must not be empty.": not unknowns,
+        "columns must not be empty.": not names,
+        "two parameters have one name.": len(set(unknowns)) < len(unknowns),
+        "two columns have one name.": len(set(names)) < len(names),
+        "two numbers of the statistics have one name.": len(set(numbers)) < len(numbers),
+        f"sizes = {model.sizes}: must be rising whole numbers above 0.": not sizes
+        or sizes != sorted(set(sizes))
+        or not all(isinstance(size, int) and size > 0 for size in sizes),
+        f"sizes = {model.sizes}: must be one, as records depend on each other, their number is "
+        f"private, or a statistic is declared.": single and len(sizes) > 1,
+        f"neighbours = {model.neighbours}: must be replace or add-remove.": model.neighbours
+        not in ("replace", "add-remove"),
+        "a mean needs a public number of records; use total.": model.neighbours == "add-remove"
+        and any(each.kind == "mean" for each in model.statistics),
+        "statistics must not be empty where records are added or removed.": model.neighbours
+        == "add-remove"
+        and not model.statistics,
+        f"distance = {model.distance}: must be numbers or records.": model.distance
+        not in ("", "numbers", "records"),
+        "distance = records: needs a public number of records.": model.distance == "records"
+        and model.neighbours == "add-remove",
+        "distance = numbers: there are no statistics.": model.distance == "numbers"
+        and not model.statistics,
+        f"truth = {model.truth}: must be one number for each parameter.": model.truth is not None
+        and len(model.truth) != len(unknowns),
+    }
+    return [reason for reason, wrong in cases.items() if wrong]
+
+
+def one_at_a_time(simulate: Callable[[np.random.Generator, Array, int], Array]) -> Simulator:
+    """A simulator of many parameters from one that takes a single set ``(p,)`` to ``(n, d)``."""
+
+    def many(rng: np.random.Generator, theta: Array, n: int) -> Array:
+        return np.stack([simulate(rng, each, n) for each in theta])
+
+    return many

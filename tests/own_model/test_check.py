@@ -1,0 +1,129 @@
+"""The command ``check``: what it says, and that it refuses in one line what is not private."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from abcdp_core import registry
+from abcdp_core.__main__ import main
+from abcdp_core.commands import check
+from tests.own_model.test_contract import EXAMPLES
+
+pytestmark = pytest.mark.usefixtures("own_registry")
+
+
+def own_file(folder: Path, old: str = "", new: str = "", example: str = "gaussian") -> str:
+    text = (EXAMPLES / f"{example}.py").read_text(encoding="utf-8")
+    assert old in text
+    file = folder / "my_model.py"
+    file.write_text(text.replace(old, new), encoding="utf-8")
+    return str(file)
+
+
+def test_what_holds_is_said_with_how_long_a_pool_takes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = own_file(tmp_path)
+    assert main(["check", file, "--runs", "0", "--n", "100", "--workers", "2"]) == 0
+    said = capsys.readouterr().out
+    assert "Two measurements, normal (gaussian-2d): N = 100, reproducible" in said
+    assert "xy            1 and 1      1 and 1" in said
+    assert "derived: mean" in said
+    assert "none moves a statistic by more. A search is no proof." in said
+    assert "A pool of 2,000 draws is large enough" in said
+    assert "2,000 of them" in said
+    assert "with 2." in said
+    assert "intervals may be off" not in said
+
+
+def test_a_small_pool_is_called_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--runs", "0", "--n", "100", "--pool-size", "500", "--workers", "1"]
+    assert main(["check", own_file(tmp_path), *arguments]) == 0
+    assert "A pool of 500 is smaller than that: intervals may be off." in capsys.readouterr().out
+
+
+DECLARED = 'declared("xy", lambda r: np.median(r[..., 1], axis=-1), ["m"], 0.1)'
+XY = 'mean("xy", lambda records: records[..., 0] * records[..., 1], -8.0, 8.0)'
+DAYS = 'mean("days infectious", lambda records: records[..., 1], 0.0, 20.0)'
+LONGEST = 'declared("longest", lambda r: r[..., 1].max(axis=-1), ["longest"], 3.0)'
+IMPORTS = "from abcdp_core.own_model import declared, "
+
+
+@pytest.mark.parametrize(
+    ("example", "old", "new", "words"),
+    [
+        (
+            "gaussian",
+            XY,
+            DECLARED,
+            "statistic xy: one record replaced by another moves it by 6 and 6 ",
+        ),
+        ("sir", DAYS, LONGEST, "statistic longest: one record replaced by another moves it by"),
+    ],
+)
+def test_a_planted_wrong_sensitivity_is_refused(
+    example: str,
+    old: str,
+    new: str,
+    words: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = Path(own_file(tmp_path, old, new, example))
+    text = file.read_text(encoding="utf-8").replace("from abcdp_core.own_model import ", IMPORTS)
+    file.write_text(text.replace("sizes=(100, 300, 1000, 3000, 10_000)", "sizes=(100,)"))
+    assert main(["check", str(file), "--runs", "0"]) == 2
+    printed = capsys.readouterr()
+    assert "declared" in printed.out
+    assert printed.err.startswith(f"error: my_model.py: {words}")
+    assert printed.err.endswith("is claimed; a release would not be private.\n")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("rng.standard_normal((2", "np.random.standard_normal((2", "simulate is not reproducible"),
+        ("    y = cor", "    boom\n    y = cor", "line 14: NameError: name 'boom' is not defined"),
+        ("sizes=(100", "sizes=(0", "cannot be loaded (line 18: ValueError: model gaussian-2d: siz"),
+        ("MODEL = ", "OTHER = ", "has none of SCENARIO, MECHANISMS, EXPERIMENT, MODEL"),
+        ("MODEL = Model(", "MODEL = dict(", "MODEL must be an abcdp_core.own_model.Model"),
+        ("import numpy as np", "import numpy as", "line 5: SyntaxError"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused_in_one_line(
+    old: str, new: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", own_file(tmp_path, old, new), "--runs", "0", "--n", "100"]) == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert said.startswith("error: ")
+    assert said.count("\n") == 1
+
+
+def test_a_file_without_a_model_has_nothing_to_check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "other.py"
+    file.write_text("MECHANISMS = ()\n")
+    assert main(["check", str(file)]) == 2
+    assert "has no MODEL, so there is nothing to check" in capsys.readouterr().err
+    assert main(["check", own_file(tmp_path), "--n", "7"]) == 2
+    assert "n = 7: must be one of 100, 300" in capsys.readouterr().err
+    assert main(["check", own_file(tmp_path), "--runs", "1"]) == 2
+    said = capsys.readouterr().err
+    assert said == "error: runs = 1: must be a whole number from 2 to 1000 or 0.\n"
+
+
+def test_enough_is_twice_what_the_neediest_mechanism_moves(tmp_path: Path) -> None:
+    source = registry.add_file(own_file(tmp_path))
+    assert check.needed_pool(source) == 2000
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0.0123, "12 ms"), (12.3, "12 s"), (90.0, "1.5 min"), (7200.0, "2 h")],
+)
+def test_times_are_in_units_that_people_read(seconds: float, said: str) -> None:
+    assert check.in_words(seconds) == said

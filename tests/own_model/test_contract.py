@@ -1,0 +1,234 @@
+"""A model of one's own is a scenario like any other."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from abcdp_core import pool, registry, simulators
+from abcdp_core.distances.boxed_features import BoxedFeatures
+from abcdp_core.distances.fourier import FourierMMD
+from abcdp_core.distances.standardised import Standardised
+from abcdp_core.own_model import Column, Model, contract, histogram
+from abcdp_core.own_model.blame import OwnError
+from tests.own_model.test_model import LARGEST, MODEL, changed
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def example(name: str) -> Model:
+    scope: dict[str, object] = {}
+    exec((EXAMPLES / f"{name}.py").read_text(encoding="utf-8"), scope)
+    model = scope["MODEL"]
+    assert isinstance(model, Model)
+    return model
+
+
+GAUSSIAN, SIR = example("gaussian"), example("sir")
+BY_RECORDS = dataclasses.replace(GAUSSIAN, distance="records", statistics=(), sizes=(300,))
+MODELS = {
+    "gaussian": GAUSSIAN,
+    "sir": SIR,
+    "by records": BY_RECORDS,
+    "one column": changed(distance="records"),
+    "declared": changed(statistics=(LARGEST,), sizes=(30,)),
+}
+EVERY = pytest.mark.parametrize("name", MODELS)
+_made: dict[str, ModuleType] = {}
+
+
+def scenario(name: str) -> ModuleType:
+    return _made.setdefault(name, MODELS[name].scenario(f"mine_{name}", "mine.py"))
+
+
+@EVERY
+def test_it_states_what_every_scenario_states(name: str) -> None:
+    source = scenario(name)
+    needed = (*simulators.Scenario.__annotations__, "prior", "simulate", "distance")
+    assert [each for each in needed if not hasattr(source, each)] == []
+    theta = source.prior(np.random.default_rng(7), 100)
+    for values, (low, high) in zip(theta.T, source.AXES.values(), strict=True):
+        assert low <= values.min() <= values.max() <= high
+    assert source.SUPPORT.contains(np.stack([source.TRUTH, source.PRIOR_MEAN])).all()
+    assert source.EPSILON_ABC.check("it", source.EPSILON_ABC_DEFAULT)
+    assert source.N.check("it", source.N_DEFAULT)
+    metric = source.distance()
+    assert metric.bound == pytest.approx(source.EPSILON_ABC.high)
+    assert metric.bound == pytest.approx(source.DISTANCE_AXIS)
+    assert metric is source.distance()
+    assert metric == source.distance(name=source.DISTANCES[0])
+    points = source.simulate(np.random.default_rng(7), theta[:4], source.N_DEFAULT)
+    rho = metric.compare(metric.statistic(points), metric.statistic(points[0]))
+    assert rho[0] == pytest.approx(0.0, abs=1e-6)
+    assert 0.0 < rho[1:].max() <= metric.bound
+    assert not hasattr(source, "precomputed")
+
+
+@EVERY
+def test_one_record_moves_neither_distance_nor_numbers_by_more_than_stated(name: str) -> None:
+    source = scenario(name)
+    rng, n = np.random.default_rng(3), source.N_DEFAULT
+    model = MODELS[name]
+    points = source.simulate(rng, source.prior(rng, 2), n)
+    other, data = points
+    corners = np.stack([model.low, model.high, (model.low + model.high) / 2.0])
+    neighbours = np.repeat(data[None], len(corners), axis=0)
+    neighbours[:, 0] = corners
+    metric = source.distance()
+    statistics = metric.statistic(neighbours)
+    rho = metric.compare(statistics, metric.statistic(other))
+    assert np.ptp(rho) <= metric.sensitivity(n) <= metric.sensitivity(n, "published")
+    moved = np.linalg.norm(statistics - statistics[:1], axis=-1).max()
+    assert 0.0 < moved <= metric.statistic_sensitivity(n)
+    for statistic in getattr(source, "STATISTICS", {}).values():
+        change = np.abs(statistic.reduce(neighbours) - statistic.reduce(neighbours[0]))
+        assert 0.0 < change.sum(axis=-1).max() <= statistic.l1(n)
+        assert (statistic.low <= statistic.reduce(neighbours)).all()
+
+
+def test_the_distance_is_that_of_the_numbers_unless_there_are_none() -> None:
+    assert isinstance(scenario("gaussian").distance(), Standardised)
+    assert isinstance(scenario("by records").distance(), BoxedFeatures)
+    assert not hasattr(scenario("by records"), "STATISTICS")
+    line = scenario("one column").distance()
+    assert isinstance(line, FourierMMD)
+    assert (line.low, line.high) == (-3.0, 3.0)
+    assert line.bandwidth == pytest.approx(6.0 * scenario("one column").BANDWIDTH)
+    assert scenario("gaussian").BANDWIDTH is None
+    assert scenario("by records").distance(0.5).bandwidth == 0.5
+
+
+def test_numbers_of_whole_ones_only_get_whole_noise() -> None:
+    counts = dataclasses.replace(SIR, statistics=SIR.statistics[:1])
+    assert contract.statistics(counts)["numbers"].whole == (1,) * 10
+    assert contract.statistics(SIR)["numbers"].whole is None
+
+
+def test_means_of_a_prior_are_known_by_its_name_or_drawn() -> None:
+    assert scenario("gaussian").PRIOR_MEAN.tolist() == [0.0, 0.0, 1.15, 1.15, 0.0]
+    drawn = dataclasses.replace(MODEL, prior=lambda _, size: np.tile([1.0, 2.0], (size, 1)))
+    source = drawn.scenario("mine_drawn", "mine.py")
+    assert source.PRIOR_MEAN.tolist() == pytest.approx([1.0, 2.0])
+    assert source.TRUTH.tolist() == [1.0, 2.0]
+    assert scenario("gaussian").TRUTH.tolist() == [0.5, -1.0, 1.0, 0.6, 0.5]
+
+
+def test_a_threshold_is_met_by_about_one_draw_in_fifty() -> None:
+    source = scenario("gaussian")
+    rng = np.random.default_rng(11)
+    points = source.simulate(rng, source.prior(rng, 300), source.N_DEFAULT)
+    statistics = source.distance().statistic(points)
+    met = [
+        (source.distance().compare(statistics, one) <= source.EPSILON_ABC_DEFAULT).mean()
+        for one in statistics
+    ]
+    assert 0.005 < np.median(met) < 0.06
+
+
+@pytest.mark.parametrize("name", ["gaussian", "sir"])
+def test_an_example_has_at_most_forty_lines_of_code(name: str) -> None:
+    assert 20 < lines_of_code((EXAMPLES / f"{name}.py").read_text(encoding="utf-8")) <= 40
+
+
+def lines_of_code(text: str) -> int:
+    """Lines with something of the program on them: no blank one, comment or docstring."""
+    import io
+    import tokenize
+
+    idle = (
+        tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
+        tokenize.ENCODING, tokenize.ENDMARKER,
+    )  # fmt: skip
+    lines: set[int] = set()
+    fresh = True
+    for token in tokenize.tokenize(io.BytesIO(text.encode()).readline):
+        if token.type == tokenize.NEWLINE:
+            fresh = True
+        if token.type in idle:
+            continue
+        if not (token.type == tokenize.STRING and fresh):
+            lines |= set(range(token.start[0], token.end[0] + 1))
+        fresh = False
+    return len(lines)
+
+
+def test_lines_are_counted_without_what_does_nothing() -> None:
+    text = (
+        '"""Title.\n\nMore."""\n\n# why\nx = (\n    1,  # one\n)\n\n'
+        'def f():\n    """Doc."""\n    y = """a\n    b"""\n'
+    )
+    assert lines_of_code(text) == 6
+
+
+@pytest.mark.usefixtures("own_registry")
+def test_a_file_joins_as_a_scenario_under_its_own_code() -> None:
+    source = registry.add_file(EXAMPLES / "gaussian.py")
+    assert source.__name__ == "abcdp_plugin_gaussian"
+    assert simulators.load("gaussian-2d") is source
+    assert source.MODEL.file == "gaussian.py"
+    assert "abcdp_plugin_gaussian" in registry.texts
+
+
+def test_something_else_than_a_model_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("MODEL = 3\n")
+    with pytest.raises(ValueError, match=r"MODEL must be an abcdp_core\.own_model\.Model"):
+        registry.add_file(tmp_path / "mine.py")
+
+
+def test_where_their_number_is_private_n_is_room_for_records() -> None:
+    cells = histogram("value", lambda records: records[..., 0], (-3.0, 0.0, 3.0))
+    private = changed(neighbours="add-remove", sizes=(20,), statistics=(cells,))
+    source = private.scenario("mine_private", "mine.py")
+    assert source.N.label == "Room for records in a data set"
+    assert source.NEIGHBOURS == "add-remove"
+    assert scenario("gaussian").N.label == "N · records in the private data"
+
+
+def test_a_domain_spans_all_columns() -> None:
+    wide = changed(
+        columns=(Column("a", -1.0, 2.0), Column("b", 0.0, 9.0)),
+        simulate=lambda _, theta, n: np.zeros((len(theta), n, 2)),
+    )
+    source = wide.scenario("mine_wide", "mine.py")
+    assert source.DOMAIN == (-1.0, 9.0)
+    assert source.COORDINATES == ("a", "b")
+    # Nothing varies: a scale of 1 stands in.
+    assert math.isfinite(source.distance().sensitivity(100))
+
+
+@pytest.mark.usefixtures("own_registry")
+def test_a_pool_reaches_no_further_than_it_is_asked_for() -> None:
+    registry.add_file(EXAMPLES / "gaussian.py")
+    assert pool.key_for("gaussian-2d", 300, 100, 1).largest_n == 300
+    assert pool.key_for("uniform-mixture", 300, 100, 1).largest_n == pool.KEPT_SIZE
+
+
+@pytest.mark.usefixtures("own_registry")
+def test_public_draws_that_scales_come_from_are_kept_and_say_how_far_they_are(
+    empty_cache: Path,
+) -> None:
+    told: list[float] = []
+    model = registry.add_file(EXAMPLES / "gaussian.py").MODEL
+    first = contract.pilot(model, told.append)
+    assert told == pytest.approx(np.arange(1, 11) / 10)
+    assert first.shape == (200, 1000, 2)
+    again = registry.add_file(EXAMPLES / "gaussian.py").MODEL
+    assert again != model
+    assert np.array_equal(contract.pilot(again, told.append), first)
+    assert len(told) == 10
+    assert len(list(empty_cache.glob("pilot-*.npz"))) == 1
+
+
+def test_a_model_that_is_not_reproducible_serves_no_study(empty_cache: Path) -> None:
+    chance = np.random.default_rng(0)
+    drifting = changed(
+        name="drifting", simulate=lambda _, theta, n: chance.random((len(theta), n, 1))
+    )
+    source = drifting.scenario("mine_drifting", "mine.py")
+    with pytest.raises(OwnError, match=r"mine\.py: simulate is not reproducible: the same gen"):
+        source.distance()

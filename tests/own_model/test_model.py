@@ -1,0 +1,207 @@
+"""A model of one's own: what it draws, and what is refused of it in one line."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from abcdp_core.own_model import Column, Model, Parameter, count, declared, mean, one_at_a_time
+from abcdp_core.own_model.blame import OwnError
+from abcdp_core.streams import generator
+from tests.statistics import assert_distribution, rejects
+
+RNG = np.random.default_rng(0)
+
+
+def simulate(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
+    return theta[:, :1, None] + rng.standard_normal((len(theta), n, 1))
+
+
+MODEL = Model(
+    name="mean-of-one",
+    title="A mean",
+    parameters=(Parameter("μ", -2.0, 2.0), Parameter("ν", 0.0, 4.0, prior="normal")),
+    columns=(Column("value", -3.0, 3.0),),
+    unit="one person",
+    simulate=simulate,
+    statistics=(mean("value", lambda records: records[..., 0], -3.0, 3.0),),
+    sizes=(10, 100),
+)
+
+
+def changed(**values: Any) -> Model:
+    return dataclasses.replace(MODEL, **values)
+
+
+def test_a_prior_by_name_has_the_law_that_it_says() -> None:
+    theta = MODEL.draw(generator(1, "prior"), 20_000)
+    assert theta.shape == (20_000, 2)
+    uniform, normal = theta.T
+    # Bounds 0 and 4: mean 2, a standard deviation of 1, cut two of them away.
+    cut = stats.truncnorm(-2.0, 2.0, loc=2.0, scale=1.0).cdf
+    assert_distribution(uniform, stats.uniform(-2.0, 4.0).cdf)
+    assert_distribution(normal, cut)
+    assert rejects(assert_distribution, normal, stats.truncnorm(-2.0, 2.0, 2.0, 1.2).cdf)
+
+
+def test_a_prior_of_ones_own_draws_one_parameter_or_all_of_them() -> None:
+    single = Parameter("ν", 0.0, 4.0, prior=lambda _, size: np.full(size, 3.0))
+    assert (changed(parameters=(single,)).draw(RNG, 5) == 3.0).all()
+    together = changed(prior=lambda _, size: np.tile([1.0, 2.0], (size, 1)))
+    assert together.draw(RNG, 3).tolist() == [[1.0, 2.0]] * 3
+
+
+def test_records_are_brought_within_their_public_bounds() -> None:
+    records = MODEL.records(generator(1, "data"), np.full((4, 2), 2.0), 100)
+    assert records.shape == (4, 100, 1)
+    assert records.max() == 3.0
+
+
+def test_a_simulator_of_one_set_of_parameters_serves_too() -> None:
+    one = one_at_a_time(lambda _, theta, n: np.full((n, 1), theta[0]))
+    records = changed(simulate=one).records(RNG, np.array([[1.0, 0.0], [2.0, 0.0]]), 3)
+    assert records[..., 0].tolist() == [[1.0] * 3, [2.0] * 3]
+
+
+def test_numbers_of_several_statistics_stand_side_by_side_and_their_moves_add_up() -> None:
+    large = count("large", lambda records: records[..., 0] > 1.0)
+    both = changed(statistics=(large, *MODEL.statistics))
+    assert both.numbers(np.array([[0.0], [3.0]])) == pytest.approx([1.0, 1.5])
+    l1, l2 = both.moves()
+    assert l1 == pytest.approx(2.0)
+    assert l2 == pytest.approx(np.sqrt(2.0))
+    assert min(l1, l2**2) >= 2.0
+
+
+def test_records_beyond_their_bounds_count_as_within_and_no_statistic_spoils_them() -> None:
+    def spoiling(records: np.ndarray) -> np.ndarray:
+        found = records[..., 0].copy()
+        records[..., 0] = 0.0
+        return found
+
+    largest = declared("largest", lambda records: records[..., 0].max(axis=-1), ["largest"], 6.0)
+    model = changed(statistics=(mean("x", spoiling, -3.0, 3.0), largest), sizes=(3,))
+    records = np.array([[1e9], [0.0], [-1e9]])
+    assert model.numbers(records) == pytest.approx([1.5, 0.5])
+    assert records[0, 0] == 1e9
+
+
+def test_where_records_are_added_an_absent_one_is_all_nan() -> None:
+    def some(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
+        records = np.ones((len(theta), n, 1))
+        records[:, n // 2 :] = np.nan
+        return records
+
+    whole = count("all", lambda records: records[..., 0] < 2.0)
+    model = changed(
+        simulate=some, neighbours="add-remove", sizes=(10,), statistics=(whole,), distance=""
+    )
+    records = model.records(RNG, np.zeros((2, 2)), 10)
+    assert model.numbers(records).tolist() == [[5.0], [5.0]]
+    with pytest.raises(OwnError, match="simulate makes NaN in column value"):
+        changed(simulate=some).records(RNG, np.zeros((2, 2)), 10)
+
+
+def fails(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
+    return theta / 0 if n < 0 else [][n]
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"simulate": lambda _, theta, __: theta}, r"an array \(4, 2\); it must be \(4, 10, 1\)"),
+        (
+            {"simulate": lambda _, __, n: np.full((4, n, 1), "a")},
+            "array of <U1, no numbers",
+        ),
+        ({"simulate": fails}, r"test_model\.py: simulate cannot .*line \d+: IndexError"),
+        (
+            {"prior": lambda _, size: np.full((size, 2), 9.0)},
+            "prior of μ draws a value outside -2 to 2",
+        ),
+        ({"prior": lambda _, size: np.zeros(size)}, r"array \(4,\); it must be \(4, 2\)"),
+        (
+            {"parameters": (Parameter("μ", 0, 1, prior=lambda *_: np.zeros(1)),)},
+            r"prior of μ makes an array \(1,\)",
+        ),
+        (
+            {"statistics": (mean("x", lambda records: records[..., 7], 0.0, 1.0),)},
+            "statistic x cannot be computed",
+        ),
+        (
+            {"statistics": (mean("x", lambda records: records[..., 0] * np.nan, 0.0, 1.0),)},
+            "statistic x makes NaN or infinity",
+        ),
+    ],
+)
+def test_what_a_persons_functions_do_wrong_is_said_in_one_line(
+    values: dict[str, Any], said: str
+) -> None:
+    model = changed(file="test_model.py", **values)
+    with pytest.raises(OwnError, match=said) as caught:
+        model.numbers(model.records(RNG, model.draw(RNG, 4), 10))
+    assert "\n" not in str(caught.value)
+
+
+LARGEST = declared("largest", lambda records: records[..., 0].max(axis=-1), ["largest"], 6.0)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"name": "My Mean"}, "name must be in lower case"),
+        ({"parameters": ()}, "parameters must not be empty"),
+        ({"columns": ()}, "columns must not be empty"),
+        ({"parameters": (Parameter("μ", 0, 1),) * 2}, "two parameters have one name"),
+        ({"columns": (Column("x", 0, 1),) * 2}, "two columns have one name"),
+        ({"statistics": MODEL.statistics * 2}, "two numbers of the statistics have one name"),
+        ({"sizes": (100, 10)}, "must be rising whole numbers above 0"),
+        ({"sizes": ()}, "must be rising whole numbers above 0"),
+        ({"independent": False}, "must be one, as records depend on each other"),
+        ({"statistics": (LARGEST,)}, "or a statistic is declared"),
+        ({"neighbours": "other", "sizes": (10,)}, "must be replace or add-remove"),
+        ({"neighbours": "add-remove", "sizes": (10,)}, "a mean needs a public number"),
+        (
+            {"neighbours": "add-remove", "sizes": (10,), "statistics": ()},
+            "statistics must not be empty where",
+        ),
+        ({"truth": (1.0,)}, "must be one number for each parameter"),
+        ({"distance": "euclid"}, "must be numbers or records"),
+        ({"distance": "numbers", "statistics": ()}, "there are no statistics"),
+        (
+            {"neighbours": "add-remove", "sizes": (10,), "distance": "records",
+             "statistics": (count("a", lambda records: records[..., 0] > 0),)},
+            "needs a public number of records",
+        ),
+    ],
+)  # fmt: skip
+def test_a_model_that_does_not_fit_together_is_refused(values: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=f"model .*: .*{said}"):
+        changed(**values)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Parameter("μ", 1.0, 1.0), "parameter μ: low = 1, high = 1"),
+        (lambda: Parameter("μ", 0.0, float("inf")), "must be finite"),
+        (lambda: Parameter("μ", 0.0, 1.0, prior="beta"), "prior = beta: must be uniform"),  # type: ignore[arg-type]
+        (lambda: Column("x", 2.0, 1.0), "column x: low = 2, high = 1"),
+    ],
+)
+def test_bounds_that_are_none_are_refused(make: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        make()
+
+
+def test_labels_say_where_a_sensitivity_is_declared() -> None:
+    assert MODEL.protected(by_numbers=True) == "one person"
+    model = changed(statistics=(LARGEST,), sizes=(10,))
+    assert model.protected(by_numbers=True) == (
+        "one person, if the sensitivity declared for largest holds"
+    )
+    assert model.protected(by_numbers=False) == "one person"

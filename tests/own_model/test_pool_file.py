@@ -1,0 +1,463 @@
+"""A pool made anywhere: what is wrong is one line that says where; out and in again is the same."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from abcdp_core import pool as pools
+from abcdp_core import threads
+from abcdp_core.__main__ import main
+from abcdp_core.mechanisms import Budget, private_summary
+from abcdp_core.own_model import export, held_out, pool_file, reading
+from abcdp_core.own_model.blame import OwnError
+from abcdp_core.own_model.pool_file import Numbers, Summary
+from abcdp_core.streams import generator
+from tests.own_model.test_contract import GAUSSIAN, SIR, scenario
+
+TOML = """
+name = "mine"
+unit = "one person"
+neighbours = "replace"
+n = 50
+pool = "pool.csv"
+
+[theta.mu]
+low = -2.0
+high = 2.0
+unit = "mm"
+
+[summary.average]
+kind = "mean"
+lower = -4.0
+upper = 4.0
+
+[summary.young]
+kind = "count"
+group = "age"
+
+[summary.old]
+kind = "count"
+group = "age"
+
+[summary.spent]
+kind = "sum"
+lower = 0.0
+upper = 10.0
+
+[observed]
+records = "records.csv"
+"""
+
+RECORDS = pd.DataFrame(
+    {
+        "average": np.linspace(-9.0, 9.0, 50),
+        "young": (np.arange(50) < 10).astype(int),
+        "old": (np.arange(50) >= 40).astype(int),
+        "spent": np.full(50, 3.0),
+    }
+)
+
+
+def table() -> pd.DataFrame:
+    rng = np.random.default_rng(4)
+    mu = rng.uniform(-2.0, 2.0, 200)
+    return pd.DataFrame(
+        {
+            "theta.mu": mu,
+            "summary.average": np.clip(mu + 0.1 * rng.standard_normal(200), -4.0, 4.0),
+            "summary.young": rng.integers(0, 20, 200),
+            "summary.old": rng.integers(0, 20, 200),
+            "summary.spent": rng.uniform(0.0, 500.0, 200),
+        }
+    )
+
+
+def made(
+    folder: Path, toml: str = TOML, pool: pd.DataFrame | None = None, records: Any = RECORDS
+) -> Path:
+    (folder / "pool.toml").write_text(toml, encoding="utf-8")
+    (table() if pool is None else pool).to_csv(folder / "pool.csv", index=False)
+    records.to_csv(folder / "records.csv", index=False)
+    return folder / "pool.toml"
+
+
+def test_a_pool_is_read_with_what_it_states(tmp_path: Path) -> None:
+    found = reading.read(made(tmp_path))
+    assert (found.name, found.title, found.n) == ("mine", "mine", 50)
+    assert found.theta[:, 0] == pytest.approx(table()["theta.mu"])
+    # In units: (sum of contributions less the least) / range; counts as they are.
+    average, spent = table()["summary.average"], table()["summary.spent"]
+    assert found.numbers[:, 0] == pytest.approx(50 * (average + 4.0) / 8.0)
+    assert found.numbers[:, 1] == pytest.approx(table()["summary.young"])
+    assert found.numbers[:, 3] == pytest.approx(spent / 10.0)
+    # The group of two counts moves by 2, each other number by 1.
+    l1, l2 = found.moves()
+    assert l1 == pytest.approx(4.0)
+    assert l2 == pytest.approx(2.0)
+    assert min(l1 / 4.0, l2 / 2.0) >= 1.0
+    assert found.protected == "one person"
+    statistic = found.statistic()
+    assert statistic.whole is None
+    assert statistic.low == (0.0,) * 4
+
+
+def test_the_observed_numbers_come_from_records_clipped_as_stated(tmp_path: Path) -> None:
+    clipped = np.clip(RECORDS.average, -4.0, 4.0)
+    private = reading.read(made(tmp_path)).private()
+    assert private == pytest.approx([((clipped + 4.0) / 8.0).sum(), 10.0, 10.0, 15.0])
+    given = "[observed]\naverage = 0.5\nyoung = 3\nold = 4\nspent = 20.0\n"
+    toml = TOML[: TOML.index("[observed]")] + given
+    assert reading.read(made(tmp_path, toml)).private() == pytest.approx(
+        [50 * 4.5 / 8.0, 3.0, 4.0, 2.0]
+    )
+    without = TOML[: TOML.index("[observed]")]
+    with pytest.raises(OwnError, match=r"pool\.toml: key observed: is missing"):
+        reading.read(made(tmp_path, without)).private()
+
+
+ADDED = TOML.replace('"replace"', '"add-remove"').replace('kind = "mean"', 'kind = "sum"')
+
+
+def test_where_records_are_added_their_number_bounds_nothing(tmp_path: Path) -> None:
+    found = reading.read(made(tmp_path, ADDED))
+    assert found.moves()[0] == pytest.approx(3.0)
+    assert found.numbers[:, 0] == pytest.approx(table()["summary.average"] / 4.0)
+    assert found.statistic().low == (-math.inf, 0.0, 0.0, 0.0)
+    short = made(tmp_path, ADDED, records=RECORDS[:40])
+    assert reading.read(short).private()[3] == pytest.approx(12.0)
+
+
+def test_what_is_declared_is_said(tmp_path: Path) -> None:
+    average = '[summary.average]\nkind = "mean"\nlower = -4.0\nupper = 4.0\n'
+    declared = TOML.replace(average, "[summary.average]\nsensitivity = 0.25\n")
+    found = reading.read(made(tmp_path, declared))
+    assert found.protected == "one person, if the sensitivity declared for average holds"
+    assert found.statistic().unit == found.protected
+    assert found.numbers[:, 0] == pytest.approx(table()["summary.average"] / 0.25)
+    assert found.moves()[0] == pytest.approx(4.0)
+    with pytest.raises(OwnError, match="nothing says how average is computed from records"):
+        found.private()
+    alone = re.sub(r"(kind|group|lower|upper) = .*\n(?!unit|\[s)", "", TOML)
+    assert "kind" not in alone
+    together = alone.replace("[theta.mu]", "[declared]\nl1 = 3.0\nl2 = 2.0\n\n[theta.mu]")
+    together = together.replace("low = -2.0", "low = -2.0", 1)
+    found = reading.read(made(tmp_path, together))
+    assert found.moves() == (3.0, 2.0)
+    assert found.protected == "one person, if the sensitivity declared for all summaries holds"
+
+
+WRONG_TOML = [
+    ('neighbours = "replace"', 'neigbours = "replace"', "key neigbours: is unknown; known are"),
+    ('unit = "one person"\n', "", "key unit: is missing"),
+    ('"replace"', '"swap"', "key neighbours = swap: must be one of replace, add-remove"),
+    ('name = "mine"', 'name = "My study"', "key name = My study: must be in lower case"),
+    ("n = 50", "n = 0", "key n = 0: must be a whole number above 0"),
+    ("n = 50", "n = true", "key n = true: must be a whole number"),
+    ('"one person"', "3", "key unit = 3: must be a text of 1 to 60 characters"),
+    ("high = 2.0", "high = -3.0", "key theta.mu.high = -3: must be above low = -2"),
+    ("high = 2.0", "", "key theta.mu.high: is missing"),
+    ("high = 2.0", 'high = "2"', "key theta.mu.high = 2: must be a number"),
+    ("high = 2.0", "high = inf", "key theta.mu.high = inf: must be finite"),
+    ("upper = 4.0", "upper = -4.0", "key summary.average.upper = -4: must be above lower = -4"),
+    ("upper = 4.0", "", "key summary.average.upper: is missing"),
+    ('kind = "mean"', "", "key summary.average.kind: is missing; or declare a sensitivity"),
+    ('kind = "mean"', 'kind = "median"', "key summary.average.kind = median: must be one of"),
+    ('kind = "mean"', 'kind = "mean"\ngroup = "a"', "group = a: only counts are in one"),
+    ('group = "age"\n', "lower = 0.0\n", "key summary.young.lower: a count has no bounds"),
+    ('kind = "mean"', 'kind = "mean"\nsensitivity = 1.0', "average.kind: stands beside sensitiv"),
+    ("[theta.mu]", "[theta]\nmu = 3\n[other.mu]", "key other: is unknown"),
+    ('"replace"', '"add-remove"', "a mean needs a public number of records; use sum"),
+    ('[observed]\nrecords = "records.csv"', "[observed]\naverage = 1.0", "observed.young: must be"),
+    ('records = "records.csv"', "other = 1.0", "key observed.other: is no summary"),
+    ('records = "records.csv"', "", "key observed: is missing"),
+    ('records = "records.csv"', 'records = "a.csv"\nold = 3', "has records and numbers"),
+    ("n = 50", "n = ", "pool.toml: is no TOML"),
+    ('"pool.csv"', '"pool.txt"', "pool.txt: must end with .csv or .parquet"),
+    ('"pool.csv"', '"none.csv"', "none.csv: No such file"),
+    ("[summary.old]", "[summary.older]", "pool.csv: column summary.older is missing"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "words"), WRONG_TOML)
+def test_what_is_wrong_in_the_toml_file_is_one_line(
+    old: str, new: str, words: str, tmp_path: Path
+) -> None:
+    assert old in TOML
+    with pytest.raises(OwnError) as caught:
+        reading.read(made(tmp_path, TOML.replace(old, new, 1))).private()
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def changed(column: str, row: int, value: object) -> pd.DataFrame:
+    found = table().astype(object)
+    found.loc[row, column] = value
+    return found
+
+
+WRONG_TABLES = [
+    (table().drop(columns="summary.old"), "pool.csv: column summary.old is missing"),
+    (table().assign(**{"summary.new": 1.0}), "column summary.new is not in the TOML file"),
+    (changed("summary.spent", 6, np.nan), "column summary.spent, row 7: is no finite number"),
+    (changed("theta.mu", 6, "a"), "column theta.mu, row 7: is no finite number"),
+    (changed("theta.mu", 6, 2.5), "column theta.mu, row 7: 2.5 is outside -2 to 2"),
+    (changed("summary.old", 3, 0.5), "column summary.old, row 4: 0.5 is no count"),
+    (changed("summary.old", 3, 51), "row 4: 51 cannot be, as kind, bounds and n allow 0 to 50"),
+    (changed("summary.average", 3, 5.0), "row 4: 5 cannot be, as kind, bounds and n allow -4 to 4"),
+    (changed("summary.spent", 3, -1.0), "row 4: -1 cannot be"),
+    (table().assign(**{"summary.old": 3}), "is 3 in all rows; it says nothing and costs noise"),
+    (table()[:99], "has 99 rows; a pool needs 100 at least"),
+]
+
+
+@pytest.mark.parametrize(("pool", "words"), WRONG_TABLES, ids=[words for _, words in WRONG_TABLES])
+def test_what_is_wrong_in_the_table_is_one_line(
+    pool: pd.DataFrame, words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(OwnError, match=re.escape(words)):
+        reading.read(made(tmp_path, pool=pool))
+
+
+SECRET = 777.125
+
+WRONG_RECORDS = [
+    (RECORDS.drop(columns="old"), "records.csv: column old is missing"),
+    (RECORDS[:49], "records.csv: has not as many rows as n = 50"),
+    (RECORDS.assign(spent=[*[SECRET] * 9, "x", *[1.0] * 40]), "column spent, row 10: is no finite"),
+    (RECORDS.assign(old=[SECRET, *[0] * 49]), "column old, row 1: must be 0 or 1"),
+    (RECORDS.assign(old=1), "row 1: is counted twice in group age"),
+]
+
+
+@pytest.mark.parametrize(
+    ("records", "words"), WRONG_RECORDS, ids=[words for _, words in WRONG_RECORDS]
+)
+def test_what_is_wrong_in_the_records_is_one_line_without_their_values(
+    records: pd.DataFrame, words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(OwnError) as caught:
+        reading.read(made(tmp_path, records=records)).private()
+    assert words in str(caught.value)
+    assert "777" not in str(caught.value)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("name", ["gaussian", "sir"])
+def test_the_round_trip_gives_the_same_posterior(name: str, suffix: str, tmp_path: Path) -> None:
+    source = scenario(name)
+    rng = np.random.default_rng(5)
+    theta = source.prior(rng, 1200)
+    n = 100 if name == "gaussian" else 60
+    numbers = source.STATISTICS["numbers"].reduce(source.simulate(rng, theta, n))
+    pool, values = export.pool_of(source, theta, numbers, n, tmp_path / "pool.toml")
+    export.write(pool, values, tmp_path / f"pool{suffix}")
+    back = reading.read(tmp_path / "pool.toml")
+    if suffix == ".csv":
+        names = [f"theta.{each.name}" for each in pool.parameters]
+        names += [f"summary.{each.name}" for each in pool.summaries]
+        assert list(pd.read_csv(tmp_path / "pool.csv", nrows=1)) == names
+    assert back == pool
+    assert back.theta == pytest.approx(theta, rel=1e-14)
+    assert back.numbers == pytest.approx(numbers, rel=1e-9, abs=1e-9)
+    # The model's own statistic and the file's cost the same.
+    model = {"gaussian": GAUSSIAN, "sir": SIR}[name]
+    assert back.moves() == pytest.approx(model.moves())
+    samples = []
+    for side in (pool_file.side(pool), pool_file.side(back)):
+        prepared = private_summary.SUMMARY.prepare(
+            side,
+            private_summary.Options(),
+            Budget(2.0),  # type: ignore[arg-type]
+        )
+        data = Numbers({"numbers": numbers[7]})
+        release = prepared.release(data, np.random.default_rng(9))
+        samples.append(release.parameters(side.theta))
+    assert samples[0] == pytest.approx(samples[1], rel=1e-6)
+    assert np.ptp(samples[0], axis=0) == pytest.approx(np.ptp(samples[1], axis=0), rel=1e-6)
+    assert len(samples[0]) > 100
+
+
+def test_natural_numbers_are_the_inverse_of_units() -> None:
+    values = np.array([0.5, 2.0, 7.0])
+    for each in (
+        Summary("a", "count"),
+        Summary("a", "mean", -1.0, 8.0),
+        Summary("a", "sum", 2.0, 5.0),
+        Summary("a", "declared", sensitivity=0.3),
+    ):
+        for neighbours in ("replace", "add-remove"):
+            units = each.in_units(values, neighbours, 20)
+            assert each.natural(units, neighbours, 20) == pytest.approx(values)
+
+
+def test_texts_in_toml_come_back_whatever_they_hold(tmp_path: Path) -> None:
+    pool = reading.read(made(tmp_path))
+    odd = dataclasses.replace(pool, title='a "b" \\ c', unit="one of θ's")
+    text = export.as_toml(odd, "pool.csv") + '[observed]\nrecords = "records.csv"\n'
+    back = reading.read(made(tmp_path, text))
+    assert (back.title, back.unit) == (odd.title, odd.unit)
+    assert back.summaries == pool.summaries
+
+
+def test_held_out_draws_say_how_far_off_a_release_is(tmp_path: Path) -> None:
+    pool = reading.read(made(tmp_path))
+    # The mean of 50 records, with noise of 4 units of 8 / 50 at ε_total = 1 and none at 1000.
+    good, bad = (held_out.measure(pool, budget, 40, 1) for budget in (1000.0, 0.01))
+    assert good.sets == 40
+    assert good.error_low < good.error < good.error_high < bad.error_low
+    assert good.error < 0.5
+    assert 0.8 < bad.error < 1.3
+    assert bad.coverage_low < bad.coverage <= bad.coverage_high
+    assert bad.coverage > 0.8
+
+
+def test_what_is_held_out_is_released_against_the_rest(tmp_path: Path) -> None:
+    pool = reading.read(made(tmp_path))
+    found = held_out.measure(pool, 5.0, 3, 2)
+    chosen = generator(2, "held-out").permutation(200)
+    rest = pool_file.side(pool, np.sort(chosen[3:]))
+    assert rest.pool_size == 197
+    prepared = private_summary.SUMMARY.prepare(
+        rest,  # type: ignore[arg-type]
+        private_summary.Options(),
+        Budget(5.0),
+    )
+    squares, held = [], []
+    for number, row in enumerate(chosen[:3]):
+        rng = generator(2, "held-out-noise", number)
+        release = prepared.release(Numbers({"numbers": pool.numbers[row]}), rng)
+        draws, truth = release.parameters(rest.theta)[:, 0], pool.theta[row, 0]
+        order = np.argsort(draws)
+        below = np.cumsum(release.weights[order])
+        low, high = (draws[order][np.searchsorted(below, share)] for share in (0.05, 0.95))
+        squares.append(((release.weights @ draws - truth) / pool.theta.std()) ** 2)
+        held.append(low <= truth <= high)
+    assert found.error == pytest.approx(math.sqrt(np.mean(squares)))
+    assert found.coverage == np.mean(held)
+
+
+def test_the_command_checks_a_pool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = made(tmp_path)
+    assert main(["check", str(file), "--runs", "10"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "mine (mine): 200 draws, 1 parameter, 4 summaries, N = 50." in said
+    assert "by at most 4 and 2 (L1 and L2, from kinds, bounds and groups)." in said
+    assert "Note: draws are moved by a regression in pools of 1,000 and more" in said
+    assert "of 10 draws that are held out" in said
+    assert main(["check", str(file), "--n", "3"]) == 2
+    assert "n = 3: is what pool.toml says it is" in capsys.readouterr().err
+    average = '[summary.average]\nkind = "mean"\nlower = -4.0\nupper = 4.0\n'
+    made(tmp_path, TOML.replace(average, "[summary.average]\nsensitivity = 0.25\n"))
+    assert main(["check", str(file), "--runs", "0"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "(L1 and L2, in part as declared)" in said
+    assert "protect: one person, if the sensitivity declared for average holds." in said
+    made(tmp_path, ADDED)
+    assert main(["check", str(file), "--runs", "0"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "4 summaries. One record added or removed moves" in said
+    assert main(["check", str(tmp_path / "none.toml")]) == 2
+    assert capsys.readouterr().err == "error: none.toml: No such file or directory.\n"
+
+
+@pytest.mark.usefixtures("own_registry")
+def test_a_pool_is_written_and_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out" / "pool.csv"
+    plug_in = str(Path(__file__).parents[2] / "examples" / "gaussian.py")
+    size = ["--pool-size", "200", "--n", "100"]
+    assert main(["pool", "gaussian-2d", "--plugin", plug_in, *size, "--out", str(out)]) == 0
+    assert "200 draws of gaussian-2d with N = 100" in capsys.readouterr().out
+    assert main(["check", str(out.with_suffix(".toml")), "--runs", "0"]) == 0
+    assert "5 parameters, 5 summaries, N = 100" in capsys.readouterr().out
+    # Of another scenario the sensitivity is what that one says.
+    assert main(["pool", "uniform-mixture", *size, "--out", str(out)]) == 0
+    assert main(["check", str(out.with_suffix(".toml")), "--runs", "0"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "by at most 2 and 1.414 (L1 and L2, as declared)" in said
+    assert "if the sensitivity declared for all summaries holds" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("pool mine --out {}/a.csv", "scenario = mine: must be one of"),
+        ("pool covid --out {}/a.csv", "scenario = covid: states no numbers of its data"),
+        ("pool uniform-mixture --out {}/a.txt", "a.txt: must end with .csv or .parquet"),
+        ("pool uniform-mixture --out {}/a.csv --n 7", "n = 7: must be one of"),
+    ],
+)
+def test_what_cannot_be_written_is_said(
+    arguments: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments.format(tmp_path).split()) == 2
+    assert words in capsys.readouterr().err
+
+
+SLOW = """
+
+_simulate = simulate
+
+
+def simulate(rng, theta, n):
+    from pathlib import Path
+
+    calls = Path("FOLDER/calls")
+    calls.write_text((calls.read_text() if calls.exists() else "") + "x")
+    if len(calls.read_text()) == LAST:
+        raise KeyboardInterrupt
+    return _simulate(rng, theta, n)
+
+"""
+
+
+@pytest.mark.usefixtures("own_registry")
+def test_a_pool_that_was_stopped_goes_on_where_it_was(
+    tmp_path: Path,
+    empty_cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(pools, "WORTH_KEEPING", 0.0)
+    file, out = tmp_path / "slow.py", tmp_path / "pool.csv"
+    text = (Path(__file__).parents[2] / "examples" / "gaussian.py").read_text(encoding="utf-8")
+    # Scales of the distance come from ten parts of public draws, and two calls see that they are
+    # the same twice; then three of six parts are made.
+    scales, made = 12, 3
+    added = SLOW.replace("FOLDER", str(tmp_path)).replace("LAST", str(scales + made + 1))
+    text = text.replace("\nMODEL = ", f"{added}\nMODEL = ")
+    file.write_text(text.replace("gaussian-2d", "slow-model"), encoding="utf-8")
+    monkeypatch.setattr(threads, "available", lambda: 1)
+    line = ["pool", "slow-model", "--plugin", str(file), "--pool-size", "300", "--n", "100"]
+    assert main([*line, "--out", str(out)]) == 130
+    assert "parts of the pool that took long are kept" in capsys.readouterr().err
+    assert not out.exists()
+    # The thread may have made one more before it was told.
+    kept = len(list(empty_cache.glob("chunk-*.npz")))
+    assert made <= kept < 6
+    before = len((tmp_path / "calls").read_text())
+    assert main([*line, "--out", str(out)]) == 0
+    assert len((tmp_path / "calls").read_text()) - before == 6 - kept
+    assert len(pd.read_csv(out)) == 300
+
+
+@pytest.mark.usefixtures("own_registry")
+def test_workers_make_the_same_pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plug_in = str(Path(__file__).parents[2] / "examples" / "gaussian.py")
+    tables = []
+    for place, folder in (([], "a"), (["--workers", "2"], "b")):
+        monkeypatch.setenv("ABCDP_CACHE_DIR", str(tmp_path / folder))
+        pools._open.clear()
+        out = tmp_path / f"{folder}.csv"
+        size = ["--pool-size", "120", "--n", "100", "--seed", "3", "--plugin", plug_in]
+        assert main(["pool", "gaussian-2d", *size, *place, "--out", str(out)]) == 0
+        tables.append(pd.read_csv(out))
+    pools._open.clear()
+    assert tables[0].equals(tables[1])
