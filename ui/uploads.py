@@ -109,6 +109,9 @@ def tray() -> Tray:
 def ask(scenario: str) -> Upload | None:
     """The person's values, asked for unless they are held; what is wrong is said without one."""
     here, column = tray(), _column(scenario)
+    if column is None:
+        st.info("Say what your file holds: what stands in it is not looked at for that.")
+        return None
     series_of = here.held.use() if here.held else None
     if series_of is not None and series_of.column != column:
         # Numbers of another kind, as cases are no sizes of clusters.
@@ -126,20 +129,18 @@ def ask(scenario: str) -> Upload | None:
     return series_of
 
 
-def _column(scenario: str) -> str:
-    """What the file holds, asked for where a scenario takes several."""
+def _column(scenario: str) -> str | None:
+    """What the file holds, asked for where a scenario takes several; ``None`` if nobody says."""
     known = columns_of(scenario)
     if len(known) == 1:
         return known[0]
-    name = st.segmented_control(
+    # Without a first choice: sizes that are read as labels are a file like any other.
+    return st.segmented_control(
         "What the file holds",
         list(known),
-        default=known[0],
-        required=True,
         format_func=columns.WORDS.__getitem__,
         key=f"own-column-{scenario}",
     )
-    return str(name)
 
 
 def _forget() -> None:

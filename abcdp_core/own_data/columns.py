@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from abcdp_core.own_data import series
 from abcdp_core.own_data.request import SERIES, columns_of, own_sizes
 from abcdp_core.own_data.series import SeriesError
-from abcdp_core.parameters import ParameterError, shown
+from abcdp_core.parameters import ParameterError, number_in, shown
 
 Array = NDArray[np.float64]
 
@@ -53,6 +53,8 @@ def _labels(content: bytes, limit: int) -> Array:
     if len(rows) > limit:
         raise SeriesError(f"The file has more than {limit:,} patients, the most that are read.")
     counted = Counter(_label(field, row) for row, field in enumerate(rows, start=2))
+    if number_in(series.unquoted(header)) is not None:
+        raise SeriesError("Row 1 is a number: the first row of labels must name the column.")
     if _label(header, 1) in counted:
         raise SeriesError("Row 1 is a label of patients: the first row must name the column.")
     return _filled(sorted(counted.values(), reverse=True), limit)

@@ -449,7 +449,7 @@ class PrivateSummaryDocument(Document):
         found = []
         for i, each in enumerate(self.parameters):
             low, _, high = told.quantiles[:, i]
-            digits = _digits(high - low)
+            digits = min(_digits(high - low), _digits(FINEST * np.ptp(prior.quantiles[:, i])))
             numbers = (told.mean[i], low, high, prior.mean[i], *prior.quantiles[[0, 2], i])
             found.append(Row(each.name, unit_of(each), *(_said(x, digits) for x in numbers)))
         return found
@@ -603,6 +603,10 @@ def _whole(number: Fraction) -> str:
     """A number that is a whole one or has thirds."""
     text = str(number) if number.denominator == 1 else f"{float(number):.2f}"
     return text.replace("-", "\u2212")
+
+
+FINEST = 1e-3
+"""Part of the prior's interval below which nothing is said, however narrow the posterior is."""
 
 
 def _digits(width: float) -> int:

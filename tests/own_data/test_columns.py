@@ -41,7 +41,7 @@ def test_labels_and_sizes_of_the_same_report_are_the_same() -> None:
 def test_the_first_row_of_labels_is_the_header_whatever_it_is() -> None:
     # A patient who is left out must not make a header of the next row.
     assert read("Beijing\nHaarlem\nHaarlem", "labels") == [2.0]
-    assert read("12\nHaarlem\nBeijing", "labels") == [1.0, 1.0]
+    assert read("strain 12\nHaarlem\nBeijing", "labels") == [1.0, 1.0]
 
 
 def test_daily_counts_keep_their_order() -> None:
@@ -52,6 +52,11 @@ def test_daily_counts_keep_their_order() -> None:
 @pytest.mark.parametrize(
     ("column", "text", "sentence"),
     [
+        (
+            "labels",
+            "30\n23\n15",
+            "Row 1 is a number: the first row of labels must name the column.",
+        ),
         ("sizes", f"size\n{CANARY}\n3", "Row 2 is not a number: write it like 12.5 or 1.25e1."),
         ("sizes", f"{CANARY}\n3", "Row 1 is not a number like 12.5 and may be a spoilt one"),
         ("sizes", "3\n2.5", "Row 2 is no number of patients: write a whole number from 1 up."),

@@ -366,6 +366,14 @@ def test_strips_keep_a_long_name_apart_from_what_is_said_of_it() -> None:
     assert [row.said for row in found] == [document.said(place) for place in range(5)]
 
 
+def test_where_the_model_does_not_fit_numbers_stay_readable() -> None:
+    event = request_of().event(ROWS)
+    far = tuple(round(50 * event.scale) for _ in range(6))
+    told = inferred(request_of(), ROWS, far)
+    rows = PrivateSummaryDocument(request_of(), ROWS, far, told).rows()
+    assert max(len(part) for row in rows for part in (row.mean, row.low, row.high)) <= 8
+
+
 def test_the_finding_is_a_sentence_on_what_is_asked_for_most() -> None:
     row = document_of(PEOPLE).rows()[0]
     assert document_of(PEOPLE).finding == f"One case infects {row.low} to {row.high} others"
