@@ -25,7 +25,7 @@ pytest.MonkeyPatch().setattr(providers, "_get_local_constants", providers.Consta
 LONG = (
     *("browser", "experiments/test_contract.py", "pages", "online/test_samplers.py"),
     *("test_workers.py", "commands", "experiments/test_estimation_accuracy.py", "reference"),
-    *("test_plugins.py", "experiments/test_adaptive_truncation.py"),
+    *("own_model/test_examples.py", "test_plugins.py", "experiments/test_adaptive_truncation.py"),
     *("simulators/test_tuberculosis.py", "online/test_calibration.py"),
 )
 """Files and folders that take longest. Begun last, one would keep a single worker busy at the end

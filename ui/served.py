@@ -1,6 +1,7 @@
 """What holds where the app is served to others: who may come, what they may ask for, who runs it.
 
-All of it is read once from the environment; this table is all there is.
+All of it is read once from the environment; this table is all there is, besides the plug-ins of
+``ABCDP_PLUGINS``, which :mod:`abcdp_core.registry` reads.
 
 ========================  =============================================================
 ``ABCDP_SERVED``          ``1``: others use it, so the defaults below are those in brackets
