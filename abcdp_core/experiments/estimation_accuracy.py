@@ -51,8 +51,8 @@ from abcdp_core import parameters as par
 from abcdp_core.online import information, learnt
 from abcdp_core.online import parameters as online
 from abcdp_core.online.batch import Batch
+from abcdp_core.online.channels import answer
 from abcdp_core.online.families import FAMILIES
-from abcdp_core.online.stream import answer
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables

@@ -13,12 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from abcdp_core import parameters as par
 from abcdp_core.online import intervals, learnt, noise
+from abcdp_core.online.channels import separate
 from abcdp_core.online.grid import Grid
 from abcdp_core.online.latent import Latent
 from abcdp_core.online.noise import NoiseFamily
 from abcdp_core.online.prior import Prior
 from abcdp_core.online.smc import Smc
-from abcdp_core.online.stream import Adaptive, Fixed, Sampler, Stream, separate
+from abcdp_core.online.stream import Adaptive, Fixed, Sampler, Stream
 from abcdp_core.parameters import Parameter, ParameterError, Params
 from abcdp_core.privacy import Gaussian, Laplace, statement_of_largest
 from abcdp_core.streams import generator

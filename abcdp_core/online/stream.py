@@ -6,7 +6,6 @@ everything else is post-processing (MATH A1).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, cast
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.online import learnt
+from abcdp_core.online.channels import answer, separate
 from abcdp_core.online.grid import Grid
 from abcdp_core.online.latent import Latent
 from abcdp_core.online.noise import NoiseFamily
@@ -73,15 +73,6 @@ class Adaptive(NamedTuple):
         """[μ + σa, μ + σb] for one particle."""
         mu, sigma = pick(rng, cloud)
         return separate(mu + sigma * self.a, mu + sigma * self.b)
-
-
-def separate(left: float, right: float) -> tuple[float, float]:
-    """The interval, widened where its ends are too close to be told apart by a computer."""
-    apart = 1e-9 * max(1.0, abs(left), abs(right))
-    if right - left >= apart:
-        return left, right
-    middle = 0.5 * (left + right)
-    return middle - apart, middle + apart
 
 
 class Answer(NamedTuple):
@@ -172,18 +163,3 @@ class Stream:
         theta = sampler.prior.draw(rng, sampler.particles)
         theta[:, 0] = response.value
         return sampler.at(theta)
-
-
-def answer(value: float, noise: float, left: float, right: float, unit_scale: float) -> Response:
-    """A person's private answer (MATH A1): the value brought into the interval, plus noise.
-
-    Args:
-        value: the person's own.
-        noise: drawn at scale 1.
-        left, right: the interval.
-        unit_scale: scale of the noise per unit of width.
-    """
-    scale = (right - left) * unit_scale
-    if not (0.0 < scale < math.inf):
-        raise FloatingPointError(f"no noise can be scaled to the interval [{left}, {right}].")
-    return Response(min(max(value, left), right) + scale * noise, left, right, scale)

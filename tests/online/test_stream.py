@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from abcdp_core.online import noise
+from abcdp_core.online.channels import separate
 from abcdp_core.online.grid import Grid
 from abcdp_core.online.latent import Latent
 from abcdp_core.online.particles import Response
 from abcdp_core.online.prior import Prior
 from abcdp_core.online.smc import Smc
-from abcdp_core.online.stream import Adaptive, Answer, Fixed, Sampler, Stream, separate
+from abcdp_core.online.stream import Adaptive, Answer, Fixed, Sampler, Stream
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
