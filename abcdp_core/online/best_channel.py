@@ -66,7 +66,7 @@ NOTHING, POLISH = 1e-13, 3
 MIXINGS = 2000
 """Times at most that the shares of the tables found are changed after a step."""
 
-CLOSE, ROUNDS = 1e-6, 100
+CLOSE, ROUNDS = 1e-4, 100
 """Relative gap at which the search for an upper bound ends, and after how many programs at most."""
 
 STAY = 0.8

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from abcdp_core import parameters as par
-from abcdp_core.online import intervals, learnt, noise
-from abcdp_core.online.channels import separate
+from abcdp_core.online import best_channel, channels, intervals, learnt, noise
+from abcdp_core.online.channels import Table, separate
 from abcdp_core.online.grid import Grid
 from abcdp_core.online.latent import Latent
 from abcdp_core.online.noise import NoiseFamily
@@ -114,6 +114,13 @@ NOISE = Parameter(
     help="laplace: pure differential privacy. gaussian: with a small δ.",
     options=("laplace", "gaussian"),
 )
+CHANNEL = Parameter(
+    kind="choice",
+    label="Way of asking",
+    help="truncation: the value clipped to an interval, plus noise. sign: on which side of a point "
+    "it lies, sometimes flipped. optimal: the answer of a few symbols that tells most.",
+    options=("truncation", "sign", "optimal"),
+)
 START = Parameter(
     kind="choice",
     label="Start",
@@ -171,6 +178,9 @@ PRIOR_RATE = Parameter(
     high=1e6,
     steps=(0.1, 1.0, 10.0, 40.0, 100.0),
 )
+
+TABLES = ("sign", "optimal")
+"""Channels whose answers are symbols from a table, without noise."""
 
 VALUES_LIMIT = 20_000_000
 """Largest ``n * particles`` of smc-latent: 160 MB of values, twice for a moment."""
@@ -302,6 +312,29 @@ class StreamParams(Params):
             seed=seed,
             run=run,
         )
+
+
+def check_noise(channels: Sequence[str], noise: str) -> None:
+    """Refuse noise of answers that have none.
+
+    Raises:
+        ParameterError: an answer from a table with Gaussian noise.
+    """
+    tables = [name for name in channels if name in TABLES]
+    if tables and noise == "gaussian":
+        raise ParameterError(
+            f"channel = {', '.join(tables)}: needs noise = laplace; symbols from a table have no "
+            "noise and no δ."
+        )
+
+
+def table(
+    name: str, epsilon_total: float, family: str, score: str, symmetric: bool, weight: float
+) -> Table:
+    """The table of a channel's name; arguments as of :func:`best_channel.best`."""
+    if name == "sign":
+        return channels.sign(epsilon_total)
+    return best_channel.best(epsilon_total, family, score, symmetric, weight).channel
 
 
 def estimate(mean: float, sd: float) -> str:
