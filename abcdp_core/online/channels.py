@@ -36,7 +36,7 @@ from abcdp_core.online.families import Family
 from abcdp_core.online.noise import NoiseFamily
 from abcdp_core.online.particles import Response
 from abcdp_core.online.response import Kind
-from abcdp_core.privacy import Laplace, local
+from abcdp_core.privacy import Cost, Event, Laplace, cost, local
 
 Array = NDArray[np.float64]
 
@@ -48,6 +48,22 @@ MOST = 30.0
 
 ROUNDING = 1e-12
 """How far the probabilities of a table's symbols may sum to another number than 1."""
+
+
+@dataclass(frozen=True)
+class Symbols(Event):
+    """One person's answer from a table of symbols (MATH A14).
+
+    Attributes:
+        epsilon: logarithm of the largest ratio of the probabilities of a symbol, rounded up.
+    """
+
+    epsilon: float
+
+
+@cost.register
+def _(event: Symbols, delta: float = 0.0) -> Cost:  # noqa: ARG001 - pure, so delta is 0
+    return Cost(event.epsilon)
 
 
 class Channel(Protocol):
@@ -151,6 +167,11 @@ def separate(left: float, right: float) -> tuple[float, float]:
     return middle - apart, middle + apart
 
 
+def apart(location: float, scale: float) -> float:
+    """The scale, or the least at which places around the location can be told apart."""
+    return max(scale, 1e-9 * max(1.0, abs(location)))
+
+
 def answer(value: float, drawn: float, left: float, right: float, unit_scale: float) -> Response:
     """A person's private answer in an interval (MATH A1): the value brought into it, plus noise.
 
@@ -235,7 +256,7 @@ class Table:
 
     def reach(self, location: float, scale: float) -> tuple[float, float]:
         """From the first edge to the last; a sign's are one."""
-        edges = self.edges()
+        edges, scale = self.edges(), apart(location, scale)
         return location + scale * float(edges[0]), location + scale * float(edges[-1])
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
@@ -250,6 +271,7 @@ class Table:
         """
         if not (0.0 < scale < math.inf):
             raise FloatingPointError(f"no table can be placed with the scale {scale}.")
+        scale = apart(location, scale)
         up_to = np.cumsum(self.probabilities([(value - location) / scale])[0])
         # The last sum may be a rounding below 1.
         symbol = min(int(np.searchsorted(up_to, drawn, side="right")), len(up_to) - 1)
