@@ -91,7 +91,7 @@ class Channel(Protocol):
         """A person's private answer, given the value and the chance in it."""
         ...
 
-    def information(self, family: Family, location: float = 0.0, scale: float = 1.0) -> Array:
+    def information(self, family: Family, location: float = ..., scale: float = ...) -> Array:
         """Fisher information ``(2, 2)`` of an answer about (μ, σ) at (0, 1)."""
         ...
 

@@ -14,6 +14,7 @@ from abcdp_core.online.best_channel import best
 from abcdp_core.online.channels import Table, Truncation, respond, sign
 from abcdp_core.online.families import FAMILIES, NORMAL
 from abcdp_core.online.response import log_density_table, log_likelihood, score_table
+from abcdp_core.privacy import cost
 from abcdp_core.streams import generator
 from tests import statistics
 
@@ -94,7 +95,19 @@ def test_budgets_without_a_table(epsilon_total: float) -> None:
 
 
 def test_beyond_a_level_no_more_is_spent() -> None:
-    assert sign(1000.0) == sign(channels.MOST)
+    assert sign(1000.0) == sign(30.0)
+    assert sign(1000.0).epsilon == pytest.approx(30.0, abs=2e-12)
+    assert sign(29.0).epsilon > 28.9
+
+
+def test_the_cost_of_an_answer_is_pure() -> None:
+    spent = cost(channels.Symbols(0.7), 0.01)
+    assert (spent.epsilon, spent.delta) == (0.7, 0.0)
+
+
+def test_chance_of_a_table_is_even_and_as_much_as_asked_for() -> None:
+    drawn = sign(1.0).draw(generator(4, "chance"), 3)
+    np.testing.assert_array_equal(drawn, generator(4, "chance").random(3))
 
 
 @BUDGETS
@@ -225,5 +238,5 @@ def test_truncation_behind_the_same_protocol() -> None:
     F = channel.information(NORMAL, 0.3, 2.0)
     at_ends = dataclasses.replace(channel, a=-0.7, b=2.3).information(NORMAL)
     np.testing.assert_allclose(F, at_ends, rtol=1e-12)
-    gaussian = Truncation(-1.0, 1.0, "gaussian", noise.unit_scale("gaussian", 2.0, 1e-5), 1e-5)
+    gaussian = Truncation(-1.0, 1.0, "gaussian", noise.unit_scale("gaussian", 2.0, 1e-5))
     assert gaussian.epsilon == pytest.approx(2.0, rel=1e-6)
