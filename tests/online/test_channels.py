@@ -88,6 +88,17 @@ def test_what_is_no_channel_is_refused(make) -> None:
             kind(*parts)
 
 
+def test_each_rule_of_a_table_is_kept_though_the_sums_are_right() -> None:
+    ends = sign(1.0).ends
+    for level in (-1.0, channels.MOST + 1.0):
+        weight = 1.0 / (1.0 + math.exp(level))
+        with pytest.raises(ValueError, match=r"a level in \(0, 30\]"):
+            Table(ends, (weight, weight), level)
+    # Everything or nothing lies between two ends that are one.
+    with pytest.raises(ValueError, match="sets with two ends"):
+        Table(((0.0, 0.0), *ends), tuple([1.0 / (1.0 + 2.0 * math.e)] * 3), 1.0)
+
+
 @pytest.mark.parametrize("epsilon_total", [0.0, -1.0, math.inf, math.nan, 1e-12])
 def test_budgets_without_a_table(epsilon_total: float) -> None:
     with pytest.raises(ValueError, match="epsilon_total"):
