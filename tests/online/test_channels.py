@@ -66,6 +66,7 @@ def broken(channel: Table) -> list[tuple[type[Table], tuple, tuple, float]]:
     (low, high), *others = ends
     return [
         (Table, ends, (1.01 * weights[0], *weights[1:]), level),
+        (Table, ends, tuple(0.99 * weight for weight in weights), level),
         (ClosedAbove, ends, weights, level),
         (Table, ((low, high + 0.01), *others), weights, level),
         (Table, ((high, math.inf), *others), weights, level),
@@ -226,6 +227,19 @@ def test_the_last_symbol_takes_what_rounding_leaves() -> None:
     assert channel.answer(0.2, 0.0, 0.0, 1.0).value == 0.0
     with pytest.raises(FloatingPointError):
         channel.answer(0.2, 0.5, 0.0, 0.0)
+
+
+def test_at_a_large_budget_the_symbol_holds_the_value() -> None:
+    channel = table_of(30.0)
+    for value in np.linspace(2.0, 12.0, 41).tolist():
+        told = channel.answer(value, 0.5, 7.0, 3.0)
+        assert told.left <= value < told.right
+
+
+def test_a_table_is_placed_right_unless_told_otherwise() -> None:
+    channel = table_of(5.0)
+    right = channel.information(NORMAL, 0.0, 1.0)
+    np.testing.assert_array_equal(channel.information(NORMAL), right)
 
 
 def test_a_table_is_placed_where_it_is_asked() -> None:
