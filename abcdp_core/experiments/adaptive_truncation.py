@@ -17,6 +17,11 @@ What is known is kept as weighted particles. Ours weights them by the exact dens
 (MATH A2, A7) and moves them only when too few carry the weight; the paper's particles carry every
 person's value (MATH A6); the grid is the reference (MATH A8). All three approximate one posterior.
 
+**Other ways of asking.** With ``channel`` a person can answer by a symbol instead (MATH A14):
+*sign*, on which side of a place the value lies, or *optimal*, the table of symbols that tells most
+for the score asked for. They are placed by the same draw of $(\mu, \sigma)$, and the particles are
+weighted by the exact probability of the symbol.
+
 **σ is hardly learnt at a small budget.** The best interval for $\mu$ is then so narrow that an
 answer is a noisy sign, which tells next to nothing about $\sigma$. Its posterior then is little
 else than its prior. So beside it stands how much narrower it is, by the standard deviation of
@@ -46,6 +51,7 @@ from abcdp_core.online import parameters as online
 from abcdp_core.online.particles import picture
 from abcdp_core.online.resampling import evenly
 from abcdp_core.online.stream import Answer
+from abcdp_core.parameters import ParameterError
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
 from abcdp_core.sentences import counted
@@ -70,10 +76,23 @@ class Params(online.StreamParams):
     epsilon_total: float = online.EPSILON_TOTAL.field(1.0)
     sampler: str = online.SAMPLER.field("smc")
     interval: str = online.INTERVAL.field("adaptive")
+    channel: str = online.CHANNEL.field("truncation")
 
     def check_together(self) -> None:
-        """Refuse what the sampler cannot do."""
+        """Refuse what the sampler or the way of asking cannot do."""
         self.check_sampler(self.sampler)
+        online.check_noise([self.channel], self.noise)
+        if self.channel in online.TABLES:
+            if self.interval == "fixed":
+                raise ParameterError(
+                    f"channel = {self.channel}: needs interval = adaptive; symbols are placed by "
+                    "what is known so far."
+                )
+            if self.sampler == "smc-latent":
+                raise ParameterError(
+                    f"channel = {self.channel}: needs sampler = smc or grid; smc-latent knows "
+                    "answers with noise only."
+                )
 
 
 PRESETS: dict[str, BaseParams] = {}
@@ -99,8 +118,10 @@ def work(task: Task | Onward[Task]) -> experiments.Link:
     here = task if isinstance(task, Onward) else Onward(task, None, 0)
     params, seed = here.task.params, here.task.seed
     first, last = (part * params.n // here.task.links for part in (here.done, here.done + 1))
-    stream = params.stream(params.epsilon_total, params.sampler, params.interval, seed, run=0)
-    values, noises = params.people(seed, run=0)
+    stream = params.stream(
+        params.epsilon_total, params.sampler, params.interval, seed, 0, params.channel
+    )
+    values, noises = params.people(seed, 0, params.channel)
     turns = list(stream.ask(here.state, first, values[first:last], noises[first:last]))
     state = turns[-1][0]
     main = pd.DataFrame([asked for _, asked in turns], columns=list(Answer._fields))
@@ -114,14 +135,14 @@ def work(task: Task | Onward[Task]) -> experiments.Link:
 
 def collect(params: Params, rows: Tables) -> Result:
     """The result so far."""
-    event = params.event(params.epsilon_total)
+    event = params.event(params.epsilon_total, params.channel)
     last = rows["main"].iloc[-1]
     return Result(
         EXPERIMENT,
         params,
         rows,
         _summary(params, last),
-        params.promise([params.epsilon_total]),
+        params.promise([params.epsilon_total], params.channel),
         event,
     )
 
@@ -130,12 +151,26 @@ def _summary(params: Params, last: pd.Series[Any]) -> str:
     of_sigma = params.sigma_in_words(
         params.sampler, last.mean_sigma, last.sd_sigma, last.sigma_width
     )
+    where = f"in {online.ends(last.left, last.right)}"
+    if params.channel in online.TABLES:
+        where = (
+            f"on which side of {last.left:.4g} the value lies"
+            if last.left == last.right
+            else f"for the value's place, told apart in {online.ends(last.left, last.right)}"
+        )
     return (
-        f"After {int(last.t):,} of {counted(params.n, 'person', 'people')}, {params.interval} "
-        f"interval, ε_total = {params.epsilon_total:g} each: "
+        f"After {int(last.t):,} of {counted(params.n, 'person', 'people')}, {_way(params)}, "
+        f"ε_total = {params.epsilon_total:g} each: "
         f"μ = {online.estimate(last.mean_mu, last.sd_mu)} (true {params.mu:.4g}); "
-        f"{of_sigma}; the last person was asked in {online.ends(last.left, last.right)}."
+        f"{of_sigma}; the last person was asked {where}."
     )
+
+
+def _way(params: Params) -> str:
+    """How people are asked, in words."""
+    if params.channel == "truncation":
+        return f"{params.interval} interval"
+    return "a sign at an adaptive place" if params.channel == "sign" else "optimal symbols"
 
 
 # -------------------------------------------------------------------------------- ways of asking
@@ -162,8 +197,10 @@ def ways(params: Params) -> dict[str, Params]:
     half = max(best.b, online.FIXED_WIDTH.low or 0.0)
     return {
         "adaptive": dataclasses.replace(params, interval="adaptive"),
-        "fixed": dataclasses.replace(params, interval="fixed"),
-        PLACED: dataclasses.replace(params, interval="fixed", fixed_width=half),
+        "fixed": dataclasses.replace(params, interval="fixed", channel="truncation"),
+        PLACED: dataclasses.replace(
+            params, interval="fixed", channel="truncation", fixed_width=half
+        ),
     }
 
 
@@ -335,7 +372,7 @@ def _particles_sentence(result: Result) -> str:
 
 def _title(params: Params) -> str:
     return (
-        f"{params.interval} interval, ε_total = {params.epsilon_total:g} per person, "
+        f"{_way(params)}, ε_total = {params.epsilon_total:g} per person, "
         f"N = {params.n:,}, {params.sampler}"
     )
 
@@ -350,9 +387,17 @@ def _stream_figure(result: Result) -> go.Figure:
     t = main.t.to_numpy(float)
     asked = fig.band(t, main.left.to_numpy(), main.right.to_numpy(), _ANSWER)
     asked.update(name="interval asked in", showlegend=True)
-    answers = fig.points(t, main.response.to_numpy(), _ANSWER)
-    answers.update(marker={"size": 3, "color": _ANSWER.color, "opacity": 0.5})
-    figure.add_traces([asked, answers])
+    figure.add_trace(asked)
+    if params.channel in online.TABLES:
+        # The number of a symbol has no place on this axis.
+        place = dataclasses.replace(_ANSWER, name="middle of the places asked at")
+        middle = fig.points(t, 0.5 * (main.left + main.right).to_numpy(), place)
+        asked.update(name="from the first to the last place asked at")
+        figure.add_trace(middle.update(marker={"size": 3, "color": place.color, "opacity": 0.5}))
+    else:
+        answers = fig.points(t, main.response.to_numpy(), _ANSWER)
+        answers.update(marker={"size": 3, "color": _ANSWER.color, "opacity": 0.5})
+        figure.add_trace(answers)
     unlearnt = params.narrower(params.sampler, main.sigma_width) < learnt.LEARNT
     nothing = np.zeros(len(t), dtype=bool)
     for index, (name, truth, is_grey) in enumerate(

@@ -14,6 +14,11 @@ $\sqrt{2/\pi}\;\sigma/\sqrt{N F}$: for the best interval at the true parameters,
 fixed one. They leave out the prior and the cost of exploring, and mean nothing where they are
 wider than the prior.
 
+With ``channel`` people also answer by symbols from a table, placed like an adaptive interval (MATH
+A14): a *sign*, or the *optimal* symbols. The column ``interval`` then has the channel's name.
+Beside them stands what one trusted collector with everybody's exact value could do, who adds noise
+once: what trust would buy.
+
 The table ``course`` follows the online samplers: spread and error after each part of the people,
 and how far apart the intervals' centres were within it. ``reach`` counts the people needed until
 the standard deviation of $\mu$ stays below $\sigma/\sqrt{10}$, what ten people's exact values
@@ -44,6 +49,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
+from scipy import special
 
 from abcdp_core import experiments, summaries
 from abcdp_core import figures as fig
@@ -51,8 +57,8 @@ from abcdp_core import parameters as par
 from abcdp_core.online import information, learnt
 from abcdp_core.online import parameters as online
 from abcdp_core.online.batch import Batch
+from abcdp_core.online.channels import answer
 from abcdp_core.online.families import FAMILIES
-from abcdp_core.online.stream import answer
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
@@ -65,16 +71,16 @@ EXPERIMENT = "estimation-accuracy"
 TITLE = "How accurate each choice of interval and of algorithm is"
 COLUMNS = {
     "main": (
-        "epsilon_total", "sampler", "interval", "run",
+        "epsilon_total", "sampler", "interval", "channel", "run",
         "mean_mu", "mean_sigma", "error_mu", "error_sigma", "sigma_width", "seconds",
     ),
     "course": (
-        "epsilon_total", "sampler", "interval", "run", "t",
+        "epsilon_total", "sampler", "interval", "channel", "run", "t",
         "sd_mu", "sd_sigma", "sigma_width", "error_mu", "error_sigma", "centre_sd",
     ),
-    "reach": ("epsilon_total", "sampler", "interval", "run", "people"),
+    "reach": ("epsilon_total", "sampler", "interval", "channel", "run", "people"),
     "chains": (
-        "epsilon_total", "sampler", "interval", "run",
+        "epsilon_total", "sampler", "interval", "channel", "run",
         "acceptance", "autocorrelation_mu", "autocorrelation_sigma",
     ),
 }  # fmt: skip
@@ -111,6 +117,12 @@ CANDIDATES = Parameter(
     steps=(2, 5, 10, 20, 50, 100),
 )
 
+RUNS = dataclasses.replace(par.RUNS, high=2000)
+"""So many tell a few per cent between ways of asking."""
+
+FOLLOWS_TABLES = ("smc", "grid")
+"""Samplers that know the probability of a symbol."""
+
 LINKS = 20
 """Parts that a run of one method is done in, so that it can be stopped."""
 
@@ -125,24 +137,51 @@ class Params(online.StreamParams):
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((1.0, 2.0, 5.0, 10.0), many=True)
     sampler: tuple[str, ...] = SAMPLER.field("smc", many=True)
     interval: tuple[str, ...] = online.INTERVAL.field(("adaptive", "fixed"), many=True)
-    runs: int = par.RUNS.field(10)
+    runs: int = RUNS.field(10)
     iterations: int = ITERATIONS.field(10_000)
     burn_in: float = BURN_IN.field(0.2)
     candidates: int = CANDIDATES.field(20)
+    channel: tuple[str, ...] = online.CHANNEL.field(("truncation",), many=True)
 
     def check_together(self) -> None:
-        """Refuse a study without a method, or what a sampler cannot do."""
+        """Refuse a study without a method, or what a sampler or a way of asking cannot do."""
         for sampler in self.sampler:
             self.check_sampler(sampler)
+        online.check_noise(self.channel, self.noise)
+        if self.tables() and "adaptive" not in self.interval:
+            raise ParameterError(
+                f"channel = {', '.join(self.tables())}: needs interval = adaptive; symbols are "
+                "placed by what is known so far."
+            )
+        if self.tables() and not {*self.sampler} & {*FOLLOWS_TABLES}:
+            raise ParameterError(
+                f"channel = {', '.join(self.tables())}: needs sampler = smc or grid; the others "
+                "know answers with noise only."
+            )
         if not self.methods():
             raise ParameterError(
                 f"sampler = {', '.join(self.sampler)}: a batch sampler needs interval = fixed."
             )
 
+    def tables(self) -> list[str]:
+        """Channels whose answers are symbols from a table."""
+        return [name for name in self.channel if name in online.TABLES]
+
+    def ways(self) -> list[str]:
+        """Ways of asking: the intervals of truncation, and the names of other channels."""
+        return [*(self.interval if "truncation" in self.channel else ()), *self.tables()]
+
     def methods(self) -> list[tuple[str, str]]:
-        """Ways of inferring and asking: (sampler, interval)."""
-        every = itertools.product(self.sampler, self.interval)
-        return [(s, i) for s, i in every if s not in BATCH or i == "fixed"]
+        """Ways of inferring and asking: (sampler, interval or name of a table)."""
+        every = itertools.product(self.sampler, self.ways())
+        return [(sampler, way) for sampler, way in every if _fit(sampler, way)]
+
+
+def _fit(sampler: str, way: str) -> bool:
+    """Whether a sampler can follow a way of asking."""
+    if way in online.TABLES:
+        return sampler in FOLLOWS_TABLES
+    return sampler not in BATCH or way == "fixed"
 
 
 PRESETS: dict[str, BaseParams] = {
@@ -171,10 +210,11 @@ class Task(experiments.Run[Params]):
         """The ``number``-th of the parts of a whole."""
         return slice(number * whole // self.links, (number + 1) * whole // self.links)
 
-    def row(self) -> tuple[float, str, str, int]:
-        """What its rows begin with."""
+    def row(self) -> tuple[float, str, str, str, int]:
+        """What its rows begin with; a table of symbols has its name for an interval."""
         params = self.params
-        return params.epsilon_total[0], params.sampler[0], params.interval[0], self.run
+        way, channel = params.ways()[0], params.channel[0]
+        return params.epsilon_total[0], params.sampler[0], way, channel, self.run
 
 
 @dataclass(frozen=True)
@@ -207,9 +247,15 @@ def tasks(params: Params, seed: int) -> list[Task]:
 
 
 def _single(params: Params, epsilon_total: float, method: tuple[str, str]) -> Params:
-    sampler, interval = method
+    sampler, way = method
+    is_table = way in online.TABLES
     return dataclasses.replace(
-        params, epsilon_total=(epsilon_total,), sampler=(sampler,), interval=(interval,), runs=1
+        params,
+        epsilon_total=(epsilon_total,),
+        sampler=(sampler,),
+        interval=("adaptive",) if is_table else (way,),
+        channel=(way,) if is_table else ("truncation",),
+        runs=1,
     )
 
 
@@ -234,7 +280,7 @@ def work(task: Task | Onward) -> experiments.Link:
     return experiments.Link(tables, None if is_last else rest)
 
 
-_KINDS = {"sampler": str, "interval": str, "run": int, "t": int, "people": int}
+_KINDS = {"sampler": str, "interval": str, "channel": str, "run": int, "t": int, "people": int}
 
 
 def _table(name: str, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
@@ -278,10 +324,11 @@ def _online(here: Onward) -> Part:
     """Ask the next people; what is known then."""
     task, params = here.task, here.task.params
     stream = params.stream(
-        params.epsilon_total[0], params.sampler[0], params.interval[0], task.seed, task.run
+        *(params.epsilon_total[0], params.sampler[0], params.interval[0], task.seed, task.run),
+        params.channel[0],
     )
     part = task.part(here.done, params.n)
-    values, noises = params.people(task.seed, task.run)
+    values, noises = params.people(task.seed, task.run, params.channel[0])
     turns = list(stream.ask(here.state, part.start, values[part], noises[part]))
     asked = [row for _, row in turns]
     last = asked[-1]
@@ -329,7 +376,10 @@ def _responses(task: Task) -> Array:
 
 def collect(params: Params, rows: Tables) -> Result:
     """The result so far."""
-    privacy = params.promise(params.epsilon_total)
+    tables = params.tables()
+    # As much as answers with noise cost, or less.
+    channel = tables[0] if len(tables) == len(params.channel) else "truncation"
+    privacy = params.promise(params.epsilon_total, channel)
     return Result(EXPERIMENT, params, rows, _summary(params, rows["main"]), privacy)
 
 
@@ -356,19 +406,42 @@ def _summary(params: Params, main: pd.DataFrame) -> str:
 def efficient_errors(params: Params, name: str, interval: str) -> tuple[Array, Array]:
     """Budgets, and the mean absolute error of ``mu`` or ``sigma`` if all information were used.
 
-    For the best interval at the true parameters, or for the fixed one (MATH A3, A4).
+    For the best interval at the true parameters, for the fixed one (MATH A3, A4), or for a table
+    of symbols by its name (A14).
     """
     index, errors = ("mu", "sigma").index(name), []
     for epsilon_total in params.epsilon_total:
-        unit_scale = params.unit_scale(epsilon_total)
-        a, b = params.interval_of(interval, unit_scale)
-        if interval == "fixed":
-            a, b = -params.fixed_width, params.fixed_width
-        found = information.NOISES[params.noise].information(
-            FAMILIES["normal"], np.array(a), np.array(b), unit_scale
-        )
+        found = _told(params, epsilon_total, interval)
         errors.append(np.sqrt(2.0 / np.pi / (params.n * max(found[index, index], 1e-300))))
     return np.array(params.epsilon_total), params.sigma * np.array(errors)
+
+
+def _told(params: Params, epsilon_total: float, interval: str) -> Array:
+    """Information ``(2, 2)`` of an answer, by the way of asking, placed right."""
+    if interval in online.TABLES:
+        return params.table_of(interval, epsilon_total).information(FAMILIES["normal"])
+    unit_scale = params.unit_scale(epsilon_total)
+    a, b = params.interval_of(interval, unit_scale)
+    if interval == "fixed":
+        a, b = -params.fixed_width, params.fixed_width
+    return information.NOISES[params.noise].information(
+        FAMILIES["normal"], np.array(a), np.array(b), unit_scale
+    )
+
+
+def trusted_errors(params: Params) -> tuple[Array, Array]:
+    r"""Budgets, and the mean absolute error of μ if one trusted collector had all exact values.
+
+    The collector clips them to the fixed interval, of half-width h, and adds Laplace noise of scale
+    $b = 2h/(N\epsilon_{total})$ to their mean once. With $s = \sigma/\sqrt{N}$ the error has the
+    mean $\sqrt{2/\pi}\,s + b\,\mathrm{erfcx}(s / (\sqrt{2}\,b))$, as
+    $E|x + \mathrm{Lap}(b)| = |x| + b e^{-|x|/b}$; what clipping moves is left out.
+    """
+    budgets = np.array(params.epsilon_total)
+    s = params.sigma / math.sqrt(params.n)
+    b = 2.0 * params.fixed_width * params.sigma / (params.n * budgets)
+    errors: Array = math.sqrt(2.0 / math.pi) * s + b * special.erfcx(s / (math.sqrt(2.0) * b))
+    return budgets, errors
 
 
 def error_statistics(main: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -485,7 +558,8 @@ def _in_brackets(low: pd.Series[float]) -> str:
 
 def _styles(params: Params) -> dict[tuple[str, str], fig.Style]:
     """A way of asking has its colour on every page, a sampler its dash and marker."""
-    ways = {style.name: style for style in fig.styles(["adaptive", "fixed"])}
+    every = ["adaptive", "fixed", *params.tables()]
+    ways = {style.name: style for style in fig.styles(every)}
     samplers = dict(zip(params.sampler, fig.styles(params.sampler), strict=True))
     alone = len(params.sampler) == 1
     return {
@@ -607,7 +681,12 @@ def _errors(result: Result, name: str) -> go.Figure:
     least, most = min(params.epsilon_total), max(params.epsilon_total)
     ends = []
     statistics = error_statistics(main, name)
-    for interval in dict.fromkeys(params.interval):
+    if name == "mu" and params.tables():
+        x, y = trusted_errors(params)
+        trusted = dataclasses.replace(fig.GUIDE, name="trusted collector")
+        figure.add_trace(fig.line(x, y, trusted, showlegend=False))
+        ends.append((trusted, float(y[x.argmax()])))
+    for interval in params.ways():
         x, y = efficient_errors(params, name, interval)
         theory = dataclasses.replace(fig.THEORY, name=f"theory, {interval}")
         figure.add_trace(fig.line(x, y, theory, showlegend=False))

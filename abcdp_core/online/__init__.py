@@ -1,4 +1,4 @@
-r"""Online Bayesian estimation from truncated, private responses ([Y23]; MATH A1-A13).
+r"""Online Bayesian estimation from truncated, private responses ([Y23]; MATH A1-A14).
 
 People $t = 1..n$ come one after the other. Person $t$ has a value $X_t$ from a location-scale
 family with location $\mu$ and scale $\sigma$, and answers once:
@@ -14,6 +14,8 @@ $[l_t, r_t]$, which may therefore depend on all earlier responses. The data that
     response     density of a response (A2)                       -> log-likelihood of particles
     information  what a response tells about (μ, σ) (A3)          -> Fisher information (2, 2)
     intervals    the interval [a, b] that tells most (A4)         -> [μ + σa, μ + σb]
+    channels     ways of asking: truncation, or a table of a few symbols (A14)
+    best_channel the table that tells most (A14), by linear programming
     prior        of (μ, log σ)
     resampling   particles in proportion to their weights
     single       draws and noise densities for the samplers with values, in single precision

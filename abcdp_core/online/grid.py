@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from scipy import special
 
 from abcdp_core import summaries
-from abcdp_core.online.noise import NoiseFamily
 from abcdp_core.online.particles import History, Response, normalised
 from abcdp_core.online.prior import Prior
-from abcdp_core.online.response import log_likelihood
+from abcdp_core.online.response import Kind, log_likelihood
 
 Array = NDArray[np.float64]
 
@@ -86,13 +85,13 @@ class Grid:
 
     Attributes:
         prior: of (μ, σ).
-        noise: family of the responses' noise.
+        noise: family of the responses' noise, or ``table`` for symbols from a table.
         size: points on each axis, at least 32; more for μ while it is far wider than σ, one for a
             known σ.
     """
 
     prior: Prior
-    noise: NoiseFamily
+    noise: Kind
     size: int = 80
 
     def start(self, rng: np.random.Generator) -> State:

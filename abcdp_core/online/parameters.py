@@ -12,13 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from abcdp_core import parameters as par
-from abcdp_core.online import intervals, learnt, noise
+from abcdp_core.online import best_channel, channels, intervals, learnt, noise
+from abcdp_core.online.channels import Symbols, Table, separate
 from abcdp_core.online.grid import Grid
 from abcdp_core.online.latent import Latent
 from abcdp_core.online.noise import NoiseFamily
 from abcdp_core.online.prior import Prior
+from abcdp_core.online.response import Kind
 from abcdp_core.online.smc import Smc
-from abcdp_core.online.stream import Adaptive, Fixed, Sampler, Stream, separate
+from abcdp_core.online.stream import Adaptive, Fixed, Placed, Sampler, Stream
 from abcdp_core.parameters import Parameter, ParameterError, Params
 from abcdp_core.privacy import Gaussian, Laplace, statement_of_largest
 from abcdp_core.streams import generator
@@ -113,6 +115,13 @@ NOISE = Parameter(
     help="laplace: pure differential privacy. gaussian: with a small δ.",
     options=("laplace", "gaussian"),
 )
+CHANNEL = Parameter(
+    kind="choice",
+    label="Way of asking",
+    help="truncation: the value clipped to an interval, plus noise. sign: on which side of a point "
+    "it lies, sometimes flipped. optimal: the answer of a few symbols that tells most.",
+    options=("truncation", "sign", "optimal"),
+)
 START = Parameter(
     kind="choice",
     label="Start",
@@ -170,6 +179,9 @@ PRIOR_RATE = Parameter(
     high=1e6,
     steps=(0.1, 1.0, 10.0, 40.0, 100.0),
 )
+
+TABLES = ("sign", "optimal")
+"""Channels whose answers are symbols from a table, without noise."""
 
 VALUES_LIMIT = 20_000_000
 """Largest ``n * particles`` of smc-latent: 160 MB of values, twice for a moment."""
@@ -245,21 +257,27 @@ class StreamParams(Params):
                 "for smc-latent, which keeps every person's value in every particle."
             )
 
-    def people(self, seed: int, run: int) -> tuple[Array, Array]:
-        """Values of the people and noise of scale 1 for each of them, both ``(n,)``."""
+    def people(self, seed: int, run: int, channel: str = "truncation") -> tuple[Array, Array]:
+        """Values of the people and the chance in the answer of each of them, both ``(n,)``.
+
+        That is noise of scale 1, or for a table of symbols a number between 0 and 1.
+        """
         values = self.mu + self.sigma * generator(seed, "people", run).standard_normal(self.n)
         rng = generator(seed, "noise", run, self.noise_draw)
+        if channel in TABLES:
+            return values, rng.random(self.n)
         return values, noise.draw(rng, self.family(), self.n)
 
-    def sampler_of(self, name: str) -> Sampler:
-        """The online sampler of a name."""
+    def sampler_of(self, name: str, channel: str = "truncation") -> Sampler:
+        """The online sampler of a name, for answers of a channel."""
+        kind: Kind = "table" if channel in TABLES else self.family()
         if name == "grid":
-            return Grid(self.prior(), self.family())
+            return Grid(self.prior(), kind)
         if name == "smc-latent":
             return Latent(
                 self.prior(), self.family(), self.particles, self.refresh, self.resampling
             )
-        return Smc(self.prior(), self.family(), self.particles, resampling=self.resampling)
+        return Smc(self.prior(), kind, self.particles, resampling=self.resampling)
 
     def interval_of(self, name: str, unit_scale: float) -> Fixed | Adaptive:
         """The rule of a name by which people are asked."""
@@ -279,28 +297,70 @@ class StreamParams(Params):
         """Scale of the noise per unit of the interval's width."""
         return noise.unit_scale(self.family(), epsilon_total, self.delta)
 
-    def event(self, epsilon_total: float) -> Laplace | Gaussian:
-        """What happens to one person's answer, per unit of the interval's width."""
+    def table_of(self, channel: str, epsilon_total: float) -> Table:
+        """The table of symbols of a channel's name, best for the score asked for."""
+        return table(channel, epsilon_total, "normal", self.score, self.symmetric, self.weight)
+
+    def event(
+        self, epsilon_total: float, channel: str = "truncation"
+    ) -> Laplace | Gaussian | Symbols:
+        """What happens to one person's answer, with noise per unit of the interval's width."""
+        if channel in TABLES:
+            return Symbols(self.table_of(channel, epsilon_total).epsilon)
         return noise.event(self.family(), self.unit_scale(epsilon_total))
 
-    def promise(self, budgets: Sequence[float]) -> str:
+    def promise(self, budgets: Sequence[float], channel: str = "truncation") -> str:
         """What each answer guarantees at the largest of some budgets, in words."""
-        return statement_of_largest(budgets, self.event, PROTECTED, self.delta)
+        return statement_of_largest(
+            budgets, lambda budget: self.event(budget, channel), PROTECTED, self.delta
+        )
 
     def stream(
-        self, epsilon_total: float, sampler: str, interval: str, seed: int, run: int
+        self,
+        epsilon_total: float,
+        sampler: str,
+        interval: str,
+        seed: int,
+        run: int,
+        channel: str = "truncation",
     ) -> Stream:
-        """How people are asked and what is made of it."""
+        """How people are asked and what is made of it; a table is placed by what is known."""
         unit_scale = self.unit_scale(epsilon_total)
+        is_table = channel in TABLES
         return Stream(
-            self.sampler_of(sampler),
-            self.interval_of(interval, unit_scale),
-            self.family(),
+            self.sampler_of(sampler, channel),
+            Placed(self.table_of(channel, epsilon_total))
+            if is_table
+            else self.interval_of(interval, unit_scale),
+            "table" if is_table else self.family(),
             unit_scale,
             paper_start=self.start == "paper" and sampler == "smc-latent",
             seed=seed,
             run=run,
         )
+
+
+def check_noise(channels: Sequence[str], noise: str) -> None:
+    """Refuse noise of answers that have none.
+
+    Raises:
+        ParameterError: an answer from a table with Gaussian noise.
+    """
+    tables = [name for name in channels if name in TABLES]
+    if tables and noise == "gaussian":
+        raise ParameterError(
+            f"channel = {', '.join(tables)}: needs noise = laplace; symbols from a table have no "
+            "noise and no δ."
+        )
+
+
+def table(
+    name: str, epsilon_total: float, family: str, score: str, symmetric: bool, weight: float
+) -> Table:
+    """The table of a channel's name; arguments as of :func:`best_channel.best`."""
+    if name == "sign":
+        return channels.sign(epsilon_total)
+    return best_channel.best(epsilon_total, family, score, symmetric, weight).channel
 
 
 def estimate(mean: float, sd: float) -> str:

@@ -22,6 +22,9 @@ class Response(NamedTuple):
         value: the noisy answer y.
         left, right: the interval it was asked in, ``left < right``.
         scale: scale of its noise (Laplace scale or Gaussian standard deviation).
+
+    An answer from a table of symbols has the symbol's number, the ends of its set and the gain of
+    being inside instead (:mod:`abcdp_core.online.response`).
     """
 
     value: float

@@ -17,12 +17,16 @@ the size of the density, so nothing overflows, however narrow the interval is. O
 score is constant in $y$.
 With Gaussian noise (A12) the three terms are normal densities and are added as logarithms.
 
-Particles are rows $(\mu, \log\sigma)$; a response is a row $(y, l, r, s)$.
+Particles are rows $(\mu, \log\sigma)$; a response is a row $(y, l, r, s)$. Of a table of symbols
+(A14) it is $(k, l, r, e^\epsilon - 1)$: the symbol and its set $I$, all $x$ with $l \le x < r$, or
+all but those with $r \le x < l$ if $l > r$. Its density is that of the symbol but for a factor that
+no parameter moves, $m = 1 + (e^\epsilon - 1) P(I)$.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import numba
 import numpy as np
@@ -32,7 +36,11 @@ from scipy import special
 from abcdp_core.online.noise import NoiseFamily
 
 Array = NDArray[np.float64]
+Kind = NoiseFamily | Literal["table"]
+KINDS: tuple[Kind, ...] = ("laplace", "gaussian", "table")
+"""What a response can be; compiled functions take its place here."""
 
+_LAPLACE, _GAUSSIAN = 0, 1
 
 _PER_ROOT_2_PI = 1.0 / math.sqrt(2.0 * math.pi)
 _LOG_ROOT_2_PI = 0.5 * math.log(2.0 * math.pi)
@@ -230,29 +238,77 @@ def log_density_gaussian(
 
 
 @compiled
-def log_likelihood_at(mu: float, sigma: float, responses: Array, gaussian: bool) -> float:
+def _normal_cdf(z: float) -> float:
+    return _cdf_with(z, _normal_density(z))
+
+
+@compiled
+def _normal_mass(low: float, high: float) -> float:
+    """Normal probability of [low, high), or of all but [high, low); accurate in both tails."""
+    if low > high:
+        return _normal_cdf(high) + _normal_cdf(-low)
+    if low > 0.0:
+        return _normal_cdf(-low) - _normal_cdf(-high)
+    return _normal_cdf(high) - _normal_cdf(low)
+
+
+@compiled
+def log_density_table(left: float, right: float, gain: float, mu: float, sigma: float) -> float:
+    """Log probability of a symbol, up to a constant (MATH A14).
+
+    Args:
+        left, right: ends of the symbol's set; ``left > right`` for the complement of an interval.
+        gain: e^ε − 1.
+        mu, sigma: mean and standard deviation of the person's value.
+    """
+    return math.log1p(gain * _normal_mass((left - mu) / sigma, (right - mu) / sigma))
+
+
+@compiled
+def score_table(
+    left: float, right: float, gain: float, mu: float, sigma: float
+) -> tuple[float, float]:
+    """Derivatives of :func:`log_density_table` by μ and by log σ (MATH A14)."""
+    low, high = (left - mu) / sigma, (right - mu) / sigma
+    at_low, at_high = _normal_density(low), _normal_density(high)
+    # Of an infinite end both terms are nothing.
+    by_low = low * at_low if at_low > 0.0 else 0.0
+    by_high = high * at_high if at_high > 0.0 else 0.0
+    share = gain / (1.0 + gain * _normal_mass(low, high))
+    return share * (at_low - at_high) / sigma, share * (by_low - by_high)
+
+
+@compiled
+def log_density(response: Array, mu: float, sigma: float, kind: int) -> float:
+    """Log density of one response ``(4,)`` of a kind, the place in :data:`KINDS`."""
+    y, left, right, scale = response
+    if kind == _LAPLACE:
+        return log_density_laplace(y, left, right, scale, mu, sigma)
+    if kind == _GAUSSIAN:
+        return log_density_gaussian(y, left, right, scale, mu, sigma)
+    return log_density_table(left, right, scale, mu, sigma)
+
+
+@compiled
+def log_likelihood_at(mu: float, sigma: float, responses: Array, kind: int) -> float:
     """Log-likelihood of one particle given responses ``(t, 4)``, for compiled callers."""
     total = 0.0
     for j in range(len(responses)):
-        y, left, right, scale = responses[j]
-        if gaussian:
-            total += log_density_gaussian(y, left, right, scale, mu, sigma)
-        else:
-            total += log_density_laplace(y, left, right, scale, mu, sigma)
+        total += log_density(responses[j], mu, sigma, kind)
     return total
 
 
 @compiled
-def _log_likelihoods(theta: Array, responses: Array, gaussian: bool) -> Array:
+def _log_likelihoods(theta: Array, responses: Array, kind: int) -> Array:
     total = np.empty(len(theta))
     for i in range(len(theta)):
-        total[i] = log_likelihood_at(theta[i, 0], math.exp(theta[i, 1]), responses, gaussian)
+        total[i] = log_likelihood_at(theta[i, 0], math.exp(theta[i, 1]), responses, kind)
     return total
 
 
-def log_likelihood(theta: Array, responses: Array, noise: NoiseFamily) -> Array:
+def log_likelihood(theta: Array, responses: Array, kind: Kind) -> Array:
     """Log-likelihood ``(N,)`` of particles ``(N, 2)`` given responses ``(t, 4)``.
 
     Releases the interpreter's lock, so several threads can each do a part of the particles.
     """
-    return _log_likelihoods(theta, responses, noise == "gaussian")
+    return _log_likelihoods(theta, responses, KINDS.index(kind))

@@ -18,11 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import summaries
-from abcdp_core.online.noise import NoiseFamily
 from abcdp_core.online.particles import History, Response, normalised, threads
 from abcdp_core.online.prior import Prior
 from abcdp_core.online.resampling import RESAMPLING
-from abcdp_core.online.response import log_likelihood
+from abcdp_core.online.response import Kind, log_likelihood
 
 Array = NDArray[np.float64]
 
@@ -71,7 +70,7 @@ class Smc:
 
     Attributes:
         prior: of (μ, σ).
-        noise: family of the responses' noise.
+        noise: family of the responses' noise, or ``table`` for symbols from a table.
         particles: N, at least 1.
         resample_below: share of N below which the effective sample size starts a move.
         sweeps: Metropolis-Hastings steps per move.
@@ -79,7 +78,7 @@ class Smc:
     """
 
     prior: Prior
-    noise: NoiseFamily
+    noise: Kind
     particles: int
     resample_below: float = 0.5
     sweeps: int = 3

@@ -6,7 +6,6 @@ everything else is post-processing (MATH A1).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, cast
@@ -15,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.online import learnt
+from abcdp_core.online.channels import Table, answer, separate
 from abcdp_core.online.grid import Grid
 from abcdp_core.online.latent import Latent
-from abcdp_core.online.noise import NoiseFamily
 from abcdp_core.online.particles import Cloud, Response, moments, pick
 from abcdp_core.online.prior import Prior
+from abcdp_core.online.response import Kind
 from abcdp_core.online.smc import Smc
 from abcdp_core.streams import generator
 
@@ -75,13 +75,14 @@ class Adaptive(NamedTuple):
         return separate(mu + sigma * self.a, mu + sigma * self.b)
 
 
-def separate(left: float, right: float) -> tuple[float, float]:
-    """The interval, widened where its ends are too close to be told apart by a computer."""
-    apart = 1e-9 * max(1.0, abs(left), abs(right))
-    if right - left >= apart:
-        return left, right
-    middle = 0.5 * (left + right)
-    return middle - apart, middle + apart
+class Placed(NamedTuple):
+    """A table of symbols at a (μ, σ) drawn from what is known (MATH A5, A14).
+
+    Attributes:
+        table: best at μ = 0, σ = 1.
+    """
+
+    table: Table
 
 
 class Answer(NamedTuple):
@@ -89,8 +90,9 @@ class Answer(NamedTuple):
 
     Attributes:
         t: number of the person, from 1.
-        left, right: the interval.
-        response: the private answer.
+        left, right: the interval; of a table its first and its last edge. Values beyond either
+            are not told apart.
+        response: the private answer; of a table the number of the symbol.
         mean_mu, sd_mu, mean_sigma, sd_sigma: of the posterior after it.
         sigma_width: standard deviation of log σ as a share of the prior's; 0 for a known σ.
         effective_sample_size: of the sampler's particles.
@@ -115,8 +117,8 @@ class Stream:
     Attributes:
         sampler: takes the responses in.
         interval: chooses where the next person is asked.
-        noise: family of the noise.
-        unit_scale: its scale per unit of the interval's width.
+        noise: family of the noise; ``table`` for symbols from a table.
+        unit_scale: its scale per unit of the interval's width; a table does not use it.
         paper_start: the published start of ``Latent``: the first person is asked in [a, b] itself,
             far from any μ but 0, and every particle begins at the first response. Otherwise
             everything follows from the prior.
@@ -124,8 +126,8 @@ class Stream:
     """
 
     sampler: Sampler
-    interval: Fixed | Adaptive
-    noise: NoiseFamily
+    interval: Fixed | Adaptive | Placed
+    noise: Kind
     unit_scale: float
     paper_start: bool = False
     seed: int = 0
@@ -147,17 +149,14 @@ class Stream:
             state: of the sampler after ``t`` people; ``None`` for t = 0.
             t: how many have answered.
             values: what the next people have, ``(k,)``.
-            noises: noise of scale 1 for each of them, ``(k,)``.
+            noises: noise of scale 1 for each of them, for a table chance between 0 and 1, ``(k,)``.
         """
         for value, noise in zip(values.tolist(), noises.tolist(), strict=True):
             t += 1
             rng = generator(self.seed, "sampler", self.run, t)
-            if state is None and self.paper_start:
-                left, right = self.interval[0], self.interval[1]
-            else:
-                state = self.sampler.start(rng) if state is None else state
-                left, right = self.interval.choose(rng, state)
-            response = answer(value, noise, left, right, self.unit_scale)
+            if state is None and not self.paper_start:
+                state = self.sampler.start(rng)
+            left, right, response = self._asked(rng, state, value, noise)
             if state is None:
                 state = self._at_first_response(rng, response)
             state, info = self.sampler.step(rng, state, response)
@@ -166,24 +165,23 @@ class Stream:
             size = info.effective_sample_size
             yield state, Answer(t, left, right, response.value, *known[:4], width, size)
 
+    def _asked(
+        self, rng: np.random.Generator, state: Any, value: float, noise: float
+    ) -> tuple[float, float, Response]:
+        """Between which ends a person is asked, and the private answer."""
+        if isinstance(self.interval, Placed):
+            location, scale = pick(rng, state)
+            table = self.interval.table
+            return *table.reach(location, scale), table.answer(value, noise, location, scale)
+        if state is None:
+            left, right = self.interval[0], self.interval[1]
+        else:
+            left, right = self.interval.choose(rng, state)
+        return left, right, answer(value, noise, left, right, self.unit_scale)
+
     def _at_first_response(self, rng: np.random.Generator, response: Response) -> Any:
         """All particles' μ at the first response, σ from the prior ([Y23]'s script; MATH A10)."""
         sampler = cast(Latent, self.sampler)
         theta = sampler.prior.draw(rng, sampler.particles)
         theta[:, 0] = response.value
         return sampler.at(theta)
-
-
-def answer(value: float, noise: float, left: float, right: float, unit_scale: float) -> Response:
-    """A person's private answer (MATH A1): the value brought into the interval, plus noise.
-
-    Args:
-        value: the person's own.
-        noise: drawn at scale 1.
-        left, right: the interval.
-        unit_scale: scale of the noise per unit of width.
-    """
-    scale = (right - left) * unit_scale
-    if not (0.0 < scale < math.inf):
-        raise FloatingPointError(f"no noise can be scaled to the interval [{left}, {right}].")
-    return Response(min(max(value, left), right) + scale * noise, left, right, scale)

@@ -330,3 +330,53 @@ def test_the_headline_says_who_misses_the_truth_and_waits_for_both() -> None:
     assert "The 95 % intervals do not hold the true mean 50: *adaptive* and *fixed*." in both
     number, words, _ = study.headline({"fixed": found["fixed"]})
     assert (number, words) == ("2 people", "asked so far, in one way only: nothing to compare yet.")
+
+
+# ------------------------------------------------------------------------- other ways of asking
+
+
+@pytest.mark.parametrize("channel", ["sign", "optimal"])
+@pytest.mark.parametrize("epsilon_total", [0.001, 4.0, 1000.0])
+@pytest.mark.parametrize("sampler", ["smc", "grid"])
+def test_symbols_at_every_budget(sampler: str, epsilon_total: float, channel: str) -> None:
+    params = dataclasses.replace(
+        SMALL, sampler=sampler, epsilon_total=epsilon_total, channel=channel
+    )
+    result = run(params)
+    main = result.tables["main"]
+    assert (main.left <= main.right).all()
+    assert np.isfinite(main[["left", "right", "mean_mu", "sd_mu"]]).all(axis=None)
+    spent = privacy.cost(result.event).epsilon
+    assert min(epsilon_total, 30.0) * (1.0 - 1e-8) <= spent <= epsilon_total
+    assert f"ε_total = {spent:.4g}" in result.privacy
+    is_sign = channel == "sign" or epsilon_total < 2.0
+    assert ("on which side of" in result.summary) == is_sign
+    assert "interval," not in result.summary
+    for drawn in study.figures(result).values():
+        assert "interval," not in drawn.figure.layout.title.text
+
+
+def test_the_same_people_answer_by_symbols() -> None:
+    """By a table that tells nearly everything, all that differs is where they are asked."""
+    params = dataclasses.replace(SMALL, epsilon_total=1000.0, channel="sign", known_sigma=True)
+    main = run(params).tables["main"]
+    assert ((people(params) >= main.left) == (main.response == 1.0)).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"interval": "fixed"}, "channel = optimal: needs interval = adaptive"),
+        ({"sampler": "smc-latent"}, "channel = optimal: needs sampler = smc or grid"),
+        ({"noise": "gaussian"}, "channel = optimal: needs noise = laplace"),
+    ],
+)
+def test_ways_of_asking_without_sense_are_refused(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        dataclasses.replace(SMALL, channel="optimal", **changes)
+
+
+def test_a_fixed_interval_beside_symbols_is_one_of_truncation() -> None:
+    params = study.ways(dataclasses.replace(SMALL, channel="optimal"))
+    assert params["adaptive"].channel == "optimal"
+    assert params["fixed"].channel == params[study.PLACED].channel == "truncation"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import re
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
+from scipy import integrate
 
 from abcdp_core import experiments, runner
 from abcdp_core import figures as fig
@@ -374,3 +376,86 @@ def test_a_way_of_asking_keeps_its_colour_and_names_stand_apart(tiny: Result) ->
     assert len(layout.annotations) >= len(styles)
     low, high = layout.xaxis.range
     assert all(low < note.x < high for note in layout.annotations)
+
+
+# ------------------------------------------------------------------------- other ways of asking
+
+SYMBOLS = dataclasses.replace(
+    TINY,
+    runs=2,
+    sampler=("smc", "grid", "mh", "smc-latent"),
+    interval=("adaptive", "fixed"),
+    channel=("truncation", "optimal", "sign"),
+    epsilon_total=(5.0,),
+)
+
+
+def test_each_sampler_takes_the_ways_of_asking_that_it_can() -> None:
+    assert SYMBOLS.methods() == [
+        *itertools.product(("smc", "grid"), ("adaptive", "fixed", "optimal", "sign")),
+        ("mh", "fixed"),
+        ("smc-latent", "adaptive"),
+        ("smc-latent", "fixed"),
+    ]
+    only = dataclasses.replace(SYMBOLS, channel=("sign",))
+    assert only.methods() == [("smc", "sign"), ("grid", "sign")]
+
+
+def test_symbols_stand_beside_the_same_numbers_of_truncation() -> None:
+    both = run(SYMBOLS)
+    alone = run(dataclasses.replace(SYMBOLS, channel=("truncation",)))
+    assert list(both.tables["main"].channel.unique()) == ["truncation", "optimal", "sign"]
+    for name, table in both.tables.items():
+        rest = table[table.channel == "truncation"].reset_index(drop=True)
+        expected = alone.tables[name]
+        keys = [c for c in expected if c != "seconds"]
+        assert_frame_equal(rest[keys], expected[keys], check_dtype=False)
+        tabled = table[table.channel != "truncation"]
+        assert (tabled.interval == tabled.channel).all()
+    assert "smc optimal" in both.summary
+    figures = study.figures(both)
+    names = {trace.name for trace in figures["error-mu"].figure.data}
+    assert {"theory, optimal", "theory, sign", "trusted collector"} <= names
+    assert "trusted collector" not in {t.name for t in figures["error-sigma"].figure.data}
+    before = study.figures(alone)["error-mu"].figure
+    assert "trusted collector" not in {trace.name for trace in before.data}
+
+
+def test_theory_of_symbols_has_their_information() -> None:
+    _, errors = study.efficient_errors(SYMBOLS, "mu", "sign")
+    told = 2.0 / math.pi * math.tanh(2.5) ** 2
+    expected = SYMBOLS.sigma * math.sqrt(2.0 / math.pi / (SYMBOLS.n * told))
+    assert errors[0] == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_trusted_collectors_error_by_quadrature() -> None:
+    (_,), (found,) = study.trusted_errors(SYMBOLS)
+    s = SYMBOLS.sigma / math.sqrt(SYMBOLS.n)
+    b = 2.0 * SYMBOLS.fixed_width * SYMBOLS.sigma / (SYMBOLS.n * 5.0)
+
+    def given(x: float) -> float:
+        law = math.exp(-0.5 * (x / s) ** 2) / (s * math.sqrt(2.0 * math.pi))
+        return law * (abs(x) + b * math.exp(-abs(x) / b))
+
+    expected = 2.0 * integrate.quad(given, 0.0, 12.0 * s)[0]
+    assert found == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"interval": ("fixed",)}, "channel = optimal, sign: needs interval = adaptive"),
+        ({"sampler": ("smc-latent", "mh")}, "channel = optimal, sign: needs sampler = smc or grid"),
+        ({"noise": "gaussian"}, "channel = optimal, sign: needs noise = laplace"),
+    ],
+)
+def test_ways_of_asking_without_sense_are_refused(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        dataclasses.replace(SYMBOLS, **changes)
+
+
+def test_privacy_of_symbols_alone_is_that_of_their_table() -> None:
+    params = dataclasses.replace(
+        SYMBOLS, channel=("sign",), sampler=("grid",), epsilon_total=(1000.0,), n=3, runs=1
+    )
+    assert "ε_total = 30 " in run(params).privacy

@@ -9,6 +9,7 @@ from abcdp_core import experiments, runner
 from abcdp_core import figures as fig
 from abcdp_core.experiments import truncation_interval as study
 from abcdp_core.online import intervals
+from abcdp_core.parameters import ParameterError
 from abcdp_core.results import Result
 
 EXPERIMENT = experiments.load(study.EXPERIMENT)
@@ -187,3 +188,72 @@ def test_a_symmetric_interval_may_be_far_from_the_best() -> None:
     params = study.Params(epsilon_total=(1.0,), score="sigma", symmetric=False)
     found = runner.run_to_end(EXPERIMENT, params, seed=1)
     assert "every symmetric interval loses more than 1 %" in study.flat(found)
+
+
+# ------------------------------------------------------------------------- other ways of asking
+
+
+@pytest.fixture(scope="module")
+def channels() -> Result:
+    params = study.Params(epsilon_total=(1.0, 5.0), channel=("truncation", "sign", "optimal"))
+    return runner.run_to_end(EXPERIMENT, params, seed=1)
+
+
+def test_symbols_tell_more_than_truncation(channels: Result) -> None:
+    """MATH A14: 25 % more at 1, 40 % more at 5; a sign 1 % more there."""
+    main = channels.tables["main"].set_index(["epsilon_total", "channel"])
+    more = main.information / main.information.xs("truncation", level="channel") - 1.0
+    assert more[1.0, "optimal"] == pytest.approx(0.25, abs=0.005)
+    assert more[5.0, "optimal"] == pytest.approx(0.40, abs=0.005)
+    assert more[5.0, "sign"] == pytest.approx(0.012, abs=0.001)
+    assert main.symbols[1.0, "optimal"] == 2
+    assert main.a.isna().tolist() == main.b.isna().tolist() == [False, True, True] * 2
+    assert main.bound.isna().tolist() == [True, False, False] * 2
+    gap = main.bound / main.information - 1.0
+    assert -1e-9 <= gap[1.0, "optimal"] <= 1e-4
+    assert -1e-9 <= gap[5.0, "optimal"] <= 1e-4
+    assert gap[5.0, "sign"] > 0.3
+
+
+def test_truncation_has_the_same_numbers_beside_symbols(channels: Result) -> None:
+    alone = runner.run_to_end(EXPERIMENT, study.Params(epsilon_total=(1.0, 5.0)), seed=1)
+    assert study.truncated(channels.tables["main"]).to_numpy()[:, 4:6].tolist() == (
+        alone.tables["main"].to_numpy()[:, 4:6].tolist()
+    )
+    for name in ("surface", "plane", "width"):
+        assert channels.tables[name].equals(alone.tables[name])
+
+
+def test_symbols_for_both_parameters_do_not_starve_sigma(channels: Result) -> None:
+    ways = channels.tables["ways"].set_index(["epsilon_total", "way"])
+    assert ways.information_sigma[1.0, "optimal for mu"] == 0.0
+    both = ways.loc[1.0, "optimal for determinant"]
+    assert both.information_mu > 0.07
+    assert both.information_sigma > 2.0 * ways.information_sigma[1.0, "best for sigma"]
+    assert ways.information_sigma[5.0, "optimal for mu"] > 1.2
+
+
+def test_what_symbols_tell_is_said_in_a_sentence(channels: Result) -> None:
+    assert "A sign scores 0.136, 25 % more than truncation, at ε_total = 1" in channels.summary
+    assert "0.8551, 40 % more than truncation, at ε_total = 5 (7 symbols)" in channels.summary
+    figures = study.figures(channels)
+    lines = [t for t in figures["width"].figure.data if t.name in ("ε_total = 1", "ε_total = 5")]
+    assert len(lines) == 2
+    assert len(figures["surface"].figure.layout.annotations) > 0
+
+
+@pytest.mark.parametrize("channel", ["sign", "optimal"])
+@pytest.mark.parametrize("epsilon_total", [0.001, 1000.0])
+def test_symbols_alone_at_the_extremes(channel: str, epsilon_total: float) -> None:
+    params = study.Params(epsilon_total=(epsilon_total,), channel=(channel,))
+    result = runner.run_to_end(EXPERIMENT, params, seed=1)
+    assert result.summary.startswith(("A sign scores", "The optimal table of symbols scores"))
+    assert "nan" not in result.summary
+    assert "truncation" not in result.summary
+    for drawn in study.figures(result).values():
+        assert "nan" not in drawn.figure.to_json().lower().split('"layout"')[1]
+
+
+def test_gaussian_noise_of_symbols_is_refused() -> None:
+    with pytest.raises(ParameterError, match="channel = sign: needs noise = laplace"):
+        study.Params(channel=("truncation", "sign"), noise="gaussian")

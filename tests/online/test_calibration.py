@@ -16,11 +16,14 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from abcdp_core.online import noise
+from abcdp_core.online.best_channel import best
+from abcdp_core.online.channels import Table, sign
 from abcdp_core.online.noise import NoiseFamily
+from abcdp_core.online.particles import Response
 from abcdp_core.online.prior import Prior
 from abcdp_core.online.resampling import multinomial
 from abcdp_core.online.smc import Smc
-from abcdp_core.online.stream import Adaptive, Stream
+from abcdp_core.online.stream import Adaptive, Placed, Stream
 from abcdp_core.streams import generator
 from tests.statistics import FALSE_ALARM, assert_distribution, rejects
 
@@ -97,6 +100,45 @@ def test_outside_the_interval_responses_are_exponential() -> None:
     # Laplace noise forgets how far it is beyond the end: hundreds of distances of scale 1.
     assert_distribution(replications(1.0)[1], stats.expon.cdf)
     assert rejects(assert_distribution, replications(PUBLISHED)[1], stats.expon.cdf)
+
+
+OPTIMAL = best(4.0, score="determinant").channel
+
+
+@functools.cache
+def places_by(table: Table, sigma: float | None, count: int) -> Array:
+    """Places ``(R, 2)`` as of :func:`replications`, of answers from a table of symbols."""
+    prior = Prior(50.0, 25.0, 5.0, 40.0, sigma)
+    places = np.empty((count, 2))
+    for run in range(count):
+        rng = generator(3, "calibration", run)
+        truth = prior.draw(rng, 1)[0]
+        values = truth[0] + math.exp(truth[1]) * rng.standard_normal(PEOPLE)
+        stream = Stream(Smc(prior, "table", 200), Placed(table), "table", 1.0, run=run)
+        *_, (state, _) = stream.ask(None, 0, values, table.draw(rng, PEOPLE))
+        equal = state.theta[multinomial(rng, state.weights)]
+        some = equal[rng.choice(len(equal), DRAWS, replace=False)]
+        places[run] = (np.sum(some < truth, axis=0) + rng.random(2)) / (DRAWS + 1)
+    return places
+
+
+def test_the_truth_is_a_draw_from_the_posterior_of_symbols() -> None:
+    are_uniform(places_by(OPTIMAL, None, 150))
+    known = places_by(sign(2.0), 3.0, 100)[:, 0]
+    assert_distribution(known, stats.uniform.cdf)
+
+
+class Moved(Table):
+    """A broken twin: who infers takes the sets to lie elsewhere than the people do."""
+
+    def answer(self, value: float, drawn: float, location: float, scale: float) -> Response:
+        told = super().answer(value, drawn, location, scale)
+        return told._replace(left=told.left + scale, right=told.right + scale)
+
+
+def test_sets_that_lie_elsewhere_are_rejected_by_the_ranks() -> None:
+    twin = Moved(OPTIMAL.ends, OPTIMAL.weights, OPTIMAL.level)
+    assert rejects(are_uniform, places_by(twin, None, 60))
 
 
 class Narrow(Prior):

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from abcdp_core.online import noise
+from abcdp_core.online.channels import answer
 from abcdp_core.online.noise import NoiseFamily
-from abcdp_core.online.stream import answer
 from abcdp_core.privacy import Gaussian, Laplace, cost
 from abcdp_core.streams import generator
 from tests.statistics import assert_distribution, rejects

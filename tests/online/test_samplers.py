@@ -22,6 +22,7 @@ from scipy import special
 from abcdp_core import summaries
 from abcdp_core.online import batch, latent, noise, smc
 from abcdp_core.online.batch import Batch
+from abcdp_core.online.channels import answer
 from abcdp_core.online.grid import Grid
 from abcdp_core.online.latent import Latent
 from abcdp_core.online.noise import NoiseFamily
@@ -30,7 +31,7 @@ from abcdp_core.online.prior import Prior
 from abcdp_core.online.response import log_likelihood
 from abcdp_core.online.single import LANES, exponentials, normals, relative, streams
 from abcdp_core.online.smc import Smc
-from abcdp_core.online.stream import Adaptive, Sampler, Stream, answer
+from abcdp_core.online.stream import Adaptive, Sampler, Stream
 from abcdp_core.streams import generator
 from tests.statistics import assert_frequencies, assert_mean_of_repeats, rejects
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -14,12 +14,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from abcdp_core.online import noise
+from abcdp_core.online.best_channel import best
+from abcdp_core.online.channels import Table, mass, separate
+from abcdp_core.online.families import NORMAL
 from abcdp_core.online.grid import Grid
 from abcdp_core.online.latent import Latent
-from abcdp_core.online.particles import Response
+from abcdp_core.online.particles import Response, pick
 from abcdp_core.online.prior import Prior
 from abcdp_core.online.smc import Smc
-from abcdp_core.online.stream import Adaptive, Answer, Fixed, Sampler, Stream, separate
+from abcdp_core.online.stream import Adaptive, Answer, Fixed, Placed, Sampler, Stream
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
@@ -231,3 +234,72 @@ def test_a_spike_of_a_posterior_still_gets_an_answer() -> None:
     rows = table(stream, np.full(3, 50.0), np.zeros(3))
     assert all(row.right > row.left for row in rows)
     assert all(row.response == pytest.approx(50.0, abs=1e-6) for row in rows)
+
+
+# ------------------------------------------------------------------------------ tables of symbols
+
+
+def asked_by_table(table: Table, sampler: Sampler, n: int = 60) -> list[tuple[Any, Answer]]:
+    rng = generator(5, "table")
+    values, chance = 3.0 + 2.0 * rng.standard_normal(n), rng.random(n)
+    return list(Stream(sampler, Placed(table), "table", 1.0, seed=2).ask(None, 0, values, chance))
+
+
+class Remembering(NamedTuple):
+    """A sampler that keeps every response it takes in."""
+
+    inner: Grid
+    seen: list[Response]
+
+    @property
+    def prior(self) -> Prior:
+        return self.inner.prior
+
+    def start(self, rng: np.random.Generator) -> Any:
+        return self.inner.start(rng)
+
+    def step(self, rng: np.random.Generator, state: Any, response: Response) -> Any:
+        self.seen.append(response)
+        return self.inner.step(rng, state, response)
+
+
+def test_the_grid_has_the_posterior_of_the_symbols() -> None:
+    """Against the product of prior and probabilities on an even finer grid, σ known."""
+    table = best(3.0, score="trace").channel
+    prior = Prior(0.0, 25.0, sigma=2.0)
+    sampler = Remembering(Grid(prior, "table"), [])
+    row = asked_by_table(table, sampler)[-1][1]
+    mu = np.linspace(-10.0, 15.0, 4001)
+    log = -0.5 * mu**2 / 25.0
+    for response in sampler.seen:
+        low, high = ((end - mu) / 2.0 for end in (response.left, response.right))
+        log += np.log1p(math.expm1(table.level) * mass(NORMAL, low, high))
+    weights = np.exp(log - log.max())
+    weights /= weights.sum()
+    mean = weights @ mu
+    assert row.mean_mu == pytest.approx(mean, abs=1e-6)
+    assert row.sd_mu == pytest.approx(math.sqrt(weights @ (mu - mean) ** 2), rel=1e-6)
+
+
+def test_a_table_is_placed_by_what_is_known() -> None:
+    """Each answer is the table's at a particle of the state before, drawn as for an interval."""
+    table = best(5.0).channel
+    sampler = Remembering(Grid(Prior(0.0, 25.0), "table", 40), [])
+    turns = asked_by_table(table, sampler, 12)
+    rng = generator(5, "table")
+    values, chance = 3.0 + 2.0 * rng.standard_normal(12), rng.random(12)
+    state = sampler.start(rng)
+    for (after, row), value, drawn, seen in zip(turns, values, chance, sampler.seen, strict=True):
+        location, scale = pick(generator(2, "sampler", 0, row.t), state)
+        assert seen == table.answer(value, drawn, location, scale)
+        assert (row.left, row.right) == table.reach(location, scale)
+        assert row.response == seen.value
+        state = after
+
+
+def test_places_too_close_to_tell_apart_are_moved_apart() -> None:
+    table = best(5.0).channel
+    response = table.answer(50.0, 0.5, 50.0, 1e-30)
+    assert response.left != response.right
+    left, right = table.reach(50.0, 1e-30)
+    assert 0.0 < right - left < 1e-6
