@@ -3,8 +3,9 @@
 ``python -m abcdp_core list`` names the experiments, ``list EXPERIMENT`` says what can be set, and
 ``run EXPERIMENT --out DIR`` runs one and writes tables, settings and figures. ``plan SCENARIO``
 says which mechanism to run for N people and a budget. ``release SCENARIO`` makes one private
-release from somebody's own numbers, and ``verify FILE`` computes again all that follows from it.
-``infer PROBLEM.toml`` infers from what somebody else released, its noise taken into account.
+release from somebody's own numbers, ``verify FILE`` computes again all that follows from it, and
+``report FILE`` makes a page of it for people to read. ``infer PROBLEM.toml`` infers from what
+somebody else released, its noise taken into account.
 ``reproduce --out DIR`` judges what the papers claim. Exit codes: 0 if all went well; 2 with one
 line ``error: ...`` if something asked for is not possible, 1 if worker processes or memory gave out
 or standard output is full; 130 after Ctrl-C, and 128 and its number after another signal that ends
@@ -39,6 +40,7 @@ COMMANDS = {
     "release": "one private release from your own numbers",
     "budget": "what may be spent on a data set in all, and what is left",
     "verify": "compute again all that follows from a release",
+    "report": "a release as a page to read, in HTML or PDF",
     "infer": "the posterior from what somebody else released",
     "reproduce": "judge what the papers claim",
 }
@@ -55,13 +57,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code.
     """
     given = values_in_one(sys.argv[1:] if arguments is None else arguments)
-    with interruption.like_ctrl_c():
-        try:
-            return _do(given)
-        except KeyboardInterrupt as stop:
-            left = str(stop) or "nothing is done yet that could be written."
-            ending.complain(f"{interruption.words_for(stop)}; {left}")
-            return interruption.exit_code(stop)
+    code: int | None = None
+    try:
+        with interruption.like_ctrl_c():
+            try:
+                code = _do(given)
+            except KeyboardInterrupt as stop:
+                code = _stopped(stop)
+    except KeyboardInterrupt as stop:
+        # It struck while handlers were put into place, or taken away after the work.
+        code = _stopped(stop) if code is None else code
+    return code
+
+
+def _stopped(stop: KeyboardInterrupt) -> int:
+    left = str(stop) or "nothing is done yet that could be written."
+    ending.complain(f"{interruption.words_for(stop)}; {left}")
+    return interruption.exit_code(stop)
 
 
 def _do(given: Sequence[str]) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
@@ -68,13 +69,27 @@ def like_ctrl_c() -> Iterator[None]:
     Those that somebody ignores (``nohup``) or handles already are left alone. Only the first one
     raises: a terminal that is closed sends several, and an impatient person presses Ctrl-C twice;
     they must not end what the first began. A second QUIT (Ctrl-\) alone ends the program at once.
+    What is raised where Python drops it, as in a function that a library calls from C or while an
+    object ends, is raised again a moment later.
     """
     before: dict[signal.Signals, Any] = {}
+    complain, timers = sys.unraisablehook, list[threading.Timer]()
 
     def stop(number: int, _: FrameType | None) -> None:
         for each in before:
             signal.signal(each, signal.SIG_DFL if each.name == "SIGQUIT" else _pass_over)
         raise Stopped(number)
+
+    def dropped(what: sys.UnraisableHookArgs) -> None:
+        if not isinstance(what.exc_value, Stopped):
+            complain(what)
+            return
+        for each in before:
+            signal.signal(each, stop)
+        # Here it would be dropped once more.
+        timers.append(threading.Timer(MOMENT, _strike, [what.exc_value.number]))
+        timers[-1].daemon = True
+        timers[-1].start()
 
     try:
         if threading.current_thread() is threading.main_thread():
@@ -83,10 +98,27 @@ def like_ctrl_c() -> Iterator[None]:
                 if signal.getsignal(each) == usual:
                     before[each] = usual
                     signal.signal(each, stop)
+            sys.unraisablehook = dropped
         yield
     finally:
+        for timer in timers:
+            timer.cancel()
+        if sys.unraisablehook is dropped:
+            sys.unraisablehook = complain
         for each, usual in before.items():
             signal.signal(each, usual)
+
+
+MOMENT = 0.01
+"""Seconds after which a signal that was dropped strikes again."""
+
+
+def _strike(number: int) -> None:
+    """A signal for the main thread, where it wakes what waits."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, number)
+    else:
+        signal.raise_signal(number)
 
 
 def _pass_over(number: int, frame: FrameType | None) -> None:

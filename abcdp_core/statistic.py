@@ -56,7 +56,7 @@ class Statistic:
             units are added or removed both are constant: n is then private.
         low, high: public bounds of the numbers ``(k,)``, from what they are and not from any data.
         whole: number j times ``whole[j]`` is a whole number, so that its noise can be one too;
-            ``None`` if the numbers are real.
+            ``None`` if the numbers are real. The same for all where there may be more or fewer.
         combine: numbers of two parts of ``n_first`` and ``n_second`` points to those of both
             together, :func:`added` for counts; needed where data sets come in several sizes.
     """
@@ -87,6 +87,68 @@ class Statistic:
             raise ValueError(f"statistic {self.name}: a lower bound is above the upper one.")
         if self.whole is not None and min(self.whole) < 1:
             raise ValueError(f"statistic {self.name}: whole = {self.whole}: must be 1 or more.")
+
+    def whole_of(self, data: Array) -> list[int]:
+        """The numbers of one data set ``(n, p)``, each times its ``whole``: whole, and exact.
+
+        Raises:
+            ValueError: the numbers are real.
+        """
+        if self.whole is None:
+            raise ValueError(f"statistic {self.name}: its numbers are real.")
+        numbers = self.reduce(data)
+        return [round(number) for number in (numbers * self.steps(len(numbers))).tolist()]
+
+    def steps(self, k: int) -> tuple[int, ...]:
+        """``whole`` of as many numbers as a data set has.
+
+        Raises:
+            ValueError: there are more or fewer than names, and they are not alike.
+        """
+        whole = self.whole or ()
+        if len(whole) == k:
+            return whole
+        if len(set(whole)) != 1:
+            raise ValueError(f"statistic {self.name}: of {k} numbers {len(whole)} are stated.")
+        return whole[:1] * k
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Something else to be inferred, that each public draw tells.
+
+    Attributes:
+        name: in words.
+        unit: of it; empty if none.
+        low, high: between which it lies.
+        of: parameters ``(T, d)`` and numbers ``(T, k)`` of their data sets to its values ``(T,)``.
+        inverse: name, unit and factor of what is the factor divided by it, said where that is
+            positive; ``None`` if nothing is.
+    """
+
+    name: str
+    unit: str
+    low: float
+    high: float
+    of: Callable[[Array, Array], Array] = field(repr=False)
+    inverse: tuple[str, str, float] | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """Whether a parameter is below a value.
+
+    Attributes:
+        parameter: which, as its scenario calls it.
+        words: the statement.
+        below: the value.
+        remark: a sentence that has to stand beside the answer; empty if none.
+    """
+
+    parameter: str
+    words: str
+    below: float
+    remark: str = ""
 
 
 @dataclass(frozen=True)

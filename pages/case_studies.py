@@ -4,7 +4,7 @@ from ui import asking, blocks, captions, controls, export, labels, pin, router, 
 
 router.guard()
 
-COVID, TUBERCULOSIS = "covid-fit", "tuberculosis-posterior"
+COVID, TUBERCULOSIS, UNIT = "covid-fit", "tuberculosis-posterior", "unit-of-privacy"
 
 
 INTRODUCTION = (
@@ -44,10 +44,19 @@ def covid() -> None:
     )
     blocks.figure("spread", found, ("spread",))
     labels.show(found)
+    people = who_is_protected(
+        found,
+        "covid-people",
+        "The unit decides: one person, or one day",
+        "A person is confirmed on one day, so one person changes one of the *daily* counts by one "
+        "case. Another day could change it by all the cases that a day may have, here at most 500, "
+        "and to hide that takes 500 times as much noise. The cubic above is no model of people; "
+        "this one is: a stochastic epidemic in which one in ten infections is confirmed.",
+    )
     blocks.verdicts(COVID, found)
     blocks.note(INTRODUCTION)
-    blocks.theory(COVID)
-    export.block("covid-19", found)
+    blocks.theory(COVID, UNIT)
+    export.block("covid-19", found, people)
 
 
 def tuberculosis() -> None:
@@ -77,11 +86,30 @@ def tuberculosis() -> None:
     blocks.figure("error", found, ("errors", "non_private"))
     blocks.note(captions.counts(found))
     labels.show(found)
+    patients = who_is_protected(
+        found,
+        "tuberculosis-patients",
+        "The unit decides: one patient of San Francisco, or the whole outbreak",
+        "Six numbers are kept of the real report: patients, clusters, clusters of one and of two "
+        "patients, the largest cluster, and how much larger it is than the fourth. One patient "
+        "moves them by at most 13/3 in all, and another outbreak could move them by 2760. So at "
+        "the same ε_total a health office that promises privacy to each *patient* adds 1/637 of "
+        "the noise that hides the whole outbreak.",
+    )
     blocks.verdicts(TUBERCULOSIS, found)
     blocks.note(INTRODUCTION)
     city = san_francisco(found)
-    blocks.theory(TUBERCULOSIS, "tuberculosis-distances")
-    export.block("tuberculosis", found, city)
+    blocks.theory(TUBERCULOSIS, "tuberculosis-distances", UNIT)
+    export.block("tuberculosis", found, patients, city)
+
+
+def who_is_protected(beside: blocks.Found, scenario: str, heading: str, text: str) -> blocks.Found:
+    """The same published numbers, released for one person and for the paper's unit."""
+    blocks.heading(heading, text)
+    found = watch.result(UNIT, *asking.ask_as_published(UNIT, scenario))
+    blocks.figure(UNIT, found, ("main", "widths"))
+    labels.also(found, beside)
+    return found
 
 
 def san_francisco(outbreaks: blocks.Found) -> blocks.Found:

@@ -9,7 +9,7 @@ def main() -> None:
     with own_data.screen():
         blocks.title(
             "Your own data",
-            "A real private release: one series of numbers goes in, one document comes out, and "
+            "A real private release: one file goes in, one document comes out, and "
             "the budget is spent.",
         )
         asked, expected = own_data.columns()
@@ -19,12 +19,12 @@ def main() -> None:
             scenario = state.scenario_in_force()
             by = own_data.mechanism(scenario)
             request, planned = own_data.settings(scenario, by)
-            blocks.note(expectation.cost())
-        blocks.heading("2 · Give your series")
+            blocks.note(expectation.cost(by))
+        blocks.heading("2 · Give your file")
         series = uploads.ask(scenario)
         # After the uploader: one that is not drawn loses its file, and this may end the page.
         with expected:
-            enough = expectation.show(by, planned, request.high - request.low if request else None)
+            enough = expectation.show(by, planned, own_data.width(request))
         if request is not None and series is not None:
             blocks.heading("3 · Confirm")
             own_data.confirm(request, series, planned, enough)

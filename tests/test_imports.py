@@ -79,7 +79,7 @@ CORE_ARROWS: dict[str, set[str]] = {
     # somebody's own data: never the cache, the runner or the ledger, which keep what they are given
     "own_data": {
         *("output", "figures", "mechanisms", "parameters", "pool", "privacy", "registry"),
-        *("results", "simulators", "statistic", "streams"),
+        *("results", "simulators", "statistic", "streams", "summaries", "supports"),
     },
     # somebody else's release, and nothing private
     "published": {

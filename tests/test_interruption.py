@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from abcdp_core import interruption
+from abcdp_core.__main__ import main
 from abcdp_core.interruption import Stopped, held, like_ctrl_c
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
@@ -34,6 +38,57 @@ def test_other_signals_raise_what_ctrl_c_raises(number: signal.Signals) -> None:
     assert interruption.exit_code(caught.value) == 128 + number
     assert interruption.words_for(caught.value) == interruption.WORDS[number.name]
     assert signal.getsignal(number) == signal.SIG_DFL
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_what_strikes_where_python_drops_it_is_raised_all_the_same(
+    number: signal.Signals, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hook = sys.unraisablehook
+    # As llvmlite does when compiled functions are loaded.
+    from_c = ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(number))
+
+    def work() -> None:
+        from_c()
+        threading.Event().wait(10.0)
+
+    with pytest.raises(Stopped) as caught, like_ctrl_c():
+        work()
+    assert caught.value.number == number
+    assert capsys.readouterr().err == ""
+    assert sys.unraisablehook is hook
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_of_other_things_that_python_drops_it_complains_as_ever(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "unraisablehook", sys.__unraisablehook__)
+    with like_ctrl_c():
+        ctypes.CFUNCTYPE(None)(lambda: {}["missing"])()
+    assert "KeyError" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("at", "code"), [(signal.SIGHUP, 129), (signal.SIG_DFL, 0)])
+def test_what_strikes_while_handlers_change_ends_the_program_in_a_line(
+    at: object, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before the work, HUP having its handler already; after it, TERM having none any more."""
+    usual, struck = signal.signal, False
+
+    def changed(number: signal.Signals, handler: Any) -> Any:
+        nonlocal struck
+        before = usual(number, handler)
+        if at in (number, handler) and not struck:
+            struck = True
+            signal.raise_signal(signal.SIGHUP)
+        return before
+
+    monkeypatch.setattr(signal, "signal", changed)
+    assert main(["list"]) == code
+    assert struck
+    said = capsys.readouterr().err
+    assert said == ("Hung up; nothing is done yet that could be written.\n" if code else "")
 
 
 def test_ctrl_c_itself_has_words_and_a_code() -> None:

@@ -74,6 +74,12 @@ def ask_budget_first(experiment: str) -> Asked:
     return ask(experiment, epsilon_total=(here, *budgets(experiment)))
 
 
+def ask_as_published(experiment: str, scenario: str) -> Asked:
+    """What :func:`ask` gives for the data of a scenario that no knob of the page sets."""
+    params: Any = experiments.load(experiment).Params
+    return ask(experiment, scenario=scenario, **params.defaults(scenario))
+
+
 def sizes() -> tuple[int, ...]:
     """Sizes of the data at which the error's bound is shown: the study's own and the sidebar's."""
     own = experiments.load("error-bound").Params().n  # type: ignore[attr-defined]

@@ -17,6 +17,7 @@ from streamlit.delta_generator import DeltaGenerator
 from abcdp_core import experiments, releases
 from abcdp_core.figures import Drawn
 from abcdp_core.parameters import Params
+from abcdp_core.privacy.promise import promise_in_full
 from abcdp_core.results import Result
 from ui import charts, controls, drawings, export, knobs, locks, meaning, pin, state
 from ui.pin import Pinned
@@ -405,7 +406,7 @@ def promise(params: Params) -> None:
     """What ε_total of a release means, in words and as a figure."""
     release = cast(releases.ReleaseParams, params)
     epsilon = release.epsilon_total
-    text = f"{meaning.meaning(epsilon)} A record here is {releases.protected(release)}."
+    text = f"{promise_in_full(epsilon)} A record here is {releases.protected(release)}."
     st.markdown(text)
     charts.show("belief", Drawn(meaning.belief_figure(epsilon), text.replace("**", "")))
 

@@ -11,11 +11,11 @@ from decimal import Decimal
 import streamlit as st
 
 from abcdp_core.own_data import budget_ledger
-from abcdp_core.own_data.budget import fits
+from abcdp_core.own_data.budget import Budget, fits
 from abcdp_core.own_data.budget_ledger import Account, Taken
-from abcdp_core.own_data.request import NEIGHBOURS, ReleaseRequest, claim
+from abcdp_core.own_data.request import ReleaseRequest, SeriesRequest, claim
 from abcdp_core.parameters import ParameterError
-from ui import served
+from ui import served, turns
 from ui.verbatim import verbatim
 
 
@@ -26,15 +26,18 @@ def allows(request: ReleaseRequest) -> bool:
         return True
     place = budget_ledger.usual_place()
     try:
-        account = budget_ledger.account(place, name)
+        # Others may draw meanwhile: whoever has the file may keep it for half a minute.
+        with turns.away():
+            account = budget_ledger.account(place, name)
     except ParameterError as error:
         st.error(f"Nothing can be released: {verbatim(error, hidden=str(place))}")
         return False
-    if account.budget.neighbours != NEIGHBOURS:
+    there = account.budget
+    if (_unit(request, there), request.neighbours) != (there.unit, there.neighbours):
         st.error(
-            f"Nothing can be released: the budget {verbatim(name)} hides whether one "
-            f"{verbatim(account.budget.unit)} is there ({account.budget.neighbours}), and a "
-            f"release only what its value is ({NEIGHBOURS})."
+            f"Nothing can be released: the budget {verbatim(name)} is for one "
+            f"{verbatim(there.unit)} ({there.neighbours}), and this release protects "
+            f"{request.protected} ({request.neighbours})."
         )
         return False
     asked, left = claim(request), account.left()
@@ -47,6 +50,11 @@ def allows(request: ReleaseRequest) -> bool:
         return True
     st.error(f"ε_total = {request.epsilon_total:g} does not fit. Nothing can be released with it.")
     return False
+
+
+def _unit(request: ReleaseRequest, there: Budget) -> str:
+    """What a release protects: of a series, what the server's budget says has one value each."""
+    return there.unit if isinstance(request, SeriesRequest) else request.unit
 
 
 def _of(account: Account) -> str:
@@ -79,5 +87,5 @@ def paid(request: ReleaseRequest) -> contextlib.AbstractContextManager[Taken | N
     if not name:
         return contextlib.nullcontext()
     place = budget_ledger.usual_place()
-    unit = budget_ledger.account(place, name).budget.unit
-    return budget_ledger.taken(place, name, claim(request), unit, NEIGHBOURS)
+    unit = _unit(request, budget_ledger.account(place, name).budget)
+    return budget_ledger.taken(place, name, claim(request), unit, request.neighbours)

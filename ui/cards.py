@@ -12,6 +12,7 @@ from abcdp_core import figures as fig
 from abcdp_core.experiments import expected_error, posterior
 from abcdp_core.figures import Drawn
 from abcdp_core.parameters import Params
+from abcdp_core.privacy.promise import promise_in_short
 from abcdp_core.releases import ReleaseParams
 from abcdp_core.results import Result
 from ui import charts, drawings, locks, meaning, motion, noises, router
@@ -98,7 +99,7 @@ def error(grown: Result, found: Result, runs: Sequence[noises.Run]) -> None:
 def promise(params: Params) -> None:
     """What the budget promises one person."""
     epsilon = cast(ReleaseParams, params).epsilon_total
-    _card("promise", meaning.icons(epsilon), meaning.promise_in_short(epsilon))
+    _card("promise", meaning.icons(epsilon), promise_in_short(epsilon))
 
 
 def _card(name: str, drawn: Drawn, lead: str, page: str = "") -> None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, cast
 
 import streamlit as st
 
 from abcdp_core.experiments import error_by_size
 from abcdp_core.figures import Drawn
 from abcdp_core.own_data import expectation
-from abcdp_core.own_data.releasable import Expected, Releasable, points
-from abcdp_core.own_data.request import ReleaseRequest
+from abcdp_core.own_data.releasable import Expected, Releasable, Simulated, points
+from abcdp_core.own_data.request import ReleaseRequest, SeriesRequest, source_of
 from abcdp_core.own_data.sparse_vector import SparseVectorRequest
+from abcdp_core.privacy.promise import odds
 from abcdp_core.results import Result
 from abcdp_core.sentences import counted
-from ui import asking, charts, drawings, meaning, state, watch
+from ui import asking, charts, drawings, state, watch
 
 
 def studies(by: Releasable) -> tuple[str, ...]:
@@ -23,14 +25,24 @@ def studies(by: Releasable) -> tuple[str, ...]:
     return (error_by_size.EXPERIMENT,) if known else ()
 
 
-def cost() -> str:
+def cost(by: Releasable) -> str:
     """What a release costs, before it is made."""
-    epsilon = float(state.current("epsilon_total"))
+    request = _usual(by)
+    epsilon = request.epsilon_total
+    what = f"Another {request.unit} in place of one"
+    if request.neighbours == "add-remove":
+        what = f"One {request.unit} more or less"
     return (
         f"**What it costs:** ε_total = {epsilon:g} of these data's privacy, once and for good. "
-        f"Another value in place of one changes the probability of any result by at most "
-        f"{meaning.odds(epsilon)}."
+        f"{what} changes the probability of any result by at most {odds(epsilon)}."
     )
+
+
+def _usual(by: Releasable) -> ReleaseRequest:
+    """A request with the budget of the page; its own domain moves no error in percentage points."""
+    domain = {"low": 0.0, "high": 1.0} if issubclass(by.request, SeriesRequest) else {}
+    epsilon = float(state.current("epsilon_total"))
+    return by.request.for_scenario(state.scenario_in_force(), epsilon_total=epsilon, **domain)
 
 
 def show(by: Releasable, planned: int, width: float | None) -> str:
@@ -41,15 +53,12 @@ def show(by: Releasable, planned: int, width: float | None) -> str:
         planned: number of values.
         width: of the range that they can lie in, once it was typed.
     """
-    # Its own domain moves no error in percentage points.
-    request = by.request.for_scenario(
-        state.scenario_in_force(),
-        low=0.0,
-        high=1.0,
-        epsilon_total=float(state.current("epsilon_total")),
-    )
-    if (formula := by.expected(request, planned)) is not None:
-        return _of_formula(request, planned, formula)
+    request = _usual(by)
+    known = by.expected(request, planned)
+    if isinstance(known, Simulated):
+        return _of_pool(request, planned, known)
+    if known is not None:
+        return _of_formula(request, planned, known)
     if not (names := studies(by)):
         unknown = "Nobody has measured what error to expect with this model."
         st.info(unknown)
@@ -81,6 +90,19 @@ def _of_formula(request: ReleaseRequest, planned: int, formula: Expected) -> str
     assert found is not None
     charts.show("expected", found, kept=False)
     return f"**{expectation.answer(formula, planned)}.** {formula.in_words(planned)}"
+
+
+def _of_pool(request: ReleaseRequest, planned: int, known: Simulated) -> str:
+    """As :func:`show`, where the public pool tells."""
+    rows = known.rows()
+    most = known.names.index(cast(Any, source_of(request)).OWN_HEADLINE)
+    name, error, plain, prior = rows[most]
+    words = f": the typical error. **Without noise {plain}, without any data {prior}.**"
+    rest = "Root mean square over the public simulations, of the regression on them."
+    _headline(error, f"{name}{words}", rest)
+    heads = ("error to expect", "with the noise", "without noise", "without data")
+    st.table([dict(zip(heads, row, strict=True)) for row in rows])
+    return known.in_words(planned)
 
 
 def said(found: Result, planned: int) -> str:

@@ -20,6 +20,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import streamlit as st
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
@@ -405,7 +406,24 @@ def is_of_use(said: BackMsg) -> bool:
     names.append(said.file_urls_request.request_id)
     names += [text for _, text in asked.dataframe_chunk.ListFields() if isinstance(text, str)]
     few = len(said.file_urls_request.file_names) <= MOST_NAMES
-    return known and few and all(len(name) <= LONGEST_NAME and name.isprintable() for name in names)
+    plain = all(len(name) <= LONGEST_NAME and name.isprintable() for name in names)
+    # No browser could have asked for a longer one, and half a megabyte of pins takes seconds.
+    short = len(rerun.query_string) <= LONGEST_ADDRESS
+    return known and few and plain and short and _is_address(rerun.context_info.url)
+
+
+def _is_address(url: str) -> bool:
+    """Whether a page may say that this is its address: links and codes are made of it and kept.
+
+    What is none would raise an error wherever it is read, and be logged with it.
+    """
+    if len(url) > LONGEST_ADDRESS or not url.isprintable():
+        return False
+    try:
+        # To read the port raises an error where it is none.
+        return urlsplit(url).port != 0
+    except ValueError:
+        return False
 
 
 def _without_origin(scope: Scope) -> Scope:

@@ -112,9 +112,10 @@ SCREEN = {
         ("COVID-19", "tuberculosis"),
     ),
     "your-data.scenario": _choice(
-        "Model of your series",
-        "What your series is compared with: the shares of five intervals (uniform-mixture), or a "
-        "smooth curve over time (covid).",
+        "Model of your data",
+        "What your data are compared with: the shares of five intervals (uniform-mixture), a "
+        "smooth curve over time (covid), an epidemic's daily cases (covid-people) or clusters of "
+        "tuberculosis (tuberculosis-patients).",
         tuple(dict.fromkeys((FIRST_SCENARIO, *scenarios()))),
     ),
     "mse-curves.lines": _choice(
@@ -174,6 +175,8 @@ NAMES: dict[str, dict[str, str]] = {
     "your-data.scenario": {
         FIRST_SCENARIO: "Shares of five intervals",
         "covid": "A curve over time",
+        "covid-people": "Daily cases, by person",
+        "tuberculosis-patients": "Tuberculosis, by patient",
     },
 }
 """What choices are called on the screen where a link and a command have a code name."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import secrets
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,11 +22,17 @@ from abcdp_core.figures import Drawn
 from abcdp_core.own_data import releasable, release
 from abcdp_core.own_data.document import Document, figure, remains, synthetic
 from abcdp_core.own_data.expectation import answer
-from abcdp_core.own_data.releasable import Releasable
-from abcdp_core.own_data.request import ReleaseRequest, learnt, model, own_sizes, question
+from abcdp_core.own_data.releasable import Expected, Releasable
+from abcdp_core.own_data.request import (
+    ReleaseRequest,
+    SeriesRequest,
+    model,
+    own_sizes,
+    question,
+)
 from abcdp_core.own_data.sparse_vector import SparseVectorRequest
 from abcdp_core.parameters import ParameterError
-from ui import budget, charts, jobs, served, state, steps, uploads, watch
+from ui import budget, charts, jobs, reports, served, state, steps, uploads, watch
 from ui.job import Job, UnwantedError
 from ui.uploads import MINUTES, Held, Upload
 from ui.verbatim import verbatim
@@ -64,20 +71,29 @@ class Desk:
     Attributes:
         made: digest of a file -> what was released from it.
         job: the release under way.
+        cancelled: set once nobody wants it to be made.
         digest: of the file that it is from.
         failed: why the last one came to nothing.
     """
 
     made: dict[str, list[Document]] = field(default_factory=dict)
     job: Job | None = None
+    cancelled: threading.Event = field(default_factory=threading.Event)
     digest: str = ""
     failed: str = ""
 
     def begin(self, request: ReleaseRequest, held: Held, digest: str) -> None:
         """Have a release made when its turn comes."""
-        work = steps.own(functools.partial(_make, request, held))
+        self.cancelled = threading.Event()
+        work = steps.own(functools.partial(_make, request, held, self.cancelled))
         self.digest, self.failed = digest, ""
         self.job = jobs.service().submit_own(jobs.session_id(), work)
+
+    def cancel(self) -> None:
+        """Have it not made; the page that goes on looking at it does not change that."""
+        self.cancelled.set()
+        if self.job is not None:
+            self.job.leave(jobs.session_id())
 
     def collect(self) -> None:
         """Keep what has come out."""
@@ -94,19 +110,30 @@ class Desk:
             self.failed = f"{reason} Nothing was released{spent}."
 
 
-def _make(request: ReleaseRequest, held: Held, progress: Callable[[float], None]) -> Document:
-    """Release, unless the numbers are forgotten before that."""
+def _make(
+    request: ReleaseRequest,
+    held: Held,
+    cancelled: threading.Event,
+    progress: Callable[[float], None],
+) -> Document:
+    """Release, unless it is cancelled or the numbers are forgotten before that."""
     series_of = held.use()
 
-    def go_on(done: float) -> None:
-        if held.is_dropped:
+    def check() -> None:
+        if held.is_dropped or cancelled.is_set():
             raise UnwantedError
+
+    def go_on(done: float) -> None:
+        check()
         progress(done)
 
     if series_of is None:
         raise UnwantedError
     with budget.paid(request) as paid:
-        return release.make(request, series_of.values, progress=go_on, paid=paid)
+        prepared = release.prepare(request, series_of.values, go_on)
+        # The last moment: others may have kept it waiting for their budget, and no pool be made.
+        check()
+        return release.spend(prepared, paid=paid)
 
 
 def desk() -> Desk:
@@ -141,46 +168,65 @@ def settings(scenario: str, by: Releasable) -> tuple[ReleaseRequest | None, int]
     The request is ``None`` as long as something is missing.
     """
     st.markdown(model(scenario))
-    smallest, largest = own_sizes(scenario)
+    of_series = issubclass(by.request, SeriesRequest)
     with st.container(horizontal=True, gap="small"):
-        low, high = (
-            st.number_input(label, value=None, format="%g", key=f"own-{label[:3]}", width=148)
-            for label in ("Lowest possible value", "Highest possible value")
+        domain = _domain() if of_series else {}
+        planned = _planned(scenario, "values" if of_series else "days")
+    if of_series:
+        st.caption(
+            "The lowest and the highest value have to be known without looking at the data, as 0 "
+            "and 100 for a percentage. Values beyond are moved to them; how many is not said."
         )
-        planned = st.number_input(
-            "How many values",
-            min_value=smallest,
-            max_value=largest,
-            value=min(PLANNED, largest),
-            key=f"own-planned-{scenario}",
-            width=124,
-            help="As far as you know beforehand. What to expect is told for this number; your file "
-            "is not looked at for it.",
-        )
-    st.caption(
-        "The lowest and the highest value have to be known without looking at the data, as 0 and "
-        "100 for a percentage. Values beyond are moved to them; how many is not said."
-    )
     chosen = _options(scenario, by)
-    if low is None or high is None:
+    if None in domain.values():
         st.info("Type the lowest and the highest possible value.")
         return None, planned
     epsilon_total = float(state.current("epsilon_total"))
     try:
-        request = by.request(scenario, low, high, epsilon_total, **chosen)
+        request = by.request(scenario=scenario, epsilon_total=epsilon_total, **domain, **chosen)
     except ParameterError as error:
         st.warning(f"These settings do not go together: {verbatim(error)}", icon="⚠️")
         return None, planned
-    st.markdown(f"**What you will learn:** {learnt(request, planned)}.")
+    st.markdown(f"**What you will learn:** {request.learnt(planned)}.")
     return request, planned
+
+
+def _domain() -> dict[str, float | None]:
+    """The bounds of a series; ``None`` for one that was not typed yet."""
+    labels = {"low": "Lowest possible value", "high": "Highest possible value"}
+    return {
+        name: st.number_input(label, value=None, format="%g", key=f"own-{label[:3]}", width=148)
+        for name, label in labels.items()
+    }
+
+
+def _planned(scenario: str, what: str) -> int:
+    """How many values or days are planned, asked for where that is public."""
+    smallest, largest = own_sizes(scenario)
+    if smallest == largest:
+        return largest
+    return st.number_input(
+        f"How many {what}",
+        min_value=smallest,
+        max_value=largest,
+        value=min(PLANNED, largest),
+        key=f"own-planned-{scenario}",
+        width=124,
+        help="As far as you know beforehand. What to expect is told for this number; your file "
+        "is not looked at for it.",
+    )
+
+
+def width(request: ReleaseRequest | None) -> float | None:
+    """Of the domain of a series, once it was typed."""
+    return request.high - request.low if isinstance(request, SeriesRequest) else None
 
 
 def _options(scenario: str, by: Releasable) -> dict[str, Any]:
     """What a mechanism alone takes: from the sidebar, and what few need."""
     if by.request is not SparseVectorRequest:
         st.caption(
-            f"{by.title} have nothing more to choose: of the knobs beside the page only ε_total "
-            "counts."
+            "Nothing more is to be chosen: of the knobs beside the page only ε_total counts."
         )
         return {}
     knobs = ("epsilon_abc", "c", "resample", "pool_size")
@@ -225,7 +271,7 @@ def confirm(request: ReleaseRequest, series_of: Upload, planned: int, expected: 
     """
     here, held = desk(), uploads.tray().held
     if here.job is not None:
-        _wait_for(here.job)
+        _wait_for(here, here.job)
         return
     if here.failed:
         st.error(here.failed)
@@ -262,8 +308,9 @@ def confirm(request: ReleaseRequest, series_of: Upload, planned: int, expected: 
 
 def _enough(request: ReleaseRequest, n: int, planned: int, expected: str) -> str:
     """What to expect of so many values where a formula tells, or of so many as were planned."""
-    if (formula := releasable.of(request).expected(request, n)) is not None:
-        return f"**{answer(formula, n)}.** {formula.in_words(n)}"
+    if (known := releasable.of(request).expected(request, n)) is not None:
+        headline = f"**{answer(known, n)}.** " if isinstance(known, Expected) else ""
+        return f"{headline}{known.in_words(n)}"
     other = "" if n == planned else f" This is for {planned:,} values; your file has {n:,}."
     if isinstance(request, SparseVectorRequest):
         other += _unusual(request)
@@ -280,7 +327,7 @@ def _unusual(request: SparseVectorRequest) -> str:
     return other
 
 
-def _wait_for(job: Job) -> None:
+def _wait_for(here: Desk, job: Job) -> None:
     @st.fragment(run_every=watch.POLL)
     def waiting() -> None:
         job.watch(jobs.session_id())
@@ -293,9 +340,10 @@ def _wait_for(job: Job) -> None:
             words = watch.waits(job) or "Making the release"
             if fraction is not None:
                 words = f"Simulating the public pool: {fraction:.0%}"
+            if here.cancelled.is_set():
+                words = "Cancelling"
             st.progress(fraction or 0.0, words)
-            if st.button("Cancel", key="own-cancel"):
-                job.leave(jobs.session_id())
+            st.button("Cancel", key="own-cancel", on_click=here.cancel)
 
     waiting()
 
@@ -330,7 +378,8 @@ def show(documents: list[Document]) -> None:
                 type="primary" if document is last else "secondary",
                 on_click="ignore",
             )
-        if len(last.sample):
+        reports.downloads(last, len(documents))
+        if offers_series(last):
             st.download_button(
                 f"{SETS} synthetic series as CSV",
                 data=lambda: _synthetic(last),
@@ -339,11 +388,20 @@ def show(documents: list[Document]) -> None:
                 key="own-synthetic",
                 on_click="ignore",
             )
+    simulated = (
+        " The synthetic series are simulated from what was released, which costs no further "
+        "privacy."
+    )
     st.caption(
         "Keep the JSON: it is the only copy. `python -m abcdp_core verify FILE` computes again "
-        "what follows from it. The synthetic series are simulated from what was released, "
-        "which costs no further privacy."
+        "what follows from it. The report is for people to read."
+        f"{simulated if offers_series(last) else ''}"
     )
+
+
+def offers_series(document: Document) -> bool:
+    """Whether series can be simulated at what was released."""
+    return isinstance(document.request, SeriesRequest) and len(document.sample) > 0
 
 
 def _synthetic(document: Document) -> bytes:

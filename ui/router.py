@@ -128,7 +128,7 @@ TABLE = (
         "COVID-19 in the Netherlands and the tuberculosis outbreak model.",
         "Compare",
         "covid-fit",
-        ("tuberculosis-posterior",),
+        ("tuberculosis-posterior", "unit-of-privacy"),
         own=(
             "case-studies.view",
             "covid-fit.distance",
@@ -140,7 +140,10 @@ TABLE = (
         ),
         reasons={"n": "Set by the case study."},
         view="case-studies.view",
-        views={"COVID-19": ("covid-fit",), "tuberculosis": ("tuberculosis-posterior", "posterior")},
+        views={
+            "COVID-19": ("covid-fit", "unit-of-privacy"),
+            "tuberculosis": ("tuberculosis-posterior", "unit-of-privacy", "posterior"),
+        },
         chooser="case-studies.view",
         scenarios={"COVID-19": "covid"},
         pins=True,

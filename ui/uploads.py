@@ -16,8 +16,8 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.typing import UploadedFile
 
-from abcdp_core.own_data import series
-from abcdp_core.own_data.request import own_sizes
+from abcdp_core.own_data import columns, series
+from abcdp_core.own_data.request import SERIES, columns_of, own_sizes
 from ui.verbatim import verbatim
 
 TRAY = "_tray"
@@ -28,10 +28,17 @@ MINUTES = 5
 
 @dataclass(frozen=True)
 class Upload:
-    """A person's series, and a digest by which the session knows its numbers again."""
+    """A person's values, and a digest by which the session knows its numbers again.
+
+    Attributes:
+        name: the digest.
+        values: ``(n,)``.
+        column: what the file held.
+    """
 
     name: str
     values: NDArray[np.float64]
+    column: str = SERIES
 
 
 class Held:
@@ -82,13 +89,13 @@ class Tray:
     refused: str = ""
     given: int = 0
 
-    def take(self, content: bytes, largest: int) -> None:
-        """Read a file of at most so many numbers; what is wrong is said without a value."""
+    def take(self, content: bytes, scenario: str, column: str) -> None:
+        """Read a file for a scenario; what is wrong is said without a value."""
         self.given += 1
         self.refused = ""
         try:
-            values = series.read(content, largest)
-            self.held = Held(Upload(series.digest_of(values), values))
+            values = columns.read(content, scenario, column)
+            self.held = Held(Upload(series.digest_of(values), values, column))
         except series.SeriesError as error:
             self.held, self.refused = None, f"This file cannot be used. {verbatim(error)}"
 
@@ -100,19 +107,39 @@ def tray() -> Tray:
 
 
 def ask(scenario: str) -> Upload | None:
-    """The person's series, asked for unless it is held; what is wrong is said without a value."""
-    here = tray()
+    """The person's values, asked for unless they are held; what is wrong is said without one."""
+    here, column = tray(), _column(scenario)
     series_of = here.held.use() if here.held else None
+    if series_of is not None and series_of.column != column:
+        # Numbers of another kind, as cases are no sizes of clusters.
+        _forget()
+        series_of = None
     if series_of is None:
-        _ask(scenario, here)
+        _ask(scenario, column, here)
         return None
+    smallest, largest = own_sizes(scenario)
+    unit = "values" if column == SERIES else "days"
+    what = f"{len(series_of.values):,} {unit} are" if smallest < largest else "Your file is"
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(
-            f"{len(series_of.values):,} values are held, for {MINUTES} minutes after your last use "
-            f"of this page."
-        )
+        st.markdown(f"{what} held, for {MINUTES} minutes after your last use of this page.")
         st.button("Forget the numbers", key="own-forget", on_click=_forget)
     return series_of
+
+
+def _column(scenario: str) -> str:
+    """What the file holds, asked for where a scenario takes several."""
+    known = columns_of(scenario)
+    if len(known) == 1:
+        return known[0]
+    name = st.segmented_control(
+        "What the file holds",
+        list(known),
+        default=known[0],
+        required=True,
+        format_func=columns.WORDS.__getitem__,
+        key=f"own-column-{scenario}",
+    )
+    return str(name)
 
 
 def _forget() -> None:
@@ -122,18 +149,17 @@ def _forget() -> None:
         here.held = None
 
 
-def _ask(scenario: str, here: Tray) -> None:
+def _ask(scenario: str, column: str, here: Tray) -> None:
     """Take a file, read it, and begin again with what was read."""
     if here.held is not None:
         st.info(
             f"Your numbers were dropped, as this page was not used for {MINUTES} minutes. Give the "
             f"file again to go on."
         )
-    smallest, largest = own_sizes(scenario)
     # Every kind is taken: what is wrong with it is said here, in one sentence and once.
     file = st.file_uploader(
-        f"A CSV file of at most {series.LARGEST_FILE // 2**20} MB, with one column of "
-        f"{smallest} to {largest:,} numbers, which never take more",
+        f"A CSV file of at most {series.LARGEST_FILE // 2**20} MB, with "
+        f"{_content(scenario, column)}",
         key=f"own-file-{here.given}",
     )
     if file is None:
@@ -142,9 +168,18 @@ def _ask(scenario: str, here: Tray) -> None:
         return
     # From here to the end nothing is drawn, and the session is not touched.
     content = file.getvalue()
-    here.take(content, largest)
+    here.take(content, scenario, column)
     _remove(file)
     st.rerun()
+
+
+def _content(scenario: str, column: str) -> str:
+    """What a file holds, in words."""
+    smallest, largest = own_sizes(scenario)
+    if column == SERIES:
+        return f"one column of {smallest} to {largest:,} numbers, which never take more"
+    size = f", {smallest} to {largest} days in a row" if smallest < largest else ""
+    return f"{columns.WORDS[column]}{size}"
 
 
 def _remove(file: UploadedFile) -> None:

@@ -87,7 +87,9 @@ def _show(options: argparse.Namespace) -> None:
             f"ledger, an older copy or changed, and more is spent than it says."
         )
     if documents:
-        say(f"All {len(documents)} documents are in the ledger.")
+        many = len(documents) > 1
+        which = f"All {len(documents)} documents are" if many else "The document is"
+        say(f"{which} in the ledger.")
 
 
 def _promise(budget: Budget) -> str:

@@ -25,15 +25,13 @@ from numpy.typing import NDArray
 from abcdp_core.commands import arguments, budget, progress
 from abcdp_core.commands.ending import UnheardError, say
 from abcdp_core.interruption import held
-from abcdp_core.own_data import place, releasable, release, series
+from abcdp_core.own_data import columns, place, releasable, release, series
 from abcdp_core.own_data.budget_ledger import Taken, taken
 from abcdp_core.own_data.document import KEYS, Document
 from abcdp_core.own_data.request import (
-    NEIGHBOURS,
-    UNIT,
     ReleaseRequest,
+    SeriesRequest,
     claim,
-    own_sizes,
     question,
     scenarios,
 )
@@ -46,8 +44,11 @@ OPTIONS = {
     "distance": ("NAME", "sparse-vector: distance between data sets (the scenario's first)"),
     "bandwidth": ("B", "sparse-vector: of the distance's kernel (the scenario's)"),
     "pool_size": ("T", "sparse-vector: public prior draws (the scenario's)"),
-    "pool_seed": ("S", "sparse-vector: seed of the public draws, not of the noise (1)"),
-    "draws": ("M", "noisy-counts: draws from the posterior (1000)"),
+    "pool_seed": (
+        "S",
+        "sparse-vector, private-summary: seed of the public draws, not of the noise (1)",
+    ),
+    "draws": ("M", "noisy-counts, private-summary: draws from the posterior (1000)"),
     "draws_seed": ("S", "noisy-counts: public seed of these draws, not of the noise (1)"),
 }
 """Option that is a field of some request by the same name -> its value, and what it is."""
@@ -57,13 +58,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("scenario", metavar="SCENARIO", help=f"of {', '.join(scenarios())}")
     parser.add_argument("--data", type=arguments.path, required=True, metavar="FILE",
-                        help="CSV of one column of numbers, in UTF-8")  # fmt: skip
-    parser.add_argument("--domain", required=True, metavar="LOW,HIGH",
-                        help="between which the values are known to lie, as in --domain=-5,40; "
-                        "others are moved to these bounds")  # fmt: skip
+                        help="CSV of one column, in UTF-8")  # fmt: skip
+    parser.add_argument("--column", metavar="NAME",
+                        help="what it holds, where a scenario takes several: labels or sizes for "
+                        "tuberculosis-patients")  # fmt: skip
+    parser.add_argument("--domain", metavar="LOW,HIGH",
+                        help="of a series of values: between which they are known to lie, as in "
+                        "--domain=-5,40; others are moved to these bounds")  # fmt: skip
     parser.add_argument("--mechanism", metavar="NAME",
-                        help="noisy-counts or sparse-vector (the recommended one that serves the "
-                        "scenario)")  # fmt: skip
+                        help="noisy-counts, private-summary or sparse-vector (the recommended one "
+                        "that serves the scenario)")  # fmt: skip
     for name, (value, words) in OPTIONS.items():
         parser.add_argument(f"--{name.replace('_', '-')}", required=name == "epsilon_total",
                             metavar=value, help=words)  # fmt: skip
@@ -71,9 +75,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
                         help="sparse-vector: redraw the threshold's noise after each "
                         "acceptance")  # fmt: skip
     parser.add_argument("--budget", metavar="NAME", help="take the cost from this budget")
-    parser.add_argument("--unit", default=UNIT, metavar="UNIT",
-                        help="what has one value of the series each, as the budget names it "
-                        f"({UNIT})")  # fmt: skip
+    parser.add_argument("--unit", metavar="UNIT",
+                        help="what is protected, as the budget names it (value, patient or person, "
+                        "as the scenario has it)")  # fmt: skip
     budget.add_ledger(parser)
     parser.add_argument("--yes", action="store_true", help="spend it without being asked")
     parser.add_argument("--out", type=arguments.path, required=True, metavar="FILE.json",
@@ -92,7 +96,9 @@ def run(options: argparse.Namespace) -> int:
     stand = _Stand(options.out)
     try:
         arguments.plug_in(options.plugin)
-        _release(_request(options), options, stand)
+        request = _request(options)
+        column = columns.chosen(request.scenario, options.column)
+        _release(request, column, options, stand)
     except UnheardError as error:
         raise UnheardError(error.error, stand.words()) from error
     except (KeyboardInterrupt, MemoryError) as error:
@@ -134,14 +140,16 @@ class _Stand:
         return f"{spent}; what was released is {self.shown or 'lost'}."
 
 
-def _release(request: ReleaseRequest, options: argparse.Namespace, stand: _Stand) -> None:
+def _release(
+    request: ReleaseRequest, column: str, options: argparse.Namespace, stand: _Stand
+) -> None:
     try:
         with (
             place.reserved(options.out, releasable.of(request).largest_file(request), KEYS) as keep,
             _paid(request, options) as paid,
         ):
             say(_recommendation(request))
-            values = _values(request, options.data)
+            values = _values(request, column, options.data)
             request.check_size(len(values))
             _confirm(_asked(request, len(values)), sure=options.yes)
             with progress.of_fraction("Public pool") as bar:
@@ -154,7 +162,8 @@ def _release(request: ReleaseRequest, options: argparse.Namespace, stand: _Stand
         if stand.document is not None:
             raise
         raise ParameterError(f"out = {options.out}: {error.strerror}; choose a new file.") from None
-    say(stand.document.summary, stand.document.statement, f"Written to {options.out}")
+    made = stand.document
+    say(made.summary, made.in_own_words, made.statement, f"Written to {options.out}")
 
 
 def _recommendation(request: ReleaseRequest) -> str:
@@ -171,7 +180,8 @@ def _paid(
     """The cost, taken from a budget if one is named."""
     if options.budget is None:
         return contextlib.nullcontext()
-    return taken(options.ledger, options.budget, claim(request), options.unit, NEIGHBOURS)
+    unit = options.unit or request.unit
+    return taken(options.ledger, options.budget, claim(request), unit, request.neighbours)
 
 
 def _keep(document: Document, keep: place.Keep, stand: _Stand) -> None:
@@ -187,16 +197,30 @@ def _keep(document: Document, keep: place.Keep, stand: _Stand) -> None:
 
 
 def _request(options: argparse.Namespace) -> ReleaseRequest:
-    low, comma, high = options.domain.partition(",")
-    if not comma or "," in high:
-        raise ParameterError(f"domain = {options.domain}: must be LOW,HIGH, as in 0,100.")
-    texts = {"scenario": options.scenario, "low": low, "high": high}
+    kind = releasable.chosen(options.scenario, options.mechanism).request
+    texts = {"scenario": options.scenario} | _domain(kind, options)
     texts |= {name: text for name in OPTIONS if (text := getattr(options, name)) is not None}
     if options.resample:
         texts["resample"] = "true"
-    kind = releasable.chosen(options.scenario, options.mechanism).request
     _check_options(kind, texts)
     return kind.from_text(texts)
+
+
+def _domain(kind: type[ReleaseRequest], options: argparse.Namespace) -> dict[str, str]:
+    """The bounds of a series of values, which nothing else has."""
+    if not issubclass(kind, SeriesRequest):
+        if options.domain is not None:
+            raise ParameterError(
+                f"domain = {shown(options.domain)}: is for a series of values; "
+                f"{options.scenario} takes none."
+            )
+        return {}
+    if options.domain is None:
+        raise ParameterError(f"--domain LOW,HIGH is needed for {options.scenario}, as in 0,100.")
+    low, comma, high = options.domain.partition(",")
+    if not comma or "," in high:
+        raise ParameterError(f"domain = {options.domain}: must be LOW,HIGH, as in 0,100.")
+    return {"low": low, "high": high}
 
 
 def _check_options(kind: type[ReleaseRequest], texts: Mapping[str, str]) -> None:
@@ -214,10 +238,10 @@ def _check_options(kind: type[ReleaseRequest], texts: Mapping[str, str]) -> None
         )
 
 
-def _values(request: ReleaseRequest, file: Path) -> NDArray[np.float64]:
-    """The series; what is wrong with it is said without a value of it."""
+def _values(request: ReleaseRequest, column: str, file: Path) -> NDArray[np.float64]:
+    """The values; what is wrong with them is said without one."""
     try:
-        return series.read(series.content_of(file), own_sizes(request.scenario)[1])
+        return columns.read(series.content_of(file), request.scenario, column)
     except series.SeriesError as error:
         raise ParameterError(f"data = {file}: {error}") from error
 

@@ -7,9 +7,6 @@ again. A document that differs anywhere is an error.
 from __future__ import annotations
 
 import argparse
-import json
-from pathlib import Path
-from typing import Any
 
 from abcdp_core.commands import arguments
 from abcdp_core.commands.ending import say
@@ -31,37 +28,14 @@ def run(options: argparse.Namespace) -> int:
         ParameterError: the file is no document of a release, or something in it differs.
     """
     arguments.plug_in(options.plugin)
-    content = _content(options.document)
+    _, content = verification.read_file(options.document)
     try:
         findings = verification.verify(content)
+        for each in findings:
+            say(f"{'agrees ' if each.agrees else 'DIFFERS'}  {each.what}")
+        for words in verification.cannot_be_known(content):
+            say(f"not recomputed: {words}")
+        verification.check(findings)
     except ParameterError as error:
         raise ParameterError(f"{options.document}: {error}") from error
-    for each in findings:
-        say(f"{'agrees ' if each.agrees else 'DIFFERS'}  {each.what}")
-    for words in verification.cannot_be_known(content):
-        say(f"not recomputed: {words}")
-    if wrong := [each.key for each in findings if not each.agrees]:
-        raise ParameterError(
-            f"{options.document}: was changed, or made by a version that computes otherwise; "
-            f"{', '.join(wrong)} {'differs' if len(wrong) == 1 else 'differ'} from what follows."
-        )
     return 0
-
-
-def _content(file: Path) -> Any:
-    try:
-        with file.open("rb") as opened:
-            text = opened.read(verification.LARGEST_FILE + 1)
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise ParameterError(f"{file}: cannot be read ({reason}).") from error
-    if len(text) > verification.LARGEST_FILE:
-        raise ParameterError(f"{file}: is larger than any document of a release.")
-    try:
-        return json.loads(text, parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
-        raise ParameterError(f"{file}: is no JSON.") from error
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(name)

@@ -24,6 +24,7 @@ from abcdp_core.ledger.report import (
     measured,
     total_words,
 )
+from abcdp_core.output.frame import framed
 from abcdp_core.output.page import part_of_page
 from abcdp_core.sentences import counted
 
@@ -252,13 +253,7 @@ def escaped(text: str) -> str:
 
 # ------------------------------------------------------------------------------------------- HTML
 
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
+STYLE = """
 body {{ font: 1rem/1.5 {font}; color: {ink}; background: #FFFFFF; margin: 2rem auto;
        max-width: 60rem; padding: 0 1rem; }}
 h1 {{ font-size: 1.75rem; line-height: 1.2; }}
@@ -273,14 +268,6 @@ td:nth-last-child(-n+2) {{ white-space: nowrap; }}
 .wide {{ overflow-x: auto; }}
 pre {{ background: #F4F4F4; padding: 0.6rem; white-space: pre-wrap; overflow-wrap: anywhere;
       font-size: 0.85rem; }}
-</style>
-</head>
-<body>
-<main>
-{content}
-</main>
-</body>
-</html>
 """
 
 
@@ -297,13 +284,7 @@ def page(report: Report, entries: Ledger, figures: Mapping[str, Drawn]) -> str:
     first = {name: name == drawn[0] for name in drawn}
     parts = [_in_html(block, figures, first) for block in shown]
     title = next(block.text for block in shown if isinstance(block, Heading))
-    return PAGE.format(
-        title=html.escape(title),
-        content="\n".join(parts),
-        font=fig.FONT,
-        ink=fig.INK,
-        grid=fig.GRID,
-    )
+    return framed(title, STYLE, "\n".join(parts))
 
 
 def _in_html(block: Block, figures: Mapping[str, Drawn], first: Mapping[str, bool]) -> str:

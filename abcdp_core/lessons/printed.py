@@ -17,9 +17,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from abcdp_core import __version__
-from abcdp_core import figures as fig
 from abcdp_core.lessons import Lesson, Question, Step, numbers
 from abcdp_core.output import citation
+from abcdp_core.output.frame import framed
 
 
 @dataclass(frozen=True)
@@ -72,18 +72,15 @@ def page(lesson: Lesson, number: int, sheets: Sequence[Sheet], seed: int) -> str
     """
     asked = list(itertools.accumulate(bool(sheet.step.question) for sheet in sheets))
     places = [*enumerate(zip(sheets, asked, strict=True), 1)]
-    return PAGE.format(
-        title=html.escape(f"Lesson {number}: {lesson.title}"),
+    body = BODY.format(
         number=number,
         name=html.escape(lesson.title),
         lead=marked_up(lesson.lead),
         steps="\n".join(_to_do(place, sheet, is_late=late > 0) for place, (sheet, late) in places),
         answers="\n".join(_answer(place, sheet) for place, (sheet, late) in places if late),
         made=html.escape(_made(sheets, seed)),
-        font=fig.FONT,
-        ink=fig.INK,
-        grey=fig.GREY,
     )
+    return framed(f"Lesson {number}: {lesson.title}", STYLE, body, number=str(number))
 
 
 def _made(sheets: Sequence[Sheet], seed: int) -> str:
@@ -275,13 +272,7 @@ MARKS = (
     (r"\*(.+?)\*", r"<em>\1</em>"),
 )
 
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
+STYLE = """
 @page {{ margin: 16mm 15mm 18mm;
   @bottom-left {{ content: "ABCDP Explorer · Lesson {number}"; font: 9pt {font}; color: {grey}; }}
   @bottom-right {{ content: counter(page) " of " counter(pages); font: 9pt {font};
@@ -323,10 +314,9 @@ footer {{ border-top: 1px solid #B9BFC6; padding-top: 0.5rem; font-size: 8.5pt; 
   break-inside: avoid; }}
 @media print {{ body {{ max-width: none; padding: 0; }} }}
 @media screen {{ .answers {{ margin-top: 60vh; }} }}
-</style>
-</head>
-<body>
-<main>
+"""
+
+BODY = """
 <header>
 <p class="kind"><span>ABCDP Explorer · Lesson {number}</span>
 <span>Name <span class="blank"></span> Date <span class="blank"></span></span></p>
@@ -341,7 +331,4 @@ below its title. Guess before you look. The answers begin on a page of their own
 {answers}
 </section>
 <footer><p>{made}</p></footer>
-</main>
-</body>
-</html>
 """

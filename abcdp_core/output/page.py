@@ -11,6 +11,7 @@ import plotly.io
 from abcdp_core import figures as fig
 from abcdp_core.figures import Drawn
 from abcdp_core.output import citation
+from abcdp_core.output.frame import framed
 from abcdp_core.output.images import title_of
 from abcdp_core.results import Result
 
@@ -22,30 +23,11 @@ CONFIG = {
     "toImageButtonOptions": {"format": "svg"},
 }
 
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
+STYLE = """
 body {{ font-family: {font}; color: {ink}; background: #FFFFFF; margin: 1rem auto;
        max-width: 70rem; padding: 0 1rem; line-height: 1.4; }}
 h1 {{ font-size: 1.25rem; }}
 p:empty {{ display: none; }}
-</style>
-</head>
-<body>
-<main>
-<h1>{title}</h1>
-{figure}
-<p>{settings}</p>
-<p>{sentence}</p>
-<p>{privacy}</p>
-<p>{citation}</p>
-</main>
-</body>
-</html>
 """
 
 
@@ -61,16 +43,13 @@ def page(
         plotlyjs: whether it brings the script that draws it, or finds it in its folder.
     """
     title = title_of(result, drawn.figure) or name
-    return PAGE.format(
-        title=html.escape(title),
-        figure=part_of_page(drawn.figure, name, plotlyjs),
-        settings=html.escape(fig.settings_line(drawn.figure)),
-        sentence=html.escape(drawn.sentence),
-        citation=html.escape(citation.TEXT),
-        privacy=html.escape(result.privacy),
-        font=fig.FONT,
-        ink=fig.INK,
-    )
+    below = (fig.settings_line(drawn.figure), drawn.sentence, result.privacy, citation.TEXT)
+    parts = [
+        f"<h1>{html.escape(title)}</h1>",
+        part_of_page(drawn.figure, name, plotlyjs),
+        *(f"<p>{html.escape(text)}</p>" for text in below),
+    ]
+    return framed(title, STYLE, "\n".join(parts))
 
 
 def part_of_page(

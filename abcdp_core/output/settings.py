@@ -73,8 +73,13 @@ def event_in_json(event: Event | None) -> dict[str, Any] | None:
     if event is None:
         return None
     types = typing.get_type_hints(type(event))
-    fields = {name: in_json(kind(getattr(event, name))) for name, kind in types.items()}
+    fields = {name: in_json(_as(kind, getattr(event, name))) for name, kind in types.items()}
     return {"kind": type(event).__name__} | fields
+
+
+def _as(kind: Any, value: Any) -> Any:
+    """A number in its own type; what may be several things or none stays as it is."""
+    return kind(value) if isinstance(kind, type) else value
 
 
 def _kinds(kind: type[Event]) -> list[type[Event]]:

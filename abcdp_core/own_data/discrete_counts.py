@@ -17,7 +17,8 @@ $P(\nu_i = k) \propto e^{-|k|/t}$. The number of values N, the cells, t and the 
   It is drawn from the operating system by comparing uniform whole numbers
   (:func:`~abcdp_core.privacy.discrete.laplace`) and added in Python's whole numbers, which do not
   overflow. So r has the law that is written here, not one near it.
-* *Rounding.* $t = \lceil 2 G / \epsilon \rceil / G$ with $G$ = :data:`PARTS`: a fraction, found by
+* *Rounding.* $t = \lceil 2 G / \epsilon \rceil / G$ with
+  $G$ = :data:`~abcdp_core.own_data.discrete_summary.PARTS`: a fraction, found by
   exact arithmetic from the smaller of the float ε and the decimal number that it is written as.
   It is at least $2 / \epsilon$, so $2 / t \le \epsilon$. As G is a power of two, floating point
   holds t exactly, and the cost is computed from that.
@@ -31,18 +32,15 @@ import math
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 
+from abcdp_core.own_data.discrete_summary import least_scale, with_noise
 from abcdp_core.privacy import Cost, Event, cost
 from abcdp_core.privacy.calibration import round_up
-from abcdp_core.privacy.discrete import RandBelow, laplace
+from abcdp_core.privacy.discrete import RandBelow
 
 SENSITIVITY = 2
 """Most by which another value in place of one moves all counts, added up."""
-
-PARTS = 2**20
-"""The scale of the noise is a multiple of 1 over this."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class CountNoise(Event):
 
     Attributes:
         sensitivity: most that one value moves the counts, added up.
-        scale: t of the noise on every count, a multiple of ``1 / PARTS``.
+        scale: t of the noise on every count, on the grid of scales.
         cells: how many counts.
     """
 
@@ -81,10 +79,7 @@ def count_noise(epsilon_total: float, cells: int) -> CountNoise:
     Raises:
         ValueError: the budget is not.
     """
-    if not 0.0 < epsilon_total < math.inf:
-        raise ValueError(f"epsilon_total = {epsilon_total}: must be positive and finite.")
-    exact = min(Fraction(epsilon_total), Fraction(Decimal(repr(float(epsilon_total)))))
-    return CountNoise(SENSITIVITY, math.ceil(SENSITIVITY * PARTS / exact) / PARTS, cells)
+    return CountNoise(SENSITIVITY, least_scale(epsilon_total, SENSITIVITY), cells)
 
 
 def release_counts(
@@ -100,7 +95,4 @@ def release_counts(
     Raises:
         ValueError: there are more or fewer counts than cells.
     """
-    if len(counts) != noise.cells:
-        raise ValueError(f"{len(counts)} counts: must be {noise.cells}.")
-    scale = int(noise.scale * PARTS)
-    return [int(count) + laplace(scale, randbelow, PARTS) for count in counts]
+    return with_noise(counts, (noise.scale,) * noise.cells, randbelow)

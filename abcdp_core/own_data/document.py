@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
@@ -17,13 +18,7 @@ from abcdp_core import figures as fig
 from abcdp_core import simulators
 from abcdp_core.output.settings import event_in_json
 from abcdp_core.own_data.budget_ledger import Reservation
-from abcdp_core.own_data.request import (
-    PROTECTED,
-    OwnParameter,
-    ReleaseRequest,
-    own_parameters,
-    source_of,
-)
+from abcdp_core.own_data.request import OwnParameter, ReleaseRequest, SeriesRequest, source_of
 from abcdp_core.own_data.series import to_domain
 from abcdp_core.privacy import Event, cost, statement
 from abcdp_core.results import versions
@@ -36,7 +31,7 @@ class Document(ABC):
 
     Attributes:
         request: the settings.
-        n: number of values in the series.
+        n: number of values; where that is private, of rows of a table that says nothing of it.
         reservation: what it was taken from, if from a budget.
     """
 
@@ -102,12 +97,19 @@ class Document(ABC):
     @property
     def statement(self) -> str:
         """What is protected, and how much."""
-        return statement(self.event, PROTECTED)
+        request = self.request
+        return statement(self.event, request.protected, neighbours=request.neighbours)
 
     @property
     def parameters(self) -> tuple[OwnParameter, ...]:
         """The parameters in the person's own terms."""
-        return own_parameters(self.request, self.n)
+        return self.request.own_parameters(self.n)
+
+    def axes(self) -> list[tuple[float, float]]:
+        """Lowest and highest value shown of each parameter, in the person's own scale."""
+        ends = np.array([*source_of(self.request).AXES.values()]).T
+        low, high = in_scale(self.parameters, ends).tolist()
+        return [*zip(low, high, strict=True)]
 
     @property
     def values(self) -> Array:
@@ -122,15 +124,20 @@ class Document(ABC):
             "mechanism": self.request.mechanism,
             "statement": self.statement,
             "remains": remains(self),
-            "protected": PROTECTED,
-            "n": self.n,
-            "public": dataclasses.asdict(self.request)
-            | {"scenario_domain": list(source_of(self.request).DOMAIN)},
+            "protected": self.request.protected,
+            **({"n": self.n} if self.request.tells_size else {}),
+            "public": self._public(),
             **self.contents(),
             "event": event_in_json(self.event),
             "cost": {"epsilon": spent.epsilon, "delta": spent.delta},
             "versions": versions(),
         } | self._taken_from()
+
+    def _public(self) -> dict[str, Any]:
+        settings = dataclasses.asdict(self.request)
+        if isinstance(self.request, SeriesRequest):
+            settings["scenario_domain"] = list(source_of(self.request).DOMAIN)
+        return settings
 
     def _taken_from(self) -> dict[str, Any]:
         if self.reservation is None:
@@ -169,11 +176,7 @@ LARGEST_NUMBER = 50
 def remains(document: Document) -> list[str]:
     """What the guarantee leaves unprotected."""
     return [
-        f"The number of values, {document.n}, is public, and so is every setting. A setting that "
-        "was chosen by looking at the data, the domain above all, tells something that is not "
-        "accounted for.",
-        "Whoever has several values in the series is protected less: k values together are "
-        "protected with k times ε_total.",
+        *document.request.unprotected(document.n),
         "Every further release from the same data adds its ε_total to this one.",
         "How long the run took is not protected, nor are the file with the data and the memory of "
         "the computer.",
@@ -185,7 +188,7 @@ def synthetic(document: Document, sets: int, rng: np.random.Generator) -> pd.Dat
     """Series simulated at released parameters, taken in turn: post-processing, costs nothing.
 
     Args:
-        document: what was released.
+        document: what was released from a series of values.
         sets: how many series of the size of the data.
         rng: source of all chance.
 
@@ -194,6 +197,7 @@ def synthetic(document: Document, sets: int, rng: np.random.Generator) -> pd.Dat
         domain; no row if nothing was accepted.
     """
     request, source = document.request, source_of(document.request)
+    assert isinstance(request, SeriesRequest)
     chosen, data = simulators.simulate_round_robin(source, document.sample, document.n, sets, rng)
     series = to_domain(data[..., -1], source.DOMAIN, (request.low, request.high))
     return pd.DataFrame(
@@ -207,11 +211,7 @@ def synthetic(document: Document, sets: int, rng: np.random.Generator) -> pd.Dat
 
 def figure(document: Document) -> go.Figure:
     """What is known of every parameter now, a row each, in the person's own scale."""
-    parameters, source = document.parameters, source_of(document.request)
-    axes = [
-        tuple(in_scale([each], np.array(ends)[:, None])[:, 0].tolist())
-        for each, ends in zip(parameters, source.AXES.values(), strict=True)
-    ]
+    parameters, axes = document.parameters, document.axes()
     drawn = fig.stack(
         [""] * len(parameters),
         document.finding,
@@ -224,7 +224,7 @@ def figure(document: Document) -> go.Figure:
         for style, x in document.marks(row):
             drawn.add_trace(_mark(style, x).update(**fig.panel(row)))
         drawn.layout["yaxis" + fig.panel(row)["yaxis"][1:]].update(
-            tickvals=[0.5], ticktext=[f"<b>{each.name}</b>{_below(document.said(row))}"]
+            tickvals=[0.5], ticktext=[f"<b>{_wrapped(each.name)}</b>{_below(document.said(row))}"]
         )
     return drawn.update_yaxes(showline=False, ticks="", showgrid=False)
 
@@ -233,17 +233,30 @@ INTERVAL = fig.Style("90 % interval", fig.PRIVATE.color)
 KEPT = fig.Style("accepted", fig.PRIVATE.color, marker="line-ns-open")
 MEAN = fig.Style("their mean", fig.PRIVATE.color, marker="diamond")
 ESTIMATE = fig.Style("mean", fig.PRIVATE.color, marker="diamond")
+PRIOR_INTERVAL = fig.Style("90 % interval of the prior", fig.PRIOR.color)
 PRIOR = fig.Style("mean of the prior", fig.PRIOR.color, marker="line-ns-open")
 SIZES = {KEPT.name: (18, 2), MEAN.name: (13, 0), ESTIMATE.name: (13, 0), PRIOR.name: (30, 2)}
 """Name of a style -> size of its marks, and width of their lines."""
 
+WIDTHS = {INTERVAL.name: 6, PRIOR_INTERVAL.name: 2}
+"""Name of a style -> width of a line."""
+
 
 def _mark(style: fig.Style, x: Array) -> go.Scatter:
     height = np.full(len(x), 0.5)
-    if style is INTERVAL:
-        return fig.line(x, height, style).update(line={"width": 6})
+    if style.name in WIDTHS:
+        return fig.line(x, height, style).update(line={"width": WIDTHS[style.name]})
     size, width = SIZES[style.name]
     return fig.points(x, height, style).update(marker={"size": size, "line": {"width": width}})
+
+
+def _wrapped(name: str) -> str:
+    """In lines that leave room for the marks on a telephone."""
+    return "<br>".join(textwrap.wrap(name, LONGEST_LINE))
+
+
+LONGEST_LINE = 27
+"""Characters of a name beside its marks."""
 
 
 def _below(words: str) -> str:

@@ -36,19 +36,18 @@ def answer(found: Expected, n: int) -> str:
 
 
 def drawn(request: ReleaseRequest, planned: int) -> fig.Drawn | None:
-    """The error with and without noise against the number of values; ``None`` without a formula.
+    """The error of shares against the number of values; ``None`` where no formula tells it.
 
     Args:
         request: whose budget counts; not its domain.
         planned: the size that is marked.
     """
-    expected = releasable.of(request).expected
-    here = expected(request, planned)
+    here = _formula(request, planned)
     if here is None:
         return None
     low, high = own_sizes(request.scenario)
     sizes = np.unique(np.rint(np.geomspace(low, high, POINTS)).astype(int))
-    every = [expected(request, n) for n in sizes.tolist()]
+    every = [_formula(request, n) for n in sizes.tolist()]
     private, plain = (
         100.0 * np.array([getattr(each, name) for each in every]) for name in ("error", "plain")
     )
@@ -85,3 +84,8 @@ def drawn(request: ReleaseRequest, planned: int) -> fig.Drawn | None:
     fig.note(figure, planned, 100.0 * here.error, f" {name} ", fig.PRIVATE.color, f"bottom {side}")
     figure.update_layout(showlegend=True)
     return fig.Drawn(figure, f"{answer(here, planned)}. {here.in_words(planned)}")
+
+
+def _formula(request: ReleaseRequest, n: int) -> Expected | None:
+    found = releasable.of(request).expected(request, n)
+    return found if isinstance(found, Expected) else None

@@ -56,7 +56,7 @@ from abcdp_core.own_data.document import (
     unit_of,
 )
 from abcdp_core.own_data.releasable import Expected, Releasable
-from abcdp_core.own_data.request import ReleaseRequest, source_of
+from abcdp_core.own_data.request import DRAWS, SeriesRequest, source_of
 from abcdp_core.own_data.series import to_domain
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.privacy import Event
@@ -66,13 +66,6 @@ from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
 
-DRAWS = Parameter(
-    kind="integer",
-    label="Draws from the posterior",
-    help="They cost nothing: any number follows from what was released.",
-    low=100,
-    high=10_000,
-)
 DRAWS_SEED = Parameter(
     kind="integer",
     label="Seed of the draws",
@@ -90,7 +83,7 @@ FARTHEST = 2**53
 
 
 @dataclass(frozen=True)
-class NoisyCountsRequest(ReleaseRequest):
+class NoisyCountsRequest(SeriesRequest):
     """What is asked for; public.
 
     Attributes:
@@ -247,7 +240,7 @@ class NoisyCountsDocument(Document):
     def in_own_words(self) -> str:
         """The shares of the series and of the population, with their intervals."""
         return (
-            f"Shares of your values, with 90 % intervals: {self._each('own_')}. Of the population "
+            f"Shares of these values, with 90 % intervals: {self._each('own_')}. Of the population "
             f"that they come from: {self._each('')}."
         )
 
@@ -303,7 +296,7 @@ class NoisyCountsDocument(Document):
     def table(self) -> pd.DataFrame:
         """Shares of the series and of the population, each with its 90 % interval."""
         said, d = {"interval": [each.name for each in self.parameters]}, self._decimals
-        for whose, of in (("your values", "own_"), ("population", "")):
+        for whose, of in (("these values", "own_"), ("population", "")):
             mean, low, high = self._three(of)
             unit = [unit_of(each) for each in self.parameters]
             said[whose] = [f"{m:.{d}f}{u}" for m, u in zip(mean, unit, strict=True)]

@@ -12,6 +12,7 @@ import contextlib
 import errno
 import json
 import os
+import secrets
 import stat
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
@@ -55,6 +56,26 @@ def reserved(out: Path, size: int, keys: Collection[str]) -> Iterator[Keep]:
         yield keep
     finally:
         os.close(handle)
+        with contextlib.suppress(OSError):
+            part.unlink()
+
+
+def write_new(out: Path, content: bytes) -> None:
+    """Write a file that is not there yet, in one step; nothing is left of it if that fails.
+
+    Raises:
+        FileExistsError: it is there already.
+        OSError: it cannot be written.
+    """
+    part = out.with_name(f".{out.name}.{secrets.token_hex(8)}.part")
+    handle = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        try:
+            _fill(handle, content)
+        finally:
+            os.close(handle)
+        _publish(part, out)
+    finally:
         with contextlib.suppress(OSError):
             part.unlink()
 

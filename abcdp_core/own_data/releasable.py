@@ -61,6 +61,44 @@ class Expected(NamedTuple):
         )
 
 
+class Simulated(NamedTuple):
+    """Root mean squared errors on average over the public pool, of its regression.
+
+    Attributes:
+        names: of what is inferred.
+        units: of these.
+        error: with the noise of the release.
+        plain: without it.
+        prior: without any data.
+    """
+
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    error: tuple[float, ...]
+    plain: tuple[float, ...]
+    prior: tuple[float, ...]
+
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """Name, and the three errors in words."""
+        with_units = [f" {unit}" if unit else "" for unit in self.units]
+        errors = [
+            [f"{each:.2g}{unit}" for each, unit in zip(those, with_units, strict=True)]
+            for those in (self.error, self.plain, self.prior)
+        ]
+        return [*zip(self.names, *errors, strict=True)]
+
+    def in_words(self, n: int) -> str:
+        """What to expect, in a sentence or two."""
+        each = "; ".join(
+            f"{name}: {error}, without noise {plain}, without the data {prior}"
+            for name, error, plain, prior in self.rows()
+        )
+        return (
+            f"Errors to expect (root mean square over the public simulations, of the regression "
+            f"on them): {each}."
+        )
+
+
 def points(share: float) -> str:
     """A difference of shares, in percentage points, to two digits; at least 0.01."""
     value = max(100.0 * share, 0.01)
@@ -84,7 +122,8 @@ class Releasable:
         read: request, n, a document's own part of the JSON, reservation -> the document again,
             with all that follows from what was released computed anew.
         largest_file: request -> bytes that the file of its document has at most.
-        expected: request, n -> the error to expect, where a formula tells; else ``None``.
+        expected: request, n -> the error to expect, where a formula or the public pool tells; else
+            ``None``.
     """
 
     request: type[ReleaseRequest]
@@ -95,7 +134,7 @@ class Releasable:
     draw: Callable[[Any, int, Any, RandBelow, Reservation | None], Document]
     read: Callable[[Any, int, Mapping[str, Any], Reservation | None], Document]
     largest_file: Callable[[Any], int]
-    expected: Callable[[Any, int], Expected | None]
+    expected: Callable[[Any, int], Expected | Simulated | None]
 
     @property
     def name(self) -> str:

@@ -59,7 +59,7 @@ class Prepared:
 
     Attributes:
         request: the settings.
-        n: number of values.
+        n: number of values, public.
         measured: what the mechanism took from the values.
     """
 

@@ -1,9 +1,11 @@
 """What is asked of any release: public settings, their checks, and what they spend.
 
-Each mechanism adds what it alone has: a class below :class:`ReleaseRequest`, in its own file.
+Each mechanism adds what it alone has: a class below :class:`ReleaseRequest`, in its own file. Those
+for a series of values are below :class:`SeriesRequest`, and protect one value that is replaced by
+another: their number is public, and so is the domain to which they are clipped without saying how
+many. Others protect one person who is added or removed; then how many there are is private.
 
-The settings have to be chosen without looking at the data; above all the domain, to which values
-are clipped without saying how many. Public too is the number of values.
+The settings have to be chosen without looking at the data.
 """
 
 from __future__ import annotations
@@ -24,11 +26,6 @@ from abcdp_core.parameters import Parameter, ParameterError, Params
 from abcdp_core.privacy import Event
 
 Array = NDArray[np.float64]
-
-PROTECTED = "one value of the series"
-
-UNIT, NEIGHBOURS = "value", "replace"
-"""What a release protects, as a budget names it."""
 
 
 class OwnParameter(NamedTuple):
@@ -62,8 +59,18 @@ class OwnScenario(simulators.Scenario, Protocol):
 
 
 def scenarios() -> list[str]:
-    """Names of the scenarios that take a person's own series."""
+    """Names of the scenarios that take a person's own data."""
     return simulators.with_feature("from_series")
+
+
+SERIES = "values"
+"""The column that a scenario takes which does not say: any numbers."""
+
+
+def columns_of(scenario: str) -> tuple[str, ...]:
+    """What the column of a file may hold for a scenario: names of readers of a column."""
+    found: tuple[str, ...] = getattr(simulators.load(scenario), "OWN_COLUMNS", (SERIES,))
+    return found
 
 
 SCENARIO = Parameter("choice", "Scenario", "The model that the series is compared with.")
@@ -76,6 +83,22 @@ BOUND = Parameter(
 )
 
 
+POOL_SEED = Parameter(
+    kind="integer",
+    label="Seed of the public pool",
+    help="It has nothing to do with the noise: the same number draws the same simulations.",
+    low=0,
+    high=2**53 - 1,
+)
+DRAWS = Parameter(
+    kind="integer",
+    label="Draws from the posterior",
+    help="They cost nothing: any number follows from what was released.",
+    low=100,
+    high=10_000,
+)
+
+
 @dataclass(frozen=True)
 class ReleaseRequest(Params):
     """What is asked for; public. A mechanism's own class says how it is met.
@@ -83,20 +106,17 @@ class ReleaseRequest(Params):
     Attributes:
         mechanism: name of the mechanism, which each class below has one of.
         scenario: one of :func:`scenarios`.
-        low, high: domain of the values, known beforehand.
         epsilon_total: privacy budget.
     """
 
     mechanism: ClassVar[str] = ""
 
     scenario: str = SCENARIO.field(dataclasses.MISSING)
-    low: float = BOUND.field(dataclasses.MISSING)
-    high: float = BOUND.field(dataclasses.MISSING)
     epsilon_total: float = par.EPSILON_TOTAL.field(dataclasses.MISSING)
 
     @classmethod
     def specification(cls, scenario: str | None = None) -> dict[str, Parameter]:
-        """With the scenarios that take a series.
+        """With the scenarios that take data of one's own.
 
         Raises:
             ParameterError: the scenario takes none, or the mechanism does not serve it.
@@ -110,22 +130,42 @@ class ReleaseRequest(Params):
 
     @classmethod
     def serves(cls, scenario: str) -> bool:
-        """Whether the mechanism can release from a series of a scenario."""
+        """Whether the mechanism can release from data of a scenario."""
         raise NotImplementedError
 
-    def check_together(self) -> None:
-        """Refuse a domain without inside."""
-        if not self.low < self.high:
-            raise ParameterError(f"high = {self.high:.6g}: must be above low = {self.low:.6g}.")
+    @property
+    def unit(self) -> str:
+        """What is protected, as a budget names it."""
+        raise NotImplementedError
+
+    @property
+    def neighbours(self) -> str:
+        """What happens to one unit: ``replace`` or ``add-remove``."""
+        raise NotImplementedError
+
+    @property
+    def protected(self) -> str:
+        """What is protected, in words, with its article."""
+        raise NotImplementedError
+
+    @property
+    def tells_size(self) -> bool:
+        """Whether the number of values says something; it is public wherever it does."""
+        low, high = own_sizes(self.scenario)
+        return low < high
 
     def check_size(self, n: int) -> None:
-        """Refuse a series that is too short or too long for its scenario.
+        """Refuse data of a size that the scenario does not take.
 
         Raises:
             ParameterError: it is.
         """
         low, high = own_sizes(self.scenario)
         Parameter("integer", "Values", low=low, high=high).check("number of values", n)
+
+    def own_parameters(self, n: int) -> tuple[OwnParameter, ...]:
+        """What is inferred, in a person's own terms, for ``n`` values."""
+        raise NotImplementedError
 
     def event(self, n: int) -> Event:
         """What will be done to ``n`` values, with its noise; public."""
@@ -136,7 +176,19 @@ class ReleaseRequest(Params):
         raise NotImplementedError
 
     def settings_in_words(self) -> str:
-        """What is chosen besides domain and budget, in a few words."""
+        """What is chosen besides the budget, in a few words."""
+        raise NotImplementedError
+
+    def data_in_words(self, n: int) -> str:
+        """What it is spent on, after "on"; what is private of the data is not in it."""
+        raise NotImplementedError
+
+    def learnt(self, n: int) -> str:
+        """What a release will tell about, in a person's own terms."""
+        raise NotImplementedError
+
+    def unprotected(self, n: int) -> list[str]:
+        """What the guarantee leaves unprotected of such data, in sentences."""
         raise NotImplementedError
 
     def drowned(self, n: int) -> str:
@@ -144,8 +196,77 @@ class ReleaseRequest(Params):
         raise NotImplementedError
 
 
+@dataclass(frozen=True)
+class SeriesRequest(ReleaseRequest):
+    """What is asked of a series of values, of which one is replaced by another.
+
+    Attributes:
+        low, high: domain of the values, known beforehand.
+    """
+
+    low: float = BOUND.field(dataclasses.MISSING)
+    high: float = BOUND.field(dataclasses.MISSING)
+
+    @property
+    def unit(self) -> str:
+        """One number of the series."""
+        return "value"
+
+    @property
+    def neighbours(self) -> str:
+        """Their number is public."""
+        return "replace"
+
+    @property
+    def protected(self) -> str:
+        """One number of the series."""
+        return "one value of the series"
+
+    def check_together(self) -> None:
+        """Refuse a domain without inside."""
+        if not self.low < self.high:
+            raise ParameterError(f"high = {self.high:.6g}: must be above low = {self.low:.6g}.")
+
+    def own_parameters(self, n: int) -> tuple[OwnParameter, ...]:
+        """The parameters in the scale of the series; as they are if the scenario does not say."""
+        source = source_of(self)
+        if not hasattr(source, "own_parameters"):
+            return tuple(OwnParameter(name, "", 0.0, 1.0) for name in source.AXES)
+        found = source.own_parameters(self.low, self.high, n)
+        return tuple(OwnParameter(*each) for each in found)
+
+    def data_in_words(self, n: int) -> str:
+        """Number and domain of the values."""
+        return (
+            f"a series of {n:,} values, each taken to lie between {self.low:.6g} and "
+            f"{self.high:.6g}"
+        )
+
+    def learnt(self, n: int) -> str:
+        """The parameters, or the shares."""
+        every = self.own_parameters(n)
+        listed = _listed([each.name for each in every])
+        unit = every[0].unit
+        same = unit and all(each.unit == unit for each in every)
+        return f"the share of your values in {listed}" if same else listed
+
+    def unprotected(self, n: int) -> list[str]:
+        """Number, settings, and several values of one person."""
+        return [
+            f"The number of values, {n}, is public, and so is every setting. A setting that was "
+            "chosen by looking at the data, the domain above all, tells something that is not "
+            "accounted for.",
+            "Whoever has several values in the series is protected less: k values together are "
+            "protected with k times ε_total.",
+        ]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+
+
 def check_takes_series(scenario: str | None) -> None:
-    """Refuse a scenario that is there and takes no series.
+    """Refuse a scenario that is there and takes no data of one's own.
 
     Raises:
         ParameterError: it is.
@@ -153,7 +274,7 @@ def check_takes_series(scenario: str | None) -> None:
     known = scenarios()
     if scenario not in known and scenario in simulators.names():
         raise ParameterError(
-            f"scenario = {scenario}: takes no series of your own; {' and '.join(known)} do."
+            f"scenario = {scenario}: takes no data of your own; {_listed(known)} do."
         )
 
 
@@ -166,51 +287,30 @@ def source_of(request: ReleaseRequest) -> OwnScenario:
 
 
 def model(scenario: str) -> str:
-    """What a scenario takes a series for, in a sentence or two."""
+    """What a scenario takes one's data for, in a sentence or two."""
     return cast(OwnScenario, simulators.load(scenario)).OWN_MODEL
 
 
-def own_parameters(request: ReleaseRequest, n: int) -> tuple[OwnParameter, ...]:
-    """A scenario's parameters in the scale of a series of ``n`` values.
-
-    Those of a scenario that does not say keep their names and numbers.
-    """
-    source = source_of(request)
-    if not hasattr(source, "own_parameters"):
-        return tuple(OwnParameter(name, "", 0.0, 1.0) for name in source.AXES)
-    found = source.own_parameters(request.low, request.high, n)
-    return tuple(OwnParameter(*each) for each in found)
-
-
-def learnt(request: ReleaseRequest, n: int) -> str:
-    """What a release will tell about, in a person's own terms."""
-    every = own_parameters(request, n)
-    names = [each.name for each in every]
-    listed = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
-    unit = every[0].unit
-    same = unit and all(each.unit == unit for each in every)
-    return f"the share of your values in {listed}" if same else listed
-
-
 def own_sizes(scenario: str) -> tuple[int, int]:
-    """Smallest and largest number of values that a scenario takes."""
+    """Smallest and largest number of values that a scenario takes; the same where it is hidden."""
     return cast(OwnScenario, simulators.load(scenario)).OWN_SIZES
 
 
 def question(request: ReleaseRequest, n: int) -> str:
     """What a person confirms before anything is spent."""
+    whom = request.protected
+    if request.neighbours == "add-remove":
+        whom = f"{whom}, added or removed"
     return (
-        f"This spends ε_total = {request.epsilon_total:.4g} (pure differential privacy) on a "
-        f"series of {n:,} values, each taken to lie between {request.low:.6g} and "
-        f"{request.high:.6g}. It protects {PROTECTED}, it cannot be undone, and every further "
+        f"This spends ε_total = {request.epsilon_total:.4g} (pure differential privacy) on "
+        f"{request.data_in_words(n)}. It protects {whom}; it cannot be undone, and every further "
         f"release from the same data adds to it. {request.noise_in_words(n)}"
     )
 
 
 def claim(request: ReleaseRequest) -> Claim:
     """What a release takes from a budget at most, known before any data are read."""
-    what = (
-        f"release {request.scenario}, {request.settings_in_words()}, "
-        f"from {request.low:g} to {request.high:g}"
-    )
+    what = f"release {request.scenario}, {request.settings_in_words()}"
+    if isinstance(request, SeriesRequest):
+        what = f"{what}, from {request.low:g} to {request.high:g}"
     return budget.pure(request.epsilon_total, what)

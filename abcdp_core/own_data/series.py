@@ -85,17 +85,21 @@ def read(content: bytes, limit: int) -> Array:
     Raises:
         SeriesError: the file is something else, or has too few or too many numbers.
     """
-    text = _text(content, limit)
-    first, _, _ = text.partition("\n")
-    header = int(_is_header(first))
+    text = text_of(content, limit)
+    header = header_rows(text)
     n = text.count("\n") + 1 - header
     if n > limit:
         raise SeriesError(f"The file has {n:,} values: at most {limit:,} are allowed.")
     rows = text.split("\n")[header:]
-    numbers = [_number(field, row) for row, field in enumerate(rows, start=1 + header)]
+    numbers = [number_of(field, row) for row, field in enumerate(rows, start=1 + header)]
     if n < 2:
         raise SeriesError(f"The file has {n} value{'s' * (n != 1)}: at least 2 are needed.")
     return np.array(numbers)
+
+
+def header_rows(text: str) -> int:
+    """1 if the first row names the column and can be no value gone wrong, else 0."""
+    return int(_is_header(text.partition("\n")[0]))
 
 
 def content_of(file: Path) -> bytes:
@@ -135,8 +139,12 @@ def digest_of(values: Array) -> str:
     return hashlib.blake2b(ordered.tobytes(), key=_KEY).hexdigest()
 
 
-def _text(content: bytes, limit: int) -> str:
-    """The file as text, rows parted by line feeds, nothing blank at the end."""
+def text_of(content: bytes, limit: int) -> str:
+    """The file as text, rows parted by line feeds, nothing blank at the end.
+
+    Raises:
+        SeriesError: the file is something else.
+    """
     if len(content) > LARGEST_FILE:
         raise SeriesError(
             f"The file is larger than {LARGEST_FILE // 2**20} MB: at most {limit:,} values are "
@@ -167,8 +175,8 @@ def _is_header(first: str) -> bool:
     if len(first) > LONGEST_NUMBER:
         return False
     # Letters in their one usual form: full-width ones are plain, accents are part of theirs.
-    name = unicodedata.normalize("NFKC", _unquoted(first))
-    one_column = '"' in first or not _separates(name)
+    name = unicodedata.normalize("NFKC", unquoted(first))
+    one_column = '"' in first or not separates(name)
     words = WORD.findall(name)
     return (
         one_column
@@ -182,19 +190,25 @@ def _is_header(first: str) -> bool:
     )
 
 
-def _unquoted(field: str) -> str:
+def unquoted(field: str) -> str:
     """A field without blanks around it, and without double quotes around that."""
     field = field.strip(" \t")
     quoted = len(field) >= 2 and field[0] == field[-1] == '"'
     return field[1:-1].strip(" \t") if quoted else field
 
 
-def _separates(field: str) -> bool:
+def separates(field: str) -> bool:
+    """Whether a row without quotes has several columns."""
     return any(mark in field for mark in ",;\t")
 
 
-def _number(field: str, row: int) -> float:
-    field = _unquoted(field)
+def number_of(field: str, row: int) -> float:
+    """The number in a row of the file.
+
+    Raises:
+        SeriesError: it is none.
+    """
+    field = unquoted(field)
     value = number_in(field)
     if value is None:
         raise SeriesError(f"Row {row} {_what_is_wrong(field, row)}.")
@@ -204,7 +218,7 @@ def _number(field: str, row: int) -> float:
 def _what_is_wrong(field: str, row: int) -> str:
     if not field:
         return "is empty: every row needs a number"
-    if _separates(field):
+    if separates(field):
         return "has more than one column: give one column only, a decimal point and no comma"
     if field.lower().lstrip("+-") in MISSING:
         return "is a missing or infinite value: every row needs a number"

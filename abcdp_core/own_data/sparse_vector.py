@@ -39,7 +39,7 @@ from abcdp_core.own_data.document import (
     unit_of,
 )
 from abcdp_core.own_data.releasable import Expected, Releasable
-from abcdp_core.own_data.request import ReleaseRequest, source_of
+from abcdp_core.own_data.request import POOL_SEED, SERIES, SeriesRequest, columns_of, source_of
 from abcdp_core.own_data.series import to_domain
 from abcdp_core.parameters import Parameter, ParameterError
 from abcdp_core.pool import Comparison
@@ -53,17 +53,10 @@ NO_KERNEL = "none"
 
 DISTANCE = Parameter("choice", "Distance", "How the series is compared with simulated ones.")
 BANDWIDTH = Parameter("real", "Bandwidth of the kernel", "In the unit of the scenario's values.")
-POOL_SEED = Parameter(
-    kind="integer",
-    label="Seed of the public pool",
-    help="It has nothing to do with the noise: the same number draws the same simulations.",
-    low=0,
-    high=2**53 - 1,
-)
 
 
 @dataclass(frozen=True)
-class SparseVectorRequest(ReleaseRequest):
+class SparseVectorRequest(SeriesRequest):
     """What is asked for; public. :meth:`defaults` has what a scenario starts from.
 
     Attributes:
@@ -117,9 +110,9 @@ class SparseVectorRequest(ReleaseRequest):
         }
 
     @classmethod
-    def serves(cls, scenario: str) -> bool:  # noqa: ARG003 - all have a distance
-        """Every scenario that takes a series."""
-        return True
+    def serves(cls, scenario: str) -> bool:
+        """Every scenario that takes a series of values; all have a distance."""
+        return columns_of(scenario) == (SERIES,)
 
     def check_together(self) -> None:
         """Refuse a domain without inside, or more acceptances than draws."""
@@ -255,9 +248,12 @@ class SparseVectorDocument(Document):
             return "Nothing was accepted: no more is known than before"
         means = self.values.mean(axis=0)
         if len({each.unit for each in self.parameters}) > 1:
-            return "The curve through your series, in your units"
+            return "The curve through the series, in its own units"
         most = int(means.argmax())
-        return f"The largest share lies in {self.parameters[most].name}: about {means[most]:.0f} %"
+        name = self.parameters[most].name
+        return (
+            f"In what was accepted the largest share is that of {name}: about {means[most]:.0f} %"
+        )
 
     @property
     def settings(self) -> str:
@@ -271,7 +267,12 @@ class SparseVectorDocument(Document):
     @property
     def marks_in_words(self) -> str:
         """Accepted values and two means."""
-        return "Upright marks: what was accepted. Diamond: its mean. Grey: the prior's mean."
+        if not len(self.theta):
+            return "Grey: the prior's mean."
+        return (
+            "Upright marks: what was accepted. Diamond: its mean. Grey: the prior's mean. What was "
+            "accepted does not tell how far its mean may be off."
+        )
 
     def table(self) -> pd.DataFrame:
         """Means; there are no intervals, as acceptances do not tell how uncertain they are."""
@@ -375,7 +376,7 @@ def read(
 
 def _check_run(request: SparseVectorRequest, indices: NDArray[np.int64], stopped_at: int) -> None:
     ends = int(indices[-1]) + 1 if len(indices) == request.c else request.pool_size
-    ordered = not len(indices) or (indices[0] >= 0 and bool((np.diff(indices) > 0).all()))
+    ordered = not len(indices) or (indices[0] >= 0 and bool((indices[1:] > indices[:-1]).all()))
     within = not len(indices) or indices[-1] < stopped_at
     if not (len(indices) <= request.c and ordered and within and stopped_at == ends):
         raise ParameterError("release: no run accepts these draws and stops there.")

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from abcdp_core.output.settings import params_from_json
 from abcdp_core.own_data import releasable
 from abcdp_core.own_data.budget_ledger import Reservation
-from abcdp_core.own_data.document import KEYS
-from abcdp_core.own_data.request import ReleaseRequest, scenarios
+from abcdp_core.own_data.document import KEYS, Document
+from abcdp_core.own_data.request import ReleaseRequest, own_sizes, scenarios
 from abcdp_core.parameters import ParameterError, shown
 
 LARGEST_FILE = 2**26
@@ -38,7 +39,7 @@ PARTS = {
     "release": "what was released, in a form that the mechanism gives",
     "own_units": "the same in your units",
     "series": "shares of the series, from the counts",
-    "posterior": "posterior with means, intervals and draws, from the counts and the public seed",
+    "posterior": "posterior with means, intervals and draws, from the release and the public seed",
     "event": "noise scales, from the settings and the number of values",
     "cost": "cost, from the event",
 }
@@ -46,9 +47,13 @@ PARTS = {
 
 UNKNOWABLE = (
     "the data, the noise, and whether this was drawn from them: nobody can, which protects them",
+    "settings from which nothing else here follows, as a threshold: they are allowed, no more",
     "how many releases there were from the same data",
 )
 """What no document can show."""
+
+NO_FORM = (KeyError, TypeError, ValueError, OverflowError, AttributeError, RecursionError)
+"""What a content raises that no release has."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +71,52 @@ class Finding:
     agrees: bool
 
 
+def read_file(file: Path) -> tuple[bytes, Any]:
+    """The bytes of a document's file, and what is in it.
+
+    Raises:
+        ParameterError: it cannot be read, is no JSON, or has a key twice.
+    """
+    try:
+        with file.open("rb") as opened:
+            text = opened.read(LARGEST_FILE + 1)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ParameterError(f"{file}: cannot be read ({reason}).") from error
+    if len(text) > LARGEST_FILE:
+        raise ParameterError(f"{file}: is larger than any document of a release.")
+    try:
+        return text, json.loads(text, parse_constant=_refuse, object_pairs_hook=_each_once)
+    except (ValueError, RecursionError) as error:
+        raise ParameterError(f"{file}: is no JSON, or has a key twice.") from error
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(name)
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a key that stands twice: people and programs would read different ones."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key twice")
+    return found
+
+
 def verify(content: Any) -> list[Finding]:
     """Compare a document with what is computed again, key by key.
+
+    Args:
+        content: what is in its file.
+
+    Raises:
+        ParameterError: it is no document of a release, or says what cannot be.
+    """
+    return compared(content, document_in(content))
+
+
+def document_in(content: Any) -> Document:
+    """The document that follows from settings, size and what was released.
 
     Args:
         content: what is in its file.
@@ -78,10 +127,22 @@ def verify(content: Any) -> list[Finding]:
     if not isinstance(content, dict) or not content.keys() >= set(KEYS):
         raise ParameterError("document: is none of a release.")
     try:
-        again = _again(content)
-    except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
+        return _again(content)
+    except NO_FORM as error:
         if isinstance(error, ParameterError):
             raise
+        raise ParameterError("document: is not of the form that a release has.") from error
+
+
+def compared(content: Mapping[str, Any], document: Document) -> list[Finding]:
+    """What a file says beside the document that follows from it, key by key.
+
+    Raises:
+        ParameterError: what the file says of a ledger is not of its form.
+    """
+    try:
+        again = json.loads(document.to_json())
+    except NO_FORM as error:
         raise ParameterError("document: is not of the form that a release has.") from error
     if "mechanism" not in content:
         del again["mechanism"]
@@ -97,10 +158,22 @@ def verify(content: Any) -> list[Finding]:
     ]
 
 
-def _again(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The content of the document that follows from settings, size and what was released."""
+def check(findings: Sequence[Finding]) -> None:
+    """Refuse a document in which something does not follow from the rest.
+
+    Raises:
+        ParameterError: it differs; the sentence names the keys.
+    """
+    if wrong := [each.key for each in findings if not each.agrees]:
+        raise ParameterError(
+            "was changed, or made by a version that computes otherwise; "
+            f"{', '.join(wrong)} {'differs' if len(wrong) == 1 else 'differ'} from what follows."
+        )
+
+
+def _again(content: Mapping[str, Any]) -> Document:
     public = dict(content["public"])
-    del public["scenario_domain"]
+    public.pop("scenario_domain", None)
     name = content.get("mechanism", releasable.BEFORE_MECHANISMS)
     scenario = public["scenario"]
     if scenario not in scenarios() or not isinstance(name, str):
@@ -108,13 +181,12 @@ def _again(content: Mapping[str, Any]) -> dict[str, Any]:
     found = releasable.chosen(scenario, name)
     request = params_from_json(found.request, public)
     assert isinstance(request, ReleaseRequest)
-    n = content["n"]
+    # Where the number is private there is none in a document, and the same one for all data.
+    n = content["n"] if request.tells_size else own_sizes(scenario)[1]
     if type(n) is not int:
         raise ParameterError(f"number of values = {shown(n)}: must be a whole number.")
     request.check_size(n)
-    text = found.read(request, n, content, _reservation(content)).to_json()
-    again: dict[str, Any] = json.loads(text)
-    return again
+    return found.read(request, n, content, _reservation(content))
 
 
 def _reservation(content: Mapping[str, Any]) -> Reservation | None:
@@ -123,17 +195,42 @@ def _reservation(content: Mapping[str, Any]) -> Reservation | None:
     return Reservation(**content["ledger"])
 
 
-def same(one: Any, other: Any) -> bool:
-    """Whether two contents of JSON agree; numbers, to rounding."""
+def same(one: Any, other: Any, near: float = 0.0) -> bool:
+    """Whether two contents of JSON agree; numbers, to rounding.
+
+    Args:
+        one: of a document.
+        other: what was computed.
+        near: difference up to which two numbers agree also if both are small. In a list it follows
+            from the largest that was computed; in a list of lists, from that of the column, as each
+            has a unit of its own.
+    """
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
+        if len(one) != len(other):
+            return False
+        if _width(one) == _width(other) >= 0:
+            one, other = (
+                [list(column) for column in zip(*each, strict=True)] for each in (one, other)
+            )
+        largest = max((abs(each) for each in other if isinstance(each, int | float)), default=0.0)
+        return all(same(a, b, ROUNDING * largest) for a, b in zip(one, other, strict=True))
     if isinstance(one, bool) or isinstance(other, bool) or isinstance(one, str):
         return type(one) is type(other) and bool(one == other)
     if isinstance(one, int | float) and isinstance(other, int | float):
-        return math.isclose(one, other, rel_tol=ROUNDING, abs_tol=ROUNDING)
+        try:
+            return math.isclose(one, other, rel_tol=ROUNDING, abs_tol=near)
+        except OverflowError:
+            # A whole number beyond all of floating point.
+            return False
     return bool(one == other)
+
+
+def _width(rows: list[Any]) -> int:
+    """How many columns a list of lists has; below 0 for another list."""
+    found = {len(row) if isinstance(row, list) else -1 for row in rows}
+    return found.pop() if len(found) == 1 else -1
 
 
 def cannot_be_known(content: Mapping[str, Any]) -> list[str]:

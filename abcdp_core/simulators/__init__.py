@@ -62,7 +62,14 @@ class Scenario(Protocol):
 
     One that also takes a person's own series has ``OWN_SIZES``, the smallest and the largest one,
     ``OWN_MODEL``, a sentence on what it takes it for, and ``from_series(values)``: numbers
-    ``(n,)`` in the domain as data points ``(n, p)``. One that takes minutes to simulate has
+    ``(n,)`` in the domain as data points ``(n, p)``. If the data are of people, of whom one is
+    added or removed, it has ``OWN_COLUMNS``, what a file may hold (readers of
+    :mod:`~abcdp_core.own_data.columns`); ``OWN_SIZES`` of one size only where how many rows there
+    are is private, as a table is then filled up with rows of 0; ``OWN_DATA``, ``OWN_HIDDEN`` and
+    ``OWN_REPEATED``, what the data are, what of their size is protected and who is protected less;
+    ``OWN_NAMES``, its parameters in words; ``OWN_QUANTITIES`` and ``OWN_QUESTIONS``
+    (:mod:`abcdp_core.statistic`), what else is told; and ``OWN_HEADLINE``, the name of the quantity
+    that is told first. One that takes minutes to simulate has
     ``precomputed(pool_size, n, run)``: parameters ``(T, d)`` of a pool made beforehand and the
     distances ``(T,)`` of the ``run``-th observed data set to it; and
     ``precomputed_data(n, run)``, that data set ``(n, p)``.

@@ -39,7 +39,7 @@ from abcdp_core.distances import Distance
 from abcdp_core.distances.summaries import ClippedSummaries
 from abcdp_core.parameters import Parameter
 from abcdp_core.simulators import covid
-from abcdp_core.statistic import Statistic, largest_length, largest_sum
+from abcdp_core.statistic import Quantity, Question, Statistic, largest_length, largest_sum
 
 Array = NDArray[np.float64]
 
@@ -145,6 +145,18 @@ def growth_rate(theta: Array) -> Array:
     return rate
 
 
+def daily_growth(theta: Array) -> Array:
+    """Rate ``(k,)`` per day at which those infectious grow in the model, while few are immune.
+
+    In each of the :data:`STEPS` of a day their expected number is multiplied by
+    $1 + R/(4D) - (1 - e^{-1/(4D)})$; so it is a little below :func:`growth_rate` where that is
+    large.
+    """
+    step = 1.0 / (STEPS * theta[:, 1])
+    rate: Array = STEPS * np.log1p(theta[:, 0] * step + np.expm1(-step))
+    return rate
+
+
 def one_person() -> tuple[tuple[int, ...], ...]:
     """Changes of the daily counts when a person is added or removed: one count, by 1."""
     return ((1,),)
@@ -193,6 +205,46 @@ STATISTICS = {
     ),
 }
 """What may be released, the first by default."""
+
+
+OWN_SIZES = (14, 60)
+"""Days."""
+
+OWN_COLUMNS = ("daily-counts",)
+OWN_MODEL = (
+    "For the new cases of each day while an epidemic begins, 14 to 60 days in a row: a stochastic "
+    "epidemic with one reproduction number R for all of them, 10 to 1000 infectious people on the "
+    "first day, one in ten infections confirmed, in a population of 17.4 million."
+)
+OWN_DATA = "a series of daily cases"
+OWN_NAMES = {
+    "R": "R, infections by one case",
+    "infectious period": "infectious period",
+    "log₁₀ infectious": "log₁₀ of the infectious on the first day",
+    "spread": "spread of a day's reporting",
+}
+OWN_HIDDEN = "How many people were counted, on a day or in all, is protected too."
+OWN_REPEATED = (
+    "Whoever is counted several times is protected less, and so are several people together: "
+    "k counts are protected with k times ε_total, as are k members of a household."
+)
+OWN_QUANTITIES = (
+    Quantity(
+        "growth rate at the beginning",
+        "per day",
+        -0.15,
+        0.8,
+        lambda theta, numbers: daily_growth(theta),  # noqa: ARG005 - one interface
+        inverse=("doubling time", "days", math.log(2.0)),
+    ),
+)
+OWN_QUESTIONS = (Question("R", "R < 1", 1.0), Question("R", "R < 2", 2.0))
+OWN_HEADLINE = OWN_NAMES["R"]
+
+
+def from_series(values: Array) -> Array:
+    """Counts ``(n,)`` of successive days as data points ``(n, 2)``."""
+    return np.column_stack([np.arange(float(len(values))), values])
 
 
 def distance(bandwidth: float | None = None, name: str | None = None) -> Distance:  # noqa: ARG001

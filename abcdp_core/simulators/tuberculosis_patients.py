@@ -41,7 +41,7 @@ from abcdp_core.distances import Distance
 from abcdp_core.distances.summaries import ClippedSummaries
 from abcdp_core.parameters import Parameter
 from abcdp_core.simulators import shipped, tuberculosis
-from abcdp_core.statistic import Statistic, largest_length, largest_sum
+from abcdp_core.statistic import Quantity, Question, Statistic, largest_length, largest_sum
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
@@ -236,6 +236,57 @@ STATISTICS = {
     ),
 }
 """What may be released, the first by default."""
+
+OWN_SIZES = (20_000, 20_000)
+"""A report of one's own is a table of so many rows, of size 0 where there is no cluster: how many
+there are is private."""
+
+OWN_COLUMNS = ("labels", "sizes")
+OWN_MODEL = (
+    "For the genotypes of the patients that a register saw in two years: clusters of patients with "
+    "the same strain, from the model of tuberculosis in San Francisco (Lintusaari et al., 2019), "
+    "with some 300 to 1200 patients."
+)
+OWN_DATA = "a report of clusters"
+OWN_NAMES = {
+    "R1": "R₁, hosts not compliant with therapy",
+    "t1": "net transmission, hosts not compliant with therapy",
+    "R2": "R₂, hosts compliant with therapy",
+    "β": "burden, new strains",
+}
+OWN_HIDDEN = "How many patients there are, and how many clusters, is protected too."
+OWN_REPEATED = (
+    "Whoever is in the report several times is protected less, and so are several people together: "
+    "k patients, as a household or a whole outbreak, are protected with k times ε_total. A patient "
+    "whose strain is another one, with the number of patients as it was, counts as two."
+)
+
+
+def recent_transmission(theta: Array, numbers: Array) -> Array:  # noqa: ARG001 - one interface
+    """1 − clusters / patients ``(T,)`` of reports with six numbers ``(T, 6)``."""
+    share: Array = 1.0 - numbers[:, 1] / np.maximum(numbers[:, 0], 1.0)
+    return share
+
+
+OWN_QUANTITIES = (
+    Quantity("share of recent transmission in this report", "", 0.0, 1.0, recent_transmission),
+)
+OWN_QUESTIONS = (
+    Question(
+        "R2",
+        "R₂ < 1",
+        1.0,
+        "The prior allows no other value, whatever the data: this is no finding.",
+    ),
+    Question("R2", "R₂ < 0.1", 0.1),
+)
+OWN_HEADLINE = OWN_QUANTITIES[0].name
+
+
+def from_series(values: Array) -> Array:
+    """Sizes of clusters ``(n,)``, rows of size 0 among them, as a report ``(n, 1)``."""
+    return values[:, None]
+
 
 SPREAD = (109, 27, 27, 15, 23, 6)
 """Standard deviations of the six numbers over the pool, rounded: public."""

@@ -1,7 +1,9 @@
-"""A release of shares from a person's own file: its error, and whether its intervals hold.
+"""Releases from a person's own file: their error, and whether their intervals hold.
 
-Files are simulated and go the whole way of a release, from values to document; only their noise is
-from a seed instead of the operating system. The public pool of the sparse vector is made once.
+Files of values are simulated and go the whole way of a release, from values to document; only their
+noise is from a seed instead of the operating system. The public pool of the sparse vector is made
+once. Of reports of tuberculosis and of daily cases, which go no other way, only the numbers that
+are released are made.
 """
 
 from __future__ import annotations
@@ -14,12 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import pool, simulators
-from abcdp_core.own_data import release
+from abcdp_core.mechanisms.private_summary import noisy
+from abcdp_core.own_data import private_summary, release
 from abcdp_core.own_data.discrete_sparse_vector import release_exactly
 from abcdp_core.own_data.noisy_counts import NoisyCountsDocument, NoisyCountsRequest
+from abcdp_core.own_data.private_summary import PrivateSummaryRequest, public_pool
 from abcdp_core.own_data.sparse_vector import SparseVectorRequest, noise_of, pool_key
-from abcdp_core.simulators import uniform_mixture
+from abcdp_core.simulators import covid_people, tuberculosis_patients, uniform_mixture
 from abcdp_core.streams import generator
+from abcdp_core.summaries import weighted_quantile
 from benchmarks.goals import SEED, Measured, goal, mean, share
 
 Array = NDArray[np.float64]
@@ -77,6 +82,91 @@ def coverage(weights: str) -> Measured:
     return mean(held)
 
 
+FILES_OF_CASE = 1000
+DAYS = {"people": 18, "people-60": 60}
+"""Name in a goal -> days of a series of cases: as in the Netherlands, and the most."""
+
+
+@goal("own-data-case-error-incomes-0.1", at_most=0.08, case="incomes", epsilon_total=0.1)
+@goal("own-data-case-error-incomes-0.5", at_most=0.045, case="incomes", epsilon_total=0.5)
+@goal("own-data-case-error-incomes-1", at_most=0.045, case="incomes", epsilon_total=1.0)
+@goal("own-data-case-error-patients-0.1", at_most=0.75, case="patients", epsilon_total=0.1)
+@goal("own-data-case-error-patients-0.5", at_most=0.55, case="patients", epsilon_total=0.5)
+@goal("own-data-case-error-patients-1", at_most=0.50, case="patients", epsilon_total=1.0)
+@goal("own-data-case-error-people-0.1", at_most=0.60, case="people", epsilon_total=0.1)
+@goal("own-data-case-error-people-0.5", at_most=0.49, case="people", epsilon_total=0.5)
+@goal("own-data-case-error-people-1", at_most=0.47, case="people", epsilon_total=1.0)
+@goal("own-data-case-error-people-60-1", at_most=0.47, case="people-60", epsilon_total=1.0)
+def case_error(case: str, epsilon_total: float) -> Measured:
+    """Mean absolute error of all that is inferred, in prior standard deviations.
+
+    Incomes: five shares of the population, 2000 values; patients: a report of tuberculosis, four
+    parameters and its share of recent transmission; people: 18 or 60 days of cases, four
+    parameters and the growth rate. Truths from the prior, beyond the pool; 1000 files. The prior's
+    own is about 0.8.
+    """
+    return mean(_case(case, epsilon_total)[0])
+
+
+@goal("own-data-case-coverage-incomes-0.1", at_least=0.87, case="incomes", epsilon_total=0.1)
+@goal("own-data-case-coverage-incomes-0.5", at_least=0.87, case="incomes", epsilon_total=0.5)
+@goal("own-data-case-coverage-incomes-1", at_least=0.87, case="incomes", epsilon_total=1.0)
+@goal("own-data-case-coverage-patients-0.1", at_least=0.87, case="patients", epsilon_total=0.1)
+@goal("own-data-case-coverage-patients-0.5", at_least=0.87, case="patients", epsilon_total=0.5)
+@goal("own-data-case-coverage-patients-1", at_least=0.87, case="patients", epsilon_total=1.0)
+@goal("own-data-case-coverage-people-0.1", at_least=0.87, case="people", epsilon_total=0.1)
+@goal("own-data-case-coverage-people-0.5", at_least=0.87, case="people", epsilon_total=0.5)
+@goal("own-data-case-coverage-people-1", at_least=0.87, case="people", epsilon_total=1.0)
+@goal("own-data-case-coverage-people-60-1", at_least=0.87, case="people-60", epsilon_total=1.0)
+def case_coverage(case: str, epsilon_total: float) -> Measured:
+    """Share of 90 % intervals, over all that is inferred, that hold the truth; as above."""
+    return mean(_case(case, epsilon_total)[1])
+
+
+@functools.cache
+def _case(case: str, epsilon_total: float) -> tuple[list[float], list[float]]:
+    """Mean error in prior standard deviations, and share of intervals that hold, of each file."""
+    if case == "incomes":
+        found = _by_counts("prior", epsilon_total, FILES_OF_CASE)
+        spread = uniform_mixture.prior(generator(SEED, "own-data-prior"), 10_000).std(axis=0)
+        return _scored([(made.told.mean, made.told.low, made.told.high, theta) for theta, _, made
+                        in found], spread)  # fmt: skip
+    n = DAYS.get(case, tuberculosis_patients.OWN_SIZES[1])
+    scenario = "covid-people" if case in DAYS else "tuberculosis-patients"
+    request = PrivateSummaryRequest(scenario, epsilon_total=epsilon_total)
+    event, public = request.event(n), public_pool(request.scenario, n, request.pool_seed)
+    learner = private_summary.Learner.of(public, event, request.pool_seed)
+    held = _held_out(case)
+    released = noisy(held.numbers, event, generator(SEED, f"own-data-noise-{case}"))
+    rows = []
+    for truth, z in zip(held.values, released, strict=True):
+        samples, weights = learner.sample(z)
+        low, _, high = weighted_quantile(samples, weights, private_summary.TAILS)
+        rows.append((weights @ samples, low, high, truth))
+    return _scored(rows, public.values.std(axis=0))
+
+
+def _scored(
+    rows: list[tuple[Array, Array, Array, Array]], spread: Array
+) -> tuple[list[float], list[float]]:
+    """Of means, lower ends, upper ends and truths."""
+    errors = [float(np.mean(np.abs(middle - truth) / spread)) for middle, _, _, truth in rows]
+    held = [float(np.mean((low <= truth) & (truth <= high))) for _, low, high, truth in rows]
+    return errors, held
+
+
+@functools.cache
+def _held_out(case: str) -> private_summary.PublicPool:
+    """Truths from the prior with their further quantities, and the numbers of their data."""
+    if case == "patients":
+        theta, numbers = (each[:FILES_OF_CASE] for each in tuberculosis_patients.held_out())
+        return private_summary.pool_of(tuberculosis_patients, theta, numbers)
+    rng = generator(SEED, "own-data-people")
+    theta = covid_people.prior(rng, FILES_OF_CASE)
+    numbers = covid_people.daily(covid_people.simulate(rng, theta, DAYS[case]))
+    return private_summary.pool_of(covid_people, theta, numbers)
+
+
 @goal("own-data-coverage-file", at_least=0.87)
 def coverage_of_file() -> Measured:
     """How often 90 % intervals of noisy counts hold the file's own share in the first interval.
@@ -91,12 +181,14 @@ def coverage_of_file() -> Measured:
 
 
 @functools.cache
-def _by_counts(weights: str) -> list[tuple[Array, Array, NoisyCountsDocument]]:
+def _by_counts(
+    weights: str, epsilon_total: float = 1.0, files: int = FILES
+) -> list[tuple[Array, Array, NoisyCountsDocument]]:
     """Weights, the file's own shares and the document of each file."""
-    request = NoisyCountsRequest("uniform-mixture", epsilon_total=1.0, **DOMAIN)
+    request = NoisyCountsRequest("uniform-mixture", epsilon_total=epsilon_total, **DOMAIN)
     noise = random.Random(SEED).randrange
     found = []
-    for file in range(FILES):
+    for file in range(files):
         theta, values = _file(weights, file)
         made = cast(NoisyCountsDocument, release.make(request, values, noise))
         found.append((theta, _own(values), made))

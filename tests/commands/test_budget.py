@@ -47,6 +47,8 @@ def test_three_releases_fit_and_a_fourth_is_refused(
     assert said.count("release uniform-mixture") == 3
     assert "Left: ε = 0.0" in said
     assert "All 2 documents are in the ledger" in said
+    assert main(["budget", "show", "income", "--documents", "1.json"]) == 0
+    assert "The document is in the ledger." in capsys.readouterr().out
     written = json.loads((tmp_path / "1.json").read_text())
     assert written["ledger"]["entry"] == 3
 

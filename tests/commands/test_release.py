@@ -246,7 +246,7 @@ def test_a_pipe_for_data_is_not_waited_for(data: Path, capsys: pytest.CaptureFix
 
 @pytest.mark.parametrize(
     ("scenario", "sentence"),
-    [("tuberculosis", "takes no series of your own"), ("moon", "must be one of covid, uniform")],
+    [("tuberculosis", "takes no data of your own"), ("moon", "must be one of covid, covid-people")],
 )
 def test_another_scenario_is_an_error(
     scenario: str, sentence: str, data: Path, capsys: pytest.CaptureFixture[str]

@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 
 from abcdp_core.output.settings import event_from_json, event_in_json
 from abcdp_core.own_data.discrete_counts import (
-    PARTS,
     SENSITIVITY,
     CountNoise,
     count_noise,
     release_counts,
 )
+from abcdp_core.own_data.discrete_summary import PARTS
 from abcdp_core.own_data.noisy_counts import NoisyCountsRequest, measure
 from abcdp_core.parameters import EPSILON_TOTAL
 from abcdp_core.privacy import cost
@@ -153,7 +153,7 @@ def test_each_count_gets_noise_of_its_own() -> None:
     scale = int(noise.scale * PARTS)
     alone = [count + laplace(scale, again, PARTS) for count in (10, 0, 3, 7, 2000)]
     assert released == alone
-    with pytest.raises(ValueError, match="4 counts: must be 5"):
+    with pytest.raises(ValueError, match="4 numbers: must be 5"):
         release_counts((1, 2, 3, 4), noise)
 
 
@@ -177,7 +177,7 @@ ODD = (*(0.1 * k for k in range(-3, 14)), 0.3 - 1e-17, 1e300, -1e300, math.nexta
 def test_another_value_in_place_of_one_moves_two_counts_by_one_or_none(
     values: list[float], other: float, place: int, domain: tuple[float, float]
 ) -> None:
-    request = NoisyCountsRequest("uniform-mixture", *domain, 1.0)
+    request = NoisyCountsRequest("uniform-mixture", 1.0, *domain)
     before = measure(request, np.array(values), None)
     values[place] = other
     after = measure(request, np.array(values), None)

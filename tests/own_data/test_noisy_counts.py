@@ -38,7 +38,7 @@ from abcdp_core.privacy.discrete import RandBelow
 Array = NDArray[np.float64]
 
 VALUES = np.random.default_rng(1).uniform(0.0, 100.0, 60)
-SHARES = ("your values", "population")
+SHARES = ("these values", "population")
 CANARY = 61.80339887498949
 
 
@@ -148,7 +148,7 @@ def test_series_figure_and_words_are_of_what_was_released() -> None:
     assert len(made.table()) == 5
     assert [made.table()[each].str.fullmatch(r"\d+\.\d %").all() for each in SHARES] == [True] * 2
     exact = make(request_of(epsilon_total=1000.0, high=0.001), np.full(20_000, 1e-4))
-    assert exact.table()["your values"].tolist() == ["100.000 %", *["0.000 %"] * 4]
+    assert exact.table()["these values"].tolist() == ["100.000 %", *["0.000 %"] * 4]
     assert all(str(abs(count)) in made.summary for count in made.counts)
     negative = dataclasses.replace(made, counts=(-1, 2, 3, 4, 50))
     assert "\u22121, 2" in negative.summary
@@ -238,7 +238,7 @@ def test_what_will_be_spent_is_said_before() -> None:
     ("given", "sentence"),
     [
         ({"scenario": "covid"}, "mechanism = noisy-counts: does not serve covid."),
-        ({"scenario": "tuberculosis"}, "scenario = tuberculosis: takes no series of your own"),
+        ({"scenario": "tuberculosis"}, "scenario = tuberculosis: takes no data of your own"),
         ({"high": 0.0}, "high = 0: must be above low = 0."),
         ({"draws": 99}, "draws = 99: must be a whole number from 100 to 10000."),
         ({"draws_seed": -1}, "draws_seed = -1: must be a whole number from 0 to"),
@@ -254,14 +254,19 @@ def test_what_cannot_be_asked_for_is_said_in_a_sentence(
 
 
 def test_counts_are_recommended_where_they_serve_and_the_sparse_vector_elsewhere() -> None:
-    assert list(releasable.every()) == ["noisy-counts", "sparse-vector"]
+    assert list(releasable.every()) == ["noisy-counts", "private-summary", "sparse-vector"]
     assert releasable.chosen("uniform-mixture").name == "noisy-counts"
     assert releasable.chosen("covid").name == "sparse-vector"
     assert releasable.chosen("uniform-mixture", "sparse-vector").request is SparseVectorRequest
     for scenario, name, sentence in (
         ("covid", "noisy-counts", "mechanism = noisy-counts: for covid it must be sparse-vector."),
         ("covid", "moon", "mechanism = moon: for covid it must be sparse-vector."),
-        ("moon", None, "scenario = moon: must be one of covid, uniform-mixture."),
+        (
+            "moon",
+            None,
+            "scenario = moon: must be one of covid, covid-people, tuberculosis-patients, "
+            "uniform-mixture.",
+        ),
     ):
         with pytest.raises(ParameterError) as caught:
             releasable.chosen(scenario, name)

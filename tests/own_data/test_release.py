@@ -22,14 +22,7 @@ from abcdp_core.output.settings import event_from_json
 from abcdp_core.own_data import release
 from abcdp_core.own_data.document import figure, in_scale, synthetic
 from abcdp_core.own_data.release import prepare
-from abcdp_core.own_data.request import (
-    PROTECTED,
-    learnt,
-    own_parameters,
-    own_sizes,
-    question,
-    scenarios,
-)
+from abcdp_core.own_data.request import SERIES, columns_of, own_sizes, question, scenarios
 from abcdp_core.own_data.series import to_domain
 from abcdp_core.own_data.sparse_vector import (
     SparseVectorDocument,
@@ -46,6 +39,7 @@ from tests.conftest import forget
 Array = NDArray[np.float64]
 
 LOW, HIGH = -20.0, 480.0
+OF_SERIES = [each for each in scenarios() if columns_of(each) == (SERIES,)]
 VALUES = np.linspace(-10.0, 400.0, 25) ** 2 % 450.0
 
 
@@ -89,7 +83,7 @@ def test_a_document_says_all_that_may_be_said_and_nothing_else() -> None:
     }  # fmt: skip
     assert set(content["release"]) == {"indices", "stopped_at", "parameters", "values"}
     assert content["release"]["parameters"] == ["a0", "a1", "a2", "a3"]
-    assert content["protected"] == PROTECTED
+    assert content["protected"] == "one value of the series"
     assert content["statement"] in document.to_json()
     assert "ε_total = 2 " in content["statement"]
     assert event_from_json(content["event"]) == document.release.event
@@ -125,7 +119,7 @@ def test_accepted_parameters_are_those_of_the_public_pool() -> None:
 )
 def test_shares_are_called_by_their_intervals(low: float, high: float, names: list[str]) -> None:
     request = request_of("uniform-mixture", low=low, high=high, c=5)
-    found = own_parameters(request, 30)
+    found = request.own_parameters(30)
     assert [each.name for each in found][: len(names)] == names
     document = make(request, np.linspace(low, high, 30))
     units = json.loads(document.to_json())["own_units"]
@@ -141,7 +135,7 @@ def test_a_curve_is_that_of_the_scenario_in_the_scale_of_the_series() -> None:
     theta = np.array([0.3, -1.2, 0.5, 2.0])
     cubic, square, slope, start = (
         each.offset + each.factor * value
-        for each, value in zip(own_parameters(request, n), theta, strict=True)
+        for each, value in zip(request.own_parameters(n), theta, strict=True)
     )
     row = np.arange(n)
     scenario = covid.curves(theta, covid.days(n))
@@ -150,7 +144,7 @@ def test_a_curve_is_that_of_the_scenario_in_the_scale_of_the_series() -> None:
     )
 
 
-@pytest.mark.parametrize("scenario", scenarios())
+@pytest.mark.parametrize("scenario", OF_SERIES)
 @pytest.mark.parametrize("kept", [0, 1, 3])
 def test_what_is_drawn_and_said_fits_what_was_accepted(scenario: str, kept: int) -> None:
     made = make(request_of(scenario, c=5, epsilon_total=1000.0, epsilon_abc=1.0), VALUES)
@@ -163,7 +157,7 @@ def test_what_is_drawn_and_said_fits_what_was_accepted(scenario: str, kept: int)
         assert f"{document.parameters[means.argmax()].name}: about {means.max():.0f} %" in title
 
 
-@pytest.mark.parametrize("scenario", scenarios())
+@pytest.mark.parametrize("scenario", OF_SERIES)
 def test_every_scenario_that_takes_a_series_releases_from_one(scenario: str) -> None:
     smallest, _ = own_sizes(scenario)
     for distance in simulators.load(scenario).DISTANCES:
@@ -233,7 +227,7 @@ def test_parameters_of_two_units_have_no_largest_share(monkeypatch: pytest.Monke
     own = [(name, unit, 0.0, 1.0) for name, unit in zip("abcd", ("m", "m", "s", "s"), strict=True)]
     monkeypatch.setattr(covid, "own_parameters", lambda *_: own)
     title = figure(released(request_of(), np.ones((1, 4)))).layout.title.text
-    assert title == "The curve through your series, in your units"
+    assert title == "The curve through the series, in its own units"
 
 
 def test_the_pool_is_of_the_distance_that_is_asked_for() -> None:
@@ -420,9 +414,15 @@ def test_what_cannot_be_asked_for_is_said_in_a_sentence(
     [
         (
             "tuberculosis",
-            "scenario = tuberculosis: takes no series of your own; covid and uniform-mixture do.",
+            "scenario = tuberculosis: takes no data of your own; covid, covid-people, "
+            "tuberculosis-patients and uniform-mixture do.",
         ),
-        ("moon", "scenario = moon: must be one of covid, uniform-mixture."),
+        (
+            "moon",
+            "scenario = moon: must be one of covid, covid-people, tuberculosis-patients, "
+            "uniform-mixture.",
+        ),
+        ("covid-people", "mechanism = sparse-vector: does not serve covid-people."),
     ],
 )
 def test_a_scenario_that_takes_no_series_is_refused(scenario: str, sentence: str) -> None:
@@ -471,16 +471,16 @@ def test_what_will_be_spent_is_said_before() -> None:
     event = make(request, VALUES).release.event
     assert event == noise_of(request, 25).event, "known before any data are seen"
     assert f"b = {event.threshold_scale:.3g}." in said
-    assert PROTECTED in said
+    assert "one value of the series" in said
 
 
 def test_what_will_be_learnt_is_said_in_the_parameters_own_terms(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert learnt(request_of("uniform-mixture", low=0.0, high=100.0), 25) == (
+    assert request_of("uniform-mixture", low=0.0, high=100.0).learnt(25) == (
         "the share of your values in 0 to 20, 20 to 40, 40 to 60, 60 to 80 and 80 to 100"
     )
-    assert learnt(request_of(), 25) == (
+    assert request_of().learnt(25) == (
         "the cubic term, the quadratic term, the slope in the first row and the value in the first "
         "row"
     )
@@ -488,12 +488,12 @@ def test_what_will_be_learnt_is_said_in_the_parameters_own_terms(
         for names, said in ((["level"], "level"), (["level", "slope"], "level and slope")):
             own = [(name, "", 0.0, 1.0) for name in names]
             patch.setattr(covid, "own_parameters", lambda *_, own=own: own)
-            assert learnt(request_of(), 25) == said
+            assert request_of().learnt(25) == said
     # A scenario that says nothing of a person's terms keeps its own names and numbers.
     monkeypatch.delattr(covid, "own_parameters")
-    assert learnt(request_of(), 25) == "a0, a1, a2 and a3"
+    assert request_of().learnt(25) == "a0, a1, a2 and a3"
     theta = np.array([0.5, -1.0, 2.0, 3.0])
-    assert in_scale(own_parameters(request_of(), 25), theta).tolist() == theta.tolist()
+    assert in_scale(request_of().own_parameters(25), theta).tolist() == theta.tolist()
 
 
 def test_the_progress_of_the_pool_is_told() -> None:

@@ -1,4 +1,4 @@
-"""Documents of both mechanisms agree with what is computed again, and changed ones do not."""
+"""Documents of all mechanisms agree with what is computed again, and changed ones do not."""
 
 from __future__ import annotations
 
@@ -15,17 +15,21 @@ import pytest
 from abcdp_core.__main__ import main
 from abcdp_core.own_data import release, verification
 from abcdp_core.own_data.noisy_counts import NoisyCountsRequest
+from abcdp_core.own_data.private_summary import PrivateSummaryRequest
 from abcdp_core.own_data.sparse_vector import SparseVectorRequest
 from abcdp_core.own_data.verification import verify
 from abcdp_core.parameters import ParameterError
 
 Change = Callable[[Any], Any]
 
+DAYS = np.arange(14.0)
 VALUES = np.random.default_rng(1).uniform(0.0, 100.0, 60)
 BOUNDS = {"low": 0.0, "high": 100.0, "epsilon_total": 1.0}
 
 
 def _made(name: str) -> Any:
+    if name in PEOPLE:
+        return _made_of_people(name)
     request = (
         NoisyCountsRequest("uniform-mixture", **BOUNDS, draws=100)
         if name == "noisy-counts"
@@ -35,7 +39,16 @@ def _made(name: str) -> Any:
     return json.loads(document.to_json())
 
 
-MADE = {name: _made(name) for name in ("noisy-counts", "uniform-mixture", "covid")}
+PEOPLE = {"tuberculosis-patients": np.append(np.ones(9), np.zeros(19_991)), "covid-people": DAYS}
+
+
+def _made_of_people(name: str) -> Any:
+    request = PrivateSummaryRequest(name, epsilon_total=1.0, draws=100)
+    document = release.make(request, PEOPLE[name], random.Random(1).randrange)
+    return json.loads(document.to_json())
+
+
+MADE = {name: _made(name) for name in ("noisy-counts", "uniform-mixture", "covid", *PEOPLE)}
 
 
 def wrong(content: Any) -> list[str]:
@@ -82,6 +95,8 @@ BOTH: list[tuple[Change, str]] = [
     (at("public", "scenario_domain", 1, to=6.0), "public"),
     (at("mode", to="demonstration"), "mode"),
     (at("more", to="words"), "more"),
+    (at("cost", "delta", to=1e-10), "cost"),
+    (at("cost", "epsilon", to=10**400), "cost"),
 ]
 OF_COUNTS: list[tuple[Change, str]] = [
     (at("release", "counts", 0, to=up), "posterior"),
@@ -104,7 +119,20 @@ OF_DRAWS: list[tuple[Change, str]] = [
     (at("public", "pool_seed", to=2), "release"),
     (at("event", "query_scale", to=0.1), "event"),
 ]
+OF_PEOPLE: list[tuple[Change, str]] = [
+    (at("release", "whole_numbers", 0, to=up), "posterior"),
+    (at("release", "names", 0, to="people"), "release"),
+    (at("release", "divided_by", 0, to=2), "release"),
+    (at("public", "pool_seed", to=2), "posterior"),
+    (at("posterior", "means", 1, to=lambda mean: mean + 1e-6), "posterior"),
+    (at("posterior", "prior_means", 1, to=lambda mean: mean + 1e-6), "posterior"),
+    (at("posterior", "probabilities", 0, "remark", to="proved"), "posterior"),
+    (at("posterior", "draws", 7, 2, to=lambda draw: draw * 1.001), "posterior"),
+    (at("event", "scale", to=1.5), "event"),
+    (at("event", "neighbours", to="replace"), "event"),
+]
 CHANGES = [
+    *((name, *each) for name in PEOPLE for each in OF_PEOPLE),
     *((name, *each) for name in ("noisy-counts", "covid") for each in BOTH),
     *(("noisy-counts", *each) for each in OF_COUNTS),
     *(("uniform-mixture", *each) for each in OF_DRAWS),
@@ -122,6 +150,25 @@ def test_a_changed_document_is_found(name: str, change: Change, found: str) -> N
     assert found in wrong(content)
 
 
+def test_numbers_are_compared_in_the_unit_of_their_own_column() -> None:
+    bounds = BOUNDS | {"high": 1e-6}
+    request = SparseVectorRequest.for_scenario(
+        "covid", **bounds, pool_size=100, c=4, epsilon_abc=1.2
+    )
+    made = json.loads(release.make(request, VALUES, random.Random(1).randrange).to_json())
+    assert wrong(made) == []
+    for column in range(4):
+        changed = copy.deepcopy(made)
+        changed["own_units"]["values"][0][column] *= 1.001
+        assert wrong(changed) == ["own_units"], column
+        # Another processor may round so.
+        rounded = copy.deepcopy(made)
+        rounded["own_units"]["values"][0][column] *= 1.0 + 1e-15
+        assert wrong(rounded) == []
+    assert verification.same([1.0, 1e-20], [1.0, 2e-20])
+    assert not verification.same([[1.0, 1e-20]], [[1.0, 2e-20]])
+
+
 def test_decisions_that_no_run_makes_are_refused() -> None:
     for change in (
         at("release", "indices", to=[3, 1]),
@@ -130,6 +177,7 @@ def test_decisions_that_no_run_makes_are_refused() -> None:
         at("release", "indices", to=list(range(5))),
         at("release", "stopped_at", to=0),
         at("release", "indices", to=[100]),
+        at("release", to=lambda of: of | {"indices": [1, -(2**63)], "stopped_at": 100}),
         at("public", "c", to=1),
     ):
         content = copy.deepcopy(MADE["covid"])
@@ -144,6 +192,7 @@ BAD = [
     ("{", "is no JSON"),
     ("NaN", "is no JSON"),
     ("[" * 100_000, "is no JSON"),
+    ('{"cost": {"epsilon": 1, "epsilon": 1}}', "has a key twice"),
     ("\x00", "is no JSON"),
 ]
 
@@ -166,6 +215,11 @@ def test_what_is_no_document_is_said_in_one_line(
     assert "cannot be read (Is a directory)" in capsys.readouterr().err
 
 
+def _nested(depth: int) -> list[Any]:
+    """A list in a list in a list."""
+    return [_nested(depth - 1)] if depth else []
+
+
 MALFORMED = [
     (at("public", to=3), ""),
     (at("public", to={}), ""),
@@ -185,6 +239,10 @@ MALFORMED = [
     (at("release", "counts", to=[1, 2]), "no counts of the scenario's cells"),
     (at("release", "counts", 0, to=1.5), "no counts of the scenario's cells"),
     (at("release", "counts", 0, to=10**400), "no counts of the scenario's cells"),
+    (
+        at("ledger", to={"budget": _nested(900), "entry": 1, "digest": ""}),
+        "is not of the form that a release has",
+    ),
 ]
 
 

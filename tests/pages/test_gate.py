@@ -472,6 +472,37 @@ def test_a_page_says_few_names_and_short_ones() -> None:
     assert not gate.is_of_use(long)
 
 
+@pytest.mark.parametrize(
+    ("url", "is_heard"),
+    [
+        ("", True),
+        ("http://localhost:8501/posterior?c=%C3%A9", True),
+        ("https://[2001:db8::7]/some/where/plan", True),
+        ("http://[::1", False),
+        ("http://\u2100/", False),
+        ("http://\u2100\x1bc/", False),
+        ("http://localhost:forged/", False),
+        ("http://localhost:99999/", False),
+        ("http://localhost/\x1b[31m", False),
+        (f"http://localhost/{'x' * gate.LONGEST_ADDRESS}", False),
+    ],
+)
+def test_what_a_page_says_of_its_own_address_is_one_and_not_long(url: str, is_heard: bool) -> None:
+    """Of what is none there was a traceback with it in the log; long ones were kept for ever."""
+    said = BackMsg()
+    said.rerun_script.context_info.url = url
+    assert gate.is_of_use(said) == is_heard
+
+
+def test_a_page_opened_by_a_message_has_no_longer_link_than_one_opened_by_a_browser() -> None:
+    """Of 65,000 pins the reading took 5 s, while no page of anybody's was drawn."""
+    said = BackMsg()
+    said.rerun_script.query_string = "pin=".ljust(gate.LONGEST_ADDRESS, "x")
+    assert gate.is_of_use(said)
+    said.rerun_script.query_string += "x"
+    assert not gate.is_of_use(said)
+
+
 def test_who_says_more_than_a_page_is_heard_no_more() -> None:
     stop = says(BackMsg(stop_script=True))
     assert heard(*[stop] * gate.AT_ONCE) == [

@@ -10,6 +10,7 @@ import pytest
 from scipy import special
 
 from abcdp_core.parameters import EPSILON_TOTAL
+from abcdp_core.privacy import promise
 from tests.pages.app import opened, texts
 from ui import meaning
 
@@ -18,7 +19,7 @@ BUDGETS = pytest.mark.parametrize("epsilon", EPSILON_TOTAL.steps)
 
 @BUDGETS
 def test_the_range_of_a_belief_is_never_empty_or_certain(epsilon: float) -> None:
-    words = meaning.meaning(epsilon)
+    words = promise.promise_in_full(epsilon)
     found = re.search(r"with ([0-9.]+) % to ([0-9.]+) %", words)
     exact = 100.0 * float(special.expit(-epsilon))
     if found is None:
@@ -33,7 +34,7 @@ def test_the_range_of_a_belief_is_never_empty_or_certain(epsilon: float) -> None
 
 @BUDGETS
 def test_a_promise_says_for_whom_it_holds_and_that_neighbours_replace(epsilon: float) -> None:
-    words = meaning.meaning(epsilon)
+    words = promise.promise_in_full(epsilon)
     assert "whatever else they know" not in words
     assert "without you" not in words
     assert "putting another record in place of yours" in words
@@ -54,7 +55,7 @@ def test_a_promise_says_for_whom_it_holds_and_that_neighbours_replace(epsilon: f
     ],
 )
 def test_the_factor_is_a_number_a_person_can_read(epsilon: float, factor: str) -> None:
-    assert meaning.odds(epsilon) == f"a factor of {factor}"
+    assert promise.odds(epsilon) == f"a factor of {factor}"
 
 
 @BUDGETS
@@ -62,12 +63,12 @@ def test_what_is_printed_as_a_bound_is_one(epsilon: float) -> None:
     with decimal.localcontext(prec=60):
         factor = Decimal(epsilon).exp()
         if epsilon > 14.0:
-            assert meaning.odds(epsilon) == f"a factor of e^{epsilon:g}, more than a million"
+            assert promise.odds(epsilon) == f"a factor of e^{epsilon:g}, more than a million"
             assert factor > 10**6
         else:
-            bound = Decimal(meaning.odds(epsilon).removeprefix("a factor of ").replace(",", ""))
+            bound = Decimal(promise.odds(epsilon).removeprefix("a factor of ").replace(",", ""))
             assert factor <= bound <= 1 + Decimal("1.02") * (factor - 1)
-        said = meaning.promise_in_short(epsilon).split("then")[1].split("The odds")[0]
+        said = promise.promise_in_short(epsilon).split("then")[1].split("The odds")[0]
         if "almost" not in said:
             low, high = map(Decimal, re.findall(r"([0-9.]+) %", said))
             assert low <= 100 / (1 + factor)

@@ -23,11 +23,13 @@ from streamlit.testing.v1.element_tree import Button
 from streamlit.typing import UploadedFile
 
 from abcdp_core.experiments import error_by_size
-from abcdp_core.own_data import budget_ledger
+from abcdp_core.output import paper
+from abcdp_core.own_data import budget_ledger, release
 from abcdp_core.own_data.budget import Budget
+from abcdp_core.own_data.noisy_counts import NoisyCountsRequest
 from abcdp_core.results import Result
 from tests.pages.app import opened, settled, texts
-from ui import expectation, knobs, own_data, served, uploads, watch
+from ui import expectation, export, jobs, knobs, own_data, reports, served, turns, uploads, watch
 
 SECRET = 61.80339887
 VALUES = np.append(np.random.default_rng(1).uniform(0.0, 100.0, 199), SECRET)
@@ -168,6 +170,56 @@ def test_what_to_expect_is_said_for_the_number_that_was_typed(scenario: str, wor
     assert words in texts(app)
     assert "90 values" in texts(app)
     assert app.get("plotly_chart")
+
+
+PEOPLE = {
+    "tuberculosis-patients": ("strain\n" + "a\n" * 61 + "b\nc\nc\n", "One patient more or less"),
+    "covid-people": ("61\n" * 20, "One person more or less"),
+}
+
+
+def page_of_people(scenario: str, text: str) -> AppTest:
+    """The page with a file for a scenario of people."""
+    app = opened("your_own_data", epsilon_total="1", **{"your-data.scenario": scenario})
+    app.file_uploader[0].set_value(("mine.csv", text.encode(), "text/csv"))
+    return settled(app.run())
+
+
+@pytest.mark.parametrize("scenario", PEOPLE)
+def test_people_are_added_or_removed_and_nobody_is_asked_for_a_domain(scenario: str) -> None:
+    text, words = PEOPLE[scenario]
+    app = page_of_people(scenario, text)
+    assert not app.exception
+    assert not [each for each in app.number_input if each.key in ("own-Low", "own-Hig")]
+    said = texts(app)
+    assert words in said
+    assert ", added or removed" in said
+    assert "Without noise" in said
+    # How many there are is said nowhere, nor that a table was filled up.
+    assert "64" not in said
+    assert "20,000 values" not in said
+    app = released(app)
+    assert not app.exception
+    (document,) = documents(app)
+    assert document.request.scenario == scenario
+    said = texts(app)
+    assert document.summary in said
+    assert "synthetic" not in said
+    assert "domain above all" not in said
+    assert "is protected too" in said
+
+
+def test_a_file_of_another_kind_is_asked_for_again() -> None:
+    app = page_of_people("tuberculosis-patients", PEOPLE["tuberculosis-patients"][0])
+    assert "Your file is held" in texts(app)
+    app.button_group(key="own-column-tuberculosis-patients").set_value("sizes").run()
+    app = settled(app)
+    assert "Your file is held" not in texts(app)
+    assert app.file_uploader
+    app.file_uploader[0].set_value(("mine.csv", b"a\nb\n2.5", "text/csv"))
+    app = settled(app.run())
+    (error,) = app.error
+    assert "Row 1 is not a number like 12.5" in error.value
 
 
 def test_before_the_budget_is_spent_the_page_says_whether_it_is_enough() -> None:
@@ -391,6 +443,24 @@ def test_what_was_released_is_shown_in_the_person_s_own_terms(by: str) -> None:
     assert any("90 % interval" in name for name in table.value) == (by == "noisy-counts")
     assert document.summary in texts(app)
     assert document.marks_in_words in texts(app)
+    labels = [each.proto.label for each in app.get("download_button")]
+    assert {"Release 1 as JSON", "Report as HTML", "Report as PDF"} <= set(labels)
+
+
+def test_a_report_is_made_when_it_is_asked_for_and_printed_in_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    request = NoisyCountsRequest("uniform-mixture", 1.0, 0.0, 100.0, draws=100)
+    document = release.make(request, VALUES)
+    page = reports.file_for("gone", document, "release-2.json", "html").decode()
+    assert document.finding in page
+    assert "verify release-2.json" in page
+    monkeypatch.setattr(paper, "pdf", lambda page: page[::-1].encode())
+    monkeypatch.setattr(jobs, "is_there", lambda who: who != "gone")
+    printed = reports.file_for("a", document, "release-2.json", "pdf")
+    assert printed.decode()[::-1] == page
+    with pytest.raises(export.RefusedError):
+        reports.file_for("gone", document, "release-2.json", "pdf")
 
 
 def test_an_unexpected_failure_tells_its_kind_only(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -398,7 +468,7 @@ def test_an_unexpected_failure_tells_its_kind_only(monkeypatch: pytest.MonkeyPat
         raise ZeroDivisionError(f"{SECRET}")
 
     app = page()
-    monkeypatch.setattr(own_data.release, "make", fail)
+    monkeypatch.setattr(own_data.release, "prepare", fail)
     app = released(app)
     assert not app.exception
     (error,) = app.error
@@ -407,20 +477,26 @@ def test_an_unexpected_failure_tells_its_kind_only(monkeypatch: pytest.MonkeyPat
     assert not documents(app)
 
 
-@pytest.mark.parametrize("by", ["cancel", "forget"])
+@pytest.mark.parametrize("by", ["cancel", "cancel without a pool", "forget"])
 def test_a_release_waits_its_turn_and_is_cancelled_while_its_pool_is_made(
     monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
     begun, go = threading.Event(), threading.Event()
 
-    def wait_for_the_pool(*_: object, progress: Callable[[float], None], **__: object) -> None:
+    def wait_for_the_pool(_: object, __: object, progress: Callable[[float], None]) -> object:
         begun.set()
         assert go.wait(20.0)
-        progress(0.5)
+        if by != "cancel without a pool":
+            progress(0.5)
+        return prepared
 
     app = page()
     before = arrays_held()
-    monkeypatch.setattr(own_data.release, "make", wait_for_the_pool)
+    request = own_data.releasable.serving("uniform-mixture")["noisy-counts"].request(
+        "uniform-mixture", 50.0, 0.0, 100.0
+    )
+    prepared = own_data.release.prepare(request, VALUES)
+    monkeypatch.setattr(own_data.release, "prepare", wait_for_the_pool)
     app.checkbox[0].check().run()
     button(app, "Release").click().run()
     assert begun.wait(20.0)
@@ -430,17 +506,20 @@ def test_a_release_waits_its_turn_and_is_cancelled_while_its_pool_is_made(
     assert app.session_state[own_data.DESK].job is job
     assert app.get("progress")
     assert not app.checkbox
-    if by == "cancel":
-        button(app, "Cancel").click().run()
-    else:
+    if by == "forget":
         app.button(key="own-forget").click().run()
+    else:
+        button(app, "Cancel").click().run()
+        # The page looks at it again, as it does twice a second.
+        app.run()
+        assert app.get("progress")[0].proto.text == "Cancelling"
     go.set()
     assert job.ended.wait(20.0)
     assert job.state == "stopped"
     assert arrays_held() == before - (by == "forget")
     app.run()
     assert not documents(app)
-    if by == "cancel":
+    if by != "forget":
         (error,) = app.error
         assert error.value == "It was stopped. Nothing was released or spent."
 
@@ -525,12 +604,34 @@ def test_a_release_is_taken_from_the_budget_that_the_server_has(ledger: Path) ->
     assert not app.checkbox
 
 
+def test_a_patient_needs_a_budget_for_patients(ledger: Path) -> None:
+    make_budget(ledger, "add-remove")
+    app = page_of_people("tuberculosis-patients", PEOPLE["tuberculosis-patients"][0])
+    (error,) = app.error
+    assert "for one ` person ` (add-remove), and this release protects one patient" in error.value
+
+
 def test_a_budget_that_no_release_can_be_taken_from_is_refused_before_it_is_confirmed(
     ledger: Path,
 ) -> None:
     make_budget(ledger, "add-remove")
     app = page()
     (error,) = app.error
-    assert "is there (add-remove)" in error.value
+    assert "is for one ` person ` (add-remove)" in error.value
     assert not app.checkbox
     assert "is left" not in texts(app)
+
+
+def test_who_waits_for_the_ledger_keeps_nobody_from_drawing(
+    ledger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, taken = budget_ledger.account, list[bool]()
+
+    def account(file: Path, name: str) -> budget_ledger.Account:
+        taken.append(turns.are_taken())
+        return read(file, name)
+
+    monkeypatch.setattr(budget_ledger, "account", account)
+    make_budget(ledger, "replace")
+    assert "is left for one more release" in texts(page())
+    assert {*taken} == {False}

@@ -48,6 +48,8 @@ def test_every_study_of_several_scenarios_refuses_what_is_too_much() -> None:
     assert len(several) > 5
     for params in several:
         assert issubclass(params, ScenarioParams)
+        if "n" not in params.specification():
+            continue
         with pytest.raises(
             ParameterError, match=r"n \* pool_size = 1,000,000,000: must be at most"
         ):

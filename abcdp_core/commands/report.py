@@ -1,0 +1,89 @@
+"""``python -m abcdp_core report release.json --out report.html``: a release for people to read.
+
+One page with what was learnt, the privacy label, what was asked and how to check it. All of it
+follows from the document, which is verified first. An ending ``.pdf`` has the same page printed on
+A4 by a browser.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from abcdp_core.commands import arguments
+from abcdp_core.commands.ending import say
+from abcdp_core.output import paper
+from abcdp_core.output.formats import ExportError
+from abcdp_core.own_data import place, report, verification
+from abcdp_core.parameters import ParameterError
+
+ENDINGS = (".html", ".pdf")
+
+LONGEST_ABOUT = 500
+"""Characters of what somebody says of the data."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("document", type=arguments.path, metavar="FILE.json",
+                        help="what `release` wrote")  # fmt: skip
+    parser.add_argument("--out", type=arguments.path, required=True, metavar="FILE",
+                        help="a new file that ends in .html or, where there is a browser, "
+                        ".pdf")  # fmt: skip
+    parser.add_argument("--about", default="", metavar="WORDS",
+                        help="what the data are, for the head of the report")  # fmt: skip
+    arguments.add_plugins(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Verify, and write the report.
+
+    Raises:
+        ParameterError: the document differs from what follows from it, or the file cannot be
+            written.
+        ExportError: there is no browser to print with.
+    """
+    arguments.plug_in(options.plugin)
+    out: Path = options.out
+    ending = out.suffix.lower()
+    if ending not in ENDINGS:
+        raise ParameterError(f"out = {out}: must end in {' or '.join(ENDINGS)}.")
+    _check_free(out)
+    if len(options.about) > LONGEST_ABOUT or not options.about.isprintable():
+        raise ParameterError(f"about: must be at most {LONGEST_ABOUT} characters in one line.")
+    made = _page(options.document, options.about).encode()
+    if ending == ".pdf":
+        made = _pdf(made.decode())
+    try:
+        place.write_new(out, made)
+    except FileExistsError:
+        _check_free(out)
+        raise
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ParameterError(f"out = {out}: cannot be written ({reason}).") from error
+    say(f"Written to {out}")
+    return 0
+
+
+def _check_free(out: Path) -> None:
+    if os.path.lexists(out):
+        raise ParameterError(f"out = {out}: is there already; choose a new file.")
+
+
+def _page(file: Path, about: str) -> str:
+    text, content = verification.read_file(file)
+    try:
+        document = verification.document_in(content)
+        verification.check(verification.compared(content, document))
+    except ParameterError as error:
+        raise ParameterError(f"{file}: {error}") from error
+    return report.page(document, text, file.name, about)
+
+
+def _pdf(page: str) -> bytes:
+    try:
+        return paper.pdf(page)
+    except ExportError as error:
+        raise ExportError(f"{error} A report that ends in .html needs no browser.") from error

@@ -1,0 +1,124 @@
+"""Columns of a file: what is read, and that what is wrong is one line without a value or a size."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from abcdp_core.own_data import columns, series
+from abcdp_core.own_data.request import columns_of, own_sizes, scenarios
+from abcdp_core.own_data.series import SeriesError
+from abcdp_core.parameters import ParameterError
+from abcdp_core.simulators import tuberculosis_patients
+
+PATIENTS, PEOPLE = "tuberculosis-patients", "covid-people"
+CANARY = "Beijing-SIT1-48151623"
+
+
+def read(text: str, column: str) -> list[float]:
+    """What a file holds, without the empty rows of a report."""
+    scenario = PEOPLE if column == "daily-counts" else PATIENTS
+    values = columns.read(text.encode(), scenario, column)
+    if scenario == PATIENTS:
+        assert len(values) == 20_000, "how many clusters there are is not in its shape"
+        return values[values > 0].tolist()
+    return values.tolist()
+
+
+def test_labels_and_sizes_of_the_same_report_are_the_same() -> None:
+    labels = ["a", "b", "a", "c", "a", "b", "7", '"x, y"', " a "]
+    assert read("strain\n" + "\n".join(labels), "labels") == [4.0, 2.0, 1.0, 1.0, 1.0]
+    assert read("size\r\n4\r\n2\r\n1\r\n1\r\n1\r\n", "sizes") == [4.0, 2.0, 1.0, 1.0, 1.0]
+    assert read("4\n2\n1e0", "sizes") == [4.0, 2.0, 1.0], "a header may be missing"
+    shuffled = labels.copy()
+    random.Random(1).shuffle(shuffled)
+    assert read("strain\n" + "\n".join(shuffled), "labels") == [4.0, 2.0, 1.0, 1.0, 1.0]
+    assert read("strain\n", "labels") == [], "nobody is a number of patients too"
+
+
+def test_the_first_row_of_labels_is_the_header_whatever_it_is() -> None:
+    # A patient who is left out must not make a header of the next row.
+    assert read("Beijing\nHaarlem\nHaarlem", "labels") == [2.0]
+    assert read("12\nHaarlem\nBeijing", "labels") == [1.0, 1.0]
+
+
+def test_daily_counts_keep_their_order() -> None:
+    counts = [*range(13, -1, -1)]
+    assert read("cases\n" + "\n".join(map(str, counts)), "daily-counts") == counts
+
+
+@pytest.mark.parametrize(
+    ("column", "text", "sentence"),
+    [
+        ("sizes", f"size\n{CANARY}\n3", "Row 2 is not a number: write it like 12.5 or 1.25e1."),
+        ("sizes", f"{CANARY}\n3", "Row 1 is not a number like 12.5 and may be a spoilt one"),
+        ("sizes", "3\n2.5", "Row 2 is no number of patients: write a whole number from 1 up."),
+        ("sizes", "size\n3\n0", "Row 3 is no number of patients: write a whole number from 1 up."),
+        ("sizes", "3\n-4815", "Row 2 is no number of patients: write a whole number from 1 up."),
+        ("sizes", "3\n4815162342", "Row 2 is above 1,000,000 patients"),
+        ("sizes", "3\n\n4", "Row 2 is empty: every row needs a number."),
+        ("sizes", "1\n" * 20_001, "The file has more than 20,000 clusters, the most that are"),
+        ("labels", f"strain\n{CANARY}\n\nb", "Row 3 is empty: every patient needs a label."),
+        ("labels", f'strain\n{CANARY}\n""', "Row 3 is empty: every patient needs a label."),
+        ("labels", f"strain\n{CANARY},3", "Row 2 has more than one column: give one label a row"),
+        ("labels", f'strain\n{CANARY}"3', "Row 2 has more than one column: give one label a row"),
+        ("labels", f"{CANARY}\n{CANARY}", "Row 1 is a label of patients: the first row must name"),
+        ("labels", "strain\n" + CANARY * 12, "Row 2 is longer than the 200 characters of a label."),
+        ("labels", "a\n" + "b\n" * 20_001, "The file has more than 20,000 patients, the most that"),
+        ("labels", f"strain,{CANARY}\na,b", "Row 2 has more than one column: give one label"),
+        ("labels", f"strain,{CANARY}\na", "Row 1 has more than one column: give one label a row"),
+        ("labels", "", "The file is empty."),
+        ("daily-counts", "3\n2.5", "Row 2 is no number of cases: write a whole number from 0 up."),
+        ("daily-counts", "3\n-1", "Row 2 is no number of cases: write a whole number from 0 up."),
+        ("daily-counts", "3\n4815162342", "Row 2 is above 1,000,000,000 cases"),
+        ("daily-counts", "3\n" * 61, "The file has more than 60 days, the most that are read."),
+    ],
+)
+def test_what_is_wrong_is_one_line_without_a_value_or_a_size(
+    column: str, text: str, sentence: str
+) -> None:
+    with pytest.raises(SeriesError) as caught:
+        read(text, column)
+    said = str(caught.value)
+    assert said.startswith(sentence)
+    assert "\n" not in said
+    assert "4815" not in said
+    assert "20,001" not in said
+    assert "20,002" not in said
+
+
+def test_zero_cases_are_a_number_of_cases_and_zero_patients_no_cluster() -> None:
+    assert read("0\n" * 14, "daily-counts") == [0.0] * 14
+    with pytest.raises(SeriesError):
+        read("0\n" * 14, "sizes")
+
+
+def test_the_column_is_asked_for_where_only_the_data_could_tell() -> None:
+    assert columns.chosen(PEOPLE, None) == "daily-counts"
+    assert columns.chosen(PATIENTS, "sizes") == "sizes"
+    assert columns.chosen("covid", None) == "values"
+    for scenario, name, sentence in (
+        (PATIENTS, None, f"column = none was named: for {PATIENTS} it must be labels (one strain"),
+        (PATIENTS, "values", f"column = values: for {PATIENTS} it must be labels (one strain"),
+        ("covid", "sizes", "column = sizes: for covid it must be values (one column of numbers)."),
+    ):
+        with pytest.raises(ParameterError) as caught:
+            columns.chosen(scenario, name)
+        assert str(caught.value).startswith(sentence)
+
+
+def test_every_column_of_every_scenario_has_a_reader_and_words() -> None:
+    for scenario in scenarios():
+        for column in columns_of(scenario):
+            assert column in columns.READERS
+            assert column in columns.WORDS
+    assert columns.READERS.keys() == columns.WORDS.keys()
+    assert columns.READERS["values"] is series.read
+
+
+def test_the_longest_report_is_below_the_largest_file() -> None:
+    longest = "x" * (series.LARGEST_FILE // own_sizes(PATIENTS)[1] - 6)
+    assert len(longest) > 80
+    assert tuberculosis_patients.from_series(np.zeros(20_000)).shape == (20_000, 1)
