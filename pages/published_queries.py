@@ -18,13 +18,18 @@ def main() -> None:
 def draw(found: blocks.Found, pinned: pin.Pinned) -> None:
     blocks.main_figure(STUDY, found, pinned, ("main", "way", "reference"))
     blocks.note(
-        "**This costs no privacy budget.** Nothing private is read here: all there is are the "
-        "released numbers below, the law of their noise, and a public simulator. What follows from "
-        "a release cannot weaken its privacy, however often somebody computes with it."
+        "Nothing private is read here: all there is are the released numbers below, the law of "
+        "their noise, and a public simulator. What follows from a release cannot weaken its "
+        "privacy, however often it is computed with."
     )
     labels.show(found, stamp="")
     blocks.heading("What was released", captions.released(found))
     blocks.table(found, "released")
+    blocks.note(
+        "A noisy query of your own, with one of these simulators or with simulations from a file: "
+        "`python -m abcdp_core infer problem.toml --out DIR`, where the three files of the folder "
+        "`examples` that end in `.toml` are the queries of this page."
+    )
 
 
 main()

@@ -88,7 +88,7 @@ SIMULATIONS = Parameter(
     steps=(2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000),
 )
 
-REFERENCE = fig.Style("reference mean", fig.BLACK, "solid", "x")
+REFERENCE = dataclasses.replace(fig.TRUTH, name="reference mean")
 
 
 @dataclass(frozen=True)
@@ -326,12 +326,11 @@ def width_share(main: pd.DataFrame) -> float:
 
 def headline(result: Result) -> str:
     """How much of the prior's uncertainty is left."""
-    share = 100.0 * width_share(result.tables["main"])
-    count = len(result.tables["main"])
-    return (
-        f"{count} parameters from {len(result.tables['released'])} noisy numbers: 90 % intervals "
-        f"{share:.0f} % as wide as the prior's"
-    )
+    main, (way,) = result.tables["main"], result.tables["way"].way
+    share = f"90 % intervals {100.0 * width_share(main):.0f} % as wide as the prior's"
+    if way == "regression":
+        return f"Weights do not carry; an approximation has {share}"
+    return f"{len(main)} parameters from {len(result.tables['released'])} noisy numbers: {share}"
 
 
 def from_reference(result: Result) -> str:
@@ -339,19 +338,19 @@ def from_reference(result: Result) -> str:
     main, exact = result.tables["main"], result.tables["reference"]
     far = float((np.abs(main["mean"] - exact["mean"]) / exact["sd"]).max())
     return (
-        f"Its means differ from those of the reference, {exact.draws.iloc[0]:,} simulations with "
-        f"an effective sample size of {exact.effective_sample_size.iloc[0]:,.0f}, by at most "
-        f"{far:.2f} standard deviations of the posterior."
+        f"The means differ from those of the reference ({exact.draws.iloc[0]:,} simulations, "
+        f"effective sample size {exact.effective_sample_size.iloc[0]:,.0f}) by at most {far:.2f} "
+        f"of its standard deviations."
     )
 
 
 def released_in_words(result: Result) -> str:
     """What was released by whom, with which noise and at what price."""
     params = cast(Params, result.params)
-    noise = _said_of(params).noise.in_words()
+    what = WHAT[params.problem]
     return (
-        f"{PUBLISHERS}: {WHAT[params.problem]}. What is released instead of the true numbers: "
-        f"{noise}, at ε_total = {EPSILON_TOTAL:g}, as the publishers state."
+        f"{what[:1].upper()}{what[1:]}. Noise: {_said_of(params).noise.in_words()}. Released by "
+        f"{PUBLISHERS}, with ε_total = {EPSILON_TOTAL:g}, as they state."
     )
 
 
@@ -361,8 +360,10 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
     usual = report.figure(problem, _posterior(result.tables))
     drawn, exact = usual.figure, result.tables["reference"]
     drawn.layout.title.text = headline(result)
-    places = np.arange(len(exact), dtype=float)
-    drawn.add_trace(fig.row_marks(exact["mean"].to_numpy(), places, REFERENCE))
+    # The posterior is the upper one of each row.
+    marks = fig.row_marks(exact["mean"].to_numpy(), np.arange(len(exact)) - 0.16, REFERENCE)
+    line = {"color": REFERENCE.color, "width": 2}
+    drawn.add_trace(marks.update(marker={"size": 22, "line": line}))
     drawn.layout.annotations = ()
     styles = (report.POSTERIOR, fig.PRIOR, REFERENCE)
     fig.key(drawn, [(style.name, style.color) for style in styles])
