@@ -31,7 +31,7 @@ import dataclasses
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -186,12 +186,10 @@ class _State:
     Attributes:
         rounds: what is simulated, the last round perhaps in part.
         waiting: the tasks of the last round that are to be done.
-        last: the latest posterior.
     """
 
     rounds: Rounds = ()
     waiting: tuple[inference.Task, ...] = ()
-    last: Posterior | None = None
 
     @property
     def simulated(self) -> int:
@@ -210,11 +208,10 @@ def work(task: Task | Onward[Task]) -> Link:
         if following is None:
             break
         state = following
-    if state.last is None or _is_worth_while(state, done, whole.links):
-        state = dataclasses.replace(state, last=_so_far(problem, state))
-        tables = _tables(state.last)
+    if _is_worth_while(state, done, whole.links):
+        tables = _tables(_so_far(problem, state))
     else:
-        tables = {name: table.head(0) for name, table in _tables(state.last).items()}
+        tables = {name: pd.DataFrame(columns=list(COLUMNS[name])) for name in ("main", "way")}
     return Link(tables, Onward(whole, state, done) if done < whole.links else None)
 
 
@@ -246,9 +243,8 @@ def _so_far(problem: Problem, state: _State) -> Posterior:
     return _replayed(dataclasses.replace(problem, draws=made), whole)
 
 
-def _tables(posterior: Posterior | None) -> Tables:
+def _tables(posterior: Posterior) -> Tables:
     """What is kept of a posterior."""
-    assert posterior is not None
     main = report.table(posterior)
     main.insert(0, "simulated", posterior.simulated)
     way = {
@@ -274,7 +270,7 @@ def collect(params: Params, rows: Tables) -> Result:
     return Result(
         experiment=EXPERIMENT,
         params=params,
-        tables=tables | _published(problem),
+        tables={**tables, **_published(problem)},
         summary=report.finding(problem, _posterior(tables)),
         privacy=f"{report.NO_COST} The release itself has ε_total = {EPSILON_TOTAL:g}, as its "
         f"publishers state.",
@@ -299,7 +295,8 @@ def _published(problem: Problem) -> Tables:
 
 def _posterior(tables: Tables) -> Posterior:
     """A posterior again from its tables, without its draws."""
-    main, (way,) = tables["main"], tables["way"].itertuples()
+    main: pd.DataFrame = tables["main"]
+    way: Any = tables["way"].iloc[0]
     found, prior = (
         Moments(*(main[f"{prefix}{name}"].to_numpy() for name in MOMENTS))
         for prefix in ("", "prior_")
@@ -312,9 +309,9 @@ def _posterior(tables: Tables) -> Posterior:
         found,
         prior,
         cast(Way, way.way),
-        way.effective_sample_size,
-        way.simulated,
-        ((way.simulated, way.effective_sample_size),),
+        float(way.effective_sample_size),
+        int(way.simulated),
+        ((int(way.simulated), float(way.effective_sample_size)),),
         tuple(way.beyond.split(", ")) if way.beyond else (),
     )
 
@@ -338,9 +335,9 @@ def from_reference(result: Result) -> str:
     main, exact = result.tables["main"], result.tables["reference"]
     far = float((np.abs(main["mean"] - exact["mean"]) / exact["sd"]).max())
     return (
-        f"The means differ from those of the reference ({exact.draws.iloc[0]:,} simulations, "
-        f"effective sample size {exact.effective_sample_size.iloc[0]:,.0f}) by at most {far:.2f} "
-        f"of its standard deviations."
+        f"No mean is further than {far:.2f} standard deviations from that of the reference "
+        f"({exact.draws.iloc[0]:,} simulations, effective sample size "
+        f"{exact.effective_sample_size.iloc[0]:,.0f})."
     )
 
 
@@ -361,7 +358,9 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
     drawn, exact = usual.figure, result.tables["reference"]
     drawn.layout.title.text = headline(result)
     # The posterior is the upper one of each row.
-    marks = fig.row_marks(exact["mean"].to_numpy(), np.arange(len(exact)) - 0.16, REFERENCE)
+    marks = fig.row_marks(
+        exact["mean"].to_numpy(), np.arange(len(exact), dtype=float) - 0.16, REFERENCE
+    )
     line = {"color": REFERENCE.color, "width": 2}
     drawn.add_trace(marks.update(marker={"size": 22, "line": line}))
     drawn.layout.annotations = ()

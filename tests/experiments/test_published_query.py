@@ -63,7 +63,7 @@ def test_means_are_those_of_the_reference() -> None:
     far = np.abs(found["main"]["mean"] - found["reference"]["mean"]) / found["reference"]["sd"]
     assert float(far.max()) < 6.0 / np.sqrt(way.effective_sample_size)
     said = study.from_reference(run())
-    assert f"at most {far.max():.2f} of its standard deviations" in said
+    assert f"further than {far.max():.2f} standard deviations from" in said
 
 
 def test_the_title_says_how_wide_and_by_which_way() -> None:
