@@ -128,7 +128,8 @@ class Task:
         problem = problems.from_document(tomllib.loads(self.text), stem, folder)
         return dataclasses.replace(
             problem,
-            wanted=int(problems.WANTED.high),
+            # More than so many draws can count for.
+            wanted=self.params.simulations + 1,
             draws=self.params.simulations,
             seed=self.seed,
         )

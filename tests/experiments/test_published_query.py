@@ -54,6 +54,7 @@ def test_what_is_shown_on_the_way_is_the_posterior_by_fewer_simulations() -> Non
 def test_an_epidemic_is_simulated_in_many_parts() -> None:
     (task,) = study.tasks(study.Params("sir-epidemic"), 1)
     assert task.links == 100
+    assert task.problem.wanted > task.problem.draws, "no effective sample size ends it early"
 
 
 def test_means_are_those_of_the_reference() -> None:
