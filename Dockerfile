@@ -11,6 +11,7 @@ COPY app.py ./
 COPY .streamlit/config.toml .streamlit/
 COPY abcdp_core abcdp_core/
 COPY assets assets/
+COPY examples examples/
 COPY pages pages/
 COPY ui ui/
 # Nothing is written beside the code later.

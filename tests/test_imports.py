@@ -54,6 +54,11 @@ CORE_ARROWS: dict[str, set[str]] = {
     "online": {"parameters", "privacy", "registry", "streams", "summaries", "threads"},
     "error_curve": {"cache", "fingerprint", "mechanisms", "pool", "simulators", "theory"},
     "error_gaps": {"sentences"},
+    # somebody else's release, and nothing private
+    "published": {
+        *("figures", "mechanisms", "parameters", "privacy", "registry", "sentences", "streams"),
+        *("summaries", "supports"),
+    },
     # studies, and what runs, keeps and judges them
     "results": {"parameters", "privacy"},
     "trials": {
@@ -65,8 +70,9 @@ CORE_ARROWS: dict[str, set[str]] = {
     },
     "experiments": {
         *("distances", "error_curve", "error_gaps", "figures", "mechanisms", "online"),
-        *("parameters", "planning", "pool", "predictive", "privacy", "registry", "releases"),
-        *("results", "sentences", "simulators", "streams", "summaries", "theory", "trials"),
+        *("parameters", "planning", "pool", "predictive", "privacy", "published"),
+        *("registry", "releases", "results", "sentences", "simulators", "streams", "summaries"),
+        *("theory", "trials"),
     },
     "compiled": {"cache"},
     "store": {"cache", "experiments", "fingerprint", "results"},
@@ -85,11 +91,6 @@ CORE_ARROWS: dict[str, set[str]] = {
     "own_data": {
         *("output", "figures", "mechanisms", "parameters", "pool", "privacy", "registry"),
         *("results", "simulators", "statistic", "streams", "summaries", "supports"),
-    },
-    # somebody else's release, and nothing private
-    "published": {
-        *("figures", "mechanisms", "output", "parameters", "privacy", "registry", "results"),
-        *("sentences", "streams", "summaries", "supports"),
     },
     "commands": {
         *("experiments", "figures", "interruption", "ledger", "mechanisms", "output", "own_data"),

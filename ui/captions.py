@@ -77,6 +77,14 @@ def largest(result: Result) -> tuple[str, str]:
     )
 
 
+def released(result: Result) -> str:
+    """What somebody else released, with which noise and at what price."""
+    # Inside the function: one page asks.
+    from abcdp_core.experiments import published_query
+
+    return published_query.released_in_words(result)
+
+
 def median_warning(result: Result) -> str:
     """Why the paper's guideline says nothing of what is false."""
     params = cast(flip_guideline.Params, result.params)

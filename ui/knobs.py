@@ -166,6 +166,11 @@ SCREEN = {
 
 
 NAMES: dict[str, dict[str, str]] = {
+    "published-query.problem": {
+        "log-linear": "Counts of features",
+        "linear-regression": "Regression",
+        "sir-epidemic": "Epidemic",
+    },
     "plan.goal": {
         "smallest-error": "The smallest error",
         "error-below": "An error below …",

@@ -209,6 +209,15 @@ TABLE = (
         own_data=True,
     ),
     Page(
+        "published_queries",
+        "Published queries",
+        "What noisy numbers that somebody else released say, at no privacy cost.",
+        "Use",
+        "published-query",
+        own=("published-query.problem", "published-query.simulations", "figures.format"),
+        pins=True,
+    ),
+    Page(
         "papers",
         "Papers",
         "What the papers claim, and what we find.",

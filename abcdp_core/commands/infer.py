@@ -17,7 +17,7 @@ from pathlib import Path
 
 from plotly.offline import get_plotlyjs
 
-from abcdp_core.commands import arguments, progress
+from abcdp_core.commands import arguments, inferred, progress
 from abcdp_core.commands.ending import say
 from abcdp_core.interruption import held
 from abcdp_core.output.together import together
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
         posterior = inference.infer(problem, tasks_by(executor))
     taken = time.monotonic() - started
     try:
-        written = _write(report.texts(problem, posterior, taken), options.out)
+        written = _write(inferred.texts(problem, posterior, taken), options.out)
     except OSError as error:
         raise arguments.not_writable("out", options.out, error, arguments.UNCHANGED) from error
     say(report.sentence(problem, posterior))

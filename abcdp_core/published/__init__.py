@@ -20,7 +20,7 @@ Data flow like this::
 | :mod:`.proposals` | where to simulate: the prior, or what is fitted to weighted draws |
 | :mod:`.inference` | from a problem to its posterior |
 | :mod:`.posteriors` | what came out: weighted draws and their summary |
-| :mod:`.report` | table, figure, sentence and files |
+| :mod:`.report` | table, figure and sentence |
 | :mod:`.reference` | the slow exact answers that the fast ones are checked against |
 
 **Weights.** With prior $\pi$, proposals $q_r$ with $n_r$ of $n$ draws each, and noise density $f$,

@@ -18,8 +18,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from abcdp_core.output.tables import as_csv, read_csv
-from abcdp_core.output.together import replace
 from abcdp_core.published import problems
 from abcdp_core.published.models import Model
 from abcdp_core.published.problems import Problem
@@ -35,12 +33,6 @@ FILE = ROOT / "assets" / "published" / "reference.csv"
 
 SEED = 7
 """Another one than that of the problems."""
-
-KINDS = {
-    **{"problem": "text", "parameter": "text", "mean": "real", "sd": "real"},
-    **{"effective_sample_size": "real", "draws": "integer", "seed": "integer"},
-}
-"""Column of the table -> what it holds."""
 
 
 @dataclass(frozen=True)
@@ -126,13 +118,13 @@ def _sums(
 
 def read(file: Path = FILE) -> pd.DataFrame:
     """The shipped table."""
-    return read_csv(file, KINDS)
+    return pd.read_csv(file)
 
 
 def main(names: Sequence[str] = tuple(PLANS)) -> None:
     """Make the table."""
     made = [answer(problems.read(EXAMPLES / f"{name}.toml"), PLANS[name]) for name in names]
-    replace(FILE, as_csv(pd.concat(made, ignore_index=True)))
+    pd.concat(made, ignore_index=True).to_csv(FILE, index=False, lineterminator="\n")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-"""What is said, drawn and written of a posterior from a published query."""
+"""What is said and drawn of a posterior from a published query."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-import shlex
 from typing import Any
 
 import numpy as np
@@ -13,15 +12,9 @@ from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
 from abcdp_core.figures import Drawn
-from abcdp_core.output import citation
-from abcdp_core.output.files import as_json
-from abcdp_core.output.page import page
-from abcdp_core.output.tables import as_csv, column_kinds
-from abcdp_core.parameters import Params
 from abcdp_core.published.models import Model
 from abcdp_core.published.posteriors import Moments, Posterior
 from abcdp_core.published.problems import Problem
-from abcdp_core.results import Result, versions
 from abcdp_core.sentences import counted
 
 Array = NDArray[np.float64]
@@ -140,45 +133,3 @@ def figure(problem: Problem, posterior: Posterior) -> Drawn:
         )
     fig.key(drawn, [(style.name, style.color) for style in (POSTERIOR, fig.PRIOR)])
     return Drawn(drawn, finding(problem, posterior))
-
-
-def record(problem: Problem, posterior: Posterior, seconds: float) -> dict[str, Any]:
-    """What was done, ready for JSON."""
-    name, file = problem.name, shlex.quote(f"{problem.name}.toml")
-    tables = {"posterior": draws(posterior), "summary": table(posterior)}
-    return {
-        "problem": name,
-        "pool" if not isinstance(problem.source, Model) else "simulator": problem.simulator,
-        "query": problem.query.tolist(),
-        "noise": problem.noise.in_words(),
-        "effective_sample_size_wanted": problem.wanted,
-        "seed": problem.seed,
-        "command": f"python -m abcdp_core infer {file} --out {shlex.quote(f'results/{name}')}",
-        "way": WAYS[posterior.way],
-        "effective_sample_size": posterior.ess,
-        "simulated": posterior.simulated,
-        "kept": len(posterior.theta),
-        "rounds": [
-            {"draws": draws, "effective_sample_size": ess} for draws, ess in posterior.rounds
-        ],
-        "beyond_all_simulated_queries": list(posterior.beyond),
-        "summary": sentence(problem, posterior),
-        "privacy": NO_COST,
-        "run_time_seconds": round(seconds, 3),
-        "versions": versions(),
-        "citation": citation.TEXT,
-        "columns": {name: column_kinds(each) for name, each in tables.items()},
-    }
-
-
-def texts(problem: Problem, posterior: Posterior, seconds: float) -> dict[str, str]:
-    """Name of a file -> its content; the figure's script is another one."""
-    drawn = figure(problem, posterior)
-    main = table(posterior)
-    result = Result("infer", Params(), {"main": main}, drawn.sentence, NO_COST, seed=problem.seed)
-    return {
-        "posterior.csv": as_csv(draws(posterior)),
-        "summary.csv": as_csv(main),
-        "infer.json": as_json(record(problem, posterior, seconds)),
-        "infer.html": page(result, "infer", drawn, "directory"),
-    }

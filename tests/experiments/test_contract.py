@@ -51,6 +51,8 @@ SMALLER: dict[str, dict[str, Any]] = {
     "tuberculosis-distances": {"pool_size": 10},
     # Two samplers in two intervals at two budgets.
     "estimation-accuracy": {"n": 30, "runs": 2},
+    # A part of 4000 would do for fewer.
+    "published-query": {"problem": "linear-regression", "simulations": 5000},
 }
 """What single experiments need beyond that."""
 

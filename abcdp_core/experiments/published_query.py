@@ -1,0 +1,377 @@
+r"""What does a query that somebody else released say?
+
+A publisher has computed some numbers $s$ from private data, added noise of a known law
+$f(z \mid s)$, and released the noisy numbers $z$ with the law. Whoever has a prior $\pi$ and a
+simulator of such data can infer its parameters $\theta$ from $z$ alone. No private data are read,
+so nothing more is spent: whatever follows from a release is post-processing.
+
+The posterior takes the noise into account. Parameters $x_i$ are drawn from proposals $q_r$, with
+$n_r$ of $n$ draws each, and the numbers without noise are simulated once at each. The weights
+
+$$w_i = \frac{\pi(x_i)\, f(z \mid s_i)}{\sum_r (n_r / n)\, q_r(x_i)}, \qquad
+s_i \sim p(s \mid x_i)$$
+
+then have the right posterior, with no tolerance: on average over the simulation $f(z \mid s_i)$ is
+the likelihood of the noisy query (the balance heuristic of Veach & Guibas 1995). The first 20 000
+draws are the prior's; each later round draws from what was fitted to the weighted draws before.
+
+Where a few draws have all weight, the effective sample size $(\sum w)^2 / \sum w^2$ is small, and
+weights do not carry: that is where it is below 200. Then simulated numbers get noise of
+their own, and draws near the query are moved by a regression: an approximation, and the page says
+so.
+
+The reference is the same posterior by a long run of its own, with nothing that adapts. The queries
+are those of Xiong, Ju & Zhang, Simulation-based Bayesian Inference from Privacy Protected Data,
+Transactions on Machine Learning Research, 2025.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import tomllib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+
+from abcdp_core import figures as fig
+from abcdp_core.experiments import Link, Onward
+from abcdp_core.parameters import Parameter
+from abcdp_core.parameters import Params as BaseParams
+from abcdp_core.published import inference, problems, reference, report
+from abcdp_core.published.inference import Draws
+from abcdp_core.published.models import Model
+from abcdp_core.published.posteriors import Moments, Posterior, Way
+from abcdp_core.published.problems import Problem
+from abcdp_core.results import Result, Tables
+
+EXPERIMENT = "published-query"
+TITLE = "What a noisy query of others says"
+
+MOMENTS = ("mean", "sd", "low", "high")
+
+COLUMNS = {
+    "main": ("simulated", "parameter", *MOMENTS, *(f"prior_{name}" for name in MOMENTS)),
+    "way": ("simulated", "way", "effective_sample_size", "beyond"),
+    "released": ("number", "released", "noise"),
+    "reference": ("parameter", "mean", "sd", "effective_sample_size", "draws"),
+}
+"""``way``: ``weights`` or ``regression``; ``beyond``: numbers of the query that are beyond all
+simulated from the prior."""
+
+PUBLISHERS = "Xiong, Ju & Zhang, Transactions on Machine Learning Research, 2025"
+
+EPSILON_TOTAL = 1.0
+"""Of each release, as its publishers state."""
+
+WHAT = {
+    "log-linear": "eight counts of two binary features in two classes of 100 people",
+    "linear-regression": "nine bounded averages of the 100 records of a linear regression",
+    "sir-epidemic": "shares of a randomised sample who are infected, on ten days of an epidemic",
+}
+"""Problem -> what was released."""
+
+PROBLEM = Parameter(
+    kind="choice",
+    label="Release",
+    help="A noisy query that somebody else has published, with the law of its noise.",
+    options=tuple(WHAT),
+)
+SIMULATIONS = Parameter(
+    kind="integer",
+    label="Simulations",
+    help="Data sets that are simulated in all. More of them give a larger effective sample size.",
+    low=2000,
+    high=200_000,
+    steps=(2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000),
+)
+
+REFERENCE = dataclasses.replace(fig.TRUTH, name="reference mean")
+
+
+@dataclass(frozen=True)
+class Params(BaseParams):
+    """Which release, and how much work it is worth."""
+
+    problem: str = PROBLEM.field("log-linear")
+    simulations: int = SIMULATIONS.field(50_000)
+
+
+PRESETS: dict[str, BaseParams] = {}
+
+
+@dataclass(frozen=True)
+class Task:
+    """All simulations, of which each depends on the former rounds.
+
+    Attributes:
+        params: of the study.
+        seed: root seed.
+        text: of the problem's file: what is stored is of this one.
+    """
+
+    params: Params
+    seed: int
+    text: str
+
+    @property
+    def links(self) -> int:
+        """Parts it is done in."""
+        return -(-self.params.simulations // _model(self.problem).chunk)
+
+    @property
+    def problem(self) -> Problem:
+        """What is to be done; it ends by the number of simulations alone."""
+        folder, stem = reference.EXAMPLES, self.params.problem.replace("-", "_")
+        problem = problems.from_document(tomllib.loads(self.text), stem, folder)
+        return dataclasses.replace(
+            problem,
+            # More than so many draws can count for.
+            wanted=self.params.simulations + 1,
+            draws=self.params.simulations,
+            seed=self.seed,
+        )
+
+
+def tasks(params: Params, seed: int) -> list[Task]:
+    """The one task, in many links."""
+    file = reference.EXAMPLES / f"{params.problem.replace('-', '_')}.toml"
+    return [Task(params, seed, file.read_text(encoding="utf-8"))]
+
+
+def _model(problem: Problem) -> Model:
+    """The simulator of a shipped problem; none of them has a pool."""
+    return cast(Model, problem.source)
+
+
+# ----------------------------------------------------------------------- one link after another
+
+Rounds = tuple[tuple[Draws, ...], ...]
+
+
+class _UnsimulatedError(Exception):
+    """A round whose draws are still missing."""
+
+    def __init__(self, tasks: Sequence[inference.Task]) -> None:
+        super().__init__()
+        self.tasks = tuple(tasks)
+
+
+def _replayed(problem: Problem, rounds: Rounds) -> Posterior:
+    """The posterior, if all its rounds are there.
+
+    Raises:
+        _UnsimulatedError: has the tasks of the first one that is not.
+    """
+    there = iter(rounds)
+
+    def each(
+        name: str,  # noqa: ARG001 - part of the interface
+        work: Callable[[inference.Task], Draws],  # noqa: ARG001 - part of the interface
+        tasks: Sequence[inference.Task],
+    ) -> Iterable[Draws]:
+        found = next(there, None)
+        if found is None:
+            raise _UnsimulatedError(tasks)
+        return found
+
+    return inference.infer(problem, each)
+
+
+@dataclass(frozen=True)
+class _State:
+    """Where the simulations stand.
+
+    Attributes:
+        rounds: what is simulated, the last round perhaps in part.
+        waiting: the tasks of the last round that are to be done.
+    """
+
+    rounds: Rounds = ()
+    waiting: tuple[inference.Task, ...] = ()
+
+    @property
+    def simulated(self) -> int:
+        """Draws."""
+        return sum(len(draws) for each in self.rounds for draws in each)
+
+
+def work(task: Task | Onward[Task]) -> Link:
+    """Simulate the next part, and infer from all whenever that is worth while."""
+    here = task if isinstance(task, Onward) else Onward(task, _State(), 0)
+    whole, done = here.task, here.done + 1
+    problem, state = whole.problem, cast(_State, here.state)
+    # A round ends with a small part: then there are two of them in a link.
+    while state.simulated < done / whole.links * problem.draws:
+        following = _next(problem, state)
+        if following is None:
+            break
+        state = following
+    if _is_worth_while(state, done, whole.links):
+        tables = _tables(_so_far(problem, state))
+    else:
+        tables = {name: pd.DataFrame(columns=list(COLUMNS[name])) for name in ("main", "way")}
+    return Link(tables, Onward(whole, state, done) if done < whole.links else None)
+
+
+def _next(problem: Problem, state: _State) -> _State | None:
+    """With one more part simulated; ``None`` if there is nothing more to simulate."""
+    rounds, waiting = state.rounds, state.waiting
+    if not waiting:
+        try:
+            _replayed(problem, rounds)
+        except _UnsimulatedError as unsimulated:
+            rounds, waiting = (*rounds, ()), unsimulated.tasks
+        else:
+            return None
+    draws = inference.simulate(waiting[0])
+    rounds = (*rounds[:-1], (*rounds[-1], draws))
+    return dataclasses.replace(state, rounds=rounds, waiting=waiting[1:])
+
+
+def _is_worth_while(state: _State, done: int, links: int) -> bool:
+    """At the end, after each round, and in the first whenever there are twice as many draws."""
+    doubled = len(state.rounds) == 1 and done & (done - 1) == 0
+    return done == links or not state.waiting or doubled
+
+
+def _so_far(problem: Problem, state: _State) -> Posterior:
+    """The posterior by whole rounds, or by a part of the first: as if no more were allowed."""
+    whole = state.rounds if len(state.rounds) == 1 or not state.waiting else state.rounds[:-1]
+    made = dataclasses.replace(state, rounds=whole).simulated
+    return _replayed(dataclasses.replace(problem, draws=made), whole)
+
+
+def _tables(posterior: Posterior) -> Tables:
+    """What is kept of a posterior."""
+    main = report.table(posterior)
+    main.insert(0, "simulated", posterior.simulated)
+    way = {
+        "simulated": [posterior.simulated],
+        "way": [posterior.way],
+        "effective_sample_size": [posterior.ess],
+        "beyond": [", ".join(posterior.beyond)],
+    }
+    return {"main": main[list(COLUMNS["main"])], "way": pd.DataFrame(way)}
+
+
+# ------------------------------------------------------------------------------------ what it found
+
+
+def collect(params: Params, rows: Tables) -> Result:
+    """The result of the latest posterior; those by fewer simulations are left out."""
+    latest = rows["way"].simulated.max()
+    tables = {
+        name: table[table.simulated == latest].reset_index(drop=True)
+        for name, table in rows.items()
+    }
+    problem = _said_of(params)
+    return Result(
+        experiment=EXPERIMENT,
+        params=params,
+        tables={**tables, **_published(problem)},
+        summary=report.finding(problem, _posterior(tables)),
+        privacy=f"{report.NO_COST} The release itself has ε_total = {EPSILON_TOTAL:g}, as its "
+        f"publishers state.",
+    )
+
+
+def _said_of(params: Params) -> Problem:
+    """The problem as sentences need it: nothing was wanted but so many simulations."""
+    return dataclasses.replace(tasks(params, 0)[0].problem, wanted=0)
+
+
+def _published(problem: Problem) -> Tables:
+    """What was released, and the reference."""
+    each = getattr(problem.noise, "scale", ())
+    names = _model(problem).numbers
+    words = [f"Laplace, scale {scale:g}" for scale in each] or ["binomial sample"] * len(names)
+    released = pd.DataFrame({"number": list(names), "released": problem.query, "noise": words})
+    table = reference.read()
+    table = table[table.problem == problem.name].reset_index(drop=True)
+    return {"released": released, "reference": table[list(COLUMNS["reference"])]}
+
+
+def _posterior(tables: Tables) -> Posterior:
+    """A posterior again from its tables, without its draws."""
+    main: pd.DataFrame = tables["main"]
+    way: Any = tables["way"].iloc[0]
+    found, prior = (
+        Moments(*(main[f"{prefix}{name}"].to_numpy() for name in MOMENTS))
+        for prefix in ("", "prior_")
+    )
+    nothing = np.empty(0)
+    return Posterior(
+        tuple(main.parameter),
+        nothing,
+        nothing,
+        found,
+        prior,
+        cast(Way, way.way),
+        float(way.effective_sample_size),
+        int(way.simulated),
+        ((int(way.simulated), float(way.effective_sample_size)),),
+        tuple(way.beyond.split(", ")) if way.beyond else (),
+    )
+
+
+def width_share(main: pd.DataFrame) -> float:
+    """Width of the intervals as a share of the prior's, on average over the parameters."""
+    return float(((main.high - main.low) / (main.prior_high - main.prior_low)).mean())
+
+
+def headline(result: Result) -> str:
+    """How much of the prior's uncertainty is left."""
+    main, (way,) = result.tables["main"], result.tables["way"].way
+    share = f"90 % intervals {100.0 * width_share(main):.0f} % as wide as the prior's"
+    if way == "regression":
+        return f"Weights do not carry; an approximation has {share}"
+    return f"{len(main)} parameters from {len(result.tables['released'])} noisy numbers: {share}"
+
+
+def from_reference(result: Result) -> str:
+    """How far means are from those of the reference."""
+    main, exact = result.tables["main"], result.tables["reference"]
+    each = np.abs(main["mean"] - exact["mean"]) / exact["sd"]
+    # Upwards: what is said is a bound.
+    far = math.ceil(100.0 * float(each.max())) / 100.0
+    return (
+        f"No mean is further than {far:.2f} standard deviations from that of the reference "
+        f"({exact.draws.iloc[0]:,} simulations, effective sample size "
+        f"{exact.effective_sample_size.iloc[0]:,.0f})."
+    )
+
+
+def released_in_words(result: Result) -> str:
+    """What was released by whom, with which noise and at what price."""
+    params = cast(Params, result.params)
+    what = WHAT[params.problem]
+    return (
+        f"{what[:1].upper()}{what[1:]}. Noise: {_said_of(params).noise.in_words()}. Released by "
+        f"{PUBLISHERS}, with ε_total = {EPSILON_TOTAL:g}, as they state."
+    )
+
+
+def figures(result: Result) -> dict[str, fig.Drawn]:
+    """A row for each parameter: posterior, prior and the mean of the reference."""
+    problem = _said_of(cast(Params, result.params))
+    usual = report.figure(problem, _posterior(result.tables))
+    drawn, exact = usual.figure, result.tables["reference"]
+    drawn.layout.title.text = headline(result)
+    # The posterior is the upper one of each row.
+    marks = fig.row_marks(
+        exact["mean"].to_numpy(), np.arange(len(exact), dtype=float) - 0.16, REFERENCE
+    )
+    line = {"color": REFERENCE.color, "width": 2}
+    drawn.add_trace(marks.update(marker={"size": 22, "line": line}))
+    drawn.layout.annotations = ()
+    styles = (report.POSTERIOR, fig.PRIOR, REFERENCE)
+    fig.key(drawn, [(style.name, style.color) for style in styles])
+    sentence = (
+        f"90 % intervals are {100.0 * width_share(result.tables['main']):.0f} % as wide as the "
+        f"prior's, on average over the parameters. {result.summary} {from_reference(result)}"
+    )
+    return {EXPERIMENT: fig.Drawn(drawn, sentence)}

@@ -1,0 +1,105 @@
+"""What a published query says, part after part, and what is said of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+
+import numpy as np
+import pytest
+from pandas.testing import assert_frame_equal
+
+from abcdp_core import runner
+from abcdp_core.experiments import published_query as study
+from abcdp_core.parameters import ParameterError
+from abcdp_core.published import inference, problems, reference, report
+from abcdp_core.results import Result
+
+
+@functools.cache
+def run(problem: str = "log-linear", simulations: int = 50_000) -> Result:
+    return runner.run_to_end(study, study.Params(problem, simulations), seed=1)
+
+
+@pytest.mark.parametrize(
+    ("problem", "simulations"),
+    # One round; a short part in the middle and at the end; several rounds.
+    [("linear-regression", 2000), ("log-linear", 20_001), ("log-linear", 33_333)],
+)
+def test_parts_give_what_the_command_gives_in_one_go(problem: str, simulations: int) -> None:
+    whole = problems.read(reference.EXAMPLES / f"{problem.replace('-', '_')}.toml")
+    whole = dataclasses.replace(whole, draws=simulations, wanted=100_000)
+    posterior = inference.infer(whole)
+    found = run(problem, simulations).tables
+    assert_frame_equal(
+        found["main"].drop(columns="simulated"), report.table(posterior), check_exact=True
+    )
+    (way,) = found["way"].itertuples()
+    assert (way.way, way.effective_sample_size) == (posterior.way, posterior.ess)
+    assert way.simulated == posterior.simulated == simulations
+
+
+def test_what_is_shown_on_the_way_is_the_posterior_by_fewer_simulations() -> None:
+    here, shown = study.tasks(study.Params("linear-regression", 25_000), 1)[0], {}
+    while here is not None:
+        link = study.work(here)
+        shown |= dict(iter(link.tables["main"].groupby("simulated")))
+        here = link.successor  # type: ignore[assignment]
+    assert [*shown] == [4000, 8000, 16_000, 20_000, 25_000]
+    for simulations in (4000, 20_000):
+        exact = run("linear-regression", simulations).tables["main"]
+        assert_frame_equal(shown[simulations], exact, check_exact=True)
+
+
+def test_an_epidemic_is_simulated_in_many_parts() -> None:
+    (task,) = study.tasks(study.Params("sir-epidemic"), 1)
+    assert task.links == 100
+    assert task.problem.wanted > task.problem.draws, "no effective sample size ends it early"
+
+
+def test_means_are_those_of_the_reference() -> None:
+    found = run().tables
+    (way,) = found["way"].itertuples()
+    assert way.way == "weights"
+    far = np.abs(found["main"]["mean"] - found["reference"]["mean"]) / found["reference"]["sd"]
+    assert float(far.max()) < 6.0 / np.sqrt(way.effective_sample_size)
+    (bound,) = re.findall(r"No mean is further than ([\d.]+) standard", study.from_reference(run()))
+    assert far.max() <= float(bound) < far.max() + 0.01
+
+
+def test_the_title_says_how_wide_and_by_which_way() -> None:
+    share = 100.0 * study.width_share(run().tables["main"])
+    assert study.headline(run()) == (
+        f"5 parameters from 8 noisy numbers: 90 % intervals {share:.0f} % as wide as the prior's"
+    )
+    assert study.headline(run("log-linear", 2000)).startswith("Weights do not carry; an approx")
+    assert "an approximation" in run("log-linear", 2000).summary
+
+
+def test_nothing_is_said_of_what_nobody_asked_for() -> None:
+    for simulations in (2000, 50_000):
+        result = run("log-linear", simulations)
+        (drawn,) = study.figures(result).values()
+        assert "wanted" not in result.summary + drawn.sentence
+
+
+@pytest.mark.parametrize(
+    ("problem", "words"),
+    [
+        ("log-linear", "Eight counts of two binary features in two classes of 100 people. Noise: "),
+        ("linear-regression", "Noise: Laplace noise of scale 0.13. Released by Xiong"),
+        ("sir-epidemic", "Noise: a random sample of 1,000 people, 10,000 added to either side."),
+    ],
+)
+def test_it_says_what_was_released_and_that_nothing_is_spent(problem: str, words: str) -> None:
+    # What was released is known without simulations.
+    result = dataclasses.replace(run("log-linear", 2000), params=study.Params(problem))
+    assert words in study.released_in_words(result)
+    assert result.privacy.startswith("Costs no privacy budget: nothing private was read.")
+    assert "ε_total = 1" in result.privacy
+
+
+def test_too_few_simulations_are_refused() -> None:
+    with pytest.raises(ParameterError, match="simulations = 1999"):
+        study.Params("log-linear", 1999)
