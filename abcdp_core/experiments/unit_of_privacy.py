@@ -257,7 +257,7 @@ def figures(result: Result) -> dict[str, fig.Drawn]:
         ("prior", "", fig.PRIOR),
         ("non-private", "", dataclasses.replace(fig.NON_PRIVATE, name="no noise")),
         ("private", small, dataclasses.replace(fig.PRIVATE, name=small)),
-        ("private", large, fig.Style(large, fig.PURPLE, "solid", "triangle-up")),
+        ("private", large, dataclasses.replace(fig.styles([large])[0], marker="triangle-up")),
     ]
     axes = source.AXES
     drawn = fig.panels(
