@@ -76,6 +76,12 @@ POOL_SIZE = 20_000
 LITTLE = 0.9
 """Error, in prior standard deviations, above which a release says little."""
 
+NARROWEST = 1e-5
+"""Width below which an interval is as good as a point, as only data beyond the model give."""
+
+MOST_DIGITS = 6
+"""Decimals of such a point: what an interval of this width has."""
+
 FARTHEST = 2**53
 """Whole numbers up to this are floating-point numbers."""
 
@@ -611,8 +617,8 @@ def _whole(number: Fraction) -> str:
 
 
 def _digits(width: float) -> int:
-    """Decimals of numbers whose interval is so wide: two digits of it."""
-    return max(0, 1 - math.floor(math.log10(width))) if width > 0.0 else 3
+    """Decimals of numbers whose interval is so wide: two digits of it, if it can be seen."""
+    return max(0, 1 - math.floor(math.log10(width))) if width > NARROWEST else MOST_DIGITS
 
 
 def _said(number: float, digits: int) -> str:

@@ -23,6 +23,7 @@ from abcdp_core.mechanisms.private_summary import noisy
 from abcdp_core.own_data import budget_ledger, private_summary, release
 from abcdp_core.own_data.document import figure
 from abcdp_core.own_data.private_summary import (
+    MOST_DIGITS,
     Inverse,
     Learner,
     PrivateSummaryDocument,
@@ -328,6 +329,17 @@ def test_data_unlike_all_simulations_are_told_apart(
     assert f"{', '.join(document.outside)}. The model does not fit these data" in document.summary
     assert document.content()["posterior"]["outside_all_simulations"] == document.outside
     assert document_of(scenario).outside == []
+
+
+def test_data_beyond_the_model_are_told_in_few_digits() -> None:
+    # The draws are moved to the edge of the prior, and intervals have a width of 1e-140 or none.
+    request, released = request_of(PATIENTS), (20_000, 20_000, 20_000, 0, 1, 0)
+    document = PrivateSummaryDocument(request, ROWS, released, inferred(request, ROWS, released))
+    least = np.ptp(document.inferred.told.quantiles, axis=0).min()
+    assert least < 1e-9
+    for row in document.rows():
+        for text in (row.mean, row.low, row.high, row.prior, row.prior_low, row.prior_high):
+            assert len(text.partition(".")[2]) <= MOST_DIGITS
 
 
 def test_what_was_released_and_told_is_one_table_and_one_sentence() -> None:
