@@ -139,7 +139,8 @@ def _column(scenario: str) -> str:
         format_func=columns.WORDS.__getitem__,
         key=f"own-column-{scenario}",
     )
-    return str(name)
+    # A browser that is not ours may choose none.
+    return name or known[0]
 
 
 def _forget() -> None:

@@ -172,6 +172,20 @@ def test_what_to_expect_is_said_for_the_number_that_was_typed(scenario: str, wor
     assert app.get("plotly_chart")
 
 
+@pytest.mark.parametrize(
+    ("scenario", "key"),
+    [
+        ("uniform-mixture", MECHANISM),
+        ("tuberculosis-patients", "own-column-tuberculosis-patients"),
+    ],
+)
+def test_a_choice_that_was_taken_away_is_the_first(scenario: str, key: str) -> None:
+    app = opened("your_own_data", **{"your-data.scenario": scenario})
+    app.button_group(key=key).set_value(None).run()
+    assert not app.exception
+    assert "CSV file" in app.file_uploader[0].label
+
+
 PEOPLE = {
     "tuberculosis-patients": ("strain\n" + "a\n" * 61 + "b\nc\nc\n", "One patient more or less"),
     "covid-people": ("61\n" * 20, "One person more or less"),
