@@ -157,7 +157,8 @@ def mechanism(scenario: str) -> Releasable:
         format_func=lambda each: f"{known[each].title}{' (recommended)' * (each == first)}",
         key=f"own-mechanism-{scenario}",
     )
-    found = known[str(name)]
+    # A browser that is not ours may choose none.
+    found = known[name or first]
     st.caption(found.reason)
     return found
 

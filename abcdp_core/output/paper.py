@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
+import os
+import signal
+import subprocess
+import sys
 from typing import Any
 
 from abcdp_core.output.formats import ExportError
@@ -32,7 +37,7 @@ def pdf(page: str) -> bytes:
     if why_not is not None:
         raise ExportError(why_not)
     try:
-        return asyncio.run(asyncio.wait_for(_printed(page), LONGEST))
+        return asyncio.run(_printed(page))
     except Exception as error:
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise ExportError(
@@ -44,21 +49,53 @@ def pdf(page: str) -> bytes:
 async def _printed(page: str) -> bytes:
     from choreographer import Browser
 
-    async with Browser() as browser:
-        tab = await browser.create_tab()
-        tree = await _asked(tab, "Page.getFrameTree")
-        frame = tree["frameTree"]["frame"]["id"]
-        await _asked(tab, "Page.setDocumentContent", frameId=frame, html=page)
-        width, height = A4
-        made = await _asked(
-            tab,
-            "Page.printToPDF",
-            paperWidth=width,
-            paperHeight=height,
-            printBackground=True,
-            generateTaggedPDF=True,
-            generateDocumentOutline=True,
-        )
+    browser = Browser()
+    deadline = asyncio.timeout(LONGEST)
+    try:
+        async with deadline:
+            await browser.open()
+            return await _printed_by(browser, page)
+    except Exception as error:
+        # The library says of a browser that did not answer that it was closed.
+        if deadline.expired():
+            raise TimeoutError(f"it did not answer within {LONGEST:g} s") from error
+        raise
+    finally:
+        await _end(browser)
+
+
+async def _end(browser: Any) -> None:
+    """End a browser, which may no longer answer: asked to close, it would be waited for forever."""
+    if hasattr(browser, "subprocess"):
+        _kill(browser.subprocess)
+    await browser.close()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End a process that leads a group, and all of the group where there are such."""
+    if sys.platform == "win32":
+        process.kill()
+    else:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+async def _printed_by(browser: Any, page: str) -> bytes:
+    tab = await browser.create_tab()
+    tree = await _asked(tab, "Page.getFrameTree")
+    frame = tree["frameTree"]["frame"]["id"]
+    await _asked(tab, "Page.setDocumentContent", frameId=frame, html=page)
+    width, height = A4
+    made = await _asked(
+        tab,
+        "Page.printToPDF",
+        paperWidth=width,
+        paperHeight=height,
+        printBackground=True,
+        generateTaggedPDF=True,
+        generateDocumentOutline=True,
+    )
     return base64.b64decode(made["data"])
 
 

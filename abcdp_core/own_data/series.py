@@ -147,8 +147,8 @@ def text_of(content: bytes, limit: int) -> str:
     """
     if len(content) > LARGEST_FILE:
         raise SeriesError(
-            f"The file is larger than {LARGEST_FILE // 2**20} MB: at most {limit:,} values are "
-            f"allowed, which take less."
+            f"The file is larger than {LARGEST_FILE // 2**20} MB, the most that is read: give one "
+            f"column of at most {limit:,} rows, and no more."
         )
     for beginning, what in OTHER_FILES.items():
         if content.startswith(beginning):

@@ -366,9 +366,10 @@ def test_strips_keep_a_long_name_apart_from_what_is_said_of_it() -> None:
     assert [row.said for row in found] == [document.said(place) for place in range(5)]
 
 
-def test_where_the_model_does_not_fit_numbers_stay_readable() -> None:
-    # Cluster sizes that were read as labels: the posterior is a point at the prior's edge.
-    wrong = (318, 5, 8, -1, 286, 286)
+# Cluster sizes that were read as labels, and a report in which everybody is alone: draws are moved
+# to the prior's edge, and intervals have a width of 1e-140 or none.
+@pytest.mark.parametrize("wrong", [(318, 5, 8, -1, 286, 286), (20_000, 20_000, 20_000, 0, 1, 0)])
+def test_where_the_model_does_not_fit_numbers_stay_readable(wrong: tuple[int, ...]) -> None:
     told = inferred(request_of(), ROWS, wrong)
     rows = PrivateSummaryDocument(request_of(), ROWS, wrong, told).rows()
     assert max(len(part) for row in rows for part in (row.mean, row.low, row.high)) <= 8

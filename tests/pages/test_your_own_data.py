@@ -172,6 +172,13 @@ def test_what_to_expect_is_said_for_the_number_that_was_typed(scenario: str, wor
     assert app.get("plotly_chart")
 
 
+def test_a_mechanism_that_was_taken_away_is_the_first() -> None:
+    app = opened("your_own_data", **{"your-data.scenario": "uniform-mixture"})
+    app.button_group(key=MECHANISM).set_value(None).run()
+    assert not app.exception
+    assert "CSV file" in app.file_uploader[0].label
+
+
 PEOPLE = {
     "tuberculosis-patients": ("strain\n" + "a\n" * 61 + "b\nc\nc\n", "One patient more or less"),
     "covid-people": ("61\n" * 20, "One person more or less"),
