@@ -310,7 +310,11 @@ def test_a_pinned_scenario_is_swapped_with_its_knobs() -> None:
 def test_every_page_that_pins_shows_both(page: str) -> None:
     view = {"adaptive-truncation.view": "best interval"} if page == "adaptive_truncation" else {}
     key = "adaptive-truncation.epsilon_total" if view else "epsilon_total"
-    knob = {"distances": "distance-forms.pairs:12"}.get(page, f"{key}:2")
+    others = {
+        "distances": "distance-forms.pairs:12",
+        "published_queries": "published-query.simulations:5000",
+    }
+    knob = others.get(page, f"{key}:2")
     app = opened(page, pin=knob, **view)
     assert not app.exception
     assert not app.warning
