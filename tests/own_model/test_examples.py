@@ -66,7 +66,7 @@ def of_example(name: str) -> list[str]:
     more = f"--seed 1 --workers 1 --formats csv,json --out {name}"
     small = f"--set scenario={name} --set pool_size=300"
     return [
-        f"run compare-mechanisms {small} --set epsilon_total=1,10 --set truths=prior "
+        f"run compare-mechanisms {small} --set epsilon_total=10 --set truths=prior "
         f"--set runs=4 {more}",
         f"run plan {small} --set runs=2 {more}",
         f"run posterior {small} {more}",
