@@ -214,11 +214,25 @@ def _add_from_environment(names: str) -> None:
         _asked.add(names)
         for path in filter(None, names.split(os.pathsep)):
             try:
-                add_file(path)
-            except Exception as error:
+                _add_once(Path(path))
+            except (Exception, SystemExit) as error:
                 _asked.discard(names)
                 reason = f"{type(error).__name__}: {error}"
                 raise LoadError(f"{PLUGINS} = {path}: cannot be loaded ({reason}).") from error
+
+
+def _add_once(path: Path) -> None:
+    """Add a file that is not there yet; of two with one name only one would count.
+
+    Raises:
+        ValueError: another one has its name, or it is no plug-in.
+    """
+    name = _module_name(path)
+    there = texts.get(name) if name in sys.modules and path.is_file() else None
+    if there is None:
+        add_file(path)
+    elif there != path.read_bytes():
+        raise ValueError("another one has this file name; rename one")
 
 
 def _entries(package: str, marker: str) -> list[Entry]:

@@ -252,3 +252,23 @@ def test_whoever_runs_it_adds_files_by_the_environment(
         for file in files:
             del sys.modules[f"abcdp_plugin_{file.stem}"]
         registry.forget()
+
+
+@pytest.mark.parametrize("text", ["SCENARIO = 'theirs'", "import sys; sys.exit()"])
+def test_a_second_file_of_one_name_is_refused_and_so_is_one_that_ends_the_program(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What the first one makes would be kept under the text of the second.
+    first = tmp_path / "model.py"
+    second = tmp_path / "theirs" / ("model.py" if "SCENARIO" in text else "ends.py")
+    second.parent.mkdir()
+    first.write_text("SCENARIO = 'mine'")
+    second.write_text(text)
+    monkeypatch.setattr(registry, "texts", {})
+    monkeypatch.setattr(registry, "_asked", {""})
+    monkeypatch.setenv(registry.PLUGINS, os.pathsep.join(map(str, (first, first, second))))
+    registry.forget()
+    with pytest.raises(registry.LoadError, match=rf"{second.name}: cannot be loaded \("):
+        simulators.names()
+    assert [module.__name__ for module in registry._added] == ["abcdp_plugin_model"]
+    monkeypatch.undo()

@@ -14,7 +14,8 @@ import plotly.graph_objects as go
 
 from abcdp_core import figures as fig
 from abcdp_core.figures import Drawn
-from abcdp_core.output import citation
+from abcdp_core.output import browser, citation
+from abcdp_core.output.browser import Answered
 from abcdp_core.output.formats import STATIC, ExportError
 from abcdp_core.results import Result
 
@@ -59,8 +60,8 @@ def obstacle() -> str | None:
         from choreographer.browsers.chromium import Chromium
     except ImportError:
         return "SVG, PNG and PDF files need the package kaleido: run `pip install kaleido`."
-    browser = Chromium.find_browser(skip_local=False)
-    if browser is None or not Path(browser).is_file():
+    found = Chromium.find_browser(skip_local=False)
+    if found is None or not Path(found).is_file():
         return (
             "SVG, PNG and PDF files need Chrome or Chromium: install one, or set BROWSER_PATH to "
             "it, or run `plotly_get_chrome`."
@@ -79,12 +80,15 @@ def draw(images: Sequence[Image]) -> None:
     why_not = obstacle()
     if why_not is not None:
         raise ExportError(why_not)
-    import kaleido
+    from kaleido import Kaleido
+
+    async def drawn(painter: Any, answered: Answered) -> None:
+        for image in images:
+            await painter.write_fig_from_object(_order(image), cancel_on_error=True)
+            answered()
 
     try:
-        kaleido.write_fig_from_object_sync(
-            [_order(image) for image in images], kopts={"mathjax": False}, cancel_on_error=True
-        )
+        browser.use(lambda: Kaleido(mathjax=False), drawn)
     except Exception as error:
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise ExportError(

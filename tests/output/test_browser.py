@@ -1,0 +1,76 @@
+"""Pages are printed and figures drawn in bounded time, and no browser is left behind."""
+
+import asyncio
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import plotly.graph_objects as go
+import pytest
+
+from abcdp_core.output import browser, images, paper
+from abcdp_core.output.formats import ExportError
+
+
+@pytest.mark.parametrize("what", ["page", "figure"])
+def test_a_browser_that_does_not_answer_is_ended_with_all_that_waits_for_it(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    silent = tmp_path / "browser"
+    silent.write_text("#!/bin/sh\nexec sleep 60\n")
+    silent.chmod(0o755)
+    monkeypatch.setenv("BROWSER_PATH", str(silent))
+    monkeypatch.setattr(browser, "LONGEST", 1.0)
+    before = set(threading.enumerate())
+    figure = go.Figure(layout={"height": 400})
+    image = images.Image(figure, tmp_path / "figure.svg", "title", "caption")
+    make = {"page": lambda: paper.pdf("<p>words</p>"), "figure": lambda: images.draw([image])}
+    with pytest.raises(ExportError, match="it did not answer within 1 s"):
+        make[what]()
+    left = [each for each in threading.enumerate() if each not in before and not each.daemon]
+    for thread in left:
+        thread.join(5.0)
+    # Python would wait for such a thread when it ends; it reads until the browser has ended.
+    assert not any(thread.is_alive() for thread in left)
+
+
+class Browser:
+    """Stands for the library's: what waits for one that has ended is cancelled."""
+
+    async def open(self) -> None:
+        waiting = [sys.executable, "-c", "import time; time.sleep(60)"]
+        self.subprocess = subprocess.Popen(waiting, start_new_session=True)
+        self.answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def close(self) -> None:
+        self.answer.cancel()
+
+
+def test_a_browser_that_ends_before_it_is_done_is_an_error_that_says_so() -> None:
+    async def killed(used: Any, _: browser.Answered) -> None:
+        used.subprocess.kill()
+        used.subprocess.wait()
+        await used.close()
+        await used.answer
+
+    with pytest.raises(RuntimeError, match="it ended before it was done"):
+        browser.use(Browser, killed)
+
+
+def test_a_browser_has_its_time_for_each_part_of_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(browser, "LONGEST", 1.0)
+
+    async def slow(_: Any, answered: browser.Answered) -> str:
+        for _part in range(3):
+            await asyncio.sleep(0.5)
+            answered()
+        return "done"
+
+    async def silent(used: Any, _: browser.Answered) -> None:
+        await used.answer
+
+    assert browser.use(Browser, slow) == "done"
+    with pytest.raises(TimeoutError, match="within 1 s"):
+        browser.use(Browser, silent)
