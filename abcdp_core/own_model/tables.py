@@ -45,7 +45,7 @@ def read(path: Path) -> pd.DataFrame:
         if path.suffix == ".parquet":
             check_file(path)
             # What pandas noted beside the numbers is not needed, and need not be true.
-            return pd.read_parquet(path, to_pandas_kwargs={"ignore_metadata": True})
+            return pd.read_parquet(path, "pyarrow", to_pandas_kwargs={"ignore_metadata": True})
         if path.suffix == ".csv":
             return csv(path)
     except OwnError:
