@@ -30,7 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     create.add_argument("--delta", default="0", metavar="D",
                         help="of all together (0: pure differential privacy)")  # fmt: skip
     create.add_argument("--unit", required=True, metavar="UNIT",
-                        help="what is protected, as person, value or day")  # fmt: skip
+                        help="what is protected, as person, patient, value or day")  # fmt: skip
     create.add_argument("--neighbours", default=NEIGHBOURS[0], metavar="N",
                         help=f"{' or '.join(NEIGHBOURS)} ({NEIGHBOURS[0]})")  # fmt: skip
     show = parts.add_parser("show", help="what is left", allow_abbrev=False)

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import sys
+from unicodedata import category
 
 from abcdp_core.parameters import cut
 
@@ -29,6 +30,14 @@ class UnheardError(Exception):
         self.code = UNHEARD.get(error.errno or 0, 1)
 
 
+def harmless(text: str) -> str:
+    """A text from which no name out of a file can move a terminal's cursor or turn its line."""
+    return "".join(
+        "?" if category(sign) in ("Cc", "Cf", "Cs") and sign not in "\n\t" else sign
+        for sign in text
+    )
+
+
 def say(*lines: str) -> None:
     """Print lines, at once.
 
@@ -37,7 +46,7 @@ def say(*lines: str) -> None:
     """
     try:
         for line in lines:
-            print(line)
+            print(harmless(line))
         # There is none in a program without a console.
         if sys.stdout is not None:
             sys.stdout.flush()

@@ -32,6 +32,7 @@ import os
 import re
 import secrets
 import sqlite3
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -369,7 +370,7 @@ def _opened(file: Path, *, make: bool = False) -> Iterator[sqlite3.Connection]:
         # After a crash SQLite undoes what was begun by the name that it was begun by, and with it
         # what was reserved by the other name since.
         raise ParameterError(f"ledger = {file}: has {names} names (hard links); leave it one.")
-    if not names and not make:
+    if not make and (not names or _is_empty(file)):
         raise ParameterError(f"ledger = {file}: there is none; `budget create` makes one.")
     try:
         mode = "rwc" if make else "rw"
@@ -395,11 +396,26 @@ def _names(file: Path) -> int:
         raise ParameterError(f"ledger = {file}: cannot be opened ({error.strerror}).") from error
 
 
+def _is_empty(file: Path) -> bool:
+    """Whether nothing stands in a file: a ledger was begun and never made."""
+    return file.is_file() and not file.stat().st_size
+
+
 def _make_room(file: Path) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
+        if not file.exists():
+            # Where there is none SQLite would leave an empty file behind.
+            with tempfile.TemporaryFile(dir=file.parent) as handle:
+                handle.write(bytes(ROOM))
+                handle.flush()
+                os.fsync(handle.fileno())
     except OSError as error:
         raise ParameterError(f"ledger = {file}: cannot be made ({error.strerror}).") from error
+
+
+ROOM = 1 << 16
+"""Bytes that a new ledger and its journal need at most."""
 
 
 def _reason(error: sqlite3.Error) -> str:

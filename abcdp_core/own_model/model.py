@@ -207,7 +207,9 @@ class Model:
         """
         count = len(self.parameters)
         if self.prior is not None:
-            theta = np.asarray(call(self.file, "prior", self.prior, rng, size), dtype=np.float64)
+            drawn = call(self.file, "prior", self.prior, rng, size)
+            # A copy: the function may return the same array, with other numbers, next time.
+            theta = np.array(drawn, dtype=np.float64)
         else:
             columns = [
                 np.asarray(call(self.file, f"prior of {each.name}", each.draw, rng, size))
@@ -236,9 +238,13 @@ class Model:
         """Data sets ``(k, n, d)`` at parameters ``(k, p)``, within the public bounds.
 
         Raises:
-            OwnError: the person's simulator raises, or makes something else.
+            OwnError: the person's simulator raises, makes something else, or changes the
+                parameters that it is given.
         """
-        made = call(self.file, "simulate", self.simulate, rng, theta, n)
+        given = theta.copy()
+        made = call(self.file, "simulate", self.simulate, rng, given, n)
+        if not np.array_equal(given, theta):
+            raise OwnError(f"{self.file}: simulate changes the parameters that it is given.")
         records = np.asarray(made)
         expected = (len(theta), n, len(self.columns))
         if records.shape != expected:

@@ -38,6 +38,15 @@ KINDS = ("count", "mean", "sum")
 FEWEST = 100
 """Draws without which there is nothing to learn from."""
 
+LARGEST_FILE = 1_000_000
+"""Bytes of a TOML file."""
+
+SMALLEST = 1.0 / tables.LARGEST
+"""Of a sensitivity."""
+
+MOST_RECORDS = 10**12
+"""Largest n: beyond, floating point could not tell one record from none."""
+
 LABEL = re.compile(r"[^\x00-\x1f]{1,60}")
 
 
@@ -48,11 +57,16 @@ def read(file: Path) -> PoolFile:
         OwnError: one line names the file and what is wrong where.
     """
     try:
-        with file.open("rb") as handle:
-            found = tomllib.load(handle)
+        tables.check_file(file)
+        if file.stat().st_size > LARGEST_FILE:
+            raise OwnError(f"{file.name}: is larger than {LARGEST_FILE:,} bytes.")
+        found = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OwnError:
+        raise
     except OSError as error:
         raise OwnError(f"{file.name}: {error.strerror}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
+        # A whole number of thousands of digits is a plain ValueError.
         raise OwnError(f"{file.name}: is no TOML ({error}).") from error
     said = _Reader(file.name)
     said.check_keys(found, "", "")
@@ -60,8 +74,8 @@ def read(file: Path) -> PoolFile:
     if not NAME.fullmatch(name := said.text(found, "name")):
         raise said.wrong("name", name, "must be in lower case with hyphens")
     n = found["n"]
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise said.wrong("n", n, "must be a whole number above 0")
+    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST_RECORDS:
+        raise said.wrong("n", n, f"must be a whole number from 1 to {MOST_RECORDS:,}")
     declared = _declared(said, found)
     parameters = tuple(_parameter(said, *item) for item in said.tables(found, "theta"))
     summaries = tuple(
@@ -131,9 +145,17 @@ class _Reader:
         value = table[key]
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self.wrong(f"{at}{key}", value, "must be a number")
-        if not math.isfinite(value):
-            raise self.wrong(f"{at}{key}", value, "must be finite")
+        # Of a whole number of any size a float cannot be asked for first.
+        if not abs(value) <= tables.LARGEST:
+            raise self.wrong(f"{at}{key}", value, f"must lie within ±{tables.LARGEST:g}")
         return float(value)
+
+    def above_zero(self, table: Mapping[str, Any], key: str, at: str) -> float:
+        """A sensitivity, by which numbers are divided."""
+        value = self.number(table, key, at)
+        if value < SMALLEST:
+            raise self.wrong(f"{at}{key}", value, f"must be {SMALLEST:g} or more")
+        return value
 
     def tables(self, found: Mapping[str, Any], key: str) -> list[tuple[str, Mapping[str, Any]]]:
         tables = found[key]
@@ -168,9 +190,7 @@ def _summary(
             raise OwnError(f"{said.file}: key {at}{both[0]}: stands beside {what}; leave one out.")
         if is_declared:
             return Summary(name, "declared", column=column)
-        sensitivity = said.number(table, "sensitivity", at)
-        if sensitivity <= 0.0:
-            raise said.wrong(f"{at}sensitivity", sensitivity, "must be above 0")
+        sensitivity = said.above_zero(table, "sensitivity", at)
         return Summary(name, "declared", sensitivity=sensitivity, column=column)
     if "kind" not in table:
         raise OwnError(f"{said.file}: key {at}kind: is missing; or declare a sensitivity.")
@@ -198,9 +218,9 @@ def _declared(said: _Reader, found: Mapping[str, Any]) -> tuple[float, float] | 
     if not isinstance(table, dict):
         raise OwnError(f"{said.file}: key declared: must be a table.")
     said.check_keys(table, "declared", "declared.")
-    l1, l2 = (said.number(table, key, "declared.") for key in ("l1", "l2"))
-    if not 0.0 < l2 <= l1:
-        raise said.wrong("declared.l2", l2, f"must be above 0 and at most l1 = {l1:g}")
+    l1, l2 = (said.above_zero(table, key, "declared.") for key in ("l1", "l2"))
+    if l2 > l1:
+        raise said.wrong("declared.l2", l2, f"must be at most l1 = {l1:g}")
     return l1, l2
 
 
@@ -222,8 +242,10 @@ def _check_observed(
         value = observed.get(name)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise OwnError(f"{said.file}: key observed.{name}: must be a number.")
-        if not math.isfinite(value):
-            raise OwnError(f"{said.file}: key observed.{name}: must be finite.")
+        if not abs(value) <= tables.LARGEST:
+            raise OwnError(
+                f"{said.file}: key observed.{name}: must lie within ±{tables.LARGEST:g}."
+            )
 
 
 def _columns(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,27 @@ from abcdp_core.own_model.blame import OwnError
 Array = NDArray[np.float64]
 
 
+LARGEST = 1e60
+"""Numbers lie within it on either side of 0, so that their squares are numbers too."""
+
+MOST_COLUMNS = 10_000
+"""Of a CSV file: reading the names of a million takes a minute."""
+
+HEAD = 2**20
+"""Bytes in which a CSV file's first line is looked for."""
+
+
+def check_file(path: Path) -> None:
+    """Refuse a pipe, which would be waited for, or a device, which may have no end.
+
+    Raises:
+        OSError: there is nothing.
+        OwnError: there is something else than a file.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OwnError(f"{path.name}: is no file.")
+
+
 def read(path: Path) -> pd.DataFrame:
     """A CSV or Parquet file.
 
@@ -21,9 +43,13 @@ def read(path: Path) -> pd.DataFrame:
     """
     try:
         if path.suffix == ".parquet":
-            return pd.read_parquet(path)
+            check_file(path)
+            # What pandas noted beside the numbers is not needed, and need not be true.
+            return pd.read_parquet(path, "pyarrow", to_pandas_kwargs={"ignore_metadata": True})
         if path.suffix == ".csv":
-            return pd.read_csv(path)
+            return csv(path)
+    except OwnError:
+        raise
     except OSError as error:
         raise OwnError(f"{path.name}: {error.strerror or 'cannot be read'}.") from error
     except ImportError as error:
@@ -33,10 +59,42 @@ def read(path: Path) -> pd.DataFrame:
     raise OwnError(f"{path.name}: must end with .csv or .parquet.")
 
 
+def csv(path: Path) -> pd.DataFrame:
+    """A CSV file with a name for each column.
+
+    Raises:
+        OSError, ValueError: it cannot be read.
+        OwnError: it has too many columns, or rows have more fields than there are names.
+    """
+    check_file(path)
+    with path.open("rb") as handle:
+        lines = handle.read(HEAD).splitlines()
+    if any(line.count(b",") >= MOST_COLUMNS for line in lines):
+        raise OwnError(f"{path.name}: has more than {MOST_COLUMNS:,} columns.")
+    table = pd.read_csv(path, encoding="utf-8", low_memory=False)
+    if not isinstance(table.index, pd.RangeIndex):
+        # The first field would be taken for a name of its row, and all others move.
+        raise OwnError(f"{path.name}: rows have more fields than the first line has names.")
+    return table
+
+
 def finite(place: str, table: pd.DataFrame, name: str) -> Array:
     """A column of finite numbers; an error tells the row and no value."""
-    values = pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=np.float64)
-    if not np.isfinite(values).all():
-        row = int(np.argmin(np.isfinite(values)))
-        raise OwnError(f"{place}: column {name}, row {row + 1}: is no finite number.")
+    values = numbers_of(table[name])
+    usable = np.abs(values) <= LARGEST
+    if not usable.all():
+        row = int(np.argmin(usable))
+        what = "is no finite number" if not np.isfinite(values[row]) else f"is beyond {LARGEST:g}"
+        raise OwnError(f"{place}: column {name}, row {row + 1}: {what}.")
+    return values
+
+
+def numbers_of(column: pd.Series[float]) -> Array:
+    """A column as numbers; NaN where there is none."""
+    try:
+        found = pd.to_numeric(column, errors="coerce")
+    except OverflowError:
+        # A whole number of hundreds of digits; as a text it is infinite.
+        found = pd.to_numeric(column.astype(str), errors="coerce")
+    values: Array = found.to_numpy(dtype=np.float64, na_value=np.nan)
     return values

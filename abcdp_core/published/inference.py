@@ -120,7 +120,8 @@ def infer(problem: Problem, each: Each = one_by_one) -> Posterior:
         each: does tasks.
 
     Raises:
-        ParameterError: the simulator gives what is no number, or what the noise law refuses.
+        ParameterError: the simulator gives what is no number, or what the noise law refuses; or
+            there are too few draws.
     """
     if isinstance(problem.source, Model):
         return _by_simulating(problem, problem.source, each)
@@ -242,6 +243,7 @@ def _posterior(
     if way == "weights":
         weights = normalised(log_weights)
     else:
+        _check_enough(problem, len(prior), ess)
         x, weights = _by_regression(problem, prior, noisy, support)
     rng = generator(problem.seed, "published-thinning")
     indices, kept = thinned(weights, KEPT, rng)
@@ -258,6 +260,17 @@ def _posterior(
         rounds,
         _beyond(problem, noisy),
     )
+
+
+def _check_enough(problem: Problem, draws: int, ess: float) -> None:
+    """Refuse to regress on few draws: the nearest of them are all, or as wide as the prior."""
+    needed = private_summary.minimum_pool(len(problem.query))
+    if draws < needed:
+        what = "draws" if isinstance(problem.source, Model) else f"pool = {problem.simulator}"
+        raise ParameterError(
+            f"{what}: {draws:,} draws are too few for this query: importance weights do not carry "
+            f"(effective sample size {ess:,.0f}), and a regression needs {needed:,}."
+        )
 
 
 def _beyond(problem: Problem, noisy: Array) -> tuple[str, ...]:

@@ -13,6 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from abcdp_core.own_model import tables
+from abcdp_core.own_model.blame import OwnError
 from abcdp_core.parameters import ParameterError, shown
 
 Array = NDArray[np.float64]
@@ -48,7 +50,9 @@ def read(file: Path) -> Pool:
         ParameterError: it cannot be read, or is no pool; one line says what is wrong where.
     """
     try:
-        table = pd.read_csv(file, encoding="utf-8", low_memory=False)
+        table = tables.csv(file)
+    except OwnError as error:
+        raise ParameterError(f"pool = {error}") from error
     except OSError as error:
         raise ParameterError(f"pool = {file}: cannot be read ({error.strerror}).") from error
     except ValueError as error:
@@ -77,8 +81,8 @@ def read(file: Path) -> Pool:
 
 def _check(file: Path, name: str, column: pd.Series[float]) -> None:
     """Refuse a column that does not hold finite numbers that differ."""
-    values = pd.to_numeric(column, errors="coerce").to_numpy(float)
-    wrong = ~np.isfinite(values)
+    values = tables.numbers_of(column)
+    wrong = ~(np.abs(values) <= tables.LARGEST)
     if wrong.any():
         # The head is line 1.
         row = int(np.argmax(wrong))

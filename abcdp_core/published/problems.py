@@ -96,7 +96,8 @@ def read(file: Path) -> Problem:
         raise ParameterError(f"problem = {file}: cannot be read ({error.strerror}).") from error
     except UnicodeDecodeError as error:
         raise ParameterError(f"problem = {file}: is not in UTF-8.") from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
+        # A whole number of thousands of digits is a plain ValueError.
         raise ParameterError(f"problem = {file}: is no TOML ({error}).") from error
     try:
         return from_document(document, file.stem, file.parent)

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from abcdp_core.__main__ import IMPOSSIBLE, INTERRUPTED, main
+from abcdp_core.commands import ending
 from abcdp_core.commands.infer import tasks_by
 from abcdp_core.published import inference, problems, reference, report
 from abcdp_core.workers import LostWorkersError
@@ -63,8 +64,8 @@ def test_a_problem_becomes_files_and_a_line(
 
 def pool_problem(folder: Path, scale: float, query: str = "1.0") -> Path:
     rng = np.random.default_rng(1)
-    theta = rng.normal(size=500)
-    pool = pd.DataFrame({"theta.a": theta, "summary.s": theta + rng.normal(size=500)})
+    theta = rng.normal(size=1500)
+    pool = pd.DataFrame({"theta.a": theta, "summary.s": theta + rng.normal(size=1500)})
     pool.to_csv(folder / "pool.csv", index=False)
     file = folder / "pool.toml"
     file.write_text(
@@ -77,9 +78,9 @@ def pool_problem(folder: Path, scale: float, query: str = "1.0") -> Path:
 @pytest.mark.parametrize(
     ("scale", "words"),
     [
-        (1.0, "of 500 draws of the pool; 2,000 were wanted). Costs"),
+        (1.0, "of 1,500 draws of the pool; 2,000 were wanted). Costs"),
         (1e-9, "By noise in the simulator and regression, an approximation: importance weights do "
-               "not carry (effective sample size 1 of 500 draws of the pool). Costs"),
+               "not carry (effective sample size 1 of 1,500 draws of the pool). Costs"),
     ],
 )  # fmt: skip
 def test_a_pool_says_how_it_was_used(
@@ -89,6 +90,20 @@ def test_a_pool_says_how_it_was_used(
     assert words in capsys.readouterr().out
     record = json.loads((tmp_path / "out" / "infer.json").read_text(encoding="utf-8"))
     assert record["pool"] == "pool.csv"
+
+
+def test_a_name_from_a_file_moves_no_cursor(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = pool_problem(tmp_path, 1.0)
+    table = pd.read_csv(tmp_path / "pool.csv")
+    table.columns = pd.Index(["theta.\x1b[31mred\u202e", "summary.s"])
+    table.to_csv(tmp_path / "pool.csv", index=False)
+    assert infer(file, tmp_path / "out") == 0
+    said = capsys.readouterr().out
+    assert "deviation: ?[31mred? " in said
+    assert "\x1b" not in said
+    assert ending.harmless("ε") == "ε"
 
 
 def test_what_is_wrong_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

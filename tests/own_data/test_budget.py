@@ -273,10 +273,12 @@ def test_files_that_cannot_be_used_are_one_line(file: Path, tmp_path: Path) -> N
     newer = tmp_path / "newer.db"
     newer.write_bytes(file.read_bytes())
     altered(newer, "PRAGMA user_version = 2")
+    (tmp_path / "empty.db").touch()
     damaged = tmp_path / "damaged.db"
     damaged.write_bytes(file.read_bytes()[:5000])
     for place, words in (
         (tmp_path / "none.db", "there is none"),
+        (tmp_path / "empty.db", "there is none; `budget create` makes one"),
         (tmp_path, "cannot be opened"),
         (tmp_path / ("a" * 300), "cannot be opened"),
         (text, "is no ledger"),
@@ -289,6 +291,29 @@ def test_files_that_cannot_be_used_are_one_line(file: Path, tmp_path: Path) -> N
         assert str(failed.value).startswith(f"ledger = {place}: ")
         assert "\n" not in str(failed.value)
     assert not (tmp_path / "none.db").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files are limited in size as a disk is")
+@pytest.mark.parametrize("room", [0, 4096, 10_000])
+def test_a_full_disk_leaves_no_empty_ledger(room: int, tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    context = multiprocessing.get_context("fork")
+    said = context.SimpleQueue()
+
+    def make() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+        try:
+            budget_ledger.create(tmp_path / "budgets.db", PURE)
+        except ParameterError as error:
+            said.put(str(error))
+        else:
+            said.put("made")
+
+    process = context.Process(target=make)
+    process.start()
+    process.join()
+    assert "cannot be made" in said.get()
+    assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.skipif(not hasattr(os, "link"), reason="files have one name each")

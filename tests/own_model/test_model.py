@@ -55,6 +55,31 @@ def test_a_prior_of_ones_own_draws_one_parameter_or_all_of_them() -> None:
     assert together.draw(RNG, 3).tolist() == [[1.0, 2.0]] * 3
 
 
+def test_a_prior_that_returns_one_array_again_and_again_does_not_change_earlier_draws() -> None:
+    kept = np.empty((5, 2))
+
+    def prior(rng: np.random.Generator, size: int) -> np.ndarray:
+        kept[:size] = rng.uniform(0.0, 2.0, (size, 2))
+        return kept[:size]
+
+    model = changed(prior=prior)
+    first = model.draw(generator(1, "prior"), 5)
+    before = first.copy()
+    model.draw(generator(2, "prior"), 5)
+    assert np.array_equal(first, before)
+
+
+def test_a_simulator_that_changes_its_parameters_is_refused_and_they_stay() -> None:
+    def simulate(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
+        theta[theta < 0.0] = 0.0
+        return np.zeros((len(theta), n, 1))
+
+    theta = np.full((3, 2), -1.0)
+    with pytest.raises(OwnError, match="simulate changes the parameters that it is given"):
+        changed(simulate=simulate).records(RNG, theta, 10)
+    assert (theta == -1.0).all()
+
+
 def test_records_are_brought_within_their_public_bounds() -> None:
     records = MODEL.records(generator(1, "data"), np.full((4, 2), 2.0), 100)
     assert records.shape == (4, 100, 1)

@@ -1,0 +1,113 @@
+"""Tables and TOML files made elsewhere, by somebody who means no good."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from abcdp_core.own_model import reading, tables
+from abcdp_core.own_model.blame import OwnError
+from abcdp_core.parameters import ParameterError
+from abcdp_core.published import pools, problems
+from tests.own_model.test_pool_file import TOML, table
+
+HEAD = "theta.a,summary.s"
+ROWS = [f"{row / 7:.3f},{row}" for row in range(150)]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (f"{HEAD}\n" + "".join(f"9,{row}\n" for row in ROWS), "rows have more fields than"),
+        ("," * 10_000, "has more than 10,000 columns"),
+        ("\n\n" + ",".join(map(str, range(10_001))), "has more than 10,000 columns"),
+    ],
+)
+def test_columns_never_move_and_names_are_no_million(text: str, words: str, tmp_path: Path) -> None:
+    file = tmp_path / "pool.csv"
+    file.write_text(text, encoding="utf-8")
+    for read in (tables.read, pools.read):
+        with pytest.raises(ParameterError, match=words):
+            read(file)
+
+
+@pytest.mark.parametrize("name", ["pool.csv", "pool.parquet", "pool.toml"])
+def test_a_pipe_is_not_waited_for(name: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(OwnError, match=f"{name}: is no file"):
+        (reading.read if name.endswith(".toml") else tables.read)(tmp_path / name)
+    if name.endswith(".csv"):
+        with pytest.raises(ParameterError, match="is no file"):
+            pools.read(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [("9" * 400, "is no finite number"), ("1e400", "is no finite number"), ("-1e61", "is beyond")],
+)
+def test_a_number_without_end_is_told_by_its_row(value: str, words: str, tmp_path: Path) -> None:
+    file = tmp_path / "pool.csv"
+    rows = [*ROWS[:4], f"0.1,{value}", *ROWS[4:]]
+    file.write_text("\n".join([HEAD, *rows]), encoding="utf-8")
+    with pytest.raises(OwnError, match=f"column summary.s, row 5: {words}"):
+        tables.finite("pool.csv", tables.read(file), "summary.s")
+    with pytest.raises(ParameterError, match=r"column summary\.s, line 6: "):
+        pools.read(file)
+
+
+@pytest.mark.parametrize(
+    "note", ['{"index_columns": ["a"], "columns": [], "column_indexes": []}', "[]"]
+)
+def test_what_pandas_noted_in_a_parquet_file_is_not_believed(note: str, tmp_path: Path) -> None:
+    made = pa.table({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+    pq.write_table(made.replace_schema_metadata({"pandas": note}), tmp_path / "pool.parquet")
+    found = tables.read(tmp_path / "pool.parquet")
+    assert found.to_dict("list") == {"a": [1.0, 2.0], "b": [3.0, 4.0]}
+
+
+HUGE = "1" + "0" * 400
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("n = 50", f"n = {HUGE}", "key n = .*must be a whole number from 1 to 1,000,000,000,000"),
+        ("n = 50", f"n = {'1' * 5000}", "is no TOML"),
+        ("n = 50", f"n = {'[' * 20_000}", "is no TOML"),
+        ("n = 50", "#" * 1_000_001, "is larger than 1,000,000 bytes"),
+        ("low = -2.0", f"low = -{HUGE}", "key theta.mu.low = .*must lie within ±1e"),
+        ("low = -2.0", "low = nan", "key theta.mu.low = nan: must lie within ±1e"),
+        ("upper = 10.0", "upper = 1e308", "key summary.spent.upper = .*must lie within ±1e"),
+        (
+            'kind = "sum"\nlower = 0.0\nupper = 10.0',
+            "sensitivity = 5e-324",
+            "key summary.spent.sensitivity = .*must be 1e-60 or more",
+        ),
+        ('records = "records.csv"', f"average = {HUGE}", "key observed.average: must lie within"),
+    ],
+)
+def test_numbers_without_end_are_one_line(old: str, new: str, words: str, tmp_path: Path) -> None:
+    assert old in TOML
+    (tmp_path / "pool.toml").write_text(TOML.replace(old, new, 1), encoding="utf-8")
+    table().to_csv(tmp_path / "pool.csv", index=False)
+    with pytest.raises(OwnError, match=words) as raised:
+        reading.read(tmp_path / "pool.toml")
+    assert "\n" not in str(raised.value)
+
+
+def test_a_problem_with_a_number_of_thousands_of_digits_is_no_toml(tmp_path: Path) -> None:
+    (tmp_path / "problem.toml").write_text(f"seed = {'1' * 5000}", encoding="utf-8")
+    with pytest.raises(ParameterError, match="is no TOML"):
+        problems.read(tmp_path / "problem.toml")
+
+
+def test_a_column_of_texts_is_one_of_numbers(tmp_path: Path) -> None:
+    pd.DataFrame({"a": ["1", "2.5"]}).to_parquet(tmp_path / "t.parquet")
+    found = tables.finite("t", tables.read(tmp_path / "t.parquet"), "a")
+    assert np.array_equal(found, [1.0, 2.5])
