@@ -76,8 +76,7 @@ def prepare(
     Args, Raises: as :func:`make`.
     """
     request.check_size(len(values))
-    if not np.isfinite(values).all():
-        raise ValueError("values: each must be a finite number.")
+    request.check_values(values)
     measured = releasable.of(request).measure(request, values, progress)
     return Prepared(request, len(values), measured)
 
