@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from abcdp_core import experiments, lessons
+from abcdp_core import experiments, lessons, simulators
 from abcdp_core.own_data.request import scenarios
 from abcdp_core.parameters import Parameter, ParameterError, Scalar, text_of
 
@@ -114,8 +114,8 @@ SCREEN = {
     "your-data.scenario": _choice(
         "Model of your data",
         "What your data are compared with: the shares of five intervals (uniform-mixture), a "
-        "smooth curve over time (covid), an epidemic's daily cases (covid-people) or clusters of "
-        "tuberculosis (tuberculosis-patients).",
+        "smooth curve over time (covid), an epidemic's daily cases (covid-people), clusters of "
+        "tuberculosis (tuberculosis-patients), or a model that whoever runs this server added.",
         tuple(dict.fromkeys((FIRST_SCENARIO, *scenarios()))),
     ),
     "mse-curves.lines": _choice(
@@ -183,6 +183,12 @@ NAMES: dict[str, dict[str, str]] = {
         "covid-people": "Daily cases, by person",
         "tuberculosis-patients": "Tuberculosis, by patient",
     },
+}
+NAMES["your-data.scenario"] |= {
+    # Models of whoever runs the server have the title that they give themselves.
+    name: simulators.title(name)
+    for name in scenarios()
+    if name not in NAMES["your-data.scenario"]
 }
 """What choices are called on the screen where a link and a command have a code name."""
 

@@ -169,6 +169,14 @@ WORDS = {
 """What a file holds."""
 
 
+def words_of(scenario: str, column: str) -> str:
+    """What a file for a scenario holds."""
+    source: Any = simulators.load(scenario)
+    if column == RECORDS and source.OWN_TABLE.is_of_numbers:
+        return "a header and one row of numbers"
+    return WORDS[column]
+
+
 def chosen(scenario: str, name: str | None) -> str:
     """The column that is named, or the only one that a scenario takes.
 

@@ -222,7 +222,12 @@ def _statistic(request: ReleaseRequest) -> Statistic:
 
 def table_of(request: ReleaseRequest) -> Table | None:
     """What is read and released by a model or a pool of one's own; ``None`` for other scenarios."""
-    found: Table | None = getattr(source_of(request), "OWN_TABLE", None)
+    return table_for(request.scenario)
+
+
+def table_for(scenario: str) -> Table | None:
+    """As :func:`table_of`, of a scenario."""
+    found: Table | None = getattr(simulators.load(scenario), "OWN_TABLE", None)
     return found
 
 
@@ -283,7 +288,7 @@ def public_pool(
         progress: called with the fraction done, where one is made that takes long.
     """
     source: Any = simulators.load(scenario)
-    table: Table | None = getattr(source, "OWN_TABLE", None)
+    table = table_for(scenario)
     if table is None:
         return _shipped_pool(scenario, n, seed)
     # By its digest: another file may have stated another model of this name.
@@ -401,8 +406,8 @@ def _reach(request: PrivateSummaryRequest, table: Table, n: int) -> str:
         digits = _digits(abs(high - low))
         said = f"{name}: {_said(min(low, high), digits)} to {_said(max(low, high), digits)}"
         if all(map(math.isfinite, possible)):
-            least, most = (_said(end, digits) for end in possible)
-            said = f"{said} (of {least} to {most} that are possible)"
+            least, most = (f"{end:g}".replace("-", "\u2212") for end in possible)
+            said = f"{said} (possible: {least} to {most})"
         each.append(said)
     return (
         f"The {len(likeness.others) + likeness.aside:,} public simulations reach, with this noise, "
@@ -538,9 +543,10 @@ class PrivateSummaryDocument(Document):
             f"{name}: {_whole(Fraction(number, step))}"
             for name, number, step in zip(self.names, self.released, steps, strict=True)
         )
+        noise = ""
         if self.table_of_records is not None:
-            each = "; ".join(self._in_their_units())
-        return f"Released, with noise: {each}.{self._unlike()}"
+            each, noise = "; ".join(self._in_their_units()), " (its standard deviation in brackets)"
+        return f"Released, with noise{noise}: {each}.{self._unlike()}"
 
     @property
     def table_of_records(self) -> Table | None:
@@ -560,11 +566,11 @@ class PrivateSummaryDocument(Document):
         table = self.table_of_records
         assert table is not None
         noise = math.sqrt(2.0) * self.event.scale * np.abs(table.per_unit(self.n))
-        return [
-            f"{name}: {_said(value, _digits(spread))} (standard deviation of the noise "
-            f"{_said(spread, _digits(spread))})"
-            for name, value, spread in zip(self.names, self.natural, noise, strict=True)
-        ]
+        found = []
+        for each, value, spread in zip(table.summaries, self.natural, noise, strict=True):
+            digits = 0 if each.kind == "count" else _digits(spread)
+            found.append(f"{each.name}: {_said(value, digits)} ({spread:.2g})")
+        return found
 
     @property
     def outside(self) -> list[str]:
@@ -931,8 +937,8 @@ def expected(request: PrivateSummaryRequest, n: int) -> Simulated:
 RELEASABLE = Releasable(
     request=PrivateSummaryRequest,
     title="Private summary",
-    reason="A few numbers of the data say nearly all of the parameters; they are released once, "
-    "with noise in whole numbers, and the posterior is simulated with that noise inside.",
+    reason="A few numbers of the data are released once, with noise in whole numbers, and the "
+    "posterior is simulated with that noise inside.",
     rank=0,
     measure=measure,
     draw=draw,

@@ -206,7 +206,7 @@ class ReleaseRequest(Params):
         """What the guarantee leaves unprotected of such data, in sentences."""
         raise NotImplementedError
 
-    def reach(self, n: int) -> str:  # noqa: ARG002 - of models of one's own
+    def reach(self, n: int) -> str:
         """What the public simulations reach of what ``n`` values could be; empty if unsaid."""
         return ""
 

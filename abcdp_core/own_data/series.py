@@ -152,8 +152,8 @@ def text_of(content: bytes, limit: int, what: str = "one column") -> str:
     """
     if len(content) > LARGEST_FILE:
         raise SeriesError(
-            f"The file is larger than {LARGEST_FILE // 2**20} MB, the most that is read: give {what} "
-            f"of at most {limit:,} rows, and no more."
+            f"The file is larger than {LARGEST_FILE // 2**20} MB, the most that is read: give "
+            f"{what} of at most {limit:,} rows, and no more."
         )
     for beginning, what in OTHER_FILES.items():
         if content.startswith(beginning):

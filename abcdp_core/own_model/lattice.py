@@ -56,7 +56,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import cache, fingerprint, registry, supports
-from abcdp_core.own_model.blame import OwnError, call, line_of
+from abcdp_core.own_model.blame import OwnError, call, call_quietly
 from abcdp_core.own_model.model import Model
 from abcdp_core.own_model.pool_file import PoolFile, Summary
 from abcdp_core.own_model.statistics import OwnStatistic
@@ -364,18 +364,10 @@ def _quietly(
     where: str,
 ) -> Array:
     """What a statistic makes of private records; what it says of them is told to nobody."""
-    try:
-        found = function(records)
-    except (Exception, SystemExit) as error:
-        line = line_of(error, model.file)
-        at = f"line {line}: " if line else ""
-        # Its words and its causes may hold values of the data.
-        raise OwnError(
-            f"{model.file}: statistic {own.name}{where} cannot be computed "
-            f"({at}{type(error).__name__})."
-        ) from None
+    what = f"statistic {own.name}{where}"
+    found = call_quietly(model.file, what, function, records)
     if not np.isfinite(found).all():
-        raise OwnError(f"{model.file}: statistic {own.name}{where} is NaN or infinite.")
+        raise OwnError(f"{model.file}: {what} is NaN or infinite; nothing was released.")
     return found
 
 
@@ -527,13 +519,16 @@ def _digest(pool: PoolFile) -> str:
 # --------------------------------------------------------------------------------- as a scenario
 
 
-def stated(table: Table, title: str, parameters: Sequence[str]) -> dict[str, Any]:
+def stated(
+    table: Table, title: str, parameters: Sequence[str], *, independent: bool = True
+) -> dict[str, Any]:
     """What a scenario says that takes a person's own data, for a table of records.
 
     Args:
         table: what is read and released.
         title: of the model.
         parameters: names of what is inferred.
+        independent: whether the model says that records do not depend on each other.
     """
     public = table.neighbours == "replace"
     low, high = table.sizes
@@ -559,7 +554,7 @@ def stated(table: Table, title: str, parameters: Sequence[str]) -> dict[str, Any
         "OWN_HIDDEN": "" if public else "How many records there are is protected too.",
         "OWN_REPEATED": (
             "Whoever has several records is protected less: k records together are protected with "
-            "k times ε_total."
+            "k times ε_total." + ("" if independent else f" {DEPENDENT}")
         ),
         "OWN_QUANTITIES": (),
         "OWN_QUESTIONS": (),
@@ -568,6 +563,11 @@ def stated(table: Table, title: str, parameters: Sequence[str]) -> dict[str, Any
         "from_series": _as_they_are,
     }
 
+
+DEPENDENT = (
+    "Records depend on each other in this model: what the records of others tell about somebody is "
+    "not protected."
+)
 
 RECORDS = "records"
 """What a file holds for a table."""
