@@ -569,7 +569,7 @@ class PrivateSummaryDocument(Document):
         found = []
         for each, value, spread in zip(table.summaries, self.natural, noise, strict=True):
             digits = 0 if each.kind == "count" else _digits(spread)
-            found.append(f"{each.name}: {_said(value, digits)} ({spread:.2g})")
+            found.append(f"{each.name}: {_said(value, digits)} ({_said(spread, _digits(spread))})")
         return found
 
     @property

@@ -105,8 +105,9 @@ def scenario(model: Model) -> ModuleType:
     stated = {name: value for name, value in stated.items() if name != "STATISTICS" or value}
     if model.statistics:
         table = lattice.of_model(model)
-        names = [each.name for each in model.parameters]
-        stated |= lattice.stated(table, model.title, names, independent=model.independent)
+        stated |= lattice.stated(
+            table, model.title, model.parameters, independent=model.independent
+        )
     vars(made).update(stated)
 
     def later(name: str) -> Any:

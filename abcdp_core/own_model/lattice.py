@@ -57,7 +57,7 @@ from numpy.typing import NDArray
 
 from abcdp_core import cache, fingerprint, registry, supports
 from abcdp_core.own_model.blame import OwnError, call, call_quietly
-from abcdp_core.own_model.model import Model
+from abcdp_core.own_model.model import Model, Parameter
 from abcdp_core.own_model.pool_file import PoolFile, Summary
 from abcdp_core.own_model.statistics import OwnStatistic
 from abcdp_core.sentences import counted
@@ -520,16 +520,18 @@ def _digest(pool: PoolFile) -> str:
 
 
 def stated(
-    table: Table, title: str, parameters: Sequence[str], *, independent: bool = True
+    table: Table, title: str, parameters: Sequence[Parameter], *, independent: bool = True
 ) -> dict[str, Any]:
     """What a scenario says that takes a person's own data, for a table of records.
 
     Args:
         table: what is read and released.
         title: of the model.
-        parameters: names of what is inferred.
+        parameters: what is inferred.
         independent: whether the model says that records do not depend on each other.
     """
+    first = parameters[0]
+    unit = f" {first.unit}" if first.unit else ""
     public = table.neighbours == "replace"
     low, high = table.sizes
     size = f" of {table.records or high:,} records" if public else ""
@@ -544,13 +546,12 @@ def stated(
         "OWN_ROWS": "records",
         "OWN_SIZES": table.sizes,
         "OWN_COLUMNS": (RECORDS,),
-        "OWN_STATISTIC": table.statistic,
         "OWN_MODEL": (
             f"For a table with a header and {rows}, columns {', '.join(table.columns)}: the model "
             f"{title} of the file {table.file}."
         ),
         "OWN_DATA": data,
-        "OWN_NAMES": {name: name for name in parameters},
+        "OWN_NAMES": {each.name: each.name for each in parameters},
         "OWN_HIDDEN": "" if public else "How many records there are is protected too.",
         "OWN_REPEATED": (
             "Whoever has several records is protected less: k records together are protected with "
@@ -558,8 +559,8 @@ def stated(
         ),
         "OWN_QUANTITIES": (),
         "OWN_QUESTIONS": (),
-        "OWN_HEADLINE": parameters[0],
-        "OWN_FINDING": f"{_plain(parameters[0])}: {{low}} to {{high}}",
+        "OWN_HEADLINE": first.name,
+        "OWN_FINDING": f"{_plain(first.name)}: {{low}} to {{high}}{_plain(unit)}",
         "from_series": _as_they_are,
     }
 
@@ -588,7 +589,6 @@ def scenario_of(pool: PoolFile) -> ModuleType:
     module = ModuleType(f"abcdp_pool_{pool.name}", pool.title)
     table = of_pool(pool)
     low, high = (np.array([getattr(p, end) for p in pool.parameters]) for end in ("low", "high"))
-    names = [each.name for each in pool.parameters]
     vars(module).update({
         "SCENARIO": pool.name,
         "TITLE": pool.title,
@@ -598,6 +598,6 @@ def scenario_of(pool: PoolFile) -> ModuleType:
         "UNITS": {each.name: each.unit for each in pool.parameters},
         "SUPPORT": supports.box(low, high),
         "STATISTICS": {table.statistic.name: table.statistic},
-        **stated(table, pool.title, names),
+        **stated(table, pool.title, pool.parameters),
     })  # fmt: skip
     return module
