@@ -60,7 +60,7 @@ from abcdp_core.own_data.request import (
 )
 from abcdp_core.own_model.lattice import Table
 from abcdp_core.parameters import ParameterError, check_work
-from abcdp_core.privacy.discrete import RandBelow
+from abcdp_core.privacy.discrete import RandBelow, deviation
 from abcdp_core.statistic import Quantity, Question, Statistic, stated_by
 from abcdp_core.streams import generator
 from abcdp_core.summaries import weighted_mean, weighted_quantile
@@ -402,9 +402,9 @@ def _reach(request: PrivateSummaryRequest, table: Table, n: int) -> str:
     likeness = _learner(request, n, request.event(n)).likeness
     ends = table.natural(np.stack([likeness.low, likeness.high]), n)
     each = []
-    for name, low, high, possible in zip(table.names, *ends, table.limits(n), strict=True):
-        digits = _digits(abs(high - low))
-        said = f"{name}: {_said(min(low, high), digits)} to {_said(max(low, high), digits)}"
+    for own, low, high, possible in zip(table.summaries, *ends, table.limits(n), strict=True):
+        digits = 0 if own.kind == "count" else _digits(abs(high - low))
+        said = f"{own.name}: {_said(min(low, high), digits)} to {_said(max(low, high), digits)}"
         if all(map(math.isfinite, possible)):
             least, most = (f"{end:g}".replace("-", "\u2212") for end in possible)
             said = f"{said} (possible: {least} to {most})"
@@ -565,11 +565,14 @@ class PrivateSummaryDocument(Document):
         """Each released number with the standard deviation of its noise."""
         table = self.table_of_records
         assert table is not None
-        noise = math.sqrt(2.0) * self.event.scale * np.abs(table.per_unit(self.n))
+        steps, whole = self.event.steps(), np.array(self.event.whole)
+        units = np.array([deviation(step) for step in steps.tolist()]) / whole
+        noise = units * np.abs(table.per_unit(self.n))
         found = []
-        for each, value, spread in zip(table.summaries, self.natural, noise, strict=True):
+        for each, value, spread in zip(table.summaries, self.natural, noise.tolist(), strict=True):
             digits = 0 if each.kind == "count" else _digits(spread)
-            found.append(f"{each.name}: {_said(value, digits)} ({_said(spread, _digits(spread))})")
+            size = _said(spread, _digits(spread)) if spread >= 1e-4 else "below 0.0001"
+            found.append(f"{each.name}: {_said(value, digits)} ({size})")
         return found
 
     @property

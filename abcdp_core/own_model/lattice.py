@@ -139,11 +139,6 @@ class Table:
     records: int | None = None
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Of the k numbers."""
-        return self.statistic.names
-
-    @property
     def is_of_numbers(self) -> bool:
         """Whether a file has the numbers themselves, in one row."""
         return self.records is not None and bool(self.declared)
