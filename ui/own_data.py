@@ -324,7 +324,7 @@ def _accepts(request: ReleaseRequest, made: int) -> bool:
         return True
     names = " and ".join(request.declared)
     return st.checkbox(
-        f"I answer for the sensitivity of {verbatim(names)}, which is declared and not derived",
+        f"I answer for the sensitivity of {names}, which is declared and not derived",
         key=f"own-declared-{made}-{hash(request)}",
     )
 
