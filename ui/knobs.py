@@ -116,7 +116,10 @@ SCREEN = {
         "What your data are compared with: the shares of five intervals (uniform-mixture), a "
         "smooth curve over time (covid), an epidemic's daily cases (covid-people), clusters of "
         "tuberculosis (tuberculosis-patients), or a model that whoever runs this server added.",
-        tuple(dict.fromkeys((FIRST_SCENARIO, *scenarios()))),
+        # Models of whoever runs the server come last.
+        tuple(
+            dict.fromkeys((FIRST_SCENARIO, *sorted(scenarios(), key=simulators.is_of_one_s_own)))
+        ),
     ),
     "mse-curves.lines": _choice(
         "One line per",

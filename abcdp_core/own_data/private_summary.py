@@ -702,10 +702,7 @@ class PrivateSummaryDocument(Document):
         """Numbers are whole; the posterior is simulated."""
         own = ""
         if self.table_of_records is not None:
-            own = (
-                " Each record's part of a number is rounded to a public lattice, the simulated "
-                "ones too."
-            )
+            own = " What is released is rounded to a public lattice first."
         return (
             "The numbers, their noise and the sums are exact, in whole numbers. The posterior is "
             f"computed from what was released, by {self.inferred.simulations:,} public simulations "

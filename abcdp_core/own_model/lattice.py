@@ -117,6 +117,7 @@ class Table:
         file: that states the model or the pool, without folders.
         digest: SHA-256 of all that it states, in hexadecimal digits.
         statistic: the numbers together.
+        bounds: between which a record's numbers are known to lie, in a sentence.
         wrong: values ``(n, d)`` to a sentence on why they are none, without a value; or empty.
         pool: rows, seed and progress to parameters ``(T, p)`` and numbers ``(T, k)``, in units.
         draws: of the pool, where it is simulated; 0 where it is there.
@@ -133,6 +134,7 @@ class Table:
     file: str
     digest: str
     statistic: OfRecords
+    bounds: str
     wrong: Callable[[Array], str]
     pool: Callable[[int, int, Progress | None], tuple[Array, Array]]
     draws: int = 0
@@ -278,6 +280,7 @@ def of_model(model: Model) -> Table:
             lambda data: _together(model, summaries, data),
             lambda data: _one_by_one(model, summaries, data),
         ),
+        bounds=_bounds([(each.name, each.low, each.high) for each in model.columns]),
         wrong=lambda values: "",  # noqa: ARG005 - records are what they are
         pool=lambda n, seed, progress: _pool(model, n, seed, progress),
         draws=model.pool_size,
@@ -455,6 +458,13 @@ def of_pool(pool: PoolFile) -> Table:
         file=pool.file.name,
         digest=_digest(pool),
         statistic=own,
+        bounds=_bounds(
+            [
+                (each.column, each.lower, each.upper)
+                for each in pool.summaries
+                if each.kind in ("mean", "sum") and not declared
+            ]
+        ),
         wrong=lambda values: _wrong(pool, values, in_records=not declared),
         pool=lambda n, seed, progress: (pool.theta, np.rint(pool.numbers * scale) / scale),  # noqa: ARG005 - it is there
         records=pool.n,
@@ -543,7 +553,7 @@ def stated(
         "OWN_COLUMNS": (RECORDS,),
         "OWN_MODEL": (
             f"For a table with a header and {rows}, columns {', '.join(table.columns)}: the model "
-            f"{title} of the file {table.file}."
+            f"{title} of the file {table.file}. {table.bounds}".rstrip()
         ),
         "OWN_DATA": data,
         "OWN_NAMES": {each.name: each.name for each in parameters},
@@ -564,6 +574,16 @@ DEPENDENT = (
     "Records depend on each other in this model: what the records of others tell about somebody is "
     "not protected."
 )
+
+
+def _bounds(columns: Sequence[tuple[str, float, float]]) -> str:
+    """Names with their bounds in a sentence; empty if there are none."""
+    if not columns:
+        return ""
+    ends = ([f"{end:g}".replace("-", "\u2212") for end in item[1:]] for item in columns)
+    each = (f"{item[0]} {low} to {high}" for item, (low, high) in zip(columns, ends, strict=True))
+    return f"Known beforehand: {', '.join(each)}; what lies outside counts as the nearer bound."
+
 
 RECORDS = "records"
 """What a file holds for a table."""
