@@ -71,14 +71,19 @@ def add_file(path: str | Path) -> ModuleType:
     except BaseException:
         del sys.modules[name]
         raise
+    texts[name] = loader.text
     if hasattr(module, "MODEL"):
         module = _scenario_of(module.MODEL, name, path)
     if not any(hasattr(module, marker) for marker in ("SCENARIO", "MECHANISMS", "EXPERIMENT")):
         raise ValueError(f"plug-in {path}: has none of SCENARIO, MECHANISMS, EXPERIMENT, MODEL.")
-    _added.append(module)
-    texts[name] = loader.text
-    forget()
+    add_module(module)
     return module
+
+
+def add_module(module: ModuleType) -> None:
+    """Add what is a plug-in already, for this process."""
+    _added.append(module)
+    forget()
 
 
 def _scenario_of(model: Any, name: str, path: Path) -> ModuleType:

@@ -37,6 +37,7 @@ def main() -> None:
             "public, not from your data."
         )
     blocks.note(own_data.STAMP)
+    blocks.note(own_data.OWN_MODEL)
     if others := labels.who_sees():
         blocks.warning(others)
     blocks.theory(*expectation.studies(by), of=by.draw)

@@ -102,6 +102,8 @@ def _of_pool(request: ReleaseRequest, planned: int, known: Simulated) -> str:
     _headline(error, f"{name}{words}", rest)
     heads = ("error to expect", "with the noise", "without noise", "without data")
     st.table([dict(zip(heads, row, strict=True)) for row in rows])
+    if reach := request.reach(planned):
+        st.caption(reach)
     return known.in_words(planned)
 
 

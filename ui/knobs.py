@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from abcdp_core import experiments, lessons
+from abcdp_core import experiments, lessons, simulators
 from abcdp_core.own_data.request import scenarios
 from abcdp_core.parameters import Parameter, ParameterError, Scalar, text_of
 
@@ -114,9 +114,12 @@ SCREEN = {
     "your-data.scenario": _choice(
         "Model of your data",
         "What your data are compared with: the shares of five intervals (uniform-mixture), a "
-        "smooth curve over time (covid), an epidemic's daily cases (covid-people) or clusters of "
-        "tuberculosis (tuberculosis-patients).",
-        tuple(dict.fromkeys((FIRST_SCENARIO, *scenarios()))),
+        "smooth curve over time (covid), an epidemic's daily cases (covid-people), clusters of "
+        "tuberculosis (tuberculosis-patients), or a model that whoever runs this server added.",
+        # Models of whoever runs the server come last.
+        tuple(
+            dict.fromkeys((FIRST_SCENARIO, *sorted(scenarios(), key=simulators.is_of_one_s_own)))
+        ),
     ),
     "mse-curves.lines": _choice(
         "One line per",
@@ -183,6 +186,12 @@ NAMES: dict[str, dict[str, str]] = {
         "covid-people": "Daily cases, by person",
         "tuberculosis-patients": "Tuberculosis, by patient",
     },
+}
+NAMES["your-data.scenario"] |= {
+    # Models of whoever runs the server have the title that they give themselves.
+    name: simulators.title(name)
+    for name in scenarios()
+    if name not in NAMES["your-data.scenario"]
 }
 """What choices are called on the screen where a link and a command have a code name."""
 

@@ -20,7 +20,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from abcdp_core.figures import Drawn
 from abcdp_core.own_data import releasable, release
-from abcdp_core.own_data.document import Document, figure, remains, synthetic
+from abcdp_core.own_data.document import Document, figure, remains, synthetic, verifying
 from abcdp_core.own_data.expectation import answer
 from abcdp_core.own_data.releasable import Expected, Releasable
 from abcdp_core.own_data.request import (
@@ -29,6 +29,7 @@ from abcdp_core.own_data.request import (
     model,
     own_sizes,
     question,
+    rows_of,
 )
 from abcdp_core.own_data.sparse_vector import SparseVectorRequest
 from abcdp_core.parameters import ParameterError
@@ -50,6 +51,13 @@ STAMP = (
     "non-private result to compare with. Your file is read and not kept. Its numbers stay in the "
     "memory of the server, in no cache, no log and no link, until you press *Forget the numbers* "
     f"or have not used this page for {MINUTES} minutes, be it open or closed."
+)
+
+
+OWN_MODEL = (
+    "Whoever runs a server adds models of their own to the choice above by a file: "
+    "`docs/own_model.md` says how to write one, and how to release by it, or by a pool that was "
+    "simulated anywhere, from the command line."
 )
 
 
@@ -172,7 +180,7 @@ def settings(scenario: str, by: Releasable) -> tuple[ReleaseRequest | None, int]
     of_series = issubclass(by.request, SeriesRequest)
     with st.container(horizontal=True, gap="small"):
         domain = _domain() if of_series else {}
-        planned = _planned(scenario, "values" if of_series else "days")
+        planned = _planned(scenario, rows_of(scenario))
     if of_series:
         st.caption(
             "The lowest and the highest value have to be known without looking at the data, as 0 "
@@ -297,14 +305,28 @@ def confirm(request: ReleaseRequest, series_of: Upload, planned: int, expected: 
     if not budget.allows(request):
         return
     # Another request, or one more of the same, needs a confirmation of its own.
+    accepted = _accepts(request, len(made))
     sure = st.checkbox(
         f"I want to spend ε_total = {request.epsilon_total:g} of these data's privacy",
         key=f"own-confirmed-{len(made)}-{hash(request)}",
     )
-    if st.button("Release", type="primary", disabled=not sure, key=f"own-release-{len(made)}"):
+    if st.button(
+        "Release", type="primary", disabled=not (sure and accepted), key=f"own-release-{len(made)}"
+    ):
         if held is not None:
             here.begin(request, held, series_of.name)
         st.rerun()
+
+
+def _accepts(request: ReleaseRequest, made: int) -> bool:
+    """Whether a sensitivity that somebody declared is answered for; it is where there is none."""
+    if not request.declared:
+        return True
+    names = " and ".join(request.declared)
+    return st.checkbox(
+        f"I answer for the sensitivity of {names}, which is declared and not derived",
+        key=f"own-declared-{made}-{hash(request)}",
+    )
 
 
 def _enough(request: ReleaseRequest, n: int, planned: int, expected: str) -> str:
@@ -394,8 +416,8 @@ def show(documents: list[Document]) -> None:
         "privacy."
     )
     st.caption(
-        "Keep the JSON: it is the only copy. `python -m abcdp_core verify FILE` computes again "
-        "what follows from it. The report is for people to read."
+        f"Keep the JSON: it is the only copy. `{verifying('FILE', last)}` computes again what "
+        "follows from it. The report is for people to read."
         f"{simulated if offers_series(last) else ''}"
     )
 

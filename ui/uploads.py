@@ -17,7 +17,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.typing import UploadedFile
 
 from abcdp_core.own_data import columns, series
-from abcdp_core.own_data.request import SERIES, columns_of, own_sizes
+from abcdp_core.own_data.private_summary import table_for
+from abcdp_core.own_data.request import SERIES, columns_of, own_sizes, rows_of
 from ui.verbatim import verbatim
 
 TRAY = "_tray"
@@ -33,7 +34,7 @@ class Upload:
     Attributes:
         name: the digest.
         values: ``(n,)``.
-        column: what the file held.
+        column: what the file held; of a table of records, with the scenario whose columns it has.
     """
 
     name: str
@@ -95,9 +96,14 @@ class Tray:
         self.refused = ""
         try:
             values = columns.read(content, scenario, column)
-            self.held = Held(Upload(series.digest_of(values), values, column))
+            self.held = Held(Upload(series.digest_of(values), values, _kind(scenario, column)))
         except series.SeriesError as error:
             self.held, self.refused = None, f"This file cannot be used. {verbatim(error)}"
+
+
+def _kind(scenario: str, column: str) -> str:
+    """What a file holds: the same column of two scenarios is the same, a table of records not."""
+    return column if table_for(scenario) is None else f"{column} of {scenario}"
 
 
 def tray() -> Tray:
@@ -113,7 +119,7 @@ def ask(scenario: str) -> Upload | None:
         st.info("Say what your file holds: what stands in it is not looked at for that.")
         return None
     series_of = here.held.use() if here.held else None
-    if series_of is not None and series_of.column != column:
+    if series_of is not None and series_of.column != _kind(scenario, column):
         # Numbers of another kind, as cases are no sizes of clusters.
         _forget()
         series_of = None
@@ -121,8 +127,11 @@ def ask(scenario: str) -> Upload | None:
         _ask(scenario, column, here)
         return None
     smallest, largest = own_sizes(scenario)
-    unit = "values" if column == SERIES else "days"
-    what = f"{len(series_of.values):,} {unit} are" if smallest < largest else "Your file is"
+    what = (
+        f"{len(series_of.values):,} {rows_of(scenario)} are"
+        if smallest < largest
+        else "Your file is"
+    )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"{what} held, for {MINUTES} minutes after your last use of this page.")
         st.button("Forget the numbers", key="own-forget", on_click=_forget)
@@ -179,6 +188,14 @@ def _content(scenario: str, column: str) -> str:
     smallest, largest = own_sizes(scenario)
     if column == SERIES:
         return f"one column of {smallest} to {largest:,} numbers, which never take more"
+    table = table_for(scenario)
+    if table is not None:
+        rows = f"{smallest:,} to {largest:,}" if smallest < largest else f"{largest:,}"
+        most = "at most " if table.neighbours == "add-remove" else ""
+        return (
+            f"{columns.words_of(scenario, column)}: the columns {', '.join(table.columns)}, "
+            f"{most}{rows} {'row' if largest == 1 else 'rows'} below the header"
+        )
     size = f", {smallest} to {largest} days in a row" if smallest < largest else ""
     return f"{columns.WORDS[column]}{size}"
 

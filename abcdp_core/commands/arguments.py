@@ -24,8 +24,37 @@ def add_plugins(parser: argparse.ArgumentParser) -> None:
                         help="a scenario, mechanism or experiment in a file")  # fmt: skip
 
 
-def plug_in(files: Sequence[Path]) -> None:
+def add_plugins_or_pools(parser: argparse.ArgumentParser) -> None:
+    """Add the option that :func:`plug_in` reads, where pools may be among the files."""
+    parser.add_argument("--plugin", action="append", default=[], type=Path, metavar="FILE",
+                        help="a model of your own, FILE.py, or a pool, FILE.toml")  # fmt: skip
+
+
+def plug_in_pool(file: Path) -> str:
+    """Add a pool that was made elsewhere, and tell the name by which it is a scenario.
+
+    Raises:
+        ParameterError: it cannot be read, or has the name of something else; why, in a line.
+    """
+    # Inside the function: who has no pool need not wait for what reads tables.
+    from abcdp_core.own_model import lattice, reading
+
+    module = lattice.scenario_of(reading.read(file))
+    registry.add_module(module)
+    try:
+        _check_names(module)
+    except ValueError as error:
+        raise ParameterError(f"plugin = {file}: cannot be used ({error}).") from error
+    name: str = module.SCENARIO
+    return name
+
+
+def plug_in(files: Sequence[Path], *, pools: bool = False) -> None:
     """Add plug-ins.
+
+    Args:
+        files: that state them.
+        pools: whether one may be a pool in a TOML file, which no study takes.
 
     Raises:
         ParameterError: one of them cannot be loaded; its author learns in a line why.
@@ -33,6 +62,9 @@ def plug_in(files: Sequence[Path]) -> None:
     for number, file in enumerate(files):
         if file.name in [other.name for other in files[:number]]:
             raise ParameterError(f"plugin = {file}: another one has this file name; rename one.")
+        if pools and file.suffix == ".toml":
+            plug_in_pool(file)
+            continue
         try:
             module = registry.add_file(file)
             _check_names(module)

@@ -56,9 +56,12 @@ OPTIONS = {
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("scenario", metavar="SCENARIO", help=f"of {', '.join(scenarios())}")
+    parser.add_argument("scenario", metavar="SCENARIO",
+                        help=f"of {', '.join(scenarios())}, a model of your own by --plugin, or "
+                        "the file of a pool, FILE.toml")  # fmt: skip
     parser.add_argument("--data", type=arguments.path, required=True, metavar="FILE",
-                        help="CSV of one column, in UTF-8")  # fmt: skip
+                        help="CSV in UTF-8: one column, or a table of records for a model or a "
+                        "pool of your own")  # fmt: skip
     parser.add_argument("--column", metavar="NAME",
                         help="what it holds, where a scenario takes several: labels or sizes for "
                         "tuberculosis-patients")  # fmt: skip
@@ -79,6 +82,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
                         help="what is protected, as the budget names it (value, patient or person, "
                         "as the scenario has it)")  # fmt: skip
     budget.add_ledger(parser)
+    parser.add_argument("--accept-declared-sensitivity", action="store_true",
+                        help="take from a budget what a sensitivity is needed for that somebody "
+                        "declared and nothing derives")  # fmt: skip
     parser.add_argument("--yes", action="store_true", help="spend it without being asked")
     parser.add_argument("--out", type=arguments.path, required=True, metavar="FILE.json",
                         help="a new file for what is released")  # fmt: skip
@@ -96,6 +102,8 @@ def run(options: argparse.Namespace) -> int:
     stand = _Stand(options.out)
     try:
         arguments.plug_in(options.plugin)
+        if options.scenario.endswith(".toml"):
+            options.scenario = arguments.plug_in_pool(Path(options.scenario))
         request = _request(options)
         column = columns.chosen(request.scenario, options.column)
         _release(request, column, options, stand)
@@ -150,7 +158,7 @@ def _release(
         ):
             say(_recommendation(request))
             values = _values(request, column, options.data)
-            request.check_size(len(values))
+            _check_size(request, len(values), options.data)
             _confirm(_asked(request, len(values)), sure=options.yes)
             with progress.of_fraction("Public pool") as bar:
                 prepared = release.prepare(request, values, bar)
@@ -177,9 +185,19 @@ def _recommendation(request: ReleaseRequest) -> str:
 def _paid(
     request: ReleaseRequest, options: argparse.Namespace
 ) -> contextlib.AbstractContextManager[Taken | None]:
-    """The cost, taken from a budget if one is named."""
+    """The cost, taken from a budget if one is named.
+
+    Raises:
+        ParameterError: it rests on what somebody declared, and nobody has accepted that.
+    """
     if options.budget is None:
         return contextlib.nullcontext()
+    if request.declared and not options.accept_declared_sensitivity:
+        raise ParameterError(
+            f"budget = {options.budget}: the sensitivity of {' and '.join(request.declared)} is "
+            "declared, not derived; say --accept-declared-sensitivity if you answer for it. "
+            "Nothing was spent."
+        )
     unit = options.unit or request.unit
     return taken(options.ledger, options.budget, claim(request), unit, request.neighbours)
 
@@ -246,6 +264,13 @@ def _values(request: ReleaseRequest, column: str, file: Path) -> NDArray[np.floa
         raise ParameterError(f"data = {file}: {error}") from error
 
 
+def _check_size(request: ReleaseRequest, n: int, file: Path) -> None:
+    try:
+        request.check_size(n)
+    except ParameterError as error:
+        raise ParameterError(f"data = {file}: {error}") from error
+
+
 def _asked(request: ReleaseRequest, n: int) -> str:
     """What it costs and what it is good for, from what is public."""
     expected = releasable.of(request).expected(request, n)
@@ -255,7 +280,8 @@ def _asked(request: ReleaseRequest, n: int) -> str:
         else "What error to expect is simulated by `python -m abcdp_core run error-by-size "
         f"--set scenario={request.scenario}`."
     )
-    return " ".join(part for part in (question(request, n), hint, request.drowned(n)) if part)
+    parts = (question(request, n), hint, request.reach(n), request.drowned(n))
+    return " ".join(part for part in parts if part)
 
 
 def _confirm(asked: str, *, sure: bool) -> None:

@@ -33,7 +33,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
                         ".pdf")  # fmt: skip
     parser.add_argument("--about", default="", metavar="WORDS",
                         help="what the data are, for the head of the report")  # fmt: skip
-    arguments.add_plugins(parser)
+    arguments.add_plugins_or_pools(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
             written.
         ExportError: there is no browser to print with.
     """
-    arguments.plug_in(options.plugin)
+    arguments.plug_in(options.plugin, pools=True)
     out: Path = options.out
     ending = out.suffix.lower()
     if ending not in ENDINGS:

@@ -18,7 +18,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("document", type=arguments.path, metavar="FILE.json",
                         help="what `release` wrote")  # fmt: skip
-    arguments.add_plugins(parser)
+    arguments.add_plugins_or_pools(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         ParameterError: the file is no document of a release, or something in it differs.
     """
-    arguments.plug_in(options.plugin)
+    arguments.plug_in(options.plugin, pools=True)
     _, content = verification.read_file(options.document)
     try:
         findings = verification.verify(content)

@@ -1,24 +1,28 @@
-"""What the one column of a file may hold, and how it is read; what is wrong, in a sentence.
+"""What a file may hold, one column or a table, and how it is read; what is wrong, in a sentence.
 
 As in :mod:`~abcdp_core.own_data.series`, no sentence has a value of the data; nor has one of people
 how many there are.
 
 Strain labels, one a patient, cannot be told from a header, so their first row always is one: were
 that decided by what stands in it, a patient who is left out could make the next one a header, and
-change two things at once.
+change two things at once. A table's first row always names its columns.
 """
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core import simulators
 from abcdp_core.own_data import series
 from abcdp_core.own_data.request import SERIES, columns_of, own_sizes
 from abcdp_core.own_data.series import SeriesError
+from abcdp_core.own_model.lattice import RECORDS, Table
 from abcdp_core.parameters import ParameterError, number_in, shown
 
 Array = NDArray[np.float64]
@@ -98,6 +102,55 @@ def _filled(sizes: list[int], rows: int) -> Array:
     return filled
 
 
+def records(content: bytes, table: Table) -> Array:
+    """A table's columns ``(n, d)`` of a CSV file with a header; others are not looked at.
+
+    Where the number of records is private, the table is filled up with rows that are all NaN.
+
+    Raises:
+        SeriesError: the file is something else; a sentence names column and row, and no value.
+    """
+    most, public = table.sizes[1], table.neighbours == "replace"
+    text = series.text_of(content, most, "the columns that are read")
+    header, *rows = text.split("\n")
+    names = [series.unquoted(name) for name in _fields(header, 1)]
+    for name in table.columns:
+        if names.count(name) != 1:
+            why = "is missing" if name not in names else "is there twice"
+            raise SeriesError(f"Column {name} {why}: the first row must name the columns.")
+    if len(rows) > most and not public:
+        raise SeriesError(f"The file has more than {most:,} records, the most that are read.")
+    places = [names.index(name) for name in table.columns]
+    found = np.full((max(len(rows), 0 if public else most), len(places)), np.nan)
+    for row, line in enumerate(rows, start=2):
+        fields = _fields(line, row)
+        if len(fields) != len(names):
+            raise SeriesError(
+                f"Row {row} has {len(fields)} fields, and the first row {len(names)}."
+            )
+        for j, (name, place) in enumerate(zip(table.columns, places, strict=True)):
+            found[row - 2, j] = _entry(fields[place], name, row, whole=name in table.whole)
+    if wrong := table.wrong(found):
+        raise SeriesError(wrong)
+    return found
+
+
+def _fields(line: str, row: int) -> list[str]:
+    try:
+        return next(csv.reader([line], strict=True), [""])
+    except (csv.Error, StopIteration):
+        raise SeriesError(f"Row {row} is not of the form of CSV.") from None
+
+
+def _entry(field: str, column: str, row: int, *, whole: bool) -> float:
+    number = number_in(series.unquoted(field))
+    if number is None:
+        raise SeriesError(f"Column {column}, row {row}: is no finite number.")
+    if whole and not number.is_integer():
+        raise SeriesError(f"Column {column}, row {row}: is no whole number.")
+    return number
+
+
 READERS: dict[str, Callable[[bytes, int], Array]] = {
     SERIES: series.read,
     "labels": _labels,
@@ -111,8 +164,17 @@ WORDS = {
     "labels": "one strain label a patient below a header",
     "sizes": "one size of a cluster a row",
     "daily-counts": "the new cases of one day a row",
+    RECORDS: "a header and a row for each record",
 }
 """What a file holds."""
+
+
+def words_of(scenario: str, column: str) -> str:
+    """What a file for a scenario holds."""
+    source: Any = simulators.load(scenario)
+    if column == RECORDS and source.OWN_TABLE.is_of_numbers:
+        return "a header and one row of numbers"
+    return WORDS[column]
 
 
 def chosen(scenario: str, name: str | None) -> str:
@@ -138,4 +200,7 @@ def read(content: bytes, scenario: str, column: str) -> Array:
     Raises:
         SeriesError: the file is something else; one sentence says what, without a value.
     """
+    if column == RECORDS:
+        source: Any = simulators.load(scenario)
+        return records(content, source.OWN_TABLE)
     return READERS[column](content, own_sizes(scenario)[1])

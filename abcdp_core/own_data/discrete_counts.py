@@ -28,7 +28,6 @@ All that follows looks at r and at what is public, and costs nothing.
 
 from __future__ import annotations
 
-import math
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +36,7 @@ from fractions import Fraction
 from abcdp_core.own_data.discrete_summary import least_scale, with_noise
 from abcdp_core.privacy import Cost, Event, cost
 from abcdp_core.privacy.calibration import round_up
-from abcdp_core.privacy.discrete import RandBelow
+from abcdp_core.privacy.discrete import RandBelow, deviation
 
 SENSITIVITY = 2
 """Most by which another value in place of one moves all counts, added up."""
@@ -59,9 +58,8 @@ class CountNoise(Event):
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of the noise on one count, √(2q)/(1 − q) with q = e^(−1/t)."""
-        ratio = math.exp(-1.0 / self.scale)
-        return math.sqrt(2.0 * ratio) / -math.expm1(-1.0 / self.scale)
+        """Standard deviation of the noise on one count."""
+        return deviation(self.scale)
 
 
 @cost.register

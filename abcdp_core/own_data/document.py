@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shlex
 import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -161,6 +162,13 @@ SCALE = ("offset", "factor")
 def unit_of(parameter: OwnParameter) -> str:
     """Its unit after a number, with the space between them."""
     return f" {parameter.unit}" if parameter.unit else ""
+
+
+def verifying(file: str, document: Document) -> str:
+    """The command that computes again what follows from a document in a file."""
+    table = getattr(source_of(document.request), "OWN_TABLE", None)
+    plugin = "" if table is None else f" --plugin {shlex.quote(table.file)}"
+    return f"python -m abcdp_core verify {file}{plugin}"
 
 
 KEYS = ("mode", "statement", "public", "release", "event", "cost", "versions")

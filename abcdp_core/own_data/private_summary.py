@@ -21,6 +21,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -45,6 +46,7 @@ from abcdp_core.own_data.document import (
     Document,
     unit_of,
 )
+from abcdp_core.own_data.likeness import Likeness
 from abcdp_core.own_data.releasable import Releasable, Simulated
 from abcdp_core.own_data.request import (
     DRAWS,
@@ -53,10 +55,12 @@ from abcdp_core.own_data.request import (
     OwnParameter,
     ReleaseRequest,
     columns_of,
+    rows_of,
     source_of,
 )
-from abcdp_core.parameters import ParameterError
-from abcdp_core.privacy.discrete import RandBelow
+from abcdp_core.own_model.lattice import Table
+from abcdp_core.parameters import ParameterError, check_work
+from abcdp_core.privacy.discrete import RandBelow, deviation
 from abcdp_core.statistic import Quantity, Question, Statistic, stated_by
 from abcdp_core.streams import generator
 from abcdp_core.summaries import weighted_mean, weighted_quantile
@@ -101,8 +105,15 @@ class PrivateSummaryRequest(ReleaseRequest):
 
     @property
     def unit(self) -> str:
-        """That of the scenario's statistic, without its article."""
-        return self.protected.removeprefix("one ")
+        """That of the scenario's statistic, without its article and without any condition."""
+        table = table_of(self)
+        return ARTICLE.sub("", self.protected if table is None else table.unit)
+
+    @property
+    def declared(self) -> tuple[str, ...]:
+        """Of a model or a pool of one's own."""
+        table = table_of(self)
+        return () if table is None else table.declared
 
     @property
     def neighbours(self) -> str:
@@ -122,16 +133,34 @@ class PrivateSummaryRequest(ReleaseRequest):
         told += [(each.name, each.unit) for each in _quantities(self)]
         return tuple(OwnParameter(name, unit, 0.0, 1.0) for name, unit in told)
 
+    def check_size(self, n: int) -> None:
+        """Refuse data of another size, or more simulations than anybody waits for.
+
+        Raises:
+            ParameterError: it is, or there are.
+        """
+        super().check_size(n)
+        if (table := table_of(self)) is not None:
+            check_work(n, table.draws)
+
+    def check_values(self, values: Array) -> None:
+        """Of records whose number is private, those that are all NaN are none."""
+        if table_of(self) is not None and self.neighbours == "add-remove":
+            values = values[~np.isnan(values).all(axis=-1)]
+        super().check_values(values)
+
     def event(self, n: int) -> SummaryNoise:
         """The numbers with their noise."""
         return summary_noise(_statistic(self), n, _size(self, n), self.epsilon_total)
 
     def noise_in_words(self, n: int) -> str:
         """The noise of the numbers."""
-        event = self.event(n)
+        event, k = self.event(n), _size(self, n)
+        numbers = "Its number" if k == 1 else f"Each of its {k} numbers"
+        unit = "" if table_of(self) is None else ", in units of the most that one record moves it,"
         return (
-            f"Each of its {_size(self, n)} numbers gets noise of scale b = {event.scale:.4g}, "
-            f"which is Δ₁/ε_total with Δ₁ = {Fraction(event.sensitivity).limit_denominator(1000)}."
+            f"{numbers} gets noise of scale b = {event.scale:.4g}{unit} which is Δ₁/ε_total with "
+            f"Δ₁ = {Fraction(event.sensitivity).limit_denominator(1000)}.{_as_declared(self)}"
         )
 
     def settings_in_words(self) -> str:
@@ -141,23 +170,36 @@ class PrivateSummaryRequest(ReleaseRequest):
     def data_in_words(self, n: int) -> str:
         """What it is; its number of rows only where that is public."""
         what: str = cast(Any, source_of(self)).OWN_DATA
-        return f"{what} for {n} days" if self.tells_size else what
+        return what.format(n=f"{n:,}")
 
     def learnt(self, n: int) -> str:
         """All that is inferred."""
         names = [each.name for each in self.own_parameters(n)]
-        return f"{'; '.join(names[:-1])}; and {names[-1]}"
+        return f"{'; '.join(names[:-1])}; and {names[-1]}" if len(names) > 1 else names[0]
 
     def unprotected(self, n: int) -> list[str]:
         """Settings, and several people together."""
         source: Any = source_of(self)
-        size = f"The number of days, {n}, is public, and so is every setting. "
+        table = table_of(self)
+        public = "Every setting is public."
+        if table is not None and self.neighbours == "replace":
+            n = table.records or n
+        if self.tells_size or (table is not None and self.neighbours == "replace"):
+            rows = rows_of(self.scenario)
+            public = f"The number of {rows}, {n:,}, is public, and so is every setting."
+        chosen = "A setting" if table is None else "A setting, a prior or a bound"
         return [
-            f"{size if self.tells_size else 'Every setting is public. '}A setting that was chosen "
-            "by looking at the data tells something that is not accounted for, and so does word "
-            f"that a file was refused, as too long or misspelt. {source.OWN_HIDDEN}",
+            f"{public} {chosen} that was chosen by looking at the data tells something that is not "
+            "accounted for, and so does word that a file was refused, as too long or misspelt. "
+            f"{source.OWN_HIDDEN}".rstrip(),
             source.OWN_REPEATED,
+            *([_as_declared(self).strip()] if self.declared else []),
         ]
+
+    def reach(self, n: int) -> str:
+        """What the public simulations reach of what data could be, for a model of one's own."""
+        table = table_of(self)
+        return "" if table is None else _reach(self, table, n)
 
     def drowned(self, n: int) -> str:
         """Where the release leaves nearly all of the prior's deviation of everything."""
@@ -173,8 +215,35 @@ class PrivateSummaryRequest(ReleaseRequest):
 
 
 def _statistic(request: ReleaseRequest) -> Statistic:
-    """The first that its scenario states: that of the smaller unit."""
-    return next(iter(stated_by(source_of(request)).values()))
+    """That on a lattice, of records; else the first that is stated: that of the smaller unit."""
+    table = table_of(request)
+    return next(iter(stated_by(source_of(request)).values())) if table is None else table.statistic
+
+
+def table_of(request: ReleaseRequest) -> Table | None:
+    """What is read and released by a model or a pool of one's own; ``None`` for other scenarios."""
+    return table_for(request.scenario)
+
+
+def table_for(scenario: str) -> Table | None:
+    """As :func:`table_of`, of a scenario."""
+    found: Table | None = getattr(simulators.load(scenario), "OWN_TABLE", None)
+    return found
+
+
+ARTICLE = re.compile(r"^(one|an?) ")
+
+
+def _as_declared(request: ReleaseRequest) -> str:
+    """What is to be said of what somebody declared; empty if nobody did."""
+    if not request.declared:
+        return ""
+    one = len(request.declared) == 1
+    return (
+        f" The sensitivity of {' and '.join(request.declared)} was declared by who wrote the model "
+        f"and is derived by nothing here: if {'it is' if one else 'one of them is'} larger, less "
+        "is protected than stated."
+    )
 
 
 def _quantities(request: ReleaseRequest) -> tuple[Quantity, ...]:
@@ -184,6 +253,8 @@ def _quantities(request: ReleaseRequest) -> tuple[Quantity, ...]:
 
 def _size(request: ReleaseRequest, n: int) -> int:
     """How many numbers the data have, whatever stands in them."""
+    if table_of(request) is not None:
+        return len(_statistic(request).names)
     return len(_statistic(request).reduce(source_of(request).from_series(np.zeros(n))))
 
 
@@ -205,9 +276,40 @@ class PublicPool:
     support: Support
 
 
-@functools.lru_cache(maxsize=4)
-def public_pool(scenario: str, n: int, seed: int) -> PublicPool:
-    """The pool that is shipped, or one for data sets of ``n`` rows; nothing in it is private."""
+def public_pool(
+    scenario: str, n: int, seed: int, progress: pool.Progress | None = None
+) -> PublicPool:
+    """The pool that is shipped, or one for data sets of ``n`` rows; nothing in it is private.
+
+    Args:
+        scenario: whose.
+        n: rows of each data set.
+        seed: of the draws.
+        progress: called with the fraction done, where one is made that takes long.
+    """
+    source: Any = simulators.load(scenario)
+    table = table_for(scenario)
+    if table is None:
+        return _shipped_pool(scenario, n, seed)
+    # By its digest: another file may have stated another model of this name.
+    key = scenario, table.digest, n, seed
+    found = _own_pools.get(key)
+    if found is None:
+        found = pool_of(source, *table.pool(n, seed, progress))
+        for oldest in list(_own_pools)[: 1 - KEPT]:
+            _own_pools.pop(oldest, None)
+        _own_pools[key] = found
+    return found
+
+
+KEPT = 4
+"""Pools in memory."""
+
+_own_pools: dict[tuple[str, str, int, int], PublicPool] = {}
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _shipped_pool(scenario: str, n: int, seed: int) -> PublicPool:
     source: Any = simulators.load(scenario)
     if hasattr(source, "precomputed_pool"):
         theta, numbers = source.precomputed_pool(POOL_SIZE)
@@ -222,6 +324,8 @@ def public_pool(scenario: str, n: int, seed: int) -> PublicPool:
 def pool_of(source: Any, theta: Array, numbers: Array) -> PublicPool:
     """A pool with the further quantities of each draw."""
     more: tuple[Quantity, ...] = source.OWN_QUANTITIES
+    if not more:
+        return PublicPool(theta, numbers, source.SUPPORT)
     values = np.column_stack([theta, *(each.of(theta, numbers) for each in more)])
     ends = [np.array([getattr(each, end) for each in more]) for end in ("low", "high")]
     return PublicPool(values, numbers, _beside(source.SUPPORT, theta.shape[1], supports.box(*ends)))
@@ -249,21 +353,25 @@ class Learner:
         public: the pool.
         event: the noise.
         regression: fitted to the pool with this noise.
-        low, high: smallest and largest numbers of the pool with this noise ``(k,)``.
+        numbers: of the pool with this noise ``(T, k)``.
     """
 
     public: PublicPool
     event: SummaryNoise
     regression: Regression = field(repr=False)
-    low: Array = field(repr=False)
-    high: Array = field(repr=False)
+    numbers: Array = field(repr=False)
 
     @classmethod
     def of(cls, public: PublicPool, event: SummaryNoise, seed: int) -> Learner:
         """With noise from a public seed."""
         with_its_noise = noisy(public.numbers, event, generator(seed, "own-summary-noise"))
-        ends = with_its_noise.min(axis=0), with_its_noise.max(axis=0)
-        return cls(public, event, Regression.fit(with_its_noise, public.values), *ends)
+        regression = Regression.fit(with_its_noise, public.values)
+        return cls(public, event, regression, with_its_noise)
+
+    @functools.cached_property
+    def likeness(self) -> Likeness:
+        """What the numbers of the pool reach with this noise."""
+        return Likeness.of(self.numbers)
 
     def error(self) -> Array:
         """Root mean squared error of the regression over the pool ``(d,)``."""
@@ -278,9 +386,34 @@ class Learner:
         return samples, found.weights
 
 
+def _learner(request: PrivateSummaryRequest, n: int, event: SummaryNoise) -> Learner:
+    table = table_of(request)
+    digest = "" if table is None else table.digest
+    return _fitted(request.scenario, digest, n, request.pool_seed, event)
+
+
 @functools.lru_cache(maxsize=4)
-def _learner(scenario: str, n: int, seed: int, event: SummaryNoise) -> Learner:
+def _fitted(scenario: str, digest: str, n: int, seed: int, event: SummaryNoise) -> Learner:  # noqa: ARG001 - tells models of one name apart
     return Learner.of(public_pool(scenario, n, seed), event, seed)
+
+
+def _reach(request: PrivateSummaryRequest, table: Table, n: int) -> str:
+    """What the public simulations reach, beside what is possible."""
+    likeness = _learner(request, n, request.event(n)).likeness
+    ends = table.natural(np.stack([likeness.low, likeness.high]), n)
+    each = []
+    for own, low, high, possible in zip(table.summaries, *ends, table.limits(n), strict=True):
+        digits = 0 if own.kind == "count" else _digits(abs(high - low))
+        said = f"{own.name}: {_said(min(low, high), digits)} to {_said(max(low, high), digits)}"
+        if all(map(math.isfinite, possible)):
+            least, most = (f"{end:g}".replace("-", "\u2212") for end in possible)
+            said = f"{said} (possible: {least} to {most})"
+        each.append(said)
+    return (
+        f"The {len(likeness.others) + likeness.aside:,} public simulations reach, with this noise, "
+        f"{'; '.join(each)}. If your data may lie beyond, the prior misses them: widen it before "
+        "anything is spent."
+    )
 
 
 @dataclass(frozen=True)
@@ -327,26 +460,35 @@ class Inferred:
         told: with them.
         prior: without.
         outside: whether each number is beyond all of the pool ``(k,)``: the model is then wrong.
+        apart: whether the numbers together resemble none of it; asked of models of one's own.
+        level: probability at most of either where the data follow the model.
+        simulations: draws of the pool.
         draws: of equal weight ``(m, d)``.
     """
 
     told: Told
     prior: Told
     outside: NDArray[np.bool_]
+    apart: bool
+    level: float
+    simulations: int
     draws: Array = field(repr=False)
 
 
 def inferred(request: PrivateSummaryRequest, n: int, released: tuple[int, ...]) -> Inferred:
     """What released whole numbers ``(k,)`` tell."""
     event = request.event(n)
-    learner = _learner(request.scenario, n, request.pool_seed, event)
+    learner = _learner(request, n, event)
     public, z = learner.public, np.array(released, dtype=float) / np.array(event.whole)
     samples, weights = learner.sample(z)
     equal = np.full(len(public.values), 1.0 / len(public.values))
     return Inferred(
         Told.of(samples, weights, request),
         Told.of(public.values, equal, request),
-        (z < learner.low) | (z > learner.high),
+        learner.likeness.outside(z),
+        table_of(request) is not None and learner.likeness.is_apart(z),
+        learner.likeness.level,
+        len(public.values),
         samples[_evenly(weights, request.draws)],
     )
 
@@ -401,21 +543,58 @@ class PrivateSummaryDocument(Document):
             f"{name}: {_whole(Fraction(number, step))}"
             for name, number, step in zip(self.names, self.released, steps, strict=True)
         )
-        return f"Released, with noise: {each}.{self._unlike()}"
+        noise = ""
+        if self.table_of_records is not None:
+            each, noise = "; ".join(self._in_their_units()), " (its standard deviation in brackets)"
+        return f"Released, with noise{noise}: {each}.{self._unlike()}"
+
+    @property
+    def table_of_records(self) -> Table | None:
+        """What is read and released, for a model of one's own."""
+        return table_of(self.request)
+
+    @property
+    def natural(self) -> Array:
+        """The released numbers ``(k,)`` as counts, means and sums, for a model of one's own."""
+        table = self.table_of_records
+        assert table is not None
+        units = np.array(self.released, dtype=float) / np.array(self.event.whole)
+        return table.natural(units, self.n)
+
+    def _in_their_units(self) -> list[str]:
+        """Each released number with the standard deviation of its noise."""
+        table = self.table_of_records
+        assert table is not None
+        steps, whole = self.event.steps(), np.array(self.event.whole)
+        units = np.array([deviation(step) for step in steps.tolist()]) / whole
+        noise = units * np.abs(table.per_unit(self.n))
+        found = []
+        for each, value, spread in zip(table.summaries, self.natural, noise.tolist(), strict=True):
+            digits = 0 if each.kind == "count" else _digits(spread)
+            size = _said(spread, _digits(spread)) if spread >= 1e-4 else "below 0.0001"
+            found.append(f"{each.name}: {_said(value, digits)} ({size})")
+        return found
 
     @property
     def outside(self) -> list[str]:
         """Names of the released numbers that are beyond all public simulations."""
         beyond = zip(self.names, self.inferred.outside.tolist(), strict=True)
-        return [name for name, is_outside in beyond if is_outside]
+        together = [TOGETHER] if self.inferred.apart else []
+        return [name for name, is_outside in beyond if is_outside] + together
 
     def _unlike(self) -> str:
         if not self.outside:
             return ""
+        found, wrong, level = self.inferred, "The model does not fit these data", ""
+        if self.table_of_records is not None:
+            wrong = "The prior misses these data, or the model does not fit them"
+            level = (
+                " Of data that follow both this is said with probability at most "
+                f"{_up(found.level)}."
+            )
         return (
-            f" Beyond all {POOL_SIZE:,} public simulations with their noise: "
-            f"{', '.join(self.outside)}. The model does not fit these data, so do not rely on what "
-            "follows from it."
+            f" Beyond all {found.simulations:,} public simulations with their noise: "
+            f"{', '.join(self.outside)}. {wrong}, so do not rely on what follows from it.{level}"
         )
 
     @property
@@ -424,7 +603,8 @@ class PrivateSummaryDocument(Document):
         each = "; ".join(
             f"{row.name}: {row.mean} ({row.low} to {row.high}){row.unit}" for row in self.rows()
         )
-        return f"Means, with 90 % intervals: {each}.{self._in_time()} {' '.join(self.answers())}"
+        said = f"Means, with 90 % intervals: {each}.{self._in_time()}"
+        return " ".join([said, *self.answers()])
 
     def answers(self) -> list[str]:
         """A sentence for each question, with its probability in the prior beside it."""
@@ -477,6 +657,8 @@ class PrivateSummaryDocument(Document):
     @property
     def finding(self) -> str:
         """The value that the scenario is asked for most, if the model fits."""
+        if self.outside and self.table_of_records is not None:
+            return "The prior or the model does not fit these data"
         if self.outside:
             return "The model does not fit these data"
         source = cast(Any, source_of(self.request))
@@ -487,7 +669,8 @@ class PrivateSummaryDocument(Document):
     @property
     def settings(self) -> str:
         """Budget, mechanism and, where it is public, size."""
-        size = f", {self.n} days" if self.request.tells_size else ""
+        rows = rows_of(self.request.scenario)
+        size = f", {self.n:,} {rows}" if self.request.tells_size else ""
         return (
             f"ε_total = {self.request.epsilon_total:g}, private summary{size}; mean, 90 % interval"
         )
@@ -517,20 +700,28 @@ class PrivateSummaryDocument(Document):
 
     def exactness(self) -> str:
         """Numbers are whole; the posterior is simulated."""
+        own = ""
+        if self.table_of_records is not None:
+            own = " What is released is rounded to a public lattice first."
         return (
             "The numbers, their noise and the sums are exact, in whole numbers. The posterior is "
-            f"computed from what was released, by {POOL_SIZE:,} public simulations and a "
-            "regression, so it is approximate; it holds if the data follow the model."
+            f"computed from what was released, by {self.inferred.simulations:,} public simulations "
+            f"and a regression, so it is approximate; it holds if the data follow the model.{own}"
         )
 
     def contents(self) -> dict[str, Any]:
         """The numbers, and means, intervals, probabilities and draws."""
         event, told, prior = self.event, self.inferred.told, self.inferred.prior
+        table, own = self.table_of_records, {}
+        if table is not None:
+            own = {"model": {"file": table.file, "sha256": table.digest}}
         return {
+            **own,
             "release": {
                 "names": list(self.names),
                 "whole_numbers": list(self.released),
                 "divided_by": list(event.whole or ()),
+                **({} if table is None else {"in_their_units": self.natural.tolist()}),
             },
             "posterior": {
                 "parameters": [each.name for each in self.parameters],
@@ -583,6 +774,16 @@ class PrivateSummaryDocument(Document):
         """Mean and interval."""
         found = self.rows()[row]
         return f"{found.mean} ({found.low} to {found.high}){found.unit}"
+
+
+TOGETHER = "all numbers together"
+"""Of what is unusual though each number by itself is not."""
+
+
+def _up(level: float) -> str:
+    """A small probability to one digit, never below it."""
+    power = math.floor(math.log10(level))
+    return f"{math.ceil(level / 10.0**power - 1e-9) * 10.0**power:.{max(-power, 0)}f}"
 
 
 @dataclass(frozen=True)
@@ -664,7 +865,7 @@ def measure(
     request: PrivateSummaryRequest, values: Array, progress: pool.Progress | None
 ) -> list[int]:
     """The numbers of the data, whole, and before these the public pool. Private."""
-    public_pool(request.scenario, len(values), request.pool_seed)
+    public_pool(request.scenario, len(values), request.pool_seed, progress)
     if progress is not None:
         progress(1.0)
     return _statistic(request).whole_of(source_of(request).from_series(values))
@@ -711,16 +912,19 @@ def read(
 def largest_file(request: PrivateSummaryRequest) -> int:
     """Bytes of a document with all draws, at most."""
     each = len(source_of(request).AXES) + len(_quantities(request))
-    return LARGEST_REST + LARGEST_NUMBER * request.draws * (2 + each)
+    names = _statistic(request).names
+    rest = LARGEST_REST
+    if table_of(request) is not None:
+        # Of a model of one's own nobody knows how many numbers it has, or how long their names are.
+        rest += 20 * LARGEST_NUMBER * (len(names) + each) + 20 * sum(map(len, names))
+    return rest + LARGEST_NUMBER * request.draws * (2 + each)
 
 
 def expected(request: PrivateSummaryRequest, n: int) -> Simulated:
     """Errors of the regression over the public pool, with the noise and without it."""
     event = request.event(n)
     silent = dataclasses.replace(event, scale=0.0)
-    private, plain = (
-        _learner(request.scenario, n, request.pool_seed, each).error() for each in (event, silent)
-    )
+    private, plain = (_learner(request, n, each).error() for each in (event, silent))
     prior = public_pool(request.scenario, n, request.pool_seed).values.std(axis=0)
     named = request.own_parameters(n)
     return Simulated(
@@ -733,8 +937,8 @@ def expected(request: PrivateSummaryRequest, n: int) -> Simulated:
 RELEASABLE = Releasable(
     request=PrivateSummaryRequest,
     title="Private summary",
-    reason="A few numbers of the data say nearly all of the parameters; they are released once, "
-    "with noise in whole numbers, and the posterior is simulated with that noise inside.",
+    reason="A few numbers of the data are released once, with noise in whole numbers, and the "
+    "posterior is simulated with that noise inside.",
     rank=0,
     measure=measure,
     draw=draw,

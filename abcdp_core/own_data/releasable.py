@@ -82,7 +82,7 @@ class Simulated(NamedTuple):
         """Name, and the three errors in words."""
         with_units = [f" {unit}" if unit else "" for unit in self.units]
         errors = [
-            [f"{each:.2g}{unit}" for each, unit in zip(those, with_units, strict=True)]
+            [f"{_readable(each)}{unit}" for each, unit in zip(those, with_units, strict=True)]
             for those in (self.error, self.plain, self.prior)
         ]
         return [*zip(self.names, *errors, strict=True)]
@@ -97,6 +97,11 @@ class Simulated(NamedTuple):
             f"Errors to expect (root mean square over the public simulations, of the regression "
             f"on them): {each}."
         )
+
+
+def _readable(error: float) -> str:
+    """An error to two digits, or to a whole number where it is large."""
+    return f"{error:,.0f}" if 100.0 <= error < 1e9 else f"{error:.2g}"
 
 
 def points(share: float) -> str:

@@ -34,7 +34,6 @@ def make(
     values: Array,
     randbelow: RandBelow = secrets.randbelow,
     progress: pool.Progress | None = None,
-    paid: Taken | None = None,
 ) -> Document:
     """Prepare, and spend the budget: one private release from a series.
 
@@ -44,13 +43,12 @@ def make(
         randbelow: where the noise comes from: the operating system, but for tests.
         progress: called with the fraction done of the public pool, where one is made, which takes
             nearly all the time.
-        paid: the reservation, if it is taken from a budget; kept once noise is drawn.
 
     Raises:
         ParameterError: the series is not of a size that can be released from.
         ValueError: a value is not finite.
     """
-    return spend(prepare(request, values, progress), randbelow, paid)
+    return spend(prepare(request, values, progress), randbelow)
 
 
 @dataclass(frozen=True)
@@ -76,8 +74,7 @@ def prepare(
     Args, Raises: as :func:`make`.
     """
     request.check_size(len(values))
-    if not np.isfinite(values).all():
-        raise ValueError("values: each must be a finite number.")
+    request.check_values(values)
     measured = releasable.of(request).measure(request, values, progress)
     return Prepared(request, len(values), measured)
 

@@ -18,8 +18,8 @@ from typing import Any
 from abcdp_core.output import citation
 from abcdp_core.output.frame import framed
 from abcdp_core.own_data import releasable, strips
-from abcdp_core.own_data.document import PRIOR, Document, figure, unit_of
-from abcdp_core.own_data.request import source_of
+from abcdp_core.own_data.document import PRIOR, Document, figure, unit_of, verifying
+from abcdp_core.own_data.request import rows_of, source_of
 from abcdp_core.own_data.verification import cannot_be_known
 from abcdp_core.parameters import cut, shown
 from abcdp_core.privacy.accounting import NEIGHBOURS
@@ -44,7 +44,7 @@ def page(document: Document, file: bytes, name: str = "release.json", about: str
         _asked(document, content),
         _computed(document, content),
         _taken(content),
-        _checked(content, file, name),
+        _checked(document, content, file, name),
     )
     return framed(document.finding, STYLE + strips.STYLE, "\n".join(parts))
 
@@ -178,7 +178,7 @@ def _asked(document: Document, content: Mapping[str, Any]) -> str:
         ends = [_value(float(public.pop(end))) for end in ("low", "high")]
         rows["Range that the values were known to have"] = " to ".join(ends)
     if "n" in content:
-        rows["Number of values"] = _value(content["n"])
+        rows[f"Number of {rows_of(request.scenario)}"] = _value(content["n"])
     for name, value in public.items():
         rows[known[name].label if name in known else name.replace("_", " ")] = _value(value)
     model = getattr(source, "OWN_MODEL", "")
@@ -214,15 +214,26 @@ def _taken(content: Mapping[str, Any]) -> str:
     )
 
 
-def _checked(content: Mapping[str, Any], file: bytes, name: str) -> str:
+def _checked(document: Document, content: Mapping[str, Any], file: bytes, name: str) -> str:
+    command = verifying(shlex.quote(shown(name)), document)
     digest = hashlib.sha256(file).hexdigest()
     return _section(
         "How to check it",
         "<p>Everything here follows from one file, whose SHA-256 is "
         f"<code>{digest}</code>. This computes again all that is public:</p>\n"
-        f"<pre>python -m abcdp_core verify {html.escape(shlex.quote(shown(name)))}</pre>\n"
+        f"<pre>{html.escape(command)}</pre>\n{_model(content)}"
         f"<p>What is not computed again:</p>{_list(cannot_be_known(content))}\n"
         f'<p class="fine">{_said(_made_by(file))} {_said(citation.TEXT)}</p>',
+    )
+
+
+def _model(content: Mapping[str, Any]) -> str:
+    """By what a model or a pool of one's own is known again."""
+    if "model" not in content:
+        return ""
+    file, digest = (html.escape(content["model"][key]) for key in ("file", "sha256"))
+    return (
+        f"<p>It needs what states the model, {file}, whose SHA-256 is <code>{digest}</code>.</p>\n"
     )
 
 

@@ -149,6 +149,11 @@ class ReleaseRequest(Params):
         raise NotImplementedError
 
     @property
+    def declared(self) -> tuple[str, ...]:
+        """Names of what has a sensitivity that somebody declared, and nothing here derives."""
+        return ()
+
+    @property
     def tells_size(self) -> bool:
         """Whether the number of values says something; it is public wherever it does."""
         low, high = own_sizes(self.scenario)
@@ -161,7 +166,17 @@ class ReleaseRequest(Params):
             ParameterError: it is.
         """
         low, high = own_sizes(self.scenario)
-        Parameter("integer", "Values", low=low, high=high).check("number of values", n)
+        rows = rows_of(self.scenario)
+        Parameter("integer", "Values", low=low, high=high).check(f"number of {rows}", n)
+
+    def check_values(self, values: Array) -> None:
+        """Refuse values that no reader gives.
+
+        Raises:
+            ValueError: one is not finite.
+        """
+        if not np.isfinite(values).all():
+            raise ValueError("values: each must be a finite number.")
 
     def own_parameters(self, n: int) -> tuple[OwnParameter, ...]:
         """What is inferred, in a person's own terms, for ``n`` values."""
@@ -190,6 +205,10 @@ class ReleaseRequest(Params):
     def unprotected(self, n: int) -> list[str]:
         """What the guarantee leaves unprotected of such data, in sentences."""
         raise NotImplementedError
+
+    def reach(self, n: int) -> str:
+        """What the public simulations reach of what ``n`` values could be; empty if unsaid."""
+        return ""
 
     def drowned(self, n: int) -> str:
         """Where noise hides nearly all that ``n`` values tell, a sentence on that; else empty."""
@@ -296,6 +315,12 @@ def own_sizes(scenario: str) -> tuple[int, int]:
     return cast(OwnScenario, simulators.load(scenario)).OWN_SIZES
 
 
+def rows_of(scenario: str) -> str:
+    """What the rows of a file are: values, days or records."""
+    found: str = getattr(simulators.load(scenario), "OWN_ROWS", SERIES)
+    return found
+
+
 def question(request: ReleaseRequest, n: int) -> str:
     """What a person confirms before anything is spent."""
     whom = request.protected
@@ -311,6 +336,8 @@ def question(request: ReleaseRequest, n: int) -> str:
 def claim(request: ReleaseRequest) -> Claim:
     """What a release takes from a budget at most, known before any data are read."""
     what = f"release {request.scenario}, {request.settings_in_words()}"
+    if request.declared:
+        what = f"{what}, sensitivity of {' and '.join(request.declared)} declared"
     if isinstance(request, SeriesRequest):
         what = f"{what}, from {request.low:g} to {request.high:g}"
     return budget.pure(request.epsilon_total, what)

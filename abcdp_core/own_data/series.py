@@ -135,20 +135,25 @@ def digest_of(values: Array) -> str:
     Nobody can look for a series by it: its key is drawn when the program starts and kept nowhere.
     """
     # Sorted: one person's value may stand elsewhere. Minus zero is zero.
-    ordered = np.sort(values) + 0.0
+    ordered = (np.sort(values) if values.ndim == 1 else values[np.lexsort(values.T)]) + 0.0
     return hashlib.blake2b(ordered.tobytes(), key=_KEY).hexdigest()
 
 
-def text_of(content: bytes, limit: int) -> str:
+def text_of(content: bytes, limit: int, what: str = "one column") -> str:
     """The file as text, rows parted by line feeds, nothing blank at the end.
+
+    Args:
+        content: the file's bytes.
+        limit: most rows that are read.
+        what: has to be in it.
 
     Raises:
         SeriesError: the file is something else.
     """
     if len(content) > LARGEST_FILE:
         raise SeriesError(
-            f"The file is larger than {LARGEST_FILE // 2**20} MB, the most that is read: give one "
-            f"column of at most {limit:,} rows, and no more."
+            f"The file is larger than {LARGEST_FILE // 2**20} MB, the most that is read: give "
+            f"{what} of at most {limit:,} rows, and no more."
         )
     for beginning, what in OTHER_FILES.items():
         if content.startswith(beginning):

@@ -36,6 +36,7 @@ PARTS = {
     "protected": "what is protected",
     "n": "number of values, one that is allowed",
     "public": "settings, all allowed",
+    "model": "file of the model or the pool, and its digest",
     "release": "what was released, in a form that the mechanism gives",
     "own_units": "the same in your units",
     "series": "shares of the series, from the counts",
@@ -177,7 +178,10 @@ def _again(content: Mapping[str, Any]) -> Document:
     name = content.get("mechanism", releasable.BEFORE_MECHANISMS)
     scenario = public["scenario"]
     if scenario not in scenarios() or not isinstance(name, str):
-        raise ParameterError(f"scenario = {shown(scenario)}: is none that is known here.")
+        raise ParameterError(
+            f"scenario = {shown(scenario)}: is none that is known here; a model or a pool of one's "
+            "own is named by --plugin FILE."
+        )
     found = releasable.chosen(scenario, name)
     request = params_from_json(found.request, public)
     assert isinstance(request, ReleaseRequest)

@@ -63,3 +63,23 @@ def call(file: str, what: str, function: Callable[..., Any], *given: Any) -> Any
         raise
     except (Exception, SystemExit) as error:
         raise OwnError(f"{file}: {what} cannot be computed ({described(error, file)}).") from error
+
+
+def call_quietly(file: str, what: str, function: Callable[..., Any], *given: Any) -> Any:
+    """What a person's function answers to private data; of an error its words are told to nobody.
+
+    Args:
+        file, what, function, given: as of :func:`call`.
+
+    Raises:
+        OwnError: it raised something; file, line and kind of the error, and no value.
+    """
+    try:
+        return function(*given)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - it becomes a sentence
+        line = line_of(error, file)
+        at = f"line {line}: " if line else ""
+        # Its words and its causes may hold values of the data.
+        raise OwnError(
+            f"{file}: {what} cannot be computed ({at}{type(error).__name__}); nothing was released."
+        ) from None

@@ -28,6 +28,7 @@ from abcdp_core.distances import Distance, maximum_mean_discrepancy
 from abcdp_core.distances.boxed_features import BoxedFeatures
 from abcdp_core.distances.kernel import median_bandwidth
 from abcdp_core.distances.standardised import Standardised
+from abcdp_core.own_model import lattice
 from abcdp_core.own_model.blame import AGAIN, OwnError
 from abcdp_core.own_model.model import Model
 from abcdp_core.statistic import Statistic, added, whole_only
@@ -102,6 +103,11 @@ def scenario(model: Model) -> ModuleType:
         "distance": functools.cache(functools.partial(_distance, model)),
     }
     stated = {name: value for name, value in stated.items() if name != "STATISTICS" or value}
+    if model.statistics:
+        table = lattice.of_model(model)
+        stated |= lattice.stated(
+            table, model.title, model.parameters, independent=model.independent
+        )
     vars(made).update(stated)
 
     def later(name: str) -> Any:

@@ -117,16 +117,8 @@ class OwnStatistic:
         filled up with such.
         """
         if self.kind == "declared":
-            return self._shaped(self.of(records), records.shape[:-2]) / self.l1
-        contributions = np.asarray(self.of(records), dtype=np.float64)
-        if contributions.ndim == records.ndim - 1:
-            contributions = contributions[..., None]
-        expected = (*records.shape[:-1], len(self.names))
-        if contributions.shape != expected:
-            raise ValueError(
-                f"statistic {self.name}: of records {records.shape} it makes an array "
-                f"{contributions.shape}; it must be {expected}."
-            )
+            return self.whole_set(records) / self.l1
+        contributions = self.contributions(records)
         if self.whole:
             clipped = (contributions != 0.0).astype(np.float64)
         else:
@@ -138,6 +130,31 @@ class OwnStatistic:
             clipped = clipped - (0.0 if self.whole else self.lower)
         found: Array = clipped.sum(axis=-2) / self.unit(neighbours)
         return found
+
+    def contributions(self, records: Array) -> Array:
+        """What each record adds, before it is clipped: ``(..., n, k)`` of ``(..., n, d)``.
+
+        Raises:
+            ValueError: the person's function makes something else.
+        """
+        contributions = np.asarray(self.of(records), dtype=np.float64)
+        if contributions.ndim == records.ndim - 1:
+            contributions = contributions[..., None]
+        expected = (*records.shape[:-1], len(self.names))
+        if contributions.shape != expected:
+            raise ValueError(
+                f"statistic {self.name}: of records {records.shape} it makes an array "
+                f"{contributions.shape}; it must be {expected}."
+            )
+        return contributions
+
+    def whole_set(self, records: Array) -> Array:
+        """Numbers ``(..., k)`` of a declared one, as they are, of data sets ``(..., n, d)``.
+
+        Raises:
+            ValueError: the person's function makes something else.
+        """
+        return self._shaped(self.of(records), records.shape[:-2])
 
     def _shaped(self, values: NDArray[np.generic], sets: tuple[int, ...]) -> Array:
         found = np.asarray(values, dtype=np.float64)

@@ -10,6 +10,7 @@ Algorithms 1 and 2. It needs nothing but uniform whole numbers below a given one
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Callable
 
@@ -44,6 +45,16 @@ def laplace(scale: int, randbelow: RandBelow = secrets.randbelow, parts: int = 1
         # Zero has no sign: kept with either, it would come twice as often as it should.
         if not (negative and magnitude == 0):
             return -magnitude if negative else magnitude
+
+
+def deviation(scale: float) -> float:
+    """Standard deviation of the noise of scale t: √(2q)/(1 − q) with q = e^(−1/t).
+
+    Args:
+        scale: t, above 0.
+    """
+    ratio = math.exp(-1.0 / scale)
+    return math.sqrt(2.0 * ratio) / -math.expm1(-1.0 / scale)
 
 
 def bernoulli_exp(numerator: int, denominator: int, randbelow: RandBelow) -> bool:

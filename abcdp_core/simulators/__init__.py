@@ -65,15 +65,18 @@ class Scenario(Protocol):
     ``(n,)`` in the domain as data points ``(n, p)``. If the data are of people, of whom one is
     added or removed, it has ``OWN_COLUMNS``, what a file may hold (readers of
     :mod:`~abcdp_core.own_data.columns`); ``OWN_SIZES`` of one size only where how many rows there
-    are is private, as a table is then filled up with rows of 0; ``OWN_DATA``, ``OWN_HIDDEN`` and
-    ``OWN_REPEATED``, what the data are, what of their size is protected and who is protected less;
+    are is private, as a table is then filled up with rows of 0; ``OWN_ROWS``, what a row is where
+    their number is public; ``OWN_DATA``, ``OWN_HIDDEN`` and ``OWN_REPEATED``, what the data are,
+    with ``{n}`` rows, what of their size is protected and who is protected less;
     ``OWN_NAMES``, its parameters in words; ``OWN_QUANTITIES`` and ``OWN_QUESTIONS``
     (:mod:`abcdp_core.statistic`), what else is told; ``OWN_HEADLINE``, the name of the quantity
     that is told first, and ``OWN_FINDING``, a sentence on its interval from ``{low}`` to
-    ``{high}``. One that takes minutes to simulate has
-    ``precomputed(pool_size, n, run)``: parameters ``(T, d)`` of a pool made beforehand and the
-    distances ``(T,)`` of the ``run``-th observed data set to it; and
-    ``precomputed_data(n, run)``, that data set ``(n, p)``.
+    ``{high}``. All this is said for a model of one's own by :mod:`abcdp_core.own_model.lattice`,
+    with ``OWN_TABLE``, what is read of a table of records and how it is reduced.
+
+    One that takes minutes to simulate has ``precomputed(pool_size, n, run)``: parameters ``(T, d)``
+    of a pool made beforehand and the distances ``(T,)`` of the ``run``-th observed data set to it;
+    and ``precomputed_data(n, run)``, that data set ``(n, p)``.
     """
 
     __name__: str
@@ -184,6 +187,16 @@ def names() -> list[str]:
 def has_several_units(scenario: Scenario) -> bool:
     """Whether errors of its parameters are to be compared in prior standard deviations."""
     return len(set(scenario.UNITS.values())) > 1
+
+
+def title(name: str) -> str:
+    """The title of a scenario; imports nothing."""
+    return registry.scan(__name__, "SCENARIO").title(name)
+
+
+def is_of_one_s_own(name: str) -> bool:
+    """Whether a scenario is a model or a pool of one's own; imports nothing."""
+    return registry.scan(__name__, "SCENARIO").defines(name, "OWN_TABLE")
 
 
 def with_feature(feature: str) -> list[str]:

@@ -216,7 +216,8 @@ OWN_MODEL = (
     "epidemic with one reproduction number R for all of them, 10 to 1000 infectious people on the "
     "first day, one in ten infections confirmed, in a population of 17.4 million."
 )
-OWN_DATA = "a series of daily cases"
+OWN_ROWS = "days"
+OWN_DATA = "a series of daily cases for {n} days"
 OWN_NAMES = {
     "R": "R, infections by one case",
     "infectious period": "infectious period",

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import functools
 import random
-from typing import cast
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import pool, simulators
+from abcdp_core import pool, registry, simulators
 from abcdp_core.mechanisms.private_summary import noisy
 from abcdp_core.own_data import private_summary, release
 from abcdp_core.own_data.discrete_sparse_vector import release_exactly
@@ -28,6 +29,8 @@ from abcdp_core.summaries import weighted_quantile
 from benchmarks.goals import SEED, Measured, goal, mean, share
 
 Array = NDArray[np.float64]
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 N = 2000
 FILES = 2000
@@ -153,6 +156,42 @@ def _scored(
     errors = [float(np.mean(np.abs(middle - truth) / spread)) for middle, _, _, truth in rows]
     held = [float(np.mean((low <= truth) & (truth <= high))) for _, low, high, truth in rows]
     return errors, held
+
+
+MODELS = {"gaussian-2d": ("gaussian", 1000), "sir": ("sir", 500)}
+"""Model of one's own -> its file in ``examples`` and records of a data set."""
+
+
+@goal("own-model-coverage-gaussian-2d", at_least=0.86, at_most=0.94, model="gaussian-2d")
+@goal("own-model-coverage-sir", at_least=0.86, at_most=0.94, model="sir")
+def own_model_coverage(model: str) -> Measured:
+    """Share of 90 % intervals that hold the truth, of the models in ``examples``; ε_total = 1.
+
+    Truths from the prior, beyond the pool; 1000 data sets; all parameters.
+    """
+    return mean(_of_model(model)[1])
+
+
+@functools.cache
+def _of_model(name: str) -> tuple[list[float], list[float]]:
+    """Mean error in prior standard deviations, and share of intervals that hold, of data sets."""
+    stem, n = MODELS[name]
+    source = cast(Any, registry.add_file(EXAMPLES / f"{stem}.py"))
+    request = PrivateSummaryRequest(name, epsilon_total=1.0)
+    event, public = request.event(n), public_pool(name, n, request.pool_seed)
+    learner = private_summary.Learner.of(public, event, request.pool_seed)
+    rng = generator(SEED, "own-model-data")
+    theta = source.prior(rng, FILES_OF_CASE)
+    parts = [source.OWN_TABLE.statistic.reduce(source.simulate(rng, some, n))
+             for some in np.split(theta, FILES_OF_CASE // 20)]  # fmt: skip
+    numbers = np.concatenate(parts)
+    released = noisy(numbers, event, generator(SEED, "own-model-noise"))
+    rows = []
+    for truth, z in zip(theta, released, strict=True):
+        samples, weights = learner.sample(z)
+        low, _, high = weighted_quantile(samples, weights, private_summary.TAILS)
+        rows.append((weights @ samples, low, high, truth))
+    return _scored(rows, public.values.std(axis=0))
 
 
 @functools.cache

@@ -188,7 +188,7 @@ def test_no_label_is_said_written_or_logged(
         (PEOPLE, ["--c", "5"], "c = 5: is an option of sparse-vector"),
         (PEOPLE, ["--pool-seed", "-1"], "pool_seed = -1: must be a whole number from 0 to"),
         (PEOPLE, ["--epsilon-total", "0"], "epsilon_total = 0: must be a number from 0.001 to"),
-        (PEOPLE, [], "number of values = 13: must be a whole number from 14 to 60."),
+        (PEOPLE, [], "number of days = 13: must be a whole number from 14 to 60."),
     ],
 )
 def test_what_cannot_be_asked_for_is_one_line(

@@ -260,7 +260,7 @@ def test_the_sensitivity_is_the_sharp_one_of_the_distance_and_holds() -> None:
 
 
 def test_the_noise_is_the_operating_system_s_and_never_the_same() -> None:
-    assert release.make.__defaults__ == (secrets.randbelow, None, None)
+    assert release.make.__defaults__ == (secrets.randbelow, None)
     request = request_of(c=20, epsilon_abc=0.5)
     found = {tuple(make(request, VALUES).release.indices.tolist()) for _ in range(4)}
     assert len(found) == 4

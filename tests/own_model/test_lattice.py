@@ -1,0 +1,222 @@
+"""Whole numbers of records: what one record moves, exactly, and what is computed of it alone."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from abcdp_core.own_data.discrete_summary import summary_noise
+from abcdp_core.own_data.likeness import Likeness
+from abcdp_core.own_model import Column, Model, Parameter, count, declared, histogram, mean, total
+from abcdp_core.own_model import lattice as lattice_module
+from abcdp_core.own_model.blame import OwnError
+from abcdp_core.own_model.lattice import GRID, of_model, on_lattice, sensitivity, summaries_of
+from abcdp_core.own_model.pool_file import Summary
+from abcdp_core.own_model.statistics import OwnStatistic
+from abcdp_core.privacy import cost
+from tests.statistics import assert_frequencies, rejects
+
+Array = NDArray[np.float64]
+
+LOW, HIGH = -0.1, 0.3
+EXTREMES = (LOW, HIGH, np.nextafter(LOW, 1.0), np.nextafter(HIGH, -1.0), -1e300, 1e300, 5e-324,
+            -0.0, 0.0, 0.1)  # fmt: skip
+
+
+def simulate(rng: np.random.Generator, theta: Array, n: int) -> Array:
+    return rng.normal(theta[:, :1, None], 1.0, (len(theta), n, 1))
+
+
+def first(records: Array) -> Array:
+    return records[..., 0]
+
+
+STATISTICS = (
+    mean("m", first, LOW, HIGH),
+    total("t", first, LOW, HIGH),
+    count("c", lambda records: records[..., 0] > 0.0),
+    histogram("h", first, (-9.0, 0.0, 1.0, 9.0)),
+)
+
+
+def model(*statistics: OwnStatistic, **given: Any) -> Model:
+    return Model(
+        **(
+            {
+                "name": "own",
+                "title": "Own",
+                "parameters": (Parameter("mu", -1.0, 1.0),),
+                "columns": (Column("x", -8.0, 8.0),),
+                "unit": "one person",
+                "simulate": simulate,
+                "statistics": statistics or STATISTICS,
+                "sizes": (20,),
+                "pool_size": 40,
+            }
+            | given
+        )
+    )
+
+
+ADDED = STATISTICS[1:]
+
+
+@pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
+def test_a_contribution_is_one_of_finitely_many_whole_numbers(neighbours: str) -> None:
+    """At the bounds, next to them, far beyond: never a step outside of what the proof has."""
+    for low, high in ((LOW, HIGH), (0.1, 0.3), (-0.3, -0.1), (0.0, 5e-324), (-1e16, 1e16 + 2.0)):
+        each = Summary("s", "sum", low, high)
+        values = np.array([*EXTREMES, low, high])
+        whole = on_lattice(each, values, neighbours)
+        assert whole.dtype == np.int64
+        if neighbours == "replace":
+            assert whole.min() == 0
+            assert whole.max() == GRID
+        else:
+            assert np.abs(whole).max() == GRID
+
+
+def test_the_sensitivities_add_up_exactly() -> None:
+    summaries = summaries_of(model())
+    assert sensitivity(summaries, "replace", 0, 0) == 5.0
+    assert sensitivity(summaries_of(model(*ADDED)), "add-remove", 0, 0) == 3.0
+    # Of two numbers that are rounded as a whole each may be half a step off, twice.
+    stated = (Summary("a", "declared"), Summary("b", "declared"))
+    exact = Fraction(1) + Fraction(4, GRID)
+    assert Fraction(sensitivity(stated, "replace", 1, 2)) == exact
+    third = sensitivity(stated, "replace", Fraction(1, 3), 0)
+    assert Fraction(third) > Fraction(1, 3)
+
+
+@pytest.mark.parametrize(("neighbours", "own"), [("replace", STATISTICS), ("add-remove", ADDED)])
+def test_no_pair_of_neighbours_differs_by_more(
+    neighbours: Any, own: tuple[OwnStatistic, ...]
+) -> None:
+    found = of_model(model(*own, neighbours=neighbours)).statistic
+    records = np.array(EXTREMES)[:, None]
+    others = [*EXTREMES, 9.0, -9.0]
+    here = np.array(found.whole_of(records))
+    moved = []
+    for place in range(len(records)):
+        for value in others if neighbours == "replace" else (np.nan,):
+            neighbour = records.copy()
+            neighbour[place] = value
+            change = (here - np.array(found.whole_of(neighbour))) / np.array(found.whole)
+            moved.append(np.abs(change).sum())
+    assert max(moved) <= found.l1(len(records))
+    assert max(moved) > 0.9 * found.l1(len(records))
+
+
+def test_noise_of_the_lattice_costs_no_more_than_the_budget() -> None:
+    found = of_model(model()).statistic
+    for epsilon_total in (0.1, 1 / 3, 1.0, 7.0):
+        event = summary_noise(found, 20, 6, epsilon_total)
+        assert 0.999 * epsilon_total < cost(event).epsilon <= epsilon_total
+
+
+def test_simulated_and_private_records_have_the_same_numbers() -> None:
+    """Whole counts exactly; in sums the last step may depend on how many are computed at once."""
+    for own, neighbours in ((STATISTICS, "replace"), (ADDED, "add-remove")):
+        here = model(*own, neighbours=neighbours)
+        data = simulate(np.random.default_rng(1), np.array([[0.1], [-0.4]]), 20)
+        if neighbours == "add-remove":
+            data[:, 13:] = np.nan
+        found = of_model(here).statistic
+        together = found.reduce(data) * np.array(found.whole)
+        alone = np.array([found.whole_of(each) for each in data])
+        assert np.abs(together - alone).max() <= data.shape[1]
+        natural = here.numbers(data)
+        assert found.reduce(data) == pytest.approx(natural, abs=20 / GRID)
+
+
+def test_a_function_that_looks_at_other_records_is_refused_and_sees_none_of_the_private() -> None:
+    centred = mean("m", lambda records: first(records) - first(records).mean(), LOW, HIGH)
+    here = model(centred)
+    with pytest.raises(OwnError, match="statistic m makes something else of a record alone"):
+        of_model(here).pool(20, 1, None)
+    # Of a record by itself the mean is the record, so it makes 0, whatever the others are.
+    records = np.array(EXTREMES)[:, None]
+    found = of_model(here).statistic
+    assert found.whole_of(records) == found.whole_of(records * 0.0)
+
+
+def test_what_a_function_says_of_private_records_is_told_to_nobody() -> None:
+    def spoilt(records: Array) -> Array:
+        if (records == 0.123).any():
+            raise ValueError(f"cannot use {records}")
+        return first(records)
+
+    found = of_model(model(mean("m", spoilt, LOW, HIGH), file="test_lattice.py")).statistic
+    records = np.full((20, 1), 0.2)
+    records[4] = 0.123
+    with pytest.raises(OwnError) as raised:
+        found.whole_of(records)
+    said = str(raised.value)
+    assert "statistic m of record 5 cannot be computed (line " in said
+    assert ": ValueError); nothing was released." in said
+    assert "0.123" not in said
+    assert raised.value.__cause__ is None
+    assert raised.value.__suppress_context__
+    blank = of_model(model(mean("m", lambda r: first(r) * np.nan, LOW, HIGH))).statistic
+    with pytest.raises(OwnError, match="statistic m of record 1 is NaN or infinite"):
+        blank.whole_of(records)
+
+
+def test_a_declared_number_is_rounded_within_what_is_added_for_that() -> None:
+    def spread(records: Array) -> Array:
+        return (first(records).max(-1) - first(records).min(-1))[..., None]
+
+    here = of_model(model(declared("spread", spread, ("spread",), 16.0)))
+    assert here.declared == ("spread",)
+    assert here.statistic.l1(20) == 1.0 + 2.0 / GRID
+    assert "if the sensitivity declared for spread holds" in here.statistic.unit
+    one, other = (np.linspace(-8.0, end, 20)[:, None] for end in (8.0, -8.0))
+    (first_number,), (second,) = (here.statistic.whole_of(each) for each in (one, other))
+    assert first_number - second == GRID
+
+
+def test_whole_numbers_overflow_nowhere() -> None:
+    large = 100_000
+    found = lattice_module._whole((Summary("s", "sum", 0.0, 1.0),), np.ones((large, 1)), "replace")
+    assert found.sum(axis=0).tolist() == [large * GRID]
+    assert 10**9 * GRID < 2**63
+
+
+# ------------------------------------------------------------------ what the simulations reach
+
+
+def test_numbers_that_are_usual_one_by_one_and_not_together_are_noticed() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal(2000)
+    pool = np.column_stack([x, x + 0.1 * rng.standard_normal(2000)])
+    likeness = Likeness.of(pool)
+    assert likeness.level == pytest.approx(4.0 / 2001.0 + 1.0 / 501.0)
+    assert not likeness.outside(np.array([1.5, -1.5])).any()
+    assert likeness.is_apart(np.array([1.5, -1.5]))
+    assert not likeness.is_apart(np.array([1.5, 1.5]))
+    assert likeness.outside(np.array([0.0, 9.0])).tolist() == [False, True]
+
+
+def test_data_of_the_model_are_taken_for_others_as_rarely_as_is_stated() -> None:
+    """Each run has a pool of its own: 200 runs see 0.1 where 0.014 is stated."""
+
+    def said(shift: float) -> NDArray[np.int64]:
+        rng, found = np.random.default_rng(2), 0
+        for _ in range(200):
+            likeness = Likeness.of(rng.standard_normal((400, 1)))
+            z = rng.standard_normal(1) + shift
+            found += bool(likeness.outside(z).any() or likeness.is_apart(z))
+        return np.array([found, 200 - found])
+
+    level = 2.0 / 401.0 + 1.0 / 101.0
+
+    def at_most_the_level(counts: NDArray[np.int64]) -> None:
+        if counts[0] > level * 200:
+            assert_frequencies(counts, np.array([level, 1.0 - level]))
+
+    at_most_the_level(said(0.0))
+    assert rejects(at_most_the_level, said(3.0))

@@ -1,0 +1,426 @@
+"""Releases from records by a model or a pool of one's own, through the commands."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from abcdp_core.__main__ import main
+from abcdp_core.own_data import budget_ledger, discrete_summary, private_summary
+from abcdp_core.own_data.budget import Budget
+from abcdp_core.own_model import lattice
+from benchmarks.goals import neighbouring_files
+from benchmarks.goals.neighbouring_files import loss
+
+pytestmark = pytest.mark.usefixtures("own_registry")
+
+MODEL = """
+import numpy as np
+
+from abcdp_core.own_model import Column, Model, Parameter, count, declared, histogram, mean, total
+
+
+def simulate(rng, theta, n):
+    x = rng.normal(theta[:, :1, None], 1.0, (len(theta), n, 1))
+    records = np.concatenate([x, rng.integers(0, 3, x.shape)], axis=-1)
+    {fill}
+    return records
+
+
+def centre(records):
+    if (records == 0.125).any():
+        raise RuntimeError(str(records))
+    return records[..., 0]
+
+
+def middle(records):
+    return np.median(records[..., 0], axis=-1)[..., None]
+
+
+MODEL = Model(
+    name="own",
+    title="A study of our own",
+    parameters=(Parameter("mu", -1.0, 1.0, unit="mm"),),
+    columns=(Column("x", -8.0, 8.0), Column("code", 0, 2, whole=True)),
+    unit="one patient",
+    simulate=simulate,
+    statistics=({statistics}),
+    {more}
+    pool_size=200,
+)
+"""
+
+STATISTICS = {
+    "replace": 'mean("m", centre, -2.0, 2.0), total("t", centre, -1.0, 3.0), '
+    'count("c", lambda r: r[..., 1] > 1), histogram("h", lambda r: r[..., 0], (-8, 0, 2, 8)),',
+    "add-remove": 'total("t", centre, -2.0, 2.0), histogram("h", lambda r: r[..., 1], (0, 1, 2)),',
+    "declared": 'declared("middle", middle, ("middle",), 16.0),',
+}
+MORE = {
+    "replace": "sizes=(10, 30),",
+    "add-remove": 'sizes=(30,), neighbours="add-remove",',
+    "declared": "sizes=(12,),",
+}
+RECORDS = "\n".join(["code,x,note", *(f"{i % 3},{0.1 * i - 0.7!r},a" for i in range(12))])
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Callable[[str], Path]:
+    def written(kind: str) -> Path:
+        file = tmp_path / "ours.py"
+        fill = "records[:, 14:] = np.nan" if kind == "add-remove" else ""
+        values = {"fill": fill, "statistics": STATISTICS[kind], "more": MORE[kind]}
+        text = MODEL
+        for name, value in values.items():
+            text = text.replace(f"{{{name}}}", value)
+        file.write_text(text, encoding="utf-8")
+        return file
+
+    return written
+
+
+def asked(file: Path, data: str = RECORDS, *more: str, scenario: str = "own") -> list[str]:
+    """The command that releases, into ``out.json`` beside the model."""
+    folder = file.parent
+    (folder / "records.csv").write_text(data, encoding="utf-8")
+    plugin = [] if scenario.endswith(".toml") else ["--plugin", str(file)]
+    return ["release", scenario, *plugin, "--data", str(folder / "records.csv"), "--epsilon-total",
+            "1", "--draws", "100", "--yes", "--out", str(folder / "out.json"), *more]  # fmt: skip
+
+
+# ----------------------------------------------------------------- neighbouring files, exactly
+
+EXTREMES = ("-8", "8", "-2", "2", "-2.0000000001", "1.9999999999999998", "0", "-0.0", "5e-324",
+            "1e300", "-1e300", "3", "-1")  # fmt: skip
+
+
+def file_of(rows: list[tuple[str, str]]) -> str:
+    return "\n".join(["x,code", *(",".join(row) for row in rows)])
+
+
+def pair(rng: random.Random, kind: str) -> tuple[str, str]:
+    """Neighbouring files, most of whose records are at an edge."""
+
+    def record() -> tuple[str, str]:
+        return rng.choice([*EXTREMES, repr(rng.uniform(-9.0, 9.0))]), str(rng.randrange(3))
+
+    rows = [record() for _ in range(rng.randint(5, 20))]
+    other = list(rows)
+    if kind == "replace":
+        other[rng.randrange(len(rows))] = record()
+    else:
+        del other[rng.randrange(len(rows))]
+    return file_of(rows), file_of(other)
+
+
+WORST = {
+    "replace": (file_of([("-8", "0")] * 6), file_of([("-8", "0")] * 5 + [("8", "2")])),
+    "add-remove": (file_of([("8", "0")] * 6), file_of([("8", "0")] * 5)),
+}
+"""Neighbours that lose all of ε_total."""
+
+
+@pytest.fixture
+def case(model: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
+    def prepared(kind: str) -> str:
+        line = ["own", "--plugin", str(model(kind)), "--draws", "100"]
+        monkeypatch.setitem(neighbouring_files.CASES, kind, (line, lambda rng: pair(rng, kind)))
+        return kind
+
+    return prepared
+
+
+@pytest.mark.parametrize("kind", WORST)
+def test_no_pair_of_neighbouring_files_loses_more_than_is_stated(
+    kind: str, case: Callable[[str], str]
+) -> None:
+    name = case(kind)
+    assert loss(name, WORST[kind], 1) == 1.0
+    rng = random.Random(7)
+    assert max(loss(name, pair(rng, kind), seed) for seed in range(4)) <= 1.0
+
+
+def test_half_the_noise_that_is_stated_is_found(
+    case: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, drawn = case("replace"), neighbouring_files.laplace
+    with monkeypatch.context() as broken:
+        half = lambda scale, randbelow, parts: drawn(scale // 2, randbelow, parts)  # noqa: E731
+        broken.setattr(discrete_summary, "laplace", half)
+        assert loss(name, WORST[name], 1) == math.inf
+    summed = private_summary.summary_noise
+
+    def too_little(*given: Any) -> Any:
+        return dataclasses.replace(summed(*given), scale=summed(*given).scale / 2.0)
+
+    monkeypatch.setattr(private_summary, "summary_noise", too_little)
+    assert loss(name, WORST[name], 1) == 2.0
+
+
+def test_contributions_that_are_not_clipped_are_found(
+    case: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = case("replace")
+
+    def unbounded(each: Any, contributions: Any, neighbours: str) -> Any:
+        if each.kind == "count":
+            return clipped(each, contributions, neighbours)
+        share = (contributions - each.lower) / (each.upper - each.lower)
+        return np.rint(share * lattice.GRID).astype(np.int64)
+
+    clipped = lattice.on_lattice
+    monkeypatch.setattr(lattice, "on_lattice", unbounded)
+    assert loss(name, WORST[name], 1) > 2.0
+
+
+# ---------------------------------------------------------------------- what comes out, again
+
+
+@pytest.mark.parametrize("kind", MORE)
+def test_a_document_is_verified_and_reported_by_its_model(
+    kind: str, model: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = model(kind)
+    assert main(asked(file)) == 0
+    said = capsys.readouterr().out
+    out, plugin = file.parent / "out.json", ["--plugin", str(file)]
+    assert "Errors to expect" in said
+    assert "The 200 public simulations reach, with this noise, " in said
+    document = json.loads(out.read_text(encoding="utf-8"))
+    assert document["model"]["file"] == "ours.py"
+    assert ("n" in document) == (kind == "replace")
+    assert main(["verify", str(out), *plugin]) == 0
+    assert "DIFFERS" not in capsys.readouterr().out
+    page = file.parent / "report.html"
+    assert main(["report", str(out), *plugin, "--out", str(page)]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert "python -m abcdp_core verify out.json --plugin ours.py" in text
+    assert document["model"]["sha256"] in text
+    if kind == "declared":
+        assert "if the sensitivity declared for middle holds" in document["statement"]
+        for words in (said, text, " ".join(document["remains"])):
+            assert "sensitivity of middle was declared by who wrote the model" in words
+    if kind == "add-remove":
+        # How many there were is nowhere.
+        assert "12 records" not in said + text
+        assert "How many records there are is protected too." in text
+    # Another text of the model is another model.
+    file.write_text(file.read_text(encoding="utf-8") + "\n# more\n", encoding="utf-8")
+    assert main(["verify", str(out), *plugin]) != 0
+    assert "DIFFERS  file of the model" in capsys.readouterr().out
+    assert main(["verify", str(out)]) != 0
+
+
+def test_numbers_that_were_changed_are_found(
+    model: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = model("replace")
+    assert main(asked(file)) == 0
+    out = file.parent / "out.json"
+    document = json.loads(out.read_text(encoding="utf-8"))
+    document["release"]["whole_numbers"][0] += 2**20
+    out.write_text(json.dumps(document), encoding="utf-8")
+    assert main(["verify", str(out), "--plugin", str(file)]) != 0
+    assert "DIFFERS  what was released" in capsys.readouterr().out
+
+
+def test_a_prior_that_misses_the_data_is_said_from_what_was_released(
+    model: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = model("replace")
+    far = file_of([("8", "0")] * 30)
+    line = asked(file, far)
+    line[line.index("1")] = "1000"
+    assert main(line) == 0
+    said = capsys.readouterr().out
+    assert "Beyond all 200 public simulations with their noise: m, t, c, h -8 to 0, " in said
+    assert "The prior misses these data, or the model does not fit them" in said
+    assert "with probability at most 0.08." in said
+    assert "c: 0 (below 0.0001)" in said
+    document = json.loads((file.parent / "out.json").read_text(encoding="utf-8"))
+    assert "all numbers together" in document["posterior"]["outside_all_simulations"]
+
+
+# -------------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (RECORDS.replace("x", "y"), "Column x is missing: the first row must name the columns."),
+        (RECORDS.replace("note", "x"), "Column x is there twice"),
+        (RECORDS.replace("-0.7", "NaN"), "Column x, row 2: is no finite number."),
+        (RECORDS.replace("-0.7", ""), "Column x, row 2: is no finite number."),
+        (RECORDS.replace("0,-0.7", "0.5,-0.7"), "Column code, row 2: is no whole number."),
+        (RECORDS.replace("-0.7,a", "-0.7"), "Row 2 has 2 fields, and the first row 3."),
+        (RECORDS.replace("-0.7,a", '-0.7,"a'), "Row 2 is not of the form of CSV."),
+        ("x,code\n0.5,1", "records.csv: number of records = 1: must be a whole number from 2"),
+        ("x,code\n" + "0.5,1\n" * 31, "number of records = 31: must be"),
+        (RECORDS.replace("-0.7", "0.125"),
+         "ours.py: statistic m of record 1 cannot be computed (line 16: RuntimeError); nothing"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_used_is_one_line_and_nothing_is_spent(
+    data: str, sentence: str, model: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = model("replace")
+    ledger = file.parent / "ledger.db"
+    budget_ledger.create(ledger, Budget("study", *map(budget_ledger.amount, ("e", "d"), ("3", "0")),
+                                        "patient", "replace"))  # fmt: skip
+    more = ["--budget", "study", "--ledger", str(ledger)]
+    assert main(asked(file, data, *more)) == 2
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert said.count("\n") == 1
+    assert "0.125" not in said
+    assert not (file.parent / "out.json").exists()
+    assert budget_ledger.account(ledger, "study").left() == 3
+
+
+def test_a_model_that_cannot_be_loaded_is_named_with_its_line(
+    model: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = model("replace")
+    text = file.read_text(encoding="utf-8").replace('name="own"', "name=own")
+    file.write_text(text, encoding="utf-8")
+    assert main(asked(file)) == 2
+    assert "ours.py: cannot be loaded (line 25: NameError" in capsys.readouterr().err
+
+
+def test_more_records_than_there_is_room_for_are_refused(
+    model: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = model("add-remove")
+    assert main(asked(file, "x,code\n" + "0.5,1\n" * 31)) == 2
+    said = capsys.readouterr().err
+    assert "more than 30 records, the most that are read" in said
+    assert "31" not in said
+
+
+def test_a_budget_takes_a_declared_sensitivity_only_from_who_answers_for_it(
+    model: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = model("declared")
+    ledger = file.parent / "ledger.db"
+    budget_ledger.create(ledger, Budget("study", *map(budget_ledger.amount, ("e", "d"), ("3", "0")),
+                                        "patient", "replace"))  # fmt: skip
+    more = ["--budget", "study", "--ledger", str(ledger)]
+    assert main(asked(file, RECORDS, *more)) == 2
+    assert "the sensitivity of middle is declared, not derived" in capsys.readouterr().err
+    assert budget_ledger.account(ledger, "study").left() == 3
+    assert main(asked(file, RECORDS, *more, "--accept-declared-sensitivity")) == 0
+    account = budget_ledger.account(ledger, "study")
+    assert account.left() == 2
+    (claim,) = account.reserved.values()
+    assert claim.what.endswith("sensitivity of middle declared")
+
+
+# ----------------------------------------------------------------------- a pool from anywhere
+
+POOL = """
+name = "made-elsewhere"
+unit = "one patient"
+neighbours = "{neighbours}"
+n = 12
+pool = "pool.csv"
+[theta.mu]
+low = -1.0
+high = 1.0
+[summary.s]
+kind = "sum"
+lower = -2.0
+upper = 2.0
+column = "x"
+[summary.young]
+kind = "count"
+group = "age"
+[summary.old]
+{old}
+"""
+CONTRIBUTIONS = "\n".join(["old,young,x", *(f"{i % 2},0,{0.1 * i - 0.5!r}" for i in range(12))])
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Callable[..., Path]:
+    def written(neighbours: str = "replace", old: str = 'kind = "count"\ngroup = "age"') -> Path:
+        rng = np.random.default_rng(1)
+        mu = rng.uniform(-1.0, 1.0, 150)
+        s = np.clip(rng.normal(mu[:, None], 1.0, (150, 12)), -2.0, 2.0).sum(axis=1)
+        young, aged = rng.binomial(12, 0.3, 150), rng.binomial(12, 0.4, 150)
+        columns = (each.tolist() for each in (mu, s, young, aged))
+        rows = [",".join(map(repr, row)) for row in zip(*columns, strict=True)]
+        table = "\n".join(["theta.mu,summary.s,summary.young,summary.old", *rows])
+        (tmp_path / "pool.csv").write_text(table, encoding="utf-8")
+        file = tmp_path / "pool.toml"
+        text = POOL.replace("{neighbours}", neighbours).replace("{old}", old)
+        file.write_text(text, encoding="utf-8")
+        return file
+
+    return written
+
+
+@pytest.mark.parametrize(("neighbours", "sensitivity"), [("replace", 3.0), ("add-remove", 2.0)])
+def test_a_pool_releases_and_verifies(
+    neighbours: str,
+    sensitivity: float,
+    pool: Callable[..., Path],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = pool(neighbours)
+    assert main(asked(file, CONTRIBUTIONS, scenario=str(file))) == 0
+    out = file.parent / "out.json"
+    document = json.loads(out.read_text(encoding="utf-8"))
+    assert document["event"]["sensitivity"] == sensitivity
+    assert document["release"]["divided_by"] == [lattice.GRID, 1, 1]
+    capsys.readouterr()
+    assert main(["verify", str(out), "--plugin", str(file)]) == 0
+    page = file.parent / "report.html"
+    assert main(["report", str(out), "--plugin", str(file), "--out", str(page)]) == 0
+    assert "verify out.json --plugin pool.toml" in page.read_text(encoding="utf-8")
+    table = file.parent / "pool.csv"
+    table.write_text(table.read_text(encoding="utf-8").replace("\n0.", "\n0.0", 1))
+    assert main(["verify", str(out), "--plugin", str(file)]) != 0
+
+
+def test_of_a_pool_with_a_declared_sensitivity_the_file_has_the_numbers(
+    pool: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = pool(old="sensitivity = 2.0")
+    assert main(asked(file, CONTRIBUTIONS, scenario=str(file))) == 2
+    assert "number of records = 12: must be" in capsys.readouterr().err
+    numbers = "s,x,young,old\n,3.25,4,5"
+    assert main(asked(file, numbers, scenario=str(file))) == 0
+    said = capsys.readouterr().out
+    assert "3 numbers of 12 records" in said
+    assert "sensitivity of old was declared by who wrote the model" in said
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (CONTRIBUTIONS.replace("1,0,", "1,1,", 1), "Record 2: is counted twice in group age."),
+        (CONTRIBUTIONS.replace("1,0,", "1,2,", 1), "Column young, record 2: must be 0 or 1"),
+        (CONTRIBUTIONS + "\n0,0,1", "number of records = 13: must be"),
+    ],
+)
+def test_contributions_that_cannot_be_are_refused(
+    data: str, sentence: str, pool: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = pool()
+    assert main(asked(file, data, scenario=str(file))) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_no_study_takes_a_pool_for_a_model(
+    pool: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["list", "--plugin", str(pool())]) == 2
+    assert "not a Python file" in capsys.readouterr().err

@@ -1,0 +1,96 @@
+"""Release mode by a model of whoever runs the server: a table goes in, and all is as elsewhere."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from abcdp_core import registry
+from tests.pages.app import opened, settled, texts
+from tests.pages.test_your_own_data import button, documents
+from ui import knobs
+
+MODEL = """
+from abcdp_core.own_model import Column, Model, Parameter, declared, mean
+
+MODEL = Model(
+    name="waiting",
+    title="Waiting times",
+    parameters=(Parameter("typical", 0.0, 60.0, unit="min"),),
+    columns=(Column("minutes", 0.0, 100.0),),
+    unit="one patient",
+    simulate=lambda rng, theta, n: rng.normal(theta[:, :1, None], 5.0, (len(theta), n, 1)),
+    statistics=(
+        mean("minutes", lambda records: records[..., 0], 0.0, 100.0),
+        declared("longest", lambda records: records[..., 0].max(-1)[..., None], ("longest",), 100),
+    ),
+    sizes=(20,),
+    pool_size=120,
+)
+"""
+KEY = "your-data.scenario"
+FILE = "room,minutes\n" + "\n".join(f"a,{61.80339887 - each!r}" for each in range(20))
+
+
+@pytest.fixture(autouse=True)
+def waiting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """The page as it is where the server was started with this model."""
+    monkeypatch.setattr(registry, "_added", [])
+    file = tmp_path / "waiting.py"
+    file.write_text(MODEL, encoding="utf-8")
+    registry.add_file(file)
+    knob = knobs.SCREEN[KEY]
+    options = (*knob.parameter.options, "waiting")
+    parameter = dataclasses.replace(knob.parameter, options=options)
+    monkeypatch.setitem(knobs.SCREEN, KEY, dataclasses.replace(knob, parameter=parameter))
+    monkeypatch.setitem(knobs.NAMES, KEY, knobs.NAMES[KEY] | {"waiting": "Waiting times"})
+    yield
+    monkeypatch.undo()
+    del sys.modules["abcdp_plugin_waiting"]
+    registry.forget()
+
+
+def page(content: str) -> AppTest:
+    app = opened("your_own_data", epsilon_total="5", **{KEY: "waiting"})
+    app.file_uploader[0].set_value(("mine.csv", content.encode(), "text/csv"))
+    return settled(app.run())
+
+
+def test_a_model_of_the_server_is_released_by_as_the_cases_are() -> None:
+    app = page(FILE)
+    assert not app.exception
+    said = texts(app)
+    assert "columns minutes: the model Waiting times of the file waiting.py" in said
+    assert "The 120 public simulations reach, with this noise, minutes: " in said
+    assert "Another patient in place of one" in said
+    assert "a table of 20 records" in said
+    assert "The sensitivity of longest was declared by who wrote the model" in said
+    answers, sure = app.checkbox
+    assert answers.label.startswith("I answer for the sensitivity of longest, which is declared")
+    sure.check().run()
+    assert button(app, "Release").disabled
+    app.checkbox[0].check().run()
+    app = settled(button(app, "Release").click().run())
+    assert not app.exception
+    (document,) = documents(app)
+    assert "61.80339" not in document.to_json()
+    said = texts(app)
+    assert "if the sensitivity declared for longest holds" in said
+    assert "python -m abcdp_core verify FILE --plugin waiting.py" in said
+    # The next one is confirmed, and answered for, anew.
+    assert [box.value for box in app.checkbox] == [False, False]
+    app.button(key="own-forget").click().run()
+    assert app.file_uploader
+
+
+def test_a_table_that_lacks_a_column_is_refused_in_a_sentence() -> None:
+    app = page(FILE.replace("minutes", "hours"))
+    assert not app.exception
+    (error,) = app.error
+    assert error.value.startswith("This file cannot be used. Column minutes is missing")
+    assert not documents(app)
