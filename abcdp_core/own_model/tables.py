@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,11 @@ from abcdp_core.own_model.blame import OwnError
 
 Array = NDArray[np.float64]
 
+ENDINGS = (".csv", ".parquet")
+
+LARGEST_FILE = 2**30
+"""Bytes of a file."""
+
 
 def read(path: Path) -> pd.DataFrame:
     """A CSV or Parquet file.
@@ -19,18 +25,39 @@ def read(path: Path) -> pd.DataFrame:
     Raises:
         OwnError: there is none, or it is none of these.
     """
+    if path.suffix not in ENDINGS:
+        raise OwnError(f"{path.name}: must end with {' or '.join(ENDINGS)}.")
     try:
-        if path.suffix == ".parquet":
-            return pd.read_parquet(path)
-        if path.suffix == ".csv":
-            return pd.read_csv(path)
+        size = path.stat().st_size
+        # A device has no end, and a pipe would be waited for.
+        if not path.is_file():
+            raise OwnError(f"{path.name}: is no file.")
+        if size > LARGEST_FILE:
+            raise OwnError(f"{path.name}: is larger than {LARGEST_FILE // 2**20:,} MB.")
+        return parsed(path.name, path)
     except OSError as error:
         raise OwnError(f"{path.name}: {error.strerror or 'cannot be read'}.") from error
+
+
+def parsed(name: str, source: Path | BinaryIO) -> pd.DataFrame:
+    """A table from a file or from what one holds; Parquet if its name says so, else CSV.
+
+    Raises:
+        OwnError: it is none.
+        OSError: it cannot be read.
+    """
+    try:
+        if name.endswith(".parquet"):
+            return pd.read_parquet(source)
+        table = pd.read_csv(source, encoding="utf-8", low_memory=False)
     except ImportError as error:
-        raise OwnError(f"{path.name}: reading Parquet needs pyarrow; write it as CSV.") from error
+        raise OwnError(f"{name}: reading Parquet needs pyarrow; write it as CSV.") from error
     except ValueError as error:
-        raise OwnError(f"{path.name}: is no table ({type(error).__name__}).") from error
-    raise OwnError(f"{path.name}: must end with .csv or .parquet.")
+        raise OwnError(f"{name}: is no table ({type(error).__name__}).") from error
+    # Or the first fields of rows that have more than the head line would be taken for names.
+    if not isinstance(table.index, pd.RangeIndex):
+        raise OwnError(f"{name}: its rows have more fields than its head line.")
+    return table
 
 
 def finite(place: str, table: pd.DataFrame, name: str) -> Array:

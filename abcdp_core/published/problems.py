@@ -2,7 +2,7 @@
 
 ::
 
-    simulator = "linear-regression"   # or: pool = "pool.csv", beside this file
+    simulator = "linear-regression"   # or: pool = "pool.csv" (or .parquet), beside this file
     query = [-0.5514, ...]            # the numbers that were released, noise and all
     effective_sample_size = 2000      # wanted; optional, as the next two
     draws = 2000000                   # that may be simulated
@@ -46,9 +46,6 @@ SCALE = Parameter("real", "Scale of the noise", low=1e-12, high=1e12)
 
 KEYS = ("simulator", "pool", "query", "noise", "effective_sample_size", "draws", "seed")
 NEEDED = ("query", "noise")
-
-LARGEST = 1e12
-"""Numbers of a query are no larger, on either side of 0."""
 
 LARGEST_FILE = 1_000_000
 """Bytes of a problem's file."""
@@ -183,7 +180,7 @@ def _query(value: Any, names: Sequence[str]) -> Array:
         needed = f"{len(names)} {'is' if len(names) == 1 else 'are'} needed"
         raise ParameterError(f"query: has {given}; {needed} ({', '.join(names)}).")
     for place, each in enumerate(value, start=1):
-        if not _is_number(each) or not abs(each) <= LARGEST:
+        if not _is_number(each) or not abs(each) <= pools.LARGEST:
             raise ParameterError(f"query, number {place} = {shown(each)}: must be a finite number.")
     return np.array(value, dtype=float)
 

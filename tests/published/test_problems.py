@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from abcdp_core.own_model import tables
 from abcdp_core.parameters import ParameterError
 from abcdp_core.published import models, pools, problems, reference
 from abcdp_core.published.models import linear_regression
@@ -147,7 +149,7 @@ def test_every_example_has_an_exact_answer() -> None:
             "effective_sample_size = 99: must be a whole number from 100",
         ),
         ((REGRESSION, "query = [", LAPLACE), "is no TOML"),
-        (('pool = "nowhere.csv"', NINE, LAPLACE), "pool = .*nowhere.csv: cannot be read"),
+        (('pool = "nowhere.csv"', NINE, LAPLACE), "nowhere.csv: No such file"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(
@@ -165,13 +167,25 @@ def test_what_is_wrong_is_said_in_one_line(
         (POOL.replace("theta.a", "a"), "has no column theta.NAME."),
         (POOL.replace("summary.", "s."), "has no column summary.NAME."),
         (POOL.replace("summary.t", "t"), "column t must be called theta.NAME or summary.NAME."),
-        (POOL.replace("\n0.714,5,0\n", "\n0.714,,0\n"), "column summary.s, line 7: nan is no fin"),
-        (POOL.replace("\n0.714,5,0\n", "\nx,5,0\n"), "column theta.a, line 7: x is no finite"),
-        (POOL.replace("\n0.714,5,0\n", "\n0.7,inf,0\n"), "column summary.s, line 7: inf is no"),
+        (
+            POOL.replace("\n0.714,5,0\n", "\n0.714,,0\n"),
+            "column summary.s, row 6: is no finite num",
+        ),
+        (POOL.replace("\n0.714,5,0\n", "\nx,5,0\n"), "column theta.a, row 6: is no finite number"),
+        (
+            POOL.replace("\n0.714,5,0\n", "\n0.7,inf,0\n"),
+            "column summary.s, row 6: is no finite nu",
+        ),
+        (
+            POOL.replace("\n0.714,5,0\n", "\n0.7,-2e12,0\n"),
+            r"column summary.s, row 6: -2e\+12 must be from -1e\+12 to 1e\+12",
+        ),
+        (POOL.replace("\n0.714,5,0\n", "\n0.7,5,0,1\n"), "is no table"),
+        (POOL.replace("theta.a,", ""), "its rows have more fields than its head line"),
         ("\n".join(POOL.split("\n")[:50]), "has 49 rows; at least 100 are needed."),
         ("theta.a,summary.s\n" + "1,2\n" * 60 + "2,2\n" * 60, "column summary.s is 2 in every row"),
-        ("", "is no CSV in UTF-8 with a head line."),
-        (POOL.replace("theta.a", "theta.a\udce9"), "is no CSV in UTF-8 with a head line."),
+        ("", "is no table"),
+        (POOL.replace("theta.a", "theta.a\udce9"), "is no table"),
     ],
 )
 def test_what_is_wrong_with_a_pool_is_said_in_one_line(
@@ -182,6 +196,33 @@ def test_what_is_wrong_with_a_pool_is_said_in_one_line(
         read(tmp_path, 'pool = "pool.csv"', "query = [1, 0]", LAPLACE)
     assert "pool.csv" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_pool_is_csv_or_parquet(tmp_path: Path) -> None:
+    (tmp_path / "pool.csv").write_text(POOL, encoding="utf-8")
+    table = pd.read_csv(tmp_path / "pool.csv")
+    table.to_parquet(tmp_path / "pool.parquet")
+    csv, parquet = (pools.read(tmp_path / f"pool.{ending}") for ending in ("csv", "parquet"))
+    assert csv.numbers == parquet.numbers
+    np.testing.assert_array_equal(csv.theta, parquet.theta)
+    np.testing.assert_array_equal(csv.summaries, parquet.summaries)
+    (tmp_path / "pool.parquet").write_text(POOL, encoding="utf-8")
+    with pytest.raises(ParameterError, match=r"^pool\.parquet: is no table"):
+        pools.read(tmp_path / "pool.parquet")
+    with pytest.raises(ParameterError, match=r"pool\.txt: must end with \.csv or \.parquet"):
+        pools.read(tmp_path / "pool.txt")
+
+
+def test_a_table_is_a_file_of_bounded_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(ParameterError, match=r"^folder\.csv: is no file\.$"):
+        tables.read(tmp_path / "folder.csv")
+    (tmp_path / "pool.csv").write_text(POOL, encoding="utf-8")
+    monkeypatch.setattr(tables, "LARGEST_FILE", len(POOL))
+    assert len(tables.read(tmp_path / "pool.csv")) == 150
+    monkeypatch.setattr(tables, "LARGEST_FILE", len(POOL) - 1)
+    with pytest.raises(ParameterError, match=r"^pool\.csv: is larger than 0 MB"):
+        tables.read(tmp_path / "pool.csv")
 
 
 def test_a_pool_has_the_draws_that_it_has(tmp_path: Path) -> None:
