@@ -169,12 +169,12 @@ def test_what_is_wrong_is_said_in_one_line(
         (POOL.replace("summary.t", "t"), "column t must be called theta.NAME or summary.NAME."),
         (
             POOL.replace("\n0.714,5,0\n", "\n0.714,,0\n"),
-            "column summary.s, row 6: is no finite num",
+            "column summary.s, row 6: is no finite",
         ),
-        (POOL.replace("\n0.714,5,0\n", "\nx,5,0\n"), "column theta.a, row 6: is no finite number"),
+        (POOL.replace("\n0.714,5,0\n", "\nx,5,0\n"), "column theta.a, row 6: is no finite"),
         (
             POOL.replace("\n0.714,5,0\n", "\n0.7,inf,0\n"),
-            "column summary.s, row 6: is no finite nu",
+            "column summary.s, row 6: is no finite",
         ),
         (
             POOL.replace("\n0.714,5,0\n", "\n0.7,-2e12,0\n"),
