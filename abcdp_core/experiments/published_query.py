@@ -64,9 +64,6 @@ simulated from the prior."""
 
 PUBLISHERS = "Xiong, Ju & Zhang, Transactions on Machine Learning Research, 2025"
 
-EPSILON_TOTAL = 1.0
-"""Of each release, as its publishers state."""
-
 WHAT = {
     "log-linear": "eight counts of two binary features in two classes of 100 people",
     "linear-regression": "nine bounded averages of the 100 records of a linear regression",
@@ -274,8 +271,7 @@ def collect(params: Params, rows: Tables) -> Result:
         params=params,
         tables={**tables, **_published(problem)},
         summary=report.finding(problem, _posterior(tables)),
-        privacy=f"{report.NO_COST} The release itself has ε_total = {EPSILON_TOTAL:g}, as its "
-        f"publishers state.",
+        privacy=f"{report.NO_COST} {report.spent(problem)}",
     )
 
 
@@ -348,10 +344,10 @@ def from_reference(result: Result) -> str:
 def released_in_words(result: Result) -> str:
     """What was released by whom, with which noise and at what price."""
     params = cast(Params, result.params)
-    what = WHAT[params.problem]
+    what, problem = WHAT[params.problem], _said_of(params)
     return (
-        f"{what[:1].upper()}{what[1:]}. Noise: {_said_of(params).noise.in_words()}. Released by "
-        f"{PUBLISHERS}, with ε_total = {EPSILON_TOTAL:g}, as they state."
+        f"{what[:1].upper()}{what[1:]}. Noise: {problem.noise.in_words()}. Released by "
+        f"{PUBLISHERS}. {report.spent(problem)}"
     )
 
 
