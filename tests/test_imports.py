@@ -103,8 +103,8 @@ CORE_ARROWS: dict[str, set[str]] = {
 
 UI_MAY_IMPORT = {
     *("cache", "experiments", "output", "figures", "ledger", "lessons", "mechanisms"),
-    *("parameters", "pool", "privacy", "registry", "own_data", "releases", "results", "runner"),
-    *("sentences", "streams", "summaries", "workers"),
+    *("parameters", "pool", "privacy", "published", "registry", "own_data", "releases", "results"),
+    *("runner", "sentences", "streams", "summaries", "workers"),
 }
 """Parts of the core that what knows Streamlit may import; the rest it reaches by experiments."""
 

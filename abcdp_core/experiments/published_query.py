@@ -32,7 +32,7 @@ import math
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 import pandas as pd
@@ -122,8 +122,8 @@ class Task:
     @property
     def problem(self) -> Problem:
         """What is to be done; it ends by the number of simulations alone."""
-        folder, stem = reference.EXAMPLES, self.params.problem.replace("-", "_")
-        problem = problems.from_document(tomllib.loads(self.text), stem, folder)
+        stem = self.params.problem.replace("-", "_")
+        problem = problems.from_document(tomllib.loads(self.text), stem, _no_pool)
         return dataclasses.replace(
             problem,
             # More than so many draws can count for.
@@ -135,8 +135,18 @@ class Task:
 
 def tasks(params: Params, seed: int) -> list[Task]:
     """The one task, in many links."""
-    file = reference.EXAMPLES / f"{params.problem.replace('-', '_')}.toml"
-    return [Task(params, seed, file.read_text(encoding="utf-8"))]
+    return [Task(params, seed, text_of(params.problem))]
+
+
+def text_of(release: str) -> str:
+    """The file of a release's problem."""
+    file = reference.EXAMPLES / f"{release.replace('-', '_')}.toml"
+    return file.read_text(encoding="utf-8")
+
+
+def _no_pool(name: str) -> NoReturn:
+    """None of the shipped problems has one."""
+    raise ValueError(f"pool = {name}: no shipped problem has a pool.")
 
 
 def _model(problem: Problem) -> Model:

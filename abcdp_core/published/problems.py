@@ -139,26 +139,43 @@ def read(file: Path) -> Problem:
             raise ParameterError(f"problem = {file}: there is no such file.")
         if file.stat().st_size > LARGEST_FILE:
             raise ParameterError(f"problem = {file}: is larger than {LARGEST_FILE:,} bytes.")
-        document = tomllib.loads(file.read_text(encoding="utf-8"))
+        content = file.read_bytes()
     except OSError as error:
         raise ParameterError(f"problem = {file}: cannot be read ({error.strerror}).") from error
-    except UnicodeDecodeError as error:
-        raise ParameterError(f"problem = {file}: is not in UTF-8.") from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ParameterError(f"problem = {file}: is no TOML ({error}).") from error
     try:
-        return from_document(document, file.stem, file.parent)
+        return from_document(
+            document(content), file.stem, lambda name: pools.read(file.parent / name)
+        )
     except ParameterError as error:
         raise ParameterError(f"{file}: {error}") from error
 
 
-def from_document(document: Mapping[str, Any], name: str, folder: Path) -> Problem:
+def document(content: bytes) -> dict[str, Any]:
+    """What a problem's file holds.
+
+    Raises:
+        ParameterError: it is no TOML.
+    """
+    try:
+        return tomllib.loads(content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise ParameterError("problem: is not in UTF-8.") from error
+    except RecursionError as error:
+        raise ParameterError("problem: is no TOML (nested too deeply).") from error
+    # Not only what is wrong by the grammar: an integer may have too many digits.
+    except ValueError as error:
+        raise ParameterError(f"problem: is no TOML ({error}).") from error
+
+
+def from_document(
+    document: Mapping[str, Any], name: str, read_pool: Callable[[str], Pool]
+) -> Problem:
     """A problem from what its file holds.
 
     Args:
         document: the keys above.
         name: what it is called.
-        folder: where a pool's path begins.
+        read_pool: reads the pool that the file names.
 
     Raises:
         ParameterError: something is missing, unknown or not allowed.
@@ -167,7 +184,7 @@ def from_document(document: Mapping[str, Any], name: str, folder: Path) -> Probl
     if ("simulator" in document) == ("pool" in document):
         raise ParameterError("simulator, pool: give one of the two.")
     simulator = _text(document, "simulator" if "simulator" in document else "pool")
-    source = _model(simulator) if "simulator" in document else pools.read(folder / simulator)
+    source = _model(simulator) if "simulator" in document else read_pool(simulator)
     query = _query(document["query"], source.numbers)
     noise = _noise(document["noise"], source.numbers)
     noise.check(query)
