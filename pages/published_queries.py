@@ -30,9 +30,8 @@ def draw(found: blocks.Found, pinned: pin.Pinned) -> None:
     blocks.table(found, "released")
     blocks.note(
         "A release of your own, with one of these simulators or with simulations of yours: below, "
-        "or without limits of size and time by `python -m abcdp_core infer problem.toml --out "
-        "DIR`. The three files of the folder `examples` that end in `.toml` are the queries of "
-        "this page."
+        "or, larger and longer, by `python -m abcdp_core infer problem.toml --out DIR`. The three "
+        "files of the folder `examples` that end in `.toml` are the queries of this page."
     )
 
 

@@ -139,12 +139,17 @@ def show(example: str) -> None:
     Args:
         example: text of a problem to begin with.
     """
-    here = desk()
+    here, takes_files = desk(), served.settings().own_data
+    pool = (
+        "Instead of a simulator it may name a pool: a CSV table of your own simulations, with "
+        "columns `theta.NAME` and `summary.NAME`."
+        if takes_files
+        else "This server takes no files, so a pool of your own simulations needs the command."
+    )
     st.markdown(
-        "A problem is a short text in TOML: the noisy numbers, the law of their noise, and one of "
-        "the simulators of this page. Instead of a simulator it may name a pool: a CSV table of "
-        "your own simulations, with columns `theta.NAME` and `summary.NAME`. It stays in this "
-        "session and is part of no link."
+        f"A problem is a short text in TOML: the noisy numbers, the law of their noise, and one of "
+        f"the simulators of this page. {pool} What you give stays in this session and is part of "
+        f"no link."
     )
     st.download_button(
         "Example: the release above",
@@ -154,7 +159,10 @@ def show(example: str) -> None:
         key="own-query-example",
         on_click="ignore",
     )
-    _ask(here)
+    if takes_files:
+        _ask_for_files(here)
+    else:
+        _ask_for_text(here)
     if here.refused:
         st.error(f"This cannot be used. {verbatim(here.refused)}")
     if here.problem is None:
@@ -177,19 +185,18 @@ def _begin() -> None:
         here.begin(here.problem)
 
 
-def _ask(here: Desk) -> None:
-    """Take files, or a text where this server takes no files."""
-    if not served.settings().own_data:
-        text = st.text_area(
-            "The problem, in TOML (this server takes no files)",
-            max_chars=given.LARGEST_TEXT,
-            height=220,
-            key="own-query-text",
-        )
-        content = text.encode() if text.strip() else None
-        if content is not None and content != here.text:
-            here.take("problem.toml", content)
-        return
+def _ask_for_text(here: Desk) -> None:
+    """Take the problem alone, where this server takes no files."""
+    text = st.text_area(
+        "The problem, in TOML", max_chars=given.LARGEST_TEXT, height=220, key="own-query-text"
+    )
+    content = text.encode() if text.strip() else None
+    if content is not None and content != here.text:
+        here.take("problem.toml", content)
+
+
+def _ask_for_files(here: Desk) -> None:
+    """Take the problem, and the table of its pool."""
     file = st.file_uploader(
         f"The problem, in TOML, of at most {given.LARGEST_TEXT // 2**10} kB; and its table, in "
         f"CSV, of at most {given.LARGEST_TABLE // 2**20} MB, if it names a pool",

@@ -132,6 +132,7 @@ def test_a_server_that_takes_no_files_takes_a_text(
     small.session_state[own_query.DESK].forget()
     app = small.run()
     assert not app.file_uploader
+    assert "This server takes no files, so a pool" in texts(app)
     app = app.text_area(key="own-query-text").set_value("seed = 3").run()
     assert errors(app) == ["This cannot be used. ` query: is missing. `"]
     assert not app.exception
