@@ -1,6 +1,6 @@
 """Published queries: what noisy numbers that somebody else released say of their model."""
 
-from ui import asking, blocks, captions, controls, export, labels, pin, router
+from ui import asking, blocks, captions, controls, export, labels, own_query, pin, router, state
 
 router.guard()
 
@@ -11,6 +11,9 @@ def main() -> None:
     blocks.titled("Published queries", "published-query.problem")
     controls.own("published-query.simulations")
     job = pin.growing(STUDY, lambda: asking.ask(STUDY), draw)
+    with blocks.folded("Infer from a release of your own", "own-query") as unfolded:
+        if unfolded:
+            own_query.show(captions.problem_of(str(state.current("published-query.problem"))))
     blocks.theory(STUDY)
     export.block("published-queries", job)
 
@@ -26,9 +29,9 @@ def draw(found: blocks.Found, pinned: pin.Pinned) -> None:
     blocks.heading("What was released", captions.released(found))
     blocks.table(found, "released")
     blocks.note(
-        "A noisy query of your own, with one of these simulators or with simulations from a file: "
-        "`python -m abcdp_core infer problem.toml --out DIR`, where the three files of the folder "
-        "`examples` that end in `.toml` are the queries of this page."
+        "A release of your own, with one of these simulators or with simulations of yours: below, "
+        "or, larger and longer, by `python -m abcdp_core infer problem.toml --out DIR`. The three "
+        "files of the folder `examples` that end in `.toml` are the queries of this page."
     )
 
 

@@ -56,8 +56,8 @@ CORE_ARROWS: dict[str, set[str]] = {
     "error_gaps": {"sentences"},
     # somebody else's release, and nothing private
     "published": {
-        *("figures", "mechanisms", "parameters", "privacy", "registry", "sentences", "streams"),
-        *("summaries", "supports"),
+        *("figures", "mechanisms", "own_model", "parameters", "privacy", "registry", "sentences"),
+        *("streams", "summaries", "supports"),
     },
     # studies, and what runs, keeps and judges them
     "results": {"parameters", "privacy"},
@@ -103,8 +103,8 @@ CORE_ARROWS: dict[str, set[str]] = {
 
 UI_MAY_IMPORT = {
     *("cache", "experiments", "output", "figures", "ledger", "lessons", "mechanisms"),
-    *("parameters", "pool", "privacy", "registry", "own_data", "releases", "results", "runner"),
-    *("sentences", "streams", "summaries", "workers"),
+    *("parameters", "pool", "privacy", "published", "registry", "own_data", "releases", "results"),
+    *("runner", "sentences", "streams", "summaries", "workers"),
 }
 """Parts of the core that what knows Streamlit may import; the rest it reaches by experiments."""
 

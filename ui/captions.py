@@ -85,6 +85,13 @@ def released(result: Result) -> str:
     return published_query.released_in_words(result)
 
 
+def problem_of(release: str) -> str:
+    """The file of one of the published releases."""
+    from abcdp_core.experiments import published_query
+
+    return published_query.text_of(release)
+
+
 def median_warning(result: Result) -> str:
     """Why the paper's guideline says nothing of what is false."""
     params = cast(flip_guideline.Params, result.params)

@@ -12,12 +12,15 @@ import functools
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 from abcdp_core import cache, experiments, pool, runner, workers
 from ui.job import Job, Lane, Request, Steps, UnwantedError
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 MOMENTS = 0.5
 """Seconds of processor time that a quick picture takes at most."""
@@ -59,6 +62,15 @@ def own(work: Callable[[Callable[[float], None]], Any]) -> Callable[[Job], Steps
         yield from ()
 
     return steps
+
+
+def in_parts(work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
+    """What comes of tasks, in order; they are done as parts of a pool are."""
+    parts = _Parts()
+    try:
+        yield from parts.map(work, tasks)
+    finally:
+        parts.shutdown(wait=False, cancel_futures=True)
 
 
 def _with_pools(job: Job, act: Callable[[], object]) -> Steps:

@@ -179,7 +179,7 @@ def _ask(scenario: str, column: str, here: Tray) -> None:
     # From here to the end nothing is drawn, and the session is not touched.
     content = file.getvalue()
     here.take(content, scenario, column)
-    _remove(file)
+    remove(file)
     st.rerun()
 
 
@@ -200,7 +200,7 @@ def _content(scenario: str, column: str) -> str:
     return f"{columns.WORDS[column]}{size}"
 
 
-def _remove(file: UploadedFile) -> None:
+def remove(file: UploadedFile) -> None:
     """Leave nothing of a file on the server."""
     file.seek(0)
     file.truncate()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shlex
 from typing import Any
 
@@ -38,7 +39,8 @@ def record(problem: Problem, posterior: Posterior, seconds: float) -> dict[str, 
         ],
         "beyond_all_simulated_queries": list(posterior.beyond),
         "summary": report.sentence(problem, posterior),
-        "privacy": report.NO_COST,
+        "privacy": _privacy(problem),
+        "spent_by_the_release": problem.spent and dataclasses.asdict(problem.spent),
         "run_time_seconds": round(seconds, 3),
         "versions": versions(),
         "citation": citation.TEXT,
@@ -46,12 +48,17 @@ def record(problem: Problem, posterior: Posterior, seconds: float) -> dict[str, 
     }
 
 
+def _privacy(problem: Problem) -> str:
+    """What inference costs, and what the release spent."""
+    return f"{report.NO_COST} {report.spent(problem)}"
+
+
 def texts(problem: Problem, posterior: Posterior, seconds: float) -> dict[str, str]:
     """Name of a file -> its content; the figure's script is another one."""
     drawn = report.figure(problem, posterior)
     main = report.table(posterior)
     result = Result(
-        "infer", Params(), {"main": main}, drawn.sentence, report.NO_COST, seed=problem.seed
+        "infer", Params(), {"main": main}, drawn.sentence, _privacy(problem), seed=problem.seed
     )
     return {
         "posterior.csv": as_csv(report.draws(posterior)),

@@ -32,7 +32,7 @@ import math
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 import pandas as pd
@@ -63,9 +63,6 @@ COLUMNS = {
 simulated from the prior."""
 
 PUBLISHERS = "Xiong, Ju & Zhang, Transactions on Machine Learning Research, 2025"
-
-EPSILON_TOTAL = 1.0
-"""Of each release, as its publishers state."""
 
 WHAT = {
     "log-linear": "eight counts of two binary features in two classes of 100 people",
@@ -125,8 +122,8 @@ class Task:
     @property
     def problem(self) -> Problem:
         """What is to be done; it ends by the number of simulations alone."""
-        folder, stem = reference.EXAMPLES, self.params.problem.replace("-", "_")
-        problem = problems.from_document(tomllib.loads(self.text), stem, folder)
+        stem = self.params.problem.replace("-", "_")
+        problem = problems.from_document(tomllib.loads(self.text), stem, _no_pool)
         return dataclasses.replace(
             problem,
             # More than so many draws can count for.
@@ -138,8 +135,18 @@ class Task:
 
 def tasks(params: Params, seed: int) -> list[Task]:
     """The one task, in many links."""
-    file = reference.EXAMPLES / f"{params.problem.replace('-', '_')}.toml"
-    return [Task(params, seed, file.read_text(encoding="utf-8"))]
+    return [Task(params, seed, text_of(params.problem))]
+
+
+def text_of(release: str) -> str:
+    """The file of a release's problem."""
+    file = reference.EXAMPLES / f"{release.replace('-', '_')}.toml"
+    return file.read_text(encoding="utf-8")
+
+
+def _no_pool(name: str) -> NoReturn:
+    """None of the shipped problems has one."""
+    raise ValueError(f"pool = {name}: no shipped problem has a pool.")
 
 
 def _model(problem: Problem) -> Model:
@@ -274,8 +281,7 @@ def collect(params: Params, rows: Tables) -> Result:
         params=params,
         tables={**tables, **_published(problem)},
         summary=report.finding(problem, _posterior(tables)),
-        privacy=f"{report.NO_COST} The release itself has ε_total = {EPSILON_TOTAL:g}, as its "
-        f"publishers state.",
+        privacy=f"{report.NO_COST} {report.spent(problem)}",
     )
 
 
@@ -348,10 +354,10 @@ def from_reference(result: Result) -> str:
 def released_in_words(result: Result) -> str:
     """What was released by whom, with which noise and at what price."""
     params = cast(Params, result.params)
-    what = WHAT[params.problem]
+    what, problem = WHAT[params.problem], _said_of(params)
     return (
-        f"{what[:1].upper()}{what[1:]}. Noise: {_said_of(params).noise.in_words()}. Released by "
-        f"{PUBLISHERS}, with ε_total = {EPSILON_TOTAL:g}, as they state."
+        f"{what[:1].upper()}{what[1:]}. Noise: {problem.noise.in_words()}. Released by "
+        f"{PUBLISHERS}. {report.spent(problem)}"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,10 @@ from abcdp_core.own_model.blame import OwnError
 
 Array = NDArray[np.float64]
 
+ENDINGS = (".csv", ".parquet")
+
+LARGEST_FILE = 2**30
+"""Bytes of a file."""
 
 LARGEST = 1e60
 """Numbers lie within it on either side of 0, so that their squares are numbers too."""
@@ -25,14 +30,17 @@ HEAD = 2**20
 
 
 def check_file(path: Path) -> None:
-    """Refuse a pipe, which would be waited for, or a device, which may have no end.
+    """Refuse a pipe, which would be waited for, a device, which may have no end, and a huge file.
 
     Raises:
         OSError: there is nothing.
-        OwnError: there is something else than a file.
+        OwnError: there is something else than a file, or it is too large.
     """
-    if not stat.S_ISREG(path.stat().st_mode):
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
         raise OwnError(f"{path.name}: is no file.")
+    if found.st_size > LARGEST_FILE:
+        raise OwnError(f"{path.name}: is larger than {LARGEST_FILE // 2**20:,} MB.")
 
 
 def read(path: Path) -> pd.DataFrame:
@@ -41,40 +49,40 @@ def read(path: Path) -> pd.DataFrame:
     Raises:
         OwnError: there is none, or it is none of these.
     """
+    if path.suffix not in ENDINGS:
+        raise OwnError(f"{path.name}: must end with {' or '.join(ENDINGS)}.")
     try:
-        if path.suffix == ".parquet":
-            check_file(path)
-            # What pandas noted beside the numbers is not needed, and need not be true.
-            return pd.read_parquet(path, "pyarrow", to_pandas_kwargs={"ignore_metadata": True})
-        if path.suffix == ".csv":
-            return csv(path)
-    except OwnError:
-        raise
+        check_file(path)
+        with path.open("rb") as source:
+            return parsed(path.name, source)
     except OSError as error:
         raise OwnError(f"{path.name}: {error.strerror or 'cannot be read'}.") from error
-    except ImportError as error:
-        raise OwnError(f"{path.name}: reading Parquet needs pyarrow; write it as CSV.") from error
-    except ValueError as error:
-        raise OwnError(f"{path.name}: is no table ({type(error).__name__}).") from error
-    raise OwnError(f"{path.name}: must end with .csv or .parquet.")
 
 
-def csv(path: Path) -> pd.DataFrame:
-    """A CSV file with a name for each column.
+def parsed(name: str, source: BinaryIO) -> pd.DataFrame:
+    """A table from a file that is open or held; Parquet if its name says so, else CSV.
 
     Raises:
-        OSError, ValueError: it cannot be read.
-        OwnError: it has too many columns, or rows have more fields than there are names.
+        OwnError: it is none, or has too many columns.
+        OSError: it cannot be read.
     """
-    check_file(path)
-    with path.open("rb") as handle:
-        lines = handle.read(HEAD).splitlines()
-    if any(line.count(b",") >= MOST_COLUMNS for line in lines):
-        raise OwnError(f"{path.name}: has more than {MOST_COLUMNS:,} columns.")
-    table = pd.read_csv(path, encoding="utf-8", low_memory=False)
+    try:
+        if name.endswith(".parquet"):
+            # What pandas noted beside the numbers is not needed, and need not be true.
+            return pd.read_parquet(source, "pyarrow", to_pandas_kwargs={"ignore_metadata": True})
+        if any(line.count(b",") >= MOST_COLUMNS for line in source.read(HEAD).splitlines()):
+            raise OwnError(f"{name}: has more than {MOST_COLUMNS:,} columns.")
+        source.seek(0)
+        table = pd.read_csv(source, encoding="utf-8", low_memory=False)
+    except OwnError:
+        raise
+    except ImportError as error:
+        raise OwnError(f"{name}: reading Parquet needs pyarrow; write it as CSV.") from error
+    except ValueError as error:
+        raise OwnError(f"{name}: is no table ({type(error).__name__}).") from error
     if not isinstance(table.index, pd.RangeIndex):
         # The first field would be taken for a name of its row, and all others move.
-        raise OwnError(f"{path.name}: rows have more fields than the first line has names.")
+        raise OwnError(f"{name}: rows have more fields than the first line has names.")
     return table
 
 

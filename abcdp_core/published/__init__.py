@@ -17,6 +17,7 @@ Data flow like this::
 | :mod:`.noise` | the noise laws: density of a query, and noise to be added |
 | :mod:`.pools` | draws and summaries that somebody simulated before, from a file |
 | :mod:`.problems` | a problem, read from its file and checked |
+| :mod:`.given` | a problem that a visitor gives to a server, which reads no file for it |
 | :mod:`.proposals` | where to simulate: the prior, or what is fitted to weighted draws |
 | :mod:`.inference` | from a problem to its posterior |
 | :mod:`.posteriors` | what came out: weighted draws and their summary |

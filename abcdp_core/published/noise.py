@@ -8,7 +8,7 @@ r"""Noise laws of a published query ``z (k,)`` given the numbers ``s (k,)`` with
 | ``binomial-sample`` | $m z \sim \mathrm{Binomial}(m, (s + M) / (K + 2M))$ |
 
 The last is a sample of $m$ out of $K$ people of whom $s$ have something, with $M$ people added to
-either side. Numbers have independent noise.
+either side. Numbers have independent noise, all of one law or groups of them of one each.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, xlog1py, xlogy
 
 from abcdp_core.parameters import ParameterError, shown
+from abcdp_core.sentences import counted
 
 Array = NDArray[np.float64]
 
@@ -37,7 +38,7 @@ class Noise(Protocol):
         ...
 
     def noisy(self, rng: np.random.Generator, summaries: Array) -> Array:
-        """Queries ``(m, k)`` that summaries ``(m, k)`` could have led to."""
+        """Queries ``(m, k)`` that summaries ``(m, k)`` could have led to; of a law its own."""
         ...
 
     def check(self, query: Array) -> None:
@@ -53,6 +54,63 @@ class Noise(Protocol):
         ...
 
 
+class Law(Noise, Protocol):
+    """A noise law of some of the numbers."""
+
+    @property
+    def of(self) -> tuple[int, ...]:
+        """Places of these numbers ``(j,)`` in the query; empty for all."""
+        ...
+
+
+def _mine(law: Law, values: Array) -> Array:
+    """Of values of all numbers ``(..., k)`` those that a law is for ``(..., j)``."""
+    return values[..., list(law.of)] if law.of else values
+
+
+def _place(law: Law, number: int) -> int:
+    """Where one of a law's numbers stands among all, counted from 1."""
+    return 1 + (law.of[number] if law.of else number)
+
+
+@dataclass(frozen=True)
+class Together:
+    """Several laws, each for numbers of its own, which together are all.
+
+    Attributes:
+        laws: each says which.
+    """
+
+    laws: tuple[Law, ...]
+
+    def log_density(self, query: Array, summaries: Array) -> Array:
+        """Logarithms ``(m,)``.
+
+        Raises:
+            ParameterError: a summary is none that one of the laws can have.
+        """
+        found: Array = np.sum([law.log_density(query, summaries) for law in self.laws], axis=0)
+        return found
+
+    def noisy(self, rng: np.random.Generator, summaries: Array) -> Array:
+        """Queries ``(m, k)``."""
+        found = np.empty_like(summaries)
+        for law in self.laws:
+            found[:, list(law.of)] = law.noisy(rng, summaries)
+        return found
+
+    def check(self, query: Array) -> None:
+        """Each law has its own conditions."""
+        for law in self.laws:
+            law.check(query)
+
+    def in_words(self) -> str:
+        """The laws in a few words."""
+        return "; ".join(
+            f"{law.in_words()} ({counted(len(law.of), 'number')})" for law in self.laws
+        )
+
+
 def _scales(scale: tuple[float, ...]) -> str:
     different = sorted(set(scale))
     if len(different) == 1:
@@ -65,20 +123,23 @@ class Laplace:
     """Laplace noise.
 
     Attributes:
-        scale: of each number ``(k,)``, above 0.
+        scale: of each number ``(j,)``, above 0.
+        of: :attr:`Law.of`.
     """
 
     scale: tuple[float, ...]
+    of: tuple[int, ...] = ()
 
     def log_density(self, query: Array, summaries: Array) -> Array:
         """Logarithms ``(m,)``."""
-        scale = np.array(self.scale)
-        found: Array = -(np.abs(query - summaries) / scale).sum(axis=1) - np.log(2.0 * scale).sum()
+        scale, apart = np.array(self.scale), _mine(self, query - summaries)
+        found: Array = -(np.abs(apart) / scale).sum(axis=1) - np.log(2.0 * scale).sum()
         return found
 
     def noisy(self, rng: np.random.Generator, summaries: Array) -> Array:
         """Queries ``(m, k)``."""
-        return summaries + rng.laplace(0.0, np.array(self.scale), summaries.shape)
+        mine = _mine(self, summaries)
+        return mine + rng.laplace(0.0, np.array(self.scale), mine.shape)
 
     def check(self, query: Array) -> None:
         """Every number can come."""
@@ -93,12 +154,14 @@ class DiscreteLaplace:
     """Laplace noise on the multiples of a step.
 
     Attributes:
-        scale: of each number ``(k,)``, above 0, in its own unit.
+        scale: of each number ``(j,)``, above 0, in its own unit.
         step: the query, the simulated numbers and the noise are multiples of it.
+        of: :attr:`Law.of`.
     """
 
     scale: tuple[float, ...]
     step: float = 1.0
+    of: tuple[int, ...] = ()
 
     def log_density(self, query: Array, summaries: Array) -> Array:
         """Logarithms ``(m,)``.
@@ -106,29 +169,31 @@ class DiscreteLaplace:
         Raises:
             ParameterError: a summary is not on the steps.
         """
-        scale = np.array(self.scale)
-        steps = (query - summaries) / self.step
+        scale, apart = np.array(self.scale), _mine(self, query - summaries)
+        steps = apart / self.step
         off = np.abs(steps - np.rint(steps)) > ROUNDING
         if off.any():
             row, number = np.argwhere(off)[0]
             raise ParameterError(
                 f"noise: discrete-laplace needs simulated numbers that are multiples of "
-                f"{self.step:g}, but number {number + 1} is {summaries[row, number]:.6g}."
+                f"{self.step:g}, but number {_place(self, number)} is "
+                f"{_mine(self, summaries)[row, number]:.6g}."
             )
         least = np.tanh(self.step / (2.0 * scale))
-        found: Array = -(np.abs(query - summaries) / scale).sum(axis=1) + np.log(least).sum()
+        found: Array = -(np.abs(apart) / scale).sum(axis=1) + np.log(least).sum()
         return found
 
     def noisy(self, rng: np.random.Generator, summaries: Array) -> Array:
         """Queries ``(m, k)``: the difference of two whole parts is discrete Laplace noise."""
-        draws = rng.standard_exponential((2, *summaries.shape)) * np.array(self.scale) / self.step
+        mine = _mine(self, summaries)
+        draws = rng.standard_exponential((2, *mine.shape)) * np.array(self.scale) / self.step
         first, second = np.floor(draws)
-        released: Array = summaries + self.step * (first - second)
+        released: Array = mine + self.step * (first - second)
         return released
 
     def check(self, query: Array) -> None:
         """All numbers must be multiples of the step."""
-        _check_multiples(query, self.step, "discrete-laplace noise")
+        _check_multiples(self, query, self.step, "discrete-laplace noise")
 
     def in_words(self) -> str:
         """The law in a few words."""
@@ -140,21 +205,24 @@ class Gaussian:
     """Gaussian noise.
 
     Attributes:
-        scale: standard deviation for each number ``(k,)``, above 0.
+        scale: standard deviation for each number ``(j,)``, above 0.
+        of: :attr:`Law.of`.
     """
 
     scale: tuple[float, ...]
+    of: tuple[int, ...] = ()
 
     def log_density(self, query: Array, summaries: Array) -> Array:
         """Logarithms ``(m,)``."""
         scale = np.array(self.scale)
-        squares = (((query - summaries) / scale) ** 2).sum(axis=1)
+        squares = ((_mine(self, query - summaries) / scale) ** 2).sum(axis=1)
         found: Array = -0.5 * squares - np.log(scale * math.sqrt(2.0 * math.pi)).sum()
         return found
 
     def noisy(self, rng: np.random.Generator, summaries: Array) -> Array:
         """Queries ``(m, k)``."""
-        return summaries + rng.normal(0.0, np.array(self.scale), summaries.shape)
+        mine = _mine(self, summaries)
+        return mine + rng.normal(0.0, np.array(self.scale), mine.shape)
 
     def check(self, query: Array) -> None:
         """Every number can come."""
@@ -172,11 +240,13 @@ class BinomialSample:
         trials: people in the sample, m.
         population: people there are, K.
         offset: people added with, and as many without, what is counted: M.
+        of: :attr:`Law.of`.
     """
 
     trials: int
     population: float
     offset: float = 0.0
+    of: tuple[int, ...] = ()
 
     def _probability(self, summaries: Array) -> Array:
         return (summaries + self.offset) / (self.population + 2.0 * self.offset)
@@ -187,32 +257,36 @@ class BinomialSample:
         Raises:
             ParameterError: a summary is no number of people in the population.
         """
-        wrong = (summaries < 0.0) | (summaries > self.population)
+        mine = _mine(self, summaries)
+        wrong = (mine < 0.0) | (mine > self.population)
         if wrong.any():
             row, number = np.argwhere(wrong)[0]
             raise ParameterError(
                 f"noise: binomial-sample needs simulated numbers from 0 to population = "
-                f"{self.population:g}, but number {number + 1} is {summaries[row, number]:.6g}."
+                f"{self.population:g}, but number {_place(self, number)} is "
+                f"{mine[row, number]:.6g}."
             )
-        count = np.rint(query * self.trials)
+        count = np.rint(_mine(self, query) * self.trials)
         rest = self.trials - count
-        p = self._probability(summaries)
+        p = self._probability(mine)
         ways = gammaln(self.trials + 1.0) - gammaln(count + 1.0) - gammaln(rest + 1.0)
         found: Array = (xlogy(count, p) + xlog1py(rest, -p)).sum(axis=1) + ways.sum()
         return found
 
     def noisy(self, rng: np.random.Generator, summaries: Array) -> Array:
         """Queries ``(m, k)``."""
-        return rng.binomial(self.trials, self._probability(summaries)) / self.trials
+        return rng.binomial(self.trials, self._probability(_mine(self, summaries))) / self.trials
 
     def check(self, query: Array) -> None:
         """All numbers must be shares of the sample."""
-        _check_multiples(query, 1.0 / self.trials, f"a share of trials = {self.trials}")
-        if (query < 0.0).any() or (query > 1.0).any():
-            number = int(np.argmax((query < 0.0) | (query > 1.0)))
+        _check_multiples(self, query, 1.0 / self.trials, f"a share of trials = {self.trials}")
+        mine = _mine(self, query)
+        wrong = (mine < 0.0) | (mine > 1.0)
+        if wrong.any():
+            number = int(np.argmax(wrong))
             raise ParameterError(
-                f"query, number {number + 1} = {shown(float(query[number]))}: must be a share from "
-                f"0 to 1."
+                f"query, number {_place(self, number)} = {shown(float(mine[number]))}: must be a "
+                f"share from 0 to 1."
             )
 
     def in_words(self) -> str:
@@ -220,12 +294,12 @@ class BinomialSample:
         return f"a random sample of {self.trials:,} people, {self.offset:,g} added to either side"
 
 
-def _check_multiples(query: Array, step: float, what: str) -> None:
-    steps = query / step
-    off = np.abs(steps - np.rint(steps)) > ROUNDING
+def _check_multiples(law: Law, query: Array, step: float, what: str) -> None:
+    mine = _mine(law, query)
+    off = np.abs(mine / step - np.rint(mine / step)) > ROUNDING
     if off.any():
         number = int(np.argmax(off))
         raise ParameterError(
-            f"query, number {number + 1} = {shown(float(query[number]))}: must be a multiple of "
-            f"{step:g} for {what}."
+            f"query, number {_place(law, number)} = {shown(float(mine[number]))}: must be a "
+            f"multiple of {step:g} for {what}."
         )

@@ -1,4 +1,4 @@
-"""Draws and summaries that somebody simulated before, from a CSV file.
+"""Draws and summaries that somebody simulated before, from a CSV or Parquet file.
 
 A column ``theta.NAME`` holds a parameter, drawn from the prior, and ``summary.NAME`` a number of
 the data set simulated there, before any noise; a row is one draw.
@@ -6,6 +6,7 @@ the data set simulated there, before any noise; a row is one draw.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,7 +15,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from abcdp_core.own_model import tables
-from abcdp_core.own_model.blame import OwnError
 from abcdp_core.parameters import ParameterError, shown
 
 Array = NDArray[np.float64]
@@ -24,6 +24,9 @@ THETA, SUMMARY = "theta.", "summary."
 
 FEWEST = 100
 """Draws of the smallest pool."""
+
+LARGEST = 1e12
+"""Numbers of a pool, and of a query, are no larger, on either side of 0."""
 
 
 @dataclass(frozen=True)
@@ -49,49 +52,49 @@ def read(file: Path) -> Pool:
     Raises:
         ParameterError: it cannot be read, or is no pool; one line says what is wrong where.
     """
-    try:
-        table = tables.csv(file)
-    except OwnError as error:
-        raise ParameterError(f"pool = {error}") from error
-    except OSError as error:
-        raise ParameterError(f"pool = {file}: cannot be read ({error.strerror}).") from error
-    except ValueError as error:
-        raise ParameterError(f"pool = {file}: is no CSV in UTF-8 with a head line.") from error
-    columns = [str(name) for name in table.columns]
-    theta = [name for name in columns if name.startswith(THETA)]
-    summary = [name for name in columns if name.startswith(SUMMARY)]
+    return from_table(file.name, tables.read(file))
+
+
+def from_table(name: str, table: pd.DataFrame) -> Pool:
+    """A pool from a table, of which errors give the name.
+
+    Raises:
+        ParameterError: it is none; one line says what is wrong where.
+    """
+    columns = [str(column) for column in table.columns]
+    theta = [column for column in columns if column.startswith(THETA)]
+    summary = [column for column in columns if column.startswith(SUMMARY)]
     for kind, found in ((THETA, theta), (SUMMARY, summary)):
         if not found:
-            raise ParameterError(f"pool = {file}: has no column {kind}NAME.")
-    if other := [name for name in columns if name not in (*theta, *summary)]:
+            raise ParameterError(f"{name}: has no column {kind}NAME.")
+    if other := [column for column in columns if column not in (*theta, *summary)]:
         raise ParameterError(
-            f"pool = {file}: column {shown(other[0])} must be called {THETA}NAME or {SUMMARY}NAME."
+            f"{name}: column {shown(other[0])} must be called {THETA}NAME or {SUMMARY}NAME."
         )
     if len(table) < FEWEST:
-        raise ParameterError(f"pool = {file}: has {len(table)} rows; at least {FEWEST} are needed.")
-    for name in columns:
-        _check(file, name, table[name])
+        raise ParameterError(f"{name}: has {len(table)} rows; at least {FEWEST} are needed.")
     return Pool(
-        tuple(name.removeprefix(THETA) for name in theta),
-        tuple(name.removeprefix(SUMMARY) for name in summary),
-        table[theta].to_numpy(float),
-        table[summary].to_numpy(float),
+        tuple(column.removeprefix(THETA) for column in theta),
+        tuple(column.removeprefix(SUMMARY) for column in summary),
+        _values(name, table, theta),
+        _values(name, table, summary),
     )
 
 
-def _check(file: Path, name: str, column: pd.Series[float]) -> None:
-    """Refuse a column that does not hold finite numbers that differ."""
-    values = tables.numbers_of(column)
-    wrong = ~(np.abs(values) <= tables.LARGEST)
-    if wrong.any():
-        # The head is line 1.
-        row = int(np.argmax(wrong))
-        raise ParameterError(
-            f"pool = {file}: column {name}, line {row + 2}: {shown(str(column.iloc[row]))} is no "
-            f"finite number."
-        )
-    if values.min() == values.max():
-        raise ParameterError(
-            f"pool = {file}: column {name} is {values[0]:g} in every row, so it tells nothing; "
-            f"leave it out, here and in the query."
-        )
+def _values(name: str, table: pd.DataFrame, columns: Sequence[str]) -> Array:
+    """Columns of finite numbers that differ ``(T, len(columns))``."""
+    values = np.stack([tables.finite(name, table, column) for column in columns], axis=1)
+    for column, each in zip(columns, values.T, strict=True):
+        beyond = np.abs(each) > LARGEST
+        if beyond.any():
+            row = int(np.argmax(beyond))
+            raise ParameterError(
+                f"{name}: column {column}, row {row + 1}: {each[row]:g} must be from "
+                f"-{LARGEST:g} to {LARGEST:g}."
+            )
+        if each.min() == each.max():
+            raise ParameterError(
+                f"{name}: column {column} is {each[0]:g} in every row, so it tells nothing; "
+                f"leave it out, here and in the query."
+            )
+    return values

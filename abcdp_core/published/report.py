@@ -29,6 +29,9 @@ FEW = 3
 
 POSTERIOR = dataclasses.replace(fig.PRIVATE, name="posterior")
 
+NEIGHBOURS = {"replace": "replaced by another", "add-remove": "added or removed"}
+"""How neighbours differ -> what happens to one unit."""
+
 WAYS = {"weights": "importance weights", "regression": "noise in the simulator and regression"}
 """Way -> the same in words."""
 
@@ -56,6 +59,15 @@ def draws(posterior: Posterior) -> pd.DataFrame:
 def sentence(problem: Problem, posterior: Posterior) -> str:
     """What was found, how, and that it costs nothing."""
     return f"{finding(problem, posterior)} {NO_COST}"
+
+
+def spent(problem: Problem) -> str:
+    """What the release itself spent, and whom that protects, as far as it is stated."""
+    stated = problem.spent
+    if stated is None:
+        return "What the release itself spent is not stated."
+    whom = f" for {stated.unit} {NEIGHBOURS[stated.neighbours]}" if stated.unit else ""
+    return f"The release itself spent ε_total = {stated.epsilon_total:g}{whom}, as stated with it."
 
 
 def finding(problem: Problem, posterior: Posterior) -> str:

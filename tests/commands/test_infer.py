@@ -57,6 +57,9 @@ def test_a_problem_becomes_files_and_a_line(
     assert record["effective_sample_size"] >= 2000
     assert record["rounds"][-1]["draws"] == record["simulated"]
     assert record["summary"] == said
+    spent = {"epsilon_total": 1.0, "unit": "one record", "neighbours": "replace"}
+    assert record["spent_by_the_release"] == spent
+    assert record["privacy"].startswith(f"{report.NO_COST} The release itself spent ε_total = 1")
     html = (tmp_path / "infer.html").read_text(encoding="utf-8")
     assert "What the noisy query says: linear regression" in html
     assert html.count(report.NO_COST) == 1
@@ -90,6 +93,8 @@ def test_a_pool_says_how_it_was_used(
     assert words in capsys.readouterr().out
     record = json.loads((tmp_path / "out" / "infer.json").read_text(encoding="utf-8"))
     assert record["pool"] == "pool.csv"
+    assert record["spent_by_the_release"] is None
+    assert record["privacy"].endswith("What the release itself spent is not stated.")
 
 
 def test_a_name_from_a_file_moves_no_cursor(

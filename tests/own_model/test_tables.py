@@ -57,7 +57,7 @@ def test_a_number_without_end_is_told_by_its_row(value: str, words: str, tmp_pat
     file.write_text("\n".join([HEAD, *rows]), encoding="utf-8")
     with pytest.raises(OwnError, match=f"column summary.s, row 5: {words}"):
         tables.finite("pool.csv", tables.read(file), "summary.s")
-    with pytest.raises(ParameterError, match=r"column summary\.s, line 6: "):
+    with pytest.raises(ParameterError, match=r"column summary\.s, row 5: "):
         pools.read(file)
 
 

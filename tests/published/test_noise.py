@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
 from abcdp_core.parameters import ParameterError
-from abcdp_core.published.noise import BinomialSample, DiscreteLaplace, Gaussian, Laplace, Noise
+from abcdp_core.published.noise import (
+    BinomialSample,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    Noise,
+    Together,
+)
 from tests.statistics import assert_distribution, assert_frequencies, rejects
 
 QUERY = np.array([1.0, -2.0])
@@ -86,6 +95,47 @@ def test_a_scale_belongs_to_its_number() -> None:
     assert np.abs(drawn[:, 0]).max() < 1e-4 < np.abs(drawn[:, 1]).max()
 
 
+EACH = (
+    Laplace((2.0, 0.5), of=(3, 0)),
+    DiscreteLaplace((3.0,), of=(1,)),
+    BinomialSample(8, 50.0, 10.0, of=(4,)),
+    Gaussian((0.7,), of=(2,)),
+)
+
+
+def test_laws_of_several_numbers_together_are_those_of_each() -> None:
+    rng = np.random.default_rng(2)
+    summaries = np.stack([rng.normal(size=6), np.arange(6.0), rng.normal(size=6),
+                          rng.normal(size=6), np.arange(20.0, 26.0)], axis=1)  # fmt: skip
+    query = np.array([0.3, 2.0, -1.0, 0.7, 0.5])
+    alone = [dataclasses.replace(law, of=()) for law in EACH]
+    expected = sum(
+        law.log_density(query[list(of)], summaries[:, list(of)])
+        for law, of in zip(alone, [law.of for law in EACH], strict=True)
+    )
+    np.testing.assert_allclose(Together(EACH).log_density(query, summaries), expected)
+    Together(EACH).check(query)
+    many = np.tile(summaries[:1], (4000, 1))
+    noisy = Together(EACH).noisy(np.random.default_rng(1), many)
+    shares = [np.rint(noisy[:, 4] * 8) / 8 - noisy[:, 4], np.rint(noisy[:, 1]) - noisy[:, 1]]
+    np.testing.assert_allclose(shares, 0.0, atol=1e-12)
+    for number, law in ((3, stats.laplace(many[0, 3], 2.0)), (0, stats.laplace(many[0, 0], 0.5)),
+                        (2, stats.norm(many[0, 2], 0.7))):  # fmt: skip
+        assert_distribution(noisy[:, number], law.cdf)
+        assert rejects(assert_distribution, noisy[:, number] + 0.5, law.cdf)
+
+
+def test_of_several_laws_a_number_is_told_by_its_place_among_all() -> None:
+    with pytest.raises(ParameterError, match=r"query, number 2 = 2\.5: must be a multiple of 1"):
+        Together(EACH).check(np.array([0.0, 2.5, 0.0, 0.0, 0.5]))
+    with pytest.raises(ParameterError, match=r"query, number 5 = 1\.125: must be a share"):
+        Together(EACH).check(np.array([0.0, 2.0, 0.0, 0.0, 1.125]))
+    with pytest.raises(ParameterError, match=r"multiples of 1, but number 2 is 0\.5"):
+        Together(EACH).log_density(np.zeros(5), np.full((1, 5), 0.5))
+    with pytest.raises(ParameterError, match="population = 50, but number 5 is 51"):
+        Together(EACH).log_density(np.zeros(5), np.full((1, 5), 51.0))
+
+
 @pytest.mark.parametrize(
     ("noise", "query", "words"),
     [
@@ -126,6 +176,10 @@ def test_simulated_numbers_that_a_law_cannot_have_are_refused() -> None:
         (
             BinomialSample(1000, 1e6, 1e4),
             "a random sample of 1,000 people, 10,000 added to either side",
+        ),
+        (
+            Together((Laplace((0.1, 0.1), of=(0, 2)), Gaussian((2.0,), of=(1,)))),
+            "Laplace noise of scale 0.1 (2 numbers); Gaussian noise of scale 2 (1 number)",
         ),
     ],
 )

@@ -5,12 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from abcdp_core.own_model import tables
 from abcdp_core.parameters import ParameterError
 from abcdp_core.published import models, pools, problems, reference
 from abcdp_core.published.models import linear_regression
-from abcdp_core.published.noise import BinomialSample, DiscreteLaplace, Gaussian, Laplace
+from abcdp_core.published.noise import (
+    BinomialSample,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    Together,
+)
+from abcdp_core.published.problems import Spent
 from tests.oracles import log_linear
 
 NINE = "query = [0, 0, 0, 0, 0, 0, 0, 0, 0]"
@@ -60,6 +69,70 @@ def test_every_law_is_read(table: str, noise: object, tmp_path: Path) -> None:
     assert found.source.numbers == ("s", "t")
     assert found.source.theta.shape == (150, 1)
     np.testing.assert_array_equal(found.source.summaries[7], [7.0, 2.0])
+
+
+def test_what_a_release_spent_is_read_where_it_is_stated(tmp_path: Path) -> None:
+    lines = (REGRESSION, NINE, "epsilon_total = 2")
+    assert read(tmp_path, REGRESSION, NINE, LAPLACE).spent is None
+    assert read(tmp_path, *lines, LAPLACE).spent == Spent(2.0)
+    whose = 'unit = "one person"\nneighbours = "add-remove"'
+    assert read(tmp_path, *lines, whose, LAPLACE).spent == Spent(2.0, "one person", "add-remove")
+
+
+TWO_LAWS = """
+[[noise]]
+numbers = ["t"]
+law = "discrete-laplace"
+scale = 3
+[[noise]]
+numbers = ["u", "s"]
+law = "gaussian"
+scale = [1, 2.5]
+"""
+
+
+def three(folder: Path, noise: str, query: str = "[1.5, 0, 2]") -> problems.Problem:
+    """A problem of three numbers s, t and u."""
+    rows = "".join(f"{row},{row / 7:.3f},{row % 5},{row % 3}\n" for row in range(150))
+    text = f"theta.a,summary.s,summary.t,summary.u\n{rows}"
+    (folder / "pool.csv").write_text(text, encoding="utf-8")
+    return read(folder, 'pool = "pool.csv"', f"query = {query}", noise)
+
+
+def test_numbers_may_have_laws_of_their_own(tmp_path: Path) -> None:
+    assert three(tmp_path, TWO_LAWS).noise == Together(
+        (DiscreteLaplace((3.0,), of=(1,)), Gaussian((1.0, 2.5), of=(2, 0)))
+    )
+
+
+@pytest.mark.parametrize(
+    ("noise", "words"),
+    [
+        (TWO_LAWS.replace('"t"', '"v"'), "noise 1.numbers = v: must be among the numbers s, t, u."),
+        (TWO_LAWS.replace('"t"', '"s"'), "noise 2.numbers = s: has a law already."),
+        (TWO_LAWS.replace('"t"', '"t", "t"'), "noise 1.numbers = t: has a law already."),
+        (TWO_LAWS.replace('"u", ', ""), "noise 2.scale: has 2 numbers; needed is one, or 1."),
+        (TWO_LAWS.partition('[[noise]]\nnumbers = ["u')[0], "noise: s has none; each number"),
+        (TWO_LAWS.replace('["t"]', "[]"), "noise 1.numbers: must be a list of names of numbers"),
+        (TWO_LAWS.replace('["t"]', '"t"'), "noise 1.numbers: must be a list of names of numbers"),
+        (TWO_LAWS.replace('numbers = ["t"]', ""), "noise 1.numbers: must be a list of names"),
+        (TWO_LAWS.replace('law = "gaussian"', ""), "noise 2.law: is missing; it is one of"),
+        (TWO_LAWS.replace("[1, 2.5]", "-1"), "noise 2.scale = -1: must be a number from"),
+        ("noise = []", r"noise: must be a table with its law, \[noise\], or several"),
+        ("noise = [3]", r"noise: must be a table with its law, \[noise\], or several"),
+    ],
+)
+def test_what_is_wrong_with_one_of_several_laws_is_said(
+    noise: str, words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ParameterError, match=words) as caught:
+        three(tmp_path, noise)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_number_that_its_law_refuses_is_told_by_its_place(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=r"query, number 2 = 0\.5: must be a multiple of 1"):
+        three(tmp_path, TWO_LAWS, "[1.5, 0.5, 2]")
 
 
 @pytest.mark.parametrize("name", reference.PLANS)
@@ -118,7 +191,7 @@ def test_every_example_has_an_exact_answer() -> None:
         ),
         (
             (REGRESSION, NINE, 'noise = "laplace"'),
-            r"noise: must be a table with its law, \[noise\]",
+            r"noise: must be a table with its law, \[noise\], or several",
         ),
         ((REGRESSION, NINE, "[noise]"), "noise.law: is missing; it is one of laplace,"),
         (
@@ -138,7 +211,7 @@ def test_every_example_has_an_exact_answer() -> None:
         ),
         (
             (REGRESSION, NINE, LAPLACE.replace("0.13", "[1, 2]")),
-            "noise.scale: has 2 numbers; the query has 9.",
+            "noise.scale: has 2 numbers; needed is one, or 9.",
         ),
         ((REGRESSION, NINE, "seed = -1", LAPLACE), "seed = -1: must be a whole number from 0"),
         ((REGRESSION, NINE, "draws = 10", LAPLACE), "draws = 10: must be a whole number from 1000"),
@@ -146,8 +219,29 @@ def test_every_example_has_an_exact_answer() -> None:
             (REGRESSION, NINE, "effective_sample_size = 99", LAPLACE),
             "effective_sample_size = 99: must be a whole number from 100",
         ),
+        ((REGRESSION, NINE, 'unit = "one record"', LAPLACE), "unit: is of epsilon_total, which is"),
+        (
+            (REGRESSION, NINE, "epsilon_total = 0", LAPLACE),
+            "epsilon_total = 0: must be a number from 1e-12 to 1e",
+        ),
+        (
+            (REGRESSION, NINE, "epsilon_total = 1", 'neighbours = "replace"', LAPLACE),
+            "unit, neighbours: give both or neither.",
+        ),
+        (
+            (REGRESSION, NINE, "epsilon_total = 1", 'unit = "a"\nneighbours = "swap"', LAPLACE),
+            "neighbours = swap: must be one of replace, add-remove.",
+        ),
+        (
+            (REGRESSION, NINE, "epsilon_total = 1", "unit = 3\nneighbours = 4", LAPLACE),
+            "unit = 3: must be a name in quotation marks.",
+        ),
+        (
+            (REGRESSION, NINE, "epsilon_total = 1", 'unit = "\\n"\nneighbours = 4', LAPLACE),
+            "unit = .*: must be a text of 1 to 60 characters.",
+        ),
         ((REGRESSION, "query = [", LAPLACE), "is no TOML"),
-        (('pool = "nowhere.csv"', NINE, LAPLACE), "pool = .*nowhere.csv: cannot be read"),
+        (('pool = "nowhere.csv"', NINE, LAPLACE), "nowhere.csv: No such file"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(
@@ -165,13 +259,25 @@ def test_what_is_wrong_is_said_in_one_line(
         (POOL.replace("theta.a", "a"), "has no column theta.NAME."),
         (POOL.replace("summary.", "s."), "has no column summary.NAME."),
         (POOL.replace("summary.t", "t"), "column t must be called theta.NAME or summary.NAME."),
-        (POOL.replace("\n0.714,5,0\n", "\n0.714,,0\n"), "column summary.s, line 7: nan is no fin"),
-        (POOL.replace("\n0.714,5,0\n", "\nx,5,0\n"), "column theta.a, line 7: x is no finite"),
-        (POOL.replace("\n0.714,5,0\n", "\n0.7,inf,0\n"), "column summary.s, line 7: inf is no"),
+        (
+            POOL.replace("\n0.714,5,0\n", "\n0.714,,0\n"),
+            "column summary.s, row 6: is no finite",
+        ),
+        (POOL.replace("\n0.714,5,0\n", "\nx,5,0\n"), "column theta.a, row 6: is no finite"),
+        (
+            POOL.replace("\n0.714,5,0\n", "\n0.7,inf,0\n"),
+            "column summary.s, row 6: is no finite",
+        ),
+        (
+            POOL.replace("\n0.714,5,0\n", "\n0.7,-2e12,0\n"),
+            r"column summary.s, row 6: -2e\+12 must be from -1e\+12 to 1e\+12",
+        ),
+        (POOL.replace("\n0.714,5,0\n", "\n0.7,5,0,1\n"), "is no table"),
+        (POOL.replace("theta.a,", ""), "rows have more fields than the first line has names"),
         ("\n".join(POOL.split("\n")[:50]), "has 49 rows; at least 100 are needed."),
         ("theta.a,summary.s\n" + "1,2\n" * 60 + "2,2\n" * 60, "column summary.s is 2 in every row"),
-        ("", "is no CSV in UTF-8 with a head line."),
-        (POOL.replace("theta.a", "theta.a\udce9"), "is no CSV in UTF-8 with a head line."),
+        ("", "is no table"),
+        (POOL.replace("theta.a", "theta.a\udce9"), "is no table"),
     ],
 )
 def test_what_is_wrong_with_a_pool_is_said_in_one_line(
@@ -182,6 +288,33 @@ def test_what_is_wrong_with_a_pool_is_said_in_one_line(
         read(tmp_path, 'pool = "pool.csv"', "query = [1, 0]", LAPLACE)
     assert "pool.csv" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_pool_is_csv_or_parquet(tmp_path: Path) -> None:
+    (tmp_path / "pool.csv").write_text(POOL, encoding="utf-8")
+    table = pd.read_csv(tmp_path / "pool.csv")
+    table.to_parquet(tmp_path / "pool.parquet")
+    csv, parquet = (pools.read(tmp_path / f"pool.{ending}") for ending in ("csv", "parquet"))
+    assert csv.numbers == parquet.numbers
+    np.testing.assert_array_equal(csv.theta, parquet.theta)
+    np.testing.assert_array_equal(csv.summaries, parquet.summaries)
+    (tmp_path / "pool.parquet").write_text(POOL, encoding="utf-8")
+    with pytest.raises(ParameterError, match=r"^pool\.parquet: is no table"):
+        pools.read(tmp_path / "pool.parquet")
+    with pytest.raises(ParameterError, match=r"pool\.txt: must end with \.csv or \.parquet"):
+        pools.read(tmp_path / "pool.txt")
+
+
+def test_a_table_is_a_file_of_bounded_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(ParameterError, match=r"^folder\.csv: is no file\.$"):
+        tables.read(tmp_path / "folder.csv")
+    (tmp_path / "pool.csv").write_text(POOL, encoding="utf-8")
+    monkeypatch.setattr(tables, "LARGEST_FILE", len(POOL))
+    assert len(tables.read(tmp_path / "pool.csv")) == 150
+    monkeypatch.setattr(tables, "LARGEST_FILE", len(POOL) - 1)
+    with pytest.raises(ParameterError, match=r"^pool\.csv: is larger than 0 MB"):
+        tables.read(tmp_path / "pool.csv")
 
 
 def test_a_pool_has_the_draws_that_it_has(tmp_path: Path) -> None:

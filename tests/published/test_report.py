@@ -10,6 +10,7 @@ import pytest
 from abcdp_core import figures as fig
 from abcdp_core.published import problems, reference, report
 from abcdp_core.published.posteriors import Moments, Posterior, moments
+from abcdp_core.published.problems import Spent
 
 PRIOR = Moments(*(np.array(each) for each in ([0.0] * 3, [1.0] * 3, [-1.6] * 3, [1.6] * 3)))
 THETA = np.array([[0.0, 10.0, -1.0], [1.0, 30.0, -1.0], [2.0, 20.0, -1.0]])
@@ -81,3 +82,26 @@ def test_tables_hold_all_draws_and_both_laws() -> None:
         *("prior_mean", "prior_sd", "prior_low", "prior_high"),
     ]
     np.testing.assert_array_equal(report.draws(FOUND)["theta.β1"], THETA[:, 1])
+
+
+@pytest.mark.parametrize(
+    ("spent", "words"),
+    [
+        (None, "What the release itself spent is not stated."),
+        (Spent(0.5), "The release itself spent ε_total = 0.5, as stated with it."),
+        (
+            Spent(1.0, "one record", "replace"),
+            "The release itself spent ε_total = 1 for one record replaced by another, as stated "
+            "with it.",
+        ),
+        (
+            Spent(2.0, "one person", "add-remove"),
+            "The release itself spent ε_total = 2 for one person added or removed, as stated with "
+            "it.",
+        ),
+    ],
+)
+def test_what_the_release_spent_is_told_as_far_as_it_is_stated(
+    spent: Spent | None, words: str
+) -> None:
+    assert report.spent(dataclasses.replace(PROBLEM, spent=spent)) == words

@@ -1,0 +1,101 @@
+"""A problem that a visitor gives to a server: read from memory, and no file of the server is.
+
+Its simulator is one that is installed there, or its pool is a table given beside it. Sizes are
+limited, so that reading takes moments whatever is given.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import re
+
+from abcdp_core.own_model import tables
+from abcdp_core.parameters import ParameterError, shown
+from abcdp_core.published import pools, problems
+from abcdp_core.published.pools import Pool
+from abcdp_core.published.problems import Problem
+
+NAME = "your release"
+"""What such a problem is called."""
+
+LARGEST_TEXT = 64 * 2**10
+"""Bytes of a problem."""
+
+LARGEST_TABLE = 2 * 2**20
+"""Bytes of a pool's table."""
+
+MOST_DOTS = 250
+"""In one line: a key of 30 000 parts with dots between would be read for half a minute."""
+
+MOST_PARAMETERS = 20
+MOST_NUMBERS = 200
+"""Of a pool."""
+
+MOST_DRAWS = 200_000
+"""Simulations, whatever the problem allows."""
+
+PLAIN = re.compile(r"[\w .+=()|-]{1,40}")
+"""Names of a pool's columns, which figures show: nothing that means something in HTML or TeX."""
+
+
+def read(text: bytes, table: bytes | None = None) -> Problem:
+    """A problem from what was given.
+
+    Args:
+        text: the TOML file.
+        table: the CSV file of its pool, if that was given too.
+
+    Raises:
+        ParameterError: one of them is not what it has to be; one line says what is wrong where.
+    """
+    if len(text) > LARGEST_TEXT:
+        raise ParameterError(f"problem: is larger than {LARGEST_TEXT // 2**10} kB.")
+    if any(line.count(b".") > MOST_DOTS for line in text.split(b"\n")):
+        raise ParameterError(f"problem: a line has more than {MOST_DOTS} dots; break it.")
+
+    def pool(name: str) -> Pool:
+        if table is None:
+            raise ParameterError(
+                f"pool = {shown(name)}: no file of this server is read; give the table, as CSV, "
+                f"beside the problem."
+            )
+        return _pool(table)
+
+    try:
+        document = problems.document(text)
+        problem = problems.from_document(document, NAME, pool)
+    except RecursionError as error:
+        raise ParameterError("problem: is nested too deeply.") from error
+    if isinstance(problem.source, Pool):
+        return problem
+    if table is not None:
+        raise ParameterError("simulator: needs no table; forget the one that was given.")
+    return dataclasses.replace(problem, draws=min(problem.draws, MOST_DRAWS))
+
+
+def _pool(table: bytes) -> Pool:
+    """A pool from a CSV file that somebody gave."""
+    if len(table) > LARGEST_TABLE:
+        raise ParameterError(f"table: is larger than {LARGEST_TABLE // 2**20} MB.")
+    head = table.partition(b"\n")[0]
+    # Names of columns are read to the end of the head line, or of what is in quotation marks.
+    if head.count(b'"') % 2 or head.count(b",") >= MOST_PARAMETERS + MOST_NUMBERS:
+        raise ParameterError(
+            f"table: its first line must have the names of at most {MOST_PARAMETERS} parameters "
+            f"and {MOST_NUMBERS} numbers."
+        )
+    pool = pools.from_table("table", tables.parsed("table.csv", io.BytesIO(table)))
+    for what, names, most in (
+        ("parameter", pool.parameters, MOST_PARAMETERS),
+        ("number", pool.numbers, MOST_NUMBERS),
+    ):
+        if len(names) > most:
+            raise ParameterError(f"table: has {len(names)} {what}s; at most {most} are read.")
+        for name in names:
+            if not PLAIN.fullmatch(name):
+                raise ParameterError(
+                    f"table: {what} {shown(name)}: must be called by 1 to 40 letters, digits, "
+                    f"blanks and . + = ( ) | - _."
+                )
+    return pool
