@@ -3,13 +3,15 @@ r"""The log-likelihood of many means at one σ, from a few of them: Chebyshev in
 Each response's density is its conditional one averaged over a normal value (MATH A2, A14), so for a
 fixed σ its logarithm is analytic in μ in a strip of about σ around the axis. Once the means to
 be looked at lie within a few σ, the log-likelihood of all responses is a polynomial of moderate
-degree in μ up to rounding, and a thousand means cost as much as that many nodes do. The last
-coefficients say whether it is; where it is not, every mean is computed on its own.
+degree in μ up to rounding, and a thousand means cost as much as that many nodes do. Nodes closer
+than σ miss no feature, and then the last coefficients say whether the degree is enough; where none
+is, every mean is computed on its own.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,10 +42,10 @@ def log_likelihoods(mu: Array, log_sigma: float, responses: Array, kind: Kind) -
 
     low, high = float(mu.min()), float(mu.max())
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
+    # Nodes are farthest apart in the middle, by π half / degree.
+    least, most = math.pi * half / math.exp(log_sigma), 0.5 * len(mu)
     values = np.empty(0)
-    for degree in DEGREES:
-        if not (len(mu) > 2 * degree and half > 0.0):
-            break
+    for degree in (each for each in DEGREES if least <= each < most and half > 0.0):
         nodes = middle + half * np.cos(np.pi * np.arange(degree + 1) / degree)
         if len(values):
             known, values = values, np.empty(degree + 1)
