@@ -30,6 +30,15 @@ With the paper's start, every particle at the first answer, its sampler can stay
 fixed interval is wide: an answer then says so little about the person's value that each sweep moves
 $\mu$ by no more than about $\sigma/\sqrt{t}$.
 
+``score`` says what answers are to be best for, which matters where $\sigma$ is unknown too: up to
+$\epsilon_{total} = 2$ the symbols that tell most about $\mu$ are its sign, which placed right tells
+nothing about $\sigma$, and all that is learnt of it comes from signs placed elsewhere.
+``determinant`` tells of both.
+
+An interval of the posterior holds the truth as often as it says in the mean over truths from the
+prior (simulation-based calibration). At one truth it need not: where answers say little about
+$\sigma$, its prior decides how wide the interval of $\mu$ is.
+
 [Y23] draws box plots of 30 runs. Its published script adds noise too small by the factor
 $\sqrt{2}$ (MATH A11), so its runs cost more than they state; ours do not.
 """
@@ -502,6 +511,7 @@ def _errors_sentence(result: Result, name: str) -> str:
     if name == "sigma" and params.known_sigma:
         return f"σ = {params.sigma:.3g} is known, so every estimate of it is right."
     table = error_statistics(main, name)
+    trusted = dict(zip(*trusted_errors(params), strict=True))
     parts = []
     for budget in _both_ends(table):
         each = [
@@ -509,6 +519,8 @@ def _errors_sentence(result: Result, name: str) -> str:
             + (f" ({row['low']:.2g} to {row['high']:.2g})" if math.isfinite(row["low"]) else "")
             for row in table[table.epsilon_total == budget].to_dict("records")
         ]
+        if name == "mu" and params.tables():
+            each.append(f"one trusted collector, by theory, {trusted[budget]:.2g}")
         parts.append(f"At ε_total = {budget:g}: {'; '.join(each)}.")
     what = f"Mean absolute error of {_SYMBOL[name]}{_in_brackets(table.low)}"
     return f"{what}. {' '.join(parts)}"

@@ -231,8 +231,20 @@ class Table:
 
     def edges(self) -> Array:
         """All finite ends, once each, ``(m,)``, rising; between them all values answer alike."""
+        return self._edges
+
+    @functools.cached_property
+    def _edges(self) -> Array:
         every = np.unique(np.array(self.ends))
-        return every[np.isfinite(every)]
+        edges = every[np.isfinite(every)]
+        edges.flags.writeable = False
+        return edges
+
+    @functools.cached_property
+    def _up_to(self) -> Array:
+        """Probability of each symbol and those before it ``(m + 1, K)``, by cell."""
+        edges = self.edges()
+        return np.cumsum(self.probabilities([edges[0] - 1.0, *edges]), axis=1)
 
     def _one_of_each(self) -> Array:
         """A value in each cell between the edges, and every edge itself."""
@@ -272,9 +284,9 @@ class Table:
         if not (0.0 < scale < math.inf):
             raise FloatingPointError(f"no table can be placed with the scale {scale}.")
         scale = apart(location, scale)
-        up_to = np.cumsum(self.probabilities([(value - location) / scale])[0])
+        up_to = self._up_to[self.edges().searchsorted((value - location) / scale, side="right")]
         # The last sum may be a rounding below 1.
-        symbol = min(int(np.searchsorted(up_to, drawn, side="right")), len(up_to) - 1)
+        symbol = min(int(up_to.searchsorted(drawn, side="right")), len(up_to) - 1)
         low, high = self.ends[symbol]
         gain = math.expm1(self.level)
         return Response(float(symbol), location + scale * low, location + scale * high, gain)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -107,11 +108,17 @@ class Moments(NamedTuple):
 
 def moments(cloud: Cloud) -> Moments:
     """Weighted means and standard deviations of μ and σ, and the latter of log σ."""
-    values = np.column_stack([cloud.theta, np.exp(cloud.theta[:, 1])])
-    weights = cloud.weights
-    mean = summaries.weighted_mean(values, weights)
-    spread = np.sqrt(summaries.weighted_mean((values - mean) ** 2, weights))
-    return Moments(*map(float, (mean[0], spread[0], mean[2], spread[2], spread[1])))
+    mu, log_sigma, weights = *cloud.theta.T, cloud.weights
+    with np.errstate(over="ignore"):
+        sigma = np.exp(log_sigma)
+    of_mu, of_sigma, of_log_sigma = (_spread(of, weights) for of in (mu, sigma, log_sigma))
+    return Moments(*of_mu, *of_sigma, of_log_sigma[1])
+
+
+def _spread(values: Array, weights: Array) -> tuple[float, float]:
+    """Weighted mean and standard deviation of values ``(N,)``."""
+    mean = float(weights @ values)
+    return mean, math.sqrt(float(weights @ (values - mean) ** 2))
 
 
 def pick(rng: np.random.Generator, cloud: Cloud) -> tuple[float, float]:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import summaries
+from abcdp_core.online import along_mean
 from abcdp_core.online.particles import History, Response, normalised, threads
 from abcdp_core.online.prior import Prior
 from abcdp_core.online.resampling import RESAMPLING
@@ -115,6 +116,9 @@ class Smc:
     ) -> tuple[State, Info]:
         """Resample, then Metropolis-Hastings sweeps that leave the posterior as it is."""
         root = _root_of_covariance(state.theta, weights)
+        if self.prior.sigma is not None:
+            # Exact: rounding of the covariance would let a known σ wander.
+            root[1] = 0.0
         ancestors = RESAMPLING[self.resampling](rng, weights)
         theta, likelihood = state.theta[ancestors], state.log_likelihood[ancestors]
         prior = self.prior.log_density(theta)
@@ -134,7 +138,12 @@ class Smc:
         return moved, Info(size, accepted / (self.sweeps * len(theta)))
 
     def _likelihood(self, theta: Array, rows: Array) -> Array:
-        """Log-likelihood ``(N,)`` of all responses, on several threads where it is much work."""
+        """Log-likelihood ``(N,)`` of all responses, on several threads where it is much work.
+
+        Moves are decided by it and nothing else is made of it, so its last digits do not matter.
+        """
+        if self.prior.sigma is not None:
+            return along_mean.log_likelihoods(theta[:, 0], float(theta[0, 1]), rows, self.noise)
         count = threads(len(theta) * len(rows))
         if count == 1:
             return log_likelihood(theta, rows, self.noise)

@@ -419,6 +419,11 @@ def test_symbols_stand_beside_the_same_numbers_of_truncation() -> None:
     assert "trusted collector" not in {t.name for t in figures["error-sigma"].figure.data}
     before = study.figures(alone)["error-mu"].figure
     assert "trusted collector" not in {trace.name for trace in before.data}
+    (_,), (trusted,) = study.trusted_errors(SYMBOLS)
+    said = f"; one trusted collector, by theory, {trusted:.2g}."
+    assert study._errors_sentence(both, "mu").endswith(said)
+    for result, name in ((both, "sigma"), (alone, "mu")):
+        assert "trusted collector" not in study._errors_sentence(result, name)
 
 
 def test_theory_of_symbols_has_their_information() -> None:

@@ -143,6 +143,12 @@ def test_a_coarser_grid_says_the_same() -> None:
 # ---------------------------------------------------------------------------- particles and chains
 
 
+def test_a_known_sigma_stays_what_it_is() -> None:
+    state = final(Smc(KNOWN, "laplace", 50), generator(2, "known"), "laplace", FEW)
+    assert len(np.unique(state.theta[:, 0])) > 25
+    np.testing.assert_array_equal(state.theta[:, 1], math.log(3.0))
+
+
 SAMPLERS: dict[str, tuple[Sampler, int]] = {
     "smc": (Smc(PRIOR, "laplace", 400), PEOPLE),
     "smc-gaussian": (Smc(PRIOR, "gaussian", 400), PEOPLE),
