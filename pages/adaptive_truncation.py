@@ -40,8 +40,11 @@ def live() -> None:
         "once: the value is cut off at the ends of an interval, and gets noise in proportion to "
         "its width. A narrow interval in the right place tells most about the mean, but nobody "
         "knows that place at first. So each person is asked where the answers of the people "
-        "before suggest.",
+        "before suggest. An answer need not be a number with noise: **symbols** cut the line at a "
+        "few places, and the person says in which part the value lies, now and then wrongly on "
+        "purpose, so that nobody can be sure.",
     )
+    blocks.small_print(player.no_symbols(params))
     blocks.note(
         "**At first** the interval jumps about, because little is known, and an answer from far "
         "away tells little more than on which side the mean lies. Changing places teaches, too: "
