@@ -85,6 +85,14 @@ def released(result: Result) -> str:
     return published_query.released_in_words(result)
 
 
+def why_symbols(result: Result) -> str:
+    """Why the best symbols tell more than the best interval, where they do."""
+    # Inside the function: one view of one page asks.
+    from abcdp_core.experiments import ways_of_asking
+
+    return ways_of_asking.why(result)
+
+
 def median_warning(result: Result) -> str:
     """Why the paper's guideline says nothing of what is false."""
     params = cast(flip_guideline.Params, result.params)
