@@ -23,6 +23,7 @@ function create(root) {
     root, ids: {}, place: 1, playing: false, due: 0, request: 0, said: 0,
     play: find("[data-do=play]"), range: find("input"), speed: find("select.speed"),
     state: find(".state"), rows: find("tbody"), status: find(".said"), which: find("select.which"),
+    moving: find("select.moving"),
     who: find(".who"), whole: find(".whole"), zoom: find(".zoom"), known: find(".known"),
     person: find(".person"),
   };
@@ -36,7 +37,7 @@ function create(root) {
     button.onclick = () => { doing[button.dataset.do](); wake(player); };
   }
   player.range.oninput = () => { go(player, player.data.times[Number(player.range.value)]); };
-  player.which.onchange = () => wake(player);
+  player.which.onchange = player.moving.onchange = () => wake(player);
   for (const canvas of [player.whole, player.zoom, player.known]) scrubbing(player, canvas);
   new ResizeObserver(() => wake(player)).observe(root);
   return player;
@@ -58,6 +59,7 @@ function update(player, data) {
   player.data = data;
   player.runs = Object.entries(data.runs)
     .map(([name, run]) => ({ name, ...data.looks[name], ...unpacked(run) }));
+  choices(player.moving, player.runs.filter((run) => run.place).map((run) => run.name));
   player.range.max = data.times.length - 1;
   player.whole.setAttribute("aria-label", data.summary);
   const style = getComputedStyle(player.root);
@@ -70,6 +72,15 @@ function update(player, data) {
   if (isNew) { player.place = data.times[0]; player.playing = false; }
   player.place = Math.min(player.place, last(player));
   wake(player);
+}
+
+// What can be chosen from, with the choice as it was; nothing to choose is nothing to see.
+function choices(select, names) {
+  select.hidden = names.length < 2;
+  if (names.join() === [...select.options].map((option) => option.value).join()) return;
+  const before = select.value;
+  select.replaceChildren(...names.map((name) => new Option(name, name)));
+  select.value = names.includes(before) ? before : names[0] ?? "";
 }
 
 function isDark(color) {
@@ -203,14 +214,15 @@ function reading(player, run) {
   if (i < 0 || (run.t[i] < place && i === run.t.length - 1)) {
     return [[run.name], [run.knows], ...Array(5).fill(["…", "dim"])];
   }
-  const width = run.right[i] - run.left[i];
+  const width = run.right[i] - run.left[i], small = width / 10;
   const known = (mean, sd) => `${round(mean, sd)} ± ${size(1.96 * sd)}`;
   const sigma = data.known ? `${round(run.mean_sigma[i], run.mean_sigma[i] / 100)}, known`
     : isLearnt(data, run, i) ? known(run.mean_sigma[i], run.sd_sigma[i]) : "hardly more than its prior";
   return [
     [run.name], [run.knows],
-    [`${round(run.left[i], width / 10)} to ${round(run.right[i], width / 10)}`],
-    [`± ${size(width * data.unit_scale)}`],
+    [width > 0 ? `${round(run.left[i], small)} to ${round(run.right[i], small)}`
+      : `either side of ${round(run.left[i], 0.1)}`],
+    [run.sets ? run.answers : `± ${size(width * data.unit_scale)}`],
     [known(run.mean_mu[i], run.sd_mu[i])],
     [sigma, isLearnt(data, run, i) ? "" : "dim"],
     [`${run.missed[i]} of ${run.t[i]}`],
@@ -275,7 +287,7 @@ function zoom(player) {
   inside(plot, () => {
     for (const run of runs) if (!run.place) strip(plot, run, run.wide ? 0.16 : 0.4);
   });
-  for (const run of runs) if (run.place) bars(plot, run);
+  for (const run of runs) if (run.name === player.moving.value) bars(plot, run);
   level(plot, data.truth.mu, player.ink);
   cursor(plot);
 }
@@ -339,21 +351,22 @@ function ends(plot, labels) {
   for (const each of placed) write(plot, each.text, box.right + 6, each.y, "left", each.color, 600);
 }
 
-// One lane for each way of asking: the interval, the value, the answer.
+// One lane for each way of asking: where it is asked about, the value, the answer.
 function person(player) {
-  const { data, runs, place, unit } = player, canvas = player.person;
+  const { data, place, unit } = player, canvas = player.person;
+  const runs = player.runs.filter((run) => data.lanes.includes(run.name));
+  if (!runs.length) return;
   const { ink, width, height } = sized(canvas);
   const left = 12 + Math.max(...runs.map((run) => measured(ink, player, run.name, 600)));
   const box = { left, right: width - 14, top: 24 * unit, bottom: height - 24 * unit };
   const [low, high] = data.axes.person;
   const across = (value) => box.left + ((value - low) / (high - low)) * (box.right - box.left);
   const held = (value) => Math.min(Math.max(across(value), box.left - 1), box.right + 1);
-  const plot = { ink, box, player };
+  const plot = { ink, box, player, held, height: (box.bottom - box.top) / runs.length };
   for (const tick of ticks(low, high, (box.right - box.left) / (70 * unit))) {
     path(plot, [[across(tick), box.top], [across(tick), box.bottom]], player.ink, 1, [], 0.12);
     write(plot, label(tick), across(tick), box.bottom + 12 * unit, "center", player.ink);
   }
-  const lane = (box.bottom - box.top) / runs.length;
   const rows = runs.map((run) => rowAt(run, place));
   const first = rows.findIndex((i) => i >= 0);
   if (first < 0) return;
@@ -365,42 +378,89 @@ function person(player) {
   const side = at + 2 * half > width ? "right" : "left";
   write(plot, words, at + (side === "left" ? 10 : -10), 10 * unit, side, player.ink);
   runs.forEach((run, k) => {
-    const y = box.top + (k + 0.5) * lane, i = rows[k], color = player.colors[run.name];
-    write(plot, run.name, box.left - 10, y, "right", color, 600);
+    const y = box.top + (k + 0.5) * plot.height, i = rows[k];
+    write(plot, run.name, box.left - 10, y, "right", player.colors[run.name], 600);
     path(plot, [[box.left, y], [box.right, y]], player.ink, 1, [], 0.2);
-    if (i < 0 || run.t[i] !== place) return;
-    const [x0, x1] = [held(run.left[i]), held(run.right[i])];
-    const answer = run.response[i], x = across(answer);
-    // What lies beyond the edges stands there as words.
-    const beyond = { left: [], right: [] };
-    if (x1 <= box.left || x0 >= box.right) {
-      const middle = round((run.left[i] + run.right[i]) / 2, 1);
-      beyond[x1 <= box.left ? "left" : "right"].push([`asked around ${middle}`, color, 400]);
-    } else {
-      ink.globalAlpha = 0.4;
-      ink.fillStyle = color;
-      const thick = Math.min(lane * 0.6, 18);
-      ink.fillRect(Math.min(x0, x1 - 3), y - thick / 2, Math.max(3, x1 - x0), thick);
-      ink.globalAlpha = 1;
-    }
-    const text = `answer ${round(answer, 0.1)}`, red = player.colors.answer;
-    if (x < box.left || x > box.right) beyond[x < box.left ? "left" : "right"].push([text, red, 600]);
-    else {
-      diamond(plot, x, y, 7, red);
-      const fits = x + 14 + measured(ink, player, text, 600) < box.right;
-      write(plot, text, fits ? x + 12 : x - 12, y, fits ? "left" : "right", red, 600);
-    }
-    for (const [side, words] of Object.entries(beyond)) {
-      if (!words.length) continue;
-      const all = side === "left" ? [["◀", player.ink, 400], ...words]
-        : [["▶", player.ink, 400], ...words.toReversed()];
-      let from = side === "left" ? box.left + 4 : box.right - 4;
-      for (const [word, shade, weight] of all) {
-        write(plot, word, from, y, side, shade, weight);
-        from += (side === "left" ? 1 : -1) * (measured(ink, player, word, weight) + 9);
-      }
-    }
+    if (i >= 0 && run.t[i] === place) (run.sets ? symbol : noisy)(plot, y, run, i);
   });
+}
+
+// An answer with noise: the interval, and where the answer lies.
+function noisy(plot, y, run, i) {
+  const { box, held, player } = plot, color = player.colors[run.name];
+  const [x0, x1] = [held(run.left[i]), held(run.right[i])];
+  const answer = run.response[i], text = `answer ${round(answer, 0.1)}`;
+  // What lies beyond the edges stands there as words.
+  const beyond = { left: [], right: [] };
+  if (x1 <= box.left || x0 >= box.right) {
+    const middle = round((run.left[i] + run.right[i]) / 2, 1);
+    beyond[x1 <= box.left ? "left" : "right"].push([`asked around ${middle}`, color, 400]);
+  } else lit(plot, y, x0, Math.max(x1, x0 + 3), color, 0.4);
+  const x = held(answer), red = player.colors.answer;
+  if (x < box.left || x > box.right) beyond[x < box.left ? "left" : "right"].push([text, red, 600]);
+  else marked(plot, x, y, text);
+  outside(plot, y, beyond);
+}
+
+// An answer by a symbol: all places asked at, and what the answer says lights up.
+function symbol(plot, y, run, i) {
+  const { box, held, player } = plot, color = player.colors[run.name];
+  const [left, width] = [run.left[i], run.right[i] - run.left[i]];
+  const value = (part) => left + part * width;
+  const places = new Set(run.sets.flat().filter((part) => part !== null));
+  lit(plot, y, box.left, box.right, color, 0.1);
+  const [a, b] = run.sets[Math.round(run.response[i])];
+  const [from, to] = [a === null ? -Infinity : value(a), b === null ? Infinity : value(b)];
+  const bands = (from < to ? [[from, to]] : [[-Infinity, to], [from, Infinity]])
+    .map((ends) => ends.map(held)).filter(([x0, x1]) => x1 > box.left && x0 < box.right);
+  for (const [x0, x1] of bands) lit(plot, y, x0, Math.max(x1, x0 + 3), color, 0.55);
+  for (const part of places) {
+    const x = held(value(part)), half = thickness(plot) / 2 + 2;
+    if (x >= box.left && x <= box.right) path(plot, [[x, y - half], [x, y + half]], color, 2);
+  }
+  const small = Math.max(width / 10, 0.1), said = (end) => round(end, small);
+  const text = `answer ${Number.isFinite(from) && Number.isFinite(to)
+    ? from < to ? `${said(from)} to ${said(to)}` : `below ${said(to)} or above ${said(from)}`
+    : Number.isFinite(from) ? `above ${said(from)}` : `below ${said(to)}`}`;
+  if (!bands.length) {
+    outside(plot, y, { [held(from) <= box.left ? "left" : "right"]: [[text, player.colors.answer, 600]] });
+    return;
+  }
+  const longest = bands.reduce((one, other) => (other[1] - other[0] > one[1] - one[0] ? other : one));
+  const inside = longest.map((x) => Math.min(Math.max(x, box.left), box.right));
+  marked(plot, (inside[0] + inside[1]) / 2, y, text);
+}
+
+const thickness = ({ height }) => Math.min(height * 0.6, 18);
+
+function lit(plot, y, x0, x1, color, alpha) {
+  const { ink } = plot, thick = thickness(plot);
+  ink.globalAlpha = alpha;
+  ink.fillStyle = color;
+  ink.fillRect(x0, y - thick / 2, x1 - x0, thick);
+  ink.globalAlpha = 1;
+}
+
+// The answer where it lies, and in words beside that.
+function marked(plot, x, y, text) {
+  const { ink, box, player } = plot, red = player.colors.answer;
+  diamond(plot, x, y, 7, red);
+  const fits = x + 14 + measured(ink, player, text, 600) < box.right;
+  write(plot, text, fits ? x + 12 : x - 12, y, fits ? "left" : "right", red, 600);
+}
+
+function outside(plot, y, beyond) {
+  const { ink, box, player } = plot;
+  for (const [side, words] of Object.entries(beyond)) {
+    if (!words.length) continue;
+    const all = side === "left" ? [["◀", player.ink, 400], ...words]
+      : [["▶", player.ink, 400], ...words.toReversed()];
+    let from = side === "left" ? box.left + 4 : box.right - 4;
+    for (const [word, shade, weight] of all) {
+      write(plot, word, from, y, side, shade, weight);
+      from += (side === "left" ? 1 : -1) * (measured(ink, player, word, weight) + 9);
+    }
+  }
 }
 
 // ---------------------------------------------------------------- plots
@@ -550,8 +610,9 @@ function strip({ ink, box, y, player }, run, alpha) {
 // Intervals of the people so far, to scale in either panel.
 function middles(plot, run) {
   each(plot, run, (x, i, alpha) => {
-    const top = plot.y(run.right[i]), bottom = plot.y(run.left[i]);
-    const middle = (top + bottom) / 2;
+    const middle = plot.y((run.left[i] + run.right[i]) / 2);
+    // Symbols tell all values apart by places: how far these reach says little.
+    const [top, bottom] = run.sets ? [middle, middle] : [run.right[i], run.left[i]].map(plot.y);
     mark(plot, x, Math.min(top, middle - 2), Math.max(bottom, middle + 2), 4, run, alpha);
   });
 }

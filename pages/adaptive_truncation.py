@@ -2,20 +2,34 @@
 
 from collections.abc import Mapping
 
-from ui import asking, blocks, controls, export, labels, locks, pin, player, router, state, watch
+from ui import (
+    asking,
+    blocks,
+    captions,
+    controls,
+    export,
+    labels,
+    locks,
+    pin,
+    player,
+    router,
+    state,
+    watch,
+)
 from ui.job import Request
 
 router.guard()
 
 STREAM, BUDGETS = "adaptive-truncation", "truncation-streams"
-INTERVAL, REPEATS = "truncation-interval", "estimation-accuracy"
+INTERVAL, WAYS, REPEATS = "truncation-interval", "ways-of-asking", "estimation-accuracy"
 
 
 def main() -> None:
     shown = {
         "live": live,
-        "budgets": budgets,
+        "ways of asking": ways_of_asking,
         "best interval": best_interval,
+        "budgets": budgets,
         "repeats": repeats,
     }
     shown[blocks.view_and_presets()]()
@@ -40,8 +54,11 @@ def live() -> None:
         "once: the value is cut off at the ends of an interval, and gets noise in proportion to "
         "its width. A narrow interval in the right place tells most about the mean, but nobody "
         "knows that place at first. So each person is asked where the answers of the people "
-        "before suggest.",
+        "before suggest. An answer need not be a number with noise: **symbols** cut the line at a "
+        "few places, and the person says in which part the value lies, now and then wrongly on "
+        "purpose, so that nobody can be sure.",
     )
+    blocks.small_print(player.no_symbols(params))
     blocks.note(
         "**At first** the interval jumps about, because little is known, and an answer from far "
         "away tells little more than on which side the mean lies. Changing places teaches, too: "
@@ -95,6 +112,34 @@ def draw_budgets(found: blocks.Found) -> None:
     blocks.figure("streams", found, ("main", "particles"))
     blocks.note("σ is grey until log σ is clearly known better than before the first answer.")
     labels.show(found)
+
+
+def ways_of_asking() -> None:
+    weight = ["weight"] if state.current("ways-of-asking.score") == "weights" else []
+    keys = [f"ways-of-asking.{name}" for name in ("family", "score", *weight)]
+    blocks.titled("Ways of asking", *keys)
+    job = pin.growing(WAYS, lambda: asking.ask(WAYS), draw_ways)
+    blocks.theory(WAYS)
+    export.block("ways-of-asking", job)
+
+
+ANSWERS = {"symbols": "symbols", "clipped": "main"}
+"""Pictures of one answer, each with the table that it is drawn from."""
+
+
+def draw_ways(found: blocks.Found, pinned: pin.Pinned) -> None:
+    alone = pinned.result is None
+    answers, tell = blocks.cause_and_effect() if alone else blocks.above_and_below()
+    with answers:
+        for name in ANSWERS:
+            blocks.picture(name, found)
+    with tell:
+        blocks.note(captions.why_symbols(found))
+        blocks.main_figure("information", found, pinned)
+    for place, name in zip(blocks.pair(), ANSWERS, strict=True):
+        with place:
+            blocks.below(name, found, (ANSWERS[name],))
+    labels.show(found, stamp="")
 
 
 def best_interval() -> None:

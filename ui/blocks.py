@@ -85,7 +85,7 @@ def titled(text: str, *keys: str) -> None:
     """The page's title with some of its own choosers beside it, which leaves room below."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom", key="title"):
         st.title(text, width="content", anchor=False)
-        with st.container(horizontal=True, gap="medium", width="content", key="choosers"):
+        with st.container(horizontal=True, gap="medium", width="content", key="choosers-beside"):
             for key in keys:
                 fits = controls.side_by_side(key) or bool(locks.reason(key))
                 with st.container(width="content" if fits else NARROW):
@@ -107,6 +107,11 @@ def cause_and_effect() -> tuple[DeltaGenerator, DeltaGenerator]:
     """Two places, the right one wider; one above the other where there is no room."""
     left, right = st.columns((2, 3), gap="medium")
     return left, right
+
+
+def above_and_below() -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Two places, one above the other, each as wide as the page."""
+    return st.container(), st.container()
 
 
 @contextlib.contextmanager

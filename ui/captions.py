@@ -92,6 +92,14 @@ def problem_of(release: str) -> str:
     return published_query.text_of(release)
 
 
+def why_symbols(result: Result) -> str:
+    """Why the best symbols tell more than the best interval, where they do."""
+    # Inside the function: one view of one page asks.
+    from abcdp_core.experiments import ways_of_asking
+
+    return ways_of_asking.why(result)
+
+
 def median_warning(result: Result) -> str:
     """Why the paper's guideline says nothing of what is false."""
     params = cast(flip_guideline.Params, result.params)

@@ -71,6 +71,8 @@ def sidebar(version: str, pages: Iterable[Page]) -> None:
             for name in SHARED:
                 if name in unused:
                     widget(name, unused[name])
+                    if name in page.instead and not _is_seen(page, name, unused):
+                        widget(page.key_of(name), unused[name])
                 elif not _is_seen(page, name, unused):
                     widget(page.key_of(name))
 
@@ -84,7 +86,7 @@ def _knobs(names: tuple[str, ...], preset: dict[str, str], unused: dict[str, str
 
 def _is_seen(page: Page, name: str, unused: Mapping[str, str]) -> bool:
     """Whether a shared knob, or what is in its place, is shown on the page."""
-    used = name in page.instead or name not in unused
+    used = name in page.in_place(state.view()) or name not in unused
     return used and not locks.is_hidden(page.key_of(name))
 
 
@@ -234,7 +236,8 @@ def _choice(knob: knobs.Knob, shared: dict[str, Any]) -> None:
 def side_by_side(key: str) -> bool:
     """Whether all choices of a knob are shown beside each other, and not as a list to unfold."""
     knob = knobs.find(key, state.on_screen().every, state.scenario_in_force())
-    return key not in LISTS and len(knob.parameter.options) <= MOST_SIDE_BY_SIDE
+    fits = len(knob.parameter.options) <= MOST_SIDE_BY_SIDE or key.endswith(".view")
+    return fits and key not in LISTS
 
 
 def _named(knob: knobs.Knob, options: list[Scalar], shared: dict[str, Any]) -> None:

@@ -90,9 +90,9 @@ SCREEN = {
     ),
     "adaptive-truncation.view": _choice(
         "Show",
-        "One stream of people, several budgets side by side, where the best interval comes from, "
-        "or many repeats.",
-        ("live", "budgets", "best interval", "repeats"),
+        "One stream of people, what one person may be asked, several budgets side by side, where "
+        "the best interval comes from, or many repeats.",
+        ("live", "ways of asking", "best interval", "budgets", "repeats"),
     ),
     "mechanisms.view": _choice(
         "Show",

@@ -74,6 +74,11 @@ class Page:
         """The key under which a shared knob, or what is in its place, stands here."""
         return self.instead.get(name, name)
 
+    def in_place(self, view: Scalar | None) -> dict[str, str]:
+        """Shared knob -> the own one in its place, where a view takes it."""
+        used = knobs.used_by(self.shown(view))
+        return {name: key for name, key in self.instead.items() if name in used}
+
     def unused(self, view: Scalar | None) -> dict[str, str]:
         """Shared knob -> why it is disabled while a view is shown."""
         used = knobs.used_by(self.shown(view)) | {*self.uses}
@@ -89,10 +94,11 @@ class Page:
         Args:
             view: the one that is shown; the own knobs of other views are left out.
         """
-        unused, shown = self.unused(view), self.shown(view)
-        shared = [name for name in SHARED if name in self.instead or name not in unused]
+        unused, shown, replaced = self.unused(view), self.shown(view), self.in_place(view)
+        shared = [name for name in SHARED if name in replaced or name not in unused]
         others = {*self.every} - {*shown}
-        own = [key for key in self.own if key.rpartition(".")[0] not in others]
+        idle = {*self.instead.values()} - {*replaced.values()}
+        own = [key for key in self.own if key.rpartition(".")[0] not in others and key not in idle]
         return tuple(dict.fromkeys([*map(self.key_of, shared), *own]))
 
     def check_knobs(self, keys: Iterable[str], view: Scalar | None) -> None:

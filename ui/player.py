@@ -62,9 +62,10 @@ HTML = """
   <div class="panels">
     <figure><figcaption>Where each person is asked</figcaption>
       <canvas class="whole" role="img"></canvas></figure>
-    <figure><figcaption>Where, close to the true mean</figcaption>
-      <canvas class="zoom" role="img" aria-label="Intervals close to the true mean, with the
-        posterior mean and its 95 % interval"></canvas></figure>
+    <figure><figcaption>Close to the true mean <select class="moving"
+      aria-label="Way of asking that is shown close to the true mean"></select></figcaption>
+      <canvas class="zoom" role="img" aria-label="Where people are asked close to the true mean,
+        with the posterior mean and its 95 % interval"></canvas></figure>
     <figure><figcaption>How well <select class="which" aria-label="What is known">
       <option value="mu">the mean μ</option><option value="sigma">the spread σ</option></select>
       is known by then, ±</figcaption>
@@ -72,8 +73,8 @@ HTML = """
     </figure>
   </div>
   <figure class="below"><figcaption class="who"></figcaption>
-    <canvas class="person" role="img" aria-label="Value, interval and answer of this person"
-      ></canvas></figure>
+    <canvas class="person" role="img" aria-label="Value of this person, and by each way of asking
+      where it is asked about and what is answered"></canvas></figure>
   <div class="scroll" tabindex="0" role="region" aria-label="Numbers of this person"><table>
     <thead><tr><th scope="col">way of asking</th><th scope="col">knows beforehand</th>
       <th scope="col">asked in</th><th scope="col">noise</th><th scope="col">μ, 95 %</th>
@@ -87,6 +88,11 @@ HTML = """
 def ways(params: Params) -> dict[str, Params]:
     """The settings of each way of asking that is played."""
     return dict(study.ways(cast(study.Params, params)))
+
+
+def no_symbols(params: Params) -> str:
+    """Why nobody answers by symbols; empty if people do."""
+    return study.no_symbols(cast(study.Params, params))
 
 
 def headline(found: Mapping[str, Result]) -> None:
@@ -144,9 +150,10 @@ def frames(runs: Runs) -> dict[str, Any]:
         (name -> range), ``plain`` (half of the 95 % interval that one person's value would give if
         it were not private, which falls with the root of their number), ``unit_scale`` (of the
         noise per unit of width), ``learnt`` (what ``narrower`` has to be for a σ that counts as
-        learnt), ``known`` (whether σ is), ``colors`` (name -> theme -> colour), ``looks`` and
-        ``runs`` (name -> series, among them by which share the posterior of log σ is ``narrower``
-        than the prior, and after how many people so far the 95 % interval ``missed`` μ).
+        learnt), ``known`` (whether σ is), ``colors`` (name -> theme -> colour), ``looks``,
+        ``lanes`` (names of the runs whose answer is shown person by person) and ``runs`` (name ->
+        series, among them by which share the posterior of log σ is ``narrower`` than the prior, and
+        after how many people so far the 95 % interval ``missed`` μ).
     """
     there = {
         name: run
@@ -170,6 +177,7 @@ def frames(runs: Runs) -> dict[str, Any]:
         "plain": {"mu": 1.96 * params.sigma, "sigma": 1.96 * params.sigma / 2**0.5},
         "colors": _colors(),
         "looks": _looks(there),
+        "lanes": [name for name in there if name != study.PLACED],
         "runs": {
             name: {column: _packed(values) for column, values in columns.items()}
             for name, columns in series.items()
@@ -220,26 +228,57 @@ def _colors() -> dict[str, dict[str, str]]:
 
 
 def _looks(there: Mapping[str, Result]) -> dict[str, dict[str, Any]]:
-    """How each run is drawn: whether its place changes, or it is the wide one."""
-    dashes = {"adaptive": [], "fixed": [7, 4], study.PLACED: [2, 3]}
+    """How each run is drawn: whether its place changes, it is the wide one, or it has symbols."""
+    dashes = {"adaptive": [], "fixed": [7, 4], study.SYMBOLS: [12, 3], study.PLACED: [2, 3]}
     return {
         name: {
             "dash": dashes[name],
             "knows": study.WAYS[name],
-            "place": name == "adaptive",
+            "place": name in ("adaptive", study.SYMBOLS),
             "wide": name == "fixed",
         }
-        for name in there
+        | _symbols(run)
+        for name, run in there.items()
+    }
+
+
+def _symbols(run: Result) -> dict[str, Any]:
+    """What can be answered, where answers are symbols.
+
+    Returns:
+        ``sets``: of each symbol the two ends of the values that it is likelier from, as parts of
+        the way from the first to the last place asked at, all others where the first end is the
+        larger; ``None`` for an end that is infinite. ``answers``: how many, in words.
+    """
+    params: Any = run.params
+    if params.channel == "truncation":
+        return {}
+    table = params.table_of(params.channel, params.epsilon_total)
+    edges = table.edges()
+    reach = float(edges[-1] - edges[0]) or 1.0
+    return {
+        "sets": [
+            [float(end - edges[0]) / reach if np.isfinite(end) else None for end in ends]
+            for ends in table.ends
+        ],
+        "answers": study.answers(table),
     }
 
 
 def _axes(params: Any, there: Mapping[str, Result]) -> dict[str, list[float]]:
-    """Ranges that follow from the settings, so that they seldom move; all intervals lie within."""
+    """Ranges that follow from the settings, so that they seldom move.
+
+    All intervals lie within, and the middles of the places that symbols are asked at.
+    """
     mu, sigma, prior = params.mu, params.sigma, params.prior()
     reach = 3.0 * prior.variance**0.5
     ends = [prior.mean - reach, prior.mean + reach, mu - 4 * sigma, mu + 4 * sigma]
-    for run in there.values():
+    for name, run in there.items():
         main = run.tables["main"]
+        if name == study.SYMBOLS:
+            # How far it is from the first to the last place says little: all values get an answer.
+            middle = 0.5 * (main.left + main.right)
+            main = main.assign(left=middle, right=middle)
         for column in ("left", "right"):
             known = main[column].to_numpy(float)
             known = known[np.isfinite(known)].clip(mu - 1e9, mu + 1e9)

@@ -91,7 +91,7 @@ TABLE = (
         "People answer one after the other, each in the interval where it should help most.",
         "Explore",
         "adaptive-truncation",
-        ("truncation-streams", "truncation-interval", "estimation-accuracy"),
+        ("truncation-streams", "truncation-interval", "ways-of-asking", "estimation-accuracy"),
         own=(
             "adaptive-truncation.epsilon_total",
             "adaptive-truncation.n",
@@ -106,6 +106,9 @@ TABLE = (
             "truncation-interval.family",
             "truncation-interval.score",
             "truncation-interval.symmetric",
+            "ways-of-asking.family",
+            "ways-of-asking.score",
+            "ways-of-asking.weight",
             "estimation-accuracy.runs",
             "figures.format",
         ),
@@ -116,6 +119,7 @@ TABLE = (
         view="adaptive-truncation.view",
         views={
             "live": ("adaptive-truncation", "estimation-accuracy"),
+            "ways of asking": ("ways-of-asking",),
             "budgets": ("truncation-streams",),
             "best interval": ("truncation-interval",),
             "repeats": ("estimation-accuracy",),

@@ -46,8 +46,9 @@ from numpy.typing import NDArray
 from abcdp_core import experiments
 from abcdp_core import figures as fig
 from abcdp_core.experiments import Onward
-from abcdp_core.online import intervals, learnt, typical
+from abcdp_core.online import best_channel, intervals, learnt, typical
 from abcdp_core.online import parameters as online
+from abcdp_core.online.channels import Table
 from abcdp_core.online.particles import picture
 from abcdp_core.online.resampling import evenly
 from abcdp_core.online.stream import Answer
@@ -175,41 +176,75 @@ def _way(params: Params) -> str:
 
 # -------------------------------------------------------------------------------- ways of asking
 
-PLACED = "placed right"
+SYMBOLS, PLACED = "symbols", "placed right"
 WAYS = {
     "adaptive": "its prior only",
     "fixed": "about where μ is",
+    SYMBOLS: "its prior only",
     PLACED: "μ and σ themselves",
 }
 """Way of asking -> what it knows before the first answer."""
 
-STYLES = dict(zip(WAYS, fig.styles(list(WAYS)), strict=True))
+STYLES = {
+    "adaptive": fig.way_of_asking("truncation"),
+    "fixed": fig.way_of_asking("fixed"),
+    SYMBOLS: fig.way_of_asking("optimal"),
+    PLACED: fig.way_of_asking(PLACED),
+}
 """How each looks, on every page."""
 
 
 def ways(params: Params) -> dict[str, Params]:
     """The settings of each way of asking the same people.
 
-    The interval that is placed right is the symmetric one that is best for μ at the true (μ, σ)
-    (MATH A4); no narrower than a fixed one may be.
+    Symbols are those that tell most for the score asked for (MATH A14); they are left out where
+    :func:`no_symbols` says why. The interval that is placed right is the symmetric one that is best
+    for μ at the true (μ, σ) (MATH A4); no narrower than a fixed one may be.
     """
     best = intervals.best(params.unit_scale(params.epsilon_total), params.noise)
     half = max(best.b, online.FIXED_WIDTH.low or 0.0)
-    return {
+    found = {
         "adaptive": dataclasses.replace(params, interval="adaptive"),
         "fixed": dataclasses.replace(params, interval="fixed", channel="truncation"),
-        PLACED: dataclasses.replace(
-            params, interval="fixed", channel="truncation", fixed_width=half
-        ),
     }
+    if not no_symbols(params):
+        found[SYMBOLS] = dataclasses.replace(params, interval="adaptive", channel="optimal")
+    found[PLACED] = dataclasses.replace(
+        params, interval="fixed", channel="truncation", fixed_width=half
+    )
+    return found
+
+
+def no_symbols(params: Params) -> str:
+    """Why nobody answers by symbols with these settings; empty if people do."""
+    if params.noise == "gaussian":
+        return (
+            "Answers by symbols have no noise and no δ, so with Gaussian noise they are not beside "
+            "the others."
+        )
+    if params.sampler == "smc-latent":
+        return "The sampler smc-latent knows answers with noise only, none by symbols."
+    return ""
 
 
 ALIKE = 1.1
 """Times as sharp that counts as no difference."""
 
 
+def answers(table: Table) -> str:
+    """How many symbols a table has, in words; of two the chance of the wrong one."""
+    symbols = len(table.weights)
+    if symbols > TWO:
+        return f"{symbols} symbols"
+    return f"{symbols} symbols, {100.0 / (1.0 + math.exp(table.level)):.2g} % wrong"
+
+
+TWO = 2
+"""Symbols of which one is right, whatever the value, and the other wrong."""
+
+
 def headline(found: Mapping[str, Result]) -> tuple[str, str, str]:
-    """How much sharper adaptive intervals tell μ in this run, in a number and two sentences.
+    """How much sharper adaptive intervals tell μ in this run, in a number and a few sentences.
 
     Args:
         found: way of asking -> its result so far, one of them at least.
@@ -227,10 +262,11 @@ def headline(found: Mapping[str, Result]) -> tuple[str, str, str]:
     number, words = _sharper(rows["adaptive"].sd_mu, rows["fixed"].sd_mu)
     so_far = " so far" if last < params.n else ""
     left, right = (_place(params, float(rows["fixed"][end])) for end in ("left", "right"))
+    symbols = f", **answers by symbols** to {known[SYMBOLS]}" if SYMBOLS in known else ""
     sentence = (
         f"{words} in this run{so_far}: after {people}, **intervals that follow the answers** give "
         f"the mean to {known['adaptive']}, one interval for everybody, {left} to {right}, to "
-        f"{known['fixed']}."
+        f"{known['fixed']}{symbols}."
     )
     return number, sentence, " ".join(_besides(rows, known, params))
 
@@ -249,9 +285,11 @@ def _sharper(adaptive: float, fixed: float) -> tuple[str, str]:
 def _besides(
     rows: Mapping[str, pd.Series[Any]], known: Mapping[str, str], params: Params
 ) -> list[str]:
-    """Who misses the truth, and how an interval does that is placed right."""
+    """Who misses the truth, what a symbol tells, how an interval does that is placed right."""
     missed = [way for way, row in rows.items() if abs(row.mean_mu - params.mu) > 1.96 * row.sd_mu]
     texts = []
+    if SYMBOLS in rows and params.score == "mu":
+        texts.append(told_by_symbols(params))
     if PLACED in rows:
         row = rows[PLACED]
         texts.append(
@@ -259,10 +297,23 @@ def _besides(
             f"{known[PLACED]}; only someone who knows μ and σ can place it."
         )
     if missed:
-        names = " and ".join(f"*{way}*" for way in missed)
+        *others, last = [f"*{way}*" for way in missed]
+        names = f"{', '.join(others)} and {last}" if others else last
         hold = "interval does" if len(missed) == 1 else "intervals do"
         texts.append(f"The 95 % {hold} not hold the true mean {params.mu:.4g}: {names}.")
     return texts
+
+
+def told_by_symbols(params: Params) -> str:
+    """What an answer by the symbols that are best for μ tells against one in the best interval."""
+    told = best_channel.best(params.epsilon_total).score
+    best = intervals.best(params.unit_scale(params.epsilon_total), params.noise).score
+    percent = 100.0 * (told / best - 1.0)
+    how = "more" if percent >= 0.0 else "less"
+    return (
+        f"Once the place is found, a symbol tells {abs(percent):.2g} % {how} about μ than an "
+        "answer in the best interval."
+    )
 
 
 def typical_in_words(params: Params) -> str:
@@ -377,10 +428,14 @@ def _title(params: Params) -> str:
     )
 
 
+def _style(params: Params) -> fig.Style:
+    return STYLES[params.interval] if params.channel == "truncation" else STYLES[SYMBOLS]
+
+
 def _stream_figure(result: Result) -> go.Figure:
     params = cast(Params, result.params)
     main = _thinned(result.tables["main"])
-    style = STYLES[params.interval]
+    style = _style(params)
     figure = fig.rows(
         ["μ and answers", "σ"], f"What is learnt, {_title(params)}", "people asked", 280
     )
@@ -461,7 +516,7 @@ def _particles_figure(result: Result) -> go.Figure:
         rows=2 if len(chosen) > 3 else 1,
         height=640 if len(chosen) > 3 else 440,
     )
-    style = dataclasses.replace(STYLES[params.interval], name="particles")
+    style = dataclasses.replace(_style(params), name="particles")
     for index, t in enumerate(chosen):
         cloud = particles[particles.t == t]
         drawn = evenly(cloud.weight.to_numpy(), min(DRAWN, len(cloud)))

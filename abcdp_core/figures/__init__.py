@@ -3,8 +3,9 @@
 :mod:`looks` has the template, the colours and what a screen or paper asks for; :mod:`builders` the
 empty figures and traces that studies share; :mod:`statistics` what they draw alike: means over
 runs and errors; :mod:`mirrored` histograms with and without noise; :mod:`joined` two figures on
-the same axes; :mod:`ranked` rows of marks with names; :mod:`mechanisms` the colours that mechanisms
-keep. A study gives each figure as :class:`Drawn`.
+the same axes; :mod:`ranked` rows of marks with names; :mod:`mechanisms` and
+:mod:`asking` the colours that mechanisms and ways of asking keep. A study gives each figure as
+:class:`Drawn`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
+from abcdp_core.figures.asking import way_of_asking
 from abcdp_core.figures.builders import (
     band,
     figure,
@@ -195,5 +197,6 @@ __all__ = [
     "translucent",
     "truth_line",
     "upright",
+    "way_of_asking",
     "words",
 ]

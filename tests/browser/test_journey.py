@@ -263,7 +263,8 @@ def test_people_answer_and_the_player_obeys(visit: Visit) -> None:
     expect(said).to_have_text("person 3 of 100")
     visit.page.keyboard.press("End")
     expect(said).to_have_text("person 100 of 100")
-    expect(visit.page.locator(".player tbody tr")).to_have_count(3)
+    expect(visit.page.locator(".player tbody tr")).to_have_count(4)
+    visit.page.get_by_label("Way of asking that is shown close").select_option("symbols")
     visit.page.get_by_role("button", name="Reset").click()
     expect(said).to_have_text("person 1 of 100")
     # A click in a picture goes to the person there.

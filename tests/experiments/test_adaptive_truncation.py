@@ -289,12 +289,15 @@ def last_rows(*, adaptive: float, fixed: float, mean: float = 50.0) -> dict[str,
     return found
 
 
-def test_ways_of_asking_differ_in_their_interval_only() -> None:
+def test_ways_of_asking_differ_in_what_is_asked_only() -> None:
     ways = study.ways(study.Params())
-    assert [params.interval for params in ways.values()] == ["adaptive", "fixed", "fixed"]
+    assert list(ways) == list(study.WAYS)
+    assert [params.interval for params in ways.values()] == [*INTERVALS, "adaptive", "fixed"]
+    assert [params.channel == "optimal" for params in ways.values()] == [False, False, True, False]
     assert ways[study.PLACED].fixed_width == pytest.approx(0.0706, abs=5e-5)
     assert {
-        dataclasses.replace(each, interval="fixed", fixed_width=1.0) for each in ways.values()
+        dataclasses.replace(each, interval="fixed", channel="truncation", fixed_width=1.0)
+        for each in ways.values()
     } == {study.Params(interval="fixed", fixed_width=1.0)}
     # Whatever is asked for, nothing is refused.
     for epsilon_total in (0.001, 1000.0):
@@ -302,9 +305,40 @@ def test_ways_of_asking_differ_in_their_interval_only() -> None:
 
 
 @pytest.mark.parametrize(
+    ("changes", "words"),
+    [({"noise": "gaussian"}, "no noise and no δ"), ({"sampler": "smc-latent"}, "smc-latent")],
+)
+def test_who_cannot_answer_by_symbols_does_not_and_why_is_said(
+    changes: dict[str, Any], words: str
+) -> None:
+    params = study.Params(**changes)
+    assert list(study.ways(params)) == ["adaptive", "fixed", study.PLACED]
+    assert words in study.no_symbols(params)
+    assert not study.no_symbols(study.Params())
+
+
+@pytest.mark.parametrize(
+    ("epsilon_total", "score", "words"),
+    [
+        (1.0, "mu", "a symbol tells 25 % more about μ than"),
+        (5.0, "mu", "a symbol tells 40 % more about μ than"),
+        (0.001, "mu", "a symbol tells 0.033 % more about μ than"),
+        # So fine an interval tells more than so many symbols.
+        (1000.0, "mu", "a symbol tells 0.053 % less about μ than"),
+        (1.0, "sigma", ""),
+    ],
+)
+def test_what_a_symbol_tells_is_computed(epsilon_total: float, score: str, words: str) -> None:
+    params = study.Params(n=1, particles=5, epsilon_total=epsilon_total, score=score)
+    rest = study.headline({way: run(each) for way, each in study.ways(params).items()})[2]
+    assert words in rest
+    assert bool(words) == ("a symbol tells" in rest)
+
+
+@pytest.mark.parametrize(
     ("adaptive", "fixed", "number", "words"),
     [
-        (0.1, 1.0, "10× sharper", "to ±0.2, one interval for everybody, 18 to 82, to ±2."),
+        (0.1, 1.0, "10× sharper", "18 to 82, to ±2, **answers by symbols** to ±196."),
         (1.0, 2.5, "2.5× sharper", "tell most"),
         (1.0, 1.05, "No sharper", "tell about as much"),
         (1.0, 1.0, "No sharper", "tell about as much"),
@@ -328,6 +362,8 @@ def test_the_headline_says_who_misses_the_truth_and_waits_for_both() -> None:
     assert rest.endswith("The 95 % interval does not hold the true mean 50: *adaptive*.")
     both = study.headline(last_rows(adaptive=0.5, fixed=0.8, mean=52.0))[2]
     assert "The 95 % intervals do not hold the true mean 50: *adaptive* and *fixed*." in both
+    everybody = study.headline(last_rows(adaptive=0.5, fixed=0.8, mean=500.0))[2]
+    assert everybody.endswith("50: *adaptive*, *fixed*, *symbols* and *placed right*.")
     number, words, _ = study.headline({"fixed": found["fixed"]})
     assert (number, words) == ("2 people", "asked so far, in one way only: nothing to compare yet.")
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
 from abcdp_core.experiments import adaptive_truncation, estimation_accuracy
-from abcdp_core.experiments.adaptive_truncation import WAYS
+from abcdp_core.experiments.adaptive_truncation import PLACED, SYMBOLS, WAYS
 from abcdp_core.results import Result
 from ui import player
 
@@ -146,9 +146,56 @@ def test_every_colour_has_a_value_for_both_themes_and_ways_keep_theirs() -> None
     message = player.frames(dict.fromkeys(WAYS, result(5)))
     assert {*WAYS, "answer", "plain", "unlearnt"} == message["colors"].keys()
     assert [message["colors"][way]["light"] for way in WAYS] == [
-        fig.WORDS.get(color, color) for color in fig.CATEGORIES[:3]
+        fig.WORDS.get(color, color) for color in (*fig.CATEGORIES[:3], fig.CATEGORIES[4])
     ]
     assert list(message["looks"]) == list(message["runs"]) == list(WAYS)
+
+
+def by_symbols(epsilon_total: float, symbol: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What is sent of a run whose symbols were placed at μ = 50, σ = 3, and how it is drawn."""
+    params = adaptive_truncation.Params(
+        n=5, sigma=3.0, epsilon_total=epsilon_total, channel="optimal"
+    )
+    table = params.table_of("optimal", epsilon_total)
+    left, right = table.reach(50.0, 3.0)
+    main = result(5).tables["main"].assign(left=left, right=right, response=float(symbol))
+    found = dataclasses.replace(with_tables(result(5), main=main), params=params)
+    message = player.frames({"adaptive": result(5), SYMBOLS: found, PLACED: result(5)})
+    assert message["lanes"] == ["adaptive", SYMBOLS]
+    assert "sets" not in message["looks"]["adaptive"]
+    return message, message["looks"][SYMBOLS]
+
+
+@pytest.mark.parametrize("epsilon_total", [0.001, 1.0, 3.0, 5.0, 10.0, 1000.0])
+def test_the_sets_of_symbols_can_be_found_again_from_the_ends(epsilon_total: float) -> None:
+    message, look = by_symbols(epsilon_total, 1)
+    table = adaptive_truncation.Params(n=5).table_of("optimal", epsilon_total)
+    run = {name: numbers(text) for name, text in message["runs"][SYMBOLS].items()}
+    assert run["response"].tolist() == [1.0] * 5
+    for ends, sent in zip(table.ends, look["sets"], strict=True):
+        for end, part in zip(ends, sent, strict=True):
+            if part is None:
+                assert np.isinf(end)
+            else:
+                place = run["left"][0] + part * (run["right"][0] - run["left"][0])
+                assert place == pytest.approx(50.0 + 3.0 * end, abs=1e-4)
+    json.dumps(message, allow_nan=False)
+
+
+def test_two_symbols_say_how_often_they_are_wrong_and_more_how_many_they_are() -> None:
+    assert by_symbols(1.0, 0)[1]["answers"] == "2 symbols, 27 % wrong"
+    assert by_symbols(0.001, 0)[1]["answers"] == "2 symbols, 50 % wrong"
+    assert by_symbols(5.0, 0)[1]["answers"] == "7 symbols"
+
+
+def test_how_far_symbols_reach_does_not_widen_the_axis() -> None:
+    message, _ = by_symbols(10.0, 0)
+    found = result(5)
+    assert message["axes"]["whole"] == player.frames({"adaptive": found})["axes"]["whole"]
+    main = found.tables["main"].assign(left=-1e3, right=1.1e3)
+    params = dataclasses.replace(found.params, channel="optimal", epsilon_total=5.0)  # type: ignore[type-var]
+    wide = dataclasses.replace(with_tables(found, main=main), params=params)
+    assert player.frames({SYMBOLS: wide})["axes"]["whole"] == message["axes"]["whole"]
 
 
 def test_what_many_runs_take_is_what_is_played_and_the_run_is_among_them() -> None:

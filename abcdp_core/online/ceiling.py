@@ -1,0 +1,72 @@
+"""What no table of symbols exceeds: bounds that take too long to find while somebody waits.
+
+Beside the best table of some cells (MATH A14) stands what no table on these cells tells, whatever
+patterns its symbols have: :func:`abcdp_core.online.best_channel.upper_bound`. That takes up to half
+a minute for one budget, so it is found beforehand. ``python -m abcdp_core.online.ceiling`` makes
+the table in ``assets/ceiling`` again (about a quarter of an hour of one core); a test compares it
+with what is computed.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from pathlib import Path
+
+import pandas as pd
+
+from abcdp_core.online import best_channel
+from abcdp_core.online.families import FAMILIES
+
+FILE = Path(__file__).parents[2] / "assets" / "ceiling" / "bounds.csv"
+
+COLUMNS = ("family", "score", "epsilon_total", "cells", "bound")
+
+SCORES = ("mu", "sigma")
+"""Scores that have a bound."""
+
+BUDGETS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 20.0)
+"""Budgets at which it is known."""
+
+
+def bound(epsilon_total: float, family: str, score: str) -> float:
+    """What no table on the cells of the best one tells; NaN where that was not found.
+
+    Args:
+        epsilon_total: of each answer.
+        family: name in :data:`abcdp_core.online.families.FAMILIES`.
+        score: name in :data:`abcdp_core.online.intervals.SCORES`.
+    """
+    return _kept().get((family, score, epsilon_total), math.nan)
+
+
+@functools.cache
+def _kept() -> dict[tuple[str, str, float], float]:
+    if not FILE.exists():
+        return {}
+    table = pd.read_csv(FILE)
+    return {(row.family, row.score, row.epsilon_total): row.bound for row in table.itertuples()}
+
+
+def found(epsilon_total: float, family: str, score: str) -> tuple[int, float]:
+    """How many cells the best table has, and the bound on them, computed now."""
+    cells = best_channel.best(epsilon_total, family, score).cells
+    grid = best_channel.cells(FAMILIES[family], cells)
+    return cells, best_channel.upper_bound(grid, epsilon_total, score)
+
+
+def make(file: Path) -> None:
+    """Find all bounds that a file does not have yet."""
+    known = pd.read_csv(file) if file.exists() else pd.DataFrame(columns=list(COLUMNS))
+    done = set(zip(known.family, known.score, known.epsilon_total, strict=True))
+    for score, family, epsilon_total in itertools.product(SCORES, FAMILIES, BUDGETS):
+        if (family, score, epsilon_total) not in done:
+            row = family, score, epsilon_total, *found(epsilon_total, family, score)
+            added = pd.DataFrame([row], columns=list(COLUMNS))
+            added.to_csv(file, mode="a", header=not file.exists(), index=False, float_format="%.8g")
+
+
+if __name__ == "__main__":
+    FILE.parent.mkdir(parents=True, exist_ok=True)
+    make(FILE)
