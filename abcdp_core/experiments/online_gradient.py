@@ -197,7 +197,7 @@ def _at_the_end(params: Params, main: pd.DataFrame, name: str) -> str:
     interval = " (95 % interval)" if table.low.notna().any() else ""
     least = float(bound(params, name, np.array([params.n]))[0])
     used = (
-        f"with all information used it would be about {least:.3g}"
+        f"the best estimate from so many answers alone is about {least:.3g} off"
         if math.isfinite(least)
         else "the answers tell nothing about it"
     )

@@ -28,7 +28,6 @@ As all coordinates are alike, two of them are followed, and what the others answ
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 from dataclasses import dataclass
 from typing import cast
@@ -43,6 +42,7 @@ from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.online import parameters as online
 from abcdp_core.online import vectors
+from abcdp_core.online.channels import Channel
 from abcdp_core.online.families import NORMAL
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
@@ -111,15 +111,17 @@ class Params(BaseParams):
         names = ("n", "mu", "sigma", "particles", "known_sigma")
         return online.StreamParams(**{name: getattr(self, name) for name in names})
 
+    def make(self, epsilon: float) -> Channel:
+        """How one value is asked for with a share of the budget."""
+        return online.channel(self.channel, epsilon)
+
     def plan(self, dimension: int, asked: int) -> vectors.Plan:
         """How people with so many values are asked for some of them."""
-        make = functools.partial(online.channel, self.channel)
-        return vectors.some(make, self.epsilon_total, dimension, asked)
+        return vectors.some(self.make, self.epsilon_total, dimension, asked)
 
     def told(self, dimension: int) -> Array:
         """What a person tells about each mean, in 1/σ², by how many are asked for, ``(d,)``."""
-        every = (self.plan(dimension, k + 1) for k in range(dimension))
-        return np.array([plan.information(NORMAL)[0, 0, 0] for plan in every])
+        return vectors.told(self.make, self.epsilon_total, dimension, NORMAL)
 
     def asked(self, dimension: int) -> list[int]:
         """Numbers of values that people are asked for: one, the best number, and all."""
@@ -194,8 +196,9 @@ def people(task: Task) -> Array:
 
 def collect(params: Params, rows: Tables) -> Result:
     """The result so far."""
-    plan = params.plan(max(params.dimension), 1)
-    privacy = statement(plan.event(), "all answers of a person together")
+    plans = (params.plan(d, k) for d in params.dimension for k in params.asked(d))
+    dearest = max((plan.event() for plan in plans), key=lambda event: event.epsilon)
+    privacy = statement(dearest, "all values of a person together")
     return Result(EXPERIMENT, params, rows, _summary(params, rows["main"]), privacy)
 
 
