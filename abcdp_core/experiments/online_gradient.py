@@ -255,8 +255,8 @@ def _figure(result: Result, name: str) -> go.Figure:
         settings=f"{runs_in_words(main)}, {_asked(params)}",
     )
     table, labels = errors(main, name), []
-    for style, method in zip(fig.styles(METHOD.options), METHOD.options, strict=True):
-        part = table[table.method == method]
+    for style in fig.styles([str(option) for option in METHOD.options]):
+        part = table[table.method == style.name]
         if len(part):
             figure.add_traces(fig.run_line(part, "t", style, called="people"))
             labels.append((float(part["mean"].iloc[-1]), style.name, style.color))

@@ -158,7 +158,7 @@ def tasks(params: Params, seed: int) -> list[Task]:
 
 
 def work(task: Task) -> Tables:
-    """Ask one coordinate of everybody whose turn it is; the first task also has the theory."""
+    """Ask one coordinate of everybody whose turn it is."""
     params, (d,) = task.params, task.params.dimension
     plan = params.plan(d, task.asked)
     values = params.mu + params.sigma * people(task)
@@ -172,15 +172,7 @@ def work(task: Task) -> Tables:
     # Who was never asked leaves the prior as it was.
     mean = answers[-1].mean_mu if answers else params.stream().prior().mean
     row = (d, task.asked, task.run, task.coordinate, len(answers), mean, abs(mean - params.mu))
-    is_first = (task.run, task.asked, task.coordinate) == (0, 1, 0)
-    told = enumerate(params.told(d).tolist(), 1) if is_first else ()
-    theory = [(d, k, params.epsilon_total / k, information) for k, information in told]
-    return {
-        "main": pd.DataFrame([row], columns=list(COLUMNS["main"])),
-        "told": pd.DataFrame(theory, columns=list(COLUMNS["told"])).astype(
-            {"dimension": int, "asked": int, "epsilon_each": float, "information": float}
-        ),
-    }
+    return {"main": pd.DataFrame([row], columns=list(COLUMNS["main"]))}
 
 
 def people(task: Task) -> Array:
@@ -199,7 +191,18 @@ def collect(params: Params, rows: Tables) -> Result:
     plans = (params.plan(d, k) for d in params.dimension for k in params.asked(d))
     dearest = max((plan.event() for plan in plans), key=lambda event: event.epsilon)
     privacy = statement(dearest, "all values of a person together")
-    return Result(EXPERIMENT, params, rows, _summary(params, rows["main"]), privacy)
+    tables = {"main": rows["main"], "told": _told(params)}
+    return Result(EXPERIMENT, params, tables, _summary(params, rows["main"]), privacy)
+
+
+def _told(params: Params) -> pd.DataFrame:
+    """What people tell by how many values they are asked for, from the formula alone."""
+    table = [
+        (d, k, params.epsilon_total / k, information)
+        for d in sorted(set(params.dimension))
+        for k, information in enumerate(params.told(d).tolist(), 1)
+    ]
+    return pd.DataFrame(table, columns=list(COLUMNS["told"]))
 
 
 def errors(params: Params, main: pd.DataFrame) -> pd.DataFrame:
@@ -211,6 +214,9 @@ def errors(params: Params, main: pd.DataFrame) -> pd.DataFrame:
     of_runs = main.groupby(key).error_mu.agg(["mean", "size"]).reset_index()
     done = of_runs[of_runs["size"] == np.minimum(of_runs.dimension, FOLLOWED)]
     done = done.assign(error=done["mean"] / params.sigma).drop(columns=["mean", "size"])
+    if done.empty:
+        columns = ["dimension", "asked", "mean", "low", "high", "empty_share"]
+        return pd.DataFrame(columns=columns, dtype=float)
     return summaries.over_runs(done, "error", ["dimension", "asked"])
 
 
@@ -283,8 +289,8 @@ def _ways(told: pd.DataFrame) -> dict[str, dict[int, int]]:
 
 
 def _best(told: pd.DataFrame, dimension: int) -> int:
-    part = told[told.dimension == dimension]
-    return int(part.asked[part.information.idxmax()])
+    """How many values should be asked for; rows are in the order of that number, from 1 on."""
+    return int(told.information[told.dimension == dimension].to_numpy().argmax()) + 1
 
 
 def _settings(params: Params) -> str:
@@ -300,7 +306,10 @@ def _errors_figure(result: Result) -> go.Figure:
         "mean |posterior mean − true μ|, in σ",
         settings=f"{runs_in_words(main)}, N = {params.n:,}, {_settings(params)}",
     )
-    table, known = errors(params, main), told.set_index(["dimension", "asked"]).information
+    table, known = (
+        errors(params, main),
+        told.set_index(["dimension", "asked"]).information.to_dict(),
+    )
     labels, shown = [], [1.0]
     styles = {style.name: style for style in fig.styles([ONE, ALL, BEST])}
     for name, asked in _ways(told).items():
@@ -308,7 +317,7 @@ def _errors_figure(result: Result) -> go.Figure:
         least = bound(params, np.array([known[pair] for pair in asked.items()]))
         theory = dataclasses.replace(styles[name], dash="dot", name=f"{name}, by formula")
         figure.add_trace(fig.line(sizes, least, theory))
-        part = table[[asked.get(d) == k for d, k in zip(table.dimension, table.asked, strict=True)]]
+        part = table[table.asked == table.dimension.map(asked)]
         figure.add_traces(fig.run_line(part, "dimension", styles[name], called="d"))
         last = part["mean"].iloc[-1] if len(part) else least[-1]
         labels.append((float(last), name, styles[name].color))
@@ -363,12 +372,12 @@ def _told_sentence(result: Result) -> str:
     for d in sorted(told.dimension.unique().tolist()):
         if d == 1:
             continue
-        part = told[told.dimension == d].set_index("asked").information
-        share = 100.0 * part / part.max()
+        part = told.information[told.dimension == d].to_numpy()
+        one, every = 100.0 * part[[0, -1]] / part.max()
         each.append(
-            f"of {d} values {_best(told, d)} (one tells {share[1]:.3g} % of that, "
-            f"all of them {share[d]:.3g} %)"
+            f"of {d} values {_best(told, d)} (one tells {one:.3g} % of that, "
+            f"all of them {every:.3g} %)"
         )
     if not each:
         return "With one value of each person there is nothing to split."
-    return f"Most is told about each mean by asking for, {'; '.join(each)}."
+    return f"Most is told about each mean by asking for: {'; '.join(each)}."

@@ -115,9 +115,10 @@ class Gradient:
             raise ValueError("the gradient needs Laplace noise or a table.")
 
     @functools.cached_property
-    def information(self) -> Array:
-        """Of an answer about (μ, σ) at (0, 1), ``(2, 2)``."""
-        return self.channel.information(NORMAL)
+    def told(self) -> tuple[float, float]:
+        """Information of an answer about μ and about σ at (0, 1)."""
+        information = self.channel.information(NORMAL)
+        return float(information[0, 0]), float(information[1, 1])
 
     def start(self) -> State:
         """The prior's mean of μ and of log σ."""
@@ -139,16 +140,15 @@ class Gradient:
         location, scale = self.place(state)
         by_mu, by_log_sigma = self._score(response, location, scale)
         if state.searches:
-            told = self.information[0, 0] / scale**2
             mu = state.mu + state.variance * by_mu
-            left = state.variance - COUNTED * state.variance**2 * told
+            left = state.variance - COUNTED * (state.variance / scale) ** 2 * self.told[0]
             return State(mu, state.log_sigma, left, 0, mu, state.log_sigma, 0)
         k = state.answers + 1
-        worth = 1.0 + k * self.information[0, 0]
-        mu = state.mu + scale**2 * worth**POWER * by_mu
+        worth = k * self.told[0]
+        mu = state.mu + scale**2 * (1.0 + worth) ** POWER * by_mu
         log_sigma = state.log_sigma + self._gain_of_log_sigma(k) * by_log_sigma
         # What the search has left is a variance below σ², and stays so whatever σ becomes.
-        if k * self.information[0, 0] < WORTH:
+        if worth < WORTH:
             return State(mu, log_sigma, 0.0, k, mu, log_sigma, 0)
         count = state.averaged + 1
         mean_mu = state.mean_mu + (mu - state.mean_mu) / count
@@ -160,7 +160,7 @@ class Gradient:
         if self.prior.sigma is not None:
             return 0.0
         variance = min(self.prior.sd_log_sigma**2, LONGEST)
-        gain: float = variance * (1.0 + variance * k * self.information[1, 1]) ** POWER
+        gain: float = variance * (1.0 + variance * k * self.told[1]) ** POWER
         return gain
 
     def _score(self, response: Response, mu: float, sigma: float) -> tuple[float, float]:
@@ -198,6 +198,5 @@ def asymptotic_variance(channel: Channel, sigma: float) -> Array:
     """
     information = channel.information(NORMAL)
     if information[1, 1] > 0.0:
-        variance: Array = sigma**2 * np.linalg.inv(information)
-        return variance
-    return sigma**2 * np.diag([1.0 / information[0, 0], math.inf])
+        return np.asarray(sigma**2 * np.linalg.inv(information), dtype=np.float64)
+    return np.diag([sigma**2 / float(information[0, 0]), math.inf])

@@ -157,8 +157,9 @@ class Plan:
 
 
 def _delta(channel: Channel) -> float:
-    is_gaussian = isinstance(channel, Truncation) and channel.noise == "gaussian"
-    return channel.delta if is_gaussian else 0.0
+    if isinstance(channel, Truncation) and channel.noise == "gaussian":
+        return channel.delta
+    return 0.0
 
 
 def stream_of(channel: Channel, sampler: Sampler, seed: int, run: int) -> Stream:
