@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from abcdp_core import parameters as par
 from abcdp_core.online import best_channel, channels, intervals, learnt, noise
-from abcdp_core.online.channels import Symbols, Table, separate
+from abcdp_core.online.channels import Channel, Symbols, Table, Truncation, separate
 from abcdp_core.online.grid import Grid
 from abcdp_core.online.latent import Latent
 from abcdp_core.online.noise import NoiseFamily
@@ -361,6 +361,21 @@ def table(
     if name == "sign":
         return channels.sign(epsilon_total)
     return best_channel.best(epsilon_total, family, score, symmetric, weight).channel
+
+
+def channel(name: str, epsilon_total: float, score: str = "mu") -> Channel:
+    """The channel of a name that is best for normal values, its noise Laplace noise.
+
+    Args:
+        name: an option of :data:`CHANNEL`.
+        epsilon_total: of each answer.
+        score: name in :data:`abcdp_core.online.intervals.SCORES`; a sign has no use for it.
+    """
+    if name in TABLES:
+        return table(name, epsilon_total, "normal", score, symmetric=True, weight=0.5)
+    unit_scale = noise.unit_scale("laplace", epsilon_total, 0.0)
+    best = intervals.best(unit_scale, score=score)
+    return Truncation(best.a, best.b, "laplace", unit_scale)
 
 
 def estimate(mean: float, sd: float) -> str:
