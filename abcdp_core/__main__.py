@@ -170,4 +170,4 @@ if __name__ == "__main__":
             stream.reconfigure(errors="replace")
     code = main()
     interruption.pass_over()
-    sys.exit(code)
+    interruption.leave(code)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import sys
 import threading
 import time
 import weakref
@@ -342,8 +343,10 @@ def build(key: PoolKey, progress: Progress | None = None) -> Pool:
             if progress is not None:
                 progress(1.0 - len(waiting) / len(starts))
     finally:
+        # After Ctrl-C or an error nobody waits for what a simulator is doing meanwhile.
+        all_done = sys.exception() is None
         with held():
-            executor.shutdown(cancel_futures=True)
+            executor.shutdown(wait=all_done, cancel_futures=True)
     return _from_arrays(key, arrays)
 
 

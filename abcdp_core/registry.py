@@ -99,6 +99,14 @@ def text_of(path: Path) -> bytes:
     return texts.get(_module_name(path)) or path.read_bytes()
 
 
+def file_that_added(marker: str, name: str) -> str | None:
+    """Name, without folders, of the file that added what goes by a name; ``None`` if none did."""
+    for module in _added:
+        if getattr(module, marker, None) == name and module.__name__ in texts:
+            return f"{module.__name__.removeprefix(_module_name(Path()))}.py"
+    return None
+
+
 def _module_name(path: Path) -> str:
     return f"abcdp_plugin_{path.stem}"
 

@@ -19,7 +19,8 @@ import pytest
 from distributed import KilledWorker, default_client
 from pandas.testing import assert_frame_equal
 
-from abcdp_core import experiments, registry, runner, workers
+from abcdp_core import experiments, pool, registry, runner, workers
+from abcdp_core.commands import public_pool
 from abcdp_core.experiments import mse_curves
 from abcdp_core.parameters import ParameterError
 from abcdp_core.results import Result
@@ -49,6 +50,12 @@ def plug_in() -> Iterator[Path]:
 def chain_plug_in() -> Iterator[Path]:
     """The toy chains as a plug-in."""
     yield from plugged_in(Path(toy_chain.__file__))
+
+
+@pytest.fixture
+def model() -> Iterator[Path]:
+    """A model of one's own as a plug-in."""
+    yield from plugged_in(Path(__file__).parents[1] / "examples" / "gaussian.py")
 
 
 @pytest.mark.usefixtures("every_result")
@@ -224,19 +231,23 @@ def test_two_processes_give_the_same_table(alone: Result, plug_in: Path) -> None
     assert_same(toy, runner.run_to_end(TOY, Params(), 1))
 
 
-@pytest.mark.usefixtures("every_result")
-def test_a_dask_cluster_gives_the_same_table_also_after_a_cancel_and_an_error(
-    alone: Result, plug_in: Path
-) -> None:
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
+    """Address of a scheduler with two workers, each a process."""
     from distributed import LocalCluster
 
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
+    ) as made:
+        yield made.scheduler_address
+
+
+@pytest.mark.usefixtures("every_result")
+def test_a_dask_cluster_gives_the_same_table_also_after_a_cancel_and_an_error(
+    alone: Result, plug_in: Path, cluster: str
+) -> None:
     toy, along = experiments.load("toy"), [plug_in]
-    with (
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
-        ) as cluster,
-        executor_for(1, cluster.scheduler_address) as executor,
-    ):
+    with executor_for(1, cluster) as executor:
         assert executor is not None
         assert workers.width(executor) == 2
         # What is given out again is done again, and nothing else of this process goes there.
@@ -253,6 +264,23 @@ def test_a_dask_cluster_gives_the_same_table_also_after_a_cancel_and_an_error(
             last(runner.run(toy, Params(fails=2), 1, executor, plugins=along))
         result = last(runner.run(toy, Params(), 1, executor, plugins=along))
     assert_same(result, runner.run_to_end(TOY, Params(), 1))
+
+
+@pytest.mark.usefixtures("empty_cache")
+def test_a_dask_cluster_makes_the_pool_of_a_plug_in_to_the_same_bytes(
+    cluster: str, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = pool.key_for("gaussian-2d", 100, 120, 3)
+    made = {}
+    with public_pool.made_by(1, cluster, [model]), monkeypatch.context() as here:
+        here.setattr(pool, "_made_chunk", None)
+        made["cluster"] = pool.build(key)
+    with public_pool.made_by(1, None, [model]):
+        made["threads"] = pool.build(key)
+    ours, theirs = (pool._to_arrays(each) for each in made.values())
+    assert {name: values.tobytes() for name, values in ours.items()} == {
+        name: values.tobytes() for name, values in theirs.items()
+    }
 
 
 class Gone:

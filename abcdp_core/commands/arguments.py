@@ -10,7 +10,7 @@ from types import ModuleType
 
 from abcdp_core import experiments, registry
 from abcdp_core.output.together import check_ours
-from abcdp_core.parameters import Parameter, ParameterError, Params
+from abcdp_core.parameters import Parameter, ParameterError, Params, shown
 
 # ------------------------------------------------------------------ plug-ins
 
@@ -72,6 +72,9 @@ def plug_in(files: Sequence[Path], *, pools: bool = False) -> None:
             # Inside the function: who plugs nothing in need not wait for what models need.
             from abcdp_core.own_model.blame import described
 
+            if str(error).startswith(begin := f"plug-in {file}: "):
+                said = str(error).removeprefix(begin)
+                raise ParameterError(f"plugin = {file}: {said}") from error
             reason = described(error, file.name)
             raise ParameterError(f"plugin = {file}: cannot be loaded ({reason}).") from error
         if hasattr(module, "EXPERIMENT"):
@@ -91,6 +94,36 @@ def _check_names(module: ModuleType) -> None:
     for marker, folder in folders.items():
         if hasattr(module, marker):
             folder.names()
+
+
+def check_scenario(name: str | None, taken: Sequence[object], files: Sequence[Path]) -> None:
+    """Say what would help where a scenario is not taken; who takes it refuses it anyway.
+
+    Args:
+        name: asked for, if any.
+        taken: by a study; empty if it has no choice.
+        files: plug-ins that were added.
+
+    Raises:
+        ParameterError: it is a model of one's own, or might be one whose file was not named.
+    """
+    if name is None or name in taken:
+        return
+    # Inside the function: only what is refused has to wait for what scenarios import.
+    from abcdp_core import simulators
+
+    known = name in simulators.names()
+    if known and hasattr(simulators.load(name), "MODEL"):
+        alone = ", ".join(map(str, taken)) if taken else "its own scenario"
+        raise ParameterError(
+            f"scenario = {name}: this study is of {alone} alone; `plan {name}` says what releases "
+            f"of yours come to."
+        )
+    if taken and not (known or files):
+        raise ParameterError(
+            f"scenario = {shown(name)}: must be one of {', '.join(map(str, taken))}; a model of "
+            f"your own needs --plugin FILE.py."
+        )
 
 
 # ---------------------------------------------------------- seeds and workers

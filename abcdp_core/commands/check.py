@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ import numpy as np
 import pandas as pd
 
 from abcdp_core import experiments, interruption, mechanisms, simulators
-from abcdp_core.commands import arguments, progress
+from abcdp_core.commands import arguments, progress, public_pool
 from abcdp_core.commands.ending import say
 from abcdp_core.commands.layout import between, folded, number, table
 from abcdp_core.commands.run import compute
@@ -39,6 +40,9 @@ RUNS = Parameter("integer", "Data sets", low=2, high=1000, special=(0.0,))
 
 FEWEST_DRAWS = 20
 """Draws that a mechanism accepts here, at least: of fewer no 90 % interval can be made."""
+
+WORTH_PROCESSES = 10.0
+"""Seconds of simulations from which worker processes are worth their start."""
 
 STUDIES = ("coverage", "plan")
 """What is measured, the first with a pool that both use."""
@@ -97,10 +101,21 @@ def run(options: argparse.Namespace) -> int:
     needed = needed_pool(source)
     pool_size = needed if asked is None else asked
     say("", *_pool(needed, pool_size, found.seconds, workers))
+    file = shlex.quote(str(options.file))
+    after = (
+        f"Next: python -m abcdp_core plan {model.name} --plugin {file} --n {n} "
+        f"--epsilon-total {epsilon_total:g}"
+    )
     if not runs:
+        say("", after)
         return 0
     options.store, options.plugin = None, files
-    return _simulate(source, n, epsilon_total, pool_size, runs, seed, options)
+    # Threads are there at once; processes simulate at the same time whatever the simulator is.
+    makers = workers if found.seconds * pool_size > WORTH_PROCESSES else 1
+    code = _simulate(source, n, epsilon_total, pool_size, runs, seed, makers, options)
+    if code == 0:
+        say("", after)
+    return code
 
 
 def name_in(file: Path) -> str:
@@ -131,13 +146,28 @@ def _search(model: Model, simulated: examination.Simulated, seed: int) -> None:
     """
     found = examination.search(model, simulated, seed)
     change = "replaced by another" if model.neighbours == "replace" else "added or removed"
-    say("", f"How far one record {change} moves each statistic, in its unit, L1 and L2:", "")
+    own = {each.name: each for each in model.statistics}
+    n = simulated.records.shape[1]
+
+    def in_its_unit(name: str, moves: tuple[float, float]) -> str:
+        """Of one statistic as it is; of all together as they are released."""
+        stated = own.get(name)
+        size = 1.0
+        if stated is not None:
+            size = stated.unit(model.neighbours) / (n if stated.kind == "mean" else 1)
+        return _pair((size * moves[0], size * moves[1]))
+
+    say("", f"How far one record {change} moves each statistic, L1 and L2:", "")
     rows = [["statistic", "claimed", "largest found", "derived or declared"]]
-    kinds = {each.name: each.kind for each in model.statistics}
     for move in found.moves:
-        kind = kinds.get(move.name)
-        origin = "" if kind is None else "declared" if kind == "declared" else f"derived: {kind}"
-        rows.append([move.name, _pair(move.claimed), _pair(move.found), origin])
+        stated = own.get(move.name)
+        if stated is None:
+            scaled = any(not each.whole for each in model.statistics)
+            origin = "what is no count in units of the above" if scaled else ""
+        else:
+            origin = "declared" if stated.kind == "declared" else f"derived: {stated.kind}"
+        both = (in_its_unit(move.name, moves) for moves in (move.claimed, move.found))
+        rows.append([move.name, *both, origin])
     say(*table(rows), "")
     looked = f"{counted(found.pairs, 'pair')} of neighbours were looked at"
     if found.exhaustive:
@@ -145,9 +175,7 @@ def _search(model: Model, simulated: examination.Simulated, seed: int) -> None:
     wrong = [move for move in found.moves if not move.holds]
     if wrong:
         worst = wrong[0]
-        # Of a declared one in the unit in which it was declared.
-        unit = next((own.l1 for own in model.statistics if own.name == worst.name), 1.0)
-        moved, claimed = (_pair((unit * l1, unit * l2)) for l1, l2 in (worst.found, worst.claimed))
+        moved, claimed = (in_its_unit(worst.name, each) for each in (worst.found, worst.claimed))
         raise OwnError(
             f"{model.file}: statistic {worst.name}: one record {change} moves it by {moved} (L1, "
             f"L2, {worst.by} search), where {claimed} is claimed; a release would not be private."
@@ -203,9 +231,10 @@ def _simulate(
     pool_size: int,
     runs: int,
     seed: int,
+    makers: int,
     options: argparse.Namespace,
 ) -> int:
-    """Measure and print errors and coverage."""
+    """Measure and print errors and coverage; so many processes make the pool, or 1 for threads."""
     common = {"n": n, "epsilon_total": epsilon_total, "pool_size": pool_size, "runs": runs}
     own = {"coverage": {"c": min(max(source.C_DEFAULT, FEWEST_DRAWS), pool_size)}, "plan": {}}
     tables = {}
@@ -213,7 +242,10 @@ def _simulate(
         study = experiments.load(name)
         params = study.Params.for_scenario(source.SCENARIO, **common, **own[name])
         if name == STUDIES[0]:
-            with progress.of_fraction("public pool") as told:
+            with (
+                public_pool.made_by(makers, options.scheduler, options.plugin),
+                progress.of_fraction("public pool") as told,
+            ):
                 study.prepare(params, seed, told)  # type: ignore[attr-defined]
         workers = arguments.workers(options.workers, len(study.tasks(params, seed)))
         result, stop = compute(study, params, seed, workers, options)
@@ -290,8 +322,15 @@ def _check_pool(options: argparse.Namespace) -> int:
     if draws < 2 * needed:
         say(
             folded(
-                f"Note: draws are moved by a regression in pools of {needed:,} and more, and twice "
-                f"as many are safer; of {draws:,} intervals may be off."
+                f"Note: intervals may be off with {counted(draws, 'draw')}; {2 * needed:,} are "
+                f"enough."
+            )
+        )
+    if again := held_out.repeated(found):
+        say(
+            folded(
+                f"Note: {counted(again, 'row')} of the table {'is' if again == 1 else 'are'} the "
+                f"same as an earlier one; draws that are held out have to be new."
             )
         )
     if runs:

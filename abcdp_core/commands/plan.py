@@ -76,6 +76,8 @@ def run(options: argparse.Namespace) -> int:
     """
     arguments.plug_in(options.plugin)
     study = experiments.load(STUDY)
+    taken = study.Params.specification()["scenario"].options
+    arguments.check_scenario(options.scenario, taken, options.plugin)
     params = study.Params.from_text(settings(options))
     seed = arguments.seed(options.seed)
     workers = arguments.workers(options.workers, len(study.tasks(params, seed)))

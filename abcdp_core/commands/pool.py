@@ -10,19 +10,15 @@ the parts are kept as they are made, so after Ctrl-C the same command goes on fr
 from __future__ import annotations
 
 import argparse
-import functools
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
 
 from abcdp_core import pool as pools
 from abcdp_core import simulators
-from abcdp_core.commands import arguments, progress
+from abcdp_core.commands import arguments, progress, public_pool
 from abcdp_core.commands.ending import say
 from abcdp_core.own_model import export
 from abcdp_core.parameters import Parameter, ParameterError
-from abcdp_core.workers import executor_for, with_plug_ins
 
 SUFFIXES = (".csv", ".parquet")
 
@@ -54,6 +50,7 @@ def run(options: argparse.Namespace) -> int:
     """
     arguments.plug_in(options.plugin)
     known = Parameter("choice", "Scenario", options=tuple(simulators.names()))
+    arguments.check_scenario(options.scenario, known.options, options.plugin)
     source: Any = simulators.load(str(known.check("scenario", options.scenario)))
     n = source.N_DEFAULT if options.n is None else int(source.N.parse("n", options.n))
     size = source.POOL_SIZE_DEFAULT
@@ -66,11 +63,12 @@ def run(options: argparse.Namespace) -> int:
     arguments.check_writable("out", out.parent)
     statistic = export.statistic_of(source)
     public = pools.public_side(source.SCENARIO, n, size, seed)
-    try:
-        _make(public.key, options)
-    except KeyboardInterrupt as stop:
-        stop.args = ("parts of the pool that took long are kept for the next time.",)
-        raise
+    asked = 1 if options.workers is None else arguments.workers(options.workers, size)
+    with (
+        public_pool.made_by(asked, options.scheduler, options.plugin),
+        progress.of_fraction("public pool") as told,
+    ):
+        pools.make_kept(public.key, told)
     beside = out.with_suffix(".toml")
     made, values = export.pool_of(source, public.theta, public.summaries(statistic.name), n, beside)
     try:
@@ -82,38 +80,3 @@ def run(options: argparse.Namespace) -> int:
         f"`python -m abcdp_core check {beside}` says what a release from it would come to.",
     )
     return 0
-
-
-def _make(key: pools.PoolKey, options: argparse.Namespace) -> None:
-    """Make a pool where it was asked for, and say how far that is."""
-    asked = 1 if options.workers is None else arguments.workers(options.workers, key.pool_size)
-    with (
-        executor_for(asked, options.scheduler) as executor,
-        progress.of_fraction("public pool") as told,
-    ):
-        if executor is None:
-            pools.make_kept(key, told)
-        else:
-            plugged = _WithPlugIns(executor, options.plugin)
-            with pools.made_by(lambda: plugged):
-                pools.make_kept(key, told)
-
-
-class _WithPlugIns(Executor):
-    """Another executor, whose workers add plug-ins first; who made that one lets it go."""
-
-    def __init__(self, inner: Executor, files: Sequence[Path]) -> None:
-        self.inner = inner
-        self.files = files
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        work, packed = with_plug_ins(functools.partial(_apply, fn), self.files)
-        return self.inner.submit(work, packed((args, kwargs)))
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Nothing: there may be more to do."""
-
-
-def _apply(fn: Callable[..., Any], given: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
-    args, kwargs = given
-    return fn(*args, **kwargs)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from abcdp_core import experiments, interruption, runner
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     """
     arguments.plug_in(options.plugin)
     experiment = experiments.load(options.experiment)
-    params = chosen_params(experiment, options.preset, options.settings)
+    params = chosen_params(experiment, options.preset, options.settings, options.plugin)
     seed = arguments.seed(options.seed)
     workers = arguments.workers(options.workers, len(experiment.tasks(params, seed)))
     formats = chosen_formats(options.formats)
@@ -87,7 +87,12 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def chosen_params(experiment: Experiment, preset: str | None, settings: Sequence[str]) -> Params:
+def chosen_params(
+    experiment: Experiment,
+    preset: str | None,
+    settings: Sequence[str],
+    plugins: Sequence[Path] = (),
+) -> Params:
     """The parameters that a preset and items ``key=value`` ask for.
 
     Raises:
@@ -100,7 +105,16 @@ def chosen_params(experiment: Experiment, preset: str | None, settings: Sequence
         if not equals:
             raise ParameterError(f"set = {item}: must be key=value.")
         texts[key.strip()] = text
+    _check_scenario(experiment, texts, plugins)
     return experiment.Params.from_text(texts, base)
+
+
+def _check_scenario(
+    experiment: Experiment, texts: Mapping[str, str], plugins: Sequence[Path]
+) -> None:
+    choice = experiment.Params.specification().get("scenario")
+    taken = choice.options if choice is not None else ()
+    arguments.check_scenario(texts.get("scenario"), taken, plugins)
 
 
 def compute(

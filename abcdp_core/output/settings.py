@@ -8,6 +8,7 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from abcdp_core import registry
 from abcdp_core.output import citation
 from abcdp_core.output.tables import column_kinds
 from abcdp_core.parameters import Params, text_of
@@ -21,10 +22,16 @@ def command(result: Result) -> str:
 
 
 def command_of(experiment: str, params: Params, seed: int) -> str:
-    """The line that runs an experiment with these parameters."""
+    """The line that runs an experiment with these parameters.
+
+    It names files that added the experiment and its scenario, without their folders.
+    """
+    used = {"EXPERIMENT": experiment, "SCENARIO": getattr(params, "scenario", None)}
+    added = (registry.file_that_added(marker, name) for marker, name in used.items() if name)
+    plugins = "".join(f"--plugin {shlex.quote(file)} " for file in added if file)
     settings = (f"--set {shlex.quote(f'{k}={v}')}" for k, v in params.to_text().items())
     return (
-        f"python -m abcdp_core run {shlex.quote(experiment)} {' '.join(settings)} "
+        f"python -m abcdp_core run {shlex.quote(experiment)} {plugins}{' '.join(settings)} "
         f"--seed {seed} --out {shlex.quote(f'results/{experiment}')}"
     )
 

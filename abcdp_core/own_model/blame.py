@@ -40,9 +40,25 @@ def line_of(error: BaseException, file: str) -> int | None:
 def described(error: BaseException, file: str) -> str:
     """The line, the kind of an error and what it says, as far as they are known."""
     line = line_of(error, file)
-    said = error.msg if isinstance(error, SyntaxError) else " ".join(str(error).split())
+    words = error.msg if isinstance(error, SyntaxError) else str(error)
+    # A note says more, as at which parameters it was.
+    words = "; ".join(each.rstrip(".") for each in (words, *getattr(error, "__notes__", ())))
+    said = " ".join(words.split())
     kind = type(error).__name__
     return f"{f'line {line}: ' if line else ''}{kind}{f': {said}' if said else ''}"
+
+
+def place_of(function: Callable[..., Any], file: str) -> str:
+    """At which line of a person's file a function stands, in brackets; nothing of another file.
+
+    Args:
+        function: what is to be blamed, though it raised nothing.
+        file: name of the person's file.
+    """
+    code = getattr(function, "__code__", None)
+    if code is None or Path(code.co_filename).name != file:
+        return ""
+    return f" (line {code.co_firstlineno})"
 
 
 def call(file: str, what: str, function: Callable[..., Any], *given: Any) -> Any:
@@ -62,6 +78,9 @@ def call(file: str, what: str, function: Callable[..., Any], *given: Any) -> Any
     except OwnError:
         raise
     except (Exception, SystemExit) as error:
+        if str(error).startswith(f"{what}: "):
+            # Said of it already, by what looked at its answer.
+            raise OwnError(f"{file}: {error}") from error
         raise OwnError(f"{file}: {what} cannot be computed ({described(error, file)}).") from error
 
 

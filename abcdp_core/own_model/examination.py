@@ -25,8 +25,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.own_model.blame import AGAIN, OwnError
+from abcdp_core.own_model.blame import AGAIN, OwnError, call, place_of
 from abcdp_core.own_model.model import Model
+from abcdp_core.own_model.statistics import OwnStatistic
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
@@ -55,11 +56,13 @@ class Simulated:
         records: ``(k, n, d)``.
         numbers: of their statistics ``(k, m)``; ``None`` without any.
         seconds: that one of them took.
+        by_chance: whether the first of them differ under another seed.
     """
 
     records: Array
     numbers: Array | None
     seconds: float
+    by_chance: bool = True
 
 
 def simulated(model: Model, n: int, seed: int, progress: Progress | None = None) -> Simulated:
@@ -84,6 +87,9 @@ def simulated(model: Model, n: int, seed: int, progress: Progress | None = None)
         raise OwnError(f"{model.file}: simulate is not reproducible: {AGAIN}")
     if model.statistics and not np.array_equal(_numbers(first), _numbers(second)):
         raise OwnError(f"{model.file}: statistics are not reproducible on the same records.")
+    if model.statistics:
+        _look_at_records_alone(model, first.records, generator(seed, "check-alone"))
+    another = _timed(model, theta[:FIRST], n, generator(seed, "check-another-seed"))
     # What is fast is fastest all at once; what is slow says how far it is.
     step = DRAWS if first.seconds * DRAWS < PATIENCE else FIRST
     parts = [first]
@@ -96,6 +102,7 @@ def simulated(model: Model, n: int, seed: int, progress: Progress | None = None)
         np.concatenate([part.records for part in parts]),
         None if first.numbers is None else np.concatenate([_numbers(part) for part in parts]),
         parts[-1].seconds,
+        not np.array_equal(first.records, another.records, equal_nan=True),
     )
 
 
@@ -120,9 +127,54 @@ def _numbers(part: Simulated) -> Array:
     return part.numbers
 
 
+def _look_at_records_alone(model: Model, records: Array, rng: np.random.Generator) -> None:
+    """Refuse a contribution that changes with the other records: what is derived rests on that.
+
+    Args:
+        model: with statistics.
+        records: of data sets ``(k, n, d)``.
+        rng: of the other records.
+
+    Raises:
+        OwnError: one does; which, and at which line.
+    """
+    sets, n, _ = records.shape
+    kept = rng.random((sets, n)) < KEPT
+    others = _Candidates(model, records).draw(rng, sets * n).reshape(records.shape)
+    mixed = np.where(kept[..., None], records, others)
+    for each in model.statistics:
+        if each.kind == "declared":
+            continue
+        before, after = (_contributions(model, each, these)[kept] for these in (records, mixed))
+        if not np.allclose(before, after, rtol=SAME, atol=SAME, equal_nan=True):
+            raise OwnError(
+                f"{model.file}: statistic {each.name}{place_of(each.of, model.file)}: what a "
+                f"record contributes changes with the other records; only what is declared may "
+                f"look at several."
+            )
+
+
+KEPT = 0.5
+"""Share of records that stay while the others change."""
+
+SAME = 1e-9
+"""Part by which what a record contributes may differ from itself, as by rounding."""
+
+
+def _contributions(model: Model, each: OwnStatistic, records: Array) -> Array:
+    """What each record contributes ``(k, n, m)``, before it is clipped."""
+    # A copy, which it may spoil.
+    made = call(model.file, f"statistic {each.name}", each.of, records.copy())
+    return np.asarray(made, dtype=np.float64).reshape(*records.shape[:2], -1)
+
+
 def warnings(model: Model, found: Simulated) -> list[str]:
     """What is not wrong but will disappoint, a sentence each."""
     words = []
+    if not found.by_chance:
+        words.append(
+            "Simulated data are the same under another seed: simulate takes no chance from rng."
+        )
     for place, column in enumerate(model.columns):
         values = found.records[..., place]
         values = values[~np.isnan(values)]
@@ -142,6 +194,16 @@ def warnings(model: Model, found: Simulated) -> list[str]:
             for name, spread in zip(names, np.ptp(found.numbers, axis=0), strict=True)
             if spread == 0.0
         ]
+    for each in model.statistics:
+        if each.kind == "count":
+            present = found.records[:FIRST]
+            values = _contributions(model, each, present)[~np.isnan(present).all(axis=-1)]
+            odd = values[~np.isin(values, (0.0, 1.0))]
+            if odd.size:
+                words.append(
+                    f"Count {each.name}{place_of(each.of, model.file)} makes {odd[0]:g} of a "
+                    f"record, neither true nor false; all but 0 counts as true."
+                )
     return words
 
 

@@ -46,6 +46,12 @@ class HeldOut:
     coverage_high: float
 
 
+def repeated(pool: PoolFile) -> int:
+    """Rows that are the same as an earlier one: held out, their copies would be in the pool."""
+    rows = np.hstack([pool.theta, pool.numbers])
+    return len(rows) - len(np.unique(rows, axis=0))
+
+
 def measure(pool: PoolFile, epsilon_total: float, sets: int, seed: int) -> HeldOut:
     """Release draws that were held out.
 

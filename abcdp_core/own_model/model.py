@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Literal
@@ -156,8 +156,15 @@ class Model:
         Raises:
             ValueError: it does not; what and where.
         """
-        for name in ("parameters", "columns", "statistics", "sizes"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
+        kinds = {"parameters": Parameter, "columns": Column, "statistics": OwnStatistic}
+        for name, kind in (kinds | {"sizes": object}).items():
+            given = getattr(self, name)
+            if not isinstance(given, Iterable):
+                raise ValueError(f"model {self.name}: {name} = {given}: must be a tuple, as (…,).")
+            several = tuple(given)
+            for wrong in (each for each in several if not isinstance(each, kind)):
+                raise ValueError(f"model {self.name}: {name}: {wrong} is no {kind.__name__}.")
+            object.__setattr__(self, name, several)
         for reason in _reasons(self):
             raise ValueError(f"model {self.name}: {reason}")
 
@@ -241,8 +248,8 @@ class Model:
             OwnError: the person's simulator raises, makes something else, or changes the
                 parameters that it is given.
         """
-        given = theta.copy()
-        made = call(self.file, "simulate", self.simulate, rng, given, n)
+        what, given = f"simulate with parameters {theta.shape}", theta.copy()
+        made = call(self.file, what, self.simulate, rng, given, n)
         if not np.array_equal(given, theta):
             raise OwnError(f"{self.file}: simulate changes the parameters that it is given.")
         records = np.asarray(made)
@@ -329,7 +336,14 @@ def _reasons(model: Model) -> list[str]:
 def one_at_a_time(simulate: Callable[[np.random.Generator, Array, int], Array]) -> Simulator:
     """A simulator of many parameters from one that takes a single set ``(p,)`` to ``(n, d)``."""
 
+    def one(rng: np.random.Generator, each: Array, n: int) -> Array:
+        try:
+            return simulate(rng, each, n)
+        except Exception as error:
+            error.add_note("at parameters " + ", ".join(f"{value:.6g}" for value in each))
+            raise
+
     def many(rng: np.random.Generator, theta: Array, n: int) -> Array:
-        return np.stack([simulate(rng, each, n) for each in theta])
+        return np.stack([one(rng, each, n) for each in theta])
 
     return many

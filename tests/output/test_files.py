@@ -5,6 +5,7 @@ import json
 import math
 import re
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -54,6 +55,18 @@ def test_a_partial_result_is_marked_in_settings_and_figures(result: Result, tmp_
 def test_a_command_is_safe_to_paste(result: Result) -> None:
     odd = dataclasses.replace(result, experiment="a b; echo")
     assert "run 'a b; echo' --set size=3 --set pause=0" in command(odd)
+
+
+def test_a_command_names_the_files_of_plug_ins_without_their_folders(
+    result: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plug_in = ModuleType("abcdp_plugin_my model")
+    plug_in.EXPERIMENT = "toy"  # type: ignore[attr-defined]
+    monkeypatch.setattr(registry, "_added", [plug_in])
+    monkeypatch.setattr(registry, "texts", {})
+    assert "--plugin" not in command(result)
+    monkeypatch.setattr(registry, "texts", {plug_in.__name__: b""})
+    assert "run toy --plugin 'my model.py' --set size=3" in command(result)
 
 
 # ---------------------------------------------------------------------- files

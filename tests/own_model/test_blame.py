@@ -67,6 +67,25 @@ def test_the_line_of_what_is_no_python_is_that_of_its_own_file(tmp_path: Path) -
         assert said == f"{expected}SyntaxError: '(' was never closed"
 
 
+def test_notes_of_an_error_are_told_and_no_full_stop_stands_inside_a_sentence() -> None:
+    error = ValueError("no solution.")
+    error.add_note("at parameters 1, 2")
+    assert blame.described(error, "mine.py") == "ValueError: no solution; at parameters 1, 2"
+
+    def wrong() -> None:
+        raise ValueError("outer: is no number.")
+
+    with pytest.raises(OwnError, match=r"^mine\.py: outer: is no number\.$"):
+        blame.call("mine.py", "outer", wrong)
+
+
+def test_a_function_stands_at_a_line_of_its_own_file_alone(tmp_path: Path) -> None:
+    mine = functions(tmp_path)
+    assert blame.place_of(mine["outer"], "mine.py") == " (line 6)"
+    assert blame.place_of(mine["outer"], "other.py") == ""
+    assert blame.place_of(len, "mine.py") == ""
+
+
 def test_an_error_without_words_is_its_kind() -> None:
     assert blame.described(ValueError(), "mine.py") == "ValueError"
     assert blame.described(ValueError("a\n  b"), "mine.py") == "ValueError: a b"

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 
 from abcdp_core import registry
 from abcdp_core.__main__ import main
-from abcdp_core.commands import check
+from abcdp_core.__main__ import parser_of as main_parser
+from abcdp_core.commands import check, public_pool
+from abcdp_core.own_model import examination
+from abcdp_core.parameters import ParameterError
+from abcdp_core.workers import processor_count
 from tests.own_model.test_contract import EXAMPLES
 
 pytestmark = pytest.mark.usefixtures("own_registry")
@@ -29,13 +34,52 @@ def test_what_holds_is_said_with_how_long_a_pool_takes(
     assert main(["check", file, "--runs", "0", "--n", "100", "--workers", "2"]) == 0
     said = capsys.readouterr().out
     assert "Two measurements, normal (gaussian-2d): N = 100, reproducible" in said
-    assert "xy            1 and 1      1 and 1" in said
+    # The mean of what is between -8 and 8, over 100 records; all together as they are released.
+    assert "xy            0.16 and 0.16  0.16 and 0.16" in said
+    assert "all together  5 and 2.236" in said
+    assert "what is no count in units of the above" in said
+    next_ = f"\nNext: python -m abcdp_core plan gaussian-2d --plugin {file} --n 100 "
+    assert said.endswith(f"{next_}--epsilon-total 1\n")
     assert "derived: mean" in said
     assert "none moves a statistic by more. A search is no proof." in said
     assert "A pool of 2,000 draws is large enough" in said
     assert "2,000 of them" in said
     assert "with 2." in said
     assert "intervals may be off" not in said
+
+
+@pytest.mark.parametrize(
+    ("seconds", "place", "made_by"),
+    [
+        (0.0, ["--workers", "2"], (1, None)),
+        (1.0, ["--workers", "2"], (2, None)),
+        (1.0, ["--scheduler", "somewhere"], (processor_count(), "somewhere")),
+    ],
+)
+def test_a_pool_that_takes_long_is_made_by_those_who_were_asked_for(
+    seconds: float,
+    place: list[str],
+    made_by: object,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def asked(workers: int, scheduler: str | None, files: list[Path]) -> None:
+        assert [file.name for file in files] == ["my_model.py"]
+        raise ParameterError(repr((workers, scheduler)))
+
+    simulated = examination.simulated
+    monkeypatch.setattr(
+        examination,
+        "simulated",
+        lambda *given: dataclasses.replace(simulated(*given), seconds=seconds),
+    )
+    monkeypatch.setattr(public_pool, "made_by", asked)
+    options = main_parser("check").parse_args(
+        ["check", own_file(tmp_path), "--runs", "2", "--n", "100", "--pool-size", "100", *place]
+    )
+    with pytest.raises(ParameterError) as caught:
+        options.run(options)
+    assert str(caught.value) == repr(made_by)
 
 
 def test_a_small_pool_is_called_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from abcdp_core.own_model import Column, Model, count, declared, examination, hi
 from abcdp_core.own_model.blame import OwnError
 from abcdp_core.own_model.examination import ALL, Search
 from abcdp_core.own_model.statistics import OwnStatistic
+from abcdp_core.streams import generator
 from tests.own_model.test_contract import GAUSSIAN, SIR
 from tests.own_model.test_model import MODEL, changed
 
@@ -48,8 +51,6 @@ WRONG: dict[str, OwnStatistic] = {
     "ratio": declared(
         "m", lambda r: last(r).sum(axis=-1) / (1.0 + (last(r) > 0.0).sum(axis=-1)), ["m"], 0.5
     ),
-    # A contribution that looks at the other records is none.
-    "rank": mean("m", lambda r: last(r) - last(r).max(axis=-1, keepdims=True), -1.0, 0.0),
     # In two cells at once.
     "twice": OwnStatistic(
         "m", ("a", "b", "c"), "histogram",
@@ -72,6 +73,44 @@ def test_a_planted_wrong_sensitivity_is_found(name: str, wrong: str) -> None:
     by_name = {move.name: move for move in searched(model).moves}
     assert not by_name["m"].holds
     assert by_name["right"].holds
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda r: last(r) - last(r).max(axis=-1, keepdims=True),
+        # Hardly moved by one record: a search between neighbours passes it.
+        lambda r: last(r) - last(r).mean(),
+        lambda r: np.cumsum(last(r), axis=-1) / 60.0,
+    ],
+    ids=["rank", "residual", "sum so far"],
+)
+def test_a_contribution_that_looks_at_other_records_is_refused_with_its_line(of: Any) -> None:
+    model = dataclasses.replace(
+        SMALL["gaussian"], file=Path(__file__).name, statistics=(mean("m", of, -1.0, 1.0),)
+    )
+    with pytest.raises(OwnError, match=r"statistic m \(line \d+\): what a record contributes"):
+        examination.simulated(model, 60, 1)
+    looks = dataclasses.replace(model, statistics=(declared("m", of, ["m"], 1.0),))
+    with pytest.raises(OwnError, match="it makes an array"):
+        examination.simulated(looks, 60, 1)
+
+
+def test_chance_that_is_not_from_rng_and_counts_of_numbers_are_noted() -> None:
+    def fixed(_: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
+        return theta[:, :1, None] + generator(1, "fixed").standard_normal((len(theta), n, 1))
+
+    value = count("value", lambda records: np.rint(records[..., 0]))
+    model = changed(simulate=fixed, statistics=(value,), file=Path(__file__).name)
+    words = examination.warnings(model, examination.simulated(model, 100, 1))
+    assert words[0].startswith("Simulated data are the same under another seed")
+    assert re.fullmatch(
+        r"Count value \(line \d+\) makes -?\d of a record, neither true nor false; all but 0 "
+        r"counts as true\.",
+        words[-1],
+    )
+    right = changed(statistics=(count("value", lambda records: records[..., 0] > 0),))
+    assert examination.warnings(right, examination.simulated(right, 100, 1)) == []
 
 
 COIN = Model(

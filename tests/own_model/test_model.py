@@ -143,7 +143,21 @@ def fails(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
             {"simulate": lambda _, __, n: np.full((4, n, 1), "a")},
             "array of <U1, no numbers",
         ),
-        ({"simulate": fails}, r"test_model\.py: simulate cannot .*line \d+: IndexError"),
+        (
+            {"simulate": fails},
+            (
+                {"simulate": fails},
+                r"test_model\.py: simulate with parameters \(4, 2\) cannot .*line \d+: IndexError",
+            ),
+        ),
+        (
+            {"simulate": one_at_a_time(fails)},
+            r"line \d+: IndexError: list index out of range; at parameters -?[\d.]+, [\d.]+\)\.$",
+        ),
+        (
+            {"statistics": (count("few", lambda records: records.mean()),)},
+            r"^test_model\.py: statistic few: of records \(4, 10, 1\) it makes an array \(\); it",
+        ),
         (
             {"prior": lambda _, size: np.full((size, 2), 9.0)},
             "prior of μ draws a value outside -2 to 2",
@@ -186,6 +200,11 @@ LARGEST = declared("largest", lambda records: records[..., 0].max(axis=-1), ["la
         ({"statistics": MODEL.statistics * 2}, "two numbers of the statistics have one name"),
         ({"sizes": (100, 10)}, "must be rising whole numbers above 0"),
         ({"sizes": ()}, "must be rising whole numbers above 0"),
+        ({"sizes": 100}, r"sizes = 100: must be a tuple, as \(…,\)\.$"),
+        ({"parameters": MODEL.parameters[0]}, "parameters = Parameter.*: must be a tuple"),
+        ({"parameters": (("μ", 0, 1),)}, r"parameters: \('μ', 0, 1\) is no Parameter\.$"),
+        ({"columns": (MODEL.columns[0], "x")}, r"columns: x is no Column\.$"),
+        ({"statistics": (len,)}, r"is no OwnStatistic\.$"),
         ({"independent": False}, "must be one, as records depend on each other"),
         ({"statistics": (LARGEST,)}, "or a statistic is declared"),
         ({"neighbours": "other", "sizes": (10,)}, "must be replace or add-remove"),

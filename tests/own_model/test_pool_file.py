@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -344,13 +345,26 @@ def test_what_is_held_out_is_released_against_the_rest(tmp_path: Path) -> None:
     assert found.coverage == np.mean(held)
 
 
+def test_rows_that_are_there_twice_are_noted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = made(tmp_path)
+    assert held_out.repeated(reading.read(file)) == 0
+    table = pd.read_csv(tmp_path / "pool.csv")
+    for times, words in ((1, "1 row of the table is"), (200, "200 rows of the table are")):
+        pd.concat([table, table[:times]]).to_csv(tmp_path / "pool.csv", index=False)
+        assert main(["check", str(file), "--runs", "0"]) == 0
+        said = " ".join(capsys.readouterr().out.split())
+        assert f"Note: {words} the same as an earlier one; draws that are held out" in said
+
+
 def test_the_command_checks_a_pool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = made(tmp_path)
     assert main(["check", str(file), "--runs", "10"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "mine (mine): 200 draws, 1 parameter, 4 summaries, N = 50." in said
     assert "by at most 4 and 2 (L1 and L2, from kinds, bounds and groups)." in said
-    assert "Note: draws are moved by a regression in pools of 1,000 and more" in said
+    assert "Note: intervals may be off with 200 draws; 2,000 are enough." in said
     assert "of 10 draws that are held out" in said
     assert main(["check", str(file), "--n", "3"]) == 2
     assert "n = 3: is what pool.toml says it is" in capsys.readouterr().err
@@ -388,7 +402,10 @@ def test_a_pool_is_written_and_checked(tmp_path: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ("pool mine --out {}/a.csv", "scenario = mine: must be one of"),
+        (
+            "pool mine --out {}/a.csv",
+            "tuberculosis-patients, uniform-mixture; a model of your own needs --plugin FILE.py.",
+        ),
         ("pool covid --out {}/a.csv", "scenario = covid: states no numbers of its data"),
         ("pool uniform-mixture --out {}/a.txt", "a.txt: must end with .csv or .parquet"),
         ("pool uniform-mixture --out {}/a.csv --n 7", "n = 7: must be one of"),
@@ -439,13 +456,20 @@ def test_a_pool_that_was_stopped_goes_on_where_it_was(
     assert main([*line, "--out", str(out)]) == 130
     assert "parts of the pool that took long are kept" in capsys.readouterr().err
     assert not out.exists()
+    for each in threading.enumerate():
+        if each.name.startswith("ThreadPoolExecutor"):
+            each.join()
     # The thread may have made one more before it was told.
     kept = len(list(empty_cache.glob("chunk-*.npz")))
     assert made <= kept < 6
     before = len((tmp_path / "calls").read_text())
     assert main([*line, "--out", str(out)]) == 0
     assert len((tmp_path / "calls").read_text()) - before == 6 - kept
-    assert len(pd.read_csv(out)) == 300
+    made_on = out.read_bytes()
+    monkeypatch.setenv("ABCDP_CACHE_DIR", str(tmp_path / "another"))
+    pools._open.clear()
+    assert main([*line, "--out", str(out)]) == 0
+    assert out.read_bytes() == made_on
 
 
 @pytest.mark.usefixtures("own_registry")
