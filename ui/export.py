@@ -7,6 +7,7 @@ import contextlib
 import functools
 import logging
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -42,12 +43,17 @@ _hands = threading.Semaphore(4)
 
 _mine = threading.local()
 
+FETCHED = 60.0
+"""Seconds in which a browser fetches a file that was made for it. Streamlit drops it when pages
+have been drawn twice, whosever they are: with a few visitors more, within a second."""
+
 BUSY = "Two files are being made for this page. Press again when they have come."
 FAILED = "This file could not be made."
 
 log = logging.getLogger(__name__)
 
 _asking: Counter[str] = Counter()
+_held: dict[str, threading.Timer] = {}
 _guard = threading.Lock()
 
 
@@ -73,7 +79,7 @@ def _say_why() -> None:
                 answer.error_msg = BUSY
                 return answer
             _asking[session_id] += 1
-        made = _threads.submit(_made, self._get_media_file_mgr(), file)
+        made = _threads.submit(_made, self._get_media_file_mgr(), file, session_id)
         # Who leaves does not wait for its end, and the thread goes on until then.
         made.add_done_callback(lambda _: _done(session_id))
         try:
@@ -86,10 +92,36 @@ def _say_why() -> None:
     DeferredFileHandler.handle = handle  # type: ignore[method-assign]
 
 
-def _made(files: MediaFileManager, file: str) -> str:
+def _made(files: MediaFileManager, file: str, who: str) -> str:
     """Make a file; returns where it can be had."""
     with _hands_on():
-        return files.execute_deferred(file)
+        place = files.execute_deferred(file)
+    _keep(files, place.rpartition("/")[2].partition(".")[0], who)
+    return place
+
+
+def _keep(files: MediaFileManager, made: str, who: str) -> None:
+    """Hold a file until it was fetched, and of those made for a session only the last ones."""
+    name = f"made for {who}"
+    with files._lock:
+        held = files._files_by_session_and_coord[name]
+        # As long as it is held under any place, in the order in which they were made.
+        held[str(time.monotonic_ns())] = made
+        for place in [*held][:-OF_ONE]:
+            del held[place]
+    with _guard:
+        if (former := _held.pop(who, None)) is not None:
+            former.cancel()
+        _held[who] = threading.Timer(FETCHED, _let_go, (files, name, who))
+        _held[who].daemon = True
+        _held[who].start()
+
+
+def _let_go(files: MediaFileManager, name: str, who: str) -> None:
+    files.clear_session_refs(name)
+    with _guard:
+        if _held.get(who) is threading.current_thread():
+            del _held[who]
 
 
 @contextlib.contextmanager

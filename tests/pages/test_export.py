@@ -153,3 +153,35 @@ def test_a_file_that_is_made_can_be_had() -> None:
     answer = asyncio.run(DeferredFileHandler(lambda: files).handle(request, "a"))
     assert answer.deferred_file.url.startswith("/media/")
     assert not answer.error_msg
+
+
+def test_a_file_is_there_until_its_browser_has_fetched_it_however_often_pages_are_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    storage = MemoryMediaFileStorage("/media")
+    files = MediaFileManager(storage)
+    handler = DeferredFileHandler(lambda: files)
+
+    def made(content: bytes) -> str:
+        request = BackendOperationRequest(request_id="7")
+        file = files.add_deferred(lambda: content, "text/csv", "0", "x.csv")
+        request.deferred_file.file_id = file
+        return asyncio.run(handler.handle(request, "a")).deferred_file.url
+
+    def there() -> list[bool]:
+        for _ in range(3):
+            files.remove_orphaned_files()
+        names = [url.rpartition("/")[2].partition(".")[0] for url in urls]
+        return [files.read_file(name) is not None for name in names]
+
+    urls = [made(content) for content in (b"1", b"2", b"3")]
+    # Who asks for ever more of them fills no memory.
+    assert there() == [False, True, True]
+    timer = export._held["a"]
+    timer.cancel()
+    timer.function(*timer.args)
+    assert there() == [False, False, False]
+    monkeypatch.setattr(export, "FETCHED", 0.0)
+    urls = [made(b"4")]
+    export._held.pop("a", timer).join(SOON)
+    assert there() == [False]
