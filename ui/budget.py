@@ -6,6 +6,7 @@ Whoever runs the server names it, with the unit that it protects: they know whos
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from decimal import Decimal
 
 import streamlit as st
@@ -16,6 +17,7 @@ from abcdp_core.own_data.budget_ledger import Account, Taken
 from abcdp_core.own_data.request import ReleaseRequest, SeriesRequest, claim
 from abcdp_core.parameters import ParameterError
 from ui import served, turns
+from ui.job import UnpaidError
 from ui.verbatim import verbatim
 
 
@@ -81,11 +83,22 @@ def _plain(amount: Decimal) -> str:
     return f"{amount:f}"
 
 
-def paid(request: ReleaseRequest) -> contextlib.AbstractContextManager[Taken | None]:
-    """The cost, taken from this server's budget if it has one, until noise is drawn."""
-    name = served.settings().budget
-    if not name:
-        return contextlib.nullcontext()
-    place = budget_ledger.usual_place()
-    unit = _unit(request, budget_ledger.account(place, name).budget)
-    return budget_ledger.taken(place, name, claim(request), unit, request.neighbours)
+@contextlib.contextmanager
+def paid(request: ReleaseRequest) -> Iterator[Taken | None]:
+    """The cost, taken from this server's budget if it has one, until noise is drawn.
+
+    Raises:
+        UnpaidError: it does not fit any more, as others were first, or the ledger cannot be used.
+    """
+    with contextlib.ExitStack() as stack:
+        name, taken = served.settings().budget, None
+        if name:
+            place = budget_ledger.usual_place()
+            try:
+                unit = _unit(request, budget_ledger.account(place, name).budget)
+                taken = stack.enter_context(
+                    budget_ledger.taken(place, name, claim(request), unit, request.neighbours)
+                )
+            except ParameterError as error:
+                raise UnpaidError(str(error).replace(str(place), "…")) from error
+        yield taken

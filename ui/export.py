@@ -7,13 +7,16 @@ import contextlib
 import functools
 import logging
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import streamlit as st
 from streamlit.proto.BackMsg_pb2 import BackendOperationRequest
 from streamlit.proto.ForwardMsg_pb2 import BackendOperationResponse
 from streamlit.runtime.backend_operation_handler import DeferredFileHandler
+from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.media_file_storage import MediaFileStorageError
 
 from abcdp_core.figures import Drawn
@@ -21,7 +24,7 @@ from abcdp_core.output import bundle, citation, images, single
 from abcdp_core.output.formats import FORMATS, STATIC, ExportError
 from abcdp_core.output.settings import command
 from abcdp_core.results import Result
-from ui import controls, drawings, jobs
+from ui import controls, drawings, gate, jobs
 from ui.job import Job
 from ui.turns import Turns
 
@@ -29,8 +32,20 @@ _turns = Turns()
 """Who has pictures drawn: each time that is a browser of its own, with ten processes."""
 
 OF_ONE = 2
-"""Files of one session that are made or wait for it: who presses a second button has both. Each
-that waits has one of Streamlit's few threads."""
+"""Files of one session that are made or wait for it: who presses a second button has both."""
+
+_threads = ThreadPoolExecutor(OF_ONE * gate.MOST_VISITORS, "download")
+"""One for each that may wait. Streamlit has few, so that three pages that waited for pictures, and
+asked for more meanwhile, kept all others from files of any kind, for hours."""
+
+_hands = threading.Semaphore(4)
+"""Files at a time that need no browser; the others wait for their turn without one of these."""
+
+_mine = threading.local()
+
+FETCHED = 60.0
+"""Seconds in which a browser fetches a file that was made for it. Streamlit drops it when pages
+have been drawn twice, whosever they are: with a few visitors more, within a second."""
 
 BUSY = "Two files are being made for this page. Press again when they have come."
 FAILED = "This file could not be made."
@@ -38,6 +53,7 @@ FAILED = "This file could not be made."
 log = logging.getLogger(__name__)
 
 _asking: Counter[str] = Counter()
+_held: dict[str, threading.Timer] = {}
 _guard = threading.Lock()
 
 
@@ -54,19 +70,82 @@ def _say_why() -> None:
     async def handle(
         self: DeferredFileHandler,
         request: BackendOperationRequest,
-        session_id: str,  # noqa: ARG001
+        session_id: str,
     ) -> BackendOperationResponse:
         answer = BackendOperationResponse(request_id=request.request_id)
         file = request.deferred_file.file_id
+        with _guard:
+            if _asking[session_id] >= OF_ONE:
+                answer.error_msg = BUSY
+                return answer
+            _asking[session_id] += 1
+        made = _threads.submit(_made, self._get_media_file_mgr(), file, session_id)
+        # Who leaves does not wait for its end, and the thread goes on until then.
+        made.add_done_callback(lambda _: _done(session_id))
         try:
-            url = await asyncio.to_thread(self._get_media_file_mgr().execute_deferred, file)
-            answer.deferred_file.url = url
+            answer.deferred_file.url = await asyncio.wrap_future(made)
         except MediaFileStorageError as error:
             answer.error_msg = _words(error.__cause__)
         return answer
 
     # There is no setting for this.
     DeferredFileHandler.handle = handle  # type: ignore[method-assign]
+
+
+def _made(files: MediaFileManager, file: str, who: str) -> str:
+    """Make a file; returns where it can be had."""
+    with _hands_on():
+        place = files.execute_deferred(file)
+    _keep(files, place.rpartition("/")[2].partition(".")[0], who)
+    return place
+
+
+def _keep(files: MediaFileManager, made: str, who: str) -> None:
+    """Hold a file until it was fetched, and of those made for a session only the last ones."""
+    name = f"made for {who}"
+    with files._lock:
+        held = files._files_by_session_and_coord[name]
+        # As long as it is held under any place, in the order in which they were made.
+        held[str(time.monotonic_ns())] = made
+        for place in [*held][:-OF_ONE]:
+            del held[place]
+    with _guard:
+        if (former := _held.pop(who, None)) is not None:
+            former.cancel()
+        _held[who] = threading.Timer(FETCHED, _let_go, (files, name, who))
+        _held[who].daemon = True
+        _held[who].start()
+
+
+def _let_go(files: MediaFileManager, name: str, who: str) -> None:
+    files.clear_session_refs(name)
+    with _guard:
+        if _held.get(who) is threading.current_thread():
+            del _held[who]
+
+
+@contextlib.contextmanager
+def _hands_on() -> Iterator[None]:
+    _hands.acquire()
+    _mine.works = True
+    try:
+        yield
+    finally:
+        _rest()
+
+
+def _rest() -> None:
+    """Let others make files, if this thread does."""
+    if getattr(_mine, "works", False):
+        _mine.works = False
+        _hands.release()
+
+
+def _done(who: str) -> None:
+    with _guard:
+        _asking[who] -= 1
+        if not _asking[who]:
+            del _asking[who]
 
 
 def _words(error: BaseException | None) -> str:
@@ -151,7 +230,7 @@ def one_for(
     """A figure as a file for a session; what needs a browser is made when its turn comes.
 
     Raises:
-        RefusedError: two of the session's are not done yet, or it has left meanwhile.
+        RefusedError: the session has left meanwhile.
         ExportError: a static figure could not be drawn.
     """
     if suffix not in STATIC:
@@ -170,7 +249,7 @@ def zip_for(who: str, results: Sequence[Result]) -> bytes:
     """A session's zip, made when its turn comes.
 
     Raises:
-        RefusedError: two of its are not done yet, or it has left meanwhile.
+        RefusedError: it has left meanwhile.
     """
     with turn_of(who):
         return page_zip(results)
@@ -181,31 +260,16 @@ def turn_of(who: str) -> Iterator[None]:
     """A session's turn to have pictures drawn.
 
     Raises:
-        RefusedError: two of its files are not done yet, or it has left meanwhile.
+        RefusedError: it has left meanwhile.
     """
-    with _asked_for(who):
-        _turns.begin()
-        try:
-            if not jobs.is_there(who):
-                raise RefusedError(FAILED)
-            yield
-        finally:
-            _turns.end()
-
-
-@contextlib.contextmanager
-def _asked_for(who: str) -> Iterator[None]:
-    with _guard:
-        if _asking[who] >= OF_ONE:
-            raise RefusedError(BUSY)
-        _asking[who] += 1
+    _rest()
+    _turns.begin()
     try:
+        if not jobs.is_there(who):
+            raise RefusedError(FAILED)
         yield
     finally:
-        with _guard:
-            _asking[who] -= 1
-            if not _asking[who]:
-                del _asking[who]
+        _turns.end()
 
 
 def page_zip(results: Sequence[Result]) -> bytes:

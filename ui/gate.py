@@ -80,6 +80,9 @@ MOST_NAMES = 16
 """Files that a page may say at once that it wants to send: for half a million, which fit into one
 message, Streamlit works for half a minute, and for nobody else."""
 
+MOST_WIDGETS = 1000
+"""What a page may say of its widgets at once; ours have a few hundred. Each is looked at."""
+
 LONGEST_NAME = 256
 """Characters of a name in a message: it may be written to the log."""
 
@@ -406,6 +409,7 @@ def is_of_use(said: BackMsg) -> bool:
     names.append(said.file_urls_request.request_id)
     names += [text for _, text in asked.dataframe_chunk.ListFields() if isinstance(text, str)]
     few = len(said.file_urls_request.file_names) <= MOST_NAMES
+    few = few and len(rerun.widget_states.widgets) <= MOST_WIDGETS
     plain = all(len(name) <= LONGEST_NAME and name.isprintable() for name in names)
     # No browser could have asked for a longer one, and half a megabyte of pins takes seconds.
     short = len(rerun.query_string) <= LONGEST_ADDRESS

@@ -58,6 +58,10 @@ class UnwantedError(Exception):
     """A job that nobody wants any more."""
 
 
+class UnpaidError(Exception):
+    """A release that cannot be paid for; its text is for who asked for it."""
+
+
 class LimitError(Exception):
     """A job has had all the work that this server gives to one."""
 
@@ -296,7 +300,9 @@ class Job:
 
     def _fail(self, error: Exception) -> None:
         words = f"This could not be computed ({type(error).__name__})."
-        if self.request is None:
+        if isinstance(error, UnpaidError):
+            words = str(error)
+        elif self.request is None:
             # Text and traceback may hold private data.
             log.warning("a release failed: %s", type(error).__name__)
         elif isinstance(error, ParameterError | LostWorkersError):

@@ -38,7 +38,7 @@ def file_for(who: str, document: Document, name: str, suffix: str) -> bytes:
     """A report as a file for a session; what needs a browser is made when its turn comes.
 
     Raises:
-        RefusedError: two of the session's are not done yet, or it has left meanwhile.
+        RefusedError: the session has left meanwhile.
         ExportError: it could not be printed.
     """
     page = report.page(document, document.to_json().encode(), name)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackendOperationRequest
+from streamlit.proto.ForwardMsg_pb2 import BackendOperationResponse
 from streamlit.runtime.backend_operation_handler import DeferredFileHandler
 from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
@@ -32,7 +34,7 @@ def everybody_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("everybody_is_there")
-def test_pictures_are_drawn_for_one_session_at_a_time_and_two_files_for_each(
+def test_pictures_are_drawn_for_one_session_at_a_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     begun, go, at_once, most = threading.Event(), threading.Event(), 0, 0
@@ -52,10 +54,6 @@ def test_pictures_are_drawn_for_one_session_at_a_time_and_two_files_for_each(
         first = pool.submit(export.zip_for, "a", [])
         assert begun.wait(SOON)
         second = pool.submit(export.one_for, "a", RESULT, "name", CHART, (), "svg")
-        while export._asking["a"] < export.OF_ONE:
-            assert not second.done()
-        with pytest.raises(export.RefusedError, match="Press again when they have come"):
-            export.zip_for("a", [])
         others = [pool.submit(export.zip_for, who, []) for who in ("b", "gone")]
         go.set()
         assert first.result(SOON) == others[0].result(SOON) == b"zip"
@@ -63,8 +61,38 @@ def test_pictures_are_drawn_for_one_session_at_a_time_and_two_files_for_each(
         with pytest.raises(export.RefusedError):
             others[1].result(SOON)
     assert most == 1
-    assert not export._asking
     assert export.zip_for("a", []) == b"zip"
+
+
+@pytest.mark.usefixtures("everybody_is_there")
+def test_who_waits_for_pictures_has_two_files_and_keeps_nobody_from_others() -> None:
+    files = MediaFileManager(MemoryMediaFileStorage("/media"))
+    handler = DeferredFileHandler(lambda: files)
+
+    def drawn() -> bytes:
+        with export.turn_of("anybody"):
+            return b"picture"
+
+    async def ask(who: str, make: Callable[[], bytes]) -> BackendOperationResponse:
+        request = BackendOperationRequest(request_id="7")
+        request.deferred_file.file_id = files.add_deferred(make, "text/csv", "0", "x.csv")
+        return await asyncio.wait_for(handler.handle(request, who), SOON)
+
+    async def all_ask() -> None:
+        export._turns.begin()
+        try:
+            # As many as Streamlit has threads on any machine, which is 32 at most.
+            asked = [asyncio.ensure_future(ask(f"{n // 2}", drawn)) for n in range(34)]
+            await asyncio.sleep(0)
+            assert (await ask("0", lambda: b"x")).error_msg == export.BUSY
+            assert (await ask("other", lambda: b"x")).deferred_file.url
+        finally:
+            export._turns.end()
+        assert all(answer.deferred_file.url for answer in await asyncio.gather(*asked))
+
+    asyncio.run(all_ask())
+    assert not export._asking
+    assert export._hands._value == 4
 
 
 def test_below_a_figure_are_its_files_and_a_caption_to_copy() -> None:
@@ -125,3 +153,35 @@ def test_a_file_that_is_made_can_be_had() -> None:
     answer = asyncio.run(DeferredFileHandler(lambda: files).handle(request, "a"))
     assert answer.deferred_file.url.startswith("/media/")
     assert not answer.error_msg
+
+
+def test_a_file_is_there_until_its_browser_has_fetched_it_however_often_pages_are_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    storage = MemoryMediaFileStorage("/media")
+    files = MediaFileManager(storage)
+    handler = DeferredFileHandler(lambda: files)
+
+    def made(content: bytes) -> str:
+        request = BackendOperationRequest(request_id="7")
+        file = files.add_deferred(lambda: content, "text/csv", "0", "x.csv")
+        request.deferred_file.file_id = file
+        return asyncio.run(handler.handle(request, "a")).deferred_file.url
+
+    def there() -> list[bool]:
+        for _ in range(3):
+            files.remove_orphaned_files()
+        names = [url.rpartition("/")[2].partition(".")[0] for url in urls]
+        return [files.read_file(name) is not None for name in names]
+
+    urls = [made(content) for content in (b"1", b"2", b"3")]
+    # Who asks for ever more of them fills no memory.
+    assert there() == [False, True, True]
+    timer = export._held["a"]
+    timer.cancel()
+    timer.function(*timer.args)
+    assert there() == [False, False, False]
+    monkeypatch.setattr(export, "FETCHED", 0.0)
+    urls = [made(b"4")]
+    export._held.pop("a", timer).join(SOON)
+    assert there() == [False]

@@ -467,6 +467,12 @@ def test_a_page_says_few_names_and_short_ones() -> None:
     assert gate.is_of_use(asked)
     asked.file_urls_request.file_names.append("")
     assert not gate.is_of_use(asked)
+    moved = BackMsg()
+    for _ in range(gate.MOST_WIDGETS):
+        moved.rerun_script.widget_states.widgets.add(id="c", bool_value=True)
+    assert gate.is_of_use(moved)
+    moved.rerun_script.widget_states.widgets.add(id="c", bool_value=True)
+    assert not gate.is_of_use(moved)
     long = BackMsg()
     long.backend_operation_request.deferred_file.file_id = "x" * (gate.LONGEST_NAME + 1)
     assert not gate.is_of_use(long)

@@ -8,8 +8,10 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -612,6 +614,25 @@ def test_a_release_is_taken_from_the_budget_that_the_server_has(ledger: Path) ->
     (error,) = app.error
     assert "ε_total = 50 does not fit" in error.value
     assert not app.checkbox
+
+
+def test_who_comes_second_reads_that_it_does_not_fit(
+    ledger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_budget(ledger, "replace")
+    app = page()
+    take = budget_ledger.taken
+
+    def second(*given: Any) -> AbstractContextManager[budget_ledger.Taken]:
+        budget_ledger.reserve(*given)
+        return take(*given)
+
+    monkeypatch.setattr(budget_ledger, "taken", second)
+    app = released(app)
+    error, _ = (each.value for each in app.error)
+    assert "50.0 does not fit; 25.0 is left of 75. Nothing was spent." in error
+    assert not documents(app)
+    assert budget_ledger.account(ledger, "income").left() == 25
 
 
 def test_a_patient_needs_a_budget_for_patients(ledger: Path) -> None:
