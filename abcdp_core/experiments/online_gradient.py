@@ -41,7 +41,7 @@ from abcdp_core.online.gradient import Gradient, asymptotic_variance
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import runs_in_words
+from abcdp_core.sentences import plain, runs_in_words
 
 Array = NDArray[np.float64]
 
@@ -234,7 +234,9 @@ def finding(result: Result, name: str) -> str:
     better, worse = (posterior, steps) if steps["mean"] > posterior["mean"] else (steps, posterior)
     ratio = worse["mean"] / max(better["mean"], 1e-300)
     whose = f"the error of {SYMBOL[name]} with {worse.name}"
-    return f"{after} {whose} is {ratio:.3g} times that with {better.name}"
+    return (
+        f"{after} {whose} is {plain(ratio, 2 if ratio >= 2.0 else 3)} times that with {better.name}"
+    )
 
 
 def _sentence(result: Result, name: str) -> str:

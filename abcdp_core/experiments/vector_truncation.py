@@ -48,7 +48,7 @@ from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import statement
 from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import runs_in_words
+from abcdp_core.sentences import plain, runs_in_words
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
@@ -96,7 +96,7 @@ class Params(BaseParams):
         online.EPSILON_TOTAL,
         help="What all answers of a person may cost together. Smaller = more private, noisier "
         "answers.",
-    ).field(5.0)
+    ).field(2.0)
     channel: str = online.CHANNEL.field("truncation")
     correlation: float = CORRELATION.field(0.0)
     mu: float = online.MU.field(50.0)
@@ -104,7 +104,7 @@ class Params(BaseParams):
     known_sigma: bool = online.KNOWN_SIGMA.field(True)
     sampler: str = SAMPLER.field("smc")
     particles: int = dataclasses.replace(online.PARTICLES, high=1000).field(100)
-    runs: int = dataclasses.replace(par.RUNS, high=200).field(5)
+    runs: int = dataclasses.replace(par.RUNS, high=200).field(8)
 
     def stream(self) -> online.StreamParams:
         """The same for one stream of people."""
@@ -276,7 +276,7 @@ def finding(result: Result) -> str:
             return f"For {d} values no clear difference between splitting and asking for one"
         ratio = max(one["mean"], split["mean"]) / max(min(one["mean"], split["mean"]), 1e-300)
         better = "asking for one" if one["mean"] < split["mean"] else "splitting"
-        return f"For {d} values {better} makes the error {ratio:.3g} times smaller"
+        return f"For {d} values {better} makes the error {plain(ratio, 2 if ratio >= 2.0 else 3)} times smaller"
     return "Error of the means of a person's values"
 
 
@@ -304,37 +304,54 @@ def _errors_figure(result: Result) -> go.Figure:
         finding(result),
         "d, values of each person",
         "mean |posterior mean − true μ|, in σ",
-        settings=f"{runs_in_words(main)}, N = {params.n:,}, {_settings(params)}",
+        settings=f"dotted by formula; {runs_in_words(main)}, N = {params.n:,}, {_settings(params)}",
     )
     table, known = (
         errors(params, main),
         told.set_index(["dimension", "asked"]).information.to_dict(),
     )
-    labels, shown = [], [1.0]
-    styles = {style.name: style for style in fig.styles([ONE, ALL, BEST])}
-    for name, asked in _ways(told).items():
-        sizes = np.array(list(asked), dtype=float)
+    labels, shown = [], []
+    ways, styles = _ways(told), {style.name: style for style in fig.styles([ONE, ALL, BEST])}
+    for place, (name, asked) in enumerate(ways.items()):
+        style = styles[name]
         least = bound(params, np.array([known[pair] for pair in asked.items()]))
-        theory = dataclasses.replace(styles[name], dash="dot", name=f"{name}, by formula")
-        figure.add_trace(fig.line(sizes, least, theory))
+        theory = dataclasses.replace(style, dash="dot", name=f"{name}, by formula")
+        figure.add_trace(fig.line(np.array(list(asked), dtype=float), least, theory))
+        labels.append((float(least[-1]), name, style.color))
         part = table[table.asked == table.dimension.map(asked)]
-        figure.add_traces(fig.run_line(part, "dimension", styles[name], called="d"))
-        last = part["mean"].iloc[-1] if len(part) else least[-1]
-        labels.append((float(last), name, styles[name].color))
-        shown += [*least.tolist(), *part["mean"].tolist()]
-    low, high = 0.7 * min(shown), 1.4 * max(shown)
+        # Beside each other, so that intervals can be told apart.
+        x = part.dimension.to_numpy(float) * APART ** (place - (len(ways) - 1) / 2.0)
+        ends = (part[end].to_numpy(float) for end in ("low", "high"))
+        figure.add_trace(fig.points(x, part["mean"].to_numpy(float), style, *ends))
+        shown += [*least.tolist(), *part[["mean", "low", "high"]].to_numpy(float).ravel().tolist()]
+    seen = [value for value in shown if value > 0.0]
+    low, high = 0.8 * min(seen), 1.25 * max(seen)
+    sizes = sorted(set(params.dimension))
     figure.update_xaxes(
         type="log",
-        range=[-0.05, math.log10(max(params.dimension)) + 0.05],
-        tickvals=sorted(set(params.dimension)),
-        ticktext=[str(d) for d in sorted(set(params.dimension))],
+        range=[-0.06, math.log10(sizes[-1]) + 0.06],
+        tickvals=sizes,
+        ticktext=[str(d) for d in sizes],
     )
-    figure.update_yaxes(type="log", range=[math.log10(low), math.log10(high)], dtick=1)
+    figure.update_yaxes(
+        type="log",
+        range=[math.log10(low), math.log10(high)],
+        tickvals=LEVELS,
+        ticktext=[f"{level:g}" for level in LEVELS],
+    )
     fig.end_labels(figure, labels, (low, high))
     return figure.update_layout(showlegend=False)
 
 
+APART = 1.06
+"""Factor between marks of one size."""
+
+LEVELS = tuple(digit * 10.0**power for power in range(-4, 4) for digit in (1, 2, 5))
+"""Errors with a tick."""
+
+
 def _told_figure(result: Result) -> go.Figure:
+    """One curve: by how many are asked for, all sizes tell in the same proportion."""
     params, told = cast(Params, result.params), result.tables["told"]
     d = int(told.dimension.max())
     best = _best(told, d)
@@ -349,19 +366,13 @@ def _told_figure(result: Result) -> go.Figure:
         "told about each mean, as a share of the most",
         settings=f"by formula, {_settings(params)}",
     )
-    sizes = sorted(told.dimension.unique().tolist())
-    labels = []
-    for style, size in zip(fig.styles([f"d = {d}" for d in sizes]), sizes, strict=True):
-        part = told[told.dimension == size]
-        share = (part.information / part.information.max()).to_numpy()
-        trace = fig.line(part.asked.to_numpy(float), share, style)
-        figure.add_trace(
-            trace.update(mode="lines+markers", marker={"symbol": style.marker, "size": 8})
-        )
-        labels.append((float(share[-1]), style.name, style.color))
+    part = told[told.dimension == d]
+    share = (part.information / part.information.max()).to_numpy()
+    trace = fig.line(part.asked.to_numpy(float), share, fig.THEORY)
+    trace.update(mode="lines+markers", marker={"symbol": fig.THEORY.marker, "size": 8})
+    figure.add_trace(trace)
     figure.update_xaxes(range=[0.7, d + 0.3], dtick=1)
     figure.update_yaxes(range=[0.0, 1.05])
-    fig.end_labels(figure, labels, (0.0, 1.05))
     return figure.update_layout(showlegend=False)
 
 
