@@ -232,7 +232,7 @@ def finding(result: Result, name: str) -> str:
     if not (steps.low > posterior.high or posterior.low > steps.high):
         return f"{after} no clear difference between the errors of {SYMBOL[name]}"
     better, worse = (posterior, steps) if steps["mean"] > posterior["mean"] else (steps, posterior)
-    ratio = worse["mean"] / max(better["mean"], 1e-300)
+    ratio = float(worse["mean"]) / max(float(better["mean"]), 1e-300)
     whose = f"the error of {SYMBOL[name]} with {worse.name}"
     return (
         f"{after} {whose} is {plain(ratio, 2 if ratio >= 2.0 else 3)} times that with {better.name}"

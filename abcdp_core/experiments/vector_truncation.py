@@ -258,7 +258,7 @@ ONE, BEST, ALL = "one value", "the best number", "all values"
 def figures(result: Result) -> dict[str, fig.Drawn]:
     """Errors against the number of values, and what is told by how many are asked for."""
     return {
-        "error": fig.Drawn(_errors_figure(result), result.summary),
+        "error": fig.Drawn(_errors_figure(result), _errors_sentence(result)),
         "told": fig.Drawn(_told_figure(result), _told_sentence(result)),
     }
 
@@ -274,9 +274,11 @@ def finding(result: Result) -> str:
         one, split = rows.loc[1], rows.loc[d]
         if not (one.low > split.high or split.low > one.high):
             return f"For {d} values no clear difference between splitting and asking for one"
-        ratio = max(one["mean"], split["mean"]) / max(min(one["mean"], split["mean"]), 1e-300)
+        small, large = sorted((float(one["mean"]), float(split["mean"])))
+        ratio = large / max(small, 1e-300)
         better = "asking for one" if one["mean"] < split["mean"] else "splitting"
-        return f"For {d} values {better} makes the error {plain(ratio, 2 if ratio >= 2.0 else 3)} times smaller"
+        times = plain(ratio, 2 if ratio >= 2.0 else 3)
+        return f"For {d} values {better} makes the error {times} times smaller"
     return "Error of the means of a person's values"
 
 
@@ -374,6 +376,16 @@ def _told_figure(result: Result) -> go.Figure:
     figure.update_xaxes(range=[0.7, d + 0.3], dtick=1)
     figure.update_yaxes(range=[0.0, 1.05])
     return figure.update_layout(showlegend=False)
+
+
+def _errors_sentence(result: Result) -> str:
+    """The errors of the most values, and what they would be were the place to ask at known."""
+    params, told = cast(Params, result.params), result.tables["told"]
+    part = told[told.dimension == told.dimension.max()]
+    least = bound(params, part.information.to_numpy())
+    d = len(part)
+    each = "; ".join(f"{_asked(d, k)} {least[k - 1]:.3g}" for k in params.asked(d))
+    return f"{result.summary} By formula, with the place to ask at known: {each}."
 
 
 def _told_sentence(result: Result) -> str:

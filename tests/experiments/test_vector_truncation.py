@@ -140,3 +140,8 @@ def test_the_figure_has_the_means_beside_the_formula(tiny: Result) -> None:
     np.testing.assert_allclose(means.x, np.array([1.0, 3.0]) * math.sqrt(study.APART))
     formula = study.bound(TINY, np.array([TINY.told(1)[0], TINY.told(3)[2]]))
     np.testing.assert_allclose(data["all values, by formula"].y, formula)
+    least = study.bound(TINY, TINY.told(3))[[0, 2]]
+    assert study.figures(tiny)["error"].sentence == (
+        f"{tiny.summary} By formula, with the place to ask at known: 1 of 3 values {least[0]:.3g}; "
+        f"all 3 values {least[1]:.3g}."
+    )
