@@ -224,19 +224,17 @@ def finding(result: Result, name: str) -> str:
     params = cast(Params, result.params)
     others = [method for method in params.method if method != GRADIENT]
     table = errors(result.tables["main"], name)
-    last = table[table.t == params.n].set_index("method")
+    last = table[table.t == params.n].set_index("method").to_dict("index")
     after = f"After {params.n:,} people"
-    if not others or not {GRADIENT, others[0]} <= set(last.index):
+    if not others or not {GRADIENT, others[0]} <= set(last):
         return f"Error of {SYMBOL[name]}"
-    steps, posterior = last.loc[GRADIENT], last.loc[others[0]]
-    if not (steps.low > posterior.high or posterior.low > steps.high):
+    steps, posterior = last[GRADIENT], last[others[0]]
+    if not (steps["low"] > posterior["high"] or posterior["low"] > steps["high"]):
         return f"{after} no clear difference between the errors of {SYMBOL[name]}"
-    better, worse = (posterior, steps) if steps["mean"] > posterior["mean"] else (steps, posterior)
-    ratio = float(worse["mean"]) / max(float(better["mean"]), 1e-300)
-    whose = f"the error of {SYMBOL[name]} with {worse.name}"
-    return (
-        f"{after} {whose} is {plain(ratio, 2 if ratio >= 2.0 else 3)} times that with {better.name}"
-    )
+    better, worse = sorted((GRADIENT, others[0]), key=lambda method: last[method]["mean"])
+    ratio = last[worse]["mean"] / max(last[better]["mean"], 1e-300)
+    times = plain(ratio, 2 if ratio >= 2.0 else 3)
+    return f"{after} the error of {SYMBOL[name]} with {worse} is {times} times that with {better}"
 
 
 def _sentence(result: Result, name: str) -> str:

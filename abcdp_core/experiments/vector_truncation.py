@@ -268,13 +268,13 @@ def finding(result: Result) -> str:
     params = cast(Params, result.params)
     table = errors(params, result.tables["main"])
     for d in sorted({int(d) for d in table.dimension if d > 1}, reverse=True):
-        rows = table[table.dimension == d].set_index("asked")
-        if not {1, d} <= set(rows.index):
+        rows = table[table.dimension == d].set_index("asked").to_dict("index")
+        if not {1, d} <= set(rows):
             continue
-        one, split = rows.loc[1], rows.loc[d]
-        if not (one.low > split.high or split.low > one.high):
+        one, split = rows[1], rows[d]
+        if not (one["low"] > split["high"] or split["low"] > one["high"]):
             return f"For {d} values no clear difference between splitting and asking for one"
-        small, large = sorted((float(one["mean"]), float(split["mean"])))
+        small, large = sorted((one["mean"], split["mean"]))
         ratio = large / max(small, 1e-300)
         better = "asking for one" if one["mean"] < split["mean"] else "splitting"
         times = plain(ratio, 2 if ratio >= 2.0 else 3)
