@@ -190,14 +190,14 @@ def _at_the_end(params: Params, main: pd.DataFrame, name: str) -> str:
     """Mean errors of all methods after the last person, and the bound, to end a sentence."""
     table = errors(main, name)
     each = "; ".join(
-        f"{row['method']} {row['mean']:.3g}"
-        + (f" ({row['low']:.3g} to {row['high']:.3g})" if math.isfinite(row["low"]) else "")
+        f"{row['method']} {plain(row['mean'])}"
+        + (f" ({plain(row['low'])} to {plain(row['high'])})" if math.isfinite(row["low"]) else "")
         for row in table[table.t == params.n].to_dict("records")
     )
     interval = " (95 % interval)" if table.low.notna().any() else ""
     least = float(bound(params, name, np.array([params.n]))[0])
     used = (
-        f"the best estimate from so many answers alone is about {least:.3g} off"
+        f"the best estimate from so many answers alone is about {plain(least)} off"
         if math.isfinite(least)
         else "the answers tell nothing about it"
     )

@@ -17,7 +17,8 @@ best table. Small budgets should go to one coordinate, large ones to about $\eps
 The dotted lines are the mean absolute error of an estimate that uses all of this,
 $\sqrt{2/\pi}\,\sigma \big/ \sqrt{N\,\tfrac{k}{d}\,I(\epsilon_{total}/k)}$. They hold for many
 people and leave out the prior and the cost of finding the place to ask at, which is high where each
-answer tells little.
+answer tells little: the prior of each mean is as vague as the paper's, normal around 0 with a
+standard deviation of 100.
 
 The values of a person are normal with equal means, spreads and correlations; whoever asks does not
 know that they are equal. What is known of a coordinate comes from its own answers alone, whose law
@@ -232,8 +233,8 @@ def _summary(params: Params, main: pd.DataFrame) -> str:
         return f"No way of asking {params.n:,} people is finished yet."
     d = int(table.dimension.max())
     each = "; ".join(
-        f"{_asked(d, int(row['asked']))} {row['mean']:.3g}"
-        + (f" ({row['low']:.3g} to {row['high']:.3g})" if math.isfinite(row["low"]) else "")
+        f"{_asked(d, int(row['asked']))} {plain(row['mean'])}"
+        + (f" ({plain(row['low'])} to {plain(row['high'])})" if math.isfinite(row["low"]) else "")
         for row in table[table.dimension == d].to_dict("records")
     )
     interval = " (95 % interval)" if table.low.notna().any() else ""
@@ -384,7 +385,7 @@ def _errors_sentence(result: Result) -> str:
     part = told[told.dimension == told.dimension.max()]
     least = bound(params, part.information.to_numpy())
     d = len(part)
-    each = "; ".join(f"{_asked(d, k)} {least[k - 1]:.3g}" for k in params.asked(d))
+    each = "; ".join(f"{_asked(d, k)} {plain(least[k - 1])}" for k in params.asked(d))
     return f"{result.summary} By formula, with the place to ask at known: {each}."
 
 
