@@ -41,7 +41,7 @@ from abcdp_core.online.gradient import Gradient, asymptotic_variance
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import runs_in_words
+from abcdp_core.sentences import plain, runs_in_words
 
 Array = NDArray[np.float64]
 
@@ -190,14 +190,14 @@ def _at_the_end(params: Params, main: pd.DataFrame, name: str) -> str:
     """Mean errors of all methods after the last person, and the bound, to end a sentence."""
     table = errors(main, name)
     each = "; ".join(
-        f"{row['method']} {row['mean']:.3g}"
-        + (f" ({row['low']:.3g} to {row['high']:.3g})" if math.isfinite(row["low"]) else "")
+        f"{row['method']} {plain(row['mean'])}"
+        + (f" ({plain(row['low'])} to {plain(row['high'])})" if math.isfinite(row["low"]) else "")
         for row in table[table.t == params.n].to_dict("records")
     )
     interval = " (95 % interval)" if table.low.notna().any() else ""
     least = float(bound(params, name, np.array([params.n]))[0])
     used = (
-        f"the best estimate from so many answers alone is about {least:.3g} off"
+        f"the best estimate from so many answers alone is about {plain(least)} off"
         if math.isfinite(least)
         else "the answers tell nothing about it"
     )
@@ -224,17 +224,17 @@ def finding(result: Result, name: str) -> str:
     params = cast(Params, result.params)
     others = [method for method in params.method if method != GRADIENT]
     table = errors(result.tables["main"], name)
-    last = table[table.t == params.n].set_index("method")
+    last = table[table.t == params.n].set_index("method").to_dict("index")
     after = f"After {params.n:,} people"
-    if not others or not {GRADIENT, others[0]} <= set(last.index):
+    if not others or not {GRADIENT, others[0]} <= set(last):
         return f"Error of {SYMBOL[name]}"
-    steps, posterior = last.loc[GRADIENT], last.loc[others[0]]
-    if not (steps.low > posterior.high or posterior.low > steps.high):
+    steps, posterior = last[GRADIENT], last[others[0]]
+    if not (steps["low"] > posterior["high"] or posterior["low"] > steps["high"]):
         return f"{after} no clear difference between the errors of {SYMBOL[name]}"
-    better, worse = (posterior, steps) if steps["mean"] > posterior["mean"] else (steps, posterior)
-    ratio = worse["mean"] / max(better["mean"], 1e-300)
-    whose = f"the error of {SYMBOL[name]} with {worse.name}"
-    return f"{after} {whose} is {ratio:.3g} times that with {better.name}"
+    better, worse = sorted((GRADIENT, others[0]), key=lambda method: last[method]["mean"])
+    ratio = last[worse]["mean"] / max(last[better]["mean"], 1e-300)
+    times = plain(ratio, 2 if ratio >= 2.0 else 3)
+    return f"{after} the error of {SYMBOL[name]} with {worse} is {times} times that with {better}"
 
 
 def _sentence(result: Result, name: str) -> str:

@@ -17,7 +17,8 @@ best table. Small budgets should go to one coordinate, large ones to about $\eps
 The dotted lines are the mean absolute error of an estimate that uses all of this,
 $\sqrt{2/\pi}\,\sigma \big/ \sqrt{N\,\tfrac{k}{d}\,I(\epsilon_{total}/k)}$. They hold for many
 people and leave out the prior and the cost of finding the place to ask at, which is high where each
-answer tells little.
+answer tells little: the prior of each mean is as vague as the paper's, normal around 0 with a
+standard deviation of 100.
 
 The values of a person are normal with equal means, spreads and correlations; whoever asks does not
 know that they are equal. What is known of a coordinate comes from its own answers alone, whose law
@@ -48,7 +49,7 @@ from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import statement
 from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import runs_in_words
+from abcdp_core.sentences import plain, runs_in_words
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
@@ -96,7 +97,7 @@ class Params(BaseParams):
         online.EPSILON_TOTAL,
         help="What all answers of a person may cost together. Smaller = more private, noisier "
         "answers.",
-    ).field(5.0)
+    ).field(2.0)
     channel: str = online.CHANNEL.field("truncation")
     correlation: float = CORRELATION.field(0.0)
     mu: float = online.MU.field(50.0)
@@ -104,7 +105,7 @@ class Params(BaseParams):
     known_sigma: bool = online.KNOWN_SIGMA.field(True)
     sampler: str = SAMPLER.field("smc")
     particles: int = dataclasses.replace(online.PARTICLES, high=1000).field(100)
-    runs: int = dataclasses.replace(par.RUNS, high=200).field(5)
+    runs: int = dataclasses.replace(par.RUNS, high=200).field(8)
 
     def stream(self) -> online.StreamParams:
         """The same for one stream of people."""
@@ -232,8 +233,8 @@ def _summary(params: Params, main: pd.DataFrame) -> str:
         return f"No way of asking {params.n:,} people is finished yet."
     d = int(table.dimension.max())
     each = "; ".join(
-        f"{_asked(d, int(row['asked']))} {row['mean']:.3g}"
-        + (f" ({row['low']:.3g} to {row['high']:.3g})" if math.isfinite(row["low"]) else "")
+        f"{_asked(d, int(row['asked']))} {plain(row['mean'])}"
+        + (f" ({plain(row['low'])} to {plain(row['high'])})" if math.isfinite(row["low"]) else "")
         for row in table[table.dimension == d].to_dict("records")
     )
     interval = " (95 % interval)" if table.low.notna().any() else ""
@@ -258,7 +259,7 @@ ONE, BEST, ALL = "one value", "the best number", "all values"
 def figures(result: Result) -> dict[str, fig.Drawn]:
     """Errors against the number of values, and what is told by how many are asked for."""
     return {
-        "error": fig.Drawn(_errors_figure(result), result.summary),
+        "error": fig.Drawn(_errors_figure(result), _errors_sentence(result)),
         "told": fig.Drawn(_told_figure(result), _told_sentence(result)),
     }
 
@@ -268,15 +269,17 @@ def finding(result: Result) -> str:
     params = cast(Params, result.params)
     table = errors(params, result.tables["main"])
     for d in sorted({int(d) for d in table.dimension if d > 1}, reverse=True):
-        rows = table[table.dimension == d].set_index("asked")
-        if not {1, d} <= set(rows.index):
+        rows = table[table.dimension == d].set_index("asked").to_dict("index")
+        if not {1, d} <= set(rows):
             continue
-        one, split = rows.loc[1], rows.loc[d]
-        if not (one.low > split.high or split.low > one.high):
+        one, split = rows[1], rows[d]
+        if not (one["low"] > split["high"] or split["low"] > one["high"]):
             return f"For {d} values no clear difference between splitting and asking for one"
-        ratio = max(one["mean"], split["mean"]) / max(min(one["mean"], split["mean"]), 1e-300)
+        small, large = sorted((one["mean"], split["mean"]))
+        ratio = large / max(small, 1e-300)
         better = "asking for one" if one["mean"] < split["mean"] else "splitting"
-        return f"For {d} values {better} makes the error {ratio:.3g} times smaller"
+        times = plain(ratio, 2 if ratio >= 2.0 else 3)
+        return f"For {d} values {better} makes the error {times} times smaller"
     return "Error of the means of a person's values"
 
 
@@ -304,37 +307,54 @@ def _errors_figure(result: Result) -> go.Figure:
         finding(result),
         "d, values of each person",
         "mean |posterior mean − true μ|, in σ",
-        settings=f"{runs_in_words(main)}, N = {params.n:,}, {_settings(params)}",
+        settings=f"dotted by formula; {runs_in_words(main)}, N = {params.n:,}, {_settings(params)}",
     )
     table, known = (
         errors(params, main),
         told.set_index(["dimension", "asked"]).information.to_dict(),
     )
-    labels, shown = [], [1.0]
-    styles = {style.name: style for style in fig.styles([ONE, ALL, BEST])}
-    for name, asked in _ways(told).items():
-        sizes = np.array(list(asked), dtype=float)
+    labels, shown = [], []
+    ways, styles = _ways(told), {style.name: style for style in fig.styles([ONE, ALL, BEST])}
+    for place, (name, asked) in enumerate(ways.items()):
+        style = styles[name]
         least = bound(params, np.array([known[pair] for pair in asked.items()]))
-        theory = dataclasses.replace(styles[name], dash="dot", name=f"{name}, by formula")
-        figure.add_trace(fig.line(sizes, least, theory))
+        theory = dataclasses.replace(style, dash="dot", name=f"{name}, by formula")
+        figure.add_trace(fig.line(np.array(list(asked), dtype=float), least, theory))
+        labels.append((float(least[-1]), name, style.color))
         part = table[table.asked == table.dimension.map(asked)]
-        figure.add_traces(fig.run_line(part, "dimension", styles[name], called="d"))
-        last = part["mean"].iloc[-1] if len(part) else least[-1]
-        labels.append((float(last), name, styles[name].color))
-        shown += [*least.tolist(), *part["mean"].tolist()]
-    low, high = 0.7 * min(shown), 1.4 * max(shown)
+        # Beside each other, so that intervals can be told apart.
+        x = part.dimension.to_numpy(float) * APART ** (place - (len(ways) - 1) / 2.0)
+        ends = (part[end].to_numpy(float) for end in ("low", "high"))
+        figure.add_trace(fig.points(x, part["mean"].to_numpy(float), style, *ends))
+        shown += [*least.tolist(), *part[["mean", "low", "high"]].to_numpy(float).ravel().tolist()]
+    seen = [value for value in shown if value > 0.0]
+    low, high = 0.8 * min(seen), 1.25 * max(seen)
+    sizes = sorted(set(params.dimension))
     figure.update_xaxes(
         type="log",
-        range=[-0.05, math.log10(max(params.dimension)) + 0.05],
-        tickvals=sorted(set(params.dimension)),
-        ticktext=[str(d) for d in sorted(set(params.dimension))],
+        range=[-0.06, math.log10(sizes[-1]) + 0.06],
+        tickvals=sizes,
+        ticktext=[str(d) for d in sizes],
     )
-    figure.update_yaxes(type="log", range=[math.log10(low), math.log10(high)], dtick=1)
+    figure.update_yaxes(
+        type="log",
+        range=[math.log10(low), math.log10(high)],
+        tickvals=LEVELS,
+        ticktext=[f"{level:g}" for level in LEVELS],
+    )
     fig.end_labels(figure, labels, (low, high))
     return figure.update_layout(showlegend=False)
 
 
+APART = 1.06
+"""Factor between marks of one size."""
+
+LEVELS = tuple(digit * 10.0**power for power in range(-4, 4) for digit in (1, 2, 5))
+"""Errors with a tick."""
+
+
 def _told_figure(result: Result) -> go.Figure:
+    """One curve: by how many are asked for, all sizes tell in the same proportion."""
     params, told = cast(Params, result.params), result.tables["told"]
     d = int(told.dimension.max())
     best = _best(told, d)
@@ -349,20 +369,24 @@ def _told_figure(result: Result) -> go.Figure:
         "told about each mean, as a share of the most",
         settings=f"by formula, {_settings(params)}",
     )
-    sizes = sorted(told.dimension.unique().tolist())
-    labels = []
-    for style, size in zip(fig.styles([f"d = {d}" for d in sizes]), sizes, strict=True):
-        part = told[told.dimension == size]
-        share = (part.information / part.information.max()).to_numpy()
-        trace = fig.line(part.asked.to_numpy(float), share, style)
-        figure.add_trace(
-            trace.update(mode="lines+markers", marker={"symbol": style.marker, "size": 8})
-        )
-        labels.append((float(share[-1]), style.name, style.color))
+    part = told[told.dimension == d]
+    share = (part.information / part.information.max()).to_numpy()
+    trace = fig.line(part.asked.to_numpy(float), share, fig.THEORY)
+    trace.update(mode="lines+markers", marker={"symbol": fig.THEORY.marker, "size": 8})
+    figure.add_trace(trace)
     figure.update_xaxes(range=[0.7, d + 0.3], dtick=1)
     figure.update_yaxes(range=[0.0, 1.05])
-    fig.end_labels(figure, labels, (0.0, 1.05))
     return figure.update_layout(showlegend=False)
+
+
+def _errors_sentence(result: Result) -> str:
+    """The errors of the most values, and what they would be were the place to ask at known."""
+    params, told = cast(Params, result.params), result.tables["told"]
+    part = told[told.dimension == told.dimension.max()]
+    least = bound(params, part.information.to_numpy())
+    d = len(part)
+    each = "; ".join(f"{_asked(d, k)} {plain(least[k - 1])}" for k in params.asked(d))
+    return f"{result.summary} By formula, with the place to ask at known: {each}."
 
 
 def _told_sentence(result: Result) -> str:

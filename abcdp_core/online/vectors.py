@@ -58,7 +58,7 @@ class Answers(Event):
     """
 
     epsilon: float
-    delta: float = 0.0
+    delta: float
 
 
 @cost.register

@@ -128,4 +128,20 @@ def test_before_a_way_of_asking_is_finished_there_is_the_formula() -> None:
     assert partial.summary == "No way of asking 12 people is finished yet."
     figures = study.figures(partial)
     assert fig.one_line(figures["error"].figure) == "Error of the means of a person's values"
-    assert len(figures["told"].figure.data) == 3
+    curve = figures["told"].figure.data[0]
+    np.testing.assert_allclose(curve.y, TINY.told(3) / TINY.told(3).max())
+
+
+def test_the_figure_has_the_means_beside_the_formula(tiny: Result) -> None:
+    data = {trace.name: trace for trace in study.figures(tiny)["error"].figure.data}
+    table = study.errors(TINY, tiny.tables["main"]).set_index(["dimension", "asked"])
+    means = data["all values"]
+    np.testing.assert_allclose(means.y, [table["mean"][1, 1], table["mean"][3, 3]])
+    np.testing.assert_allclose(means.x, np.array([1.0, 3.0]) * math.sqrt(study.APART))
+    formula = study.bound(TINY, np.array([TINY.told(1)[0], TINY.told(3)[2]]))
+    np.testing.assert_allclose(data["all values, by formula"].y, formula)
+    least = study.bound(TINY, TINY.told(3))[[0, 2]]
+    assert study.figures(tiny)["error"].sentence == (
+        f"{tiny.summary} By formula, with the place to ask at known: 1 of 3 values {least[0]:.3g}; "
+        f"all 3 values {least[1]:.3g}."
+    )

@@ -259,6 +259,7 @@ def test_what_a_person_tells_is_exact() -> None:
     expected = [k / 4 * sign_told(5.0 / k) for k in range(1, 5)]
     np.testing.assert_allclose(found, expected, rtol=1e-9)
     assert found.argmax() + 1 == 2
+    np.testing.assert_allclose(told(sign, 5.0, 1, NORMAL), [sign_told(5.0)], rtol=1e-9)
     plan = split(sign, 5.0, [1.0, 4.0])
     each = plan.information(NORMAL)[:, 0, 0]
     np.testing.assert_allclose(each, [sign_told(1.0), sign_told(4.0)], rtol=1e-9)
