@@ -1,4 +1,4 @@
-"""The notebook of a model of one's own runs, prints what is kept in it, and has the page's model."""
+"""The notebook of a model of one's own prints what is kept in it, and has the page's model."""
 
 from __future__ import annotations
 
