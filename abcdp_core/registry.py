@@ -230,7 +230,10 @@ def _add_from_environment(names: str) -> None:
                 _add_once(Path(path))
             except (Exception, SystemExit) as error:
                 _asked.discard(names)
-                reason = f"{type(error).__name__}: {error}"
+                # Inside the function: who adds nothing need not wait for what models need.
+                from abcdp_core.own_model.blame import described
+
+                reason = described(error, Path(path).name)
                 raise LoadError(f"{PLUGINS} = {path}: cannot be loaded ({reason}).") from error
 
 

@@ -22,6 +22,9 @@ from typing import Any
 
 FILES = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
 
+OF_LESSONS = [file for file in FILES if file.stem.startswith("lessons-")]
+"""Those that tell lessons; the other one is of a model of one's own."""
+
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},

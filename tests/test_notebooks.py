@@ -62,13 +62,13 @@ def run_to_end(experiment: Experiment, params: Params, seed: int) -> Result:
 
 
 def test_the_notebooks_tell_every_step_of_the_lessons_in_their_order() -> None:
-    found = [part[:2] for file in notebooks.FILES for part in parts(notebooks.cells(file))]
+    found = [part[:2] for file in notebooks.OF_LESSONS for part in parts(notebooks.cells(file))]
     steps = [(title, step.title) for title, lesson in LESSONS.items() for step in lesson.steps]
     assert [part for part in found if any(part)] == steps
-    assert len(notebooks.FILES) == len(LESSONS) / 2
+    assert len(notebooks.OF_LESSONS) == len(LESSONS) / 2
 
 
-@pytest.mark.parametrize("file", notebooks.FILES, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", notebooks.OF_LESSONS, ids=lambda file: file.stem)
 def test_a_notebook_finds_the_numbers_of_its_lessons(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,7 +88,7 @@ def test_a_notebook_finds_the_numbers_of_its_lessons(
 
 @pytest.mark.parametrize("wrong", ["most *= 1.0 + 1e-8", "least, most = most, least", "del most"])
 def test_a_number_that_differs_is_noticed(wrong: str) -> None:
-    (_, _, before), (title, heading, own), *_ = parts(notebooks.cells(notebooks.FILES[0]))
+    (_, _, before), (title, heading, own), *_ = parts(notebooks.cells(notebooks.OF_LESSONS[0]))
     namespace: dict[str, Any] = {}
     for cell in [*before, *own]:
         if cell.is_code:

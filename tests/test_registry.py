@@ -247,6 +247,9 @@ def test_whoever_runs_it_adds_files_by_the_environment(
         for _ in range(2):
             with pytest.raises(registry.LoadError, match=r"ABCDP_PLUGINS = .*none\.py: cannot be"):
                 simulators.names()
+        (tmp_path / "none.py").write_text("SCENARIO = 'none'\n{}['key']\n")
+        with pytest.raises(registry.LoadError, match=r"loaded \(line 2: KeyError: 'key'\)\.$"):
+            simulators.names()
     finally:
         monkeypatch.undo()
         for file in files:

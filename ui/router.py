@@ -15,9 +15,11 @@ from pathlib import Path
 import streamlit as st
 
 from abcdp_core import __version__
+from abcdp_core.parameters import ParameterError
 from ui import blocks, controls, knobs, lesson, pin, served, state, turns
 from ui.link import VERSION
 from ui.page import Page
+from ui.verbatim import verbatim
 
 ROOT = Path(__file__).parents[1]
 
@@ -301,7 +303,31 @@ def main() -> None:
 
     with turns.turn(tell):
         line.empty()
-        _draw()
+        try:
+            _draw()
+        except ParameterError as error:
+            _blame(error)
+
+
+def _blame(error: ParameterError) -> None:
+    """Say what a model that was added to this server does wrong.
+
+    Raises:
+        ParameterError: it is no model's doing.
+    """
+    # Inside the function: where no model was added nobody has to wait for what models need.
+    from abcdp_core.own_model.blame import OwnError
+
+    if not isinstance(error, OwnError):
+        raise error
+    st.error(
+        f"A model that was added to this server cannot be used. {verbatim(error, LONGEST_BLAME)} "
+        f"Open the page again without `scenario` in its address."
+    )
+
+
+LONGEST_BLAME = 400
+"""Characters that are shown of what a model does wrong."""
 
 
 def _draw() -> None:

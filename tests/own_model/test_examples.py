@@ -27,7 +27,7 @@ FAST = {
     "plan": "--runs 2 --pool-size 200 --workers 1",
     "run compare-mechanisms": "--set runs=2 --set pool_size=200 --set epsilon_total=1 --workers 1",
     "run coverage": "--set runs=2 --set pool_size=200 --set epsilon_total=1 --workers 1",
-    "run posterior": "--set pool_size=200 --workers 1",
+    "run mechanism-posterior": "--set pool_size=200 --workers 1",
     "pool": "--pool-size 200",
 }
 """Begins a command of the page -> what makes it take a second."""
@@ -49,11 +49,16 @@ class Done:
     said: str
 
 
-def of_page(folder: Path) -> list[str]:
-    """Write the page's file; its commands. The first one plugs it in, for the process."""
+def model_of_page() -> str:
+    """The text of the page's model."""
     found = re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)
     assert found is not None
-    (folder / "my_model.py").write_text(found.group(1), encoding="utf-8")
+    return found.group(1)
+
+
+def of_page(folder: Path) -> list[str]:
+    """Write the page's file; its commands. The first one plugs it in, for the process."""
+    (folder / "my_model.py").write_text(model_of_page(), encoding="utf-8")
     lines = re.findall(r"^    python -m abcdp_core (.*)$", PAGE, re.MULTILINE)
     assert len(lines) == 7
     for place, line in enumerate(lines):
@@ -130,7 +135,7 @@ def test_the_check_says_that_the_file_holds(done: Done) -> None:
 
 
 def test_the_commands_leave_what_they_say(done: Done) -> None:
-    for study in ("compare-mechanisms", "coverage", "posterior"):
+    for study in ("compare-mechanisms", "coverage", "mechanism-posterior"):
         assert (done.folder / "results" / f"{study}.csv").is_file()
     pool = reading.read(done.folder / "pool.toml")
     assert [each.name for each in pool.summaries] == ["log time", "its square", "over an hour"]

@@ -1,0 +1,20 @@
+"""The notebook of a model of one's own prints what is kept in it, and has the page's model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests import notebooks
+from tests.own_model.test_examples import model_of_page
+
+(FILE,) = (file for file in notebooks.FILES if file not in notebooks.OF_LESSONS)
+
+
+@pytest.mark.usefixtures("own_registry")
+def test_it_prints_what_is_kept_in_it() -> None:
+    kept, namespace = notebooks.cells(FILE), dict[str, Any]()
+    ran = [notebooks.run(cell, namespace) for cell in kept if cell.is_code]
+    assert notebooks.text(kept, ran) == FILE.read_text(encoding="utf-8"), "run: make notebooks"
+    assert namespace["text"].strip() == model_of_page().strip()
