@@ -28,7 +28,7 @@ import tempfile
 import time
 import tomllib
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -277,16 +277,20 @@ def drawn(files: Sequence[str], chosen: Collection[str], count: int, seed: int) 
         for each in kinds.values():
             rng.shuffle(each)
         mixed = itertools.chain.from_iterable(itertools.zip_longest(*kinds.values()))
-        waiting[group_of(file)].append(filter(None, mixed))
+        waiting[group_of(file)].append(_one_a_line(filter(None, mixed)))
     for each_file in waiting.values():
         rng.shuffle(each_file)
     turns = [_in_turn(of_files) for of_files in waiting.values()]
-    found: dict[tuple[str, int], Mutant] = {}
-    for mutant in _in_turn(turns):
-        if len(found) == count:
-            break
-        found.setdefault((mutant.file, mutant.line), mutant)
-    return sorted(found.values())
+    return sorted(itertools.islice(_in_turn(turns), count))
+
+
+def _one_a_line(mutants: Iterable[Mutant]) -> Iterator[Mutant]:
+    """The first of each line; here, so that its folder loses no turn by the others."""
+    lines: set[int] = set()
+    for mutant in mutants:
+        if mutant.line not in lines:
+            lines.add(mutant.line)
+            yield mutant
 
 
 def _in_turn(iterators: Sequence[Iterator[Mutant]]) -> Iterator[Mutant]:

@@ -19,7 +19,7 @@ def main() -> None:
 
 
 def draw(found: blocks.Found, pinned: pin.Pinned) -> None:
-    blocks.main_figure(STUDY, found, pinned, ("main", "way", "reference"))
+    blocks.main_figure(STUDY, found, pinned, ("main", "way", "reference", "sample"))
     blocks.note(
         "Nothing private is read here: all there is are the released numbers below, the law of "
         "their noise, and a public simulator. What follows from a release cannot weaken its "

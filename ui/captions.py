@@ -82,7 +82,8 @@ def released(result: Result) -> str:
     # Inside the function: one page asks.
     from abcdp_core.experiments import published_query
 
-    return published_query.released_in_words(result)
+    sample = published_query.sample_in_words(result)
+    return f"{published_query.released_in_words(result)} {sample}".strip()
 
 
 def problem_of(release: str) -> str:

@@ -29,7 +29,7 @@ def lead() -> str:
     """What the page is, and when it was computed, in two lines."""
     details = stored().details
     return (
-        f"What three papers claim, judged by our own runs. Each claim's rule was fixed before it "
+        f"What four papers claim, judged by our own runs. Each claim's rule was fixed before it "
         f"was run, unless the claim says otherwise. Computed on {details['date']}, "
         f"{details['profile']} profile, seed {details['seed']}."
     )
@@ -39,6 +39,7 @@ NAMES = {
     "P21": "ABCDP, 2021 (P21)",
     "P22": "ABC meets DP (P22)",
     "Y23": "Adaptive truncation, 2023 (Y23)",
+    "X25": "Published queries, 2025 (X25)",
 }
 """Tag -> a paper in a few words."""
 

@@ -58,9 +58,14 @@ COLUMNS = {
     "way": ("simulated", "way", "effective_sample_size", "beyond"),
     "released": ("number", "released", "noise"),
     "reference": ("parameter", "mean", "sd", "effective_sample_size", "draws"),
+    "sample": (
+        *("parameter", "mean", "sd", "draws"),
+        *("mean_off", "mean_standard_errors", "sd_ratio", "sd_standard_errors"),
+    ),
 }
 """``way``: ``weights`` or ``regression``; ``beyond``: numbers of the query that are beyond all
-simulated from the prior."""
+simulated from the prior. ``sample``: what the publishers offer as a reference, as
+:func:`abcdp_core.published.reference.against` sets it beside the exact answer."""
 
 PUBLISHERS = "Xiong, Ju & Zhang, Transactions on Machine Learning Research, 2025"
 
@@ -296,9 +301,16 @@ def _published(problem: Problem) -> Tables:
     names = _model(problem).numbers
     words = [f"Laplace, scale {scale:g}" for scale in each] or ["binomial sample"] * len(names)
     released = pd.DataFrame({"number": list(names), "released": problem.query, "noise": words})
-    table = reference.read()
-    table = table[table.problem == problem.name].reset_index(drop=True)
-    return {"released": released, "reference": table[list(COLUMNS["reference"])]}
+    exact, sample = (
+        table[table.problem == problem.name].reset_index(drop=True)
+        for table in (reference.read(), reference.read(reference.SAMPLES))
+    )
+    beside = reference.against(exact, sample)
+    return {
+        "released": released,
+        "reference": exact[list(COLUMNS["reference"])],
+        "sample": beside[list(COLUMNS["sample"])],
+    }
 
 
 def _posterior(tables: Tables) -> Posterior:
@@ -358,6 +370,40 @@ def released_in_words(result: Result) -> str:
     return (
         f"{what[:1].upper()}{what[1:]}. Noise: {problem.noise.in_words()}. Released by "
         f"{PUBLISHERS}. {report.spent(problem)}"
+    )
+
+
+ERRORS = 4.0
+"""Standard errors beyond which a difference is told."""
+
+
+def sample_in_words(result: Result) -> str:
+    """How the publishers' own reference sample differs from the exact answer; empty without one."""
+    sample, exact = result.tables["sample"], result.tables["reference"]
+    if sample.empty:
+        return ""
+    rows = [*zip(sample.itertuples(), exact.itertuples(), strict=True)]
+    off = [
+        f"{what} of {theirs.parameter} is {value:.3g}, not {right:.3g}"
+        for theirs, ours in rows
+        for what, value, right, errors in (
+            ("mean", theirs.mean, ours.mean, theirs.mean_standard_errors),
+            ("standard deviation", theirs.sd, ours.sd, theirs.sd_standard_errors),
+        )
+        if abs(errors) > ERRORS
+    ]
+    first = (
+        f"With it they publish a reference sample, of which {sample.draws.iloc[0]} draws were "
+        f"compared with the reference here"
+    )
+    if not off:
+        return (
+            f"{first}: no mean and no standard deviation differs by more than {ERRORS:g} standard "
+            f"errors."
+        )
+    return (
+        f"{first}, and it differs by more than {ERRORS:g} standard errors: its "
+        f"{'; its '.join(off)}."
     )
 
 

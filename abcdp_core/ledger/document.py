@@ -33,6 +33,8 @@ PAPERS = {
     "P21": "Park, Vinaroz and Jitkrittum, ABCDP, Entropy 23(8):961, 2021",
     "Y23": "Yıldırım, Differentially private online Bayesian estimation with adaptive truncation, "
     "2023",
+    "X25": "Xiong, Ju and Zhang, Simulation-based Bayesian inference from privacy protected data, "
+    "TMLR, 2025",
 }
 """Tag -> the paper."""
 

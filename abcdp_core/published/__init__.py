@@ -36,7 +36,9 @@ Cornuet, Marin, Mira & Robert, Scandinavian Journal of Statistics 39, 2012). The
 of every proposal, so no weight is larger than the noise density over that. As proposals are fitted
 to draws that they help to weigh, a bias is left that vanishes as draws become more: over 40 seeds
 of the log-linear problem, with effective sample sizes near 2500, means are off by less than 0.01
-standard deviations on average and standard deviations too small by up to 1.2 %.
+standard deviations on average and standard deviations too small by up to 1.2 %. Weights of the last
+round alone have half the effective sample size, and over 12 seeds took standard deviations from
+0.4 % too small, on average over the parameters, to 0.3 %: that is not worth it.
 
 **Where weights do not carry**, a few draws have all of them: the effective sample size
 $(\sum w)^2 / \sum w^2$ is small whatever is simulated. Then the simulated summaries get noise of

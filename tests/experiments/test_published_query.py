@@ -103,3 +103,32 @@ def test_it_says_what_was_released_and_that_nothing_is_spent(problem: str, words
 def test_too_few_simulations_are_refused() -> None:
     with pytest.raises(ParameterError, match="simulations = 1999"):
         study.Params("log-linear", 1999)
+
+
+@pytest.mark.parametrize(
+    ("problem", "words"),
+    [
+        ("log-linear", ""),
+        (
+            "linear-regression",
+            "With it they publish a reference sample, of which 250 draws were compared with the "
+            "reference here, and it differs by more than 4 standard errors: its mean of β2 is "
+            "0.925, not 1.25.",
+        ),
+        (
+            "sir-epidemic",
+            "With it they publish a reference sample, of which 250 draws were compared with the "
+            "reference here, and it differs by more than 4 standard errors: its mean of log β is "
+            "-0.555, not -0.517; its standard deviation of log γ is 0.104, not 0.0349.",
+        ),
+    ],
+)
+def test_it_says_where_the_publishers_own_reference_differs(problem: str, words: str) -> None:
+    result = run("log-linear", 2000)
+    tables = study._published(study._said_of(study.Params(problem)))
+    result = dataclasses.replace(result, tables=result.tables | tables)
+    assert study.sample_in_words(result) == words
+    same = tables["sample"].assign(mean_standard_errors=-4.0, sd_standard_errors=4.0)
+    result = dataclasses.replace(result, tables=result.tables | {"sample": same})
+    nothing = ": no mean and no standard deviation differs by more than 4 standard errors."
+    assert study.sample_in_words(result) == words.partition(", and it")[0] + nothing * bool(words)

@@ -31,7 +31,7 @@ def no_file_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_simulator_is_one_of_those_installed_and_has_a_limit() -> None:
     found = given.read(problem(REGRESSION, NINE, LAPLACE))
     assert (found.name, found.simulator) == ("your release", "linear-regression")
-    assert found.draws == given.MOST_DRAWS
+    assert found.draws == 200_000
     assert given.read(problem(REGRESSION, NINE, "draws = 5000", LAPLACE)).draws == 5000
 
 
@@ -59,6 +59,7 @@ WIDE = ",".join(f"theta.t{n}" for n in range(300))
 
 HOSTILE = {
     "large": (b"#" * (given.LARGEST_TEXT + 1), "problem: is larger than 64 kB."),
+    "not too large": (b"#" * given.LARGEST_TEXT, "query: is missing."),
     "dotted": (DOTTED.encode(), "problem: a line has more than 250 dots; break it."),
     "dotted table": (f"[{DOTTED[:-4]}]".encode(), "problem: a line has more than 250 dots"),
     "nested": (b"a = " + b"[" * 30_000, "problem: is no TOML (nested too deeply)."),
@@ -94,6 +95,7 @@ def test_whatever_is_given_as_a_problem_gets_one_line_in_moments(name: str) -> N
     ("table", "words"),
     [
         (b"1" * (given.LARGEST_TABLE + 1), "table: is larger than 2 MB."),
+        (b"1" * given.LARGEST_TABLE, "table: has no column theta.NAME."),
         (b"a," * 500_000, "table: its first line must have the names of at most 20 parameters"),
         (b'"a\n' + b"a," * 500_000, "table: its first line must have the names of at most 20"),
         (WIDE.encode(), "table: its first line must have the names of at most 20 parameters"),
@@ -113,7 +115,7 @@ def test_whatever_is_given_as_a_problem_gets_one_line_in_moments(name: str) -> N
             "table: has 201 numbers; at most 200 are read.",
         ),
     ],
-    ids=range(11),
+    ids=range(12),
 )  # fmt: skip
 def test_whatever_is_given_as_a_table_gets_one_line(table: bytes, words: str) -> None:
     with pytest.raises(ParameterError) as caught:

@@ -157,6 +157,26 @@ def test_an_exact_answer_is_that_of_its_table_and_of_a_sum() -> None:
     assert (np.abs(made["mean"] - mean) < 6.0 * error).all()
 
 
+def test_a_sample_is_set_beside_the_exact_answer_in_its_standard_errors() -> None:
+    exact = pd.DataFrame({
+        "problem": ["p", "p", "q"], "parameter": ["a", "b", "a"], "mean": [1.0, 0.0, 9.0],
+        "sd": [2.0, 1.0, 1.0], "effective_sample_size": 400.0, "draws": 1000,
+    })  # fmt: skip
+    sample = pd.DataFrame({
+        "problem": "p", "parameter": ["b", "a"], "mean": [0.5, 0.0], "sd": [1.0, 3.0],
+        "draws": 100,
+    })  # fmt: skip
+    found = reference.against(exact, sample)
+    assert found.parameter.tolist() == ["b", "a"]
+    assert found.draws.tolist() == [100, 100]
+    assert found.mean_off.tolist() == [0.5, -0.5]
+    assert found.sd_ratio.tolist() == [1.0, 1.5]
+    errors = np.sqrt([1 / 100 + 1 / 400, 1.5**2 / 100 + 1 / 400])
+    assert found.mean_standard_errors.to_numpy() == pytest.approx([0.5, -0.5] / errors)
+    error = 1.5 * np.sqrt(1 / 200 + 1 / 800)
+    assert found.sd_standard_errors.to_numpy() == pytest.approx([0.0, 0.5 / error])
+
+
 def test_every_example_has_an_exact_answer() -> None:
     assert {file.stem for file in reference.EXAMPLES.glob("*.toml")} == set(reference.PLANS)
     table = reference.read()
