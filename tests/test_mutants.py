@@ -45,7 +45,8 @@ def test_a_choice_is_of_the_seed_and_spread_over_the_folders() -> None:
     found = drawn(files, chosen, 180, 1)
     groups = [mutants.group_of(mutant.file) for mutant in found]
     assert len(found) == len({(mutant.file, mutant.line) for mutant in found}) == 180
-    assert min(groups.count(group) for group in groups) >= 180 // len(set(groups)) - 1
+    # A line that is drawn a second time takes a turn of its folder.
+    assert min(groups.count(group) for group in groups) >= 180 // len(set(groups)) - 2
     assert len({mutant.kind for mutant in found}) >= 7
     for mutant in found[::3]:
         was, now = mutant.texts()

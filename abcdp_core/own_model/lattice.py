@@ -60,7 +60,6 @@ from abcdp_core.own_model.blame import OwnError, call, call_quietly
 from abcdp_core.own_model.model import Model, Parameter
 from abcdp_core.own_model.pool_file import PoolFile, Summary
 from abcdp_core.own_model.statistics import OwnStatistic
-from abcdp_core.sentences import counted
 from abcdp_core.statistic import Neighbours, Statistic
 from abcdp_core.streams import generator
 
@@ -68,12 +67,13 @@ Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 Progress = Callable[[float], None]
 
-GRID = 2**20
+GRID = 2**32
 """Steps of the lattice in the most that one record moves a sum. A power of two, so that floating
-point holds every multiple of a step exactly; and so large that rounding n records, by n/2G at most,
-is far below the noise."""
+point holds every multiple of a step exactly; so large that rounding n records, by n/2G at most, is
+far below the noise, and that a simulated one that another processor rounds to the next step changes
+nothing that is verified; so small that sums of a million records are below 2^53."""
 
-FARTHEST = 2.0**30
+FARTHEST = 2.0**20
 """Units to which a declared number is clipped, which moves none farther from another."""
 
 PART = 20
@@ -541,7 +541,7 @@ def stated(
     low, high = table.sizes
     size = f" of {table.records or high:,} records" if public else ""
     if table.is_of_numbers:
-        rows, data = "one row", f"{counted(len(table.columns), 'number')}{size}"
+        rows, data = "one row", f"{_numbers_in_words(len(table.columns))}{size}"
     else:
         rows, data = "a row for each record", f"a table{size}"
     if low < high:
@@ -574,6 +574,10 @@ DEPENDENT = (
     "Records depend on each other in this model: what the records of others tell about somebody is "
     "not protected."
 )
+
+
+def _numbers_in_words(k: int) -> str:
+    return "one number" if k == 1 else f"{k} numbers"
 
 
 def _bounds(columns: Sequence[tuple[str, float, float]]) -> str:
