@@ -76,6 +76,8 @@ nothing that is verified; so small that sums of a million records are below 2^53
 FARTHEST = 2.0**20
 """Units to which a declared number is clipped, which moves none farther from another."""
 
+TOO_FAR = f"reaches more than {FARTHEST:,.0f} times what one record moves it, the most of a release"
+
 PART = 20
 """Draws that are simulated at a time."""
 
@@ -314,12 +316,15 @@ def _together(model: Model, summaries: tuple[Summary, ...], data: Array) -> Arra
         within = np.clip(data, model.low, model.high)
         what = f"statistic {own.name}"
         if own.kind == "declared":
-            values = call(model.file, what, own.whole_set, within)
-            found = _whole(of, _finite(model, own, values), model.neighbours)
+            values = _finite(model, own, call(model.file, what, own.whole_set, within))
+            if np.abs(values).max() > FARTHEST * own.l1:
+                raise OwnError(f"{model.file}: {what} {TOO_FAR}.")
+            found = _whole(of, values, model.neighbours)
         else:
             values = call(model.file, what, own.contributions, within)
             values = _finite(model, own, np.where(absent, 0.0, values))
             whole = np.where(absent, 0, _whole(of, values, model.neighbours))
+            _check_cells(model, own, whole)
             found = whole.sum(axis=-2)
         parts.append(found / np.array(steps(of)))
     return np.concatenate(parts, axis=-1)
@@ -349,9 +354,17 @@ def _one_by_one(model: Model, summaries: tuple[Summary, ...], data: Array) -> li
         for row, record in enumerate(present):
             where = f" of record {row + 1}"
             values = _quietly(model, own, own.contributions, record[None].copy(), where)
-            total += _whole(of, values[0], model.neighbours)
+            whole = _whole(of, values[0], model.neighbours)
+            _check_cells(model, own, whole)
+            total += whole
         numbers += total.tolist()
     return numbers
+
+
+def _check_cells(model: Model, own: OwnStatistic, whole: Whole) -> None:
+    """Refuse a histogram that counts one record of ``(..., k)`` in several cells."""
+    if own.kind == "histogram" and (whole.sum(axis=-1) > 1).any():
+        raise OwnError(f"{model.file}: statistic {own.name} counts a record in several cells.")
 
 
 def _quietly(
@@ -437,6 +450,9 @@ def of_pool(pool: PoolFile) -> Table:
     together = len(declared) if pool.declared is None else Fraction(pool.declared[0])
     rounded = sum(each.kind != "count" for each in pool.summaries) if declared else 0
     l1 = sensitivity(pool.summaries, pool.neighbours, together, rounded)
+    for each, numbers in zip(pool.summaries, pool.numbers.T, strict=True):
+        if declared and np.abs(numbers).max() > FARTHEST:
+            raise OwnError(f"{pool.file.name}: key summary.{each.name}: {TOO_FAR}.")
     whole_of = _numbers if declared else _sums
     own = statistic(
         pool.summaries,

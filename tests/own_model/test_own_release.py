@@ -403,6 +403,15 @@ def test_of_a_pool_with_a_declared_sensitivity_the_file_has_the_numbers(
     assert "sensitivity of old was declared by who wrote the model" in said
 
 
+def test_declared_numbers_beyond_what_whole_numbers_hold_are_refused(
+    pool: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = pool(old="sensitivity = 1e-9")
+    assert main(asked(file, "x,young,old\n1,2,3", scenario=str(file))) == 2
+    said = capsys.readouterr().err
+    assert "pool.toml: key summary.old: reaches more than 1,048,576 times what one record" in said
+
+
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
