@@ -147,7 +147,7 @@ def test_a_prior_that_misses_the_data_is_said_from_what_was_released(
     model: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = model("replace")
-    far = file_of([("8", "0")] * 30)
+    far = "\n".join(["x,code", *["8,0"] * 30])
     line = asked(file, far)
     line[line.index("1")] = "1000"
     assert main(line) == 0
