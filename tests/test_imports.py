@@ -36,8 +36,8 @@ CORE_ARROWS: dict[str, set[str]] = {
     "simulators": {"distances", "parameters", "registry", "statistic", "streams", "supports"},
     # a person's own file says what it is; it joins by the registry, which does not know this part
     "own_model": {
-        *("cache", "distances", "fingerprint", "mechanisms", "parameters", "statistic"),
-        *("streams", "summaries", "supports"),
+        *("cache", "distances", "fingerprint", "mechanisms", "parameters", "registry"),
+        *("statistic", "streams", "summaries", "supports"),
     },
     "pool": {
         *("cache", "distances", "fingerprint", "interruption", "parameters", "simulators"),
@@ -88,8 +88,10 @@ CORE_ARROWS: dict[str, set[str]] = {
         *("sentences", "store", "summaries", "workers"),
     },
     # somebody's own data: never the cache, the runner or the ledger, which keep what they are given
+    # (a model of one's own keeps its public pools, and nothing of records)
     "own_data": {
-        *("output", "figures", "mechanisms", "parameters", "pool", "privacy", "registry"),
+        *("output", "own_model", "figures", "mechanisms", "parameters", "pool", "privacy"),
+        "registry",
         *("results", "simulators", "statistic", "streams", "summaries", "supports"),
     },
     "commands": {

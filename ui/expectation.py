@@ -54,7 +54,8 @@ def show(by: Releasable, planned: int, width: float | None) -> str:
         width: of the range that they can lie in, once it was typed.
     """
     request = _usual(by)
-    known = by.expected(request, planned)
+    with st.spinner("Simulating the public pool"):
+        known = by.expected(request, planned)
     if isinstance(known, Simulated):
         return _of_pool(request, planned, known)
     if known is not None:

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from abcdp_core import experiments, lessons, simulators
-from abcdp_core.own_data.request import scenarios
+from abcdp_core import experiments, lessons
+from abcdp_core.own_data.request import scenarios, title
 from abcdp_core.parameters import Parameter, ParameterError, Scalar, text_of
 
 FOUR = ("epsilon_total", "epsilon_abc", "c", "n")
@@ -116,10 +116,7 @@ SCREEN = {
         "What your data are compared with: the shares of five intervals (uniform-mixture), a "
         "smooth curve over time (covid), an epidemic's daily cases (covid-people), clusters of "
         "tuberculosis (tuberculosis-patients), or a model that whoever runs this server added.",
-        # Models of whoever runs the server come last.
-        tuple(
-            dict.fromkeys((FIRST_SCENARIO, *sorted(scenarios(), key=simulators.is_of_one_s_own)))
-        ),
+        tuple(dict.fromkeys((FIRST_SCENARIO, *scenarios()))),
     ),
     "mse-curves.lines": _choice(
         "One line per",
@@ -189,7 +186,7 @@ NAMES: dict[str, dict[str, str]] = {
 }
 NAMES["your-data.scenario"] |= {
     # Models of whoever runs the server have the title that they give themselves.
-    name: simulators.title(name)
+    name: title(name)
     for name in scenarios()
     if name not in NAMES["your-data.scenario"]
 }

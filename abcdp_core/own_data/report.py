@@ -233,7 +233,8 @@ def _model(content: Mapping[str, Any]) -> str:
         return ""
     file, digest = (html.escape(content["model"][key]) for key in ("file", "sha256"))
     return (
-        f"<p>It needs what states the model, {file}, whose SHA-256 is <code>{digest}</code>.</p>\n"
+        f"<p>It needs {file}, which states the model. The SHA-256 of all that it states is "
+        f"<code>{digest}</code>.</p>\n"
     )
 
 

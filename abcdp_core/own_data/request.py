@@ -59,8 +59,14 @@ class OwnScenario(simulators.Scenario, Protocol):
 
 
 def scenarios() -> list[str]:
-    """Names of the scenarios that take a person's own data."""
-    return simulators.with_feature("from_series")
+    """Names of the scenarios that take a person's own data, models of one's own last."""
+    of_one_s_own = simulators.with_feature("OWN_TABLE")
+    return sorted(simulators.with_feature("from_series"), key=lambda name: name in of_one_s_own)
+
+
+def title(scenario: str) -> str:
+    """The title of a scenario."""
+    return simulators.title(scenario)
 
 
 SERIES = "values"

@@ -22,6 +22,7 @@ A file that says ``MODEL = Model(...)`` is a scenario for every study that takes
 |---|---|
 | :mod:`.statistics` | counts, means and sums of records, and how far one record moves them |
 | :mod:`.model` | the model: priors, columns, unit, sizes; its functions, checked at every call |
+| :mod:`.lattice` | exact whole numbers of records, of which a release is made, and the proof |
 | :mod:`.contract` | the model as a scenario, with defaults for all that nobody has to know |
 | :mod:`.blame` | the line of a person's file at which it went wrong |
 """

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from abcdp_core.own_model.blame import OwnError
+from abcdp_core.own_model.lattice import summaries_of
 from abcdp_core.own_model.model import Model, Parameter
 from abcdp_core.own_model.pool_file import PoolFile, Summary
 from abcdp_core.statistic import Statistic, stated_by
@@ -47,7 +48,7 @@ def pool_of(
     statistic = statistic_of(source)
     model = getattr(source, "MODEL", None)
     if isinstance(model, Model):
-        summaries, declared = _of_model(model), None
+        summaries, declared = summaries_of(model), None
     else:
         summaries = tuple(Summary(name, "declared", column=name) for name in statistic.names)
         declared = statistic.l1(n), statistic.l2(n)
@@ -71,22 +72,6 @@ def pool_of(
         each.natural(numbers[:, i], statistic.neighbours, n) for i, each in enumerate(summaries)
     ]
     return pool, np.stack(natural, axis=1)
-
-
-def _of_model(model: Model) -> tuple[Summary, ...]:
-    """What a pool's file says of each number of a model."""
-    found = []
-    for own in model.statistics:
-        for name in own.names:
-            if own.whole:
-                group = own.name if own.kind == "histogram" else ""
-                found.append(Summary(name, "count", group=group, column=name))
-            elif own.kind == "declared":
-                # Of several numbers together nobody declared what each of them does.
-                found.append(Summary(name, "declared", sensitivity=own.l1, column=name))
-            else:
-                found.append(Summary(name, own.kind, own.lower, own.upper, column=name))
-    return tuple(found)
 
 
 def write(pool: PoolFile, values: Array, table: Path) -> None:

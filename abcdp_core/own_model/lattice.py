@@ -60,7 +60,6 @@ from abcdp_core.own_model.blame import OwnError, call, call_quietly
 from abcdp_core.own_model.model import Model, Parameter
 from abcdp_core.own_model.pool_file import PoolFile, Summary
 from abcdp_core.own_model.statistics import OwnStatistic
-from abcdp_core.sentences import counted
 from abcdp_core.statistic import Neighbours, Statistic
 from abcdp_core.streams import generator
 
@@ -68,13 +67,16 @@ Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 Progress = Callable[[float], None]
 
-GRID = 2**20
+GRID = 2**32
 """Steps of the lattice in the most that one record moves a sum. A power of two, so that floating
-point holds every multiple of a step exactly; and so large that rounding n records, by n/2G at most,
-is far below the noise."""
+point holds every multiple of a step exactly; so large that rounding n records, by n/2G at most, is
+far below the noise, and that a simulated one that another processor rounds to the next step changes
+nothing that is verified; so small that sums of a million records are below 2^53."""
 
-FARTHEST = 2.0**30
+FARTHEST = 2.0**20
 """Units to which a declared number is clipped, which moves none farther from another."""
+
+TOO_FAR = f"reaches more than {FARTHEST:,.0f} times what one record moves it, the most of a release"
 
 PART = 20
 """Draws that are simulated at a time."""
@@ -314,12 +316,15 @@ def _together(model: Model, summaries: tuple[Summary, ...], data: Array) -> Arra
         within = np.clip(data, model.low, model.high)
         what = f"statistic {own.name}"
         if own.kind == "declared":
-            values = call(model.file, what, own.whole_set, within)
-            found = _whole(of, _finite(model, own, values), model.neighbours)
+            values = _finite(model, own, call(model.file, what, own.whole_set, within))
+            if np.abs(values).max() > FARTHEST * own.l1:
+                raise OwnError(f"{model.file}: {what} {TOO_FAR}.")
+            found = _whole(of, values, model.neighbours)
         else:
             values = call(model.file, what, own.contributions, within)
             values = _finite(model, own, np.where(absent, 0.0, values))
             whole = np.where(absent, 0, _whole(of, values, model.neighbours))
+            _check_cells(model, own, whole)
             found = whole.sum(axis=-2)
         parts.append(found / np.array(steps(of)))
     return np.concatenate(parts, axis=-1)
@@ -349,9 +354,17 @@ def _one_by_one(model: Model, summaries: tuple[Summary, ...], data: Array) -> li
         for row, record in enumerate(present):
             where = f" of record {row + 1}"
             values = _quietly(model, own, own.contributions, record[None].copy(), where)
-            total += _whole(of, values[0], model.neighbours)
+            whole = _whole(of, values[0], model.neighbours)
+            _check_cells(model, own, whole)
+            total += whole
         numbers += total.tolist()
     return numbers
+
+
+def _check_cells(model: Model, own: OwnStatistic, whole: Whole) -> None:
+    """Refuse a histogram that counts one record of ``(..., k)`` in several cells."""
+    if own.kind == "histogram" and (whole.sum(axis=-1) > 1).any():
+        raise OwnError(f"{model.file}: statistic {own.name} counts a record in several cells.")
 
 
 def _quietly(
@@ -437,6 +450,9 @@ def of_pool(pool: PoolFile) -> Table:
     together = len(declared) if pool.declared is None else Fraction(pool.declared[0])
     rounded = sum(each.kind != "count" for each in pool.summaries) if declared else 0
     l1 = sensitivity(pool.summaries, pool.neighbours, together, rounded)
+    for each, numbers in zip(pool.summaries, pool.numbers.T, strict=True):
+        if declared and np.abs(numbers).max() > FARTHEST:
+            raise OwnError(f"{pool.file.name}: key summary.{each.name}: {TOO_FAR}.")
     whole_of = _numbers if declared else _sums
     own = statistic(
         pool.summaries,
@@ -541,7 +557,7 @@ def stated(
     low, high = table.sizes
     size = f" of {table.records or high:,} records" if public else ""
     if table.is_of_numbers:
-        rows, data = "one row", f"{counted(len(table.columns), 'number')}{size}"
+        rows, data = "one row", f"{_numbers_in_words(len(table.columns))}{size}"
     else:
         rows, data = "a row for each record", f"a table{size}"
     if low < high:
@@ -574,6 +590,10 @@ DEPENDENT = (
     "Records depend on each other in this model: what the records of others tell about somebody is "
     "not protected."
 )
+
+
+def _numbers_in_words(k: int) -> str:
+    return "one number" if k == 1 else f"{k} numbers"
 
 
 def _bounds(columns: Sequence[tuple[str, float, float]]) -> str:

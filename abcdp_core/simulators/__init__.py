@@ -194,11 +194,6 @@ def title(name: str) -> str:
     return registry.scan(__name__, "SCENARIO").title(name)
 
 
-def is_of_one_s_own(name: str) -> bool:
-    """Whether a scenario is a model or a pool of one's own; imports nothing."""
-    return registry.scan(__name__, "SCENARIO").defines(name, "OWN_TABLE")
-
-
 def with_feature(feature: str) -> list[str]:
     """Names of the scenarios that define something not all have; imports none of them."""
     found = registry.scan(__name__, "SCENARIO")

@@ -179,6 +179,20 @@ def test_a_declared_number_is_rounded_within_what_is_added_for_that() -> None:
     assert first_number - second == GRID
 
 
+def test_a_record_in_several_cells_and_numbers_too_far_are_refused() -> None:
+    several = OwnStatistic("h", ("a", "b"), "histogram", lambda r: np.ones((*r.shape[:-1], 2)))
+    found = of_model(model(several))
+    for made in (
+        lambda: found.pool(20, 1, None),
+        lambda: found.statistic.whole_of(np.ones((20, 1))),
+    ):
+        with pytest.raises(OwnError, match="statistic h counts a record in several cells"):
+            made()
+    far = declared("far", lambda r: np.full((*r.shape[:-2], 1), 2.0), ("far",), 1e-6)
+    with pytest.raises(OwnError, match="statistic far reaches more than 1,048,576 times"):
+        of_model(model(far)).pool(20, 1, None)
+
+
 def test_whole_numbers_overflow_nowhere() -> None:
     large = 100_000
     found = lattice_module._whole((Summary("s", "sum", 0.0, 1.0),), np.ones((large, 1)), "replace")

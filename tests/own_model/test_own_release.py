@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import math
-import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from abcdp_core.__main__ import main
-from abcdp_core.own_data import budget_ledger, discrete_summary, private_summary
+from abcdp_core.own_data import budget_ledger
 from abcdp_core.own_data.budget import Budget
 from abcdp_core.own_model import lattice
-from benchmarks.goals import neighbouring_files
-from benchmarks.goals.neighbouring_files import loss
 
 pytestmark = pytest.mark.usefixtures("own_registry")
 
@@ -72,19 +66,21 @@ MORE = {
 RECORDS = "\n".join(["code,x,note", *(f"{i % 3},{0.1 * i - 0.7!r},a" for i in range(12))])
 
 
+def written(kind: str, folder: Path) -> Path:
+    """A file with a model of some kind."""
+    file = folder / "ours.py"
+    fill = "records[:, 14:] = np.nan" if kind == "add-remove" else ""
+    values = {"fill": fill, "statistics": STATISTICS[kind], "more": MORE[kind]}
+    text = MODEL
+    for name, value in values.items():
+        text = text.replace(f"{{{name}}}", value)
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
 @pytest.fixture
 def model(tmp_path: Path) -> Callable[[str], Path]:
-    def written(kind: str) -> Path:
-        file = tmp_path / "ours.py"
-        fill = "records[:, 14:] = np.nan" if kind == "add-remove" else ""
-        values = {"fill": fill, "statistics": STATISTICS[kind], "more": MORE[kind]}
-        text = MODEL
-        for name, value in values.items():
-            text = text.replace(f"{{{name}}}", value)
-        file.write_text(text, encoding="utf-8")
-        return file
-
-    return written
+    return lambda kind: written(kind, tmp_path)
 
 
 def asked(file: Path, data: str = RECORDS, *more: str, scenario: str = "own") -> list[str]:
@@ -94,91 +90,6 @@ def asked(file: Path, data: str = RECORDS, *more: str, scenario: str = "own") ->
     plugin = [] if scenario.endswith(".toml") else ["--plugin", str(file)]
     return ["release", scenario, *plugin, "--data", str(folder / "records.csv"), "--epsilon-total",
             "1", "--draws", "100", "--yes", "--out", str(folder / "out.json"), *more]  # fmt: skip
-
-
-# ----------------------------------------------------------------- neighbouring files, exactly
-
-EXTREMES = ("-8", "8", "-2", "2", "-2.0000000001", "1.9999999999999998", "0", "-0.0", "5e-324",
-            "1e300", "-1e300", "3", "-1")  # fmt: skip
-
-
-def file_of(rows: list[tuple[str, str]]) -> str:
-    return "\n".join(["x,code", *(",".join(row) for row in rows)])
-
-
-def pair(rng: random.Random, kind: str) -> tuple[str, str]:
-    """Neighbouring files, most of whose records are at an edge."""
-
-    def record() -> tuple[str, str]:
-        return rng.choice([*EXTREMES, repr(rng.uniform(-9.0, 9.0))]), str(rng.randrange(3))
-
-    rows = [record() for _ in range(rng.randint(5, 20))]
-    other = list(rows)
-    if kind == "replace":
-        other[rng.randrange(len(rows))] = record()
-    else:
-        del other[rng.randrange(len(rows))]
-    return file_of(rows), file_of(other)
-
-
-WORST = {
-    "replace": (file_of([("-8", "0")] * 6), file_of([("-8", "0")] * 5 + [("8", "2")])),
-    "add-remove": (file_of([("8", "0")] * 6), file_of([("8", "0")] * 5)),
-}
-"""Neighbours that lose all of ε_total."""
-
-
-@pytest.fixture
-def case(model: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
-    def prepared(kind: str) -> str:
-        line = ["own", "--plugin", str(model(kind)), "--draws", "100"]
-        monkeypatch.setitem(neighbouring_files.CASES, kind, (line, lambda rng: pair(rng, kind)))
-        return kind
-
-    return prepared
-
-
-@pytest.mark.parametrize("kind", WORST)
-def test_no_pair_of_neighbouring_files_loses_more_than_is_stated(
-    kind: str, case: Callable[[str], str]
-) -> None:
-    name = case(kind)
-    assert loss(name, WORST[kind], 1) == 1.0
-    rng = random.Random(7)
-    assert max(loss(name, pair(rng, kind), seed) for seed in range(4)) <= 1.0
-
-
-def test_half_the_noise_that_is_stated_is_found(
-    case: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name, drawn = case("replace"), neighbouring_files.laplace
-    with monkeypatch.context() as broken:
-        half = lambda scale, randbelow, parts: drawn(scale // 2, randbelow, parts)  # noqa: E731
-        broken.setattr(discrete_summary, "laplace", half)
-        assert loss(name, WORST[name], 1) == math.inf
-    summed = private_summary.summary_noise
-
-    def too_little(*given: Any) -> Any:
-        return dataclasses.replace(summed(*given), scale=summed(*given).scale / 2.0)
-
-    monkeypatch.setattr(private_summary, "summary_noise", too_little)
-    assert loss(name, WORST[name], 1) == 2.0
-
-
-def test_contributions_that_are_not_clipped_are_found(
-    case: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name = case("replace")
-
-    def unbounded(each: Any, contributions: Any, neighbours: str) -> Any:
-        if each.kind == "count":
-            return clipped(each, contributions, neighbours)
-        share = (contributions - each.lower) / (each.upper - each.lower)
-        return np.rint(share * lattice.GRID).astype(np.int64)
-
-    clipped = lattice.on_lattice
-    monkeypatch.setattr(lattice, "on_lattice", unbounded)
-    assert loss(name, WORST[name], 1) > 2.0
 
 
 # ---------------------------------------------------------------------- what comes out, again
@@ -236,7 +147,7 @@ def test_a_prior_that_misses_the_data_is_said_from_what_was_released(
     model: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = model("replace")
-    far = file_of([("8", "0")] * 30)
+    far = "\n".join(["x,code", *["8,0"] * 30])
     line = asked(file, far)
     line[line.index("1")] = "1000"
     assert main(line) == 0
@@ -401,6 +312,15 @@ def test_of_a_pool_with_a_declared_sensitivity_the_file_has_the_numbers(
     said = capsys.readouterr().out
     assert "3 numbers of 12 records" in said
     assert "sensitivity of old was declared by who wrote the model" in said
+
+
+def test_declared_numbers_beyond_what_whole_numbers_hold_are_refused(
+    pool: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = pool(old="sensitivity = 1e-9")
+    assert main(asked(file, "x,young,old\n1,2,3", scenario=str(file))) == 2
+    said = capsys.readouterr().err
+    assert "pool.toml: key summary.old: reaches more than 1,048,576 times what one record" in said
 
 
 @pytest.mark.parametrize(

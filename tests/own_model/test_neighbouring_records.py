@@ -1,0 +1,103 @@
+"""Pairs of neighbouring files of records through the command: exact losses, and broken versions."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from abcdp_core.own_data import discrete_summary, private_summary
+from abcdp_core.own_model import lattice
+from benchmarks.goals import neighbouring_files
+from benchmarks.goals.neighbouring_files import loss
+from tests.own_model.test_own_release import written
+
+pytestmark = pytest.mark.usefixtures("own_registry")
+
+EXTREMES = ("-8", "8", "-2", "2", "-2.0000000001", "1.9999999999999998", "0", "-0.0", "5e-324",
+            "1e300", "-1e300", "3", "-1")  # fmt: skip
+
+
+def file_of(rows: list[tuple[str, str]]) -> str:
+    return "\n".join(["x,code", *(",".join(row) for row in rows)])
+
+
+def pair(rng: random.Random, kind: str) -> tuple[str, str]:
+    """Neighbouring files, most of whose records are at an edge."""
+
+    def record() -> tuple[str, str]:
+        return rng.choice([*EXTREMES, repr(rng.uniform(-9.0, 9.0))]), str(rng.randrange(3))
+
+    rows = [record() for _ in range(rng.randint(5, 20))]
+    other = list(rows)
+    if kind == "replace":
+        other[rng.randrange(len(rows))] = record()
+    else:
+        del other[rng.randrange(len(rows))]
+    return file_of(rows), file_of(other)
+
+
+WORST = {
+    "replace": (file_of([("-8", "0")] * 6), file_of([("-8", "0")] * 5 + [("8", "2")])),
+    "add-remove": (file_of([("8", "0")] * 6), file_of([("8", "0")] * 5)),
+}
+"""Neighbours that lose all of ε_total."""
+
+
+@pytest.fixture
+def case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
+    def prepared(kind: str) -> str:
+        line = ["own", "--plugin", str(written(kind, tmp_path)), "--draws", "100"]
+        monkeypatch.setitem(neighbouring_files.CASES, kind, (line, lambda rng: pair(rng, kind)))
+        return kind
+
+    return prepared
+
+
+@pytest.mark.parametrize("kind", WORST)
+def test_no_pair_of_neighbouring_files_loses_more_than_is_stated(
+    kind: str, case: Callable[[str], str]
+) -> None:
+    name = case(kind)
+    assert loss(name, WORST[kind], 1) == 1.0
+    rng = random.Random(7)
+    assert max(loss(name, pair(rng, kind), seed) for seed in range(4)) <= 1.0
+
+
+def test_half_the_noise_that_is_stated_is_found(
+    case: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, drawn = case("replace"), neighbouring_files.laplace
+    with monkeypatch.context() as broken:
+        half = lambda scale, randbelow, parts: drawn(scale // 2, randbelow, parts)  # noqa: E731
+        broken.setattr(discrete_summary, "laplace", half)
+        assert loss(name, WORST[name], 1) == math.inf
+    summed = private_summary.summary_noise
+
+    def too_little(*given: Any) -> Any:
+        return dataclasses.replace(summed(*given), scale=summed(*given).scale / 2.0)
+
+    monkeypatch.setattr(private_summary, "summary_noise", too_little)
+    assert loss(name, WORST[name], 1) == 2.0
+
+
+def test_contributions_that_are_not_clipped_are_found(
+    case: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = case("replace")
+
+    def unbounded(each: Any, contributions: Any, neighbours: str) -> Any:
+        if each.kind == "count":
+            return clipped(each, contributions, neighbours)
+        share = (contributions - each.lower) / (each.upper - each.lower)
+        return np.rint(share * lattice.GRID).astype(np.int64)
+
+    clipped = lattice.on_lattice
+    monkeypatch.setattr(lattice, "on_lattice", unbounded)
+    assert loss(name, WORST[name], 1) > 2.0
