@@ -56,8 +56,8 @@ CORE_ARROWS: dict[str, set[str]] = {
     "error_gaps": {"sentences"},
     # somebody else's release, and nothing private
     "published": {
-        *("figures", "mechanisms", "parameters", "privacy", "registry", "sentences", "streams"),
-        *("summaries", "supports"),
+        *("figures", "mechanisms", "own_model", "parameters", "privacy", "registry", "sentences"),
+        *("streams", "summaries", "supports"),
     },
     # studies, and what runs, keeps and judges them
     "results": {"parameters", "privacy"},

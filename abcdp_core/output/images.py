@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 
 from abcdp_core import figures as fig
 from abcdp_core.figures import Drawn
-from abcdp_core.output import citation
+from abcdp_core.output import browser, citation
 from abcdp_core.output.formats import STATIC, ExportError
 from abcdp_core.results import Result
 
@@ -59,8 +59,8 @@ def obstacle() -> str | None:
         from choreographer.browsers.chromium import Chromium
     except ImportError:
         return "SVG, PNG and PDF files need the package kaleido: run `pip install kaleido`."
-    browser = Chromium.find_browser(skip_local=False)
-    if browser is None or not Path(browser).is_file():
+    found = Chromium.find_browser(skip_local=False)
+    if found is None or not Path(found).is_file():
         return (
             "SVG, PNG and PDF files need Chrome or Chromium: install one, or set BROWSER_PATH to "
             "it, or run `plotly_get_chrome`."
@@ -68,11 +68,19 @@ def obstacle() -> str | None:
     return None
 
 
+TO_START, EACH = 60.0, 15.0
+"""Seconds that the browser may take, and for each figure."""
+
+
 def draw(images: Sequence[Image]) -> None:
     """Draw all in one browser, which takes longer to start than to draw.
 
     Kaleido is called directly because plotly's function would let it load a script from the
-    network, and would drop errors of single figures.
+    network, and would drop errors of single figures; and its own functions would wait forever for
+    a browser that freezes.
+
+    Raises:
+        ExportError: there is no browser, or it does not draw.
     """
     if not images:
         return
@@ -82,8 +90,12 @@ def draw(images: Sequence[Image]) -> None:
     import kaleido
 
     try:
-        kaleido.write_fig_from_object_sync(
-            [_order(image) for image in images], kopts={"mathjax": False}, cancel_on_error=True
+        browser.run(
+            lambda: kaleido.Kaleido(mathjax=False),
+            lambda opened: opened.write_fig_from_object(
+                [_order(image) for image in images], cancel_on_error=True
+            ),
+            TO_START + EACH * len(images),
         )
     except Exception as error:
         reason = " ".join(str(error).split())[:200] or type(error).__name__
@@ -92,6 +104,9 @@ def draw(images: Sequence[Image]) -> None:
             "to another Chrome or Chromium."
         ) from error
     for image in images:
+        # A browser that ends between two figures is not always told of.
+        if not image.path.is_file():
+            raise ExportError(f"The browser ended before {image.path.name} was drawn.")
         _sign(image)
 
 

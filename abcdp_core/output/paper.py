@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
-import contextlib
-import os
-import signal
-import subprocess
-import sys
+import functools
 from typing import Any
 
+from abcdp_core.output import browser
 from abcdp_core.output.formats import ExportError
 from abcdp_core.output.images import obstacle
 
@@ -37,7 +33,9 @@ def pdf(page: str) -> bytes:
     if why_not is not None:
         raise ExportError(why_not)
     try:
-        return asyncio.run(_printed(page))
+        from choreographer import Browser
+
+        return browser.run(Browser, functools.partial(_printed_by, page), LONGEST)
     except Exception as error:
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise ExportError(
@@ -46,43 +44,8 @@ def pdf(page: str) -> bytes:
         ) from error
 
 
-async def _printed(page: str) -> bytes:
-    from choreographer import Browser
-
-    browser = Browser()
-    deadline = asyncio.timeout(LONGEST)
-    try:
-        async with deadline:
-            await browser.open()
-            return await _printed_by(browser, page)
-    except Exception as error:
-        # The library says of a browser that did not answer that it was closed.
-        if deadline.expired():
-            raise TimeoutError(f"it did not answer within {LONGEST:g} s") from error
-        raise
-    finally:
-        await _end(browser)
-
-
-async def _end(browser: Any) -> None:
-    """End a browser, which may no longer answer: asked to close, it would be waited for forever."""
-    if hasattr(browser, "subprocess"):
-        _kill(browser.subprocess)
-    await browser.close()
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process that leads a group, and all of the group where there are such."""
-    if sys.platform == "win32":
-        process.kill()
-    else:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-async def _printed_by(browser: Any, page: str) -> bytes:
-    tab = await browser.create_tab()
+async def _printed_by(page: str, opened: Any) -> bytes:
+    tab = await opened.create_tab()
     tree = await _asked(tab, "Page.getFrameTree")
     frame = tree["frameTree"]["frame"]["id"]
     await _asked(tab, "Page.setDocumentContent", frameId=frame, html=page)
