@@ -54,7 +54,7 @@ def read(path: Path) -> pd.DataFrame:
         raise OwnError(f"{path.name}: {error.strerror or 'cannot be read'}.") from error
     except ImportError as error:
         raise OwnError(f"{path.name}: reading Parquet needs pyarrow; write it as CSV.") from error
-    except ValueError as error:
+    except (ValueError, NotImplementedError) as error:
         raise OwnError(f"{path.name}: is no table ({type(error).__name__}).") from error
     raise OwnError(f"{path.name}: must end with .csv or .parquet.")
 
