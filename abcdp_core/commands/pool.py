@@ -10,6 +10,7 @@ the parts are kept as they are made, so after Ctrl-C the same command goes on fr
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from abcdp_core import pool as pools
 from abcdp_core import simulators
 from abcdp_core.commands import arguments, progress, public_pool
 from abcdp_core.commands.ending import say
+from abcdp_core.output.together import together
 from abcdp_core.own_model import export
 from abcdp_core.parameters import Parameter, ParameterError
 
@@ -72,9 +74,11 @@ def run(options: argparse.Namespace) -> int:
     beside = out.with_suffix(".toml")
     made, values = export.pool_of(source, public.theta, public.summaries(statistic.name), n, beside)
     try:
-        export.write(made, values, out)
+        with together(out.parent) as folder:
+            there = dataclasses.replace(made, file=folder / beside.name)
+            export.write(there, values, folder / out.name)
     except OSError as error:
-        raise arguments.not_writable("out", out.parent, error) from error
+        raise arguments.not_writable("out", out.parent, error, arguments.UNCHANGED) from error
     say(
         f"{size:,} draws of {source.SCENARIO} with N = {n:,}: {out} and {beside.name}.",
         f"`python -m abcdp_core check {beside}` says what a release from it would come to.",

@@ -78,7 +78,7 @@ def parsed(name: str, source: BinaryIO) -> pd.DataFrame:
         raise
     except ImportError as error:
         raise OwnError(f"{name}: reading Parquet needs pyarrow; write it as CSV.") from error
-    except ValueError as error:
+    except (ValueError, NotImplementedError) as error:
         raise OwnError(f"{name}: is no table ({type(error).__name__}).") from error
     if not isinstance(table.index, pd.RangeIndex):
         # The first field would be taken for a name of its row, and all others move.

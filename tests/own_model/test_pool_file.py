@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import math
 import re
 import threading
@@ -485,3 +486,23 @@ def test_workers_make_the_same_pool(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         tables.append(pd.read_csv(out))
     pools._open.clear()
     assert tables[0].equals(tables[1])
+
+
+@pytest.mark.usefixtures("own_registry")
+def test_a_pool_that_cannot_be_written_leaves_the_earlier_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    size = ["--pool-size", "100", "--n", "100", "--seed", "3"]
+    line = ["pool", "uniform-mixture", *size, "--out", str(tmp_path / "pool.csv")]
+    assert main(line) == 0
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    assert sorted(before) == ["pool.csv", "pool.toml"]
+
+    def half(frame: pd.DataFrame, place: Path, **_: Any) -> None:
+        Path(place).write_text("theta.0,summary.0\n0.12")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(pd.DataFrame, "to_csv", half)
+    assert main(line) == 2
+    assert "an earlier result there is as it was" in capsys.readouterr().err
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before

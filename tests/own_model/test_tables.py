@@ -111,3 +111,15 @@ def test_a_column_of_texts_is_one_of_numbers(tmp_path: Path) -> None:
     pd.DataFrame({"a": ["1", "2.5"]}).to_parquet(tmp_path / "t.parquet")
     found = tables.finite("t", tables.read(tmp_path / "t.parquet"), "a")
     assert np.array_equal(found, [1.0, 2.5])
+
+
+def test_a_parquet_file_of_a_kind_that_nothing_reads_is_no_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unknown(*_: object, **__: object) -> None:
+        raise pa.ArrowNotImplementedError("Integers with more than 64 bits not implemented")
+
+    (tmp_path / "t.parquet").touch()
+    monkeypatch.setattr(pd, "read_parquet", unknown)
+    with pytest.raises(OwnError, match=r"t\.parquet: is no table"):
+        tables.read(tmp_path / "t.parquet")
