@@ -23,6 +23,7 @@ import importlib.util
 import os
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.machinery import SourceFileLoader
@@ -225,10 +226,10 @@ def _add_from_environment(names: str) -> None:
                 add_file(path)
             except Exception as error:
                 _asked.discard(names)
-                # Inside the function: who adds nothing need not wait for what models need.
-                from abcdp_core.own_model.blame import described
-
-                reason = described(error, Path(path).name)
+                passed = traceback.extract_tb(error.__traceback__)
+                lines = [frame.lineno for frame in passed if frame.filename == path]
+                at = f"line {lines[-1]}: " if lines else ""
+                reason = f"{at}{type(error).__name__}: {error}"
                 raise LoadError(f"{PLUGINS} = {path}: cannot be loaded ({reason}).") from error
 
 
