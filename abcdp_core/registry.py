@@ -23,6 +23,7 @@ import importlib.util
 import os
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.machinery import SourceFileLoader
@@ -230,10 +231,10 @@ def _add_from_environment(names: str) -> None:
                 _add_once(Path(path))
             except (Exception, SystemExit) as error:
                 _asked.discard(names)
-                # Inside the function: who adds nothing need not wait for what models need.
-                from abcdp_core.own_model.blame import described
-
-                reason = described(error, Path(path).name)
+                passed = traceback.extract_tb(error.__traceback__)
+                lines = [frame.lineno for frame in passed if frame.filename == path]
+                at = f"line {lines[-1]}: " if lines else ""
+                reason = f"{at}{type(error).__name__}: {error}"
                 raise LoadError(f"{PLUGINS} = {path}: cannot be loaded ({reason}).") from error
 
 

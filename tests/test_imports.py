@@ -81,7 +81,10 @@ CORE_ARROWS: dict[str, set[str]] = {
         *("cache", "experiments", "interruption", "parameters", "results", "store", "workers"),
     },
     "first_view": {"cache", "experiments", "runner"},
-    "output": {"experiments", "figures", "interruption", "parameters", "privacy", "results"},
+    "output": {
+        *("experiments", "figures", "interruption", "parameters", "privacy", "registry"),
+        "results",
+    },
     "lessons": {"experiments", "figures", "output", "parameters", "streams", "summaries"},
     "ledger": {
         *("cache", "experiments", "output", "figures", "parameters", "results", "runner"),
@@ -105,8 +108,8 @@ CORE_ARROWS: dict[str, set[str]] = {
 
 UI_MAY_IMPORT = {
     *("cache", "experiments", "output", "figures", "ledger", "lessons", "mechanisms"),
-    *("parameters", "pool", "privacy", "published", "registry", "own_data", "releases", "results"),
-    *("runner", "sentences", "streams", "summaries", "workers"),
+    *("own_data", "own_model", "parameters", "pool", "privacy", "published", "registry"),
+    *("releases", "results", "runner", "sentences", "streams", "summaries", "workers"),
 }
 """Parts of the core that what knows Streamlit may import; the rest it reaches by experiments."""
 

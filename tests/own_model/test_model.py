@@ -145,10 +145,7 @@ def fails(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
         ),
         (
             {"simulate": fails},
-            (
-                {"simulate": fails},
-                r"test_model\.py: simulate with parameters \(4, 2\) cannot .*line \d+: IndexError",
-            ),
+            r"test_model\.py: simulate with parameters \(4, 2\) cannot .*line \d+: IndexError",
         ),
         (
             {"simulate": one_at_a_time(fails)},
