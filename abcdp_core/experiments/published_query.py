@@ -390,7 +390,7 @@ def sample_in_words(result: Result) -> str:
             ("mean", theirs.mean, ours.mean, theirs.mean_standard_errors),
             ("standard deviation", theirs.sd, ours.sd, theirs.sd_standard_errors),
         )
-        if abs(errors) > ERRORS
+        if abs(cast(float, errors)) > ERRORS
     ]
     first = (
         f"With it they publish a reference sample, of which {sample.draws.iloc[0]} draws were "

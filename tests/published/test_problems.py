@@ -114,6 +114,7 @@ def test_numbers_may_have_laws_of_their_own(tmp_path: Path) -> None:
         (TWO_LAWS.replace('"u", ', ""), "noise 2.scale: has 2 numbers; needed is one, or 1."),
         (TWO_LAWS.partition('[[noise]]\nnumbers = ["u')[0], "noise: s has none; each number"),
         (TWO_LAWS.replace('["t"]', "[]"), "noise 1.numbers: must be a list of names of numbers"),
+        (TWO_LAWS.replace('["t"]', '["t", 3]'), "noise 1.numbers: must be a list of names of"),
         (TWO_LAWS.replace('["t"]', '"t"'), "noise 1.numbers: must be a list of names of numbers"),
         (TWO_LAWS.replace('numbers = ["t"]', ""), "noise 1.numbers: must be a list of names"),
         (TWO_LAWS.replace('law = "gaussian"', ""), "noise 2.law: is missing; it is one of"),
