@@ -5,9 +5,9 @@ each by *claims*, in our words, or by an *untested* entry that says why no table
 it. A claim has a *standing* (the paper says it, implies it, or it is ours), the *run* whose table
 tests it, and a *rule*: a ``kind`` from :data:`~abcdp_core.ledger.rules.RULES` and its settings. A
 run is an experiment with its parameters, stated once for all claims that it serves. Rules are fixed
-before the runs, so a verdict can go against the paper or against us. A claim whose rows are missing
-is *not testable*, with the reason. What was claimed once and is no more is *retired*, with the
-reason.
+before the runs, so a verdict can go against the paper or against us; the scope of a claim tells
+where one was not. A claim whose rows are missing is *not testable*, with the reason. What was
+claimed once and is no more is *retired*, with the reason.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ def blocks(report: Report, entries: Ledger) -> Iterator[Block]:
         f"Computed on {details['date']} with seed {details['seed']} and the {details['profile']} "
         f"profile in {_duration(details['seconds'])} on {details['processors']} processors, by "
         f"{', '.join(f'{name} {number}' for name, number in details['versions'].items())}. Rules "
-        "and margins were fixed before the runs."
+        "and margins were fixed before the runs, unless a claim says otherwise."
     )
     yield from _totals(report)
     yield Heading(2, "What chance can have done")
