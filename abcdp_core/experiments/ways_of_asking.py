@@ -287,8 +287,13 @@ def _percent(share: float) -> str:
     if percent > 99.0:
         return f"{percent:.2f} %"
     if percent >= 0.001:
-        return f"{fig.plain(float(f'{percent:.2g}'))} %"
+        return f"{_rounded(percent)} %"
     return "less than 0.001 %" if percent > 0.0 else "0 %"
+
+
+def _rounded(value: float) -> str:
+    """Two digits of a size, in plain numbers."""
+    return fig.plain(float(f"{value:.2g}"))
 
 
 def finding(params: Params, main: pd.DataFrame) -> str:
@@ -550,10 +555,10 @@ SHARES = (0.9, 0.5)
 
 def _clipped_sentence(result: Result) -> str:
     row = _rows(result)["truncation"]
-    scale = (row["b"] - row["a"]) / row["epsilon_total"]
+    scale = _rounded((row["b"] - row["a"]) / row["epsilon_total"])
     return (
         f"The line is the value clipped to {online.ends(row['a'], row['b'])}, before noise. The "
-        f"bands hold 50 % and 90 % of the answers from each value, with noise of scale {scale:.2g}."
+        f"bands hold 50 % and 90 % of the answers from each value, with noise of scale {scale}."
         " On the wrong side is an answer that lies beyond the middle of the interval as seen from "
         "a value outside it."
     )
