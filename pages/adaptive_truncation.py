@@ -118,9 +118,10 @@ def ways_of_asking() -> None:
     weight = ["weight"] if state.current("ways-of-asking.score") == "weights" else []
     keys = [f"ways-of-asking.{name}" for name in ("family", "score", *weight)]
     blocks.titled("Ways of asking", *keys)
-    job = pin.growing(WAYS, lambda: asking.ask(WAYS), draw_ways)
+    found, pinned = pin.result(WAYS, lambda: asking.ask(WAYS))
+    draw_ways(found, pinned)
     blocks.theory(WAYS)
-    export.block("ways-of-asking", job)
+    export.block("ways-of-asking", found)
 
 
 ANSWERS = {"symbols": "symbols", "clipped": "main"}

@@ -31,9 +31,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -98,11 +100,11 @@ PRESETS: dict[str, BaseParams] = {}
 
 
 def tasks(params: Params, seed: int) -> list[experiments.SingleTask[Params]]:
-    """One per budget, that of the answers drawn first."""
-    budgets = dict.fromkeys([params.epsilon_total, *ceiling.BUDGETS])
+    """The budget of the answers drawn, and those of the curves that are not shipped."""
+    others = ceiling.BUDGETS if params.score == "weights" else ()
     return [
         experiments.SingleTask(experiments.with_values(params, epsilon_total=budget), seed)
-        for budget in budgets
+        for budget in dict.fromkeys([params.epsilon_total, *others])
     ]
 
 
@@ -211,18 +213,44 @@ def _told(cells: best_channel.Cells) -> Array:
     return (dp / cells.p[there, None]).T @ dp
 
 
+# ------------------------------------------------------------------------------- what is shipped
+
+CURVES = Path(__file__).parents[2] / "assets" / "ceiling" / "curves.csv"
+"""The table ``main`` at all budgets of :data:`abcdp_core.online.ceiling.BUDGETS`, as nobody should
+wait for the curves: ``python -m abcdp_core.experiments.ways_of_asking`` makes it again (a minute of
+one core)."""
+
+
+@functools.cache
+def _shipped() -> pd.DataFrame:
+    return pd.read_csv(CURVES)
+
+
+def make(file: Path) -> None:
+    """Compute all curves of every score without a weight."""
+    rows = []
+    for family, best_for in itertools.product(FAMILIES, intervals.SCORES):
+        for budget in ceiling.BUDGETS if best_for != "weights" else ():
+            params = Params(epsilon_total=budget, family=family, score=best_for)
+            table = work(experiments.SingleTask(params, 0))["main"]
+            rows.append(table.assign(family=family, best_for=best_for))
+    pd.concat(rows).to_csv(file, index=False, float_format="%.10g")
+
+
 # ----------------------------------------------------------------------------------------- words
 
 
 def collect(params: Params, rows: Tables) -> Result:
-    """The result so far, in which the answers drawn are never missing: they take a moment."""
-    if params.epsilon_total not in set(rows["main"].epsilon_total):
-        here = work(experiments.SingleTask(params, 0))
-        rows = {name: pd.concat([here[name], table]) for name, table in rows.items()}
-    tables = {
-        name: table.sort_values("epsilon_total", kind="stable") for name, table in rows.items()
-    }
-    tables = {name: table.reset_index(drop=True) for name, table in tables.items()}
+    """The result so far, with the curves that are shipped."""
+    curves = _shipped()
+    others = curves[
+        (curves.family == params.family)
+        & (curves.best_for == params.score)
+        & (curves.epsilon_total != params.epsilon_total)
+    ]
+    every = [rows["main"], *([others[list(COLUMNS["main"])]] if len(others) else [])]
+    main = pd.concat(every).sort_values("epsilon_total", kind="stable").reset_index(drop=True)
+    tables = {"main": main, "symbols": rows["symbols"]}
     return Result(
         experiment=EXPERIMENT,
         params=params,
@@ -250,14 +278,14 @@ def _summary(params: Params, main: pd.DataFrame) -> str:
     )
     return (
         f"{_what(params)} of one answer at ε_total = {params.epsilon_total:g}, {params.family} "
-        f"values: {each}. {_of_ceiling(params, rows['optimal'])}"
-    ).strip()
+        f"values: {each}. {_of_ceiling(rows['optimal'])}"
+    )
 
 
-def _of_ceiling(params: Params, row: Mapping[str, Any]) -> str:
+def _of_ceiling(row: Mapping[str, Any]) -> str:
     """How far the optimal symbols may be from the best."""
     if math.isnan(row["bound"]):
-        return "" if params.score in ceiling.SCORES else "No ceiling is known for this score."
+        return "How far other symbols are above that was not computed here."
     over = row["bound"] / row["score"] - 1.0
     if over < MET:
         return "No other symbols on the same cells tell more: the ceiling is met."
@@ -562,3 +590,7 @@ def _clipped_sentence(result: Result) -> str:
         " On the wrong side is an answer that lies beyond the middle of the interval as seen from "
         "a value outside it."
     )
+
+
+if __name__ == "__main__":
+    make(CURVES)

@@ -7,7 +7,6 @@ import re
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from abcdp_core import experiments
@@ -19,16 +18,9 @@ from abcdp_core.online.intervals import SCORES
 from abcdp_core.results import Result
 
 
-def result(*others: float, **changes: Any) -> Result:
-    """What there is when only these budgets are done, beside the one whose answers are drawn."""
+def result(**changes: Any) -> Result:
     params = study.Params(**changes)
-    empty = {name: pd.DataFrame(columns=list(columns)) for name, columns in study.COLUMNS.items()}
-    parts = [
-        study.work(experiments.SingleTask(experiments.with_values(params, epsilon_total=each), 1))
-        for each in others
-    ]
-    rows = {name: pd.concat([part[name] for part in parts] or [empty[name]]) for name in empty}
-    return study.collect(params, rows)
+    return study.collect(params, study.work(experiments.SingleTask(params, 1)))
 
 
 def row(found: Result, way: str, epsilon_total: float) -> dict[str, Any]:
@@ -38,7 +30,7 @@ def row(found: Result, way: str, epsilon_total: float) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def usual() -> Result:
-    return result(1.0, 5.0, 2.0)
+    return result()
 
 
 def test_what_is_known_of_normal_values(usual: Result) -> None:
@@ -53,8 +45,9 @@ def test_what_is_known_of_normal_values(usual: Result) -> None:
             assert row(usual, way, budget)["score"] == pytest.approx(score, abs=5e-5)
     assert row(usual, "optimal", 5.0)["symbols"] == 7
     assert usual.tables["main"].epsilon_total.is_monotonic_increasing
-    assert len(study.tasks(study.Params(), 1)) == len(ceiling.BUDGETS)
-    assert len(study.tasks(study.Params(epsilon_total=6.0), 1)) == len(ceiling.BUDGETS) + 1
+    every = usual.tables["main"].epsilon_total
+    assert sorted({*every}) == list(ceiling.BUDGETS)
+    assert len(every) == len(study.WAYS) * len(ceiling.BUDGETS)
 
 
 @pytest.mark.parametrize(
@@ -75,11 +68,12 @@ def test_a_value_that_is_said_as_it_is_tells_what_is_known(
 def test_what_is_wrong_is_that_of_a_sign_and_of_the_noise(usual: Result) -> None:
     assert row(usual, "sign", 1.0)["wrong"] == pytest.approx(1 / (1 + math.e))
     assert row(usual, "truncation", 1.0)["wrong"] == pytest.approx(0.5 * math.exp(-0.5))
-    symbols = usual.tables["symbols"].query("epsilon_total == 5")
+    five = result(epsilon_total=5.0)
+    symbols = five.tables["symbols"]
     low, high = symbols.low.to_numpy(), symbols.high.to_numpy()
     p = channels.mass(FAMILIES["normal"], low, high)
     right = float(symbols.chance_inside.to_numpy() @ p)
-    assert row(usual, "optimal", 5.0)["wrong"] == pytest.approx(1.0 - right)
+    assert row(five, "optimal", 5.0)["wrong"] == pytest.approx(1.0 - right)
     ratio = symbols.chance_inside / symbols.chance_outside
     np.testing.assert_allclose(ratio, math.exp(5.0), rtol=1e-9)
 
@@ -161,11 +155,12 @@ def test_the_title_is_computed(changes: dict[str, Any], title: str) -> None:
 def test_the_figures_hold_what_the_tables_do(usual: Result) -> None:
     drawn = study.figures(usual)
     curves = {trace.name: trace for trace in drawn["information"].figure.data}
-    assert curves["optimal symbols"].y[-1] == row(usual, "optimal", 5.0)["score"]
-    assert list(curves["best interval"].marker.size) == [study.LARGE, study.SMALL, study.SMALL]
+    assert curves["optimal symbols"].y[-1] == row(usual, "optimal", 20.0)["score"]
+    sizes = dict(zip(curves["best interval"].x, curves["best interval"].marker.size, strict=True))
+    assert [budget for budget, size in sizes.items() if size == study.LARGE] == [1.0]
     assert list(curves["the value itself"].y) == pytest.approx([1.0, 1.0], abs=1e-6)
-    bounds = np.array([row(usual, "optimal", each)["bound"] for each in (1.0, 2.0, 5.0)])
-    np.testing.assert_array_equal(curves["ceiling"].y, bounds)
+    bounds = np.array([ceiling.bound(each, "normal", "mu") for each in ceiling.BUDGETS])
+    np.testing.assert_allclose(curves["ceiling"].y, bounds, rtol=1e-9)
     below, above = drawn["symbols"].figure.data
     assert below.y[0] == above.y[-1] == pytest.approx(math.e / (1 + math.e))
     line = drawn["clipped"].figure.data[-1]
@@ -204,6 +199,44 @@ def test_the_ceiling_is_met_about_the_location(family: str) -> None:
 
 def test_where_no_ceiling_is_known_that_is_said() -> None:
     assert math.isnan(ceiling.bound(6.0, "normal", "mu"))
-    assert result(epsilon_total=6.0).summary.endswith("of the value itself.")
-    assert result(score="trace").summary.endswith("No ceiling is known for this score.")
+    for changes in ({"epsilon_total": 6.0}, {"score": "trace"}):
+        assert result(**changes).summary.endswith("was not computed here.")
     assert result().summary.endswith("tell more: the ceiling is met.")
+    about_sigma = result(score="sigma", epsilon_total=3.0).summary
+    assert about_sigma.endswith(
+        "Other symbols on the same cells tell at most 4.7 % more: the ceiling."
+    )
+
+
+# ------------------------------------------------------------------------------- what is shipped
+
+
+@pytest.mark.parametrize(
+    ("epsilon_total", "family", "score"),
+    [(2.0, "normal", "mu"), (5.0, "logistic", "trace"), (0.3, "student-t", "sigma")],
+)
+def test_the_curves_that_are_shipped_are_what_is_computed(
+    epsilon_total: float, family: str, score: str
+) -> None:
+    params = study.Params(epsilon_total=epsilon_total, family=family, score=score)
+    computed = study.work(experiments.SingleTask(params, 1))["main"]
+    shipped = study._shipped()
+    shipped = shipped[(shipped.family == family) & (shipped.best_for == score)]
+    shipped = shipped[shipped.epsilon_total == epsilon_total]
+    for column in study.COLUMNS["main"][2:]:
+        np.testing.assert_allclose(
+            shipped[column], computed[column], rtol=1e-5, atol=1e-9, err_msg=STALE
+        )
+
+
+STALE = "assets/ceiling is of other numbers: python -m abcdp_core.experiments.ways_of_asking"
+
+
+def test_every_curve_is_shipped_and_those_with_a_weight_are_computed() -> None:
+    shipped = study._shipped()
+    assert set(shipped.best_for) == set(SCORES) - {"weights"}
+    counts = shipped.groupby(["family", "best_for"]).size()
+    assert set(counts) == {len(study.WAYS) * len(ceiling.BUDGETS)}
+    assert len(counts) == len(FAMILIES) * (len(SCORES) - 1)
+    assert len(study.tasks(study.Params(), 1)) == 1
+    assert len(study.tasks(study.Params(score="weights"), 1)) == len(ceiling.BUDGETS)
