@@ -429,6 +429,8 @@ def _information_figure(result: Result) -> go.Figure:
     bounds = main[main.bound.notna()]
     figure.add_trace(_curve(bounds, "bound", CEILING).update(line={"width": 1.2}))
     figure.update_traces(showlegend=False)
+    figure.update_xaxes(**fig.plain_ticks(*ends, most=8))
+    figure.update_yaxes(range=[0.0, TOP * whole])
     figure.add_shape(
         type="line",
         **{"x0": here, "x1": here, "y0": 0.0, "y1": 1.0, "yref": "paper", "layer": "below"},
@@ -441,8 +443,6 @@ def _information_figure(result: Result) -> go.Figure:
     if len(named):
         at = named.iloc[-1]
         fig.note(figure, at.epsilon_total, at.bound, "ceiling ", CEILING.color, "bottom right")
-    figure.update_xaxes(**fig.plain_ticks(*ends, most=8))
-    figure.update_yaxes(range=[0.0, TOP * whole])
     fig.end_labels(figure, labels, (0.0, TOP * whole), gap=0.09)
     return figure
 

@@ -161,6 +161,8 @@ def test_the_figures_hold_what_the_tables_do(usual: Result) -> None:
     assert list(curves["the value itself"].y) == pytest.approx([1.0, 1.0], abs=1e-6)
     bounds = np.array([ceiling.bound(each, "normal", "mu") for each in ceiling.BUDGETS])
     np.testing.assert_allclose(curves["ceiling"].y, bounds, rtol=1e-9)
+    (name,) = drawn["information"].figure.layout.annotations
+    assert (name.text.strip(), name.x) == ("ceiling", pytest.approx(math.log10(4.0)))
     below, above = drawn["symbols"].figure.data
     assert below.y[0] == above.y[-1] == pytest.approx(math.e / (1 + math.e))
     line = drawn["clipped"].figure.data[-1]
