@@ -129,8 +129,10 @@ ANSWERS = {"symbols": "symbols", "clipped": "main"}
 
 
 def draw_ways(found: blocks.Found, pinned: pin.Pinned) -> None:
-    alone = pinned.result is None
-    answers, tell = blocks.cause_and_effect() if alone else blocks.above_and_below()
+    if pinned.result is None:
+        answers, tell = blocks.cause_and_effect()
+    else:
+        tell, answers = blocks.above_and_below()
     with answers:
         for name in ANSWERS:
             blocks.picture(name, found)

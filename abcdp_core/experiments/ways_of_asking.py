@@ -179,7 +179,7 @@ def _row(params: Params, way: str, F: Array, said: Array, numbers: Mapping[str, 
         numbers: further columns; NaN where there is none.
     """
     whole = score(params, value_itself(params.family))
-    row = {
+    row: dict[str, float | str] = {
         "epsilon_total": params.epsilon_total,
         "way": way,
         "score": score(params, F),
@@ -260,13 +260,13 @@ def collect(params: Params, rows: Tables) -> Result:
     )
 
 
-def _here(params: Params, main: pd.DataFrame) -> dict[str, dict[str, Any]]:
+def _here(params: Params, main: pd.DataFrame) -> dict[str, dict[Any, Any]]:
     """Way -> its row at the budget of the answers drawn."""
     rows = main[main.epsilon_total == params.epsilon_total]
     return {str(row["way"]): row for row in rows.to_dict("records")}
 
 
-def _rows(result: Result) -> dict[str, dict[str, Any]]:
+def _rows(result: Result) -> dict[str, dict[Any, Any]]:
     return _here(cast(Params, result.params), result.tables["main"])
 
 
@@ -503,10 +503,10 @@ def _symbols_figure(result: Result) -> go.Figure:
         settings=f"optimal symbols at ε_total = {row['epsilon_total']:g}",
     )
     style = fig.way_of_asking("optimal")
-    for row in symbols.itertuples():
-        ends = row.low, row.high
-        x, y = steps(ends, row.chance_inside, row.chance_outside, reach)
-        odd = row.symbol % 2
+    for symbol in symbols.to_dict("records"):
+        ends = symbol["low"], symbol["high"]
+        x, y = steps(ends, symbol["chance_inside"], symbol["chance_outside"], reach)
+        odd = symbol["symbol"] % 2
         look = dataclasses.replace(style, name=_set(*ends), dash="solid" if odd else "dash")
         trace = fig.line(x, y, look, showlegend=False)
         if odd:
@@ -544,7 +544,7 @@ def _symbols_sentence(result: Result) -> str:
     )
     text += f", as ε_total = {budget:g} allows." if budget <= MOST else "."
     if len(symbols) <= NAMED:
-        sets = "; ".join(_set(row.low, row.high) for row in symbols.itertuples())
+        sets = "; ".join(map(_set, symbols.low, symbols.high))
         text += f" The sets, in σ from μ: {sets}."
     return text
 

@@ -46,7 +46,8 @@ def _kept() -> dict[tuple[str, str, float], float]:
     if not FILE.exists():
         return {}
     table = pd.read_csv(FILE)
-    return {(row.family, row.score, row.epsilon_total): row.bound for row in table.itertuples()}
+    keys = zip(table.family, table.score, table.epsilon_total, strict=True)
+    return dict(zip(keys, table.bound, strict=True))
 
 
 def found(epsilon_total: float, family: str, score: str) -> tuple[int, float]:
