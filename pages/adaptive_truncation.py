@@ -118,9 +118,10 @@ def ways_of_asking() -> None:
     weight = ["weight"] if state.current("ways-of-asking.score") == "weights" else []
     keys = [f"ways-of-asking.{name}" for name in ("family", "score", *weight)]
     blocks.titled("Ways of asking", *keys)
-    job = pin.growing(WAYS, lambda: asking.ask(WAYS), draw_ways)
+    found, pinned = pin.result(WAYS, lambda: asking.ask(WAYS))
+    draw_ways(found, pinned)
     blocks.theory(WAYS)
-    export.block("ways-of-asking", job)
+    export.block("ways-of-asking", found)
 
 
 ANSWERS = {"symbols": "symbols", "clipped": "main"}
@@ -128,8 +129,10 @@ ANSWERS = {"symbols": "symbols", "clipped": "main"}
 
 
 def draw_ways(found: blocks.Found, pinned: pin.Pinned) -> None:
-    alone = pinned.result is None
-    answers, tell = blocks.cause_and_effect() if alone else blocks.above_and_below()
+    if pinned.result is None:
+        answers, tell = blocks.cause_and_effect()
+    else:
+        tell, answers = blocks.above_and_below()
     with answers:
         for name in ANSWERS:
             blocks.picture(name, found)

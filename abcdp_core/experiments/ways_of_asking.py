@@ -31,9 +31,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -98,11 +100,11 @@ PRESETS: dict[str, BaseParams] = {}
 
 
 def tasks(params: Params, seed: int) -> list[experiments.SingleTask[Params]]:
-    """One per budget, that of the answers drawn first."""
-    budgets = dict.fromkeys([params.epsilon_total, *ceiling.BUDGETS])
+    """The budget of the answers drawn, and those of the curves that are not shipped."""
+    others = ceiling.BUDGETS if params.score == "weights" else ()
     return [
         experiments.SingleTask(experiments.with_values(params, epsilon_total=budget), seed)
-        for budget in budgets
+        for budget in dict.fromkeys([params.epsilon_total, *others])
     ]
 
 
@@ -177,7 +179,7 @@ def _row(params: Params, way: str, F: Array, said: Array, numbers: Mapping[str, 
         numbers: further columns; NaN where there is none.
     """
     whole = score(params, value_itself(params.family))
-    row = {
+    row: dict[str, float | str] = {
         "epsilon_total": params.epsilon_total,
         "way": way,
         "score": score(params, F),
@@ -211,18 +213,44 @@ def _told(cells: best_channel.Cells) -> Array:
     return (dp / cells.p[there, None]).T @ dp
 
 
+# ------------------------------------------------------------------------------- what is shipped
+
+CURVES = Path(__file__).parents[2] / "assets" / "ceiling" / "curves.csv"
+"""The table ``main`` at all budgets of :data:`abcdp_core.online.ceiling.BUDGETS`, as nobody should
+wait for the curves: ``python -m abcdp_core.experiments.ways_of_asking`` makes it again (a minute of
+one core)."""
+
+
+@functools.cache
+def _shipped() -> pd.DataFrame:
+    return pd.read_csv(CURVES)
+
+
+def make(file: Path) -> None:
+    """Compute all curves of every score without a weight."""
+    rows = []
+    for family, best_for in itertools.product(FAMILIES, intervals.SCORES):
+        for budget in ceiling.BUDGETS if best_for != "weights" else ():
+            params = Params(epsilon_total=budget, family=family, score=best_for)
+            table = work(experiments.SingleTask(params, 0))["main"]
+            rows.append(table.assign(family=family, best_for=best_for))
+    pd.concat(rows).to_csv(file, index=False, float_format="%.10g")
+
+
 # ----------------------------------------------------------------------------------------- words
 
 
 def collect(params: Params, rows: Tables) -> Result:
-    """The result so far, in which the answers drawn are never missing: they take a moment."""
-    if params.epsilon_total not in set(rows["main"].epsilon_total):
-        here = work(experiments.SingleTask(params, 0))
-        rows = {name: pd.concat([here[name], table]) for name, table in rows.items()}
-    tables = {
-        name: table.sort_values("epsilon_total", kind="stable") for name, table in rows.items()
-    }
-    tables = {name: table.reset_index(drop=True) for name, table in tables.items()}
+    """The result so far, with the curves that are shipped."""
+    curves = _shipped()
+    others = curves[
+        (curves.family == params.family)
+        & (curves.best_for == params.score)
+        & (curves.epsilon_total != params.epsilon_total)
+    ]
+    every = [rows["main"], *([others[list(COLUMNS["main"])]] if len(others) else [])]
+    main = pd.concat(every).sort_values("epsilon_total", kind="stable").reset_index(drop=True)
+    tables = {"main": main, "symbols": rows["symbols"]}
     return Result(
         experiment=EXPERIMENT,
         params=params,
@@ -232,13 +260,13 @@ def collect(params: Params, rows: Tables) -> Result:
     )
 
 
-def _here(params: Params, main: pd.DataFrame) -> dict[str, dict[str, Any]]:
+def _here(params: Params, main: pd.DataFrame) -> dict[str, dict[Any, Any]]:
     """Way -> its row at the budget of the answers drawn."""
     rows = main[main.epsilon_total == params.epsilon_total]
     return {str(row["way"]): row for row in rows.to_dict("records")}
 
 
-def _rows(result: Result) -> dict[str, dict[str, Any]]:
+def _rows(result: Result) -> dict[str, dict[Any, Any]]:
     return _here(cast(Params, result.params), result.tables["main"])
 
 
@@ -250,14 +278,14 @@ def _summary(params: Params, main: pd.DataFrame) -> str:
     )
     return (
         f"{_what(params)} of one answer at ε_total = {params.epsilon_total:g}, {params.family} "
-        f"values: {each}. {_of_ceiling(params, rows['optimal'])}"
-    ).strip()
+        f"values: {each}. {_of_ceiling(rows['optimal'])}"
+    )
 
 
-def _of_ceiling(params: Params, row: Mapping[str, Any]) -> str:
+def _of_ceiling(row: Mapping[str, Any]) -> str:
     """How far the optimal symbols may be from the best."""
     if math.isnan(row["bound"]):
-        return "" if params.score in ceiling.SCORES else "No ceiling is known for this score."
+        return "How far other symbols are above that was not computed here."
     over = row["bound"] / row["score"] - 1.0
     if over < MET:
         return "No other symbols on the same cells tell more: the ceiling is met."
@@ -287,8 +315,13 @@ def _percent(share: float) -> str:
     if percent > 99.0:
         return f"{percent:.2f} %"
     if percent >= 0.001:
-        return f"{fig.plain(float(f'{percent:.2g}'))} %"
+        return f"{_rounded(percent)} %"
     return "less than 0.001 %" if percent > 0.0 else "0 %"
+
+
+def _rounded(value: float) -> str:
+    """Two digits of a size, in plain numbers."""
+    return fig.plain(float(f"{value:.2g}"))
 
 
 def finding(params: Params, main: pd.DataFrame) -> str:
@@ -396,6 +429,8 @@ def _information_figure(result: Result) -> go.Figure:
     bounds = main[main.bound.notna()]
     figure.add_trace(_curve(bounds, "bound", CEILING).update(line={"width": 1.2}))
     figure.update_traces(showlegend=False)
+    figure.update_xaxes(**fig.plain_ticks(*ends, most=8))
+    figure.update_yaxes(range=[0.0, TOP * whole])
     figure.add_shape(
         type="line",
         **{"x0": here, "x1": here, "y0": 0.0, "y1": 1.0, "yref": "paper", "layer": "below"},
@@ -408,8 +443,6 @@ def _information_figure(result: Result) -> go.Figure:
     if len(named):
         at = named.iloc[-1]
         fig.note(figure, at.epsilon_total, at.bound, "ceiling ", CEILING.color, "bottom right")
-    figure.update_xaxes(**fig.plain_ticks(*ends, most=8))
-    figure.update_yaxes(range=[0.0, TOP * whole])
     fig.end_labels(figure, labels, (0.0, TOP * whole), gap=0.09)
     return figure
 
@@ -470,10 +503,10 @@ def _symbols_figure(result: Result) -> go.Figure:
         settings=f"optimal symbols at ε_total = {row['epsilon_total']:g}",
     )
     style = fig.way_of_asking("optimal")
-    for row in symbols.itertuples():
-        ends = row.low, row.high
-        x, y = steps(ends, row.chance_inside, row.chance_outside, reach)
-        odd = row.symbol % 2
+    for symbol in symbols.to_dict("records"):
+        ends = symbol["low"], symbol["high"]
+        x, y = steps(ends, symbol["chance_inside"], symbol["chance_outside"], reach)
+        odd = symbol["symbol"] % 2
         look = dataclasses.replace(style, name=_set(*ends), dash="solid" if odd else "dash")
         trace = fig.line(x, y, look, showlegend=False)
         if odd:
@@ -511,7 +544,7 @@ def _symbols_sentence(result: Result) -> str:
     )
     text += f", as ε_total = {budget:g} allows." if budget <= MOST else "."
     if len(symbols) <= NAMED:
-        sets = "; ".join(_set(row.low, row.high) for row in symbols.itertuples())
+        sets = "; ".join(map(_set, symbols.low, symbols.high))
         text += f" The sets, in σ from μ: {sets}."
     return text
 
@@ -550,10 +583,14 @@ SHARES = (0.9, 0.5)
 
 def _clipped_sentence(result: Result) -> str:
     row = _rows(result)["truncation"]
-    scale = (row["b"] - row["a"]) / row["epsilon_total"]
+    scale = _rounded((row["b"] - row["a"]) / row["epsilon_total"])
     return (
         f"The line is the value clipped to {online.ends(row['a'], row['b'])}, before noise. The "
-        f"bands hold 50 % and 90 % of the answers from each value, with noise of scale {scale:.2g}."
+        f"bands hold 50 % and 90 % of the answers from each value, with noise of scale {scale}."
         " On the wrong side is an answer that lies beyond the middle of the interval as seen from "
         "a value outside it."
     )
+
+
+if __name__ == "__main__":
+    make(CURVES)

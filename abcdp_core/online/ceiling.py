@@ -3,8 +3,8 @@
 Beside the best table of some cells (MATH A14) stands what no table on these cells tells, whatever
 patterns its symbols have: :func:`abcdp_core.online.best_channel.upper_bound`. That takes up to half
 a minute for one budget, so it is found beforehand. ``python -m abcdp_core.online.ceiling`` makes
-the table in ``assets/ceiling`` again (about a quarter of an hour of one core); a test compares it
-with what is computed.
+``assets/ceiling/bounds.csv`` again (some minutes of one core); a test compares it with what is
+computed.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ FILE = Path(__file__).parents[2] / "assets" / "ceiling" / "bounds.csv"
 
 COLUMNS = ("family", "score", "epsilon_total", "cells", "bound")
 
-SCORES = ("mu", "sigma")
-"""Scores that have a bound."""
+BOUNDED = (*itertools.product(("mu",), FAMILIES), ("sigma", "normal"), ("sigma", "laplace"))
+"""Scores and families that have a bound."""
 
 BUDGETS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 20.0)
 """Budgets at which it is known."""
@@ -46,7 +46,8 @@ def _kept() -> dict[tuple[str, str, float], float]:
     if not FILE.exists():
         return {}
     table = pd.read_csv(FILE)
-    return {(row.family, row.score, row.epsilon_total): row.bound for row in table.itertuples()}
+    keys = zip(table.family, table.score, table.epsilon_total, strict=True)
+    return dict(zip(keys, table.bound, strict=True))
 
 
 def found(epsilon_total: float, family: str, score: str) -> tuple[int, float]:
@@ -60,7 +61,7 @@ def make(file: Path) -> None:
     """Find all bounds that a file does not have yet."""
     known = pd.read_csv(file) if file.exists() else pd.DataFrame(columns=list(COLUMNS))
     done = set(zip(known.family, known.score, known.epsilon_total, strict=True))
-    for score, family, epsilon_total in itertools.product(SCORES, FAMILIES, BUDGETS):
+    for (score, family), epsilon_total in itertools.product(BOUNDED, BUDGETS):
         if (family, score, epsilon_total) not in done:
             row = family, score, epsilon_total, *found(epsilon_total, family, score)
             added = pd.DataFrame([row], columns=list(COLUMNS))

@@ -7,7 +7,7 @@ import pytest
 from abcdp_core.experiments import accounting, change_one_person
 from abcdp_core.parameters import text_of
 from tests.pages.app import opened, pictures, said_twice, settled, texts
-from ui import captions, knobs
+from ui import captions, knobs, router
 
 
 @pytest.mark.parametrize("scenario", knobs.find("scenario").parameter.options)
@@ -113,6 +113,21 @@ def test_every_view_of_adaptive_truncation(view):
     assert not app.error
     assert pictures(app)
     assert "Privacy label" in texts(app)
+
+
+def test_ways_of_asking_show_the_knobs_that_act_and_say_why_symbols_win():
+    view = {"adaptive-truncation.view": "ways of asking"}
+    app = opened("adaptive_truncation", **view, **{"adaptive-truncation.epsilon_total": "5"})
+    assert "**Why symbols win:** a symbol says only in *which part*" in texts(app)
+    assert len(pictures(app)) == 3
+    assert not said_twice(app)
+    # Nobody answers here: N does nothing, but keeps its value for the other views.
+    assert app.sidebar.select_slider(key="adaptive-truncation.n").disabled
+    (page,) = (page for page in router.TABLE if page.file == "adaptive_truncation")
+    assert "adaptive-truncation.n" not in page.knobs("ways of asking")
+    assert "adaptive-truncation.n" in page.knobs("live")
+    keys = [slider.key for slider in app.select_slider]
+    assert "ways-of-asking.weight" not in keys
 
 
 def test_a_preset_brings_its_view_with_it():
