@@ -230,6 +230,11 @@ def test_numbers_that_are_usual_one_by_one_and_not_together_are_noticed() -> Non
     assert likeness.is_apart(np.array([1.5, -1.5]))
     assert not likeness.is_apart(np.array([1.5, 1.5]))
     assert likeness.outside(np.array([0.0, 9.0])).tolist() == [False, True]
+    # Whatever the units are; a number that is always the same says nothing.
+    units = np.array([1000.0, 1.0, 0.0])
+    scaled = Likeness.of(np.column_stack([pool, x]) * units)
+    assert scaled.is_apart(np.array([1500.0, -1.5, 0.0]))
+    assert not scaled.is_apart(np.array([1500.0, 1.5, 0.0]))
 
 
 def test_data_of_the_model_are_taken_for_others_as_rarely_as_is_stated() -> None:
