@@ -489,7 +489,7 @@ def of_pool(pool: PoolFile) -> Table:
 
 def _sums(pool: PoolFile, data: Array) -> Whole:
     """Whole numbers ``(k,)`` of contributions ``(n, k)``; records that are all NaN are none."""
-    present = data[~np.isnan(data).all(axis=-1)]
+    present = data[np.isfinite(data[:, 0])]
     found: Whole = _whole(pool.summaries, present, pool.neighbours).sum(axis=0)
     return found
 

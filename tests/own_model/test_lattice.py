@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -129,19 +130,35 @@ def test_simulated_and_private_records_have_the_same_numbers() -> None:
         together = found.reduce(data) * np.array(found.whole)
         alone = np.array([found.whole_of(each) for each in data])
         assert np.abs(together - alone).max() <= data.shape[1]
+        assert (np.array(found.low) <= together).all()
+        assert (together <= np.array(found.high)).all()
         natural = here.numbers(data)
         assert found.reduce(data) == pytest.approx(natural, abs=20 / GRID)
 
 
 def test_a_function_that_looks_at_other_records_is_refused_and_sees_none_of_the_private() -> None:
     centred = mean("m", lambda records: first(records) - first(records).mean(), LOW, HIGH)
-    here = model(centred)
+    # One part of a pool is enough to see it.
+    here = model(centred, pool_size=20)
     with pytest.raises(OwnError, match="statistic m makes something else of a record alone"):
         of_model(here).pool(20, 1, None)
     # Of a record by itself the mean is the record, so it makes 0, whatever the others are.
     records = np.array(EXTREMES)[:, None]
     found = of_model(here).statistic
     assert found.whole_of(records) == found.whole_of(records * 0.0)
+
+
+def test_a_pool_says_how_far_it_is_and_is_kept(empty_cache: Path) -> None:
+    seen: list[float] = []
+    table = of_model(model(pool_size=50))
+    theta, numbers = table.pool(20, 1, seen.append)
+    assert seen == [0.4, 0.8, 1.0]
+    assert (theta.shape, numbers.shape) == ((50, 1), (50, 6))
+    assert len({*theta[:, 0].tolist()}) == len({*numbers[:, 0].tolist()}) == 50
+    again = table.pool(20, 1, seen.append)
+    assert seen == [0.4, 0.8, 1.0]
+    assert np.array_equal(again[1], numbers)
+    assert not np.array_equal(table.pool(20, 2, None)[0], theta)
 
 
 def test_what_a_function_says_of_private_records_is_told_to_nobody() -> None:
@@ -213,6 +230,11 @@ def test_numbers_that_are_usual_one_by_one_and_not_together_are_noticed() -> Non
     assert likeness.is_apart(np.array([1.5, -1.5]))
     assert not likeness.is_apart(np.array([1.5, 1.5]))
     assert likeness.outside(np.array([0.0, 9.0])).tolist() == [False, True]
+    # Whatever the units are; a number that is always the same says nothing.
+    units = np.array([1000.0, 1.0, 0.0])
+    scaled = Likeness.of(np.column_stack([pool, x]) * units)
+    assert scaled.is_apart(np.array([1500.0, -1.5, 0.0]))
+    assert not scaled.is_apart(np.array([1500.0, 1.5, 0.0]))
 
 
 def test_data_of_the_model_are_taken_for_others_as_rarely_as_is_stated() -> None:

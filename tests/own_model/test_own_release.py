@@ -311,6 +311,12 @@ def test_of_a_pool_with_a_declared_sensitivity_the_file_has_the_numbers(
     assert main(asked(file, numbers, scenario=str(file))) == 0
     said = capsys.readouterr().out
     assert "3 numbers of 12 records" in said
+    (file.parent / "out.json").unlink()
+    line = asked(file, numbers, scenario=str(file))
+    line[line.index("1")] = "1000"
+    assert main(line) == 0
+    document = json.loads((file.parent / "out.json").read_text(encoding="utf-8"))
+    assert document["release"]["in_their_units"] == pytest.approx([3.25, 4.0, 5.0], abs=0.2)
     assert "sensitivity of old was declared by who wrote the model" in said
 
 
