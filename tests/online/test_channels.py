@@ -275,3 +275,12 @@ def test_places_can_be_told_apart(location: float, scale: float, expected: float
     assert channels.apart(location, scale) == pytest.approx(expected, abs=0.0)
     told = table_of(5.0).answer(location, 0.5, location, scale)
     assert told.left < location < told.right
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [(-0.5, 0.5), (0.5, 0.7), (-0.7, -0.5), (0.0, 0.5), (-0.5, 0.0), (-3.0, 2.0), (2.0, 3.0)],
+)
+def test_a_table_of_a_set_and_its_complement(low: float, high: float) -> None:
+    found = channels.table([(low, high), (high, low)], [2.0, 2.0], 1.0)
+    assert found.weights == pytest.approx([1.0 / (1.0 + math.e)] * 2, rel=1e-9)
