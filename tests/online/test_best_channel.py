@@ -149,3 +149,22 @@ def test_cells_cover_the_line_and_mirror() -> None:
         np.testing.assert_array_equal(grid.edges, -grid.edges[::-1])
         np.testing.assert_allclose(grid.dp.sum(axis=0), 0.0, atol=1e-15)
         assert (grid.p > 0.0).all()
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_a_vertex_is_probabilities_and_what_they_tell(symmetric: bool) -> None:
+    grid = cells(NORMAL, 8)
+    inside = best_channel.arcs(grid.edges, symmetric).inside
+    program = best_channel.Program(grid, inside, 3.0, symmetric)
+    found = program.solve(best_channel.gradient_of("mu", 0.5))
+    assert found.v.sum() == pytest.approx(1.0, rel=1e-12)
+    told = on_cells(grid, 3.0, symmetric=symmetric).information[0, 0]
+    assert found.value == pytest.approx(told, rel=1e-9)
+    assert found.F[0, 0] == pytest.approx(told, rel=1e-9)
+
+
+def test_both_parameters_weigh_the_same_unless_told_otherwise() -> None:
+    grid = cells(NORMAL, 8)
+    found = on_cells(grid, 3.0, score="weights")
+    assert found.score == on_cells(grid, 3.0, score="weights", weight=0.5).score
+    assert best(3.0, score="weights").score == best(3.0, score="weights", weight=0.5).score
