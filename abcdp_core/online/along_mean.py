@@ -54,7 +54,8 @@ def log_likelihoods(mu: Array, log_sigma: float, responses: Array, kind: Kind) -
             values = directly(nodes)
         coefficients = _transform(degree) @ values
         if np.abs(coefficients[-int(LAST * degree) :]).max() < PRECISION:
-            return np.polynomial.chebyshev.chebval((mu - middle) / half, coefficients)
+            found: Array = np.polynomial.chebyshev.chebval((mu - middle) / half, coefficients)
+            return found
     return directly(mu)
 
 
