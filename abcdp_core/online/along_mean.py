@@ -20,20 +20,20 @@ from abcdp_core.online.response import Kind, log_likelihood
 
 Array = NDArray[np.float64]
 
-DEGREES = (16, 32, 64, 128, 256)
+ORDERS = (16, 32, 64, 128, 256)
 """Polynomials tried, one after the other; the nodes of each are among those of the next."""
 
 LAST = 1 / 8
 """Share of the coefficients, the highest, that have to be next to nothing."""
 
-TOLERANCE = 1e-10
+PRECISION = 1e-10
 """Largest of the last coefficients: a walk on means that far off takes the same steps."""
 
 
 def log_likelihoods(mu: Array, log_sigma: float, responses: Array, kind: Kind) -> Array:
     """Log-likelihood ``(N,)`` of means ``(N,)`` at one log σ given responses ``(t, 4)``.
 
-    Off by no more than about :data:`TOLERANCE`, beside rounding.
+    Off by no more than about :data:`PRECISION`, beside rounding.
     """
 
     def directly(means: Array) -> Array:
@@ -45,7 +45,7 @@ def log_likelihoods(mu: Array, log_sigma: float, responses: Array, kind: Kind) -
     # Nodes are farthest apart in the middle, by π half / degree.
     least, most = math.pi * half / math.exp(log_sigma), 0.5 * len(mu)
     values = np.empty(0)
-    for degree in (each for each in DEGREES if least <= each < most and half > 0.0):
+    for degree in (each for each in ORDERS if least <= each < most and half > 0.0):
         nodes = middle + half * np.cos(np.pi * np.arange(degree + 1) / degree)
         if len(values):
             known, values = values, np.empty(degree + 1)
@@ -53,8 +53,9 @@ def log_likelihoods(mu: Array, log_sigma: float, responses: Array, kind: Kind) -
         else:
             values = directly(nodes)
         coefficients = _transform(degree) @ values
-        if np.abs(coefficients[-int(LAST * degree) :]).max() < TOLERANCE:
-            return np.polynomial.chebyshev.chebval((mu - middle) / half, coefficients)
+        if np.abs(coefficients[-int(LAST * degree) :]).max() < PRECISION:
+            found: Array = np.polynomial.chebyshev.chebval((mu - middle) / half, coefficients)
+            return found
     return directly(mu)
 
 

@@ -243,14 +243,12 @@ class Table:
     @functools.cached_property
     def _up_to(self) -> Array:
         """Probability of each symbol and those before it ``(m + 1, K)``, by cell."""
-        edges = self.edges()
-        return np.cumsum(self.probabilities([edges[0] - 1.0, *edges]), axis=1)
+        return np.cumsum(self.probabilities(self._one_of_each()), axis=1)
 
     def _one_of_each(self) -> Array:
-        """A value in each cell between the edges, and every edge itself."""
+        """A value of each cell ``(m + 1,)``: one below all edges, and the edge a cell begins at."""
         edges = self.edges()
-        between = 0.5 * (edges[:-1] + edges[1:])
-        return np.array([edges[0] - 1.0, *between, edges[-1] + 1.0, *edges])
+        return np.array([edges[0] - 1.0, *edges])
 
     def inside(self, x: ArrayLike) -> NDArray[np.bool_]:
         """Whether each symbol's set holds values ``(n,)`` in units of the scale: ``(n, K)``."""

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import summaries
 from abcdp_core.online.resampling import ancestors, evenly
 from abcdp_core.threads import available
 
@@ -108,14 +107,13 @@ class Moments(NamedTuple):
 
 def moments(cloud: Cloud) -> Moments:
     """Weighted means and standard deviations of μ and σ, and the latter of log σ."""
-    mu, log_sigma, weights = *cloud.theta.T, cloud.weights
-    with np.errstate(over="ignore"):
-        sigma = np.exp(log_sigma)
-    of_mu, of_sigma, of_log_sigma = (_spread(of, weights) for of in (mu, sigma, log_sigma))
-    return Moments(*of_mu, *of_sigma, of_log_sigma[1])
+    (mu, log_sigma), weights = cloud.theta.T, cloud.weights
+    _, sd_log_sigma = _mean_and_sd(log_sigma, weights)
+    of_sigma = _mean_and_sd(np.exp(log_sigma), weights)
+    return Moments(*_mean_and_sd(mu, weights), *of_sigma, sd_log_sigma)
 
 
-def _spread(values: Array, weights: Array) -> tuple[float, float]:
+def _mean_and_sd(values: Array, weights: Array) -> tuple[float, float]:
     """Weighted mean and standard deviation of values ``(N,)``."""
     mean = float(weights @ values)
     return mean, math.sqrt(float(weights @ (values - mean) ** 2))

@@ -3,7 +3,8 @@ r"""Sequential Monte Carlo on the exact likelihood of the responses (ours; MATH 
 The value of each person is integrated out (MATH A2), so a particle is (μ, log σ) alone and its
 weight is multiplied by $p(y_t \mid \mu, \sigma)$. When the effective sample size falls below a
 share of N, particles are resampled and moved by sweeps of random-walk Metropolis-Hastings on the
-full posterior, with the weighted covariance times 2.38²/2 as the step. The posterior halves in
+full posterior, with the weighted covariance times 2.38²/2 as the step; where σ is known, their
+likelihoods are interpolated (:mod:`abcdp_core.online.along_mean`). The posterior halves in
 width more and more rarely, so the cost per person stays flat on average and memory is O(N + n).
 """
 

@@ -80,10 +80,13 @@ def test_where_no_polynomial_is_good_enough_every_mean_is_computed(kind: Kind) -
         np.testing.assert_array_equal(found, directly(mu, rows, kind))
 
 
-def test_a_feature_between_distant_nodes_is_not_missed() -> None:
+@pytest.mark.parametrize("unit", [1.0, 0.05])
+def test_a_feature_between_distant_nodes_is_not_missed(unit: float) -> None:
     # One symbol of a set 2σ wide, means on both sides of it: all of the usual nodes see nothing.
-    rows = np.array([[2.0, 18.0, 22.0, math.expm1(5.0)]])
-    mu = np.concatenate([np.linspace(-200.0, 200.0, 600), [19.0, 20.0, 21.0]])
-    found = along_mean.log_likelihoods(mu, LOG_SIGMA, rows, "table")
-    np.testing.assert_allclose(found, directly(mu, rows, "table"), rtol=0.0, atol=1e-9)
+    rows = np.array([[2.0, 18.0 * unit, 22.0 * unit, math.expm1(5.0)]])
+    mu = unit * np.concatenate([np.linspace(-200.0, 200.0, 600), [19.0, 20.0, 21.0]])
+    log_sigma = math.log(2.0 * unit)
+    found = along_mean.log_likelihoods(mu, log_sigma, rows, "table")
+    expected = log_likelihood(np.column_stack([mu, np.full(len(mu), log_sigma)]), rows, "table")
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-9)
     assert found.max() > 4.0

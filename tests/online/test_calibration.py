@@ -7,6 +7,7 @@ and moves all belong together. An interval that depends on earlier answers chang
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 
@@ -61,7 +62,7 @@ def replications(
     places, distances = np.empty((count, 2)), []
     for run in range(count):
         rng = generator(1, "calibration", run)
-        truth = PRIOR.draw(rng, 1)[0]
+        truth = sampler.prior.draw(rng, 1)[0]
         values = truth[0] + math.exp(truth[1]) * rng.standard_normal(PEOPLE)
         drawn = shrunk * noise.draw(rng, "laplace", PEOPLE)
         stream = Stream(sampler, WIDE, "laplace", unit_scale, run=run)
@@ -100,6 +101,26 @@ def test_outside_the_interval_responses_are_exponential() -> None:
     # Laplace noise forgets how far it is beyond the end: hundreds of distances of scale 1.
     assert_distribution(replications(1.0)[1], stats.expon.cdf)
     assert rejects(assert_distribution, replications(PUBLISHED)[1], stats.expon.cdf)
+
+
+KNOWN = Smc(Prior(50.0, 25.0, 5.0, 40.0, sigma=3.0), "laplace", 200)
+
+
+def test_the_truth_is_a_draw_from_the_posterior_where_sigma_is_known() -> None:
+    assert_distribution(replications(1.0, KNOWN, 100)[0][:, 0], stats.uniform.cdf)
+
+
+class High(Prior):
+    """Draws from the prior but moves under one whose μ is too large."""
+
+    def log_density(self, theta: Array) -> Array:
+        return super().log_density(theta) + 5.0 * theta[:, 0]
+
+
+def test_moves_to_larger_means_are_rejected_by_the_ranks() -> None:
+    sampler = dataclasses.replace(KNOWN, prior=High(50.0, 25.0, 5.0, 40.0, sigma=3.0))
+    places = replications(1.0, sampler, 60)[0][:, 0]
+    assert rejects(assert_distribution, places, stats.uniform.cdf)
 
 
 OPTIMAL = best(4.0, score="determinant").channel

@@ -265,3 +265,22 @@ def test_truncation_behind_the_same_protocol() -> None:
     np.testing.assert_allclose(F, at_ends, rtol=1e-12)
     gaussian = Truncation(-1.0, 1.0, "gaussian", noise.unit_scale("gaussian", 2.0, 1e-5))
     assert gaussian.epsilon == pytest.approx(2.0, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("location", "scale", "expected"),
+    [(3.0, 2.0, 2.0), (0.5, 1e-30, 1e-9), (-1e6, 1e-30, 1e-3), (1e6, 1e-30, 1e-3)],
+)
+def test_places_can_be_told_apart(location: float, scale: float, expected: float) -> None:
+    assert channels.apart(location, scale) == pytest.approx(expected, abs=0.0)
+    told = table_of(5.0).answer(location, 0.5, location, scale)
+    assert told.left < location < told.right
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [(-0.5, 0.5), (0.5, 0.7), (-0.7, -0.5), (0.0, 0.5), (-0.5, 0.0), (-3.0, 2.0), (2.0, 3.0)],
+)
+def test_a_table_of_a_set_and_its_complement(low: float, high: float) -> None:
+    found = channels.table([(low, high), (high, low)], [2.0, 2.0], 1.0)
+    assert found.weights == pytest.approx([1.0 / (1.0 + math.e)] * 2, rel=1e-9)
