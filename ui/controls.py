@@ -258,12 +258,16 @@ def _named(knob: knobs.Knob, options: list[Scalar], shared: dict[str, Any]) -> N
     with st.container(key=f"unused-{key.replace('.', '-')}"):
         offered = list(knob.parameter.options)
         st.segmented_control(options=offered, default=knob.default, required=True, **shared)
-    st.segmented_control(
-        options=options,
-        required=True,
-        format_func=lambda option: knobs.NAMES[key][option],
-        **shared | {"key": seen, "bind": None, "on_change": hand_on},
-    )
+    named: dict[str, Any] = {
+        "options": options,
+        "format_func": lambda option: knobs.NAMES[key][option],
+        **shared,
+        **{"key": seen, "bind": None, "on_change": hand_on},
+    }
+    if len(options) > MOST_SIDE_BY_SIDE:
+        st.selectbox(**named)
+    else:
+        st.segmented_control(required=True, **named)
 
 
 LISTS = ("preset", "plan.scenario")

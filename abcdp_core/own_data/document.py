@@ -220,10 +220,11 @@ def synthetic(document: Document, sets: int, rng: np.random.Generator) -> pd.Dat
 def figure(document: Document) -> go.Figure:
     """What is known of every parameter now, a row each, in the person's own scale."""
     parameters, axes = document.parameters, document.axes()
+    share = isinstance(document.request, SeriesRequest) and len(set(axes)) == 1
     drawn = fig.stack(
         [""] * len(parameters),
         document.finding,
-        f"share of the values, {parameters[0].unit}" if len(set(axes)) == 1 else "",
+        f"share of the values, {parameters[0].unit}" if share else "",
         axes,
         row_height=44 if len(set(axes)) == 1 else 80,
     )

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from abcdp_core.__main__ import main
-from abcdp_core.own_data import budget_ledger
+from abcdp_core.own_data import budget_ledger, verification
 from abcdp_core.own_data.budget import Budget
+from abcdp_core.own_data.document import figure
 from abcdp_core.own_model import lattice
 
 pytestmark = pytest.mark.usefixtures("own_registry")
@@ -107,6 +108,8 @@ def test_a_document_is_verified_and_reported_by_its_model(
     assert "The 200 public simulations reach, with this noise, " in said
     document = json.loads(out.read_text(encoding="utf-8"))
     assert document["model"]["file"] == "ours.py"
+    drawn = verification.document_in(document)
+    assert "share of the values" not in str(figure(drawn).to_dict())
     assert ("n" in document) == (kind == "replace")
     assert main(["verify", str(out), *plugin]) == 0
     assert "DIFFERS" not in capsys.readouterr().out

@@ -64,6 +64,8 @@ def page(content: str) -> AppTest:
 def test_a_model_of_the_server_is_released_by_as_the_cases_are() -> None:
     app = page(FILE)
     assert not app.exception
+    (chosen,) = [each for each in app.selectbox if each.key == f"named-{KEY}"]
+    assert chosen.options[-1] == "Waiting times"
     said = texts(app)
     assert "columns minutes: the model Waiting times of the file waiting.py" in said
     assert "The 120 public simulations reach, with this noise, minutes: " in said
