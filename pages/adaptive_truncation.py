@@ -22,6 +22,7 @@ router.guard()
 
 STREAM, BUDGETS = "adaptive-truncation", "truncation-streams"
 INTERVAL, WAYS, REPEATS = "truncation-interval", "ways-of-asking", "estimation-accuracy"
+VECTORS, GRADIENT = "vector-truncation", "online-gradient"
 
 
 def main() -> None:
@@ -31,6 +32,8 @@ def main() -> None:
         "best interval": best_interval,
         "budgets": budgets,
         "repeats": repeats,
+        "several values": several_values,
+        "gradient": gradient,
     }
     shown[blocks.view_and_presets()]()
 
@@ -203,6 +206,47 @@ def draw_repeats(found: blocks.Found) -> None:
     for name in ("mu", "sigma"):
         blocks.figure(f"error-{name}", found)
         blocks.figure(f"means-{name}", found, ("main", "course", "chains"))
+    labels.show(found)
+
+
+def several_values() -> None:
+    blocks.title(
+        "Several values of each person",
+        "One budget protects them all. Is it better split among them, or spent on a few of them, "
+        "drawn by lot?",
+    )
+    controls.own("vector-truncation.channel")
+    job = watch.growing(VECTORS, *asking.ask(VECTORS), draw_values)
+    blocks.theory(VECTORS)
+    export.block("vector-truncation", job)
+
+
+def draw_values(found: blocks.Found) -> None:
+    blocks.figure("error", found, ("main",))
+    blocks.figure("told", found, ("told",))
+    blocks.note(
+        "What an answer tells grows with the square of a small budget and hardly any more with a "
+        "large one. So a small budget split in ten tells a hundredth ten times over, and is better "
+        "spent on one value of each person; a large one is better split."
+    )
+    labels.show(found)
+
+
+def gradient() -> None:
+    blocks.title(
+        "A step for each answer",
+        "In place of a posterior, an estimate that moves a little along the score of each answer: "
+        "it keeps no answer and costs next to nothing.",
+    )
+    controls.own("online-gradient.channel")
+    job = watch.growing(GRADIENT, *asking.ask(GRADIENT), draw_steps)
+    blocks.theory(GRADIENT)
+    export.block("online-gradient", job)
+
+
+def draw_steps(found: blocks.Found) -> None:
+    for name in blocks.names(found):
+        blocks.figure(name, found, ("main", "cost"))
     labels.show(found)
 
 

@@ -90,9 +90,13 @@ SCREEN = {
     ),
     "adaptive-truncation.view": _choice(
         "Show",
-        "One stream of people, what one person may be asked, several budgets side by side, where "
-        "the best interval comes from, or many repeats.",
-        ("live", "ways of asking", "best interval", "budgets", "repeats"),
+        "One stream of people, what one person may be asked, where the best interval comes from, "
+        "several budgets side by side, many repeats, people with several values, or a step for "
+        "each answer in place of a posterior.",
+        (
+            *("live", "ways of asking", "best interval", "budgets", "repeats"),
+            *("several values", "gradient"),
+        ),
     ),
     "mechanisms.view": _choice(
         "Show",

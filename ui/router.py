@@ -93,7 +93,10 @@ TABLE = (
         "People answer one after the other, each in the interval where it should help most.",
         "Explore",
         "adaptive-truncation",
-        ("truncation-streams", "truncation-interval", "ways-of-asking", "estimation-accuracy"),
+        (
+            *("truncation-streams", "truncation-interval", "ways-of-asking", "estimation-accuracy"),
+            *("vector-truncation", "online-gradient"),
+        ),
         own=(
             "adaptive-truncation.epsilon_total",
             "adaptive-truncation.n",
@@ -112,6 +115,8 @@ TABLE = (
             "ways-of-asking.score",
             "ways-of-asking.weight",
             "estimation-accuracy.runs",
+            "vector-truncation.channel",
+            "online-gradient.channel",
             "figures.format",
         ),
         instead={
@@ -125,6 +130,8 @@ TABLE = (
             "budgets": ("truncation-streams",),
             "best interval": ("truncation-interval",),
             "repeats": ("estimation-accuracy",),
+            "several values": ("vector-truncation",),
+            "gradient": ("online-gradient",),
         },
         pins=True,
     ),

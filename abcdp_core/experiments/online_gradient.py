@@ -76,7 +76,7 @@ POINTS = 20
 class Params(BaseParams):
     """One way of asking, and several of inferring."""
 
-    n: int = dataclasses.replace(online.PEOPLE, low=10, high=5000).field(1000)
+    n: int = dataclasses.replace(online.PEOPLE, low=10).field(1000)
     epsilon_total: float = online.EPSILON_TOTAL.field(2.0)
     method: tuple[str, ...] = METHOD.field(("smc", GRADIENT), many=True)
     channel: str = online.CHANNEL.field("truncation")

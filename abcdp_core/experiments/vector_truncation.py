@@ -91,7 +91,7 @@ FOLLOWED = 2
 class Params(BaseParams):
     """People, one budget, and numbers of values."""
 
-    n: int = dataclasses.replace(online.PEOPLE, high=5000).field(500)
+    n: int = online.PEOPLE.field(500)
     dimension: tuple[int, ...] = DIMENSION.field((1, 2, 5, 10), many=True)
     epsilon_total: float = dataclasses.replace(
         online.EPSILON_TOTAL,
