@@ -235,8 +235,8 @@ def draw_values(found: blocks.Found) -> None:
 def gradient() -> None:
     blocks.title(
         "A step for each answer",
-        "In place of a posterior, an estimate that moves a little along the score of each answer: "
-        "it keeps no answer and costs next to nothing.",
+        "In place of a posterior, an estimate that moves a little along the score of each answer, "
+        "and keeps none of them.",
     )
     controls.own("online-gradient.channel")
     job = watch.growing(GRADIENT, *asking.ask(GRADIENT), draw_steps)

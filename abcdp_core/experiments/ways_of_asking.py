@@ -413,7 +413,7 @@ def _information_figure(result: Result) -> go.Figure:
     figure = fig.figure(
         finding(params, main),
         "ε_total",
-        "one answer",
+        "told by one answer",
         height=350,
         settings=f"{_what(params).rstrip(',')}, {params.family} values, σ = 1",
     )
