@@ -54,8 +54,8 @@ def log_likelihoods(mu: Array, log_sigma: float, responses: Array, kind: Kind) -
             values = directly(nodes)
         coefficients = _transform(degree) @ values
         if np.abs(coefficients[-int(LAST * degree) :]).max() < PRECISION:
-            along = np.polynomial.chebyshev.chebval((mu - middle) / half, coefficients)
-            return np.asarray(along, dtype=np.float64)
+            found = np.polynomial.chebyshev.chebval((mu - middle) / half, coefficients)
+            return np.asarray(found, dtype=np.float64)
     return directly(mu)
 
 

@@ -284,3 +284,13 @@ def test_places_can_be_told_apart(location: float, scale: float, expected: float
 def test_a_table_of_a_set_and_its_complement(low: float, high: float) -> None:
     found = channels.table([(low, high), (high, low)], [2.0, 2.0], 1.0)
     assert found.weights == pytest.approx([1.0 / (1.0 + math.e)] * 2, rel=1e-9)
+
+
+def test_an_answer_is_drawn_from_the_table_of_the_persons_cell() -> None:
+    channel = table_of(5.0)
+    edges = channel.edges()
+    values = np.concatenate([edges, np.nextafter(edges, -9.0), np.nextafter(edges, 9.0), [-9, 9]])
+    for value, each in zip(values.tolist(), channel.probabilities(values), strict=True):
+        for drawn in (0.01, 0.3, 0.5, 0.7, 0.99):
+            expected = int(np.sum(np.cumsum(each) <= drawn))
+            assert channel.answer(value, drawn, 0.0, 1.0).value == expected

@@ -1,0 +1,104 @@
+"""What a better question to each person buys: optimal symbols against adaptive truncation.
+
+On two processors of one's own about an hour: 9000 streams of known σ and 3000 of unknown σ.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from concurrent.futures import Executor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abcdp_core import summaries, workers
+from abcdp_core.online.parameters import StreamParams
+from abcdp_core.streams import generator
+from benchmarks.goals import SEED, Measured, goal, ratio, share, study
+
+Array = NDArray[np.float64]
+
+BUDGETS = (1.0, 2.0, 5.0)
+RUNS = {True: 1500, False: 500}
+"""By whether σ is known."""
+
+MIDDLE_90 = 1.6449
+"""Standard deviations to either side of the mean that hold 90 % of a normal posterior."""
+
+
+@functools.cache
+def _last(known_sigma: bool, epsilon_total: float, channel: str) -> tuple[Array, Array]:
+    """Errors of μ and standard deviations of its posterior after the last person, by run."""
+    result = study(
+        "estimation-accuracy",
+        epsilon_total=BUDGETS,
+        interval=("adaptive",),
+        channel=("truncation", "optimal"),
+        known_sigma=known_sigma,
+        runs=RUNS[known_sigma],
+    )
+    course = result.tables["course"]
+    here = course[(course.epsilon_total == epsilon_total) & (course.channel == channel)]
+    last = here[here.t == here.t.max()].sort_values("run")
+    return last.error_mu.to_numpy(), last.sd_mu.to_numpy()
+
+
+@goal("asking-mse-known-sigma-1", at_most=0.86, known_sigma=True, epsilon_total=1.0)
+@goal("asking-mse-known-sigma-2", at_most=0.85, known_sigma=True, epsilon_total=2.0)
+@goal("asking-mse-known-sigma-5", at_most=0.80, known_sigma=True, epsilon_total=5.0)
+@goal("asking-mse-unknown-sigma-1", at_most=0.88, known_sigma=False, epsilon_total=1.0)
+@goal("asking-mse-unknown-sigma-2", at_most=0.86, known_sigma=False, epsilon_total=2.0)
+@goal("asking-mse-unknown-sigma-5", at_most=0.82, known_sigma=False, epsilon_total=5.0)
+def mean_squared_error(known_sigma: bool, epsilon_total: float) -> Measured:
+    """Mean squared error of μ by optimal symbols as a share of that by adaptive truncation.
+
+    Sampler smc, N = 1000, both best for μ, the same people; 1500 runs of known σ, 500 of unknown.
+    """
+    symbols, truncated = (
+        _last(known_sigma, epsilon_total, channel)[0] ** 2 for channel in ("optimal", "truncation")
+    )
+    return ratio(symbols, truncated)
+
+
+@goal("asking-coverage-known-sigma-1", at_least=0.875, at_most=0.925, epsilon_total=1.0)
+@goal("asking-coverage-known-sigma-2", at_least=0.875, at_most=0.925, epsilon_total=2.0)
+@goal("asking-coverage-known-sigma-5", at_least=0.875, at_most=0.925, epsilon_total=5.0)
+def coverage(epsilon_total: float) -> Measured:
+    """Share of 90 % intervals of μ by optimal symbols that hold the truth; 1500 runs, known σ."""
+    errors, spreads = _last(True, epsilon_total, "optimal")
+    return share(int(np.sum(errors <= MIDDLE_90 * spreads)), len(errors))
+
+
+# ---------------------------------------------------------------------------- truths of the prior
+
+TRUTHS = 1000
+PEOPLE = 100
+
+
+def _holds(epsilon_total: float, run: int) -> bool:
+    """Whether the middle 90 % of a posterior of μ hold the truth, where σ has to be learnt too."""
+    params = StreamParams(n=PEOPLE)
+    mu, log_sigma = params.prior().draw(generator(SEED, "asking-truth", run), 1)[0].tolist()
+    params = dataclasses.replace(params, mu=mu, sigma=math.exp(log_sigma))
+    stream = params.stream(epsilon_total, "smc", "adaptive", SEED, run, "optimal")
+    *_, (state, _) = stream.ask(None, 0, *params.people(SEED, run, "optimal"))
+    ends = summaries.weighted_quantile(state.theta[:, :1], state.weights, [0.05, 0.95])
+    return bool(ends[0, 0] <= mu <= ends[1, 0])
+
+
+@goal("asking-coverage-unknown-sigma-1", at_least=0.875, at_most=0.925, epsilon_total=1.0)
+@goal("asking-coverage-unknown-sigma-2", at_least=0.875, at_most=0.925, epsilon_total=2.0)
+@goal("asking-coverage-unknown-sigma-5", at_least=0.875, at_most=0.925, epsilon_total=5.0)
+def coverage_over_the_prior(epsilon_total: float) -> Measured:
+    """Share of 90 % intervals of μ by optimal symbols that hold it, of truths from the prior.
+
+    σ unknown, N = 100, 1000 truths, quantiles of the particles. At one truth the share depends on
+    the prior of σ: at ε_total = 1 its answers say little about σ.
+    """
+    executor: Executor | None
+    with workers.executor_for(workers.processor_count()) as executor:
+        every = map if executor is None else executor.map
+        held = list(every(functools.partial(_holds, epsilon_total), range(TRUTHS)))
+    return share(sum(held), TRUTHS)
