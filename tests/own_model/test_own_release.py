@@ -169,7 +169,11 @@ def test_a_prior_that_misses_the_data_is_said_from_what_was_released(
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        (RECORDS.replace("x", "y"), "Column x is missing: the first row must name the columns."),
+        (RECORDS.replace("x", "y"), "Column x is missing: the first row must name the columns, "
+         "separated by commas: x,code."),
+        (RECORDS.replace(",", ";"), "Column x is missing: the first row must name the columns, "
+         "separated by commas: x,code."),
+        ("0.125,1\n" + RECORDS.partition("\n")[2], "separated by commas: x,code."),
         (RECORDS.replace("note", "x"), "Column x is there twice"),
         (RECORDS.replace("-0.7", "NaN"), "Column x, row 2: is no finite number."),
         (RECORDS.replace("-0.7", ""), "Column x, row 2: is no finite number."),

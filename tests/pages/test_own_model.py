@@ -94,5 +94,5 @@ def test_a_table_that_lacks_a_column_is_refused_in_a_sentence() -> None:
     app = page(FILE.replace("minutes", "hours"))
     assert not app.exception
     (error,) = app.error
-    assert "Column minutes is missing: the first row must name the columns." in error.value
+    assert "Column minutes is missing: the first row must name the columns" in error.value
     assert not documents(app)
