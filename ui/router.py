@@ -7,16 +7,18 @@ properly, and the outer run ends.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Sequence
 from contextvars import ContextVar
 from pathlib import Path
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from abcdp_core import __version__
 from abcdp_core.parameters import ParameterError
-from ui import blocks, controls, knobs, lesson, pin, served, state, turns
+from ui import blocks, controls, knobs, lesson, pin, served, state, turns, watch
 from ui.link import VERSION
 from ui.page import Page
 from ui.verbatim import verbatim
@@ -311,7 +313,7 @@ def main() -> None:
     with turns.turn(tell):
         line.empty()
         try:
-            _draw()
+            _draw(line)
         except ParameterError as error:
             _blame(error)
 
@@ -337,15 +339,19 @@ LONGEST_BLAME = 400
 """Characters that are shown of what a model does wrong."""
 
 
-def _draw() -> None:
-    """Set the page up, run it, and say around it what holds everywhere."""
+def _draw(line: DeltaGenerator) -> None:
+    """Set the page up, run it, and say around it what holds everywhere.
+
+    Args:
+        line: above the page, where what it waits for is said.
+    """
     st.set_page_config(page_icon=ROOT / "assets" / "icon.png", layout="wide")
     pages = [st.Page(_file(page.file), title=page.title, help=page.help) for page in shown()]
     chosen = st.navigation(pages, position="hidden")
     page = shown()[[entry.title for entry in pages].index(chosen.title)]
     if (owner := state.leads_to(page, shown())) is not None:
         st.switch_page(_file(owner.file), query_params=st.query_params.to_dict())
-    state.begin(page, known_keys())
+    state.begin(page, known_keys(), functools.partial(watch.scales, line))
     lesson.begin({*st.query_params.to_dict()} & {*known_keys()})
     if (opens := lesson.enter()) not in ("", page.file):
         # Without a query of its own Streamlit refuses, as knobs are bound to the one there is.

@@ -7,7 +7,7 @@ keeps the two the same and carries the values from page to page. This module onl
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 
 import streamlit as st
@@ -30,20 +30,21 @@ _instead: ContextVar[Mapping[str, Scalar] | None] = ContextVar("instead", defaul
 """Values that hold in place of the knobs' own, see :func:`at`."""
 
 
-def begin(page: Page, known: Iterable[str]) -> None:
+def begin(page: Page, known: Iterable[str], ready: Callable[[str], None]) -> None:
     """Remember the page and, at the first run of a session, read the link.
 
     Args:
         page: the one on screen.
         known: keys of the knobs of all pages.
+        ready: called with the scenario on screen before any of its knobs is asked for.
     """
     st.session_state[PAGE] = page
+    _follow_preset(page)
+    ready(scenario_in_force())
     if LINK_READ in st.session_state:
-        _follow_preset(page)
         _follow_scenario()
     else:
         st.session_state[LINK_READ] = True
-        _follow_preset(page)
         st.session_state[SCENARIO] = scenario_in_force()
         _read_link(page, known)
     # An address leaves out what stands at its default: which that is, the version tells.

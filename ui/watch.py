@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from abcdp_core import simulators
 from abcdp_core.parameters import Params
 from abcdp_core.results import Result
 from ui import jobs, steps, turns
@@ -56,6 +59,41 @@ def beside(name: str, request: Request) -> Result | None:
         _wait_for(job)
         return None
     return job.result
+
+
+def scales(place: DeltaGenerator, scenario: str) -> None:
+    """Wait for the simulations that the knobs of a model of one's own are placed by.
+
+    Whoever chooses something else meanwhile, or leaves, ends the wait. What goes wrong is said
+    where the knobs ask for them.
+
+    Args:
+        place: where it is said how far they are.
+        scenario: on screen.
+    """
+    model = getattr(simulators.load(scenario), "MODEL", None)
+    if model is None:
+        return
+    # Inside the function: where no model was added nobody has to wait for what models need.
+    from abcdp_core.own_model import contract
+
+    if contract.has_pilot(model):
+        return
+    who = jobs.session_id()
+    job = jobs.service().submit_own(who, steps.own(functools.partial(contract.pilot, model)))
+    try:
+        with turns.away():
+            while not job.ended.wait(WAIT_BEFORE_PROGRESS):
+                job.watch(who)
+                done = job.made() or 0.0
+                words = (
+                    f"The model is simulated {contract.PILOT} times to place its thresholds: "
+                    f"{done:.0%}. It is done once and then kept; `check` does it beforehand."
+                )
+                place.progress(done, waits(job) or words)
+    finally:
+        job.leave(who)
+    place.empty()
 
 
 def _wait_for(job: Job) -> None:

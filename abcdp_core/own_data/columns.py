@@ -11,8 +11,9 @@ change two things at once. A table's first row always names its columns.
 from __future__ import annotations
 
 import csv
+import io
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from abcdp_core.own_data.request import SERIES, columns_of, own_sizes
 from abcdp_core.own_data.series import SeriesError
 from abcdp_core.own_model.lattice import RECORDS, Table
 from abcdp_core.parameters import ParameterError, number_in, shown
+from abcdp_core.sentences import counted
 
 Array = NDArray[np.float64]
 
@@ -35,6 +37,9 @@ LARGEST_COUNT = 1_000_000_000
 
 LONGEST_LABEL = 200
 """Characters."""
+
+NAMES_SHOWN = 20
+"""Columns that are named where a first row is wrong; a pool may have hundreds."""
 
 
 def _daily_counts(content: bytes, limit: int) -> Array:
@@ -117,7 +122,10 @@ def records(content: bytes, table: Table) -> Array:
     for name in table.columns:
         if names.count(name) != 1:
             why = "is missing" if name not in names else "is there twice"
-            raise SeriesError(f"Column {name} {why}: the first row must name the columns.")
+            raise SeriesError(
+                f"Column {name} {why}: the first row must name the columns, separated by commas: "
+                f"{_header(table.columns)}."
+            )
     if len(rows) > most and not public:
         raise SeriesError(f"The file has more than {most:,} records, the most that are read.")
     places = [names.index(name) for name in table.columns]
@@ -133,6 +141,15 @@ def records(content: bytes, table: Table) -> Array:
     if wrong := table.wrong(found):
         raise SeriesError(wrong)
     return found
+
+
+def _header(names: Sequence[str]) -> str:
+    """A first row that names columns, as CSV has it; of a long one its beginning."""
+    first = names[:NAMES_SHOWN]
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(first)
+    more = f" and {counted(len(names) - len(first), 'more name')}" if first != names else ""
+    return f"{text.getvalue()}{more}"
 
 
 def _fields(line: str, row: int) -> list[str]:

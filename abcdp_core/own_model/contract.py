@@ -175,6 +175,11 @@ def pilot(model: Model, progress: Callable[[float], None] | None = None) -> Arra
     return _pilots[model]
 
 
+def has_pilot(model: Model) -> bool:
+    """Whether its records of public draws are in memory."""
+    return model in _pilots
+
+
 def _simulated(model: Model, progress: Callable[[float], None] | None) -> Array:
     """Records of public draws.
 

@@ -26,10 +26,6 @@ The table is CSV or Parquet: a row for each draw from the prior, columns ``theta
     [summary.median-of-x]
     sensitivity = 0.1               # declared instead of kind and bounds; labels say so
 
-    [observed]
-    records = "records.csv"         # a column of contributions for each summary, a row for each
-                                    # record; or the numbers themselves: mean-of-x = 0.31, ...
-
 The sensitivity follows from kind, bounds and groups as in :mod:`.statistics`. Where the numbers of
 all summaries together have one that is known, it is declared once, instead of kinds::
 
@@ -37,8 +33,9 @@ all summaries together have one that is known, it is declared once, instead of k
     l1 = 2.0
     l2 = 1.5
 
-What is wrong is one line that names the file and the key, column or row. Of the pool, which is
-public, it may show a number; of records never.
+All of both files is public. Private records are in neither: a release reads them from a file of
+their own, with a column of contributions for each summary and a row for each record
+(:mod:`.lattice`). What is wrong is one line that names the file and the key, column or row.
 """
 
 from __future__ import annotations
@@ -50,12 +47,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from abcdp_core import supports
-from abcdp_core.own_model import tables
-from abcdp_core.own_model.blame import OwnError
 from abcdp_core.own_model.model import Parameter
 from abcdp_core.own_model.statistics import ROUNDING
 from abcdp_core.statistic import Neighbours, Statistic, whole_only
@@ -127,7 +121,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class PoolFile:
-    """A pool made anywhere; all of it is public but for what ``observed`` says.
+    """A pool made anywhere; all of it is public.
 
     Attributes:
         file: the TOML file.
@@ -140,8 +134,6 @@ class PoolFile:
         declared: L1 and L2 sensitivity of all numbers together, if they are declared.
         theta: parameters ``(T, d)``.
         numbers: of each draw ``(T, k)``, in their units.
-        observed: of the private data, or where they are: name of a summary -> number, or
-            ``records`` -> path; empty if neither is given.
     """
 
     file: Path
@@ -155,7 +147,6 @@ class PoolFile:
     declared: tuple[float, float] | None
     theta: Array = field(repr=False, compare=False)
     numbers: Array = field(repr=False, compare=False)
-    observed: Mapping[str, Any] = field(repr=False, compare=False, default_factory=dict)
 
     @property
     def protected(self) -> str:
@@ -201,24 +192,6 @@ class PoolFile:
             high=(math.inf,) * len(low),
             whole=(1,) * len(low) if whole else None,
         )
-
-    def private(self) -> Array:
-        """The numbers of the private data ``(k,)``, in their units.
-
-        Raises:
-            OwnError: none are given, or they are not what they have to be; no number is shown.
-        """
-        if not self.observed:
-            raise OwnError(f"{self.file.name}: key observed: is missing, so there are no data.")
-        if "records" in self.observed:
-            path = self.file.parent / str(self.observed["records"])
-            values = _of_records(self, tables.read(path), path.name)
-        else:
-            values = np.array([float(self.observed[each.name]) for each in self.summaries])
-        return np.array([
-            float(each.in_units(np.array(value), self.neighbours, self.n))
-            for each, value in zip(self.summaries, values, strict=True)
-        ])  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -283,46 +256,3 @@ def side(pool: PoolFile, rows: NDArray[np.int64] | None = None) -> Side:
     )
     low, high = (np.array([getattr(p, end) for p in pool.parameters]) for end in ("low", "high"))
     return Side(scenario, pool.n, pool.theta[chosen], pool.numbers[chosen], supports.box(low, high))
-
-
-def _of_records(pool: PoolFile, table: pd.DataFrame, name: str) -> Array:
-    """Numbers of a file of records ``(k,)``; private, so no value is shown."""
-    if pool.neighbours == "replace" and len(table) != pool.n:
-        raise OwnError(f"{name}: has not as many rows as n = {pool.n} in {pool.file.name} says.")
-    found = []
-    for each in pool.summaries:
-        if each.kind == "declared":
-            raise OwnError(
-                f"{pool.file.name}: key observed.records: nothing says how {each.name} is computed "
-                f"from records; give its number."
-            )
-        if each.column not in table:
-            raise OwnError(f"{name}: column {each.column} is missing.")
-        values = tables.finite(name, table, each.column)
-        if each.kind == "count":
-            if not np.isin(values, (0.0, 1.0)).all():
-                row = int(np.argmin(np.isin(values, (0.0, 1.0))))
-                raise OwnError(
-                    f"{name}: column {each.column}, row {row + 1}: must be 0 or 1, as "
-                    f"{each.name} is a count."
-                )
-            found.append(values.sum())
-        else:
-            clipped = np.clip(values, each.lower, each.upper)
-            found.append(clipped.mean() if each.kind == "mean" else clipped.sum())
-    _check_groups(pool, table, name)
-    return np.array(found)
-
-
-def _check_groups(pool: PoolFile, table: pd.DataFrame, name: str) -> None:
-    """Refuse a record that is counted twice in a group of which it is in one cell at most."""
-    groups: dict[str, list[str]] = {}
-    for each in pool.summaries:
-        if each.group:
-            groups.setdefault(each.group, []).append(each.column)
-    for group, columns in groups.items():
-        twice = table[columns].sum(axis=1).to_numpy() > 1
-        if twice.any():
-            raise OwnError(
-                f"{name}: row {int(np.argmax(twice)) + 1}: is counted twice in group {group}."
-            )

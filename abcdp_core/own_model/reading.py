@@ -23,8 +23,7 @@ from abcdp_core.statistic import Neighbours
 Array = NDArray[np.float64]
 
 KEYS = {
-    "": {"name", "title", "unit", "neighbours", "n", "pool", "theta", "summary", "observed",
-         "declared"},
+    "": {"name", "title", "unit", "neighbours", "n", "pool", "theta", "summary", "declared"},
     "theta": {"low", "high", "unit"},
     "summary": {"kind", "lower", "upper", "group", "sensitivity", "column"},
     "declared": {"l1", "l2"},
@@ -82,9 +81,6 @@ def read(file: Path) -> PoolFile:
         _summary(said, key, table, neighbours, is_declared=declared is not None)
         for key, table in said.tables(found, "summary")
     )
-    observed = found.get("observed", {})
-    if observed:
-        _check_observed(said, observed, summaries)
     table = tables.read(file.parent / said.text(found, "pool"))
     place = said.text(found, "pool")
     theta, values = _columns(place, table, parameters, summaries)
@@ -103,7 +99,6 @@ def read(file: Path) -> PoolFile:
         declared=declared,
         theta=theta,
         numbers=np.stack(units, axis=1),
-        observed=observed,
     )
 
 
@@ -120,9 +115,11 @@ class _Reader:
         known = sorted(KEYS[kind])
         for key in table:
             if key not in known:
-                raise OwnError(
-                    f"{self.file}: key {at}{key}: is unknown; known are {', '.join(known)}."
-                )
+                why = f"known are {', '.join(known)}"
+                if at + key == "observed":
+                    # A public file is no place for them.
+                    why = f"records are given to `release {self.file} --data FILE.csv`"
+                raise OwnError(f"{self.file}: key {at}{key}: is unknown; {why}.")
         for key in NEEDED.get(kind, ()):
             if key not in table:
                 raise OwnError(f"{self.file}: key {at}{key}: is missing.")
@@ -222,30 +219,6 @@ def _declared(said: _Reader, found: Mapping[str, Any]) -> tuple[float, float] | 
     if l2 > l1:
         raise said.wrong("declared.l2", l2, f"must be at most l1 = {l1:g}")
     return l1, l2
-
-
-def _check_observed(
-    said: _Reader, observed: Mapping[str, Any], summaries: tuple[Summary, ...]
-) -> None:
-    """Refuse observed numbers that are not those of the summaries; shows none of them."""
-    if not isinstance(observed, dict):
-        raise OwnError(f"{said.file}: key observed: must be a table.")
-    if "records" in observed:
-        if len(observed) > 1:
-            raise OwnError(f"{said.file}: key observed: has records and numbers; leave one out.")
-        said.text(observed, "records")
-        return
-    names = [each.name for each in summaries]
-    if odd := [name for name in observed if name not in names]:
-        raise OwnError(f"{said.file}: key observed.{odd[0]}: is no summary.")
-    for name in names:
-        value = observed.get(name)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise OwnError(f"{said.file}: key observed.{name}: must be a number.")
-        if not abs(value) <= tables.LARGEST:
-            raise OwnError(
-                f"{said.file}: key observed.{name}: must lie within ±{tables.LARGEST:g}."
-            )
 
 
 def _columns(

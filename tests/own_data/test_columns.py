@@ -94,6 +94,18 @@ def test_what_is_wrong_is_one_line_without_a_value_or_a_size(
     assert "20,002" not in said
 
 
+@pytest.mark.parametrize(
+    ("names", "header"),
+    [
+        (["minutes"], "minutes"),
+        (["age, years", 'the "x"'], '"age, years","the ""x"""'),
+        ([f"c{j}" for j in range(21)], f"{','.join(f'c{j}' for j in range(20))} and 1 more name"),
+    ],
+)
+def test_a_first_row_is_named_as_a_file_must_have_it(names: list[str], header: str) -> None:
+    assert columns._header(names) == header
+
+
 def test_zero_cases_are_a_number_of_cases_and_zero_patients_no_cluster() -> None:
     assert read("0\n" * 14, "daily-counts") == [0.0] * 14
     with pytest.raises(SeriesError):

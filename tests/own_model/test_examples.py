@@ -6,6 +6,7 @@ what it says.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -17,10 +18,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from abcdp_core.__main__ import main
 from abcdp_core.own_model import reading
 from tests.test_plugins import ROOT, SEVERAL
 
 PAGE = (ROOT / "docs" / "own_model.md").read_text(encoding="utf-8")
+BY_POOL = "release pool.toml"
+
 FAST = {
     "check my_model.py": "--runs 2 --pool-size 200 --workers 1",
     "check pool.toml": "--runs 10",
@@ -28,7 +32,11 @@ FAST = {
     "run compare-mechanisms": "--set runs=2 --set pool_size=200 --set epsilon_total=1 --workers 1",
     "run coverage": "--set runs=2 --set pool_size=200 --set epsilon_total=1 --workers 1",
     "run mechanism-posterior": "--set pool_size=200 --workers 1",
-    "pool": "--pool-size 200",
+    "pool": "--pool-size 1000",
+    "release waiting": "--yes --draws 100",
+    BY_POOL: "--yes --draws 100",
+    "verify": "",
+    "report": "",
 }
 """Begins a command of the page -> what makes it take a second."""
 
@@ -49,18 +57,16 @@ class Done:
     said: str
 
 
-def model_of_page() -> str:
-    """The text of the page's model."""
-    found = re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    assert found is not None
-    return found.group(1)
-
-
 def of_page(folder: Path) -> list[str]:
-    """Write the page's file; its commands. The first one plugs it in, for the process."""
-    (folder / "my_model.py").write_text(model_of_page(), encoding="utf-8")
+    """Write the page's files; its commands. The first one plugs the model in, for the process."""
+    model, records = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    # A tenth of the simulations of each release is enough.
+    small = model.replace("sizes=", "pool_size=1000,\n    sizes=")
+    (folder / "my_model.py").write_text(small, encoding="utf-8")
+    with contextlib.chdir(folder):
+        exec(compile(records, "records of the page", "exec"), {})
     lines = re.findall(r"^    python -m abcdp_core (.*)$", PAGE, re.MULTILINE)
-    assert len(lines) == 7
+    assert len(lines) == 11
     for place, line in enumerate(lines):
         (more,) = [more for begins, more in FAST.items() if line.startswith(begins)]
         lines[place] = f"{line.replace(' --plugin my_model.py', '')} {more}"
@@ -80,9 +86,13 @@ def of_example(name: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
-    """All commands in one process, which starts but once."""
+    """All commands but the release by a pool in one process, which starts but once.
+
+    In that process the pool's name is the model's already.
+    """
     folder = tmp_path_factory.mktemp("own")
-    lines = [*of_page(folder), *of_example("gaussian-2d"), *of_example("sir")]
+    of_one = [line for line in of_page(folder) if not line.startswith(BY_POOL)]
+    lines = [*of_one, *of_example("gaussian-2d"), *of_example("sir")]
     lines[0] += "".join(f" --plugin {ROOT / 'examples' / each}.py" for each in ("gaussian", "sir"))
     ended = subprocess.run(
         [sys.executable, "-c", SEVERAL, *lines],
@@ -140,7 +150,31 @@ def test_the_commands_leave_what_they_say(done: Done) -> None:
     pool = reading.read(done.folder / "pool.toml")
     assert [each.name for each in pool.summaries] == ["log time", "its square", "over an hour"]
     assert pool.n == 1000
-    assert "200 draws of waiting with N = 1,000" in done.said
+    assert "1,000 draws of waiting with N = 1,000" in done.said
+
+
+def test_the_release_by_the_model_says_where_the_records_come_from(done: Done) -> None:
+    document = json.loads((done.folder / "release.json").read_text(encoding="utf-8"))
+    assert document["statement"].startswith("Protects one patient: pure differential privacy")
+    assert document["cost"]["epsilon"] == pytest.approx(1.0)
+    (low, high), _ = document["posterior"]["intervals"]
+    # Noise that moves 25 minutes by a third is twenty times as large as its scale.
+    assert 12.0 < low < high < 45.0
+    assert "DIFFERS" not in done.said
+    assert "verify release.json --plugin my_model.py" in (done.folder / "report.html").read_text(
+        "utf-8"
+    )
+
+
+@pytest.mark.usefixtures("own_registry")
+def test_the_release_by_the_pool_says_the_same(done: Done, monkeypatch: pytest.MonkeyPatch) -> None:
+    (line,) = [each for each in of_page(done.folder) if each.startswith(BY_POOL)]
+    monkeypatch.chdir(done.folder)
+    assert main(line.split()) == 0
+    document = json.loads((done.folder / "by_pool.json").read_text(encoding="utf-8"))
+    assert document["release"]["names"] == ["log time", "its square", "over an hour"]
+    (low, high), _ = document["posterior"]["intervals"]
+    assert 12.0 < low < high < 45.0
 
 
 def test_every_key_of_the_file_is_in_the_table() -> None:

@@ -12,13 +12,31 @@ from numpy.typing import NDArray
 
 from abcdp_core.own_data.discrete_summary import summary_noise
 from abcdp_core.own_data.likeness import Likeness
-from abcdp_core.own_model import Column, Model, Parameter, count, declared, histogram, mean, total
+from abcdp_core.own_model import (
+    Column,
+    Model,
+    Parameter,
+    count,
+    declared,
+    histogram,
+    mean,
+    reading,
+    total,
+)
 from abcdp_core.own_model import lattice as lattice_module
 from abcdp_core.own_model.blame import OwnError
-from abcdp_core.own_model.lattice import GRID, of_model, on_lattice, sensitivity, summaries_of
+from abcdp_core.own_model.lattice import (
+    GRID,
+    of_model,
+    of_pool,
+    on_lattice,
+    sensitivity,
+    summaries_of,
+)
 from abcdp_core.own_model.pool_file import Summary
 from abcdp_core.own_model.statistics import OwnStatistic
 from abcdp_core.privacy import cost
+from tests.own_model import test_pool_file as pools
 from tests.statistics import assert_frequencies, rejects
 
 Array = NDArray[np.float64]
@@ -208,6 +226,24 @@ def test_a_record_in_several_cells_and_numbers_too_far_are_refused() -> None:
     far = declared("far", lambda r: np.full((*r.shape[:-2], 1), 2.0), ("far",), 1e-6)
     with pytest.raises(OwnError, match="statistic far reaches more than 1,048,576 times"):
         of_model(model(far)).pool(20, 1, None)
+
+
+def test_contributions_to_a_pool_are_clipped_as_its_file_says(tmp_path: Path) -> None:
+    average = np.linspace(-9.0, 9.0, 50)
+    young, old = np.arange(50) < 10, np.arange(50) >= 40
+    data = np.column_stack([average, young, old, np.full(50, 3.0)])
+    found = of_pool(reading.read(pools.made(tmp_path))).statistic
+    private = np.array(found.whole_of(data)) / np.array(found.whole)
+    within = np.clip(average, -4.0, 4.0)
+    half_steps = 50 / 2 / GRID
+    expected = [((within + 4.0) / 8.0).sum(), 10.0, 10.0, 15.0]
+    assert private == pytest.approx(expected, abs=half_steps)
+    # Where records are added their number is private: ten that are absent add nothing.
+    data[:10] = np.nan
+    found = of_pool(reading.read(pools.made(tmp_path, pools.ADDED))).statistic
+    private = np.array(found.whole_of(data)) / np.array(found.whole)
+    expected = [within[10:].sum() / 4.0, 0.0, 10.0, 12.0]
+    assert private == pytest.approx(expected, abs=half_steps)
 
 
 def test_whole_numbers_overflow_nowhere() -> None:

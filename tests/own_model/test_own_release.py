@@ -169,7 +169,11 @@ def test_a_prior_that_misses_the_data_is_said_from_what_was_released(
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        (RECORDS.replace("x", "y"), "Column x is missing: the first row must name the columns."),
+        (RECORDS.replace("x", "y"), "Column x is missing: the first row must name the columns, "
+         "separated by commas: x,code."),
+        (RECORDS.replace(",", ";"), "Column x is missing: the first row must name the columns, "
+         "separated by commas: x,code."),
+        ("0.125,1\n" + RECORDS.partition("\n")[2], "separated by commas: x,code."),
         (RECORDS.replace("note", "x"), "Column x is there twice"),
         (RECORDS.replace("-0.7", "NaN"), "Column x, row 2: is no finite number."),
         (RECORDS.replace("-0.7", ""), "Column x, row 2: is no finite number."),
@@ -338,6 +342,10 @@ def test_declared_numbers_beyond_what_whole_numbers_hold_are_refused(
         (CONTRIBUTIONS.replace("1,0,", "1,1,", 1), "Record 2: is counted twice in group age."),
         (CONTRIBUTIONS.replace("1,0,", "1,2,", 1), "Column young, record 2: must be 0 or 1"),
         (CONTRIBUTIONS + "\n0,0,1", "number of records = 13: must be"),
+        (CONTRIBUTIONS.rpartition("\n")[0], "number of records = 11: must be"),
+        (CONTRIBUTIONS.replace("-0.4", "nan"), "Column x, row 3: is no finite number."),
+        (CONTRIBUTIONS.replace("-0.4", ""), "Column x, row 3: is no finite number."),
+        (CONTRIBUTIONS.replace("old,", "older,"), "Column old is missing"),
     ],
 )
 def test_contributions_that_cannot_be_are_refused(

@@ -53,19 +53,7 @@ group = "age"
 kind = "sum"
 lower = 0.0
 upper = 10.0
-
-[observed]
-records = "records.csv"
 """
-
-RECORDS = pd.DataFrame(
-    {
-        "average": np.linspace(-9.0, 9.0, 50),
-        "young": (np.arange(50) < 10).astype(int),
-        "old": (np.arange(50) >= 40).astype(int),
-        "spent": np.full(50, 3.0),
-    }
-)
 
 
 def table() -> pd.DataFrame:
@@ -82,12 +70,9 @@ def table() -> pd.DataFrame:
     )
 
 
-def made(
-    folder: Path, toml: str = TOML, pool: pd.DataFrame | None = None, records: Any = RECORDS
-) -> Path:
+def made(folder: Path, toml: str = TOML, pool: pd.DataFrame | None = None) -> Path:
     (folder / "pool.toml").write_text(toml, encoding="utf-8")
     (table() if pool is None else pool).to_csv(folder / "pool.csv", index=False)
-    records.to_csv(folder / "records.csv", index=False)
     return folder / "pool.toml"
 
 
@@ -111,20 +96,6 @@ def test_a_pool_is_read_with_what_it_states(tmp_path: Path) -> None:
     assert statistic.low == (0.0,) * 4
 
 
-def test_the_observed_numbers_come_from_records_clipped_as_stated(tmp_path: Path) -> None:
-    clipped = np.clip(RECORDS.average, -4.0, 4.0)
-    private = reading.read(made(tmp_path)).private()
-    assert private == pytest.approx([((clipped + 4.0) / 8.0).sum(), 10.0, 10.0, 15.0])
-    given = "[observed]\naverage = 0.5\nyoung = 3\nold = 4\nspent = 20.0\n"
-    toml = TOML[: TOML.index("[observed]")] + given
-    assert reading.read(made(tmp_path, toml)).private() == pytest.approx(
-        [50 * 4.5 / 8.0, 3.0, 4.0, 2.0]
-    )
-    without = TOML[: TOML.index("[observed]")]
-    with pytest.raises(OwnError, match=r"pool\.toml: key observed: is missing"):
-        reading.read(made(tmp_path, without)).private()
-
-
 ADDED = TOML.replace('"replace"', '"add-remove"').replace('kind = "mean"', 'kind = "sum"')
 
 
@@ -133,8 +104,6 @@ def test_where_records_are_added_their_number_bounds_nothing(tmp_path: Path) -> 
     assert found.moves()[0] == pytest.approx(3.0)
     assert found.numbers[:, 0] == pytest.approx(table()["summary.average"] / 4.0)
     assert found.statistic().low == (-math.inf, 0.0, 0.0, 0.0)
-    short = made(tmp_path, ADDED, records=RECORDS[:40])
-    assert reading.read(short).private()[3] == pytest.approx(12.0)
 
 
 def test_what_is_declared_is_said(tmp_path: Path) -> None:
@@ -145,8 +114,6 @@ def test_what_is_declared_is_said(tmp_path: Path) -> None:
     assert found.statistic().unit == found.protected
     assert found.numbers[:, 0] == pytest.approx(table()["summary.average"] / 0.25)
     assert found.moves()[0] == pytest.approx(4.0)
-    with pytest.raises(OwnError, match="nothing says how average is computed from records"):
-        found.private()
     alone = re.sub(r"(kind|group|lower|upper) = .*\n(?!unit|\[s)", "", TOML)
     assert "kind" not in alone
     together = alone.replace("[theta.mu]", "[declared]\nl1 = 3.0\nl2 = 2.0\n\n[theta.mu]")
@@ -177,10 +144,12 @@ WRONG_TOML = [
     ('kind = "mean"', 'kind = "mean"\nsensitivity = 1.0', "average.kind: stands beside sensitiv"),
     ("[theta.mu]", "[theta]\nmu = 3\n[other.mu]", "key other: is unknown"),
     ('"replace"', '"add-remove"', "a mean needs a public number of records; use sum"),
-    ('[observed]\nrecords = "records.csv"', "[observed]\naverage = 1.0", "observed.young: must be"),
-    ('records = "records.csv"', "other = 1.0", "key observed.other: is no summary"),
-    ('records = "records.csv"', "", "key observed: is missing"),
-    ('records = "records.csv"', 'records = "a.csv"\nold = 3', "has records and numbers"),
+    (
+        "[theta.mu]",
+        '[observed]\nrecords = "records.csv"\n[theta.mu]',
+        "key observed: is unknown; records are given to `release pool.toml --data FILE.csv`.",
+    ),
+    ("[theta.mu]", "[theta.mu]\nobserved = 1", "key theta.mu.observed: is unknown; known are"),
     ("n = 50", "n = ", "pool.toml: is no TOML"),
     ('"pool.csv"', '"pool.txt"', "pool.txt: must end with .csv or .parquet"),
     ('"pool.csv"', '"none.csv"', "none.csv: No such file"),
@@ -194,7 +163,7 @@ def test_what_is_wrong_in_the_toml_file_is_one_line(
 ) -> None:
     assert old in TOML
     with pytest.raises(OwnError) as caught:
-        reading.read(made(tmp_path, TOML.replace(old, new, 1))).private()
+        reading.read(made(tmp_path, TOML.replace(old, new, 1)))
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -226,29 +195,6 @@ def test_what_is_wrong_in_the_table_is_one_line(
 ) -> None:
     with pytest.raises(OwnError, match=re.escape(words)):
         reading.read(made(tmp_path, pool=pool))
-
-
-SECRET = 777.125
-
-WRONG_RECORDS = [
-    (RECORDS.drop(columns="old"), "records.csv: column old is missing"),
-    (RECORDS[:49], "records.csv: has not as many rows as n = 50"),
-    (RECORDS.assign(spent=[*[SECRET] * 9, "x", *[1.0] * 40]), "column spent, row 10: is no finite"),
-    (RECORDS.assign(old=[SECRET, *[0] * 49]), "column old, row 1: must be 0 or 1"),
-    (RECORDS.assign(old=1), "row 1: is counted twice in group age"),
-]
-
-
-@pytest.mark.parametrize(
-    ("records", "words"), WRONG_RECORDS, ids=[words for _, words in WRONG_RECORDS]
-)
-def test_what_is_wrong_in_the_records_is_one_line_without_their_values(
-    records: pd.DataFrame, words: str, tmp_path: Path
-) -> None:
-    with pytest.raises(OwnError) as caught:
-        reading.read(made(tmp_path, records=records)).private()
-    assert words in str(caught.value)
-    assert "777" not in str(caught.value)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
@@ -303,8 +249,7 @@ def test_natural_numbers_are_the_inverse_of_units() -> None:
 def test_texts_in_toml_come_back_whatever_they_hold(tmp_path: Path) -> None:
     pool = reading.read(made(tmp_path))
     odd = dataclasses.replace(pool, title='a "b" \\ c', unit="one of θ's")
-    text = export.as_toml(odd, "pool.csv") + '[observed]\nrecords = "records.csv"\n'
-    back = reading.read(made(tmp_path, text))
+    back = reading.read(made(tmp_path, export.as_toml(odd, "pool.csv")))
     assert (back.title, back.unit) == (odd.title, odd.unit)
     assert back.summaries == pool.summaries
 

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import cast
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.testing.v1 import AppTest
 
-from abcdp_core import registry
+from abcdp_core import registry, simulators
+from abcdp_core.own_model import Model, contract
 from tests.pages.app import opened, settled, texts
 from tests.pages.test_your_own_data import button, documents
-from ui import knobs
+from ui import jobs, knobs, watch
+from ui.job import Job
+from ui.jobs import Work
 
 MODEL = """
 from abcdp_core.own_model import Column, Model, Parameter, declared, mean
@@ -90,9 +99,72 @@ def test_a_model_of_the_server_is_released_by_as_the_cases_are() -> None:
     assert app.file_uploader
 
 
+@pytest.mark.usefixtures("empty_cache")
+def test_a_slow_model_says_how_far_it_is_before_its_knobs_are_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said: list[tuple[float, str]] = []
+    goes_on = threading.Event()
+    simulated = contract._simulated
+
+    def slowly(model: Model, progress: Callable[[float], None]) -> NDArray[np.float64]:
+        progress(0.4)
+        assert goes_on.wait(30.0)
+        return simulated(model, progress)
+
+    class Place:
+        def progress(self, done: float, words: str) -> None:
+            said.append((done, words))
+            if done:
+                goes_on.set()
+
+        def empty(self) -> None:
+            said.append((1.0, ""))
+
+    monkeypatch.setattr(contract, "_simulated", slowly)
+    monkeypatch.setattr(watch, "WAIT_BEFORE_PROGRESS", 0.05)
+    place = cast(DeltaGenerator, Place())
+    watch.scales(place, "waiting")
+    words = "The model is simulated 200 times to place its thresholds: 40%. It is done once and"
+    assert any(done == 0.4 and text.startswith(words) for done, text in said)
+    assert said.pop() == (1.0, "")
+    assert contract.has_pilot(simulators.load("waiting").MODEL)  # type: ignore[attr-defined]
+    said.clear()
+    for scenario in ("waiting", "uniform-mixture"):
+        watch.scales(place, scenario)
+    assert said == []
+
+
+@pytest.mark.usefixtures("empty_cache")
+def test_who_leaves_a_slow_model_ends_what_was_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[Job] = []
+    submit = jobs.Service.submit_own
+
+    def seen(service: jobs.Service, who: str, work: Work) -> Job:
+        begun.append(submit(service, who, work))
+        return begun[0]
+
+    def endless(model: Model, progress: Callable[[float], None]) -> None:
+        for _ in range(3000):
+            progress(0.1)
+            time.sleep(0.01)
+
+    class Left:
+        def progress(self, done: float, words: str) -> None:
+            raise InterruptedError
+
+    monkeypatch.setattr(jobs.Service, "submit_own", seen)
+    monkeypatch.setattr(contract, "_simulated", endless)
+    monkeypatch.setattr(watch, "WAIT_BEFORE_PROGRESS", 0.05)
+    with pytest.raises(InterruptedError):
+        watch.scales(cast(DeltaGenerator, Left()), "waiting")
+    assert begun[0].ended.wait(20.0)
+    assert begun[0].state == "stopped"
+
+
 def test_a_table_that_lacks_a_column_is_refused_in_a_sentence() -> None:
     app = page(FILE.replace("minutes", "hours"))
     assert not app.exception
     (error,) = app.error
-    assert "Column minutes is missing: the first row must name the columns." in error.value
+    assert "Column minutes is missing: the first row must name the columns" in error.value
     assert not documents(app)
