@@ -165,7 +165,11 @@ def shown(value: Any) -> str:
         return str(value)
     if isinstance(value, int | float):
         return f"{value:.6g}"
-    text = value if isinstance(value, str) and value.isprintable() else repr(value)
+    try:
+        text = value if isinstance(value, str) and value.isprintable() else repr(value)
+    except ValueError:
+        # Somewhere in a list is a whole number of more digits than Python writes.
+        return "numbers beyond 1e308"
     return cut(text, LONGEST_SHOWN)
 
 

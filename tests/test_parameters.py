@@ -250,6 +250,10 @@ def test_a_value_in_a_sentence_is_printable_and_short(value: Any, text: str) -> 
     assert shown(value) == text
 
 
+def test_a_list_with_a_number_too_long_to_be_written_has_a_sentence() -> None:
+    assert shown([16**5000]) == "numbers beyond 1e308"
+
+
 @given(st.text(max_size=200), st.integers(10, 80))
 def test_a_text_that_is_cut_keeps_both_ends(text: str, longest: int) -> None:
     short = cut(text, longest)

@@ -6,15 +6,18 @@ limited, so that reading takes moments whatever is given.
 
 from __future__ import annotations
 
+import codecs
 import dataclasses
 import io
 import re
+from collections.abc import Sequence
 
 from abcdp_core.own_model import tables
 from abcdp_core.parameters import ParameterError, shown
 from abcdp_core.published import pools, problems
 from abcdp_core.published.pools import Pool
 from abcdp_core.published.problems import Problem
+from abcdp_core.sentences import counted
 
 NAME = "your release"
 """What such a problem is called."""
@@ -37,6 +40,10 @@ MOST_DRAWS = 200_000
 
 PLAIN = re.compile(r"[\w .+=()|-]{1,40}")
 """Names of a pool's columns, which figures show: nothing that means something in HTML or TeX."""
+
+QUOTED = re.compile(rb'(?<![^,\r\n])"([^",\r\n]*)"(?![^,\r\n])')
+"""A field in quotation marks that would be the same without. In any others a line could go on, and
+a table of two megabytes have half a million columns, which are read for minutes."""
 
 
 def read(text: bytes, table: bytes | None = None) -> Problem:
@@ -78,18 +85,35 @@ def _pool(table: bytes) -> Pool:
     """A pool from a CSV file that somebody gave."""
     if len(table) > LARGEST_TABLE:
         raise ParameterError(f"table: is larger than {LARGEST_TABLE // 2**20} MB.")
-    head = table.partition(b"\n")[0]
-    # Names of columns are read to the end of the head line, or of what is in quotation marks.
-    if head.count(b'"') % 2 or head.count(b",") >= MOST_PARAMETERS + MOST_NUMBERS:
+    table = QUOTED.sub(rb"\1", table.removeprefix(codecs.BOM_UTF8))
+    if b'"' in table:
+        raise ParameterError("table: quotation marks must be around single fields, or nowhere.")
+    # From here on a line is what pandas takes for one, and blank lines are those it leaves out.
+    lines = table.splitlines()
+    head = lines[0].count(b",") if lines and lines[0].strip() else -1
+    if not 0 <= head < MOST_PARAMETERS + MOST_NUMBERS:
         raise ParameterError(
             f"table: its first line must have the names of at most {MOST_PARAMETERS} parameters "
             f"and {MOST_NUMBERS} numbers."
         )
-    pool = pools.from_table("table", tables.parsed("table.csv", io.BytesIO(table)))
-    for what, names, most in (
-        ("parameter", pool.parameters, MOST_PARAMETERS),
-        ("number", pool.numbers, MOST_NUMBERS),
+    # Short lines would be filled up: two megabytes of them to some gigabytes.
+    for place, line in enumerate(lines, start=1):
+        if (commas := line.count(b",")) != head and line.strip():
+            raise ParameterError(
+                f"table: line {place:,} has {counted(commas + 1, 'field')}; the first line has "
+                f"{head + 1}."
+            )
+    _check_names(lines[0].decode(errors="replace").split(","))
+    return pools.from_table("table", tables.parsed("table.csv", io.BytesIO(table)))
+
+
+def _check_names(columns: Sequence[str]) -> None:
+    """Refuse names that figures cannot show, and too many of them."""
+    for what, begins, most in (
+        ("parameter", pools.THETA, MOST_PARAMETERS),
+        ("number", pools.SUMMARY, MOST_NUMBERS),
     ):
+        names = [each.removeprefix(begins) for each in columns if each.startswith(begins)]
         if len(names) > most:
             raise ParameterError(f"table: has {len(names)} {what}s; at most {most} are read.")
         for name in names:
@@ -98,4 +122,3 @@ def _pool(table: bytes) -> Pool:
                     f"table: {what} {shown(name)}: must be called by 1 to 40 letters, digits, "
                     f"blanks and . + = ( ) | - _."
                 )
-    return pool

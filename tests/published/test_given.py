@@ -71,6 +71,10 @@ HOSTILE = {
         problem(REGRESSION, NINE.replace("[0", f"[{'9' * 4000}"), LAPLACE),
         "query, number 1 = a number beyond 1e308: must be a finite number.",
     ),
+    "huge in a list": (
+        problem(f"seed = [0x{'f' * 60_000}]", REGRESSION, NINE, LAPLACE),
+        "seed = numbers beyond 1e308: must be",
+    ),
     "infinite": (problem(REGRESSION, NINE.replace("[0", "[1e999"), LAPLACE), "number 1 = inf:"),
     "markup": (b'"<b>![](http://a.b)" = 1', "<b>![](http://a.b): unknown key; known are simulator"),
     "lines": (b'"a\\nb" = 1', r"'a\nb': unknown key"),
@@ -97,9 +101,16 @@ def test_whatever_is_given_as_a_problem_gets_one_line_in_moments(name: str) -> N
         (b"1" * (given.LARGEST_TABLE + 1), "table: is larger than 2 MB."),
         (b"1" * given.LARGEST_TABLE, "table: has no column theta.NAME."),
         (b"a," * 500_000, "table: its first line must have the names of at most 20 parameters"),
-        (b'"a\n' + b"a," * 500_000, "table: its first line must have the names of at most 20"),
+        (b'"a\n' + b"a," * 500_000, "table: quotation marks must be around single fields"),
+        # Blank lines before the first one that is read, and fields that go on in the next line.
+        (b"\n" * 2**20 + b"," * 2**20, "table: its first line must have the names of at most"),
+        (b"\xef\xbb\xbf \n" + b'"\n",' * 400_000, "table: quotation marks must be around"),
+        (b'theta.a","\n' + b'",x,"\n' * 300_000, "table: quotation marks must be around"),
+        (b"theta.a,summary.s\n" + b"\n" * 2**20 + b"," * 10**6, "has 1,000,001 fields; the first"),
+        (WIDE[:900].encode() + b"\n" + b"1\n" * 10**6, "table: line 2 has 1 field; the first line"),
+        (b"theta." + b"x" * 10**6 + b",summary.s\nx,1\n", "table: parameter xxxxx"),
         (WIDE.encode(), "table: its first line must have the names of at most 20 parameters"),
-        (b"", "table.csv: is no table (EmptyDataError)."),
+        (b"", "table: its first line must have the names of at most 20 parameters"),
         (b"PAR1" + b"\x00" * 50, "table"),
         (POOL.replace("theta.a", "theta.<b>a</b>").encode(), "table: parameter <b>a</b>: must be"),
         (POOL.replace("summary.s", "summary.$s$").encode(), "table: number $s$: must be called"),
@@ -115,7 +126,7 @@ def test_whatever_is_given_as_a_problem_gets_one_line_in_moments(name: str) -> N
             "table: has 201 numbers; at most 200 are read.",
         ),
     ],
-    ids=range(12),
+    ids=range(18),
 )  # fmt: skip
 def test_whatever_is_given_as_a_table_gets_one_line(table: bytes, words: str) -> None:
     with pytest.raises(ParameterError) as caught:
