@@ -109,7 +109,9 @@ def module_that_added(marker: str, name: str) -> ModuleType | None:
 def file_that_added(marker: str, name: str) -> str | None:
     """Name of that file, without folders."""
     module = module_that_added(marker, name)
-    return module and f"{module.__name__.removeprefix(_module_name(Path()))}.py"
+    if module is None:
+        return None
+    return f"{module.__name__.removeprefix(_module_name(Path()))}.py"
 
 
 def _module_name(path: Path) -> str:
