@@ -100,12 +100,18 @@ def text_of(path: Path) -> bytes:
     return texts.get(_module_name(path)) or path.read_bytes()
 
 
+def module_that_added(marker: str, name: str) -> ModuleType | None:
+    """The added file, as a module, of what goes by a name; ``None`` if none added it."""
+    named = (each for each in _added if getattr(each, marker, None) == name)
+    return next((each for each in named if each.__name__ in texts), None)
+
+
 def file_that_added(marker: str, name: str) -> str | None:
-    """Name, without folders, of the file that added what goes by a name; ``None`` if none did."""
-    for module in _added:
-        if getattr(module, marker, None) == name and module.__name__ in texts:
-            return f"{module.__name__.removeprefix(_module_name(Path()))}.py"
-    return None
+    """Name of that file, without folders."""
+    module = module_that_added(marker, name)
+    if module is None:
+        return None
+    return f"{module.__name__.removeprefix(_module_name(Path()))}.py"
 
 
 def _module_name(path: Path) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from abcdp_core import simulators
+from abcdp_core import registry
 from abcdp_core.parameters import Params
 from abcdp_core.results import Result
 from ui import jobs, steps, turns
@@ -71,7 +71,7 @@ def scales(place: DeltaGenerator, scenario: str) -> None:
         place: where it is said how far they are.
         scenario: on screen.
     """
-    model = getattr(simulators.load(scenario), "MODEL", None)
+    model = getattr(registry.module_that_added("SCENARIO", scenario), "MODEL", None)
     if model is None:
         return
     # Inside the function: where no model was added nobody has to wait for what models need.
@@ -88,7 +88,8 @@ def scales(place: DeltaGenerator, scenario: str) -> None:
                 done = job.made() or 0.0
                 words = (
                     f"The model is simulated {contract.PILOT} times to place its thresholds: "
-                    f"{done:.0%}. It is done once and then kept; `check` does it beforehand."
+                    f"{done:.0%}. It is done once and then kept; the command `check` does it "
+                    "beforehand."
                 )
                 place.progress(done, waits(job) or words)
     finally:

@@ -25,7 +25,6 @@ from abcdp_core.own_data.request import SERIES, columns_of, own_sizes
 from abcdp_core.own_data.series import SeriesError
 from abcdp_core.own_model.lattice import RECORDS, Table
 from abcdp_core.parameters import ParameterError, number_in, shown
-from abcdp_core.sentences import counted
 
 Array = NDArray[np.float64]
 
@@ -148,7 +147,7 @@ def _header(names: Sequence[str]) -> str:
     first = names[:NAMES_SHOWN]
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow(first)
-    more = f" and {counted(len(names) - len(first), 'more name')}" if first != names else ""
+    more = f" and {len(names) - len(first):,} more" if first != names else ""
     return f"{text.getvalue()}{more}"
 
 

@@ -21,6 +21,7 @@ from abcdp_core.output.settings import event_in_json
 from abcdp_core.own_data.budget_ledger import Reservation
 from abcdp_core.own_data.request import OwnParameter, ReleaseRequest, SeriesRequest, source_of
 from abcdp_core.own_data.series import to_domain
+from abcdp_core.parameters import ParameterError
 from abcdp_core.privacy import Event, cost, statement
 from abcdp_core.results import versions
 
@@ -174,11 +175,29 @@ def verifying(file: str, document: Document) -> str:
 KEYS = ("mode", "statement", "public", "release", "event", "cost", "versions")
 """What a document's file holds among other things, by which it is known."""
 
+LEVEL = 0.9
+"""Of the intervals of what is inferred."""
+
+FARTHEST = 2**53
+"""Whole numbers up to this are floating-point numbers."""
+
 LARGEST_REST = 20_000
 """Bytes of a file without its numbers, at most."""
 
 LARGEST_NUMBER = 50
 """Bytes of a number with its line, at most."""
+
+
+def whole_numbers(found: Sequence[Any], size: int, what: str) -> list[int]:
+    """Numbers that a file says were released, as many as they have to be.
+
+    Raises:
+        ParameterError: they are none of what they have to be.
+    """
+    whole = all(type(number) is int and abs(number) < FARTHEST for number in found)
+    if len(found) != size or not whole:
+        raise ParameterError(f"release: these are no {what}.")
+    return list(found)
 
 
 def remains(document: Document) -> list[str]:

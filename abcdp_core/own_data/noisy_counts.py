@@ -50,15 +50,17 @@ from abcdp_core.own_data.document import (
     INTERVAL,
     LARGEST_NUMBER,
     LARGEST_REST,
+    LEVEL,
     PRIOR,
     Document,
     in_scale,
     unit_of,
+    whole_numbers,
 )
 from abcdp_core.own_data.releasable import Expected, Releasable
 from abcdp_core.own_data.request import DRAWS, SeriesRequest, source_of
 from abcdp_core.own_data.series import to_domain
-from abcdp_core.parameters import Parameter, ParameterError
+from abcdp_core.parameters import Parameter
 from abcdp_core.privacy import Event
 from abcdp_core.privacy.discrete import RandBelow
 from abcdp_core.statistic import DirichletCounts, Statistic, stated_by
@@ -74,12 +76,6 @@ DRAWS_SEED = Parameter(
     low=0,
     high=2**53 - 1,
 )
-
-LEVEL = 0.9
-"""Of the intervals."""
-
-FARTHEST = 2**53
-"""Whole numbers up to this are floating-point numbers."""
 
 
 @dataclass(frozen=True)
@@ -396,11 +392,9 @@ def read(
         ParameterError: they are none.
         KeyError, TypeError, ValueError: the content is of another form.
     """
-    counts = content["release"]["counts"]
-    whole = all(type(count) is int and abs(count) < FARTHEST for count in counts)
-    if len(counts) != request.event(n).cells or not whole:
-        raise ParameterError("release: these are no counts of the scenario's cells.")
-    return _document(request, n, list(counts), reservation)
+    cells = request.event(n).cells
+    counts = whole_numbers(content["release"]["counts"], cells, "counts of the scenario's cells")
+    return _document(request, n, counts, reservation)
 
 
 def largest_file(request: NoisyCountsRequest) -> int:

@@ -41,10 +41,12 @@ from abcdp_core.own_data.document import (
     INTERVAL,
     LARGEST_NUMBER,
     LARGEST_REST,
+    LEVEL,
     PRIOR,
     PRIOR_INTERVAL,
     Document,
     unit_of,
+    whole_numbers,
 )
 from abcdp_core.own_data.likeness import Likeness
 from abcdp_core.own_data.releasable import Releasable, Simulated
@@ -59,7 +61,7 @@ from abcdp_core.own_data.request import (
     source_of,
 )
 from abcdp_core.own_model.lattice import Table
-from abcdp_core.parameters import ParameterError, check_work
+from abcdp_core.parameters import check_work
 from abcdp_core.privacy.discrete import RandBelow, deviation
 from abcdp_core.statistic import Quantity, Question, Statistic, stated_by
 from abcdp_core.streams import generator
@@ -67,9 +69,6 @@ from abcdp_core.summaries import weighted_mean, weighted_quantile
 from abcdp_core.supports import Support
 
 Array = NDArray[np.float64]
-
-LEVEL = 0.9
-"""Of the intervals."""
 
 TAILS = (0.5 * (1.0 - LEVEL), 0.5, 0.5 * (1.0 + LEVEL))
 """Lower end, median, upper end."""
@@ -79,9 +78,6 @@ POOL_SIZE = 20_000
 
 LITTLE = 0.9
 """Error, in prior standard deviations, above which a release says little."""
-
-FARTHEST = 2**53
-"""Whole numbers up to this are floating-point numbers."""
 
 
 @dataclass(frozen=True)
@@ -902,11 +898,9 @@ def read(
         ParameterError: they are none.
         KeyError, TypeError, ValueError: the content is of another form.
     """
-    numbers = content["release"]["whole_numbers"]
-    whole = all(type(number) is int and abs(number) < FARTHEST for number in numbers)
-    if len(numbers) != _size(request, n) or not whole:
-        raise ParameterError("release: these are no numbers of the scenario's data.")
-    return _document(request, n, list(numbers), reservation)
+    found, size = content["release"]["whole_numbers"], _size(request, n)
+    numbers = whole_numbers(found, size, "numbers of the scenario's data")
+    return _document(request, n, numbers, reservation)
 
 
 def largest_file(request: PrivateSummaryRequest) -> int:

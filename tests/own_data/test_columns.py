@@ -99,7 +99,7 @@ def test_what_is_wrong_is_one_line_without_a_value_or_a_size(
     [
         (["minutes"], "minutes"),
         (["age, years", 'the "x"'], '"age, years","the ""x"""'),
-        ([f"c{j}" for j in range(21)], f"{','.join(f'c{j}' for j in range(20))} and 1 more name"),
+        ([f"c{j}" for j in range(21)], f"{','.join(f'c{j}' for j in range(20))} and 1 more"),
     ],
 )
 def test_a_first_row_is_named_as_a_file_must_have_it(names: list[str], header: str) -> None:

@@ -15,7 +15,7 @@ from ui import router
 def test_a_model_that_cannot_be_used_is_told_as_it_stands_and_no_other_error_is(
     kind: type[ParameterError], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def drawn() -> None:
+    def drawn(_: object) -> None:
         raise kind("mine.py: simulate cannot be computed (line 3: *boom*).")
 
     monkeypatch.setattr(router, "_draw", drawn)
