@@ -101,8 +101,9 @@ def _made(files: MediaFileManager, file: str, who: str) -> str:
     """Make a file; returns where it can be had."""
     with _hands_on():
         place = files.execute_deferred(file)
-    name = place.rpartition("/")[2]
-    _keep(files, name.partition(".")[0], len(files._storage.get_file(name).content), who)
+    name = place.rpartition("/")[2].partition(".")[0]
+    stored = files.read_file(name)
+    _keep(files, name, 0 if stored is None else stored.content_size, who)
     return place
 
 
