@@ -47,6 +47,10 @@ FETCHED = 60.0
 """Seconds in which a browser fetches a file that was made for it. Streamlit drops it when pages
 have been drawn twice, whosever they are: with a few visitors more, within a second."""
 
+HELD_BYTES = 256 * 2**20
+"""What these files may take in all: a figure as HTML has five megabytes, and who opens pages only
+for them has two at each. Of more, those of the session that got its last one first are let go."""
+
 BUSY = "Two files are being made for this page. Press again when they have come."
 FAILED = "This file could not be made."
 
@@ -54,6 +58,7 @@ log = logging.getLogger(__name__)
 
 _asking: Counter[str] = Counter()
 _held: dict[str, threading.Timer] = {}
+_sizes: dict[str, list[int]] = {}
 _guard = threading.Lock()
 
 
@@ -96,13 +101,15 @@ def _made(files: MediaFileManager, file: str, who: str) -> str:
     """Make a file; returns where it can be had."""
     with _hands_on():
         place = files.execute_deferred(file)
-    _keep(files, place.rpartition("/")[2].partition(".")[0], who)
+    name = place.rpartition("/")[2].partition(".")[0]
+    stored = files.read_file(name)
+    _keep(files, name, 0 if stored is None else stored.content_size, who)
     return place
 
 
-def _keep(files: MediaFileManager, made: str, who: str) -> None:
+def _keep(files: MediaFileManager, made: str, size: int, who: str) -> None:
     """Hold a file until it was fetched, and of those made for a session only the last ones."""
-    name = f"made for {who}"
+    name = _name(who)
     with files._lock:
         held = files._files_by_session_and_coord[name]
         # As long as it is held under any place, in the order in which they were made.
@@ -115,13 +122,24 @@ def _keep(files: MediaFileManager, made: str, who: str) -> None:
         _held[who] = threading.Timer(FETCHED, _let_go, (files, name, who))
         _held[who].daemon = True
         _held[who].start()
+        _sizes[who] = [*_sizes.pop(who, ()), size][-OF_ONE:]
+        while len(_sizes) > 1 and sum(map(sum, _sizes.values())) > HELD_BYTES:
+            first = next(iter(_sizes))
+            del _sizes[first]
+            _held.pop(first).cancel()
+            files.clear_session_refs(_name(first))
+
+
+def _name(who: str) -> str:
+    """What files made for a session are held by."""
+    return f"made for {who}"
 
 
 def _let_go(files: MediaFileManager, name: str, who: str) -> None:
     files.clear_session_refs(name)
     with _guard:
         if _held.get(who) is threading.current_thread():
-            del _held[who]
+            del _held[who], _sizes[who]
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ from ui import memory
 log = logging.getLogger(__name__)
 
 State = Literal["waiting", "running", "done", "stopped", "asks", "failed", "refused"]
-Lane = Literal["quick", "slow", "long"]
+Lane = Literal["quick", "slow", "long", "given"]
 Steps = Generator[Lane]
 """Work: each step ends where it has to go on in a lane, the last one where it ends."""
 

@@ -10,7 +10,9 @@ release of somebody's own data is a job too, but its session's alone: nobody fin
 **Lanes.** ``quick``: pictures that take moments, in the threads of the server. ``slow``: public
 pools that have to be made, and pictures of studies that took longer than moments last time; their
 work is done in worker processes, so that it never keeps the server from answering. ``long``:
-studies of many tasks, also in worker processes, a stretch at a time as long as others wait. A job
+studies of many tasks, also in worker processes, a stretch at a time as long as others wait.
+``given``: problems that visitors give, whose simulations may take minutes and go on to their end:
+two of them kept all private releases waiting. A job
 starts in the quick lane, or in the long one, where no pool is made: one that lacks its pool goes on
 in the slow lane, once for all who lack the same pool, and comes back. What is done in each lane
 stands in :mod:`ui.steps`.
@@ -48,7 +50,7 @@ from ui import served
 from ui.job import Job, Lane, Request, Work
 from ui.line import FullError, Line
 
-AT_ONCE: dict[Lane, int] = {"quick": 4, "slow": 2, "long": 2}
+AT_ONCE: dict[Lane, int] = {"quick": 4, "slow": 2, "long": 2, "given": 1}
 """Jobs that go on at a time; the others wait in line."""
 
 OF_ONE = 1
@@ -126,11 +128,11 @@ class Service:
             self._forget()
             return job
 
-    def submit_own(self, who: str, work: Work) -> Job:
-        """A job of one session alone, which has a pool made."""
+    def submit_own(self, who: str, work: Work, lane: Lane = "slow") -> Job:
+        """A job of one session alone, which has a pool made, or simulates for long."""
         with self._changed:
             job = Job(self, None, None)
-            self._start(job, who, "slow", work)
+            self._start(job, who, lane, work)
             return job
 
     def _start(self, job: Job, who: str, lane: Lane, work: Work) -> None:

@@ -83,7 +83,7 @@ class Desk:
         """Have it inferred when its turn comes."""
         self.found, self.failed = None, ""
         work = steps.own(functools.partial(_infer, problem))
-        self.job = jobs.service().submit_own(jobs.session_id(), work)
+        self.job = jobs.service().submit_own(jobs.session_id(), work, "given")
 
     def leave(self) -> None:
         """Want no more what is being inferred."""

@@ -183,5 +183,39 @@ def test_a_file_is_there_until_its_browser_has_fetched_it_however_often_pages_ar
     assert there() == [False, False, False]
     monkeypatch.setattr(export, "FETCHED", 0.0)
     urls = [made(b"4")]
-    export._held.pop("a", timer).join(SOON)
+    export._held.get("a", timer).join(SOON)
     assert there() == [False]
+
+
+def test_files_that_wait_to_be_fetched_take_so_much_memory_and_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(export, "HELD_BYTES", 8)
+    monkeypatch.setattr(export, "_sizes", {})
+    monkeypatch.setattr(export, "_held", {})
+    files = MediaFileManager(MemoryMediaFileStorage("/media"))
+    handler = DeferredFileHandler(lambda: files)
+
+    def made(content: bytes, who: str) -> str:
+        request = BackendOperationRequest(request_id="7")
+        file = files.add_deferred(lambda: content, "text/csv", "0", "x.csv")
+        request.deferred_file.file_id = file
+        url = asyncio.run(handler.handle(request, who)).deferred_file.url
+        for _ in range(3):
+            files.remove_orphaned_files()
+        return url.rpartition("/")[2].partition(".")[0]
+
+    def there() -> list[bool]:
+        return [files.read_file(name) is not None for name in names]
+
+    names = [made(b"aaa", "a"), made(b"bbb", "b"), made(b"AA", "a")]
+    assert there() == [True, True, True]
+    # Who got the last one before all others did is let go first.
+    names.append(made(b"ccc", "c"))
+    assert there() == [True, False, True, True]
+    # One file is there however large it is.
+    names = [made(b"d" * 9, "d")]
+    assert there() == [True]
+    assert [*export._held] == [*export._sizes] == ["d"]
+    for timer in export._held.values():
+        timer.cancel()

@@ -563,6 +563,19 @@ def test_what_a_session_has_made_for_itself_is_found_by_nobody_and_let_go() -> N
         assert not service._jobs
 
 
+def test_problems_that_visitors_give_keep_no_release_waiting() -> None:
+    go_on = threading.Event()
+    with serving() as service:
+        given = [
+            service.submit_own(who, steps.own(lambda _: go_on.wait(SOON)), "given") for who in "abc"
+        ]
+        release = service.submit_own("d", steps.own(lambda _: "released"))
+        assert release.ended.wait(SOON)
+        assert release.outcome == "released"
+        go_on.set()
+        assert all(job.ended.wait(SOON) for job in given)
+
+
 def test_a_closed_service_lets_go_of_everything(quick: Desk) -> None:
     under_way = quick.ask("a")
     assert quick.work[0].begun.wait(SOON)
