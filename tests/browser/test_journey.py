@@ -169,6 +169,7 @@ FEW = {"n": "100", "mse-curves.runs": "1", "adaptive-truncation.n": "100"} | {
     "adaptive-truncation.particles": "100",
     "compare-mechanisms.runs": "2",
     "coverage.runs": "5",
+    "plan.runs": "2",
     "soft-abc.runs": "1",
     "gaussian-rejection.runs": "1",
 }

@@ -30,6 +30,7 @@ SMALL = {
     "estimation-accuracy.runs": "1",
     "compare-mechanisms.runs": "1",
     "distance-forms.pairs": "6",
+    "plan.runs": "2",
     "soft-abc.runs": "1",
     "gaussian-rejection.runs": "1",
     "tuberculosis-soft.runs": "2",
