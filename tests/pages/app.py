@@ -26,6 +26,7 @@ SMALL = {
     "pool_size": "200",
     "mse-curves.runs": "1",
     "flip-probability.draws": "20",
+    "adaptive-truncation.n": "100",
     "adaptive-truncation.particles": "100",
     "estimation-accuracy.runs": "1",
     "compare-mechanisms.runs": "1",
