@@ -316,6 +316,6 @@ def test_no_number_of_a_table_is_missing_where_it_should_be_there(name: str) -> 
                 assert set(rows.transform("size")[values.isna()]) == {1}
                 continue
             assert re.search(
-                r"_low|_high|in_run|ratio|paper_|accepted|epsilon_abc|symbols|bound|^[ab]$",
+                r"_low|_high|in_run|ratio|paper_|accepted|epsilon_abc|symbols|bound|^[ab]$|between",
                 str(column),
             ), f"{table}: {column}"
