@@ -139,14 +139,21 @@ def messages_shown_as_markdown(source: str) -> list[str]:
     ]
 
 
+KEPT_AS_TEXT = (
+    *("job.py", "steps.py", "gate.py", "export.py"),
+    *("budget.py", "own_query.py", "router.py"),
+)
+
+
 @pytest.mark.parametrize("folder", ["ui", "pages"])
 def test_no_message_of_an_error_is_put_into_markdown(folder: str) -> None:
     found = {
         file.name: uses
         for file in (ROOT / folder).glob("*.py")
-        # A job keeps the message as text, which ui/watch.py shows; the gate ends the program by it;
-        # what a download's button says is one of our own sentences.
-        if file.name not in ("job.py", "steps.py", "gate.py", "export.py")
+        # Jobs, budgets and a visitor's own query keep the message as text, which is shown verbatim;
+        # the gate ends the program by it; what a download's button says is one of our own
+        # sentences; the router hands it to what shows it verbatim.
+        if file.name not in KEPT_AS_TEXT
         and (uses := messages_shown_as_markdown(file.read_text(encoding="utf-8")))
     }
     assert found == {}
