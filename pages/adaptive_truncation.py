@@ -32,7 +32,7 @@ def main() -> None:
         "best interval": best_interval,
         "budgets": budgets,
         "repeats": repeats,
-        "several values": several_values,
+        "vectors": several_values,
         "gradient": gradient,
     }
     shown[blocks.view_and_presets()]()
@@ -210,12 +210,7 @@ def draw_repeats(found: blocks.Found) -> None:
 
 
 def several_values() -> None:
-    blocks.title(
-        "Several values of each person",
-        "One budget protects them all. Is it better split among them, or spent on a few of them, "
-        "drawn by lot?",
-    )
-    controls.own("vector-truncation.channel")
+    blocks.titled("Several values of each person", "vector-truncation.channel")
     job = watch.growing(VECTORS, *asking.ask(VECTORS), draw_values)
     blocks.theory(VECTORS)
     export.block("vector-truncation", job)
@@ -225,20 +220,17 @@ def draw_values(found: blocks.Found) -> None:
     blocks.figure("error", found, ("main",))
     blocks.figure("told", found, ("told",))
     blocks.note(
-        "What an answer tells grows with the square of a small budget and hardly any more with a "
-        "large one. So a small budget split in ten tells a hundredth ten times over, and is better "
+        "One budget protects all values of a person. Is it better split among them, or spent on a "
+        "few of them, drawn by lot? What an answer tells grows with the square of a small budget "
+        "and hardly any more with a large one. So a small budget split in ten tells a hundredth "
+        "ten times over, and is better "
         "spent on one value of each person; a large one is better split."
     )
     labels.show(found)
 
 
 def gradient() -> None:
-    blocks.title(
-        "A step for each answer",
-        "In place of a posterior, an estimate that moves a little along the score of each answer, "
-        "and keeps none of them.",
-    )
-    controls.own("online-gradient.channel")
+    blocks.titled("A step for each answer", "online-gradient.channel")
     job = watch.growing(GRADIENT, *asking.ask(GRADIENT), draw_steps)
     blocks.theory(GRADIENT)
     export.block("online-gradient", job)
@@ -247,6 +239,10 @@ def gradient() -> None:
 def draw_steps(found: blocks.Found) -> None:
     for name in blocks.names(found):
         blocks.figure(name, found, ("main", "cost"))
+    blocks.note(
+        "In place of a posterior, an estimate that moves a little along the score of each answer, "
+        "and keeps none of them."
+    )
     labels.show(found)
 
 

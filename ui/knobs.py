@@ -95,7 +95,7 @@ SCREEN = {
         "each answer in place of a posterior.",
         (
             *("live", "ways of asking", "best interval", "budgets", "repeats"),
-            *("several values", "gradient"),
+            *("vectors", "gradient"),
         ),
     ),
     "mechanisms.view": _choice(

@@ -132,7 +132,7 @@ TABLE = (
             "budgets": ("truncation-streams",),
             "best interval": ("truncation-interval",),
             "repeats": ("estimation-accuracy",),
-            "several values": ("vector-truncation",),
+            "vectors": ("vector-truncation",),
             "gradient": ("online-gradient",),
         },
         pins=True,
