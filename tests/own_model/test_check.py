@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from abcdp_core import registry
+from abcdp_core import experiments, registry
 from abcdp_core.__main__ import main
 from abcdp_core.__main__ import parser_of as main_parser
 from abcdp_core.commands import check, public_pool
@@ -74,6 +75,9 @@ def test_a_pool_that_takes_long_is_made_by_those_who_were_asked_for(
         lambda *given: dataclasses.replace(simulated(*given), seconds=seconds),
     )
     monkeypatch.setattr(public_pool, "made_by", asked)
+    # One that an earlier test loaded in this process does not know the model.
+    unasked = SimpleNamespace(for_scenario=lambda *_, **__: None)
+    monkeypatch.setattr(experiments, "load", lambda _: SimpleNamespace(Params=unasked))
     options = main_parser("check").parse_args(
         ["check", own_file(tmp_path), "--runs", "2", "--n", "100", "--pool-size", "100", *place]
     )
