@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from abcdp_core import pool as pools
+from abcdp_core import registry
 from abcdp_core.__main__ import main
 
 ROOT = Path(__file__).parents[2]
@@ -47,10 +48,15 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     out = tmp_path_factory.mktemp("plain") / "pool.csv"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ABCDP_CACHE_DIR", str(out.parent))
+        # Not by ``own_registry``, which each test has by itself.
+        patch.setattr(registry, "_added", [])
+        patch.setattr(registry, "texts", dict(registry.texts))
         pools._open.clear()
         assert (
             main(["pool", "gaussian-2d", "--plugin", str(EXAMPLE), *SIZE, "--out", str(out)]) == 0
         )
+    sys.modules.pop("abcdp_plugin_gaussian")
+    registry.forget()
     return out.read_bytes()
 
 
