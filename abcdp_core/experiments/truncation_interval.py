@@ -77,12 +77,6 @@ COLUMNS = {
     "ways": ("epsilon_total", "way", "a", "b", "information_mu", "information_sigma"),
 }  # fmt: skip
 
-FAMILY = Parameter(
-    kind="choice",
-    label="Family of the values",
-    help="Shape of the distribution; its location and scale are what is to be learnt.",
-    options=tuple(FAMILIES),
-)
 INTEGRATION = Parameter(
     kind="choice",
     label="Integration",
@@ -123,7 +117,7 @@ class Params(BaseParams):
     """Budgets, family, what to learn, and how to integrate."""
 
     epsilon_total: tuple[float, ...] = par.EPSILON_TOTAL.field((1.0, 2.0, 5.0, 10.0), many=True)
-    family: str = FAMILY.field("normal")
+    family: str = online.FAMILY.field("normal")
     score: str = online.SCORE.field("mu")
     weight: float = online.WEIGHT.field(0.5)
     symmetric: bool = online.SYMMETRIC.field(True)

@@ -49,7 +49,6 @@ from abcdp_core import parameters as par
 from abcdp_core.online import best_channel, ceiling, channels, intervals
 from abcdp_core.online import parameters as online
 from abcdp_core.online.families import FAMILIES
-from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
 
@@ -65,12 +64,6 @@ COLUMNS = {
     "symbols": ("epsilon_total", "symbol", "low", "high", "chance_inside", "chance_outside"),
 }  # fmt: skip
 
-FAMILY = Parameter(
-    kind="choice",
-    label="Family of the values",
-    help="Shape of the distribution; its location and scale are what is to be learnt.",
-    options=tuple(FAMILIES),
-)
 SCORE = dataclasses.replace(online.SCORE, label="Best for")
 
 WAYS = ("truncation", "sign", "optimal")
@@ -91,7 +84,7 @@ class Params(BaseParams):
     """One budget, whose answers are drawn, the family of the values and what to learn."""
 
     epsilon_total: float = par.EPSILON_TOTAL.field(1.0)
-    family: str = FAMILY.field("normal")
+    family: str = online.FAMILY.field("normal")
     score: str = SCORE.field("mu")
     weight: float = online.WEIGHT.field(0.5)
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from abcdp_core import parameters as par
 from abcdp_core.online import best_channel, channels, intervals, learnt, noise
 from abcdp_core.online.channels import Channel, Symbols, Table, Truncation, separate
+from abcdp_core.online.families import FAMILIES
 from abcdp_core.online.grid import Grid
 from abcdp_core.online.latent import Latent
 from abcdp_core.online.noise import NoiseFamily
@@ -162,6 +163,12 @@ PRIOR_VARIANCE = Parameter(
     low=1e-4,
     high=1e8,
     steps=tuple(10.0**e for e in range(-4, 9)),
+)
+FAMILY = Parameter(
+    kind="choice",
+    label="Family of the values",
+    help="Shape of the distribution; its location and scale are what is to be learnt.",
+    options=tuple(FAMILIES),
 )
 PRIOR_SHAPE = Parameter(
     kind="real",
