@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from abcdp_core import experiments, registry, runner
 from abcdp_core.mechanisms.sparse_vector import SparseVector
+from abcdp_core.output import browser as ours
 from abcdp_core.results import Result
 from tests import toy_experiment
 from tests.browser import chromium
@@ -36,3 +38,13 @@ def browser(monkeypatch: pytest.MonkeyPatch) -> None:
     found = chromium.find()
     assert found is not None
     monkeypatch.setenv("BROWSER_PATH", found)
+
+
+@pytest.fixture
+def silent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A browser draws that never answers, for which nobody waits longer than a second."""
+    program = tmp_path / "browser"
+    program.write_text("#!/bin/sh\nexec sleep 60\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("BROWSER_PATH", str(program))
+    monkeypatch.setattr(ours, "LONGEST", 1.0)

@@ -14,15 +14,11 @@ from abcdp_core.output import browser, images, paper
 from abcdp_core.output.formats import ExportError
 
 
+@pytest.mark.usefixtures("silent")
 @pytest.mark.parametrize("what", ["page", "figure"])
 def test_a_browser_that_does_not_answer_is_ended_with_all_that_waits_for_it(
-    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    what: str, tmp_path: Path
 ) -> None:
-    silent = tmp_path / "browser"
-    silent.write_text("#!/bin/sh\nexec sleep 60\n")
-    silent.chmod(0o755)
-    monkeypatch.setenv("BROWSER_PATH", str(silent))
-    monkeypatch.setattr(browser, "LONGEST", 1.0)
     before = set(threading.enumerate())
     figure = go.Figure(layout={"height": 400})
     image = images.Image(figure, tmp_path / "figure.svg", "title", "caption")

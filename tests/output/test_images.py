@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from abcdp_core import figures as fig
-from abcdp_core.output import browser, files
+from abcdp_core.output import files
 from abcdp_core.output.formats import STATIC, ExportError
 from abcdp_core.results import Result
 from tests.toy_experiment import figures
@@ -56,14 +56,10 @@ def test_without_kaleido_the_error_says_what_to_do(
         files.write(result, figures(result), tmp_path, ("svg",))
 
 
+@pytest.mark.usefixtures("silent")
 def test_a_browser_that_does_not_answer_is_ended_and_the_rest_is_written(
-    result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    result: Result, tmp_path: Path
 ) -> None:
-    silent = tmp_path / "browser"
-    silent.write_text("#!/bin/sh\nexec sleep 60\n")
-    silent.chmod(0o755)
-    monkeypatch.setenv("BROWSER_PATH", str(silent))
-    monkeypatch.setattr(browser, "LONGEST", 1.0)
     with pytest.raises(ExportError, match="it did not answer within 1 s"):
         files.write(result, figures(result), tmp_path / "out", ("csv", "svg"))
     assert list((tmp_path / "out").glob("*.csv"))
