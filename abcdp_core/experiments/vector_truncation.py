@@ -232,12 +232,13 @@ def _summary(params: Params, main: pd.DataFrame) -> str:
     if table.empty:
         return f"No way of asking {params.n:,} people is finished yet."
     d = int(table.dimension.max())
+    largest = table[table.dimension == d]
     each = "; ".join(
         f"{_asked(d, int(row['asked']))} {plain(row['mean'])}"
         + (f" ({plain(row['low'])} to {plain(row['high'])})" if math.isfinite(row["low"]) else "")
-        for row in table[table.dimension == d].to_dict("records")
+        for row in largest.to_dict("records")
     )
-    interval = " (95 % interval)" if table.low.notna().any() else ""
+    interval = " (95 % interval)" if largest.low.notna().any() else ""
     return (
         f"Over {runs_in_words(main)} with N = {params.n:,} and ε_total = {params.epsilon_total:g}, "
         f"mean absolute error of μ in σ{interval}: asked for {each}."

@@ -56,6 +56,13 @@ def test_the_title_says_what_is_found(
     assert study.finding(with_errors(params, errors)).startswith(title)
 
 
+def test_intervals_are_announced_only_where_the_sentence_has_them() -> None:
+    small, large = {(1, 1): SOME}, {(2, 1): [0.1], (2, 2): [0.9]}
+    params = dataclasses.replace(TINY, dimension=(1, 2))
+    assert "(95 % interval)" not in with_errors(params, small | large).summary
+    assert "(95 % interval)" in with_errors(params, small | {(2, 1): SOME}).summary
+
+
 def test_the_best_number_is_named_by_the_formula() -> None:
     params = dataclasses.replace(TINY, dimension=(1, 2, 5), epsilon_total=5.0)
     result = with_errors(params, {(5, 1): SOME, (5, 2): SOME, (5, 5): MANY})
