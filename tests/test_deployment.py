@@ -212,5 +212,8 @@ def test_the_proxy_hands_on_what_the_app_takes() -> None:
     assert config["server"]["maxUploadSize"] * 2**20 == series.LARGEST_FILE
     # A form is a little larger than the file in it.
     assert int(largest) == config["server"]["maxUploadSize"] + 1
+    # Its files are in memory: 300 slow readers, or writers, of one address kept 800 MB of it.
+    assert "proxy_max_temp_file_size 0;" in text
+    assert "proxy_request_buffering off;" in text
     ports = re.findall(r"listen (\d+)", text)
     assert set(ports) == {entry.split(":")[1] for entry in proxy["ports"]}
