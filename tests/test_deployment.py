@@ -22,7 +22,7 @@ import yaml
 
 from abcdp_core.own_data import budget_ledger, series
 from tests.browser.conftest import free_port
-from ui import served
+from ui import export, gate, served
 
 ROOT = Path(__file__).parents[1]
 NGINX = ROOT / "deploy" / "nginx.conf.template"
@@ -171,6 +171,12 @@ def test_the_app_is_closed_in_and_only_the_proxy_is_open() -> None:
     for mounted in services["proxy"]["volumes"]:
         source = mounted.split(":")[0]
         assert (ROOT / source).exists() or source == "./deploy/certificate"
+
+
+def test_there_are_threads_for_all_visitors() -> None:
+    """Each may wait for a page and for downloads, and has timers for those and for its numbers."""
+    each = 1 + export.OF_ONE + 2
+    assert compose()["services"]["app"]["pids_limit"] > gate.MOST_VISITORS * each
 
 
 def test_what_visitors_make_it_log_does_not_fill_the_disk() -> None:
