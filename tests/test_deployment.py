@@ -22,7 +22,7 @@ import yaml
 
 from abcdp_core.own_data import budget_ledger, series
 from tests.browser.conftest import free_port
-from ui import served
+from ui import export, gate, served
 
 ROOT = Path(__file__).parents[1]
 NGINX = ROOT / "deploy" / "nginx.conf.template"
@@ -173,6 +173,12 @@ def test_the_app_is_closed_in_and_only_the_proxy_is_open() -> None:
         assert (ROOT / source).exists() or source == "./deploy/certificate"
 
 
+def test_there_are_threads_for_all_visitors() -> None:
+    """Each may wait for a page and for downloads, and has timers for those and for its numbers."""
+    each = 1 + export.OF_ONE + 2
+    assert compose()["services"]["app"]["pids_limit"] > gate.MOST_VISITORS * each
+
+
 def test_what_visitors_make_it_log_does_not_fill_the_disk() -> None:
     for service in compose()["services"].values():
         assert service["logging"]["options"].keys() == {"max-size", "max-file"}
@@ -212,5 +218,8 @@ def test_the_proxy_hands_on_what_the_app_takes() -> None:
     assert config["server"]["maxUploadSize"] * 2**20 == series.LARGEST_FILE
     # A form is a little larger than the file in it.
     assert int(largest) == config["server"]["maxUploadSize"] + 1
+    # Its files are in memory: 300 slow readers, or writers, of one address kept 800 MB of it.
+    assert "proxy_max_temp_file_size 0;" in text
+    assert "proxy_request_buffering off;" in text
     ports = re.findall(r"listen (\d+)", text)
     assert set(ports) == {entry.split(":")[1] for entry in proxy["ports"]}

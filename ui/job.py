@@ -41,6 +41,10 @@ UNASKED = 10.0
 BRIEF = 3.0
 """Seconds that are not worth a question: what is done in them goes on."""
 
+AGAIN = 60.0
+"""Seconds after which what has failed is tried again for who asks: it may have failed only because
+much else went on, and everybody gets the same job."""
+
 PROBE = 1.5
 """Seconds after which its first parts tell how long it takes."""
 
@@ -129,14 +133,15 @@ class Job:
         self.fraction: float | None = None
         self.pool: pool.PoolKey | None = None
         self.error = ""
-        self.spent: float = former.spent if former else 0.0
+        # What was over the limit would be so again at once.
+        self.spent: float = former.spent if former and former.state != "failed" else 0.0
         self.size = 0
         self.unasked, self.rest = unasked, 0.0
         self.ended = threading.Event()
         self._service = service
         self._watchers: dict[str, float] = {}
         self._steps: Steps | None = None
-        self._began = 0.0
+        self._began, self._ended = 0.0, math.inf
         self._first: tuple[float, int] | None = None
 
     def watch(self, who: str) -> None:
@@ -170,6 +175,11 @@ class Job:
     def active(self) -> bool:
         """Whether it is waiting or going on."""
         return self.state in ("waiting", "running")
+
+    @property
+    def failed_long_ago(self) -> bool:
+        """Whether it is time to try again."""
+        return self.state == "failed" and time.monotonic() - self._ended > AGAIN
 
     def seconds_left(self) -> float | None:
         """Estimate from the speed so far, or of the last such study; ``None`` without either."""
@@ -224,7 +234,8 @@ class Job:
                 "What is done is kept; the command under Download does the whole on a machine of "
                 "your own."
                 if self.long and self.result is not None
-                else "This one takes longer; on a machine of your own there is no such limit."
+                else "This one took longer. When fewer are here it may not; on a machine of your "
+                "own there is no such limit."
             )
             raise LimitError(f"This server works for at most {limit:g} s on one request. {rest}")
 
@@ -318,6 +329,7 @@ class Job:
         self._steps = None
         self.state, self.error, self.fraction = state, error, None
         self.size = 0 if self.result is None else memory.of(self.result)
+        self._ended = time.monotonic()
         self.ended.set()
 
 

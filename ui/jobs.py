@@ -22,8 +22,8 @@ at a time. Who waits is told how many come before and about how long that takes.
 
 **States.** ``waiting`` → ``running`` → (``waiting`` → ``running`` →) ``done``, ``stopped`` (nobody
 wants it any more; what is done is kept), ``asks`` (its first parts tell that it takes longer than
-it may unless somebody says to start it) or ``failed`` (with a sentence); ``refused`` if there is no
-room in line, to be asked for again.
+it may unless somebody says to start it) or ``failed`` (with a sentence; tried again for who asks a
+minute later); ``refused`` if there is no room in line, to be asked for again.
 
 **Who wants it.** A session that looks at a job wants it, until it lets go (Cancel, or a newer
 request for the same view), is lost, or has not looked for
@@ -118,7 +118,8 @@ class Service:
         with self._changed:
             job = self._jobs.get(request)
             asked = job is not None and job.state == "asks" and unasked > job.unasked
-            if job is None or job.state in ("stopped", "refused") or asked:
+            ended = job is None or job.state in ("stopped", "refused") or job.failed_long_ago
+            if job is None or ended or asked:
                 job = Job(self, request, job, long=long, unasked=unasked)
                 self._jobs[request] = job
                 self._start(job, who, "long" if long else "quick", work)

@@ -480,6 +480,23 @@ def test_a_job_has_no_more_work_than_the_server_gives() -> None:
     assert job.error.startswith("This server works for at most 0 s on one request")
 
 
+def test_what_took_too_long_while_much_went_on_is_tried_again_for_who_asks_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Lessons that students had opened together could not be printed until the server's end."""
+    work = Work()
+    work.go.set()
+    with serving(work_limit=0.0) as service:
+        failed = service.submit(fake(1), "a", work)
+        assert failed.ended.wait(SOON)
+        assert service.submit(fake(1), "b", work) is failed
+        service.work_limit, failed.spent = SOON, 2.0 * SOON
+        monkeypatch.setattr(one_job, "AGAIN", 0.0)
+        again = service.submit(fake(1), "b", work)
+        assert again.ended.wait(SOON)
+    assert (failed.state, again.state) == ("failed", "done")
+
+
 @pytest.mark.parametrize(
     ("name", "limit", "lane"),
     [
