@@ -137,7 +137,8 @@ class OwnStatistic:
         Raises:
             ValueError: the person's function makes something else.
         """
-        contributions = np.asarray(self.of(records), dtype=np.float64)
+        # A copy: the function may return the same array, with other numbers, next time.
+        contributions = np.array(self.of(records), dtype=np.float64)
         if contributions.ndim == records.ndim - 1:
             contributions = contributions[..., None]
         expected = (*records.shape[:-1], len(self.names))

@@ -166,6 +166,31 @@ def test_a_function_that_looks_at_other_records_is_refused_and_sees_none_of_the_
     assert found.whole_of(records) == found.whole_of(records * 0.0)
 
 
+def test_a_count_that_looks_at_other_records_is_refused_too() -> None:
+    """One record alone is never above the mean, so nothing but noise would be released."""
+    above = count("c", lambda records: first(records) > first(records).mean(-1, keepdims=True))
+    cells = histogram(
+        "h", lambda records: first(records) - first(records).max(), (-20.0, -1.0, 0.0)
+    )
+    for own in (above, cells):
+        with pytest.raises(OwnError, match="makes something else of a record alone"):
+            of_model(model(own, pool_size=20)).pool(20, 1, None)
+
+
+def test_a_function_that_returns_one_array_again_and_again_is_not_taken_for_one_that_looks(
+    empty_cache: Path,
+) -> None:
+    kept: dict[tuple[int, ...], Array] = {}
+
+    def same(records: Array) -> Array:
+        found = kept.setdefault(records.shape[:-1], np.empty(records.shape[:-1]))
+        found[...] = first(records)
+        return found
+
+    _, numbers = of_model(model(mean("m", same, LOW, HIGH), pool_size=20)).pool(20, 1, None)
+    assert np.unique(numbers).size > 1
+
+
 def test_a_pool_says_how_far_it_is_and_is_kept(empty_cache: Path) -> None:
     seen: list[float] = []
     table = of_model(model(pool_size=50))
