@@ -21,6 +21,12 @@ Array = NDArray[np.float64]
 Simulator = Callable[[np.random.Generator, Array, int], Array]
 Law = Callable[[np.random.Generator, int], Array]
 
+MANY = 100
+"""Draws among which a prior that has several values at all has two of them."""
+
+FEWEST = 10
+"""Draws of a pool."""
+
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -239,6 +245,11 @@ class Model:
                     f"{self.file}: prior of {each.name} draws a value outside {each.low:g} to "
                     f"{each.high:g}."
                 )
+            if size >= MANY and np.ptp(values) == 0.0:
+                raise OwnError(
+                    f"{self.file}: prior of {each.name} draws {values[0]:g} alone, so there is "
+                    f"nothing to learn of it; leave it out."
+                )
         return theta
 
     def records(self, rng: np.random.Generator, theta: Array, n: int) -> Array:
@@ -327,6 +338,10 @@ def _reasons(model: Model) -> list[str]:
         and model.neighbours == "add-remove",
         "distance = numbers: there are no statistics.": model.distance == "numbers"
         and not model.statistics,
+        f"pool_size = {model.pool_size}: must be a whole number from {FEWEST} up.": not isinstance(
+            model.pool_size, int
+        )
+        or model.pool_size < FEWEST,
         f"truth = {model.truth}: must be one number for each parameter.": model.truth is not None
         and len(model.truth) != len(unknowns),
     }

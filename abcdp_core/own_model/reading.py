@@ -250,6 +250,11 @@ def _columns(
                 f"{place}: column theta.{each.name}, row {row + 1}: {values[row]:g} is outside "
                 f"{each.low:g} to {each.high:g}."
             )
+        if np.ptp(values) == 0.0:
+            raise OwnError(
+                f"{place}: column theta.{each.name}: is {values[0]:g} in all rows, so there is "
+                f"nothing to learn of it; leave it out."
+            )
     whole = np.stack(arrays, axis=1)
     return whole[:, : len(parameters)], whole[:, len(parameters) :]
 
