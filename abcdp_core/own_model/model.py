@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from abcdp_core.own_model.blame import OwnError, call
-from abcdp_core.own_model.statistics import OwnStatistic
+from abcdp_core.own_model.statistics import SMALLEST, OwnStatistic, take_plain
 
 Array = NDArray[np.float64]
 Simulator = Callable[[np.random.Generator, Array, int], Array]
@@ -55,10 +55,11 @@ class Parameter:
         Raises:
             ValueError: they are not what they may be.
         """
-        if not (-math.inf < self.low < self.high < math.inf):
+        take_plain(self, f"parameter {self.name}", ("low", "high"))
+        if not self.high - self.low >= SMALLEST:
             raise ValueError(
-                f"parameter {self.name}: low = {self.low:g}, high = {self.high:g}: must be finite "
-                f"and low < high."
+                f"parameter {self.name}: low = {self.low:g}, high = {self.high:g}: must be "
+                f"low < high, {SMALLEST:g} apart or more."
             )
         if not (callable(self.prior) or self.prior in ("uniform", "normal")):
             raise ValueError(
@@ -103,10 +104,10 @@ class Column:
         Raises:
             ValueError: they are not finite, or do not rise.
         """
-        if not (-math.inf < self.low < self.high < math.inf):
+        take_plain(self, f"column {self.name}", ("low", "high"))
+        if not self.low < self.high:
             raise ValueError(
-                f"column {self.name}: low = {self.low:g}, high = {self.high:g}: must be finite "
-                f"and low < high."
+                f"column {self.name}: low = {self.low:g}, high = {self.high:g}: must be low < high."
             )
 
 

@@ -239,7 +239,15 @@ def test_a_model_that_does_not_fit_together_is_refused(values: dict[str, Any], s
     ("make", "said"),
     [
         (lambda: Parameter("μ", 1.0, 1.0), "parameter μ: low = 1, high = 1"),
-        (lambda: Parameter("μ", 0.0, float("inf")), "must be finite"),
+        (lambda: Parameter("μ", 0.0, float("inf")), "parameter μ: high = inf: must be a finite"),
+        (
+            lambda: Parameter("μ", 0.0, 1e308),
+            r"high = 1e\+308: must be a finite number, within ±1e",
+        ),
+        (lambda: Parameter("μ", 0.0, 10**5000), "high = a number beyond 1e308: must be a finite"),
+        (lambda: Parameter("μ", "0", 1.0), "low = 0: must be a finite number"),  # type: ignore[arg-type]
+        (lambda: Parameter("μ", 0.0, 1e-200), "must be low < high, 1e-60 apart or more"),
+        (lambda: Column("x", -1e308, 1.0), r"column x: low = -1e\+308: must be a finite"),
         (lambda: Parameter("μ", 0.0, 1.0, prior="beta"), "prior = beta: must be uniform"),  # type: ignore[arg-type]
         (lambda: Column("x", 2.0, 1.0), "column x: low = 2, high = 1"),
     ],
