@@ -75,9 +75,9 @@ def call(file: str, what: str, function: Callable[..., Any], *given: Any) -> Any
     """
     try:
         return function(*given)
-    except OwnError:
+    except (OwnError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         if str(error).startswith(f"{what}: "):
             # Said of it already, by what looked at its answer.
             raise OwnError(f"{file}: {error}") from error
@@ -95,7 +95,9 @@ def call_quietly(file: str, what: str, function: Callable[..., Any], *given: Any
     """
     try:
         return function(*given)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - it becomes a sentence
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - it becomes a sentence
         line = line_of(error, file)
         at = f"line {line}: " if line else ""
         # Its words and its causes may hold values of the data.

@@ -37,6 +37,11 @@ noise of :mod:`abcdp_core.own_data.discrete_summary`, where the proof goes on.
   Rounding moves each by at most 1/2 on either side, and floating point below
   :data:`FARTHEST` units by less than that again: so in units of $l$ together by at most
   $1 + 2k/G$, if what was said is true.
+* *Given as numbers.* Beside a declared number a file has means and sums themselves, as nothing says
+  how they come from records. Where bounds are far from 0 for their distance, floating point moves
+  such a number by more than that: reading it, times n, minus $na$ and divided by $b - a$ are six
+  roundings of $2^{-53}$ of $n \max(|a|,|b|)/(b - a)$ units at most, on either side. So
+  :data:`ROUNDINGS` of that is added to what is moved.
 
 The numbers of simulated data sets are made by the same rounding; those of a pool made elsewhere
 are known as sums, and rounded after the sum, which differs by at most $n/2G$ of a unit.
@@ -77,6 +82,12 @@ FARTHEST = 2.0**20
 """Units to which a declared number is clipped, which moves none farther from another."""
 
 TOO_FAR = f"reaches more than {FARTHEST:,.0f} times what one record moves it, the most of a release"
+
+ROUNDINGS = Fraction(1, 2**49)
+"""Twelve of 2^-53, and some room."""
+
+COARSEST = 1
+"""Unit up to which these are made up for by more noise."""
 
 PART = 20
 """Draws that are simulated at a time."""
@@ -429,8 +440,8 @@ def _check_alone(model: Model, summaries: tuple[Summary, ...], data: Array) -> N
         first, second = (
             _whole(of, _finite(model, own, values), model.neighbours) for values in both
         )
-        # The last digit may depend on how many are computed at once.
-        if np.abs(first - second).max() > 1:
+        # The last digit may depend on how many are computed at once; a count has no other.
+        if np.abs(first - second).max() > (0 if own.whole else 1):
             raise OwnError(
                 f"{model.file}: statistic {own.name} makes something else of a record alone than "
                 f"among others; compute it from each record alone, or declare its sensitivity."
@@ -449,6 +460,8 @@ def of_pool(pool: PoolFile) -> Table:
     declared = tuple(each.name for each in pool.summaries if each.kind == "declared")
     together = len(declared) if pool.declared is None else Fraction(pool.declared[0])
     rounded = sum(each.kind != "count" for each in pool.summaries) if declared else 0
+    roundings = [_moved_by_roundings(pool, each) for each in pool.summaries] if declared else []
+    together = sum(roundings, Fraction(together))
     l1 = sensitivity(pool.summaries, pool.neighbours, together, rounded)
     for each, numbers in zip(pool.summaries, pool.numbers.T, strict=True):
         if declared and np.abs(numbers).max() > FARTHEST:
@@ -485,6 +498,27 @@ def of_pool(pool: PoolFile) -> Table:
         pool=lambda n, seed, progress: (pool.theta, np.rint(pool.numbers * scale) / scale),  # noqa: ARG005 - it is there
         records=pool.n,
     )
+
+
+def _moved_by_roundings(pool: PoolFile, each: Summary) -> Fraction:
+    """Units by which floating point moves a mean or a sum of two neighbours apart at most.
+
+    Raises:
+        OwnError: they are so many that the number would tell nothing.
+    """
+    if each.kind not in ("mean", "sum") or pool.neighbours == "add-remove":
+        return Fraction(0)
+    farthest, width = (
+        max(abs(each.lower), abs(each.upper)),
+        Fraction(each.upper) - Fraction(each.lower),
+    )
+    found = ROUNDINGS * pool.n * Fraction(farthest) / width
+    if found > COARSEST:
+        raise OwnError(
+            f"{pool.file.name}: key summary.{each.name}: with bounds so far from 0 floating point "
+            f"does not tell one record from none; subtract a public number from both bounds."
+        )
+    return found
 
 
 def _sums(pool: PoolFile, data: Array) -> Whole:

@@ -15,11 +15,17 @@ from numpy.typing import NDArray
 from scipy import special
 
 from abcdp_core.own_model.blame import OwnError, call
-from abcdp_core.own_model.statistics import OwnStatistic
+from abcdp_core.own_model.statistics import SMALLEST, OwnStatistic, take_plain
 
 Array = NDArray[np.float64]
 Simulator = Callable[[np.random.Generator, Array, int], Array]
 Law = Callable[[np.random.Generator, int], Array]
+
+MANY = 100
+"""Draws among which a prior that has several values at all has two of them."""
+
+FEWEST = 10
+"""Draws of a pool."""
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -49,10 +55,11 @@ class Parameter:
         Raises:
             ValueError: they are not what they may be.
         """
-        if not (-math.inf < self.low < self.high < math.inf):
+        take_plain(self, f"parameter {self.name}", ("low", "high"))
+        if not self.high - self.low >= SMALLEST:
             raise ValueError(
-                f"parameter {self.name}: low = {self.low:g}, high = {self.high:g}: must be finite "
-                f"and low < high."
+                f"parameter {self.name}: low = {self.low:g}, high = {self.high:g}: must be "
+                f"low < high, {SMALLEST:g} apart or more."
             )
         if not (callable(self.prior) or self.prior in ("uniform", "normal")):
             raise ValueError(
@@ -97,10 +104,10 @@ class Column:
         Raises:
             ValueError: they are not finite, or do not rise.
         """
-        if not (-math.inf < self.low < self.high < math.inf):
+        take_plain(self, f"column {self.name}", ("low", "high"))
+        if not self.low < self.high:
             raise ValueError(
-                f"column {self.name}: low = {self.low:g}, high = {self.high:g}: must be finite "
-                f"and low < high."
+                f"column {self.name}: low = {self.low:g}, high = {self.high:g}: must be low < high."
             )
 
 
@@ -239,6 +246,11 @@ class Model:
                     f"{self.file}: prior of {each.name} draws a value outside {each.low:g} to "
                     f"{each.high:g}."
                 )
+            if size >= MANY and np.ptp(values) == 0.0:
+                raise OwnError(
+                    f"{self.file}: prior of {each.name} draws {values[0]:g} alone, so there is "
+                    f"nothing to learn of it; leave it out."
+                )
         return theta
 
     def records(self, rng: np.random.Generator, theta: Array, n: int) -> Array:
@@ -327,6 +339,10 @@ def _reasons(model: Model) -> list[str]:
         and model.neighbours == "add-remove",
         "distance = numbers: there are no statistics.": model.distance == "numbers"
         and not model.statistics,
+        f"pool_size = {model.pool_size}: must be a whole number from {FEWEST} up.": not isinstance(
+            model.pool_size, int
+        )
+        or model.pool_size < FEWEST,
         f"truth = {model.truth}: must be one number for each parameter.": model.truth is not None
         and len(model.truth) != len(unknowns),
     }

@@ -17,6 +17,7 @@ from abcdp_core.own_model import tables
 from abcdp_core.own_model.blame import OwnError
 from abcdp_core.own_model.model import NAME, Parameter
 from abcdp_core.own_model.pool_file import PoolFile, Summary
+from abcdp_core.own_model.statistics import LARGEST, SMALLEST
 from abcdp_core.parameters import shown
 from abcdp_core.statistic import Neighbours
 
@@ -39,9 +40,6 @@ FEWEST = 100
 
 LARGEST_FILE = 1_000_000
 """Bytes of a TOML file."""
-
-SMALLEST = 1.0 / tables.LARGEST
-"""Of a sensitivity."""
 
 MOST_RECORDS = 10**12
 """Largest n: beyond, floating point could not tell one record from none."""
@@ -143,8 +141,8 @@ class _Reader:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self.wrong(f"{at}{key}", value, "must be a number")
         # Of a whole number of any size a float cannot be asked for first.
-        if not abs(value) <= tables.LARGEST:
-            raise self.wrong(f"{at}{key}", value, f"must lie within ±{tables.LARGEST:g}")
+        if not abs(value) <= LARGEST:
+            raise self.wrong(f"{at}{key}", value, f"must lie within ±{LARGEST:g}")
         return float(value)
 
     def above_zero(self, table: Mapping[str, Any], key: str, at: str) -> float:
@@ -168,8 +166,8 @@ class _Reader:
 def _parameter(said: _Reader, name: str, table: Mapping[str, Any]) -> Parameter:
     at = f"theta.{name}."
     low, high = said.number(table, "low", at), said.number(table, "high", at)
-    if not low < high:
-        raise said.wrong(f"{at}high", high, f"must be above low = {low:g}")
+    if not high - low >= SMALLEST:
+        raise said.wrong(f"{at}high", high, f"must be above low = {low:g}, by {SMALLEST:g} or more")
     unit = said.text(table, "unit") if table.get("unit") else ""
     return Parameter(name, low, high, unit)
 
@@ -249,6 +247,11 @@ def _columns(
             raise OwnError(
                 f"{place}: column theta.{each.name}, row {row + 1}: {values[row]:g} is outside "
                 f"{each.low:g} to {each.high:g}."
+            )
+        if np.ptp(values) == 0.0:
+            raise OwnError(
+                f"{place}: column theta.{each.name}: is {values[0]:g} in all rows, so there is "
+                f"nothing to learn of it; leave it out."
             )
     whole = np.stack(arrays, axis=1)
     return whole[:, : len(parameters)], whole[:, len(parameters) :]

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -33,12 +34,20 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core.parameters import shown
+
 Array = NDArray[np.float64]
 Records = Callable[[Array], NDArray[np.generic]]
 Kind = Literal["count", "histogram", "sum", "mean", "declared"]
 
 ROUNDING = 1e-9
 """Room for rounding in a sum: far more than that of a hundred million terms added in pairs."""
+
+LARGEST = 1e60
+"""Numbers lie within it on either side of 0, so that their squares are numbers too."""
+
+SMALLEST = 1.0 / LARGEST
+"""Of a sensitivity, by which numbers are divided."""
 
 
 @dataclass(frozen=True)
@@ -70,17 +79,16 @@ class OwnStatistic:
         Raises:
             ValueError: bounds or sensitivities are not what they may be.
         """
-        if not (math.isfinite(self.lower) and math.isfinite(self.upper)):
-            raise ValueError(f"statistic {self.name}: lower and upper must be finite numbers.")
+        take_plain(self, f"statistic {self.name}", ("lower", "upper", "l1", "l2"))
         if not self.lower < self.upper:
             raise ValueError(
                 f"statistic {self.name}: lower = {self.lower:g} must be below "
                 f"upper = {self.upper:g}."
             )
-        if not 0.0 < self.l2 <= self.l1 < math.inf:
+        if not SMALLEST <= self.l2 <= self.l1:
             raise ValueError(
-                f"statistic {self.name}: l1 = {self.l1:g}, l2 = {self.l2:g}: must be finite and "
-                f"0 < l2 <= l1."
+                f"statistic {self.name}: l1 = {self.l1:g}, l2 = {self.l2:g}: must be "
+                f"{SMALLEST:g} <= l2 <= l1."
             )
 
     @property
@@ -137,7 +145,8 @@ class OwnStatistic:
         Raises:
             ValueError: the person's function makes something else.
         """
-        contributions = np.asarray(self.of(records), dtype=np.float64)
+        # A copy: the function may return the same array, with other numbers, next time.
+        contributions = np.array(self.of(records), dtype=np.float64)
         if contributions.ndim == records.ndim - 1:
             contributions = contributions[..., None]
         expected = (*records.shape[:-1], len(self.names))
@@ -166,6 +175,31 @@ class OwnStatistic:
                 f"statistic {self.name}: it makes an array {found.shape}; it must be {expected}."
             )
         return found
+
+
+def take_plain(of: object, what: str, names: Sequence[str]) -> None:
+    """Make attributes Python's own numbers: smaller kinds of NumPy's overflow in a difference.
+
+    Args:
+        of: whose; frozen.
+        what: it is, in words.
+        names: of the attributes.
+
+    Raises:
+        ValueError: one is no number, or beyond :data:`LARGEST`.
+    """
+    for name in names:
+        value = getattr(of, name)
+        try:
+            plain = float(value) if isinstance(value, numbers.Real) else math.nan
+        except OverflowError:
+            # A whole number of hundreds of digits.
+            plain = math.inf
+        if not abs(plain) <= LARGEST:
+            raise ValueError(
+                f"{what}: {name} = {shown(value)}: must be a finite number, within ±{LARGEST:g}."
+            )
+        object.__setattr__(of, name, plain)
 
 
 def count(name: str, holds: Records) -> OwnStatistic:

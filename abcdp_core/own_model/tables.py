@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from abcdp_core.own_model.blame import OwnError
+from abcdp_core.own_model.statistics import LARGEST
 
 Array = NDArray[np.float64]
 
@@ -18,9 +19,6 @@ ENDINGS = (".csv", ".parquet")
 
 LARGEST_FILE = 2**30
 """Bytes of a file."""
-
-LARGEST = 1e60
-"""Numbers lie within it on either side of 0, so that their squares are numbers too."""
 
 MOST_COLUMNS = 10_000
 """Of a CSV file: reading the names of a million takes a minute."""

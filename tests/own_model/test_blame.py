@@ -22,6 +22,12 @@ def outer(value):
 def leave():
     raise SystemExit(3)
 
+class Stopping(BaseException):
+    pass
+
+def stop(value):
+    raise Stopping(value)
+
 def told():
     from abcdp_core.own_model.blame import OwnError
     raise OwnError("as it is")
@@ -56,6 +62,21 @@ def test_who_ends_the_program_is_blamed_and_what_is_said_already_stays(tmp_path:
         blame.call("mine.py", "leave", mine["leave"])
     with pytest.raises(OwnError, match=r"^as it is$"):
         blame.call("mine.py", "told", mine["told"])
+
+
+def test_what_is_no_exception_of_the_usual_kind_is_one_line_too(tmp_path: Path) -> None:
+    stop = functions(tmp_path)["stop"]
+    with pytest.raises(OwnError, match=r"stop cannot be computed \(line 16: Stopping: 0\.123\)"):
+        blame.call("mine.py", "stop", stop, 0.123)
+    with pytest.raises(OwnError, match=r"stop cannot be computed \(line 16: Stopping\); nothing"):
+        blame.call_quietly("mine.py", "stop", stop, 0.123)
+
+    def pressed() -> None:
+        raise KeyboardInterrupt
+
+    for each in (blame.call, blame.call_quietly):
+        with pytest.raises(KeyboardInterrupt):
+            each("mine.py", "pressed", pressed)
 
 
 def test_the_line_of_what_is_no_python_is_that_of_its_own_file(tmp_path: Path) -> None:

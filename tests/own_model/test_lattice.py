@@ -166,6 +166,31 @@ def test_a_function_that_looks_at_other_records_is_refused_and_sees_none_of_the_
     assert found.whole_of(records) == found.whole_of(records * 0.0)
 
 
+def test_a_count_that_looks_at_other_records_is_refused_too() -> None:
+    """One record alone is never above the mean, so nothing but noise would be released."""
+    above = count("c", lambda records: first(records) > first(records).mean(-1, keepdims=True))
+    cells = histogram(
+        "h", lambda records: first(records) - first(records).max(), (-20.0, -1.0, 0.0)
+    )
+    for own in (above, cells):
+        with pytest.raises(OwnError, match="makes something else of a record alone"):
+            of_model(model(own, pool_size=20)).pool(20, 1, None)
+
+
+def test_a_function_that_returns_one_array_again_and_again_is_not_taken_for_one_that_looks(
+    empty_cache: Path,
+) -> None:
+    kept: dict[tuple[int, ...], Array] = {}
+
+    def same(records: Array) -> Array:
+        found = kept.setdefault(records.shape[:-1], np.empty(records.shape[:-1]))
+        found[...] = first(records)
+        return found
+
+    _, numbers = of_model(model(mean("m", same, LOW, HIGH), pool_size=20)).pool(20, 1, None)
+    assert np.unique(numbers).size > 1
+
+
 def test_a_pool_says_how_far_it_is_and_is_kept(empty_cache: Path) -> None:
     seen: list[float] = []
     table = of_model(model(pool_size=50))
@@ -244,6 +269,29 @@ def test_contributions_to_a_pool_are_clipped_as_its_file_says(tmp_path: Path) ->
     private = np.array(found.whole_of(data)) / np.array(found.whole)
     expected = [within[10:].sum() / 4.0, 0.0, 10.0, 12.0]
     assert private == pytest.approx(expected, abs=half_steps)
+
+
+@pytest.mark.parametrize("kind", ["mean", "sum"])
+def test_floating_point_moves_no_number_of_a_file_by_more_than_is_stated(
+    kind: str, tmp_path: Path
+) -> None:
+    """Far from 0 a mean is held to some parts of a record: that is added to what one moves."""
+    n, low, high = 1001, 1e10, 1e10 + 0.3
+    toml = pools.TOML.replace("n = 50", f"n = {n}").replace('kind = "sum"', "sensitivity = 1.0")
+    toml = toml.replace("lower = 0.0\nupper = 10.0", "").replace('"mean"', f'"{kind}"')
+    toml = toml.replace("lower = -4.0\nupper = 4.0", f"lower = {low!r}\nupper = {high!r}")
+    # Totals of which one record more is at its upper bound, and what a file has of them.
+    totals = [n * Fraction(low) + k * (Fraction(high) - Fraction(low)) for k in range(n + 1)]
+    given = [float(each / n if kind == "mean" else each) for each in totals]
+    table = pools.table().assign(**{"summary.average": given[:200]})
+    found = of_pool(reading.read(pools.made(tmp_path, toml, table))).statistic
+    more = found.l1(n) - 4.0
+    numbers = [found.whole_of(np.array([[each, 3.0, 4.0, 5.0]]))[0] for each in given]
+    assert 1.002 < np.abs(np.diff(numbers)).max() / GRID <= 1.0 + more < 1.1
+    far = toml.replace(repr(low), repr(1e14)).replace(repr(high), repr(1e14 + 0.3))
+    table = table.assign(**{"summary.average": np.array(given[:200]) * 1e4})
+    with pytest.raises(OwnError, match=r"key summary\.average: with bounds so far from 0"):
+        of_pool(reading.read(pools.made(tmp_path, far, table)))
 
 
 def test_whole_numbers_overflow_nowhere() -> None:

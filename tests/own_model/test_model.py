@@ -69,6 +69,14 @@ def test_a_prior_that_returns_one_array_again_and_again_does_not_change_earlier_
     assert np.array_equal(first, before)
 
 
+def test_a_prior_of_one_value_alone_is_refused() -> None:
+    model = changed(prior=lambda rng, size: np.column_stack([rng.random(size), np.ones(size)]))
+    with pytest.raises(OwnError, match=r"prior of .* draws 1 alone, so there is nothing to learn"):
+        model.draw(generator(1, "prior"), 100)
+    # Of few draws it may be chance.
+    assert model.draw(generator(1, "prior"), 5).shape == (5, 2)
+
+
 def test_a_simulator_that_changes_its_parameters_is_refused_and_they_stay() -> None:
     def simulate(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
         theta[theta < 0.0] = 0.0
@@ -211,6 +219,8 @@ LARGEST = declared("largest", lambda records: records[..., 0].max(axis=-1), ["la
             "statistics must not be empty where",
         ),
         ({"truth": (1.0,)}, "must be one number for each parameter"),
+        ({"pool_size": 9}, "pool_size = 9: must be a whole number from 10 up"),
+        ({"pool_size": 200.5}, "pool_size = 200.5: must be a whole number"),
         ({"distance": "euclid"}, "must be numbers or records"),
         ({"distance": "numbers", "statistics": ()}, "there are no statistics"),
         (
@@ -229,7 +239,15 @@ def test_a_model_that_does_not_fit_together_is_refused(values: dict[str, Any], s
     ("make", "said"),
     [
         (lambda: Parameter("μ", 1.0, 1.0), "parameter μ: low = 1, high = 1"),
-        (lambda: Parameter("μ", 0.0, float("inf")), "must be finite"),
+        (lambda: Parameter("μ", 0.0, float("inf")), "parameter μ: high = inf: must be a finite"),
+        (
+            lambda: Parameter("μ", 0.0, 1e308),
+            r"high = 1e\+308: must be a finite number, within ±1e",
+        ),
+        (lambda: Parameter("μ", 0.0, 10**5000), "high = a number beyond 1e308: must be a finite"),
+        (lambda: Parameter("μ", "0", 1.0), "low = 0: must be a finite number"),  # type: ignore[arg-type]
+        (lambda: Parameter("μ", 0.0, 1e-200), "must be low < high, 1e-60 apart or more"),
+        (lambda: Column("x", -1e308, 1.0), r"column x: low = -1e\+308: must be a finite"),
         (lambda: Parameter("μ", 0.0, 1.0, prior="beta"), "prior = beta: must be uniform"),  # type: ignore[arg-type]
         (lambda: Column("x", 2.0, 1.0), "column x: low = 2, high = 1"),
     ],

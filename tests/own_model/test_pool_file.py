@@ -180,6 +180,10 @@ WRONG_TABLES = [
     (changed("summary.spent", 6, np.nan), "column summary.spent, row 7: is no finite number"),
     (changed("theta.mu", 6, "a"), "column theta.mu, row 7: is no finite number"),
     (changed("theta.mu", 6, 2.5), "column theta.mu, row 7: 2.5 is outside -2 to 2"),
+    (
+        table().assign(**{"theta.mu": 0.5}),
+        "column theta.mu: is 0.5 in all rows, so there is nothing",
+    ),
     (changed("summary.old", 3, 0.5), "column summary.old, row 4: 0.5 is no count"),
     (changed("summary.old", 3, 51), "row 4: 51 cannot be, as kind, bounds and n allow 0 to 50"),
     (changed("summary.average", 3, 5.0), "row 4: 5 cannot be, as kind, bounds and n allow -4 to 4"),

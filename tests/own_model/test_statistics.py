@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -90,16 +91,30 @@ def test_a_declared_one_is_in_units_of_its_l1_sensitivity() -> None:
     ("make", "said"),
     [
         (lambda: mean("x", first, 2.0, 2.0), "lower = 2 must be below upper = 2"),
-        (lambda: mean("x", first, 0.0, math.inf), "must be finite"),
+        (lambda: mean("x", first, 0.0, math.inf), "statistic x: upper = inf: must be a finite"),
+        (lambda: mean("x", first, -1e308, 1e308), r"lower = -1e\+308: .* within ±1e\+60"),
+        (lambda: declared("x", first, ["a"], 1e308), r"l1 = 1e\+308: must be a finite number"),
         (lambda: histogram("x", first, (1.0, 1.0)), "edges must be two or more rising"),
         (lambda: histogram("y", first, (1.0,)), "statistic y: edges must be two"),
-        (lambda: declared("x", first, ["a"], 1.0, 2.0), "l1 = 1, l2 = 2: .* 0 < l2 <= l1"),
-        (lambda: declared("x", first, ["a"], 0.0), "0 < l2 <= l1"),
+        (lambda: declared("x", first, ["a"], 1.0, 2.0), "l1 = 1, l2 = 2: .* 1e-60 <= l2 <= l1"),
+        (lambda: declared("x", first, ["a"], 0.0), "1e-60 <= l2 <= l1"),
     ],
 )
 def test_what_cannot_be_is_refused(make: object, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         make()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.float16, np.float32])
+def test_bounds_of_any_kind_of_number_are_subtracted_without_overflow_or_rounding(
+    kind: type[np.number[Any]],
+) -> None:
+    info = np.iinfo(kind) if np.issubdtype(kind, np.integer) else None
+    low, high = (kind(info.min), kind(info.max)) if info else (kind(-0.1), kind(0.3))
+    found = total("x", first, low, high)  # type: ignore[arg-type]
+    assert type(found.lower) is type(found.upper) is float
+    assert found.unit("replace") == float(high) - float(low)
+    assert found.unit("add-remove") == max(abs(float(low)), abs(float(high)))
 
 
 @pytest.mark.parametrize(
