@@ -96,6 +96,7 @@ def test_a_pool_is_read_with_what_it_states(tmp_path: Path) -> None:
     assert statistic.low == (0.0,) * 4
 
 
+DECLARED = TOML.replace('kind = "mean"\nlower = -4.0\nupper = 4.0\n', "sensitivity = 0.25\n")
 ADDED = TOML.replace('"replace"', '"add-remove"').replace('kind = "mean"', 'kind = "sum"')
 
 
@@ -107,9 +108,7 @@ def test_where_records_are_added_their_number_bounds_nothing(tmp_path: Path) -> 
 
 
 def test_what_is_declared_is_said(tmp_path: Path) -> None:
-    average = '[summary.average]\nkind = "mean"\nlower = -4.0\nupper = 4.0\n'
-    declared = TOML.replace(average, "[summary.average]\nsensitivity = 0.25\n")
-    found = reading.read(made(tmp_path, declared))
+    found = reading.read(made(tmp_path, DECLARED))
     assert found.protected == "one person, if the sensitivity declared for average holds"
     assert found.statistic().unit == found.protected
     assert found.numbers[:, 0] == pytest.approx(table()["summary.average"] / 0.25)
@@ -314,8 +313,7 @@ def test_the_command_checks_a_pool(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "of 10 draws that are held out" in said
     assert main(["check", str(file), "--n", "3"]) == 2
     assert "n = 3: is what pool.toml says it is" in capsys.readouterr().err
-    average = '[summary.average]\nkind = "mean"\nlower = -4.0\nupper = 4.0\n'
-    made(tmp_path, TOML.replace(average, "[summary.average]\nsensitivity = 0.25\n"))
+    made(tmp_path, DECLARED)
     assert main(["check", str(file), "--runs", "0"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "(L1 and L2, in part as declared)" in said
