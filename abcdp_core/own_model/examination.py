@@ -41,8 +41,11 @@ MOST_VALUES = 1_000_000
 BATCH = 200
 """Most pairs of neighbours that are looked at together."""
 
-ROUNDS, STEPS = 10, 60
-"""Batches of random pairs, and steps of the climb."""
+ROUNDS = 10
+"""Batches of random pairs."""
+
+STEPS = 60
+"""Of the climb."""
 
 MOST_PAIRS = 50_000
 """Pairs of neighbours up to which all are looked at."""
