@@ -460,6 +460,8 @@ def _exhaust(state: _Searching, model: Model, n: int, size: int) -> int:
         return 0
     ranges = [np.arange(np.ceil(c.low), np.floor(c.high) + 1.0) for c in model.columns]
     kinds = math.prod(len(each) for each in ranges)
+    if kinds < 2:
+        return 0
     fixed = not model.independent or any(each.kind == "declared" for each in model.statistics)
     most = next(m for m in itertools.count(2) if _multisets(kinds, m) * kinds**2 > MOST_PAIRS)
     # m records are shared by both neighbours, and one differs.
