@@ -96,7 +96,7 @@ WORDS = {"Parameter", "Mechanism", "Part", "field"}
 """Calls that hold words and suggestions: not changed inside."""
 
 
-FREE = {"strict", "start", "row_height", "cache", "nogil"}
+FREE = {"strict", "start", "row_height", "cache", "nogil", "chunk", "most"}
 """Arguments that guard against mistakes which are not made, may be any guess, or are about looks
 or speed."""
 
@@ -177,7 +177,7 @@ def _changeable(tree: ast.AST, chosen: Collection[str]) -> Iterator[ast.expr]:
                 continue
             if isinstance(child, ast.Call) and _name_of(child.func) in WORDS:
                 continue
-            if _is_length_to_be_found(tree, child):
+            if _is_length_to_be_found(tree, child) or _is_seed(tree, child):
                 continue
             if isinstance(child, ast.expr):
                 yield child
@@ -191,6 +191,16 @@ def _is_length_to_be_found(tree: ast.AST, child: ast.AST) -> bool:
         and _name_of(tree.func) == "reshape"
         and isinstance(child, ast.UnaryOp)
         and isinstance(child.op, ast.USub)
+    )
+
+
+def _is_seed(tree: ast.AST, child: ast.AST) -> bool:
+    """A seed that stands in the program, of public draws: any other one will do."""
+    return (
+        isinstance(tree, ast.Call)
+        and _name_of(tree.func) == "generator"
+        and tree.args[:1] == [child]
+        and isinstance(child, ast.Constant)
     )
 
 

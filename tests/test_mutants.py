@@ -66,6 +66,7 @@ def f(x: "1", y=2.0) -> int:
     if x <= 2.0 * LEFT:
         return x
     y = x.reshape(-1, 3)
+    z = generator(4, "role", 8)
     return np.nextafter(-math.sqrt(x) * (1.0 + ROUNDING), 0)
 '''
 
@@ -95,6 +96,10 @@ def test_what_is_changed_and_what_is_left(tmp_path: Path, monkeypatch: pytest.Mo
     assert {text for text in found if "reshape" in text} == {
         "y = x.reshape(-1, 2)",
         "y = x.reshape(-1, 4)",
+    }
+    assert {text for text in found if "role" in text} == {
+        'z = generator(4, "role", 7)',
+        'z = generator(4, "role", 9)',
     }
     assert "if (x >= LEFT):" not in found
     assert "if (x < 2.0 * LEFT):" not in found

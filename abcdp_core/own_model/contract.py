@@ -42,7 +42,8 @@ PILOT = 200
 WIDEST = 4.0
 """Largest distance of k standardised numbers, in units of √k; two draws are √2 apart on average."""
 
-NARROWEST, BROADEST = 0.05, 5.0
+NARROWEST = 0.05
+BROADEST = 5.0
 """Bandwidths that studies allow, in parts of a column's range."""
 
 KEY = "numbers"

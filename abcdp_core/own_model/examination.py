@@ -41,8 +41,11 @@ MOST_VALUES = 1_000_000
 BATCH = 200
 """Most pairs of neighbours that are looked at together."""
 
-ROUNDS, STEPS = 10, 60
-"""Batches of random pairs, and steps of the climb."""
+ROUNDS = 10
+"""Batches of random pairs."""
+
+STEPS = 60
+"""Of the climb."""
 
 MOST_PAIRS = 50_000
 """Pairs of neighbours up to which all are looked at."""
@@ -457,7 +460,7 @@ def _exhaust(state: _Searching, model: Model, n: int, size: int) -> int:
         return 0
     ranges = [np.arange(np.ceil(c.low), np.floor(c.high) + 1.0) for c in model.columns]
     kinds = math.prod(len(each) for each in ranges)
-    if kinds**2 > MOST_PAIRS:
+    if kinds < 2:
         return 0
     fixed = not model.independent or any(each.kind == "declared" for each in model.statistics)
     most = next(m for m in itertools.count(2) if _multisets(kinds, m) * kinds**2 > MOST_PAIRS)

@@ -121,10 +121,10 @@ class Problem:
     simulator: str
     query: Array = field(repr=False)
     noise: Noise
-    wanted: int = WANTED_DEFAULT
-    draws: int = 1_000_000
-    seed: int = 1
-    spent: Spent | None = None
+    wanted: int
+    draws: int
+    seed: int
+    spent: Spent | None
 
 
 def read(file: Path) -> Problem:

@@ -6,17 +6,21 @@ import dataclasses
 import math
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from abcdp_core import pool, registry, simulators
 from abcdp_core.distances.boxed_features import BoxedFeatures
 from abcdp_core.distances.fourier import FourierMMD
 from abcdp_core.distances.standardised import Standardised
-from abcdp_core.own_model import Column, Model, contract, histogram
+from abcdp_core.own_model import Column, Model, Parameter, contract, histogram, total
 from abcdp_core.own_model.blame import OwnError
+from abcdp_core.statistic import added, whole_only
 from tests.own_model.test_model import LARGEST, MODEL, changed
+from tests.own_model.test_statistics import first
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -109,13 +113,102 @@ def test_numbers_of_whole_ones_only_get_whole_noise() -> None:
     assert contract.statistics(SIR)["numbers"].whole is None
 
 
+ADDED = {"neighbours": "add-remove", "sizes": (20,)}
+
+
+@pytest.mark.parametrize(
+    ("given", "low"),
+    [
+        ({"statistics": (total("t", first, -1.0, 1.0),)}, 0.0),
+        ({"statistics": (LARGEST,), "sizes": (20,)}, -math.inf),
+        ({"statistics": (total("t", first, -1.0, 1.0),), **ADDED}, -math.inf),
+        ({"statistics": (total("t", first, 0.0, 1.0),), **ADDED}, 0.0),
+        ({"statistics": (total("t", first, 0.5, 1.0),), **ADDED}, 0.0),
+        ({"statistics": (histogram("h", first, (0.0, 1.0)),), **ADDED}, 0.0),
+    ],
+)
+def test_a_number_is_above_0_where_no_record_can_take_it_below(given: Any, low: float) -> None:
+    assert contract.statistics(changed(**given))["numbers"].low == (low,)
+
+
+def test_parts_of_data_are_added_up_unless_somebody_declared_a_number() -> None:
+    derived = contract.statistics(MODEL)["numbers"]
+    assert derived.combine is added
+    assert derived.unit == "one person"
+    both = contract.statistics(changed(statistics=(*MODEL.statistics, LARGEST), sizes=(20,)))
+    assert both["numbers"].combine is whole_only
+    assert both["numbers"].unit == "one person, if the sensitivity declared for largest holds"
+
+
 def test_means_of_a_prior_are_known_by_its_name_or_drawn() -> None:
     assert scenario("gaussian").PRIOR_MEAN.tolist() == [0.0, 0.0, 1.15, 1.15, 0.0]
-    drawn = dataclasses.replace(MODEL, prior=lambda _, size: np.tile([1.0, 2.0], (size, 1)))
+
+    def around(middle: float, size: int) -> NDArray[np.float64]:
+        return np.array(middle + 0.25 * (-1.0) ** np.arange(size))
+
+    drawn = dataclasses.replace(
+        MODEL, prior=lambda _, size: np.stack([around(1.0, size), around(2.0, size)], axis=1)
+    )
     source = drawn.scenario("mine_drawn", "mine.py")
     assert source.PRIOR_MEAN.tolist() == pytest.approx([1.0, 2.0])
-    assert source.TRUTH.tolist() == [1.0, 2.0]
+    assert source.TRUTH.tolist() == [1.25, 2.25]
     assert scenario("gaussian").TRUTH.tolist() == [0.5, -1.0, 1.0, 0.6, 0.5]
+    three = Parameter("ν", 0.0, 4.0, prior=lambda _, size: around(3.0, size))
+    mixed = changed(parameters=(MODEL.parameters[0], three)).scenario("mine_mixed", "mine.py")
+    assert mixed.PRIOR_MEAN.tolist() == pytest.approx([0.0, 3.0], abs=0.02)
+
+
+def test_the_distance_of_numbers_is_in_standard_deviations_of_public_draws() -> None:
+    cells = histogram("h", first, (-3.0, 0.0, 2.0, 3.0))
+    several = changed(name="several", statistics=(*MODEL.statistics, cells))
+    metric = several.scenario("mine_several", "mine.py").distance()
+    spread = several.numbers(contract.pilot(several)).std(axis=0)
+    assert metric.weights == pytest.approx(1.0 / spread, rel=0.006)
+    # A record moves the mean by 1, and two cells by 1 each, of which any weighs as the heaviest.
+    one, *rest = metric.weights
+    least = math.hypot(one, math.sqrt(2.0) * max(rest))
+    assert least < metric.length < least * (1.0 + 2e-9)
+    # Four numbers, two standard deviations of each to either side.
+    assert metric.bound == 8.0
+    assert metric.usual == 100
+
+
+def test_a_bandwidth_is_in_parts_of_the_range_wherever_that_is() -> None:
+    def placed(name: str, scale: float, shift: float) -> ModuleType:
+        def simulate(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
+            """The first record is always the same."""
+            records = np.clip(rng.normal(theta[:, :1, None], 1.0, (len(theta), n, 1)), -3.0, 3.0)
+            records[:, 0] = 0.0
+            return shift + scale * records
+
+        column = Column("value", shift - 3.0 * scale, shift + 3.0 * scale)
+        made = changed(name=name, simulate=simulate, columns=(column,), distance="records")
+        return made.scenario(f"mine_{name}", "mine.py")
+
+    found = placed("plain", 1.0, 0.0).BANDWIDTH
+    # Two draws are 2.2 apart in the middle: normal noise, and a uniform mean from -2 to 2.
+    assert found == pytest.approx(1.4 / 6.0, rel=0.15)
+    assert found == placed("scaled", 8.0, 0.0).BANDWIDTH
+    assert found == placed("shifted", 8.0, 64.0).BANDWIDTH
+    assert found == placed("narrow", 1e-9, 0.0).BANDWIDTH
+    nothing = changed(
+        name="nothing",
+        simulate=lambda _, theta, n: np.zeros((len(theta), n, 1)),
+        distance="records",
+    )
+    assert nothing.scenario("mine_nothing", "mine.py").BANDWIDTH == 0.05
+
+
+def test_means_and_records_that_are_absent_make_a_distance_too() -> None:
+    def some(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
+        records = rng.normal(theta[:, :1, None], 1.0, (len(theta), n, 1))
+        return np.where(rng.random(records.shape) < 0.3, np.nan, records)
+
+    private = changed(name="absent", simulate=some, statistics=(total("t", first, -3.0, 3.0),),
+                      neighbours="add-remove", sizes=(20,))  # fmt: skip
+    metric = private.scenario("mine_absent", "mine.py").distance()
+    assert metric.usual is None
+    assert 0.0 < metric.length < math.inf
 
 
 def test_a_threshold_is_met_by_about_one_draw_in_fifty() -> None:
@@ -197,8 +290,10 @@ def test_a_domain_spans_all_columns() -> None:
     source = wide.scenario("mine_wide", "mine.py")
     assert source.DOMAIN == (-1.0, 9.0)
     assert source.COORDINATES == ("a", "b")
-    # Nothing varies: a scale of 1 stands in.
-    assert math.isfinite(source.distance().sensitivity(100))
+    # Nothing varies: a scale of 1 stands in, and the least threshold that there is.
+    assert source.distance().weights == (1.0,)
+    assert source.EPSILON_ABC_DEFAULT == source.EPSILON_ABC.low == source.DISTANCE_AXIS / 2000.0
+    assert source.N_DEFAULT == 100
 
 
 @pytest.mark.usefixtures("own_registry")

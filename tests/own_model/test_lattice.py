@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -26,10 +28,13 @@ from abcdp_core.own_model import (
 from abcdp_core.own_model import lattice as lattice_module
 from abcdp_core.own_model.blame import OwnError
 from abcdp_core.own_model.lattice import (
+    FARTHEST,
     GRID,
+    ROUNDINGS,
     of_model,
     of_pool,
     on_lattice,
+    scenario_of,
     sensitivity,
     summaries_of,
 )
@@ -109,6 +114,9 @@ def test_the_sensitivities_add_up_exactly() -> None:
     assert Fraction(sensitivity(stated, "replace", 1, 2)) == exact
     third = sensitivity(stated, "replace", Fraction(1, 3), 0)
     assert Fraction(third) > Fraction(1, 3)
+    # A record that leaves the only cell of a group enters no other one.
+    single = (Summary("a", "count", group="g"),)
+    assert [sensitivity(single, each, 0, 0) for each in ("replace", "add-remove")] == [1.0, 1.0]
 
 
 @pytest.mark.parametrize(("neighbours", "own"), [("replace", STATISTICS), ("add-remove", ADDED)])
@@ -128,6 +136,16 @@ def test_no_pair_of_neighbours_differs_by_more(
             moved.append(np.abs(change).sum())
     assert max(moved) <= found.l1(len(records))
     assert max(moved) > 0.9 * found.l1(len(records))
+
+
+def test_records_beyond_the_public_bounds_count_as_at_the_bound() -> None:
+    """However they are read, and whatever a statistic would make of them."""
+    largest = declared("largest", lambda records: first(records).max(-1), ("largest",), 16.0)
+    found = of_model(model(total("t", first, -20.0, 20.0), largest)).statistic
+    beyond, at = np.full((20, 1), 100.0), np.full((20, 1), 8.0)
+    # In steps of 40, from -20: 20 records of 28 steps in 40; and 8 of 16.
+    assert found.whole_of(beyond) == found.whole_of(at) == [20 * round(0.7 * GRID), GRID // 2]
+    assert found.reduce(beyond[None]).tolist() == found.reduce(at[None]).tolist()
 
 
 def test_noise_of_the_lattice_costs_no_more_than_the_budget() -> None:
@@ -204,6 +222,31 @@ def test_a_pool_says_how_far_it_is_and_is_kept(empty_cache: Path) -> None:
     assert not np.array_equal(table.pool(20, 2, None)[0], theta)
 
 
+@pytest.mark.parametrize(("steps", "refused"), [(-2, True), (-1, False), (1, False), (2, True)])
+def test_a_record_alone_may_differ_by_one_step_for_the_last_digit(
+    steps: int, refused: bool, empty_cache: Path
+) -> None:
+    def moved(records: Array) -> Array:
+        """Not of all records, and only where there are others."""
+        alone = records.shape[-2] == 1
+        return np.where(alone | (first(records) < 0.0), 0.25, 0.25 + steps / GRID)
+
+    table = of_model(model(mean("m", moved, 0.0, 1.0), pool_size=20))
+    with pytest.raises(OwnError, match="m makes") if refused else contextlib.nullcontext():
+        table.pool(20, 1, None)
+
+
+def test_one_number_that_is_none_among_others_is_refused() -> None:
+    def odd(records: Array) -> Array:
+        return np.stack([first(records), np.where(first(records) > 0.1, np.nan, 0.0)], axis=-1)
+
+    found = of_model(model(OwnStatistic("two", ("a", "b"), "sum", odd, LOW, HIGH)))
+    with pytest.raises(OwnError, match="statistic two makes NaN or infinity"):
+        found.pool(20, 1, None)
+    with pytest.raises(OwnError, match="statistic two of record 1 is NaN or infinite"):
+        found.statistic.whole_of(np.full((20, 1), 0.2))
+
+
 def test_what_a_function_says_of_private_records_is_told_to_nobody() -> None:
     def spoilt(records: Array) -> Array:
         if (records == 0.123).any():
@@ -253,6 +296,39 @@ def test_a_record_in_several_cells_and_numbers_too_far_are_refused() -> None:
         of_model(model(far)).pool(20, 1, None)
 
 
+def test_one_record_in_several_cells_is_enough(empty_cache: Path) -> None:
+    both = OwnStatistic("h", ("a", "b"), "histogram", lambda r: np.repeat(r > 0.5, 2, axis=-1))
+    with pytest.raises(OwnError, match="statistic h counts a record in several cells"):
+        of_model(model(both)).pool(20, 1, None)
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_declared_numbers_may_reach_the_farthest_place_and_none_lies_beyond(
+    sign: float, tmp_path: Path
+) -> None:
+    def reduced(units: float) -> Array:
+        ends = np.array([0.0, 4.0 * units])
+        own = OwnStatistic(
+            "far", ("a", "b"), "declared", lambda r: np.broadcast_to(ends, (len(r), 2)), l1=4.0
+        )
+        return of_model(model(own)).statistic.reduce(np.zeros((3, 20, 1)))
+
+    assert reduced(sign * FARTHEST).tolist() == [[0.0, sign * FARTHEST]] * 3
+    with pytest.raises(OwnError, match="statistic far reaches more than 1,048,576 times"):
+        reduced(sign * 1.5 * FARTHEST)
+    # Of a pool too, in one row of many.
+    pool = reading.read(pools.made(tmp_path, pools.DECLARED))
+    pool.numbers[3, 0] = sign * FARTHEST
+    of_pool(pool)
+    pool.numbers[3, 0] = sign * 1.5 * FARTHEST
+    with pytest.raises(OwnError, match=r"summary\.average: reaches"):
+        of_pool(pool)
+    # Private ones are clipped there, and nobody is told.
+    far = declared("far", lambda records: first(records).sum(-1), ("far",), 1e-6)
+    found = of_model(model(far)).statistic
+    assert found.whole_of(np.full((20, 1), sign)) == [sign * FARTHEST * GRID]
+
+
 def test_contributions_to_a_pool_are_clipped_as_its_file_says(tmp_path: Path) -> None:
     average = np.linspace(-9.0, 9.0, 50)
     young, old = np.arange(50) < 10, np.arange(50) >= 40
@@ -292,6 +368,47 @@ def test_floating_point_moves_no_number_of_a_file_by_more_than_is_stated(
     table = table.assign(**{"summary.average": np.array(given[:200]) * 1e4})
     with pytest.raises(OwnError, match=r"key summary\.average: with bounds so far from 0"):
         of_pool(reading.read(pools.made(tmp_path, far, table)))
+
+
+def test_what_is_public_of_a_pool_is_what_its_file_says(tmp_path: Path) -> None:
+    pool = reading.read(pools.made(tmp_path))
+    table = of_pool(pool)
+    # The file says how many records there are, whatever is asked for.
+    assert table.limits(7) == [(-4.0, 4.0), (0.0, 50.0), (0.0, 50.0), (0.0, 500.0)]
+    assert table.per_unit(7) == pytest.approx([8.0 / 50.0, 1.0, 1.0, 10.0])
+    assert table.sizes == (50, 50)
+    assert not table.is_of_numbers
+    assert table.bounds == (
+        "Known beforehand: average \u22124 to 4, spent 0 to 10; what lies outside counts as the "
+        "nearer bound."
+    )
+    theta, numbers = table.pool(50, 1, None)
+    assert np.array_equal(theta, pool.theta)
+    assert np.array_equal(numbers[:, 1:3], pool.numbers[:, 1:3])
+    assert np.abs(numbers - pool.numbers).max() <= 0.5 / GRID
+    assert np.array_equal(np.rint(numbers * GRID), numbers * GRID)
+    assert "depend on each other" not in scenario_of(pool).OWN_REPEATED
+    # One column is enough, and a row without it is no record.
+    one = dataclasses.replace(pool, summaries=pool.summaries[3:], numbers=pool.numbers[:, 3:])
+    assert of_pool(one).statistic.whole_of(np.array([[10.0], [np.nan], [5.0]])) == [1.5 * GRID]
+
+
+def test_of_declared_numbers_each_is_clipped_and_rounded_as_a_whole(tmp_path: Path) -> None:
+    pool = reading.read(pools.made(tmp_path, pools.DECLARED))
+    table = of_pool(pool)
+    assert (table.is_of_numbers, table.sizes, table.bounds) == (True, (1, 1), "")
+    # The group of two counts, two other numbers, half a step twice for each of these, and what
+    # floating point moves the sum of 50 numbers from 0 to 10 by.
+    assert Fraction(table.statistic.l1(50)) == 4 + Fraction(4, GRID) + 50 * ROUNDINGS
+    row = np.array([[1e9, 99.0, -1.0, 1e9]])
+    assert table.statistic.whole_of(row) == [FARTHEST * GRID, 50, 0, 50 * GRID]
+    assert table.statistic.whole_of(-row)[0] == -FARTHEST * GRID
+    # What is declared of all numbers together stands instead of one unit for each.
+    single = dataclasses.replace(
+        pool, summaries=pool.summaries[:1], numbers=pool.numbers[:, :1], declared=(3.0, 2.0)
+    )
+    assert Fraction(of_pool(single).statistic.l1(50)) == 3 + Fraction(2, GRID)
+    assert scenario_of(single).OWN_DATA == "one number of 50 records"
 
 
 def test_whole_numbers_overflow_nowhere() -> None:

@@ -48,6 +48,37 @@ def test_a_prior_by_name_has_the_law_that_it_says() -> None:
     assert rejects(assert_distribution, normal, stats.truncnorm(-2.0, 2.0, 2.0, 1.2).cdf)
 
 
+class _Ends:
+    """A generator whose uniform numbers are the least and the largest that there are."""
+
+    def random(self, size: int) -> np.ndarray:
+        return np.array([0.0, 1.0 - 2.0**-53])
+
+
+@pytest.mark.parametrize("prior", ["uniform", "normal"])
+def test_no_draw_is_rounded_to_beyond_the_bounds(prior: Any) -> None:
+    # In floating point -0.1 + (0.3 + 0.1) is above 0.3.
+    assert -0.1 + (0.3 - -0.1) > 0.3
+    low, high = Parameter("μ", -0.1, 0.3, prior=prior).draw(_Ends(), 2)  # type: ignore[arg-type]
+    assert -0.1 <= low < -0.099
+    assert 0.299 < high <= 0.3
+
+
+def test_a_prior_may_draw_its_bounds() -> None:
+    ends = changed(prior=lambda *_: np.array([[-2.0, 0.0], [2.0, 4.0]]))
+    assert ends.draw(RNG, 2).tolist() == [[-2.0, 0.0], [2.0, 4.0]]
+    one = changed(prior=lambda *_: np.array([[0.0, 1.0], [0.0, 4.5]]))
+    with pytest.raises(OwnError, match="prior of ν draws a value outside 0 to 4"):
+        one.draw(RNG, 2)
+
+
+def test_a_model_has_defaults() -> None:
+    least = Model("a", "A", MODEL.parameters, MODEL.columns, "one person", simulate)
+    assert (least.sizes, least.neighbours, least.independent) == ((1000,), "replace", True)
+    assert (least.accepted, least.pool_size, least.distance_kind) == (10, 10_000, "records")
+    assert not least.columns[0].whole
+
+
 def test_a_prior_of_ones_own_draws_one_parameter_or_all_of_them() -> None:
     single = Parameter("ν", 0.0, 4.0, prior=lambda _, size: np.full(size, 3.0))
     assert (changed(parameters=(single,)).draw(RNG, 5) == 3.0).all()
@@ -108,6 +139,9 @@ def test_numbers_of_several_statistics_stand_side_by_side_and_their_moves_add_up
     assert l1 == pytest.approx(2.0)
     assert l2 == pytest.approx(np.sqrt(2.0))
     assert min(l1, l2**2) >= 2.0
+    # Of counts nothing is rounded but their sum.
+    other = count("small", lambda records: records[..., 0] < -1.0)
+    assert 2.0 < changed(statistics=(large, other)).moves()[0] < 2.0 + 1e-11
 
 
 def test_records_beyond_their_bounds_count_as_within_and_no_statistic_spoils_them() -> None:
@@ -137,6 +171,24 @@ def test_where_records_are_added_an_absent_one_is_all_nan() -> None:
     assert model.numbers(records).tolist() == [[5.0], [5.0]]
     with pytest.raises(OwnError, match="simulate makes NaN in column value"):
         changed(simulate=some).records(RNG, np.zeros((2, 2)), 10)
+
+    def partly(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
+        """One record has a first number and no second one."""
+        records = np.zeros((len(theta), n, 2))
+        records[1, 3, 1] = np.nan
+        return records
+
+    columns = (Column("value", -3.0, 3.0), Column("other", -3.0, 3.0))
+    with pytest.raises(OwnError, match="simulate makes NaN in column other"):
+        dataclasses.replace(model, simulate=partly, columns=columns).records(
+            RNG, np.zeros((2, 2)), 10
+        )
+
+
+def nan_in_the_first_set(records: np.ndarray) -> np.ndarray:
+    found = records[..., 0].copy()
+    found[0] = np.nan
+    return found
 
 
 def fails(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
@@ -180,6 +232,10 @@ def fails(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
             {"statistics": (mean("x", lambda records: records[..., 0] * np.nan, 0.0, 1.0),)},
             "statistic x makes NaN or infinity",
         ),
+        (
+            {"statistics": (mean("x", nan_in_the_first_set, 0.0, 1.0),)},
+            "statistic x makes NaN or infinity",
+        ),
     ],
 )
 def test_what_a_persons_functions_do_wrong_is_said_in_one_line(
@@ -205,6 +261,8 @@ LARGEST = declared("largest", lambda records: records[..., 0].max(axis=-1), ["la
         ({"statistics": MODEL.statistics * 2}, "two numbers of the statistics have one name"),
         ({"sizes": (100, 10)}, "must be rising whole numbers above 0"),
         ({"sizes": ()}, "must be rising whole numbers above 0"),
+        ({"sizes": (0, 10)}, "must be rising whole numbers above 0"),
+        ({"sizes": (1.5, 10)}, "must be rising whole numbers above 0"),
         ({"sizes": 100}, r"sizes = 100: must be a tuple, as \(…,\)\.$"),
         ({"parameters": MODEL.parameters[0]}, "parameters = Parameter.*: must be a tuple"),
         ({"parameters": (("μ", 0, 1),)}, r"parameters: \('μ', 0, 1\) is no Parameter\.$"),
@@ -214,6 +272,16 @@ LARGEST = declared("largest", lambda records: records[..., 0].max(axis=-1), ["la
         ({"statistics": (LARGEST,)}, "or a statistic is declared"),
         ({"neighbours": "other", "sizes": (10,)}, "must be replace or add-remove"),
         ({"neighbours": "add-remove", "sizes": (10,)}, "a mean needs a public number"),
+        (
+            {"neighbours": "add-remove", "sizes": (10,),
+             "statistics": (*MODEL.statistics, count("a", lambda records: records[..., 0] > 0))},
+            "a mean needs a public number",
+        ),
+        (
+            {"neighbours": "add-remove", "sizes": (10, 100),
+             "statistics": (count("a", lambda records: records[..., 0] > 0),)},
+            "must be one, as records depend on each other, their number is private",
+        ),
         (
             {"neighbours": "add-remove", "sizes": (10,), "statistics": ()},
             "statistics must not be empty where",
@@ -248,6 +316,10 @@ def test_a_model_that_does_not_fit_together_is_refused(values: dict[str, Any], s
         (lambda: Parameter("μ", "0", 1.0), "low = 0: must be a finite number"),  # type: ignore[arg-type]
         (lambda: Parameter("μ", 0.0, 1e-200), "must be low < high, 1e-60 apart or more"),
         (lambda: Column("x", -1e308, 1.0), r"column x: low = -1e\+308: must be a finite"),
+        (lambda: Parameter("μ", float("-inf"), 0.0), "parameter μ: low = -inf: must be a finite"),
+        (lambda: Column("x", 0.0, float("inf")), "column x: high = inf: must be a finite"),
+        (lambda: Column("x", float("-inf"), 0.0), "column x: low = -inf: must be a finite"),
+        (lambda: Column("x", 1.0, 1.0), "column x: low = 1, high = 1"),
         (lambda: Parameter("μ", 0.0, 1.0, prior="beta"), "prior = beta: must be uniform"),  # type: ignore[arg-type]
         (lambda: Column("x", 2.0, 1.0), "column x: low = 2, high = 1"),
     ],
@@ -255,6 +327,10 @@ def test_a_model_that_does_not_fit_together_is_refused(values: dict[str, Any], s
 def test_bounds_that_are_none_are_refused(make: Any, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         make()
+
+
+def test_one_record_is_a_data_set() -> None:
+    assert changed(sizes=(1,)).sizes == (1,)
 
 
 def test_labels_say_where_a_sensitivity_is_declared() -> None:

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from abcdp_core import pool as pools
-from abcdp_core import threads
+from abcdp_core import summaries, threads
 from abcdp_core.__main__ import main
 from abcdp_core.mechanisms import Budget, private_summary
 from abcdp_core.own_model import export, held_out, pool_file, reading
@@ -89,13 +89,20 @@ def test_a_pool_is_read_with_what_it_states(tmp_path: Path) -> None:
     l1, l2 = found.moves()
     assert l1 == pytest.approx(4.0)
     assert l2 == pytest.approx(2.0)
-    assert min(l1 / 4.0, l2 / 2.0) >= 1.0
+    # With room for sums in floating point.
+    assert min(l1 / 4.0, l2 / 2.0) > 1.0
     assert found.protected == "one person"
     statistic = found.statistic()
     assert statistic.whole is None
     assert statistic.low == (0.0,) * 4
 
 
+COUNTS = ["summary.young", "summary.old"]
+TOGETHER = re.sub(r"(kind|group|lower|upper) = .*\n(?!unit|\[s)", "", TOML).replace(
+    "[theta.mu]", "[declared]\nl1 = 3.0\nl2 = 2.0\n\n[theta.mu]"
+)
+"""The file where only the sensitivity of all numbers together is known."""
+DECLARED = TOML.replace('kind = "mean"\nlower = -4.0\nupper = 4.0\n', "sensitivity = 0.25\n")
 ADDED = TOML.replace('"replace"', '"add-remove"').replace('kind = "mean"', 'kind = "sum"')
 
 
@@ -107,21 +114,60 @@ def test_where_records_are_added_their_number_bounds_nothing(tmp_path: Path) -> 
 
 
 def test_what_is_declared_is_said(tmp_path: Path) -> None:
-    average = '[summary.average]\nkind = "mean"\nlower = -4.0\nupper = 4.0\n'
-    declared = TOML.replace(average, "[summary.average]\nsensitivity = 0.25\n")
-    found = reading.read(made(tmp_path, declared))
+    found = reading.read(made(tmp_path, DECLARED))
     assert found.protected == "one person, if the sensitivity declared for average holds"
     assert found.statistic().unit == found.protected
     assert found.numbers[:, 0] == pytest.approx(table()["summary.average"] / 0.25)
     assert found.moves()[0] == pytest.approx(4.0)
-    alone = re.sub(r"(kind|group|lower|upper) = .*\n(?!unit|\[s)", "", TOML)
-    assert "kind" not in alone
-    together = alone.replace("[theta.mu]", "[declared]\nl1 = 3.0\nl2 = 2.0\n\n[theta.mu]")
-    together = together.replace("low = -2.0", "low = -2.0", 1)
-    found = reading.read(made(tmp_path, together))
+    found = reading.read(made(tmp_path, TOGETHER))
     assert found.moves() == (3.0, 2.0)
     assert found.protected == "one person, if the sensitivity declared for all summaries holds"
+    # Numbers are as they are: nobody said what each of them moves.
+    assert np.array_equal(found.numbers, table().iloc[:, 1:])
 
+
+def test_counts_alone_are_whole(tmp_path: Path) -> None:
+    counts = re.sub(r"\[summary.(average|spent)\](\n.+)+", "", TOML)
+    found = reading.read(made(tmp_path, counts, table()[["theta.mu", *COUNTS]]))
+    assert found.statistic().whole == (1, 1)
+    assert found.statistic().high == (math.inf, math.inf)
+
+
+def test_numbers_at_the_ends_of_what_can_be_are_read(tmp_path: Path) -> None:
+    """And beyond by rounding, a part in 10⁹ of the lower end; other columns are nobody's."""
+    pool = table().assign(note="a")
+    pool.loc[:1, "theta.mu"] = -2.0, 2.0
+    pool.loc[:1, "summary.average"] = -4.0 * (1.0 + 0.9e-9), 4.0 * (1.0 + 0.9e-9)
+    pool.loc[:1, "summary.old"] = 0, 50
+    pool.loc[:1, "summary.spent"] = 0.0, 500.0
+    found = reading.read(made(tmp_path, pool=pool))
+    assert found.numbers[:2, 3].tolist() == [0.0, 50.0]
+    pool.loc[0, "summary.average"] = -4.0 * (1.0 + 1.1e-9)
+    with pytest.raises(OwnError, match=r"summary\.average, row 1: -4 cannot be"):
+        reading.read(made(tmp_path, pool=pool))
+
+
+@pytest.mark.parametrize(
+    ("summary", "neighbours", "limits"),
+    [
+        (Summary("a", "declared"), "replace", (-math.inf, math.inf)),
+        (Summary("a", "count"), "replace", (0.0, 20.0)),
+        (Summary("a", "count"), "add-remove", (0.0, math.inf)),
+        (Summary("a", "mean", -1.0, 3.0), "replace", (-1.0, 3.0)),
+        (Summary("a", "sum", -1.0, 3.0), "replace", (-20.0, 60.0)),
+        (Summary("a", "sum", -1.0, 3.0), "add-remove", (-math.inf, math.inf)),
+        (Summary("a", "sum", 0.0, 0.5), "add-remove", (0.0, math.inf)),
+        (Summary("a", "sum", 0.5, 0.7), "add-remove", (0.0, math.inf)),
+        (Summary("a", "sum", -0.5, 0.0), "add-remove", (-math.inf, 0.0)),
+    ],
+)
+def test_between_which_a_number_lies_follows_from_kind_and_bounds(
+    summary: Summary, neighbours: str, limits: tuple[float, float]
+) -> None:
+    assert summary.limits(neighbours, 20) == limits
+
+
+MU = '[theta.mu]\nlow = -2.0\nhigh = 2.0\nunit = "mm"\n'
 
 WRONG_TOML = [
     ('neighbours = "replace"', 'neigbours = "replace"', "key neigbours: is unknown; known are"),
@@ -132,7 +178,18 @@ WRONG_TOML = [
     ("n = 50", "n = true", "key n = true: must be a whole number"),
     ('"one person"', "3", "key unit = 3: must be a text of 1 to 60 characters"),
     ("high = 2.0", "high = -3.0", "key theta.mu.high = -3: must be above low = -2"),
+    ("high = 2.0", "high = -2.0", "key theta.mu.high = -2: must be above low = -2"),
     ("high = 2.0", "", "key theta.mu.high: is missing"),
+    ("low = -2.0", "low = -inf", "key theta.mu.low = -inf: must lie within"),
+    (MU, "[theta]\n", "key theta: must be tables [theta.NAME], one at least."),
+    (MU, "theta = 3\n", "key theta: must be tables [theta.NAME], one at least."),
+    (MU, "[theta]\nmu = 3\n", "key theta.mu: must be a table."),
+    ("[theta.mu]", "declared = 3\n[theta.mu]", "key declared: must be a table."),
+    (
+        'kind = "sum"',
+        'sort = "sum"',
+        "summary.spent.sort: is unknown; known are column, group, kind, lower, sensitivity, upper.",
+    ),
     ("high = 2.0", 'high = "2"', "key theta.mu.high = 2: must be a number"),
     ("high = 2.0", "high = inf", "key theta.mu.high = inf: must lie within"),
     ("upper = 4.0", "upper = -4.0", "key summary.average.upper = -4: must be above lower = -4"),
@@ -166,6 +223,20 @@ def test_what_is_wrong_in_the_toml_file_is_one_line(
         reading.read(made(tmp_path, TOML.replace(old, new, 1)))
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_what_is_declared_of_all_is_no_length_above_its_sum(tmp_path: Path) -> None:
+    equal = TOGETHER.replace("l2 = 2.0", "l2 = 3.0")
+    assert reading.read(made(tmp_path, equal)).moves() == (3.0, 3.0)
+    with pytest.raises(OwnError, match=r"key declared\.l2 = 3\.5: must be at most l1 = 3\."):
+        reading.read(made(tmp_path, TOGETHER.replace("l2 = 2.0", "l2 = 3.5")))
+
+
+def test_a_usual_number_of_records_is_from_one_to_a_million_millions(tmp_path: Path) -> None:
+    for n in (1, 10**12):
+        assert reading.read(made(tmp_path, ADDED.replace("n = 50", f"n = {n}"))).n == n
+    with pytest.raises(OwnError, match="must be a whole number from 1 to 1,000,000,000,000"):
+        reading.read(made(tmp_path, ADDED.replace("n = 50", f"n = {10**12 + 1}")))
 
 
 def changed(column: str, row: int, value: object) -> pd.DataFrame:
@@ -243,11 +314,14 @@ def test_natural_numbers_are_the_inverse_of_units() -> None:
         Summary("a", "count"),
         Summary("a", "mean", -1.0, 8.0),
         Summary("a", "sum", 2.0, 5.0),
+        Summary("a", "sum", -7.0, 5.0),
         Summary("a", "declared", sensitivity=0.3),
     ):
         for neighbours in ("replace", "add-remove"):
             units = each.in_units(values, neighbours, 20)
             assert each.natural(units, neighbours, 20) == pytest.approx(values)
+    wide = Summary("a", "sum", -7.0, 5.0)
+    assert wide.in_units(values, "add-remove", 20) == pytest.approx(values / 7.0)
 
 
 def test_texts_in_toml_come_back_whatever_they_hold(tmp_path: Path) -> None:
@@ -272,27 +346,30 @@ def test_held_out_draws_say_how_far_off_a_release_is(tmp_path: Path) -> None:
 
 def test_what_is_held_out_is_released_against_the_rest(tmp_path: Path) -> None:
     pool = reading.read(made(tmp_path))
-    found = held_out.measure(pool, 5.0, 3, 2)
+    sets = 60
+    found = held_out.measure(pool, 1.0, sets, 2)
     chosen = generator(2, "held-out").permutation(200)
-    rest = pool_file.side(pool, np.sort(chosen[3:]))
-    assert rest.pool_size == 197
+    rest = pool_file.side(pool, np.sort(chosen[sets:]))
+    assert rest.pool_size == 200 - sets
     prepared = private_summary.SUMMARY.prepare(
         rest,  # type: ignore[arg-type]
         private_summary.Options(),
-        Budget(5.0),
+        Budget(1.0),
     )
     squares, held = [], []
-    for number, row in enumerate(chosen[:3]):
+    for number, row in enumerate(chosen[:sets]):
         rng = generator(2, "held-out-noise", number)
         release = prepared.release(Numbers({"numbers": pool.numbers[row]}), rng)
         draws, truth = release.parameters(rest.theta)[:, 0], pool.theta[row, 0]
-        order = np.argsort(draws)
-        below = np.cumsum(release.weights[order])
-        low, high = (draws[order][np.searchsorted(below, share)] for share in (0.05, 0.95))
+        low, high = summaries.weighted_quantile(draws[:, None], release.weights, [0.05, 0.95])[:, 0]
         squares.append(((release.weights @ draws - truth) / pool.theta.std()) ** 2)
         held.append(low <= truth <= high)
     assert found.error == pytest.approx(math.sqrt(np.mean(squares)))
     assert found.coverage == np.mean(held)
+    ends = summaries.mean_interval(np.array(squares), generator(2, "held-out-interval"))
+    assert [found.error_low, found.error_high] == pytest.approx(np.sqrt(ends))
+    ends = np.array(summaries.binomial_interval(sum(held), sets))
+    assert [found.coverage_low, found.coverage_high] == pytest.approx(ends)
 
 
 def test_rows_that_are_there_twice_are_noted(
@@ -318,8 +395,7 @@ def test_the_command_checks_a_pool(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "of 10 draws that are held out" in said
     assert main(["check", str(file), "--n", "3"]) == 2
     assert "n = 3: is what pool.toml says it is" in capsys.readouterr().err
-    average = '[summary.average]\nkind = "mean"\nlower = -4.0\nupper = 4.0\n'
-    made(tmp_path, TOML.replace(average, "[summary.average]\nsensitivity = 0.25\n"))
+    made(tmp_path, DECLARED)
     assert main(["check", str(file), "--runs", "0"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "(L1 and L2, in part as declared)" in said

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from abcdp_core.own_model import count, declared, histogram, mean, total
-from abcdp_core.own_model.statistics import OwnStatistic
+from abcdp_core.own_model.statistics import ROUNDING, OwnStatistic
 
 RECORDS = np.array([[1.0, 0.0], [3.0, 5.0], [9.0, -5.0]])
 
@@ -70,6 +70,22 @@ def test_the_worst_record_moves_it_by_what_is_stated_and_none_by_more(
     assert np.linalg.norm(pairs, axis=-1).max() <= l2
 
 
+@pytest.mark.parametrize(
+    ("kind", "replace", "add_remove"),
+    [
+        ("count", (1.0, 1.0), (1.0, 1.0)),
+        ("histogram", (2.0, math.nextafter(math.sqrt(2.0), math.inf)), (1.0, 1.0)),
+        ("mean", (1.0 + ROUNDING, 1.0 + ROUNDING), (1.0 + ROUNDING, 1.0 + ROUNDING)),
+        ("sum", (1.0 + ROUNDING, 1.0 + ROUNDING), (1.0 + ROUNDING, 1.0 + ROUNDING)),
+    ],
+)
+def test_what_is_stated_has_room_for_rounding_where_something_is_rounded(
+    kind: str, replace: tuple[float, float], add_remove: tuple[float, float]
+) -> None:
+    assert KINDS[kind].moves("replace") == replace
+    assert KINDS[kind].moves("add-remove") == add_remove
+
+
 def test_the_last_cell_of_a_histogram_holds_its_upper_edge_and_none_a_place_outside() -> None:
     cells = histogram("x", first, (0.0, 1.0, 2.0))
     records = np.array([[0.0], [1.0], [2.0], [2.1], [-0.1]])
@@ -82,7 +98,7 @@ def test_the_last_cell_of_a_histogram_holds_its_upper_edge_and_none_a_place_outs
 def test_a_declared_one_is_in_units_of_its_l1_sensitivity() -> None:
     largest = declared("largest", lambda records: records[..., 0].max(axis=-1), ["largest"], 20.0)
     assert largest.numbers(RECORDS, "replace").tolist() == [9.0 / 20.0]
-    assert largest.moves("replace") == pytest.approx((1.0, 1.0))
+    assert largest.moves("replace") == (1.0 + ROUNDING, 1.0 + ROUNDING)
     two = declared("ends", lambda records: records[..., 0, :], ["a", "b"], 3.0, math.sqrt(5.0))
     assert two.moves("replace")[1] == pytest.approx(math.sqrt(5.0) / 3.0)
 
@@ -98,6 +114,10 @@ def test_a_declared_one_is_in_units_of_its_l1_sensitivity() -> None:
         (lambda: histogram("y", first, (1.0,)), "statistic y: edges must be two"),
         (lambda: declared("x", first, ["a"], 1.0, 2.0), "l1 = 1, l2 = 2: .* 1e-60 <= l2 <= l1"),
         (lambda: declared("x", first, ["a"], 0.0), "1e-60 <= l2 <= l1"),
+        (lambda: declared("x", first, ["a"], math.inf), "l1 = inf: must be a finite"),
+        (lambda: mean("z", first, -math.inf, 0.0), "statistic z: lower = -inf: must be a finite"),
+        (lambda: histogram("z", first, (0.0, 1.0, 0.5)), "statistic z: edges must be two"),
+        (lambda: histogram("x", first, [[0.0, 1.0], [2.0, 3.0]]), "edges must be two or more"),  # type: ignore[list-item]
     ],
 )
 def test_what_cannot_be_is_refused(make: object, said: str) -> None:

@@ -37,6 +37,18 @@ def test_columns_never_move_and_names_are_no_million(text: str, words: str, tmp_
             read(file)
 
 
+def test_as_many_columns_as_are_allowed_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "MOST_COLUMNS", 3)
+    file = tmp_path / "pool.csv"
+    file.write_text("a,b,c\n1,2,3\n", encoding="utf-8")
+    assert tables.read(file).shape == (1, 3)
+    file.write_text("a,b,c,d\n1,2,3,4\n", encoding="utf-8")
+    with pytest.raises(OwnError, match="has more than 3 columns"):
+        tables.read(file)
+
+
 @pytest.mark.parametrize("name", ["pool.csv", "pool.parquet", "pool.toml"])
 def test_a_pipe_is_not_waited_for(name: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 from collections.abc import Callable, Iterable, Sequence
 
@@ -47,7 +48,8 @@ def exactly(rng: np.random.Generator, x: Array) -> Array:
 
 
 def broken(rng: np.random.Generator, x: Array) -> Array:
-    return np.where(x > 2.0, np.nan, x)
+    """One number of one draw is none."""
+    return np.where([False, True] & (x == x[:, 1].max()), np.nan, x)
 
 
 def model(simulator: Callable[[np.random.Generator, Array], Array], numbers: int = 2) -> Model:
@@ -56,10 +58,17 @@ def model(simulator: Callable[[np.random.Generator, Array], Array], numbers: int
 
 
 def problem(
-    noise: Noise, query: ArrayLike, source: Model | Pool | None = None, **more: int
+    noise: Noise,
+    query: ArrayLike,
+    source: Model | Pool | None = None,
+    wanted: int = 2000,
+    draws: int = 1_000_000,
+    seed: int = 1,
 ) -> Problem:
     source = source or model(simulate)
-    return Problem("test", source, "normal", np.array(query), noise, **more)
+    return Problem(
+        "test", source, "normal", np.array(query), noise, wanted, draws, seed, spent=None
+    )
 
 
 def normal_posterior(query: Sequence[float], variance: float) -> tuple[Array, float]:
@@ -193,9 +202,12 @@ def test_a_small_pool_whose_draws_all_count_is_weighted() -> None:
     found = inference.infer(problem(Gaussian((2.0,)), (0.0,), pool))
     assert found.way == "weights"
     assert 100 < found.ess < 120
-    # Of these the nearest would be nearly all, and the posterior nearly the prior.
+    np.testing.assert_allclose(found.prior.mean, 0.0, atol=1e-12)
+    np.testing.assert_allclose(found.prior.sd, theta.std())
+    # With less noise fewer than half of them. The nearest to the query would be nearly all, and
+    # the posterior nearly the prior.
     with pytest.raises(ParameterError, match=r"120 draws are too few .* a regression needs 1,000"):
-        inference.infer(problem(Gaussian((0.1,)), (0.0,), pool))
+        inference.infer(problem(Gaussian((0.25,)), (0.0,), pool))
 
 
 def test_draws_of_a_pool_are_not_moved_out_of_its_range() -> None:
@@ -204,7 +216,7 @@ def test_draws_of_a_pool_are_not_moved_out_of_its_range() -> None:
     pool = Pool(("a",), ("s",), theta, theta + 0.01 * rng.standard_normal((2000, 1)))
     found = inference.infer(problem(Gaussian((1e-6,)), (1.02,), pool))
     assert found.way == "regression"
-    assert 0.0 <= found.theta.min() <= found.theta.max() <= 1.0
+    assert 0.0 <= found.theta.min() < found.theta.max() <= 1.0
 
 
 def test_a_query_beyond_all_simulated_ones_is_told() -> None:
@@ -226,8 +238,12 @@ def test_a_query_that_is_impossible_has_no_weights() -> None:
     assert inference.infer(problem(noise, (0.5,), pool)).ess == 0.0
 
 
+def test_impossible_draws_count_for_nothing() -> None:
+    assert inference._effective(np.array([0.0, -np.inf, 0.0])) == pytest.approx(2.0)
+
+
 def test_a_simulator_that_gives_no_number_is_refused() -> None:
-    with pytest.raises(ParameterError, match=r"gave a s[01] that is no finite number"):
+    with pytest.raises(ParameterError, match="gave a s1 that is no finite number"):
         inference.infer(problem(Gaussian((1.0, 1.0)), (0.0, 0.0), model(broken)))
 
 
@@ -254,6 +270,63 @@ def test_nothing_depends_on_who_does_the_tasks() -> None:
     np.testing.assert_array_equal(first.weights, again.weights)
     other = inference.infer(problem(Gaussian((0.1, 0.1)), (1.5, -0.5), wanted=1000, seed=2))
     assert other.theta[0, 0] != first.theta[0, 0]
+
+
+def test_each_round_is_simulated_where_all_before_it_say_and_with_numbers_of_its_own() -> None:
+    done: list[Task] = []
+
+    def noting(name: str, work: Callable[[Task], Draws], tasks: Sequence[Task]) -> Iterable[Draws]:
+        assert {f"Round {task.round + 1}" for task in tasks} == {name}
+        done.extend(tasks)
+        return map(work, tasks)
+
+    this = problem(Gaussian((0.02, 0.02)), (2.5, -2.5), model(exactly))
+    found = inference.infer(this, noting)
+    assert len(found.rounds) > 2
+    assert len({(task.round, task.chunk) for task in done}) == len(done)
+    before = 0
+    for number, (total, _) in enumerate(found.rounds):
+        mine = [task for task in done if task.round == number]
+        assert sum(task.size for task in mine) == total - before
+        assert len({task.proposal for task in mine}) == 1
+        before = total
+    proposed = list(dict.fromkeys(task.proposal for task in done))
+    assert proposed[0] is proposals.PRIOR
+    assert len(proposed) == len(found.rounds)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "wanted", "draws", "size"),
+    [
+        # Until the weights tell where: a quarter of all, or what is allowed.
+        ([(20_000, 99.0)], 2000, 10**6, 5000),
+        ([(20_000, 99.0)], 2000, 24_000, 4000),
+        # 500 of 20 000: 1000 more need 1.1 times 40 000, but never more than there are.
+        ([(20_000, 500.0)], 1500, 10**6, 20_000),
+        ([(20_000, 500.0)], 700, 10**6, 8800),
+        ([(20_000, 500.0)], 510, 10**6, 5000),
+        # The last round gave 1400 with 20 000: 1100 more need 1.1 times 15 714.3.
+        ([(20_000, 500.0), (40_000, 1900.0)], 3000, 10**6, 17_286),
+        ([(20_000, 500.0), (40_000, 1900.0)], 3000, 50_000, 10_000),
+        ([(9000, 8.0), (20_000, 500.0), (40_000, 1900.0)], 3000, 10**6, 17_286),
+        # It gave nothing: as if it had given 1, with 105.
+        ([(40_000, 500.0), (40_105, 400.0)], 501, 10**6, 11_666),
+    ],
+)  # fmt: skip
+def test_a_round_has_as_many_draws_as_are_missing(
+    rounds: list[tuple[int, float]], wanted: int, draws: int, size: int
+) -> None:
+    this = problem(Gaussian((1.0, 1.0)), (0.0, 0.0), wanted=wanted, draws=draws)
+    assert inference._next_size(this, rounds) == size
+
+
+def test_tasks_at_once_are_those_of_the_first_round() -> None:
+    chunked = dataclasses.replace(model(simulate), chunk=3000)
+    noise = Gaussian((1.0, 1.0))
+    assert inference.tasks_at_once(problem(noise, (0.0, 0.0), chunked)) == 7
+    assert inference.tasks_at_once(problem(noise, (0.0, 0.0), chunked, draws=6000)) == 2
+    pool = Pool(("a",), ("s",), np.zeros((120, 1)), np.zeros((120, 1)))
+    assert inference.tasks_at_once(problem(noise, (0.0,), pool)) == 1
 
 
 def test_no_more_is_simulated_than_is_allowed() -> None:

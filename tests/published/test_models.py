@@ -9,8 +9,9 @@ import pytest
 from scipy import stats
 from scipy.special import expit
 
-from abcdp_core.published import models
+from abcdp_core.published import models, problems, reference
 from abcdp_core.published.models import linear_regression, log_linear, sir_epidemic
+from abcdp_core.published.noise import BinomialSample
 from tests.statistics import (
     assert_distribution,
     assert_frequencies,
@@ -85,7 +86,8 @@ def test_one_record_moves_a_regression_by_no_more_than_is_stated() -> None:
     corners = np.array(np.meshgrid(*[[-1.0, 0.0, 1.0]] * 3)).reshape(3, -1)
     alone = linear_regression.summary(*corners[:, :, None]) / linear_regression.RECORDS
     largest = np.abs(alone[:, None] - alone[None]).sum(axis=2).max()
-    assert 0.08 <= largest <= 0.13
+    assert largest == pytest.approx(9.0 / 100.0)
+    assert largest <= 0.13
 
 
 def test_a_regression_has_the_moments_of_its_model() -> None:
@@ -114,6 +116,8 @@ def test_features_of_a_class_add_up_to_its_size() -> None:
     pairs = log_linear.simulate(np.random.default_rng(2), x).reshape(200, 2, 2, 2).sum(axis=3)
     np.testing.assert_array_equal(pairs[:, :, 0], pairs[:, :, 1])
     np.testing.assert_array_equal(pairs[:, :, 0].sum(axis=1), 100)
+    names = log_linear.MODEL.numbers
+    assert (names[0], names[-1]) == ("feature 1 = 1 in class 1", "feature 2 = 2 in class 2")
 
 
 def test_each_count_has_the_probability_of_its_place() -> None:
@@ -143,6 +147,54 @@ def test_an_epidemic_begins_as_a_birth_and_death_process() -> None:
     assert rejects(assert_frequencies, counts, np.array([extinct - 0.1, 1.1 - extinct]))
     assert (found[:, 0] == 1.0).all()
     assert (found[found[:, 1] == 0.0, 1:] == 0.0).all()
+
+
+def test_an_epidemic_is_among_the_people_and_on_the_days_of_the_release() -> None:
+    released = problems.read(reference.EXAMPLES / "sir_epidemic.toml")
+    assert isinstance(released.noise, BinomialSample)
+    assert released.noise.population == sir_epidemic.PEOPLE
+    assert isinstance(released.source, models.Model)
+    days = [int(name.removeprefix("infected on day ")) for name in released.source.numbers]
+    assert days == [0, 17, 34, 51, 68, 85, 102, 119, 136, 153]
+
+
+def test_epidemics_die_out_as_fast_day_after_day() -> None:
+    """Hardly anybody is infected, so it is a birth and death process until the last day."""
+    infecting, removing = 0.05, 0.08
+    rates = np.tile([infecting, removing], (40_000, 1))
+    found = sir_epidemic.epidemics(np.random.default_rng(1), rates, 10**9, 300)
+
+    def law(day: float) -> np.ndarray:
+        """Extinct by then, or not."""
+        grown = np.exp((infecting - removing) * day)
+        extinct = removing * (grown - 1.0) / (infecting * grown - removing)
+        return np.array([extinct, 1.0 - extinct])
+
+    for place, day in ((1, 17.0), (2, 34.0), (3, 51.0)):
+        gone = int((found[:, place] == 0.0).sum())
+        counts = np.array([gone, len(found) - gone])
+        assert_frequencies(counts, law(day))
+        # Days that end a day early would be seen.
+        assert rejects(assert_frequencies, counts, law(day - place))
+
+
+@pytest.mark.parametrize("exact_below", [100, 5])
+def test_an_epidemic_without_removals_reaches_all_and_nobody_else(exact_below: int) -> None:
+    rates = np.array([[5.0, 1e-12]])
+    found = sir_epidemic.epidemics(np.random.default_rng(1), rates, 50, exact_below)
+    assert found[0, [0, -1]].tolist() == [1.0, 50.0]
+
+
+def test_leaps_remove_people_at_their_rate_until_the_last_day() -> None:
+    """Of a million, nobody can be infected: binomial numbers, but for the length of leaps."""
+    people, leap, rate = 1e6, 0.02, 0.3
+    left = sir_epidemic._advance(
+        np.random.default_rng(1), 0.0, people, np.array([0.6, rate]), people, 300.0, leap, 17.05
+    )[1]
+    # 852 whole leaps and half of one more.
+    share = (1.0 - rate * leap) ** 852 * (1.0 - rate * leap / 2.0)
+    assert left == pytest.approx(people * share, abs=6.0 * np.sqrt(people * share))
+    assert 6.0 * np.sqrt(people * share) < 0.1 * people * share
 
 
 def test_leaps_agree_with_exact_events() -> None:

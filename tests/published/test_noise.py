@@ -141,6 +141,7 @@ def test_of_several_laws_a_number_is_told_by_its_place_among_all() -> None:
     [
         (DiscreteLaplace((1.0, 1.0)), (1.0, 2.5), "query, number 2 = 2.5: must be a multiple of 1"),
         (BinomialSample(1000, 1e6), (0.012, 0.0125), "query, number 2 = 0.0125: must be a multi"),
+        (DiscreteLaplace((1.0, 1.0)), (1.0, 2.7), "query, number 2 = 2.7: must be a multiple of 1"),
         (BinomialSample(1000, 1e6), (0.0, 1.001), "query, number 2 = 1.001: must be a share"),
         (BinomialSample(1000, 1e6), (1.0, -0.5), "query, number 2 = -0.5: must be a share"),
     ],
@@ -162,9 +163,12 @@ def test_rounding_is_no_reason_to_refuse() -> None:
 def test_simulated_numbers_that_a_law_cannot_have_are_refused() -> None:
     with pytest.raises(ParameterError, match=r"multiples of 1, but number 2 is 0\.5"):
         DiscreteLaplace((1.0, 1.0)).log_density(np.zeros(2), np.array([[1.0, 0.5]]))
+    for number in (0.3, 0.7):
+        with pytest.raises(ParameterError, match=f"number 1 is {number}"):
+            DiscreteLaplace((1.0,)).log_density(np.zeros(1), np.array([[number]]))
     for people in (-1.0, 11.0):
-        with pytest.raises(ParameterError, match=f"population = 10, but number 1 is {people:g}"):
-            BinomialSample(5, 10.0).log_density(np.zeros(1), np.array([[people]]))
+        with pytest.raises(ParameterError, match=f"population = 10, but number 2 is {people:g}"):
+            BinomialSample(5, 10.0).log_density(np.zeros(2), np.array([[3.0, people]]))
 
 
 @pytest.mark.parametrize(

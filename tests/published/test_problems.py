@@ -120,6 +120,7 @@ def test_numbers_may_have_laws_of_their_own(tmp_path: Path) -> None:
         (TWO_LAWS.replace('law = "gaussian"', ""), "noise 2.law: is missing; it is one of"),
         (TWO_LAWS.replace("[1, 2.5]", "-1"), "noise 2.scale = -1: must be a number from"),
         ("noise = []", r"noise: must be a table with its law, \[noise\], or several"),
+        ('noise = [{law = "laplace"}, 3]', r"noise: must be a table with its law, \[noise\], or"),
         ("noise = [3]", r"noise: must be a table with its law, \[noise\], or several"),
     ],
 )
@@ -205,6 +206,10 @@ def test_every_example_has_an_exact_answer() -> None:
         (
             (REGRESSION, NINE.replace("[0,", "[true,"), LAPLACE),
             "query, number 1 = true: must be a finite number.",
+        ),
+        (
+            (REGRESSION, NINE.replace("[0,", "[-inf,"), LAPLACE),
+            "query, number 1 = -inf: must be a finite number.",
         ),
         (
             (REGRESSION, NINE.replace("[0,", '["x",'), LAPLACE),

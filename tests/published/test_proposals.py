@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -57,9 +58,12 @@ def test_a_fit_has_mean_and_covariance_of_the_weighted_draws() -> None:
 def test_noise_is_tempered_until_enough_draws_count() -> None:
     x = np.random.default_rng(1).normal(size=4000)
     log_noise = -0.5 * ((x - 3.0) / 0.001) ** 2
-    found = proposals.temperature(np.zeros(4000), log_noise)
-    weights = proposals.normalised(found * log_noise)
-    assert 0.0 < found < 1.0
+    much = proposals.temperature(np.zeros(4000), log_noise)
+    # So much of it that a little more would do.
+    little = proposals.temperature(np.zeros(4000), 1.25 * much * log_noise)
+    assert 0.0 < much < 1.0
+    assert little == pytest.approx(0.8)
+    weights = proposals.normalised(much * log_noise)
     assert proposals.FIT <= effective_sample_size(weights) < 1.01 * proposals.FIT
     assert proposals.temperature(np.zeros(4000), 1e-4 * log_noise / 1e4) == 1.0
 
