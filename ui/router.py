@@ -362,11 +362,17 @@ def _draw(line: DeltaGenerator) -> None:
         st.switch_page(_file(opens), query_params=asked)
     st.session_state[DRAWN] = True
     pin.begin(page)
+    with state.settled():
+        _draw_settled(page, chosen, pages)
+
+
+def _draw_settled(page: Page, chosen: st.Page, entries: Sequence[st.Page]) -> None:
+    """Draw the page and what is around it once it is known what the knobs stand at."""
     blocks.style(ROOT / "assets" / "style.css")
     if state.held("projector"):
         blocks.style(ROOT / "assets" / "projector.css")
     with st.sidebar:
-        _navigation(page, pages)
+        _navigation(page, entries)
     controls.sidebar(__version__, shown())
     controls.notices()
     place = lesson.panel()
