@@ -7,6 +7,7 @@ properly, and the outer run ends.
 
 from __future__ import annotations
 
+import copy
 import functools
 import itertools
 from collections.abc import Sequence
@@ -346,7 +347,7 @@ def _draw(line: DeltaGenerator) -> None:
         line: above the page, where what it waits for is said.
     """
     st.set_page_config(page_icon=ROOT / "assets" / "icon.png", layout="wide")
-    pages = [st.Page(_file(page.file), title=page.title, help=page.help) for page in shown()]
+    pages = [copy.copy(_entry(page.file, page.title, page.help)) for page in shown()]
     chosen = st.navigation(pages, position="hidden")
     page = shown()[[entry.title for entry in pages].index(chosen.title)]
     if (owner := state.leads_to(page, shown())) is not None:
@@ -382,6 +383,15 @@ def _draw_settled(page: Page, chosen: st.Page, entries: Sequence[st.Page]) -> No
     finally:
         _inside.reset(token)
     lesson.tell_of_figure(place)
+
+
+@functools.cache
+def _entry(file: str, title: str, note: str) -> st.Page:
+    """A page as Streamlit knows it; made once, as that asks the disk about every folder above it.
+
+    Streamlit notes in it whether the page may be run, so each run has a copy.
+    """
+    return st.Page(_file(file), title=title, help=note)
 
 
 def _navigation(here: Page, entries: Sequence[st.Page]) -> None:
