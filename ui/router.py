@@ -352,7 +352,7 @@ def _draw(line: DeltaGenerator) -> None:
     page = shown()[[entry.title for entry in pages].index(chosen.title)]
     if (owner := state.leads_to(page, shown())) is not None:
         st.switch_page(_file(owner.file), query_params=st.query_params.to_dict())
-    state.begin(page, known_keys(), functools.partial(watch.scales, line))
+    state.begin(page, known_keys(), functools.partial(watch.scales, line, state.leave_scenario))
     lesson.begin({*st.query_params.to_dict()} & {*known_keys()})
     if (opens := lesson.enter()) not in ("", page.file):
         # Without a query of its own Streamlit refuses, as knobs are bound to the one there is.

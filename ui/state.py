@@ -187,6 +187,13 @@ def scenario_in_force() -> str:
     return brought[0] if brought else page.scenario(held(page.chooser))
 
 
+def leave_scenario() -> None:
+    """Have the page show the scenario that it begins with."""
+    key = on_screen().chooser
+    st.query_params.pop(key, None)
+    st.session_state[key] = knobs.find(key).default
+
+
 def _follow_preset(page: Page) -> None:
     """A preset brings its view with it."""
     owners = [view for view, shown in page.views.items() if preset(shown[0]) is not None]
