@@ -43,7 +43,7 @@ bench: .venv/run.stamp  ## measure speed
 studies: .venv/run.stamp  ## measure what tests have no time for, into benchmarks/goals.csv (ARGS=GOAL)
 	$(BIN)/python -m benchmarks.goals $(ARGS)
 
-load: .venv/run.stamp  ## measure what many visitors at a time get (13 minutes; ARGS="--seconds 20 --only 8 32")
+load: .venv/run.stamp  ## measure what many visitors at a time get (15 minutes; ARGS="--seconds 20 --only 8 32")
 	$(BIN)/python -m benchmarks.load $(ARGS)
 
 mutants: .venv/test.stamp  ## change single lines: do tests notice? (ARGS="--workers 2 --only FOLDER --sample N")

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.load``: many visitors at once, each moving a knob once a second.
+"""``python -m benchmarks.load``: many visitors at once, each moving a knob every second or so.
 
 It prints a table for ``benchmarks/README.md``. The visitors open the page on the posterior and set
 ε_total to values at random; they speak the pages' own protocol and draw nothing. They use the same
@@ -28,6 +28,9 @@ from benchmarks.visitors import Visitor, visiting
 
 LARGEST = "n=20000&pool_size=10000&seed="
 """The address of the largest pool, but for its seed."""
+
+LOOKS = 8.0
+"""Seconds that a student looks at a picture before the next move."""
 
 BETWEEN_LOOKS = 0.25
 """Seconds between two looks at the server's health."""
@@ -80,7 +83,14 @@ HEADER = (
 )
 
 
-async def load(here: Server, count: int, seconds: float, name: str = "", first: int = 0) -> Load:
+async def load(
+    here: Server,
+    count: int,
+    seconds: float,
+    name: str = "",
+    first: int = 0,
+    every: float = 1.0,
+) -> Load:
     """So many visitors for so long.
 
     Args:
@@ -89,6 +99,7 @@ async def load(here: Server, count: int, seconds: float, name: str = "", first: 
         seconds: for how long each moves the knob.
         name: of the row; the number of visitors if empty.
         first: seed of the first visitor's moves.
+        every: seconds between two moves of a visitor.
     """
     before = here.megabytes()
     health = asyncio.create_task(_watch_health(here.address))
@@ -97,7 +108,7 @@ async def load(here: Server, count: int, seconds: float, name: str = "", first: 
             await stack.enter_async_context(visiting(here.address, seed=first + number))
             for number in range(count)
         ]
-        await asyncio.gather(*(_visit(visitor, seconds) for visitor in visitors))
+        await asyncio.gather(*(_visit(visitor, seconds, every) for visitor in visitors))
         after = here.megabytes()
     health.cancel()
     with contextlib.suppress(asyncio.CancelledError):
@@ -117,14 +128,14 @@ async def load(here: Server, count: int, seconds: float, name: str = "", first: 
     )
 
 
-async def _visit(visitor: Visitor, seconds: float) -> None:
-    # Nobody opens a page at the same instant as all others.
-    await asyncio.sleep(visitor.random.uniform(0.0, 1.0))
+async def _visit(visitor: Visitor, seconds: float, every: float) -> None:
+    # Nobody opens a page, or moves a knob, at the same instant as all others.
+    await asyncio.sleep(visitor.random.uniform(0.0, every))
     await asyncio.wait_for(visitor.open(), 120)
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         await visitor.move()
-        await asyncio.sleep(min(1.0, left))
+        await asyncio.sleep(min(every, left))
     # What is under way may still come.
     await asyncio.sleep(2.0)
 
@@ -185,10 +196,20 @@ def main() -> None:
                 asyncio.run(_stage(here, count, options.seconds))
         if not options.only:
             with server.started(cache) as here:
+                asyncio.run(_lecture(here, options.seconds))
+            with server.started(cache) as here:
                 asyncio.run(_warm(here))
                 for tabs in (1, 5):
                     coming = _beside_the_largest(here, 8, min(options.seconds, 30.0), tabs)
                     print(asyncio.run(coming).row(), flush=True)
+
+
+async def _lecture(here: Server, seconds: float) -> None:
+    """Eighty who look at a picture before they move on."""
+    await _warm(here)
+    name = f"80, a move every {LOOKS:g} s"
+    found = await load(here, 80, seconds, name, every=LOOKS)
+    print(found.row(), *sorted(set(found.errors)), flush=True)
 
 
 async def _stage(here: Server, count: int, seconds: float) -> None:

@@ -59,7 +59,7 @@ def _chart(key: str, drawn: Drawn, clicked: Clicked | None, *, kept: bool, in_ca
     projector = bool(state.held("projector"))
     dress = drawings.dressed if kept else drawings.dress
     dressed = dress(drawn.figure, fig.screen(st.context.theme.type, projector=projector), in_card)
-    names = [str(trace.name) for trace in drawn.figure.data]
+    names = [str(trace.get("name")) for trace in dressed.to_dict()["data"]]
     saved = {"format": str(state.current("figures.format")), "filename": key, "scale": 2}
     st.plotly_chart(
         dressed,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Mapping
 
 from abcdp_core.parameters import Scalar
@@ -57,7 +58,7 @@ class Page:
     pins: bool = False
     own_data: bool = False
 
-    @property
+    @functools.cached_property
     def every(self) -> tuple[str, ...]:
         """All its experiments, the main one first."""
         return tuple(name for name in (self.experiment, *self.experiments) if name)

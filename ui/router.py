@@ -7,6 +7,7 @@ properly, and the outer run ends.
 
 from __future__ import annotations
 
+import copy
 import functools
 import itertools
 from collections.abc import Sequence
@@ -346,12 +347,12 @@ def _draw(line: DeltaGenerator) -> None:
         line: above the page, where what it waits for is said.
     """
     st.set_page_config(page_icon=ROOT / "assets" / "icon.png", layout="wide")
-    pages = [st.Page(_file(page.file), title=page.title, help=page.help) for page in shown()]
+    pages = [copy.copy(_entry(page.file, page.title, page.help)) for page in shown()]
     chosen = st.navigation(pages, position="hidden")
     page = shown()[[entry.title for entry in pages].index(chosen.title)]
     if (owner := state.leads_to(page, shown())) is not None:
         st.switch_page(_file(owner.file), query_params=st.query_params.to_dict())
-    state.begin(page, known_keys(), functools.partial(watch.scales, line))
+    state.begin(page, known_keys(), functools.partial(watch.scales, line, state.leave_scenario))
     lesson.begin({*st.query_params.to_dict()} & {*known_keys()})
     if (opens := lesson.enter()) not in ("", page.file):
         # Without a query of its own Streamlit refuses, as knobs are bound to the one there is.
@@ -362,11 +363,17 @@ def _draw(line: DeltaGenerator) -> None:
         st.switch_page(_file(opens), query_params=asked)
     st.session_state[DRAWN] = True
     pin.begin(page)
+    with state.settled():
+        _draw_settled(page, chosen, pages)
+
+
+def _draw_settled(page: Page, chosen: st.Page, entries: Sequence[st.Page]) -> None:
+    """Draw the page and what is around it once it is known what the knobs stand at."""
     blocks.style(ROOT / "assets" / "style.css")
     if state.held("projector"):
         blocks.style(ROOT / "assets" / "projector.css")
     with st.sidebar:
-        _navigation(page, pages)
+        _navigation(page, entries)
     controls.sidebar(__version__, shown())
     controls.notices()
     place = lesson.panel()
@@ -376,6 +383,15 @@ def _draw(line: DeltaGenerator) -> None:
     finally:
         _inside.reset(token)
     lesson.tell_of_figure(place)
+
+
+@functools.cache
+def _entry(file: str, title: str, note: str) -> st.Page:
+    """A page as Streamlit knows it; made once, as that asks the disk about every folder above it.
+
+    Streamlit notes in it whether the page may be run, so each run has a copy.
+    """
+    return st.Page(_file(file), title=title, help=note)
 
 
 def _navigation(here: Page, entries: Sequence[st.Page]) -> None:

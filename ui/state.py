@@ -7,6 +7,7 @@ keeps the two the same and carries the values from page to page. This module onl
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 
@@ -28,6 +29,38 @@ PIN_ASKED = "_pin_asked"
 
 _instead: ContextVar[Mapping[str, Scalar] | None] = ContextVar("instead", default=None)
 """Values that hold in place of the knobs' own, see :func:`at`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _Settled:
+    """What nothing changes any more while a page is drawn, and what is asked for at each knob.
+
+    Attributes:
+        page: the one on screen.
+        scenario: that it shows.
+        listed: ``lock`` or ``hide`` -> names of knobs.
+    """
+
+    page: Page
+    scenario: str
+    listed: Mapping[str, tuple[str, ...]]
+
+
+_settled: ContextVar[_Settled | None] = ContextVar("settled", default=None)
+
+
+@contextlib.contextmanager
+def settled() -> Iterator[None]:
+    """Look up once what the knobs and the page ask for some eight hundred times.
+
+    Callbacks and parts of a page that run again by themselves are outside of it.
+    """
+    listing = {key: listed(key) for key in (knobs.LOCK, knobs.HIDE)}
+    token = _settled.set(_Settled(on_screen(), scenario_in_force(), listing))
+    try:
+        yield
+    finally:
+        _settled.reset(token)
 
 
 def begin(page: Page, known: Iterable[str], ready: Callable[[str], None]) -> None:
@@ -72,6 +105,8 @@ def listed(key: str) -> tuple[str, ...]:
     Args:
         key: ``lock`` or ``hide``.
     """
+    if (found := _settled.get()) is not None:
+        return found.listed[key]
     names: tuple[str, ...] = st.session_state.get(key, ())
     return names
 
@@ -141,6 +176,8 @@ def _allows(knob: knobs.Knob, text: str | None) -> bool:
 
 def scenario_in_force() -> str:
     """The scenario that the page shows."""
+    if (found := _settled.get()) is not None and not is_elsewhere():
+        return found.scenario
     page = on_screen()
     if not page.chooser:
         return knobs.FIRST_SCENARIO
@@ -148,6 +185,13 @@ def scenario_in_force() -> str:
     chosen = [preset(name) for name in page.every] if _presets_are_asked_for() else []
     brought = [str(vars(each)["scenario"]) for each in chosen if each and hasattr(each, "scenario")]
     return brought[0] if brought else page.scenario(held(page.chooser))
+
+
+def leave_scenario() -> None:
+    """Have the page show the scenario that it begins with."""
+    key = on_screen().chooser
+    st.query_params.pop(key, None)
+    st.session_state[key] = knobs.find(key).default
 
 
 def _follow_preset(page: Page) -> None:
@@ -267,7 +311,8 @@ def knobs_of_page() -> tuple[str, ...]:
 
 def on_screen() -> Page:
     """The page's line of the table."""
-    return st.session_state[PAGE]
+    found = _settled.get()
+    return st.session_state[PAGE] if found is None else found.page
 
 
 # --------------------------------------------------------------------------------------- presets

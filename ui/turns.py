@@ -165,20 +165,42 @@ def _moves_held_back() -> Iterator[None]:
         stopped_by.add(threading.current_thread())
         stop()
 
-    # There is no setting for this; it touches the requests of this one script.
-    requests.request_rerun = hold  # type: ignore[method-assign]
-    requests.request_stop = note_stop  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
+    def let_through(now: bool) -> None:
+        nonlocal held
         with lock:
             if held and held._state == ScriptRequestType.RERUN:
                 if stopped_by == {mine}:
                     # A page that ends early takes no more requests, not even those from before.
                     requests._state = ScriptRequestType.CONTINUE
                 ask(held._rerun_data)
-            held = None
-        del requests.request_rerun, requests.request_stop
+            held = None if now else ScriptRequests()
+
+    # There is no setting for this; it touches the requests of this one script.
+    requests.request_rerun = hold  # type: ignore[method-assign]
+    requests.request_stop = note_stop  # type: ignore[method-assign]
+    _mine.let_through = let_through
+    try:
+        yield
+    finally:
+        let_through(True)
+        del _mine.let_through, requests.request_rerun, requests.request_stop
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Let a move, also one from before, end the page where it next draws.
+
+    For a page that waits, so that who does not want to wait can go on.
+    """
+    let_through: Callable[[bool], None] | None = getattr(_mine, "let_through", None)
+    if let_through is None:
+        yield
+        return
+    let_through(True)
+    try:
+        yield
+    finally:
+        let_through(False)
 
 
 LARGEST_HELD = 2_000_000

@@ -61,7 +61,7 @@ def beside(name: str, request: Request) -> Result | None:
     return job.result
 
 
-def scales(place: DeltaGenerator, scenario: str) -> None:
+def scales(place: DeltaGenerator, leave: Callable[[], None], scenario: str) -> None:
     """Wait for the simulations that the knobs of a model of one's own are placed by.
 
     Whoever chooses something else meanwhile, or leaves, ends the wait. What goes wrong is said
@@ -69,6 +69,7 @@ def scales(place: DeltaGenerator, scenario: str) -> None:
 
     Args:
         place: where it is said how far they are.
+        leave: called when a person does not want to wait; has another scenario chosen.
         scenario: on screen.
     """
     model = getattr(registry.module_that_added("SCENARIO", scenario), "MODEL", None)
@@ -82,19 +83,26 @@ def scales(place: DeltaGenerator, scenario: str) -> None:
     who = jobs.session_id()
     job = jobs.service().submit_own(who, steps.own(functools.partial(contract.pilot, model)))
     try:
-        with turns.away():
-            while not job.ended.wait(WAIT_BEFORE_PROGRESS):
-                job.watch(who)
-                done = job.made() or 0.0
-                words = (
-                    f"The model is simulated {contract.PILOT} times to place its thresholds: "
-                    f"{done:.0%}. It is done once and then kept; the command `check` does it "
-                    "beforehand."
-                )
-                place.progress(done, waits(job) or words)
+        if not job.ended.wait(MOMENTS):
+            with place.container(), turns.away(), turns.interruptible():
+                _wait_for_scales(job, contract.PILOT, leave)
     finally:
         job.leave(who)
     place.empty()
+
+
+def _wait_for_scales(job: Job, count: int, leave: Callable[[], None]) -> None:
+    """Say how far it is until it has ended or somebody moves; called while others may draw."""
+    line = st.empty()
+    st.button("Cancel", key="cancel-scales", on_click=leave)
+    while not job.ended.wait(POLL):
+        job.watch(jobs.session_id())
+        done = job.made() or 0.0
+        words = (
+            f"The model is simulated {count} times to place its thresholds: {done:.0%}. It is done "
+            "once and then kept; the command `check` does it beforehand."
+        )
+        line.progress(done, waits(job) or words)
 
 
 def _wait_for(job: Job) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from pathlib import Path
 
 from abcdp_core.commands import arguments
@@ -18,6 +19,9 @@ from abcdp_core.own_data import budget_ledger
 from abcdp_core.own_data.budget import NEIGHBOURS, Budget
 from abcdp_core.own_data.budget_ledger import Account, Entry, Reservation
 from abcdp_core.parameters import ParameterError
+
+ARTICLE = re.compile(r"(one|an?|the)\b", re.IGNORECASE)
+"""Before a noun; what is said of a unit has one already."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -62,6 +66,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _create(options: argparse.Namespace) -> None:
+    if ARTICLE.match(options.unit):
+        raise ParameterError(f"unit = {options.unit}: is a noun by itself, such as person.")
     budget = Budget(
         options.name,
         budget_ledger.amount("epsilon", options.epsilon),

@@ -62,13 +62,15 @@ def test_other_units_missing_budgets_and_senseless_amounts_are_one_line(
     assert spend("a.json", "--ledger", "none.db") == 2
     assert main(["budget", "create", "x", "--epsilon", "a lot", "--unit", "day"]) == 2
     assert main(["budget", "show", "income", "--documents", "data.csv"]) == 2
+    assert main(["budget", "create", "x", "--epsilon", "1", "--unit", "one person"]) == 2
     said = capsys.readouterr().err
     lines = said.splitlines()
-    assert len(lines) == 5
+    assert len(lines) == 6
     assert all(line.startswith("error: ") for line in lines)
     assert "is for a person (replace), and this release protects a day" in lines[0]
     assert "has income" in lines[1]
     assert "`budget create` makes one" in lines[2]
+    assert "unit = one person: is a noun by itself" in lines[5]
     assert spent(ledger) == 0
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import numpy as np
@@ -20,7 +22,7 @@ from abcdp_core import registry, simulators
 from abcdp_core.own_model import Model, contract
 from tests.pages.app import opened, settled, texts
 from tests.pages.test_your_own_data import button, documents
-from ui import jobs, knobs, watch
+from ui import jobs, knobs, router, state, watch
 from ui.job import Job
 from ui.jobs import Work
 
@@ -99,6 +101,25 @@ def test_a_model_of_the_server_is_released_by_as_the_cases_are() -> None:
     assert app.file_uploader
 
 
+def waits_by(monkeypatch: pytest.MonkeyPatch, progress: Callable[[float, str], None]) -> list[str]:
+    """Have progress told so; returns the buttons that are drawn beside it."""
+    buttons: list[str] = []
+    drawn = SimpleNamespace(
+        empty=lambda: SimpleNamespace(progress=progress),
+        button=lambda label, **_: buttons.append(label),
+    )
+    monkeypatch.setattr(watch, "st", drawn)
+    for name in ("MOMENTS", "POLL"):
+        monkeypatch.setattr(watch, name, 0.05)
+    return buttons
+
+
+def wait_for(scenario: str) -> None:
+    """What a page does before it asks for the knobs of a scenario."""
+    place = SimpleNamespace(container=contextlib.nullcontext, empty=lambda: None)
+    watch.scales(cast(DeltaGenerator, place), state.leave_scenario, scenario)
+
+
 @pytest.mark.usefixtures("empty_cache")
 def test_a_slow_model_says_how_far_it_is_before_its_knobs_are_there(
     monkeypatch: pytest.MonkeyPatch,
@@ -112,27 +133,34 @@ def test_a_slow_model_says_how_far_it_is_before_its_knobs_are_there(
         assert goes_on.wait(30.0)
         return simulated(model, progress)
 
-    class Place:
-        def progress(self, done: float, words: str) -> None:
-            said.append((done, words))
-            if done:
-                goes_on.set()
-
-        def empty(self) -> None:
-            said.append((1.0, ""))
+    def progress(done: float, words: str) -> None:
+        said.append((done, words))
+        if done:
+            goes_on.set()
 
     monkeypatch.setattr(contract, "_simulated", slowly)
-    monkeypatch.setattr(watch, "WAIT_BEFORE_PROGRESS", 0.05)
-    place = cast(DeltaGenerator, Place())
-    watch.scales(place, "waiting")
+    buttons = waits_by(monkeypatch, progress)
+    wait_for("waiting")
     words = "The model is simulated 200 times to place its thresholds: 40%. It is done once and"
     assert any(done == 0.4 and text.startswith(words) for done, text in said)
-    assert said.pop() == (1.0, "")
+    assert buttons == ["Cancel"]
     assert contract.has_pilot(simulators.load("waiting").MODEL)  # type: ignore[attr-defined]
     said.clear()
     for scenario in ("waiting", "uniform-mixture"):
-        watch.scales(place, scenario)
+        wait_for(scenario)
     assert said == []
+
+
+def test_who_does_not_wait_for_a_model_gets_the_scenario_that_the_page_begins_with(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    page = next(page for page in router.TABLE if page.chooser == KEY)
+    session, query = {state.PAGE: page, KEY: "waiting"}, {KEY: "waiting", "seed": "2"}
+    monkeypatch.setattr(state, "st", SimpleNamespace(session_state=session, query_params=query))
+    assert state.scenario_in_force() == "waiting"
+    state.leave_scenario()
+    assert query == {"seed": "2"}
+    assert state.scenario_in_force() == knobs.find(KEY).default != "waiting"
 
 
 @pytest.mark.usefixtures("empty_cache")
@@ -149,15 +177,14 @@ def test_who_leaves_a_slow_model_ends_what_was_begun(monkeypatch: pytest.MonkeyP
             progress(0.1)
             time.sleep(0.01)
 
-    class Left:
-        def progress(self, done: float, words: str) -> None:
-            raise InterruptedError
+    def left(done: float, words: str) -> None:
+        raise InterruptedError
 
     monkeypatch.setattr(jobs.Service, "submit_own", seen)
     monkeypatch.setattr(contract, "_simulated", endless)
-    monkeypatch.setattr(watch, "WAIT_BEFORE_PROGRESS", 0.05)
+    waits_by(monkeypatch, left)
     with pytest.raises(InterruptedError):
-        watch.scales(cast(DeltaGenerator, Left()), "waiting")
+        wait_for("waiting")
     assert begun[0].ended.wait(20.0)
     assert begun[0].state == "stopped"
 

@@ -60,6 +60,24 @@ def test_a_move_ends_no_page_that_is_being_drawn_and_the_latest_is_drawn_next(
     assert requests.on_scriptrunner_ready().rerun_data.query_string == "second"
 
 
+def test_a_page_that_waits_is_ended_by_a_move_also_by_one_from_before(
+    requests: ScriptRequests,
+) -> None:
+    with turns.turn(nobody):
+        move(requests, "before")
+        with turns.interruptible():
+            asked = requests.on_scriptrunner_yield()
+            assert asked is not None
+            assert asked.rerun_data.query_string == "before"
+            move(requests, "meanwhile")
+            assert requests.on_scriptrunner_yield() is not None
+        move(requests, "later")
+        assert requests.on_scriptrunner_yield() is None
+    assert requests.on_scriptrunner_ready().rerun_data.query_string == "later"
+    with turns.interruptible():
+        pass
+
+
 def drawn_and_stopped(requests: ScriptRequests, *, by_the_server: bool) -> None:
     """A visitor clicks while a page is drawn, which then ends early."""
     with turns.turn(nobody):
