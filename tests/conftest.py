@@ -27,7 +27,8 @@ LONG = (
     *("browser", "experiments/test_contract.py", "pages", "online/test_samplers.py"),
     *("test_workers.py", "commands", "experiments/test_estimation_accuracy.py", "reference"),
     *("own_model/test_examples.py", "test_plugins.py", "experiments/test_adaptive_truncation.py"),
-    *("simulators/test_tuberculosis.py", "online/test_calibration.py"),
+    *("simulators/test_tuberculosis.py", "online/test_calibration.py", "lessons"),
+    *("experiments/test_truncation_interval.py", "test_notebooks.py"),
 )
 """Files and folders that take longest. Begun last, one would keep a single worker busy at the end
 while the others have nothing left to do."""
