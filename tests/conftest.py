@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import hypothesis
@@ -26,7 +27,8 @@ LONG = (
     *("browser", "experiments/test_contract.py", "pages", "online/test_samplers.py"),
     *("test_workers.py", "commands", "experiments/test_estimation_accuracy.py", "reference"),
     *("own_model/test_examples.py", "test_plugins.py", "experiments/test_adaptive_truncation.py"),
-    *("simulators/test_tuberculosis.py", "online/test_calibration.py"),
+    *("simulators/test_tuberculosis.py", "online/test_calibration.py", "lessons"),
+    *("experiments/test_truncation_interval.py", "test_notebooks.py"),
 )
 """Files and folders that take longest. Begun last, one would keep a single worker busy at the end
 while the others have nothing left to do."""
@@ -35,6 +37,17 @@ while the others have nothing left to do."""
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are processors, as the tests with a browser mostly wait for it."""
     return workers.processor_count() + 1
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Look for no garbage among what is collected, which stays: now, nor at every turn later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
