@@ -315,7 +315,7 @@ class Job:
             words = str(error)
         elif self.request is None:
             # Text and traceback may hold private data.
-            log.warning("a release failed: %s", type(error).__name__)
+            log.warning("work for one session alone failed: %s", type(error).__name__)
         elif isinstance(error, ParameterError | LostWorkersError):
             words = str(error)
         else:
