@@ -16,7 +16,6 @@ from collections import deque
 from collections.abc import Callable, Iterator
 
 from streamlit import runtime
-from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_requests import (
     ScriptRequests,
@@ -189,8 +188,8 @@ def _moves_held_back() -> Iterator[None]:
     _mine.let_through = let_through
     try:
         yield
-    finally:
         _wait_until_sent()
+    finally:
         let_through(True)
         del _mine.let_through, requests.request_rerun, requests.request_stop
 
@@ -204,11 +203,12 @@ def _wait_until_sent() -> None:
     context = get_script_run_ctx()
     if context is None or not runtime.exists():
         return
-    # There is no public way to a session's queue.
-    found = runtime.get_instance()._session_mgr.get_active_session_info(context.session_id)
-    session = found.session if found else None
-    if not isinstance(session, AppSession):
+    # There is no public way to a session's queue; what stands for the runtime in tests has none.
+    sessions = getattr(runtime.get_instance(), "_session_mgr", None)
+    found = sessions.get_active_session_info(context.session_id) if sessions else None
+    if found is None:
         return
+    session = found.session
     end, queued = time.monotonic() + SENDING, threading.Event()
     # Messages come into the queue by the server's loop, in order, and so does this.
     session._event_loop.call_soon_threadsafe(queued.set)

@@ -12,7 +12,6 @@ from types import SimpleNamespace
 import pytest
 from streamlit import runtime
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
-from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.scriptrunner import RerunData, StopException
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests, ScriptRequestType
 
@@ -93,15 +92,9 @@ def test_no_move_is_heard_before_what_was_drawn_is_on_its_way(
             left[0] -= 1
             return left[0] == 0
 
-    class Session(AppSession):
-        def __init__(self) -> None:
-            loop = SimpleNamespace(call_soon_threadsafe=lambda call: call())
-            vars(self).update(_event_loop=loop, _browser_queue=Queue())
-
-        def __del__(self) -> None:
-            """Nothing was begun that would have to be ended."""
-
-    of = {"visitor": SimpleNamespace(session=Session())}
+    loop = SimpleNamespace(call_soon_threadsafe=lambda call: call())
+    session = SimpleNamespace(_event_loop=loop, _browser_queue=Queue())
+    of = {"visitor": SimpleNamespace(session=session)}
     there = SimpleNamespace(_session_mgr=SimpleNamespace(get_active_session_info=of.get))
     monkeypatch.setattr(runtime, "exists", lambda: True)
     monkeypatch.setattr(runtime, "get_instance", lambda: there)
