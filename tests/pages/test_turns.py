@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from streamlit import runtime
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.runtime.scriptrunner import RerunData, StopException
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests, ScriptRequestType
@@ -75,6 +76,38 @@ def test_a_page_that_waits_is_ended_by_a_move_also_by_one_from_before(
         assert requests.on_scriptrunner_yield() is None
     assert requests.on_scriptrunner_ready().rerun_data.query_string == "later"
     with turns.interruptible():
+        pass
+
+
+def test_no_move_is_heard_before_what_was_drawn_is_on_its_way(
+    requests: ScriptRequests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next run of the script would drop it."""
+    heard: list[bool] = []
+    left = [3]
+
+    class Queue:
+        def is_empty(self) -> bool:
+            heard.append(requests._state != ScriptRequestType.CONTINUE)
+            left[0] -= 1
+            return left[0] == 0
+
+    loop = SimpleNamespace(call_soon_threadsafe=lambda call: call())
+    session = SimpleNamespace(_event_loop=loop, _browser_queue=Queue())
+    of = {"visitor": SimpleNamespace(session=session)}
+    there = SimpleNamespace(_session_mgr=SimpleNamespace(get_active_session_info=of.get))
+    monkeypatch.setattr(runtime, "exists", lambda: True)
+    monkeypatch.setattr(runtime, "get_instance", lambda: there)
+    context = SimpleNamespace(script_requests=requests, session_id="visitor")
+    monkeypatch.setattr(turns, "get_script_run_ctx", lambda: context)
+    with turns.turn(nobody):
+        move(requests, "meanwhile")
+    assert heard == [False, False, False]
+    assert requests.on_scriptrunner_ready().rerun_data.query_string == "meanwhile"
+    # Who is gone has no queue.
+    context.session_id = "gone"
+    requests._state = ScriptRequestType.CONTINUE
+    with turns.turn(nobody):
         pass
 
 
