@@ -18,7 +18,7 @@ from abcdp_core import pool as pools
 from abcdp_core import summaries, threads
 from abcdp_core.__main__ import main
 from abcdp_core.mechanisms import Budget, private_summary
-from abcdp_core.own_model import export, held_out, pool_file, reading
+from abcdp_core.own_model import export, held_out, pool_file, reading, tables
 from abcdp_core.own_model.blame import OwnError
 from abcdp_core.own_model.pool_file import Numbers, Summary
 from abcdp_core.streams import generator
@@ -283,10 +283,9 @@ def test_the_round_trip_gives_the_same_posterior(name: str, suffix: str, tmp_pat
     pool, values = export.pool_of(source, theta, numbers, n, tmp_path / "pool.toml")
     export.write(pool, values, tmp_path / f"pool{suffix}")
     back = reading.read(tmp_path / "pool.toml")
-    if suffix == ".csv":
-        names = [f"theta.{each.name}" for each in pool.parameters]
-        names += [f"summary.{each.name}" for each in pool.summaries]
-        assert list(pd.read_csv(tmp_path / "pool.csv", nrows=1)) == names
+    names = [f"theta.{each.name}" for each in pool.parameters]
+    names += [f"summary.{each.name}" for each in pool.summaries]
+    assert list(tables.read(tmp_path / f"pool{suffix}")) == names
     assert back == pool
     assert back.theta == pytest.approx(theta, rel=1e-14)
     assert back.numbers == pytest.approx(numbers, rel=1e-9, abs=1e-9)
@@ -502,16 +501,16 @@ def test_a_pool_that_was_stopped_goes_on_where_it_was(
 @pytest.mark.usefixtures("own_registry")
 def test_workers_make_the_same_pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plug_in = str(Path(__file__).parents[2] / "examples" / "gaussian.py")
-    tables = []
+    made_by = []
     for place, folder in (([], "a"), (["--workers", "2"], "b")):
         monkeypatch.setenv("ABCDP_CACHE_DIR", str(tmp_path / folder))
         pools._open.clear()
         out = tmp_path / f"{folder}.csv"
         size = ["--pool-size", "120", "--n", "100", "--seed", "3", "--plugin", plug_in]
         assert main(["pool", "gaussian-2d", *size, *place, "--out", str(out)]) == 0
-        tables.append(pd.read_csv(out))
+        made_by.append(pd.read_csv(out))
     pools._open.clear()
-    assert tables[0].equals(tables[1])
+    assert made_by[0].equals(made_by[1])
 
 
 @pytest.mark.usefixtures("own_registry")
