@@ -74,7 +74,7 @@ def scales(place: DeltaGenerator, leave: Callable[[], None], scenario: str) -> N
     Args:
         place: where it is said how far they are.
         leave: called when a person does not want to wait; has another scenario chosen.
-        scenario: on screen.
+        scenario: on screen, or of a pinned figure.
 
     Raises:
         ParameterError: the model cannot be used.
@@ -92,7 +92,7 @@ def scales(place: DeltaGenerator, leave: Callable[[], None], scenario: str) -> N
     try:
         if not job.ended.wait(MOMENTS):
             with place.container(), turns.away(), turns.interruptible():
-                _wait_for_scales(job, contract.PILOT, leave)
+                _wait_for_scales(job, contract.PILOT, f"cancel-scales-{scenario}", leave)
     finally:
         job.leave(who)
     if isinstance(job.outcome, ParameterError):
@@ -101,7 +101,7 @@ def scales(place: DeltaGenerator, leave: Callable[[], None], scenario: str) -> N
         with place.container():
             busy = "Many are here at once. Ask again in a moment."
             st.error(verbatim(job.error) if job.error else busy)
-            st.button("Go on without this model", key="leave-scales", on_click=leave)
+            st.button("Go on without this model", key=f"leave-scales-{scenario}", on_click=leave)
         st.stop()
     place.empty()
 
@@ -117,10 +117,10 @@ def _pilot(model: Model, progress: Callable[[float], None]) -> ParameterError | 
     return None
 
 
-def _wait_for_scales(job: Job, count: int, leave: Callable[[], None]) -> None:
+def _wait_for_scales(job: Job, count: int, key: str, leave: Callable[[], None]) -> None:
     """Say how far it is until it has ended or somebody moves; called while others may draw."""
     line = st.empty()
-    st.button("Cancel", key="cancel-scales", on_click=leave)
+    st.button("Cancel", key=key, on_click=leave)
     while not job.ended.wait(POLL):
         job.watch(jobs.session_id())
         done = job.made() or 0.0
