@@ -57,23 +57,37 @@ class Pinned:
 # ------------------------------------------------------------------------------------ what is kept
 
 
-def begin(page: Page) -> None:
-    """Read what a link asks for, let go of another page's figure, and keep the address right."""
+def begin(page: Page, ready: Callable[[str], None]) -> None:
+    """Read what a link asks for, let go of another page's figure, and keep the address right.
+
+    Args:
+        page: the one on screen.
+        ready: called with the scenario of A before any of its knobs is asked for.
+    """
     st.session_state.pop(MOVED, None)
-    if asked := st.session_state.pop(state.PIN_ASKED, ""):
-        _read(page, asked)
+    if asked := st.session_state.get(state.PIN_ASKED, ""):
+        _read(page, asked, ready)
+        # Not before: who moves a knob while A's scenario is made ready begins again.
+        st.session_state[state.PIN_ASKED] = ""
     if _of_page() != page.file:
         st.session_state.pop(HELD, None)
     state.keep(knobs.PIN, in_link().get(knobs.PIN, ""))
 
 
-def _read(page: Page, asked: str) -> None:
+def leave() -> None:
+    """Pin nothing, whatever the link asks for."""
+    st.session_state[state.PIN_ASKED] = ""
+    st.query_params.pop(knobs.PIN, None)
+
+
+def _read(page: Page, asked: str, ready: Callable[[str], None]) -> None:
     if not page.pins:
         notices: tuple[str, ...] = (f"{verbatim(knobs.PIN)}: this page pins no figure.",)
     else:
         chooser = {key: knobs.find(key, page.every) for key in _pinnable() if key == page.chooser}
         with state.at(link.read_pairs(knobs.PIN, asked, chooser)[0]):
             scenario = state.scenario_in_force()
+        ready(scenario)
         known = {key: knobs.find(key, page.every, scenario) for key in _pinnable()}
         values, notices = link.read_pairs(knobs.PIN, asked, known | chooser)
         if values:

@@ -362,7 +362,7 @@ def _draw(line: DeltaGenerator) -> None:
         asked = {VERSION: __version__, **said}
         st.switch_page(_file(opens), query_params=asked)
     st.session_state[DRAWN] = True
-    pin.begin(page)
+    pin.begin(page, functools.partial(watch.scales, line, pin.leave))
     with state.settled():
         _draw_settled(page, chosen, pages)
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from abcdp_core import registry
-from abcdp_core.parameters import Params
+from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.results import Result
 from ui import jobs, steps, turns
 from ui.job import UNASKED, Job, Request
 from ui.verbatim import verbatim
+
+if TYPE_CHECKING:
+    from abcdp_core.own_model import Model
 
 WAIT_BEFORE_PROGRESS = 0.5
 """Seconds that a page waits for a result before it shows progress instead."""
@@ -64,13 +68,16 @@ def beside(name: str, request: Request) -> Result | None:
 def scales(place: DeltaGenerator, leave: Callable[[], None], scenario: str) -> None:
     """Wait for the simulations that the knobs of a model of one's own are placed by.
 
-    Whoever chooses something else meanwhile, or leaves, ends the wait. What goes wrong is said
-    where the knobs ask for them.
+    Whoever chooses something else meanwhile, or leaves, ends the wait. Where nothing comes of it
+    the page ends: its knobs would have the simulations made while all others wait.
 
     Args:
         place: where it is said how far they are.
         leave: called when a person does not want to wait; has another scenario chosen.
-        scenario: on screen.
+        scenario: on screen, or of a pinned figure.
+
+    Raises:
+        ParameterError: the model cannot be used.
     """
     model = getattr(registry.module_that_added("SCENARIO", scenario), "MODEL", None)
     if model is None:
@@ -81,20 +88,39 @@ def scales(place: DeltaGenerator, leave: Callable[[], None], scenario: str) -> N
     if contract.has_pilot(model):
         return
     who = jobs.session_id()
-    job = jobs.service().submit_own(who, steps.own(functools.partial(contract.pilot, model)))
+    job = jobs.service().submit_own(who, steps.own(functools.partial(_pilot, model)))
     try:
         if not job.ended.wait(MOMENTS):
             with place.container(), turns.away(), turns.interruptible():
-                _wait_for_scales(job, contract.PILOT, leave)
+                _wait_for_scales(job, contract.PILOT, f"cancel-scales-{scenario}", leave)
     finally:
         job.leave(who)
+    if isinstance(job.outcome, ParameterError):
+        raise job.outcome
+    if job.state != "done":
+        with place.container():
+            busy = "Many are here at once. Ask again in a moment."
+            st.error(verbatim(job.error) if job.error else busy)
+            st.button("Go on without this model", key=f"leave-scales-{scenario}", on_click=leave)
+        st.stop()
     place.empty()
 
 
-def _wait_for_scales(job: Job, count: int, leave: Callable[[], None]) -> None:
+def _pilot(model: Model, progress: Callable[[float], None]) -> ParameterError | None:
+    """Have the simulations kept; what is wrong with the model, in its own words."""
+    from abcdp_core.own_model import contract
+
+    try:
+        contract.pilot(model, progress)
+    except ParameterError as error:
+        return error
+    return None
+
+
+def _wait_for_scales(job: Job, count: int, key: str, leave: Callable[[], None]) -> None:
     """Say how far it is until it has ended or somebody moves; called while others may draw."""
     line = st.empty()
-    st.button("Cancel", key="cancel-scales", on_click=leave)
+    st.button("Cancel", key=key, on_click=leave)
     while not job.ended.wait(POLL):
         job.watch(jobs.session_id())
         done = job.made() or 0.0

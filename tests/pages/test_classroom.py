@@ -9,11 +9,12 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from abcdp_core import __version__, experiments, figures
 from tests.pages.app import ROOT, opened, pictures, said_twice, settled, texts
-from ui import asking, class_link, knobs, link, locks, pin, router, state
+from ui import asking, class_link, knobs, link, locks, pin, router, state, watch
 from ui.job import Request
 
 KNOWN = {*router.known_keys()} - {*knobs.EVERYWHERE}
@@ -398,3 +399,25 @@ def test_what_is_still_computed_is_not_the_pinned_one(monkeypatch: pytest.Monkey
     pin.growing("posterior", lambda: (then, 1), lambda _, each: seen.append(each))
     assert not seen[1].stale
     assert seen[1].result is shown["posterior"]
+
+
+def test_a_pinned_figure_of_a_slow_model_is_waited_for_as_the_page_itself_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waited_for: list[str] = []
+
+    def scales(place: object, leave: object, scenario: str) -> None:
+        waited_for.append(scenario)
+        if scenario == "covid":
+            st.stop()
+
+    monkeypatch.setattr(watch, "scales", scales)
+    app = opened("posterior", pin="scenario:covid")
+    assert waited_for == ["uniform-mixture", "covid"]
+    assert not pictures(app)
+    # Asked for again by whoever moves meanwhile.
+    monkeypatch.setattr(watch, "scales", lambda place, leave, scenario: None)  # noqa: ARG005
+    app = settled(app.run())
+    assert not app.exception
+    assert pictures(app)
+    assert app.session_state["_pin"][1]["scenario"] == "covid"

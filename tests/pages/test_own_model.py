@@ -20,10 +20,11 @@ from streamlit.testing.v1 import AppTest
 
 from abcdp_core import registry, simulators
 from abcdp_core.own_model import Model, contract
+from abcdp_core.own_model.blame import OwnError
 from tests.pages.app import opened, settled, texts
 from tests.pages.test_your_own_data import button, documents
 from ui import jobs, knobs, router, state, watch
-from ui.job import Job
+from ui.job import Job, LimitError
 from ui.jobs import Work
 
 MODEL = """
@@ -149,6 +150,50 @@ def test_a_slow_model_says_how_far_it_is_before_its_knobs_are_there(
     for scenario in ("waiting", "uniform-mixture"):
         wait_for(scenario)
     assert said == []
+
+
+@pytest.mark.usefixtures("empty_cache")
+def test_a_page_does_not_make_itself_what_the_server_would_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[Model] = []
+
+    def too_slow(model: Model, progress: Callable[[float], None]) -> None:
+        begun.append(model)
+        raise LimitError("This server works for at most 1 s on one request.")
+
+    monkeypatch.setattr(contract, "_simulated", too_slow)
+    buttons = waits_by(monkeypatch, unseen)
+    said: list[str] = []
+    monkeypatch.setattr(watch.st, "error", said.append, raising=False)
+    monkeypatch.setattr(watch.st, "stop", ended, raising=False)
+    with pytest.raises(InterruptedError):
+        wait_for("waiting")
+    assert len(said) == 1
+    assert "This server works for at most 1 s on one request." in said[0]
+    assert buttons[-1:] == ["Go on without this model"]
+    assert len(begun) == 1
+
+
+@pytest.mark.usefixtures("empty_cache")
+def test_what_is_wrong_with_a_model_is_said_in_its_own_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def wrong(model: Model, progress: Callable[[float], None]) -> None:
+        raise OwnError("waiting.py: line 3")
+
+    monkeypatch.setattr(contract, "_simulated", wrong)
+    waits_by(monkeypatch, unseen)
+    with pytest.raises(OwnError, match=r"waiting\.py: line 3"):
+        wait_for("waiting")
+
+
+def ended() -> None:
+    raise InterruptedError
+
+
+def unseen(done: float, words: str) -> None:
+    """Progress that nobody looks at."""
 
 
 def test_who_does_not_wait_for_a_model_gets_the_scenario_that_the_page_begins_with(
