@@ -224,7 +224,8 @@ def histogram(name: str, of: Records, edges: Sequence[float]) -> OwnStatistic:
     Raises:
         ValueError: the edges do not rise, or make no cell.
     """
-    ends = np.asarray(edges, dtype=np.float64)
+    # A copy: cells are named by these, and an array may change.
+    ends = np.array(edges, dtype=np.float64)
     if ends.ndim != 1 or len(ends) < 2 or not (np.diff(ends) > 0.0).all():
         raise ValueError(f"statistic {name}: edges must be two or more rising numbers.")
     cells = tuple(f"{name} {a:g} to {b:g}" for a, b in itertools.pairwise(ends.tolist()))
