@@ -141,6 +141,19 @@ class Reservation:
     digest: str
 
 
+def reservation_in(document: Mapping[str, Any]) -> Reservation:
+    """What the content of a document's file says of the ledger.
+
+    Raises:
+        KeyError, TypeError, ValueError: it says nothing, or not in this form.
+    """
+    found = Reservation(**document["ledger"])
+    kinds = (type(found.budget), type(found.entry), type(found.digest))
+    if kinds != (str, int, str):
+        raise ValueError("no reservation")
+    return found
+
+
 def usual_place() -> Path:
     """Where the file is if nobody says."""
     if given := os.environ.get(PLACE):
