@@ -36,6 +36,7 @@ from abcdp_core.own_data.request import (
     scenarios,
 )
 from abcdp_core.parameters import ParameterError, shown
+from abcdp_core.privacy import in_digits
 
 OPTIONS = {
     "epsilon_total": ("E", "privacy budget to spend"),
@@ -144,7 +145,7 @@ class _Stand:
         """What is spent, after a semicolon."""
         if self.document is None:
             return "nothing was released."
-        spent = f"ε_total = {self.document.request.epsilon_total:.4g} is spent"
+        spent = f"ε_total = {in_digits(self.document.request.epsilon_total)} is spent"
         return f"{spent}; what was released is {self.shown or 'lost'}."
 
 
