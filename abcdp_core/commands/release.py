@@ -110,9 +110,12 @@ def run(options: argparse.Namespace) -> int:
         _release(request, column, options, stand)
     except UnheardError as error:
         raise UnheardError(error.error, stand.words()) from error
-    except (KeyboardInterrupt, MemoryError) as error:
+    except KeyboardInterrupt as error:
         error.args = (stand.words(),)
         raise
+    except MemoryError as error:
+        # NumPy's own says something else, whatever its arguments are.
+        raise MemoryError(stand.words()) from error
     except BrokenExecutor as error:
         error.args = (f"{error}; {stand.words()}",)
         raise
