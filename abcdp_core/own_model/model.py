@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from abcdp_core.own_model.blame import OwnError, call
-from abcdp_core.own_model.statistics import SMALLEST, OwnStatistic, take_plain
+from abcdp_core.own_model.statistics import MASKED, SMALLEST, OwnStatistic, take_plain
 
 Array = NDArray[np.float64]
 Simulator = Callable[[np.random.Generator, Array, int], Array]
@@ -264,6 +264,8 @@ class Model:
         made = call(self.file, what, self.simulate, rng, given, n)
         if not np.array_equal(given, theta):
             raise OwnError(f"{self.file}: simulate changes the parameters that it is given.")
+        if np.ma.isMaskedArray(made):
+            raise OwnError(f"{self.file}: simulate: {MASKED}")
         records = np.asarray(made)
         expected = (len(theta), n, len(self.columns))
         if records.shape != expected:

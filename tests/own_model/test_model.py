@@ -238,6 +238,23 @@ def fails(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
             "statistic x cannot be computed",
         ),
         (
+            {"simulate": lambda *given: np.ma.masked_less(np.zeros((4, given[2], 1)), 1)},
+            "simulate: it makes a masked array",
+        ),
+        (
+            {"statistics": (count("x", lambda records: np.ma.masked_less(records[..., 0], 0)),)},
+            "statistic x: it makes a masked array",
+        ),
+        (
+            {
+                "statistics": (
+                    declared("x", lambda r: np.ma.masked_less(r[..., 0, 0], 9), ["x"], 1),
+                ),
+                "sizes": (10,),
+            },
+            "statistic x: it makes a masked array",
+        ),
+        (
             {"statistics": (mean("x", lambda records: records[..., 0] * np.nan, 0.0, 1.0),)},
             "statistic x makes NaN or infinity",
         ),
