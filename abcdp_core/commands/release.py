@@ -36,7 +36,6 @@ from abcdp_core.own_data.request import (
     scenarios,
 )
 from abcdp_core.parameters import ParameterError, shown
-from abcdp_core.privacy import in_digits
 
 OPTIONS = {
     "epsilon_total": ("E", "privacy budget to spend"),
@@ -148,7 +147,7 @@ class _Stand:
         """What is spent, after a semicolon."""
         if self.document is None:
             return "nothing was released."
-        spent = f"ε_total = {in_digits(self.document.request.epsilon_total)} is spent"
+        spent = f"{self.document.request.spends} is spent"
         return f"{spent}; what was released is {self.shown or 'lost'}."
 
 

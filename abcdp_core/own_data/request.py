@@ -160,6 +160,11 @@ class ReleaseRequest(Params):
         return ()
 
     @property
+    def spends(self) -> str:
+        """Its budget in words."""
+        return f"ε_total = {in_digits(self.epsilon_total)}"
+
+    @property
     def tells_size(self) -> bool:
         """Whether the number of values says something; it is public wherever it does."""
         low, high = own_sizes(self.scenario)
@@ -333,7 +338,7 @@ def question(request: ReleaseRequest, n: int) -> str:
     if request.neighbours == "add-remove":
         whom = f"{whom}, added or removed"
     return (
-        f"This spends ε_total = {in_digits(request.epsilon_total)} (pure differential privacy) on "
+        f"This spends {request.spends} (pure differential privacy) on "
         f"{request.data_in_words(n)}. It protects {whom}; it cannot be undone, and every further "
         f"release from the same data adds to it. {request.noise_in_words(n)}"
     )
