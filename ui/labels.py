@@ -72,10 +72,11 @@ def _is_script(result: Result) -> bool:
 
 def _facts(result: Result, event: Event) -> str:
     cost = privacy.cost(event)
+    epsilon = privacy.in_digits(cost.epsilon)
     kind = "pure, δ = 0" if cost.delta == 0 else f"approximate, δ = {cost.delta:g}"
     which = getattr(result.params, "sensitivity", "sharp")
     return (
-        f"- Guarantee: ε_total = {cost.epsilon:.4g}, {kind}. Neighbouring data have the same N.\n"
+        f"- Guarantee: ε_total = {epsilon}, {kind}. Neighbouring data have the same N.\n"
         f"- Noise: {privacy.noise_in_words(event)} ({which}).\n"
         f"- Public: the prior, the simulator, the pool, the distance, ε_abc, c and N."
     )
@@ -84,10 +85,11 @@ def _facts(result: Result, event: Event) -> str:
 def _facts_of_answers(result: Result, event: Laplace | Gaussian) -> str:
     delta = float(getattr(result.params, "delta", 0.0))
     cost = privacy.cost(event, delta)
+    epsilon = privacy.in_digits(cost.epsilon)
     kind = "pure, δ = 0" if cost.delta == 0 else f"approximate, δ = {cost.delta:g}"
     noise = "Laplace, scale" if isinstance(event, Laplace) else "Gaussian, standard deviation"
     return (
-        f"- Guarantee: ε_total = {cost.epsilon:.4g} per person and per answer, {kind}. Neighbours: "
+        f"- Guarantee: ε_total = {epsilon} per person and per answer, {kind}. Neighbours: "
         f"one person's value replaced by any other.\n"
         f"- Noise: {noise} {event.scale:.3g} times the width of the interval that the person is "
         f"asked in.\n"

@@ -109,9 +109,12 @@ def run(options: argparse.Namespace) -> int:
         _release(request, column, options, stand)
     except UnheardError as error:
         raise UnheardError(error.error, stand.words()) from error
-    except (KeyboardInterrupt, MemoryError) as error:
+    except KeyboardInterrupt as error:
         error.args = (stand.words(),)
         raise
+    except MemoryError as error:
+        # NumPy's own says something else, whatever its arguments are.
+        raise MemoryError(stand.words()) from error
     except BrokenExecutor as error:
         error.args = (f"{error}; {stand.words()}",)
         raise
@@ -144,7 +147,7 @@ class _Stand:
         """What is spent, after a semicolon."""
         if self.document is None:
             return "nothing was released."
-        spent = f"ε_total = {self.document.request.epsilon_total:.4g} is spent"
+        spent = f"{self.document.request.spends} is spent"
         return f"{spent}; what was released is {self.shown or 'lost'}."
 
 

@@ -141,6 +141,19 @@ class Reservation:
     digest: str
 
 
+def reservation_in(document: Mapping[str, Any]) -> Reservation:
+    """What the content of a document's file says of the ledger.
+
+    Raises:
+        KeyError, TypeError, ValueError: it says nothing, or not in this form.
+    """
+    found = Reservation(**document["ledger"])
+    kinds = (type(found.budget), type(found.entry), type(found.digest))
+    if kinds != (str, int, str):
+        raise ValueError("no reservation")
+    return found
+
+
 def usual_place() -> Path:
     """Where the file is if nobody says."""
     if given := os.environ.get(PLACE):
@@ -381,6 +394,9 @@ def _opened(file: Path, *, make: bool = False) -> Iterator[sqlite3.Connection]:
             yield connection
     except sqlite3.Error as error:
         raise ParameterError(f"ledger = {file}: {_reason(error)}.") from error
+    except UnicodeDecodeError as error:
+        # What SQLite says of a damaged file may hold bytes of it.
+        raise ParameterError(f"ledger = {file}: is damaged.") from error
 
 
 def _connected(uri: str) -> sqlite3.Connection:
@@ -490,8 +506,15 @@ def _entries(connection: sqlite3.Connection, file: Path) -> list[Entry]:
     )
     found: list[Entry] = []
     before = START
-    for place, (number, kind, budget, content, digest) in enumerate(rows, 1):
-        if number != place or digest != _digest(before, number, kind, budget, content):
+    for place, (number, *texts, digest) in enumerate(rows, 1):
+        kind, budget, content = texts
+        # Of bytes, which a damaged file may hold, there is no digest.
+        is_text = all(isinstance(each, str) for each in texts)
+        if (
+            not is_text
+            or number != place
+            or digest != _digest(before, number, kind, budget, content)
+        ):
             raise ParameterError(f"ledger = {file}: entry {place} was changed.")
         try:
             entry = Entry(number, kind, budget, json.loads(content), digest)

@@ -57,11 +57,12 @@ from abcdp_core.own_data.request import (
     OwnParameter,
     ReleaseRequest,
     columns_of,
+    own_sizes,
     rows_of,
     source_of,
 )
 from abcdp_core.own_model.lattice import Table
-from abcdp_core.parameters import check_work
+from abcdp_core.parameters import ParameterError, check_work
 from abcdp_core.privacy.discrete import RandBelow, deviation
 from abcdp_core.statistic import Quantity, Question, Statistic, stated_by
 from abcdp_core.streams import generator
@@ -75,6 +76,10 @@ TAILS = (0.5 * (1.0 - LEVEL), 0.5, 0.5 * (1.0 + LEVEL))
 
 POOL_SIZE = 20_000
 """Public draws."""
+
+LARGEST_NOISE = 2.0**48
+"""Scale up to which noise goes beyond what a document holds, 2^53, less often than once in 10^7:
+numbers without noise are at most half of that."""
 
 LITTLE = 0.9
 """Error, in prior standard deviations, above which a release says little."""
@@ -98,6 +103,22 @@ class PrivateSummaryRequest(ReleaseRequest):
     def serves(cls, scenario: str) -> bool:
         """A scenario of people, whose numbers are multiples of fractions."""
         return columns_of(scenario) != (SERIES,)
+
+    def check_together(self) -> None:
+        """Refuse noise whose numbers would soon be larger than a document may have.
+
+        Raises:
+            ParameterError: it is; nothing has been spent then.
+        """
+        if table_of(self) is None:
+            return
+        event = self.event(own_sizes(self.scenario)[1])
+        if event.steps().max() > LARGEST_NOISE:
+            raise ParameterError(
+                f"epsilon_total = {self.epsilon_total:.4g}: where one record moves all numbers by "
+                f"Δ₁ = {_fraction(event.sensitivity)} the noise is too large to be written down; "
+                "spend more, or release fewer numbers."
+            )
 
     @property
     def unit(self) -> str:
@@ -156,7 +177,7 @@ class PrivateSummaryRequest(ReleaseRequest):
         unit = "" if table_of(self) is None else ", in units of the most that one record moves it,"
         return (
             f"{numbers} gets noise of scale b = {event.scale:.4g}{unit} which is Δ₁/ε_total with "
-            f"Δ₁ = {Fraction(event.sensitivity).limit_denominator(1000)}.{_as_declared(self)}"
+            f"Δ₁ = {_fraction(event.sensitivity)}.{_as_declared(self)}"
         )
 
     def settings_in_words(self) -> str:
@@ -228,6 +249,12 @@ def table_for(scenario: str) -> Table | None:
 
 
 ARTICLE = re.compile(r"^(one|an?) ")
+
+
+def _fraction(sensitivity: float) -> str:
+    """A sensitivity as the fraction that it stands for, or as it is."""
+    near = Fraction(sensitivity).limit_denominator(1000)
+    return str(near) if math.isclose(near, sensitivity) else f"{sensitivity:.4g}"
 
 
 def _as_declared(request: ReleaseRequest) -> str:

@@ -22,7 +22,7 @@ from abcdp_core.own_data.document import PRIOR, Document, figure, unit_of, verif
 from abcdp_core.own_data.request import rows_of, source_of
 from abcdp_core.own_data.verification import cannot_be_known
 from abcdp_core.parameters import cut, shown
-from abcdp_core.privacy.accounting import NEIGHBOURS
+from abcdp_core.privacy.accounting import NEIGHBOURS, in_digits
 from abcdp_core.privacy.promise import odds, presence_in_short, promise_in_short
 
 
@@ -77,7 +77,7 @@ def _short(content: Mapping[str, Any]) -> str:
     spent = content["cost"]
     delta = f", δ = {spent['delta']:.3g}" if spent["delta"] else ""
     return _said(
-        f"Protected is {content['protected']}, with ε_total = {spent['epsilon']:.4g}{delta}."
+        f"Protected is {content['protected']}, with ε_total = {in_digits(spent['epsilon'])}{delta}."
     )
 
 

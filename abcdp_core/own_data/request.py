@@ -23,7 +23,7 @@ from abcdp_core import simulators
 from abcdp_core.own_data import budget
 from abcdp_core.own_data.budget import Claim
 from abcdp_core.parameters import Parameter, ParameterError, Params
-from abcdp_core.privacy import Event
+from abcdp_core.privacy import Event, in_digits
 
 Array = NDArray[np.float64]
 
@@ -158,6 +158,11 @@ class ReleaseRequest(Params):
     def declared(self) -> tuple[str, ...]:
         """Names of what has a sensitivity that somebody declared, and nothing here derives."""
         return ()
+
+    @property
+    def spends(self) -> str:
+        """Its budget in words."""
+        return f"ε_total = {in_digits(self.epsilon_total)}"
 
     @property
     def tells_size(self) -> bool:
@@ -333,7 +338,7 @@ def question(request: ReleaseRequest, n: int) -> str:
     if request.neighbours == "add-remove":
         whom = f"{whom}, added or removed"
     return (
-        f"This spends ε_total = {request.epsilon_total:.4g} (pure differential privacy) on "
+        f"This spends {request.spends} (pure differential privacy) on "
         f"{request.data_in_words(n)}. It protects {whom}; it cannot be undone, and every further "
         f"release from the same data adds to it. {request.noise_in_words(n)}"
     )

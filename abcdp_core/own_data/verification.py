@@ -17,7 +17,7 @@ from typing import Any
 
 from abcdp_core.output.settings import params_from_json
 from abcdp_core.own_data import releasable
-from abcdp_core.own_data.budget_ledger import Reservation
+from abcdp_core.own_data.budget_ledger import Reservation, reservation_in
 from abcdp_core.own_data.document import KEYS, Document
 from abcdp_core.own_data.request import ReleaseRequest, own_sizes, scenarios
 from abcdp_core.parameters import ParameterError, shown
@@ -196,7 +196,7 @@ def _again(content: Mapping[str, Any]) -> Document:
 def _reservation(content: Mapping[str, Any]) -> Reservation | None:
     if "ledger" not in content:
         return None
-    return Reservation(**content["ledger"])
+    return reservation_in(content)
 
 
 def same(one: Any, other: Any, near: float = 0.0) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -134,8 +135,7 @@ def _lines(stated: Mapping[str, Any]) -> list[str]:
 
 
 def _value(value: object) -> str:
-    """A text or a number as TOML has it: a text of one line, in double quotes."""
+    """A text or a number as TOML has it; of a text JSON's form is TOML's too, but for DEL."""
     if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-        return f'"{escaped}"'
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return repr(float(value)) if isinstance(value, float) else str(value)

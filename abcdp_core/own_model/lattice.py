@@ -542,6 +542,13 @@ def _numbers(pool: PoolFile, data: Array) -> Whole:
 def _wrong(pool: PoolFile, values: Array, *, in_records: bool) -> str:
     """Why values ``(n, k)`` are no contributions, or numbers; shows none of them."""
     if not in_records:
+        if np.isnan(values).any():
+            # A table without a row is filled up; of numbers themselves there has to be one.
+            return "There is no row of numbers below the names of the columns."
+        for each, numbers in zip(pool.summaries, values.T, strict=True):
+            # Of halves two that are 1 apart are rounded to whole numbers 2 apart.
+            if each.kind == "count" and not np.array_equal(numbers, np.rint(numbers)):
+                return f"Column {each.column}: must be a whole number, as {each.name} is a count."
         return ""
     groups: dict[str, list[int]] = {}
     for j, each in enumerate(pool.summaries):

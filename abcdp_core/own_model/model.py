@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from abcdp_core.own_model.blame import OwnError, call
-from abcdp_core.own_model.statistics import SMALLEST, OwnStatistic, take_plain
+from abcdp_core.own_model.statistics import MASKED, SMALLEST, OwnStatistic, take_plain
 
 Array = NDArray[np.float64]
 Simulator = Callable[[np.random.Generator, Array, int], Array]
@@ -264,6 +264,8 @@ class Model:
         made = call(self.file, what, self.simulate, rng, given, n)
         if not np.array_equal(given, theta):
             raise OwnError(f"{self.file}: simulate changes the parameters that it is given.")
+        if np.ma.isMaskedArray(made):
+            raise OwnError(f"{self.file}: simulate: {MASKED}")
         records = np.asarray(made)
         expected = (len(theta), n, len(self.columns))
         if records.shape != expected:
@@ -313,6 +315,7 @@ def _reasons(model: Model) -> list[str]:
     single = not model.independent or model.neighbours == "add-remove" or not derived
     names = [column.name for column in model.columns]
     unknowns = [parameter.name for parameter in model.parameters]
+    statistics = [each.name for each in model.statistics]
     numbers = [name for each in model.statistics for name in each.names]
     cases = {
         "name must be in lower case with hyphens.": not NAME.fullmatch(model.name),
@@ -321,6 +324,8 @@ def _reasons(model: Model) -> list[str]:
         "two parameters have one name.": len(set(unknowns)) < len(unknowns),
         "two columns have one name.": len(set(names)) < len(names),
         "two numbers of the statistics have one name.": len(set(numbers)) < len(numbers),
+        # Cells of one name count as one group, of which a record is in one cell at most.
+        "two statistics have one name.": len(set(statistics)) < len(statistics),
         f"sizes = {model.sizes}: must be rising whole numbers above 0.": not sizes
         or sizes != sorted(set(sizes))
         or not all(isinstance(size, int) and size > 0 for size in sizes),

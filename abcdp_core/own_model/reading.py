@@ -44,7 +44,7 @@ LARGEST_FILE = 1_000_000
 MOST_RECORDS = 10**12
 """Largest n: beyond, floating point could not tell one record from none."""
 
-LABEL = re.compile(r"[^\x00-\x1f]{1,60}")
+LABEL = re.compile(r"[^\x00-\x1f]{1,200}")
 
 
 def read(file: Path) -> PoolFile:
@@ -125,7 +125,7 @@ class _Reader:
     def text(self, table: Mapping[str, Any], key: str) -> str:
         value = table[key]
         if not isinstance(value, str) or not LABEL.fullmatch(value):
-            raise self.wrong(key, value, "must be a text of 1 to 60 characters")
+            raise self.wrong(key, value, "must be a text of 1 to 200 characters")
         return value
 
     def one_of(self, table: Mapping[str, Any], key: str, options: tuple[str, ...]) -> str:

@@ -50,6 +50,10 @@ SMALLEST = 1.0 / LARGEST
 """Of a sensitivity, by which numbers are divided."""
 
 
+MASKED = "it makes a masked array; fill it with numbers, as what is masked would count too."
+"""Why such an array is refused."""
+
+
 @dataclass(frozen=True)
 class OwnStatistic:
     """Some numbers of a data set.
@@ -146,7 +150,7 @@ class OwnStatistic:
             ValueError: the person's function makes something else.
         """
         # A copy: the function may return the same array, with other numbers, next time.
-        contributions = np.array(self.of(records), dtype=np.float64)
+        contributions = np.array(self._made(records), dtype=np.float64)
         if contributions.ndim == records.ndim - 1:
             contributions = contributions[..., None]
         expected = (*records.shape[:-1], len(self.names))
@@ -163,7 +167,18 @@ class OwnStatistic:
         Raises:
             ValueError: the person's function makes something else.
         """
-        return self._shaped(self.of(records), records.shape[:-2])
+        return self._shaped(self._made(records), records.shape[:-2])
+
+    def _made(self, records: Array) -> NDArray[np.generic]:
+        """What the person's function makes.
+
+        Raises:
+            ValueError: it has a mask, and what is masked would count all the same.
+        """
+        made = self.of(records)
+        if np.ma.isMaskedArray(made):
+            raise ValueError(f"statistic {self.name}: {MASKED}")
+        return made
 
     def _shaped(self, values: NDArray[np.generic], sets: tuple[int, ...]) -> Array:
         found = np.asarray(values, dtype=np.float64)
@@ -224,7 +239,8 @@ def histogram(name: str, of: Records, edges: Sequence[float]) -> OwnStatistic:
     Raises:
         ValueError: the edges do not rise, or make no cell.
     """
-    ends = np.asarray(edges, dtype=np.float64)
+    # A copy: cells are named by these, and an array may change.
+    ends = np.array(edges, dtype=np.float64)
     if ends.ndim != 1 or len(ends) < 2 or not (np.diff(ends) > 0.0).all():
         raise ValueError(f"statistic {name}: edges must be two or more rising numbers.")
     cells = tuple(f"{name} {a:g} to {b:g}" for a, b in itertools.pairwise(ends.tolist()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
 from functools import singledispatch
 
 import numpy as np
@@ -123,6 +124,20 @@ def statement(event: Event, protected: str, delta: float = 0.0, neighbours: str 
     return guarantee(cost(event, delta), protected, neighbours)
 
 
+def in_digits(epsilon: float) -> str:
+    """An ε to four digits: a bound, so what is printed is not below it."""
+    near = f"{epsilon:.4g}"
+    if float(near) >= epsilon * (1.0 - ROUNDING):
+        return near
+    exact = Decimal(epsilon)
+    above = exact.quantize(Decimal(1).scaleb(exact.adjusted() - 3), ROUND_CEILING)
+    return f"{float(above):.4g}"
+
+
+ROUNDING = 1e-9
+"""Part by which a cost may be above what was asked for where it is found in floating point."""
+
+
 def guarantee(spent: Cost, protected: str, neighbours: str = "replace") -> str:
     """What a cost guarantees, in one or two plain sentences.
 
@@ -139,7 +154,7 @@ def guarantee(spent: Cost, protected: str, neighbours: str = "replace") -> str:
         else f"(ε, δ)-differential privacy, δ = {spent.delta:.3g}"
     )
     return (
-        f"Protects {protected}: {kind} with ε_total = {spent.epsilon:.4g} when it "
+        f"Protects {protected}: {kind} with ε_total = {in_digits(spent.epsilon)} when it "
         f"{NEIGHBOURS[neighbours]}. {ADDS_UP}"
     )
 

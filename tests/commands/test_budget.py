@@ -75,7 +75,14 @@ def test_other_units_missing_budgets_and_senseless_amounts_are_one_line(
 
 
 @pytest.mark.parametrize(
-    "text", ['{"ledger": {"budget": "income", "entry": 1e999, "digest": ""}}', "[" * 100_000]
+    "text",
+    [
+        '{"ledger": {"budget": "income", "entry": 1e999, "digest": ""}}',
+        '{"ledger": {"budget": "income", "entry": 1.5, "digest": ""}}',
+        '{"ledger": {"budget": "income", "entry": true, "digest": ""}}',
+        '{"ledger": {}, "ledger": {"budget": "income", "entry": 1, "digest": ""}}',
+        "[" * 100_000,
+    ],
 )
 def test_a_document_that_is_none_is_one_line(
     ledger: Path, tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]

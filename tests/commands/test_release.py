@@ -404,10 +404,13 @@ def test_a_closed_pipe_says_what_is_spent(
     assert data.with_name("out.json").exists() == (lines > 1)
 
 
+@pytest.mark.parametrize("raised", ["by Python", "by NumPy"])
 def test_a_lack_of_memory_says_what_is_spent(
-    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    raised: str, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def large(*_: Any) -> None:
+        if raised == "by NumPy":
+            np.empty(10**17)
         raise MemoryError("Unable to allocate 1 TiB")
 
     monkeypatch.setattr(pool, "build", large)

@@ -196,6 +196,7 @@ def altered(file: Path, statement: str) -> None:
     [
         "UPDATE entries SET content = replace(content, '0.1', '0.01') WHERE number = 2",
         "DELETE FROM entries WHERE number = 2",
+        "UPDATE entries SET content = CAST(content AS BLOB) WHERE number = 2",
         "UPDATE entries SET budget = 'other' WHERE number = 3",
         "INSERT INTO entries SELECT 9, kind, budget, content, digest FROM entries WHERE number = 3",
     ],
@@ -206,6 +207,15 @@ def test_an_edited_entry_is_found_and_nothing_is_spent_on_it(file: Path, stateme
     altered(file, statement)
     with pytest.raises(ParameterError, match=r"entry \d was changed"):
         reserve(file)
+
+
+def test_a_damaged_file_is_refused_whatever_its_bytes_are(file: Path) -> None:
+    whole = file.read_bytes()
+    place = whole.index(b"CREATE TABLE entries")
+    for damaged in range(place, place + 40):
+        file.write_bytes(whole[:damaged] + b"\xcc" + whole[damaged + 1 :])
+        with pytest.raises(ParameterError, match=r"^ledger = "):
+            budget_ledger.accounts(file)
 
 
 @pytest.mark.parametrize(

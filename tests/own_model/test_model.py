@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from abcdp_core.own_model import Column, Model, Parameter, count, declared, mean, one_at_a_time
+from abcdp_core.own_model import (
+    Column,
+    Model,
+    Parameter,
+    count,
+    declared,
+    histogram,
+    mean,
+    one_at_a_time,
+)
 from abcdp_core.own_model.blame import OwnError
 from abcdp_core.streams import generator
 from tests.statistics import assert_distribution, rejects
@@ -229,6 +238,23 @@ def fails(rng: np.random.Generator, theta: np.ndarray, n: int) -> np.ndarray:
             "statistic x cannot be computed",
         ),
         (
+            {"simulate": lambda *given: np.ma.masked_less(np.zeros((4, given[2], 1)), 1)},
+            "simulate: it makes a masked array",
+        ),
+        (
+            {"statistics": (count("x", lambda records: np.ma.masked_less(records[..., 0], 0)),)},
+            "statistic x: it makes a masked array",
+        ),
+        (
+            {
+                "statistics": (
+                    declared("x", lambda r: np.ma.masked_less(r[..., 0, 0], 9), ["x"], 1),
+                ),
+                "sizes": (10,),
+            },
+            "statistic x: it makes a masked array",
+        ),
+        (
             {"statistics": (mean("x", lambda records: records[..., 0] * np.nan, 0.0, 1.0),)},
             "statistic x makes NaN or infinity",
         ),
@@ -259,6 +285,11 @@ LARGEST = declared("largest", lambda records: records[..., 0].max(axis=-1), ["la
         ({"parameters": (Parameter("μ", 0, 1),) * 2}, "two parameters have one name"),
         ({"columns": (Column("x", 0, 1),) * 2}, "two columns have one name"),
         ({"statistics": MODEL.statistics * 2}, "two numbers of the statistics have one name"),
+        (
+            {"statistics": [histogram("h", lambda records: records[..., 0], edges)
+                            for edges in ((0.0, 1.0, 2.0), (2.0, 3.0, 4.0))]},
+            "two statistics have one name",
+        ),
         ({"sizes": (100, 10)}, "must be rising whole numbers above 0"),
         ({"sizes": ()}, "must be rising whole numbers above 0"),
         ({"sizes": (0, 10)}, "must be rising whole numbers above 0"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -334,6 +335,48 @@ def test_declared_numbers_beyond_what_whole_numbers_hold_are_refused(
     assert main(asked(file, "x,young,old\n1,2,3", scenario=str(file))) == 2
     said = capsys.readouterr().err
     assert "pool.toml: key summary.old: reaches more than 1,048,576 times what one record" in said
+
+
+@pytest.mark.parametrize(
+    ("l1", "code", "said"),
+    [
+        ("1e5", 2, "by Δ₁ = 100000 the noise is too large to be written down"),
+        ("1e4", 0, "with Δ₁ = 10000."),
+        ("0.0001", 0, "with Δ₁ = 0.0001."),
+    ],
+)
+def test_a_sensitivity_declared_for_all_is_said_and_refused_where_no_document_holds_its_noise(
+    l1: str, code: int, said: str, pool: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = pool()
+    summaries = "".join(f"[summary.{name}]\n" for name in ("s", "young", "old"))
+    stated = file.read_text(encoding="utf-8").partition("[summary.s]")[0]
+    declared = f"[declared]\nl1 = {l1}\nl2 = {l1}\n"
+    file.write_text(stated + summaries + declared, encoding="utf-8")
+    assert main(asked(file, "s,young,old\n3.25,4,5", scenario=str(file))) == code
+    assert said in "".join(capsys.readouterr())
+    if code == 0:
+        assert main(["verify", str(file.parent / "out.json"), "--plugin", str(file)]) == 0
+
+
+@pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("\n1,2.5,3", "Column young: must be a whole number, as young is a count."),
+        ("", "no row of numbers|number of records = 0"),
+    ],
+)
+def test_numbers_that_are_none_are_refused(
+    rows: str,
+    said: str,
+    neighbours: str,
+    pool: Callable[..., Path],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = pool(neighbours, old="sensitivity = 2.0")
+    assert main(asked(file, f"x,young,old{rows}", scenario=str(file))) == 2
+    assert re.search(said, capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import errno
 import math
 import re
 import threading
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -176,7 +177,7 @@ WRONG_TOML = [
     ('name = "mine"', 'name = "My study"', "key name = My study: must be in lower case"),
     ("n = 50", "n = 0", "key n = 0: must be a whole number from 1 to"),
     ("n = 50", "n = true", "key n = true: must be a whole number"),
-    ('"one person"', "3", "key unit = 3: must be a text of 1 to 60 characters"),
+    ('"one person"', "3", "key unit = 3: must be a text of 1 to 200 characters"),
     ("high = 2.0", "high = -3.0", "key theta.mu.high = -3: must be above low = -2"),
     ("high = 2.0", "high = -2.0", "key theta.mu.high = -2: must be above low = -2"),
     ("high = 2.0", "", "key theta.mu.high: is missing"),
@@ -325,10 +326,14 @@ def test_natural_numbers_are_the_inverse_of_units() -> None:
 
 def test_texts_in_toml_come_back_whatever_they_hold(tmp_path: Path) -> None:
     pool = reading.read(made(tmp_path))
-    odd = dataclasses.replace(pool, title='a "b" \\ c', unit="one of θ's")
+    odd = dataclasses.replace(pool, title='a "b" \\ c' * 15, unit="one of θ's")
     back = reading.read(made(tmp_path, export.as_toml(odd, "pool.csv")))
     assert (back.title, back.unit) == (odd.title, odd.unit)
     assert back.summaries == pool.summaries
+    name = "two\nlines, a\ttab, \x00 and \x7f"
+    named = (dataclasses.replace(pool.summaries[0], name=name), *pool.summaries[1:])
+    text = export.as_toml(dataclasses.replace(pool, summaries=named), "pool.csv")
+    assert name in tomllib.loads(text)["summary"]
 
 
 def test_held_out_draws_say_how_far_off_a_release_is(tmp_path: Path) -> None:

@@ -86,6 +86,14 @@ def test_what_is_stated_has_room_for_rounding_where_something_is_rounded(
     assert KINDS[kind].moves("add-remove") == add_remove
 
 
+def test_cells_stay_as_they_are_named_where_the_array_of_edges_changes() -> None:
+    edges = np.array([0.0, 1.0, 2.0])
+    cells = histogram("x", first, edges.view())  # type: ignore[arg-type]
+    edges += 1.0
+    assert cells.names == ("x 0 to 1", "x 1 to 2")
+    assert cells.contributions(np.array([[0.5], [2.5]])).tolist() == [[1.0, 0.0], [0.0, 0.0]]
+
+
 def test_the_last_cell_of_a_histogram_holds_its_upper_edge_and_none_a_place_outside() -> None:
     cells = histogram("x", first, (0.0, 1.0, 2.0))
     records = np.array([[0.0], [1.0], [2.0], [2.1], [-0.1]])

@@ -44,6 +44,22 @@ def test_a_guarantee_names_delta_where_there_is_one() -> None:
     assert guarantee(Cost(math.inf), "a day") == "Not private: no noise protects a day."
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "said"),
+    [
+        (1.0, "1"),
+        (1.0 + 1e-12, "1"),
+        (1.0004, "1.001"),
+        (0.99996, "1"),
+        (1.0 / 3.0, "0.3334"),
+        (0.00123449, "0.001235"),
+        (123449.0, "1.235e+05"),
+    ],
+)
+def test_a_guarantee_says_no_less_than_was_spent(epsilon: float, said: str) -> None:
+    assert f"ε_total = {said} when" in guarantee(Cost(epsilon), "a day")
+
+
 def test_without_a_delta_none_is_spent_and_what_needs_one_has_no_guarantee() -> None:
     assert cost(NonPrivate()) == Cost(math.inf, 0.0)
     assert cost(Laplace(1.0, 2.0)) == Cost(0.5, 0.0)
