@@ -152,7 +152,8 @@ def test_no_message_of_an_error_is_put_into_markdown(folder: str) -> None:
         for file in (ROOT / folder).glob("*.py")
         # Jobs, budgets and a visitor's own query keep the message as text, which is shown verbatim;
         # the gate ends the program by it; what a download's button says is one of our own
-        # sentences; the router hands it to what shows it verbatim, the watch to what raises it again.
+        # sentences; the router hands it to what shows it verbatim, and the watch to what raises it
+        # again.
         if file.name not in KEPT_AS_TEXT
         and (uses := messages_shown_as_markdown(file.read_text(encoding="utf-8")))
     }
