@@ -221,7 +221,7 @@ def test_more_records_than_there_is_room_for_are_refused(
     assert main(asked(file, "x,code\n" + "0.5,1\n" * 31)) == 2
     said = capsys.readouterr().err
     assert "more than 30 records, the most that are read" in said
-    assert "31" not in said
+    assert "31" not in said.replace(str(file.parent), "")
 
 
 def test_a_budget_takes_a_declared_sensitivity_only_from_who_answers_for_it(
