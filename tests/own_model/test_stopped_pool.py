@@ -72,10 +72,13 @@ def test_it_ends_inside_a_simulator_and_goes_on_from_what_is_kept(
     hangs.touch()
     monkeypatch.setenv("ABCDP_CACHE_DIR", str(tmp_path))
     line = ["pool", "gaussian-2d", "--plugin", str(file), *SIZE, "--out", str(out)]
+    # A shell has what it runs in the background ignore Ctrl-C, and all that is started by it.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(
         [sys.executable, "-m", "abcdp_core", *line],
         cwd=ROOT, text=True, encoding="utf-8", stderr=subprocess.PIPE,
     )  # fmt: skip
+    signal.signal(signal.SIGINT, before)
     try:
         deadline = time.monotonic() + 60.0
         while not list(tmp_path.glob("chunk-*.npz")):
