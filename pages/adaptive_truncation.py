@@ -210,10 +210,7 @@ def draw_repeats(found: blocks.Found) -> None:
 
 
 def several_values() -> None:
-    blocks.titled("Several values of each person", "vector-truncation.channel")
-    job = watch.growing(VECTORS, *asking.ask(VECTORS), draw_values)
-    blocks.theory(VECTORS)
-    export.block("vector-truncation", job)
+    by_channel(VECTORS, "Several values of each person", draw_values)
 
 
 def draw_values(found: blocks.Found) -> None:
@@ -230,10 +227,15 @@ def draw_values(found: blocks.Found) -> None:
 
 
 def gradient() -> None:
-    blocks.titled("A step for each answer", "online-gradient.channel")
-    job = watch.growing(GRADIENT, *asking.ask(GRADIENT), draw_steps)
-    blocks.theory(GRADIENT)
-    export.block("online-gradient", job)
+    by_channel(GRADIENT, "A step for each answer", draw_steps)
+
+
+def by_channel(study: str, title: str, draw: watch.DrawOne) -> None:
+    """A study that asks by the channel chosen beside its title."""
+    blocks.titled(title, f"{study}.channel")
+    job = watch.growing(study, *asking.ask(study), draw)
+    blocks.theory(study)
+    export.block(study, job)
 
 
 def draw_steps(found: blocks.Found) -> None:
