@@ -8,13 +8,16 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from abcdp_core import pool, workers
 from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.results import Result
 from abcdp_core.workers import LostWorkersError
 from ui import memory
+
+if TYPE_CHECKING:
+    from abcdp_core.own_model import Model
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +59,13 @@ class Request:
     experiment: str
     params: Params
     seed: int
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """Simulations that the knobs of a model of one's own are placed by, made once for all."""
+
+    model: Model
 
 
 class UnwantedError(Exception):
@@ -119,7 +129,7 @@ class Job:
     def __init__(
         self,
         service: Lanes,
-        request: Request | None,
+        request: Request | Preparation | None,
         former: Job | None,
         *,
         long: bool = False,
@@ -183,8 +193,10 @@ class Job:
 
     def seconds_left(self) -> float | None:
         """Estimate from the speed so far, or of the last such study; ``None`` without either."""
-        speed = self._service.speeds.get(self.request.experiment) if self.request else None
-        if speed is None or self.result is None:
+        if not isinstance(self.request, Request) or self.result is None:
+            return None
+        speed = self._service.speeds.get(self.request.experiment)
+        if speed is None:
             return None
         return speed * (self.result.total - self.result.done)
 
@@ -203,7 +215,7 @@ class Job:
         if self._first is None and computed:
             self._first = (now, computed)
         since, already = self._first or (now, computed)
-        if self.request is not None and computed - already >= ENOUGH_FOR_A_SPEED:
+        if isinstance(self.request, Request) and computed - already >= ENOUGH_FOR_A_SPEED:
             speed = (now - since) / (computed - already)
             self._service.speeds[self.request.experiment] = speed
         if self.result is None or result.done >= self.result.done:

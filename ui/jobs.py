@@ -47,7 +47,7 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ui import served
-from ui.job import Job, Lane, Request, Work
+from ui.job import Job, Lane, Preparation, Request, Work
 from ui.line import FullError, Line
 
 AT_ONCE: dict[Lane, int] = {"quick": 4, "slow": 2, "long": 2, "given": 1}
@@ -88,7 +88,7 @@ class Service:
         self.lines: dict[Lane, Line[Job]] = {lane: Line(ROOM, ROOM_OF_ONE) for lane in AT_ONCE}
         self._running: dict[Lane, list[tuple[str, Job]]] = {lane: [] for lane in AT_ONCE}
         self._seconds: dict[Lane, float] = {}
-        self._jobs: OrderedDict[Request, Job] = OrderedDict()
+        self._jobs: OrderedDict[Request | Preparation, Job] = OrderedDict()
         self._changed = threading.Condition(threading.RLock())
         self._open = True
         for lane, count in AT_ONCE.items():
@@ -99,7 +99,7 @@ class Service:
 
     def submit(
         self,
-        request: Request,
+        request: Request | Preparation,
         who: str,
         work: Work,
         *,

@@ -22,7 +22,7 @@ from abcdp_core.parameters import ParameterError
 from ui import blocks, controls, knobs, lesson, pin, served, state, turns, watch
 from ui.link import VERSION
 from ui.page import Page
-from ui.verbatim import verbatim
+from ui.verbatim import LONGEST_BLAME, verbatim
 
 ROOT = Path(__file__).parents[1]
 
@@ -334,10 +334,6 @@ def _blame(error: ParameterError) -> None:
         f"A model that was added to this server cannot be used. {verbatim(error, LONGEST_BLAME)} "
         f"Open the page again without `scenario` in its address."
     )
-
-
-LONGEST_BLAME = 400
-"""Characters that are shown of what a model does wrong."""
 
 
 def _draw(line: DeltaGenerator) -> None:

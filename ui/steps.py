@@ -17,7 +17,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecu
 from typing import Any, TypeVar
 
 from abcdp_core import cache, experiments, pool, runner, workers
-from ui.job import Job, Lane, Request, Steps, UnwantedError
+from ui.job import Job, Lane, Preparation, Request, Steps, UnwantedError
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -35,7 +35,7 @@ _longer: Counter[str] = Counter()
 def study(job: Job) -> Steps:
     """The study that a job's request asks for."""
     request = job.request
-    if request is None:
+    if not isinstance(request, Request):
         raise TypeError("request: a study has one.")
     experiment = experiments.load(request.experiment)
     prepare: Callable[..., None] | None = getattr(experiment, "prepare", None)
@@ -51,6 +51,17 @@ def study(job: Job) -> Steps:
         yield from _with_pools(job, lambda: _picture(job, request))
     else:
         yield from _growing(job, request)
+
+
+def preparation(job: Job) -> Steps:
+    """The simulations that a model's knobs are placed by."""
+    # Inside the function: where no model was added nobody has to wait for what models need.
+    from abcdp_core.own_model import contract
+
+    if not isinstance(job.request, Preparation):
+        raise TypeError("request: a preparation has a model.")
+    yield "slow"
+    contract.pilot(job.request.model, job.progress)
 
 
 def own(work: Callable[[Callable[[float], None]], Any]) -> Callable[[Job], Steps]:

@@ -16,6 +16,9 @@ import re
 LONGEST = 200
 """Characters of a text that are shown; more say nothing that a person reads."""
 
+LONGEST_BLAME = 400
+"""The same of what a model of one's own does wrong, in which line of which file."""
+
 UNSHOWABLE = "\N{REPLACEMENT CHARACTER}"
 """Stands for line breaks, controls, marks that turn the direction of writing, half characters."""
 

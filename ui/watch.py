@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from abcdp_core import registry
-from abcdp_core.parameters import ParameterError, Params
+from abcdp_core.parameters import Params
 from abcdp_core.results import Result
 from ui import jobs, steps, turns
-from ui.job import UNASKED, Job, Request
-from ui.verbatim import verbatim
-
-if TYPE_CHECKING:
-    from abcdp_core.own_model import Model
+from ui.job import UNASKED, Job, Preparation, Request
+from ui.verbatim import LONGEST_BLAME, verbatim
 
 WAIT_BEFORE_PROGRESS = 0.5
 """Seconds that a page waits for a result before it shows progress instead."""
@@ -68,16 +63,14 @@ def beside(name: str, request: Request) -> Result | None:
 def scales(place: DeltaGenerator, leave: Callable[[], None], scenario: str) -> None:
     """Wait for the simulations that the knobs of a model of one's own are placed by.
 
-    Whoever chooses something else meanwhile, or leaves, ends the wait. Where nothing comes of it
-    the page ends: its knobs would have the simulations made while all others wait.
+    They are made once for all who wait. Whoever chooses something else meanwhile, or leaves, ends
+    the wait. Where nothing comes of it the page ends: its knobs would have the simulations made
+    while all others wait.
 
     Args:
         place: where it is said how far they are.
         leave: called when a person does not want to wait; has another scenario chosen.
         scenario: on screen, or of a pinned figure.
-
-    Raises:
-        ParameterError: the model cannot be used.
     """
     model = getattr(registry.module_that_added("SCENARIO", scenario), "MODEL", None)
     if model is None:
@@ -88,33 +81,20 @@ def scales(place: DeltaGenerator, leave: Callable[[], None], scenario: str) -> N
     if contract.has_pilot(model):
         return
     who = jobs.session_id()
-    job = jobs.service().submit_own(who, steps.own(functools.partial(_pilot, model)))
+    job = jobs.service().submit(Preparation(model), who, steps.preparation)
     try:
         if not job.ended.wait(MOMENTS):
             with place.container(), turns.away(), turns.interruptible():
                 _wait_for_scales(job, contract.PILOT, f"cancel-scales-{scenario}", leave)
     finally:
         job.leave(who)
-    if isinstance(job.outcome, ParameterError):
-        raise job.outcome
     if job.state != "done":
         with place.container():
             busy = "Many are here at once. Ask again in a moment."
-            st.error(verbatim(job.error) if job.error else busy)
+            st.error(verbatim(job.error, LONGEST_BLAME) if job.error else busy)
             st.button("Go on without this model", key=f"leave-scales-{scenario}", on_click=leave)
         st.stop()
     place.empty()
-
-
-def _pilot(model: Model, progress: Callable[[float], None]) -> ParameterError | None:
-    """Have the simulations kept; what is wrong with the model, in its own words."""
-    from abcdp_core.own_model import contract
-
-    try:
-        contract.pilot(model, progress)
-    except ParameterError as error:
-        return error
-    return None
 
 
 def _wait_for_scales(job: Job, count: int, key: str, leave: Callable[[], None]) -> None:

@@ -24,7 +24,7 @@ from abcdp_core.own_model.blame import OwnError
 from tests.pages.app import opened, settled, texts
 from tests.pages.test_your_own_data import button, documents
 from ui import jobs, knobs, router, state, watch
-from ui.job import Job, LimitError
+from ui.job import Job, LimitError, Preparation
 from ui.jobs import Work
 
 MODEL = """
@@ -102,6 +102,15 @@ def test_a_model_of_the_server_is_released_by_as_the_cases_are() -> None:
     assert app.file_uploader
 
 
+@pytest.fixture
+def lanes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Jobs of a server's own: what has failed is known to all who come after."""
+    service = jobs.Service()
+    monkeypatch.setattr(jobs, "service", lambda: service)
+    yield
+    service.close()
+
+
 def waits_by(monkeypatch: pytest.MonkeyPatch, progress: Callable[[float, str], None]) -> list[str]:
     """Have progress told so; returns the buttons that are drawn beside it."""
     buttons: list[str] = []
@@ -121,7 +130,7 @@ def wait_for(scenario: str) -> None:
     watch.scales(cast(DeltaGenerator, place), state.leave_scenario, scenario)
 
 
-@pytest.mark.usefixtures("empty_cache")
+@pytest.mark.usefixtures("empty_cache", "lanes")
 def test_a_slow_model_says_how_far_it_is_before_its_knobs_are_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -152,40 +161,42 @@ def test_a_slow_model_says_how_far_it_is_before_its_knobs_are_there(
     assert said == []
 
 
-@pytest.mark.usefixtures("empty_cache")
-def test_a_page_does_not_make_itself_what_the_server_would_not(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def refused(monkeypatch: pytest.MonkeyPatch, error: Exception) -> tuple[list[str], list[str], int]:
+    """What two sessions are told of a model that ends so, their buttons, how often it was asked."""
     begun: list[Model] = []
 
-    def too_slow(model: Model, progress: Callable[[float], None]) -> None:
+    def wrong(model: Model, progress: Callable[[float], None]) -> None:
         begun.append(model)
-        raise LimitError("This server works for at most 1 s on one request.")
+        raise error
 
-    monkeypatch.setattr(contract, "_simulated", too_slow)
+    monkeypatch.setattr(contract, "_simulated", wrong)
     buttons = waits_by(monkeypatch, unseen)
     said: list[str] = []
     monkeypatch.setattr(watch.st, "error", said.append, raising=False)
     monkeypatch.setattr(watch.st, "stop", ended, raising=False)
-    with pytest.raises(InterruptedError):
-        wait_for("waiting")
-    assert len(said) == 1
-    assert "This server works for at most 1 s on one request." in said[0]
-    assert buttons[-1:] == ["Go on without this model"]
-    assert len(begun) == 1
+    for who in ("first", "second"):
+        monkeypatch.setattr(jobs, "session_id", lambda who=who: who)
+        with pytest.raises(InterruptedError):
+            wait_for("waiting")
+    return said, buttons, len(begun)
 
 
-@pytest.mark.usefixtures("empty_cache")
-def test_what_is_wrong_with_a_model_is_said_in_its_own_words(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (LimitError("At most 1 s on one request."), "At most 1 s on one request."),
+        (OwnError("waiting.py: line 3"), "waiting.py: line 3"),
+    ],
+)
+@pytest.mark.usefixtures("empty_cache", "lanes")
+def test_what_ends_badly_is_said_to_all_and_made_by_no_page(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, words: str
 ) -> None:
-    def wrong(model: Model, progress: Callable[[float], None]) -> None:
-        raise OwnError("waiting.py: line 3")
-
-    monkeypatch.setattr(contract, "_simulated", wrong)
-    waits_by(monkeypatch, unseen)
-    with pytest.raises(OwnError, match=r"waiting\.py: line 3"):
-        wait_for("waiting")
+    said, buttons, count = refused(monkeypatch, error)
+    assert len(said) == 2
+    assert all(words in each for each in said)
+    assert buttons[-1:] == ["Go on without this model"]
+    assert count == 1
 
 
 def ended() -> None:
@@ -208,13 +219,13 @@ def test_who_does_not_wait_for_a_model_gets_the_scenario_that_the_page_begins_wi
     assert state.scenario_in_force() == knobs.find(KEY).default != "waiting"
 
 
-@pytest.mark.usefixtures("empty_cache")
+@pytest.mark.usefixtures("empty_cache", "lanes")
 def test_who_leaves_a_slow_model_ends_what_was_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[Job] = []
-    submit = jobs.Service.submit_own
+    submit = jobs.Service.submit
 
-    def seen(service: jobs.Service, who: str, work: Work) -> Job:
-        begun.append(submit(service, who, work))
+    def seen(service: jobs.Service, asked: Preparation, who: str, work: Work) -> Job:
+        begun.append(submit(service, asked, who, work))
         return begun[0]
 
     def endless(model: Model, progress: Callable[[float], None]) -> None:
@@ -225,7 +236,7 @@ def test_who_leaves_a_slow_model_ends_what_was_begun(monkeypatch: pytest.MonkeyP
     def left(done: float, words: str) -> None:
         raise InterruptedError
 
-    monkeypatch.setattr(jobs.Service, "submit_own", seen)
+    monkeypatch.setattr(jobs.Service, "submit", seen)
     monkeypatch.setattr(contract, "_simulated", endless)
     waits_by(monkeypatch, left)
     with pytest.raises(InterruptedError):
