@@ -128,7 +128,7 @@ def _wait_for(job: Job) -> None:
 
 def _is_refused_again(job: Job) -> bool:
     """Whether there was no room in line, neither then nor now."""
-    if job.state != "refused" or job.request is None:
+    if job.state != "refused" or not isinstance(job.request, Request):
         return False
     return _submit(job.request, long=job.long, unasked=job.unasked).state == "refused"
 
@@ -254,7 +254,7 @@ def _submit(request: Request, *, long: bool, unasked: float = math.inf) -> Job:
     )
 
 
-def _declined(request: Request | None) -> bool:
+def _declined(request: Request | Preparation | None) -> bool:
     return request in st.session_state.get(DECLINED, set())
 
 
@@ -271,7 +271,7 @@ def _resume(group: Sequence[Job]) -> None:
     start(job.request for job in group)
 
 
-def start(requests: Iterable[Request | None]) -> None:
+def start(requests: Iterable[Request | Preparation | None]) -> None:
     """A person has asked for these: they go on to the end, however long that takes."""
     st.session_state.setdefault(STARTED, set()).update(requests)
 

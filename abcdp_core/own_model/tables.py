@@ -96,7 +96,12 @@ def finite(place: str, table: pd.DataFrame, name: str) -> Array:
 
 
 def numbers_of(column: pd.Series[float]) -> Array:
-    """A column as numbers; NaN where there is none."""
+    """A column as numbers; NaN where there is none.
+
+    Times are none: their numbers depend on the unit in which a library happens to keep them.
+    """
+    if column.dtype.kind in "mM":
+        return np.full(len(column), np.nan)
     try:
         found = pd.to_numeric(column, errors="coerce")
     except OverflowError:

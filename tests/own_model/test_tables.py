@@ -124,6 +124,13 @@ def test_a_column_of_texts_is_one_of_numbers(tmp_path: Path) -> None:
     assert np.array_equal(found, [1.0, 2.5])
 
 
+@pytest.mark.parametrize("kind", [pa.timestamp("s"), pa.timestamp("ns", "UTC"), pa.duration("ms")])
+def test_times_are_no_numbers(kind: pa.DataType, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": pa.array([1, 2], kind)}), tmp_path / "t.parquet")
+    with pytest.raises(OwnError, match=r"column a, row 1: is no finite number"):
+        tables.finite("t", tables.read(tmp_path / "t.parquet"), "a")
+
+
 def test_a_parquet_file_of_a_kind_that_nothing_reads_is_no_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
