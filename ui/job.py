@@ -51,6 +51,10 @@ much else went on, and everybody gets the same job."""
 PROBE = 1.5
 """Seconds after which its first parts tell how long it takes."""
 
+PLAIN = 3.0
+"""Times what it may take unasked: less than that is asked about only when half of it is over, as
+first parts may have waited for what is loaded and compiled once."""
+
 
 @dataclass(frozen=True)
 class Request:
@@ -276,8 +280,10 @@ class Job:
         computed, left = found.done - found.kept, found.total - found.done
         since, already = self._first
         if computed - already >= ENOUGH_FOR_A_SPEED:
-            # Without the first part, which may have waited for what is loaded and compiled once.
+            # Without the first part, which has waited most.
             rest = (time.monotonic() - since) / (computed - already) * left
+            if worked < self.unasked / 2.0 and worked + rest < PLAIN * self.unasked:
+                return
         elif worked > self.unasked:
             # The other processors have begun parts of their own; half done is a fair guess.
             rest = worked / (computed + (workers.processor_count() - 1) / 2) * left

@@ -150,11 +150,14 @@ def test_a_study_that_is_kept_asks_nothing(
 @pytest.mark.parametrize(
     ("done", "kept", "seconds", "rest"),
     [
-        # Two seconds for nine parts, the first not counted.
-        (10, 0, 2.0, 20.0),
+        # Three seconds for nine parts, the first not counted.
+        (10, 0, 3.0, 30.0),
         (10, 0, 1.0, None),
+        # Too near to tell so early.
+        (10, 0, 2.0, None),
+        (10, 0, 5.0, 50.0),
         # What was stored tells nothing.
-        (60, 50, 2.0, 8.888888),
+        (60, 50, 6.0, 26.666667),
         (60, 58, 2.0, None),
         # Few parts in all the time there is.
         (2, 0, 11.0, 539.0),
