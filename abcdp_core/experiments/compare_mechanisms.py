@@ -489,7 +489,11 @@ def _times(part: float, whole: float) -> str:
 
 
 def _title(result: Result, name: str, metric: str) -> str:
-    return unit_finding(result, metric) or finding(result, metric, name)
+    found = unit_finding(result, metric) or finding(result, metric, name)
+    params = cast(Params, result.params)
+    # Of a result in progress some may be missing, and one of them may be the nearest.
+    is_whole = set(params.mechanism) <= set(result.tables[name].mechanism)
+    return found if is_whole else f"So far: {found[0].lower()}{found[1:]}"
 
 
 def _settings(result: Result, name: str) -> str:

@@ -75,7 +75,15 @@ from abcdp_core.figures.looks import (
 )
 from abcdp_core.figures.mechanisms import called, code_name, mechanism
 from abcdp_core.figures.mirrored import mirrored
-from abcdp_core.figures.ranked import end_labels, plain, plain_ticks, ranked, row_marks, upright
+from abcdp_core.figures.ranked import (
+    AROUND,
+    end_labels,
+    plain,
+    plain_ticks,
+    ranked,
+    row_marks,
+    upright,
+)
 from abcdp_core.figures.statistics import (
     BINS,
     DECADES,
@@ -117,6 +125,7 @@ class Drawn:
 
 
 __all__ = [
+    "AROUND",
     "BINS",
     "BLACK",
     "BLUE",

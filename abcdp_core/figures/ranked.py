@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 from abcdp_core.figures.builders import Array, figure
 from abcdp_core.figures.looks import Style
 
-LONGEST = 26
+LONGEST = 31
 """Characters of a line of a name: longer ones break, so that marks have room on a telephone."""
 
 AROUND = 132

@@ -33,6 +33,12 @@ SHADES: dict[Outcome, tuple[str, str]] = {
 ROW = 26
 """Pixels of a claim among others."""
 
+PAPER_ROW = 48
+"""Pixels of a paper: its name, and its bar below."""
+
+SMALLEST = 11
+"""Size in points of the words on a bar."""
+
 FARTHEST = 4.0
 """Multiples of the paper's number beyond which a row is drawn at the edge, as an arrow."""
 
@@ -51,7 +57,10 @@ def totals(table: pd.DataFrame, names: Mapping[str, str]) -> figures.Drawn:
     every = counts(rows[rows["id"] != ""])
     judged, agree = sum(every.values()), every.get("agrees", 0)
     chart = figures.figure(
-        f"{agree} of {judged} claims agree with what we find", "claims of the paper", "", height=280
+        f"{agree} of {judged} claims agree with what we find",
+        "claims of the paper",
+        "",
+        height=figures.AROUND + PAPER_ROW * len(found),
     )
     places = np.arange(len(found), dtype=float)
     for outcome, (color, ink) in SHADES.items():
@@ -68,7 +77,7 @@ def totals(table: pd.DataFrame, names: Mapping[str, str]) -> figures.Drawn:
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
-            width=0.42,
+            width=0.48,
             marker={"color": color, "line": {"color": figures.GROUND, "width": 2}},
             textfont={"color": ink},
             hovertemplate=f"%{{x}}: {in_words(outcome)}<extra></extra>",
@@ -76,10 +85,12 @@ def totals(table: pd.DataFrame, names: Mapping[str, str]) -> figures.Drawn:
         chart.add_trace(bar)
     for place, tag in zip(places, found, strict=True):
         words = figures.words(
-            0.0, place - 0.2, f"<b>{names[tag]}</b>", figures.BLACK, "bottom left"
+            0.0, place - 0.22, f"<b>{names[tag]}</b>", figures.BLACK, "bottom left"
         )
         chart.add_annotation(words | {"bgcolor": None})
-    chart.update_layout(barmode="stack", showlegend=False)
+    # A part too small for its words has none, rather than such as nobody can read.
+    small = {"mode": "hide", "minsize": SMALLEST}
+    chart.update_layout(barmode="stack", showlegend=False, uniformtext=small)
     chart.update_yaxes(
         range=[len(found) - 0.6, -0.7], tickvals=[], showline=False, showgrid=False, zeroline=False
     )

@@ -297,6 +297,10 @@ def test_rows_wait_for_mechanisms_that_have_no_result_yet() -> None:
     assert len(figure.layout.yaxis.ticktext) == len(SMALL.mechanism)
     assert [trace.name for trace in figure.data] == [fig.called(first)]
     assert figure.layout.yaxis.ticktext[-1].endswith("…")
+    # One of those may be the nearest.
+    assert figure.layout.title.text.startswith("So far: ")
+    whole = study.figures(result)["mae"].figure.layout.title.text
+    assert not whole.startswith("So far")
 
 
 def test_the_chosen_mechanism_stands_out_and_the_figure_stays_as_it_was() -> None:
