@@ -102,13 +102,14 @@ class Column:
         """Check the bounds.
 
         Raises:
-            ValueError: they are not finite, or do not rise.
+            ValueError: they are not finite, or do not rise, or there is nothing between them.
         """
         take_plain(self, f"column {self.name}", ("low", "high"))
+        bounds = f"column {self.name}: low = {self.low:g}, high = {self.high:g}"
         if not self.low < self.high:
-            raise ValueError(
-                f"column {self.name}: low = {self.low:g}, high = {self.high:g}: must be low < high."
-            )
+            raise ValueError(f"{bounds}: must be low < high.")
+        if self.whole and math.ceil(self.low) > math.floor(self.high):
+            raise ValueError(f"{bounds}: no whole number lies between them.")
 
 
 @dataclass(frozen=True)

@@ -352,6 +352,7 @@ def test_a_model_that_does_not_fit_together_is_refused(values: dict[str, Any], s
         (lambda: Column("x", float("-inf"), 0.0), "column x: low = -inf: must be a finite"),
         (lambda: Column("x", 1.0, 1.0), "column x: low = 1, high = 1"),
         (lambda: Parameter("μ", 0.0, 1.0, prior="beta"), "prior = beta: must be uniform"),  # type: ignore[arg-type]
+        (lambda: Column("x", 1.2, 1.8, whole=True), "no whole number lies between them"),
         (lambda: Column("x", 2.0, 1.0), "column x: low = 2, high = 1"),
     ],
 )
