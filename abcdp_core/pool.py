@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core import cache, fingerprint, simulators, threads
+from abcdp_core import cache, fingerprint, registry, simulators, threads
 from abcdp_core.distances import Distance
 from abcdp_core.distances.kernel import median_bandwidth
 from abcdp_core.interruption import held
@@ -461,6 +461,7 @@ KEPT_OPEN = 2
 """Pools kept in memory, 26 MB each at the defaults."""
 
 _open: dict[PoolKey, Pool] = {}
+registry.emptied_by(_open.clear)
 _opening: weakref.WeakValueDictionary[PoolKey, threading.Lock] = weakref.WeakValueDictionary()
 """A lock for each pool that is being opened; gone with the last who holds or waits for it."""
 _guard = threading.Lock()

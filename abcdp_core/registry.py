@@ -44,6 +44,11 @@ _added: list[ModuleType] = []
 texts: dict[str, bytes] = {}
 """Name of an added file's module -> its source text then; the file may change or go."""
 
+_handed: dict[str, bytes] = {}
+"""File that the environment names -> its text in the process that this one works for."""
+
+_emptied: list[Callable[[], object]] = []
+
 
 def add_file(path: str | Path) -> ModuleType:
     """Load a plug-in from a file, for this process.
@@ -56,12 +61,13 @@ def add_file(path: str | Path) -> ModuleType:
         The module; of a file with ``MODEL`` the scenario that it stands for.
     """
     path = Path(path)
-    if not path.is_file():
+    text = _handed.get(str(path))
+    if text is None and not path.is_file():
         raise FileNotFoundError(f"plug-in {path}: no such file.")
     name = _module_name(path)
     if path.suffix != ".py":
         raise ValueError(f"plug-in {path}: not a Python file.")
-    loader = _FromText(name, str(path))
+    loader = _FromText(name, str(path), text)
     spec = importlib.util.spec_from_file_location(name, path, loader=loader)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
@@ -72,12 +78,15 @@ def add_file(path: str | Path) -> ModuleType:
     except BaseException:
         del sys.modules[name]
         raise
+    is_other = texts.get(name, loader.text) != loader.text
     texts[name] = loader.text
     if hasattr(module, "MODEL"):
         module = _scenario_of(module.MODEL, name, path)
     if not any(hasattr(module, marker) for marker in ("SCENARIO", "MECHANISMS", "EXPERIMENT")):
         raise ValueError(f"plug-in {path}: has none of SCENARIO, MECHANISMS, EXPERIMENT, MODEL.")
     add_module(module)
+    if is_other:
+        empty_caches()
     return module
 
 
@@ -85,6 +94,44 @@ def add_module(module: ModuleType) -> None:
     """Add what is a plug-in already, for this process."""
     _added.append(module)
     forget()
+
+
+def remove(module: ModuleType) -> None:
+    """Undo what :func:`add_file` did."""
+    _added.remove(module)
+    texts.pop(module.__name__, None)
+    sys.modules.pop(module.__name__, None)
+    forget()
+    empty_caches()
+
+
+def has(file: str, text: bytes) -> bool:
+    """Whether a file of that name is there, with that text."""
+    name = _module_name(Path(file))
+    return texts.get(name) == text and any(each.__name__ == name for each in _added)
+
+
+def empty_caches() -> None:
+    """Forget all that was computed in this process.
+
+    Caches in memory go by names of scenarios; so what is in them may be another text's.
+    """
+    package = f"{__package__}."
+    for module in [module for name, module in sys.modules.items() if name.startswith(package)]:
+        for value in list(vars(module).values()):
+            if isinstance(value, CACHED):
+                value.cache_clear()
+    for empty in _emptied:
+        empty()
+
+
+CACHED = type(functools.cache(len))
+"""A function whose results are kept."""
+
+
+def emptied_by(empty: Callable[[], object]) -> None:
+    """Have a cache emptied that is none of ``functools``."""
+    _emptied.append(empty)
 
 
 def _scenario_of(model: Any, name: str, path: Path) -> ModuleType:
@@ -119,17 +166,18 @@ def _module_name(path: Path) -> str:
 
 
 class _FromText(SourceFileLoader):
-    """Runs the text that a file has now.
+    """Runs a text, or that which a file has now.
 
     Bytecode kept of it passes for current if the file was written within the same second and is as
     long as before.
     """
 
-    text = b""
+    def __init__(self, name: str, path: str, text: bytes | None) -> None:
+        super().__init__(name, path)
+        self.text = self.get_data(path) if text is None else text
 
     def get_code(self, fullname: str) -> CodeType:
-        """The code of the text, which is kept."""
-        self.text = self.get_data(self.path)
+        """The code of the text."""
         return self.source_to_code(self.text, self.path)
 
 
@@ -244,6 +292,22 @@ def _add_from_environment(names: str) -> None:
                 raise LoadError(f"{PLUGINS} = {path}: cannot be loaded ({reason}).") from error
 
 
+def from_environment() -> dict[str, bytes]:
+    """Files that the environment names -> their texts when they were added.
+
+    Raises:
+        LoadError: one cannot be loaded.
+    """
+    names = os.environ.get(PLUGINS, "")
+    _add_from_environment(names)
+    return {path: text_of(Path(path)) for path in names.split(os.pathsep) if path}
+
+
+def take(handed: Mapping[str, bytes]) -> None:
+    """In a process that works for another: take these texts, whatever the files hold by now."""
+    _handed.update(handed)
+
+
 def _add_once(path: Path) -> None:
     """Add a file that is not there yet; of two with one name only one would count.
 
@@ -251,10 +315,11 @@ def _add_once(path: Path) -> None:
         ValueError: another one has its name, or it is no plug-in.
     """
     name = _module_name(path)
-    there = texts.get(name) if name in sys.modules and path.is_file() else None
+    text = _handed.get(str(path)) or (path.read_bytes() if path.is_file() else None)
+    there = texts.get(name) if name in sys.modules and text is not None else None
     if there is None:
         add_file(path)
-    elif there != path.read_bytes():
+    elif there != text:
         raise ValueError("another one has this file name; rename one")
 
 

@@ -12,6 +12,7 @@ import asyncio
 import atexit
 import contextlib
 import functools
+import hashlib
 import logging
 import multiprocessing
 import os
@@ -21,7 +22,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import (
     BrokenExecutor,
     CancelledError,
@@ -30,6 +31,7 @@ from concurrent.futures import (
     ThreadPoolExecutor,
 )
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from abcdp_core import fingerprint, registry, threads
@@ -140,7 +142,11 @@ def _new_pool(count: int) -> Any:
     from loky import ProcessPoolExecutor
 
     return ProcessPoolExecutor(
-        max_workers=count, timeout=IDLE_SECONDS, initializer=_begin_worker, env=threads.ONE_EACH
+        max_workers=count,
+        timeout=IDLE_SECONDS,
+        initializer=_begin_worker,
+        initargs=(registry.from_environment(),),
+        env=threads.ONE_EACH,
     )
 
 
@@ -163,8 +169,13 @@ def _spared() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _begin_worker() -> None:
-    """What a worker process does first."""
+def _begin_worker(named: Mapping[str, bytes]) -> None:
+    """What a worker process does first.
+
+    Args:
+        named: files that the environment names, with their texts in the process that started it.
+    """
+    registry.take(named)
     for each in FROM_OUTSIDE:
         signal.signal(each, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
@@ -209,7 +220,7 @@ class _Cluster(Executor):
         with held():
             try:
                 future: Future[Any] = self.inner.submit(
-                    _with_code, fingerprint.whole(), fn, *args, **kwargs
+                    _with_code, fingerprint.whole(), _named(), fn, *args, **kwargs
                 )
             except Exception as error:
                 if self.client.status == "running":
@@ -232,8 +243,21 @@ class _Cluster(Executor):
         self.client.close()
 
 
-def _with_code(code: str, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+def _named() -> dict[str, str]:
+    """Files that the environment names, with digests of their texts."""
+    texts = registry.from_environment()
+    return {Path(path).name: hashlib.sha256(text).hexdigest() for path, text in texts.items()}
+
+
+def _with_code(
+    code: str, named: Mapping[str, str], fn: Callable[..., Any], /, *args: Any, **kwargs: Any
+) -> Any:
     """In a worker of a cluster: do it if that is done by the code of who gave it out.
+
+    Args:
+        code: fingerprint of the program there.
+        named: files that the environment names there, with digests of their texts.
+        fn, args, kwargs: what is to be done.
 
     Raises:
         ParameterError: another version would do it, whose results nobody could tell apart.
@@ -243,6 +267,13 @@ def _with_code(code: str, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) 
             "scheduler: one of its workers runs another version of this program, or of numpy; all "
             "have to run the same."
         )
+    here = _named()
+    for name, digest in named.items():
+        if here.get(name, digest) != digest:
+            raise ParameterError(
+                f"scheduler: {name}, which {registry.PLUGINS} names, has another text at one of "
+                "its workers; all have to have the same."
+            )
     return fn(*args, **kwargs)
 
 
@@ -356,8 +387,6 @@ def width(executor: Executor) -> int:
 
 Work = Callable[[Any], Any]
 Sources = tuple[tuple[str, bytes], ...]
-_present: set[Sources] = set()
-_adding = threading.Lock()
 
 
 def with_plug_ins(work: Work, files: Sequence[Path]) -> tuple[Work, Callable[[Any], bytes]]:
@@ -372,7 +401,6 @@ def with_plug_ins(work: Work, files: Sequence[Path]) -> tuple[Work, Callable[[An
     """
     # As they were when this process added them: since then they may have changed, or gone.
     sources = tuple((file.name, registry.text_of(file)) for file in files)
-    _present.add(sources)
     return functools.partial(_plug_in_and_work, sources), functools.partial(_packed, work)
 
 
@@ -381,16 +409,54 @@ def _packed(work: Work, task: Any) -> bytes:
 
 
 def _plug_in_and_work(sources: Sources, packed: bytes) -> Any:
-    """In a worker: add the plug-ins, once, then unpickle what may need them, and do it."""
-    with _adding, tempfile.TemporaryDirectory() as folder:
-        if sources not in _present:
-            for name, text in sources:
-                file = Path(folder) / name
-                file.write_bytes(text)
-                registry.add_file(file)
-            _present.add(sources)
-    work, task = pickle.loads(packed)
-    outcome = work(task)
-    if isinstance(outcome, Link) and outcome.successor is not None:
-        return Link(outcome.tables, _packed(work, outcome.successor))
-    return outcome
+    """In a worker: have the plug-ins, then unpickle what may need them, and do it."""
+    with _plugged_in(sources):
+        work, task = pickle.loads(packed)
+        outcome = work(task)
+        if isinstance(outcome, Link) and outcome.successor is not None:
+            return Link(outcome.tables, _packed(work, outcome.successor))
+        return outcome
+
+
+_here: dict[str, ModuleType] = {}
+"""File name -> plug-in that was added to this process because work needs it."""
+
+_using: list[Sources] = []
+"""What each task that goes on here needs: all of them the same."""
+
+_used = threading.Condition()
+
+
+@contextlib.contextmanager
+def _plugged_in(sources: Sources) -> Iterator[None]:
+    """Have these plug-ins, and of those of other tasks none, as long as work goes on.
+
+    A worker of a cluster lives on from run to run, in which a file may have another text, and
+    another file the same scenario; two runs may also go on at once in threads of it. So tasks that
+    need others wait.
+    """
+    with _used:
+        _used.wait_for(lambda: not _using or _using[0] == sources)
+        if not _using:
+            _plug_in(sources)
+        _using.append(sources)
+    try:
+        yield
+    finally:
+        with _used:
+            _using.pop()
+            _used.notify_all()
+
+
+def _plug_in(sources: Sources) -> None:
+    for name in set(_here) - {name for name, _ in sources}:
+        registry.remove(_here.pop(name))
+    for name, text in sources:
+        if registry.has(name, text):
+            continue
+        if name in _here:
+            registry.remove(_here.pop(name))
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / name
+            file.write_bytes(text)
+            _here[name] = registry.add_file(file)

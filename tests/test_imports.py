@@ -40,8 +40,8 @@ CORE_ARROWS: dict[str, set[str]] = {
         *("statistic", "streams", "summaries", "supports"),
     },
     "pool": {
-        *("cache", "distances", "fingerprint", "interruption", "parameters", "simulators"),
-        *("statistic", "streams", "supports", "threads"),
+        *("cache", "distances", "fingerprint", "interruption", "parameters", "registry"),
+        *("simulators", "statistic", "streams", "supports", "threads"),
     },
     "predictive": {"cache", "fingerprint", "pool", "simulators"},
     "releases": {"mechanisms", "parameters", "pool", "privacy", "simulators"},

@@ -19,7 +19,7 @@ import pytest
 from distributed import KilledWorker, default_client
 from pandas.testing import assert_frame_equal
 
-from abcdp_core import experiments, pool, registry, runner, workers
+from abcdp_core import experiments, fingerprint, pool, registry, runner, workers
 from abcdp_core.commands import public_pool
 from abcdp_core.experiments import mse_curves
 from abcdp_core.parameters import ParameterError
@@ -411,3 +411,100 @@ def test_processes_are_started_with_ctrl_c_held_back(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(workers, "_new_pool", lambda _: seen.append(held_back()))
     workers.Processes(2)
     assert seen == [True]
+
+
+@pytest.fixture
+def nothing_added(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A process of a cluster that has no plug-ins yet."""
+    monkeypatch.setattr(registry, "_added", [])
+    monkeypatch.setattr(registry, "texts", {})
+    monkeypatch.setattr(workers, "_here", {})
+    registry.forget()
+    yield
+    monkeypatch.undo()
+    registry.forget()
+    registry.empty_caches()
+
+
+def said(_: object) -> str:
+    """What the study that is there says of itself."""
+    return str(experiments.load("says").TITLE)
+
+
+def asked(text: str, work: Callable[[Any], Any] = said, name: str = "says.py") -> Any:
+    """What a task comes to in a worker, for whom the plug-in has this title."""
+    source = f"EXPERIMENT = 'says'\nTITLE = {text!r}".encode()
+    return workers._plug_in_and_work(((name, source),), workers._packed(work, None))
+
+
+@pytest.mark.usefixtures("nothing_added")
+def test_a_worker_that_lives_on_does_each_task_by_the_text_it_came_with() -> None:
+    names = ["says.py"] * 3 + ["other.py", "says.py"]
+    titles = ["first", "second", "first", "third", "first"]
+    assert [asked(title, name=name) for title, name in zip(titles, names, strict=True)] == titles
+
+
+@pytest.mark.usefixtures("nothing_added")
+def test_tasks_that_need_other_plug_ins_do_not_go_on_together() -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slowly(nothing: object) -> tuple[str, str]:
+        before = said(nothing)
+        begun.set()
+        assert go_on.wait(30.0)
+        return before, said(nothing)
+
+    with ThreadPoolExecutor(3) as threads, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(workers.pickle, "loads", lambda _: (slowly, None))
+        first = threads.submit(asked, "first")
+        assert begun.wait(30.0)
+        patch.undo()
+        second, again = threads.submit(asked, "second"), threads.submit(asked, "first")
+        assert again.result(30.0) == "first"
+        assert not second.done()
+        go_on.set()
+        assert first.result(30.0) == ("first", "first")
+        assert second.result(30.0) == "second"
+
+
+@pytest.mark.usefixtures("nothing_added", "empty_cache")
+def test_what_was_computed_by_an_earlier_text_of_a_model_is_forgotten(tmp_path: Path) -> None:
+    file = tmp_path / "gaussian.py"
+    text = (Path(__file__).parents[1] / "examples" / "gaussian.py").read_text()
+    old = 'Parameter("mean of x", -2.0, 2.0'
+    assert old in text
+
+    def found() -> float:
+        registry.add_file(file)
+        public = pool.public_side("gaussian-2d", 100, 60, 1)
+        return max(float(public.theta[:, 0].max()), float(public.simulated_theta(0)[0]))
+
+    file.write_text(text)
+    assert found() > 0.0
+    file.write_text(text.replace(old, 'Parameter("mean of x", -2.0, -1.0'))
+    assert found() < -1.0
+
+
+@pytest.mark.usefixtures("nothing_added")
+def test_worker_processes_have_what_the_environment_named_when_they_were_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "says.py"
+    file.write_text("EXPERIMENT = 'says'\nTITLE = 'first'")
+    monkeypatch.setattr(registry, "_asked", set())
+    monkeypatch.setattr(registry, "_handed", {})
+    monkeypatch.setenv(registry.PLUGINS, str(file))
+    given: dict[str, Any] = {}
+    monkeypatch.setattr("loky.ProcessPoolExecutor", lambda **options: given.update(options))
+    workers._new_pool(1)
+    file.write_text("EXPERIMENT = 'says'\nTITLE = 'second'")
+    for name in ("_added", "texts", "_asked"):
+        getattr(registry, name).clear()
+    sys.modules.pop("abcdp_plugin_says")
+    registry.take(*given["initargs"])
+    registry.forget()
+    assert said(None) == "first"
+    assert workers._with_code(fingerprint.whole(), workers._named(), abs, -3) == 3
+    with pytest.raises(ParameterError, match=r"says\.py, which ABCDP_PLUGINS names, has another"):
+        workers._with_code(fingerprint.whole(), {"says.py": "another"}, abs, -3)
+    sys.modules.pop("abcdp_plugin_says")
