@@ -119,8 +119,9 @@ WANTED = Parameter(
     label="Wanted",
     help="The error or the length of an interval that is good enough, in the unit of the "
     "parameters; in prior standard deviations where they have several.",
-    low=1e-6,
-    high=1e6,
+    # As far apart as parameters of a model of one's own may be.
+    low=1e-60,
+    high=1e60,
     steps=(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0),
 )
 AVERAGE = "average"
@@ -194,7 +195,7 @@ class Params(ScenarioParams):
     def defaults(cls, scenario: str) -> dict[str, Any]:
         """The scenario's own size and pool, and an error of an eighth of the prior's."""
         few = float(f"{math.sqrt(planning.prior(scenario).mse) / 8.0:.1g}")
-        return super().defaults(scenario) | {"wanted": few}
+        return super().defaults(scenario) | {"wanted": min(max(few, WANTED.low), WANTED.high)}
 
     @property
     def planned(self) -> tuple[str, ...]:

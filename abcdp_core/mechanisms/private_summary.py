@@ -241,14 +241,15 @@ class Regression:
         scaling: of the numbers.
         products: whether products are among the features.
         coefficients: ``(p, d)``.
-        predictions: for each draw of the pool ``(T, d)``.
-        spread: standard deviations of the pool's parameters ``(d,)``.
+        predictions: for each draw of the pool ``(T, d)``, in spreads from the mean.
+        mean, spread: of the pool's parameters ``(d,)``.
     """
 
     scaling: Scaling
     products: bool
     coefficients: Array = field(repr=False)
     predictions: Array = field(repr=False)
+    mean: Array
     spread: Array
 
     @classmethod
@@ -262,20 +263,28 @@ class Regression:
         scaling = Scaling.of(pool)
         products = len(pool) >= PER_FEATURE * coefficients(pool.shape[1], products=True)
         size = coefficients(pool.shape[1], products=products)
+        mean, spread = theta.mean(axis=0), _spread(theta)
+        # The ridge must not draw them to 0, which may be far from all of them.
+        wanted = (theta - mean) / spread
         gram, cross = RIDGE * len(pool) * np.eye(size), np.zeros((size, theta.shape[1]))
         blocks = [slice(start, start + BLOCK) for start in range(0, len(pool), BLOCK)]
         for block in blocks:
             features = scaling.features(pool[block], products=products)
             gram += features.T @ features
-            cross += features.T @ theta[block]
+            cross += features.T @ wanted[block]
         found = np.asarray(np.linalg.solve(gram, cross), dtype=np.float64)
         predictions = [scaling.features(pool[block], products=products) @ found for block in blocks]
-        return cls(scaling, products, found, np.concatenate(predictions), _spread(theta))
+        return cls(scaling, products, found, np.concatenate(predictions), mean, spread)
+
+    @property
+    def predicted(self) -> Array:
+        """Parameters ``(T, d)`` that are predicted for each draw of the pool."""
+        return self.mean + self.spread * self.predictions
 
     def away(self, z: Array) -> Array:
         """Predictions of the pool ``(T, d)`` less that from ``z (k,)``, in prior spreads."""
         features = self.scaling.features(z[None], products=self.products)
-        found: Array = (self.predictions - features @ self.coefficients) / self.spread
+        found: Array = self.predictions - features @ self.coefficients
         return found
 
 

@@ -30,7 +30,7 @@ may end below 0, 0.83 (the private embedding, 1000 data sets, standard error 0.0
 """
 
 SMALLEST_BEND = 1e-9
-"""For a regression that leaves nothing open."""
+"""For a regression that leaves nothing open, in ranges of the pool's parameters."""
 
 
 def caution(pool_size: int, fewest: Collection[int]) -> str:
@@ -108,17 +108,18 @@ def posterior(
         importance_size: effective sample size of importance weights, for the record.
     """
     place = theta[found.indices]
-    samples = _moved(place, found, support) if move else None
+    samples = _moved(place, found, support, np.ptp(theta, axis=0)) if move else None
     inside = support.contains(place if samples is None else samples)
     made = Made("moved" if move else "kept", importance_size, float(found.weights[~inside].sum()))
     return Release(found.indices, found.weights, len(theta), event, samples=samples, made=made)
 
 
-def _moved(place: Array, found: Near, support: Support) -> Array:
+def _moved(place: Array, found: Near, support: Support, ranges: Array) -> Array:
     """Parameters ``(m, d)`` moved along a local-linear regression, on the support's scale."""
     straight = _less_slope(place, found)
     apart = straight - found.weights @ straight
-    bend = np.maximum(BEND * np.sqrt(found.weights @ apart**2), SMALLEST_BEND)
+    smallest = SMALLEST_BEND * np.where(ranges > 0.0, ranges, 1.0)
+    bend = np.maximum(BEND * np.sqrt(found.weights @ apart**2), smallest)
     moved = _less_slope(support.to_unconstrained(place, bend), found)
     return support.from_unconstrained(moved, bend)
 

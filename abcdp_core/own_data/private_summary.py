@@ -398,7 +398,7 @@ class Learner:
 
     def error(self) -> Array:
         """Root mean squared error of the regression over the pool ``(d,)``."""
-        left: Array = np.sqrt(np.mean((self.regression.predictions - self.public.values) ** 2, 0))
+        left: Array = np.sqrt(np.mean((self.regression.predicted - self.public.values) ** 2, 0))
         return left
 
     def sample(self, z: Array) -> tuple[Array, Array]:

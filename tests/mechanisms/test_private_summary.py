@@ -396,10 +396,31 @@ def test_the_regression_is_ridge_regression_on_standard_features(
         columns += [bent[:, i] * bent[:, j] for i in range(3) for j in range(i, 3)]
     features = np.column_stack(columns)
     gram = features.T @ features + 1e-6 * size * np.eye(len(columns))
-    predictions = features @ np.linalg.solve(gram, features.T @ theta)
-    assert fitted.predictions == pytest.approx(predictions, rel=1e-9, abs=1e-9)
-    away = (predictions - predictions[5]) / theta.std(axis=0)
+    mean, spread = theta.mean(axis=0), theta.std(axis=0)
+    predictions = features @ np.linalg.solve(gram, features.T @ ((theta - mean) / spread))
+    assert fitted.predicted == pytest.approx(mean + spread * predictions, rel=1e-9, abs=1e-9)
+    away = predictions - predictions[5]
     assert fitted.away(numbers[5]) == pytest.approx(away, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize(("place", "unit"), [(1e6, 1.0), (-1e9, 1.0), (0.0, 1e-12), (0.0, 1e50)])
+def test_the_unit_of_parameters_and_how_far_from_0_they_are_change_nothing(
+    place: float, unit: float
+) -> None:
+    rng = rng_of(14)
+    theta = rng.uniform(size=(2000, 2))
+    numbers = 300.0 * theta + rng.laplace(size=theta.shape)
+    event = SummaryNoise("one person", "replace", 1.0, 1.0)
+
+    def found(theta: Array, low: float, high: float) -> Array:
+        support = box(np.full(2, low), np.full(2, high))
+        regression = Regression.fit(numbers, theta)
+        found = private_summary.posterior(numbers[7], regression, event, support, theta)
+        assert found.samples is not None
+        return found.samples
+
+    moved = found(place + unit * theta, place, place + unit)
+    assert (moved - place) / unit == pytest.approx(found(theta, 0.0, 1.0), rel=1e-5, abs=1e-6)
 
 
 def test_numbers_are_bent_from_their_median_size_on() -> None:
