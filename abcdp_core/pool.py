@@ -185,8 +185,8 @@ class PublicSide:
 
 
 COMPARED = 128
-"""Simulated data sets whose distances are in memory, 80 kB each at the defaults: all that a study of
-a hundred runs goes through again for each mechanism."""
+"""Simulated data sets whose distances are in memory, 80 kB each at the defaults: what a study of a
+hundred runs goes through again for each mechanism."""
 
 
 @functools.lru_cache(maxsize=COMPARED)
