@@ -51,7 +51,7 @@ _emptied: list[Callable[[], object]] = []
 
 
 def add_file(path: str | Path) -> ModuleType:
-    """Load a plug-in from a file, for this process.
+    """Load a plug-in from a file, for this process, in place of an earlier one of its file name.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -91,14 +91,14 @@ def add_file(path: str | Path) -> ModuleType:
 
 
 def add_module(module: ModuleType) -> None:
-    """Add what is a plug-in already, for this process."""
-    _added.append(module)
+    """Add what is a plug-in already, for this process, in place of an earlier one of its name."""
+    _added[:] = [*(each for each in _added if each.__name__ != module.__name__), module]
     forget()
 
 
 def remove(module: ModuleType) -> None:
     """Undo what :func:`add_file` did."""
-    _added.remove(module)
+    _added[:] = [each for each in _added if each.__name__ != module.__name__]
     texts.pop(module.__name__, None)
     sys.modules.pop(module.__name__, None)
     forget()

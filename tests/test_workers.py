@@ -475,7 +475,8 @@ def test_what_was_computed_by_an_earlier_text_of_a_model_is_forgotten(tmp_path: 
     assert old in text
 
     def found() -> float:
-        registry.add_file(file)
+        added = registry.add_file(file)
+        assert registry.module_that_added("SCENARIO", "gaussian-2d") is added
         public = pool.public_side("gaussian-2d", 100, 60, 1)
         return max(float(public.theta[:, 0].max()), float(public.simulated_theta(0)[0]))
 
