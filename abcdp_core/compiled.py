@@ -1,4 +1,4 @@
-"""Where numba keeps compiled functions: beside the code, else in the cache folder.
+"""Where numba keeps compiled functions: beside the code, else in the cache folder; by what code.
 
 Where numba can write to neither the code nor a home folder, it makes one called ``~`` in whatever
 folder the program was started in, or, if that cannot be written either, fails. Compiled functions
@@ -17,14 +17,24 @@ from pathlib import Path
 FOLDER = "NUMBA_CACHE_DIR"
 """Variable by which numba is told, before it is imported."""
 
+LOCATORS = "NUMBA_CACHE_LOCATOR_CLASSES"
+"""Variable by which it is told who finds them again."""
+
+FINDERS = (
+    *("abcdp_core.recompiled.InNamedFolder", "abcdp_core.recompiled.BesideCode"),
+    *("UserWideCacheLocator", "IPythonCacheLocator", "ZipCacheLocator"),
+)
+"""Ours in place of the first two of numba's own."""
+
 
 def choose(environment: MutableMapping[str, str], code: Path) -> None:
-    """Tell numba, and the workers of this process, a folder unless theirs will do.
+    """Tell numba, and the workers of this process, a folder unless theirs will do, and who looks.
 
     Args:
         environment: changed if it has to be.
         code: folder with the code.
     """
+    environment.setdefault(LOCATORS, ",".join(FINDERS))
     if environment.get(FOLDER) or os.access(code, os.W_OK):
         return
     # Inside the function: seldom needed, and everything else waits for this.

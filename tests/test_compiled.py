@@ -1,13 +1,16 @@
-"""A folder for compiled functions that is there whatever can be written, and is nobody else's."""
+"""A folder for compiled functions that is there whatever can be written, and is nobody else's; and
+none of them outlives what it is made of."""
 
 from __future__ import annotations
 
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from abcdp_core import compiled
+from abcdp_core import compiled, fingerprint, recompiled
+from abcdp_core.online import batch, response
 
 UNWRITABLE = Path("/dev/null/code")
 
@@ -49,3 +52,34 @@ def test_without_one_it_is_a_new_one_that_goes_at_the_end(
         assert stat.S_IMODE(Path(folder).stat().st_mode) == 0o700
     monkeypatch.setattr(compiled.tempfile, "tempdir", "/dev/null")
     assert chosen(UNWRITABLE) is None
+
+
+def test_who_says_how_functions_are_found_is_heard(tmp_path: Path) -> None:
+    environment = {compiled.LOCATORS: "theirs"}
+    compiled.choose(environment, tmp_path)
+    assert environment == {compiled.LOCATORS: "theirs"}
+
+
+def test_a_function_is_compiled_anew_once_one_of_another_file_that_it_calls_has_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def kept_by(function: Any) -> Any:
+        return function._cache._impl.locator
+
+    callers, called = kept_by(batch._mh), kept_by(response.log_likelihood_at)
+    assert isinstance(callers, recompiled.BesideCode | recompiled.InNamedFolder)
+    before = callers.get_source_stamp(), called.get_source_stamp()
+    text = fingerprint._TEXTS[response.__name__]
+    monkeypatch.setitem(fingerprint._TEXTS, response.__name__, text + b"# changed\n")
+    recompiled._code_of.cache_clear()
+    try:
+        after = callers.get_source_stamp(), called.get_source_stamp()
+    finally:
+        recompiled._code_of.cache_clear()
+    assert after[0] != before[0]
+    assert after[0][0] == before[0][0]
+    assert after[1] != before[1]
+
+
+def test_functions_of_others_go_by_their_own_file() -> None:
+    assert recompiled._code_of("elsewhere.module") == ""

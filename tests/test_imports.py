@@ -75,6 +75,7 @@ CORE_ARROWS: dict[str, set[str]] = {
         *("theory", "trials"),
     },
     "compiled": {"cache"},
+    "recompiled": {"fingerprint"},
     "store": {"cache", "experiments", "fingerprint", "results"},
     "workers": {"experiments", "fingerprint", "interruption", "parameters", "registry", "threads"},
     "runner": {
