@@ -10,7 +10,11 @@ the parts are kept as they are made, so after Ctrl-C the same command goes on fr
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
+import os
+import shlex
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +22,7 @@ from abcdp_core import pool as pools
 from abcdp_core import simulators
 from abcdp_core.commands import arguments, progress, public_pool
 from abcdp_core.commands.ending import say
-from abcdp_core.output.together import together
+from abcdp_core.output.together import finish, together
 from abcdp_core.own_model import export
 from abcdp_core.parameters import Parameter, ParameterError
 
@@ -63,6 +67,8 @@ def run(options: argparse.Namespace) -> int:
     if out.suffix not in SUFFIXES:
         raise ParameterError(f"out = {out}: must end with {' or '.join(SUFFIXES)}.")
     arguments.check_writable("out", out.parent)
+    beside = out.with_suffix(".toml")
+    _check_place(out, beside, source.SCENARIO)
     statistic = export.statistic_of(source)
     public = pools.public_side(source.SCENARIO, n, size, seed)
     asked = 1 if options.workers is None else arguments.workers(options.workers, size)
@@ -71,7 +77,6 @@ def run(options: argparse.Namespace) -> int:
         progress.of_fraction("public pool") as told,
     ):
         pools.make_kept(public.key, told)
-    beside = out.with_suffix(".toml")
     made, values = export.pool_of(source, public.theta, public.summaries(statistic.name), n, beside)
     try:
         with together(out.parent) as folder:
@@ -81,6 +86,29 @@ def run(options: argparse.Namespace) -> int:
         raise arguments.not_writable("out", out.parent, error, arguments.UNCHANGED) from error
     say(
         f"{size:,} draws of {source.SCENARIO} with N = {n:,}: {out} and {beside.name}.",
-        f"`python -m abcdp_core check {beside}` says what a release from it would come to.",
+        f"`python -m abcdp_core check {shlex.quote(str(beside))}` says what a release from it "
+        "would come to.",
     )
     return 0
+
+
+def _check_place(out: Path, beside: Path, scenario: str) -> None:
+    """Refuse to write over anything but an earlier pool of the scenario in the same table.
+
+    Raises:
+        ParameterError: there is something else.
+    """
+    with contextlib.suppress(OSError):
+        finish(out.parent)
+    there = [file for file in (out, beside) if os.path.lexists(file)]
+    if not there:
+        return
+    earlier: dict[str, Any] = {}
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        if beside.is_file():
+            earlier = tomllib.loads(beside.read_text(encoding="utf-8"))
+    if (earlier.get("pool"), earlier.get("name")) != (out.name, scenario):
+        raise ParameterError(
+            f"out = {out}: {there[0].name} is there already, and no pool of {scenario} that was "
+            f"made there before; choose a new file."
+        )

@@ -422,6 +422,7 @@ def test_a_pool_is_written_and_checked(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["check", str(out.with_suffix(".toml")), "--runs", "0"]) == 0
     assert "5 parameters, 5 summaries, N = 100" in capsys.readouterr().out
     # Of another scenario the sensitivity is what that one says.
+    out = out.with_name("other.csv")
     assert main(["pool", "uniform-mixture", *size, "--out", str(out)]) == 0
     assert main(["check", str(out.with_suffix(".toml")), "--runs", "0"]) == 0
     said = " ".join(capsys.readouterr().out.split())
@@ -536,3 +537,29 @@ def test_a_pool_that_cannot_be_written_leaves_the_earlier_one(
     assert main(line) == 2
     assert "an earlier result there is as it was" in capsys.readouterr().err
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+def test_a_pool_takes_no_place_but_that_of_an_earlier_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, beside = tmp_path / "mine.csv", tmp_path / "mine.toml"
+
+    def made(out: Path, size: str = "100") -> int:
+        line = ["pool", "tuberculosis-patients", "--pool-size", size, "--out", str(out)]
+        return main(line)
+
+    for mine in (table, beside):
+        mine.write_text("name = 'a problem of my own'\n", encoding="utf-8")
+        assert made(table) == 2
+        assert f"{mine.name} is there already, and no pool of tuberc" in capsys.readouterr().err
+        assert mine.read_text(encoding="utf-8") == "name = 'a problem of my own'\n"
+        assert [*tmp_path.iterdir()] == [mine]
+        mine.unlink()
+    assert made(table) == 0
+    assert made(table, "120") == 0
+    assert len(pd.read_csv(table)) == 120
+    kept = beside.read_bytes()
+    # The other table would be left without what says what it is.
+    assert made(tmp_path / "mine.parquet") == 2
+    assert beside.read_bytes() == kept
+    assert not (tmp_path / "mine.parquet").exists()
