@@ -88,6 +88,12 @@ BOUND = Parameter(
     high=1e300,
 )
 
+NARROWEST = 1e-9
+"""Width of a domain, as a share of its larger bound: a narrower one has ends that no figure and no
+sentence tells apart."""
+
+NARROWEST_OF_ALL = 1e-290
+"""Width of any domain, at least: below, numbers lose digits."""
 
 POOL_SEED = Parameter(
     kind="integer",
@@ -253,9 +259,15 @@ class SeriesRequest(ReleaseRequest):
         return "one value of the series"
 
     def check_together(self) -> None:
-        """Refuse a domain without inside."""
+        """Refuse a domain without inside, or with too few numbers in it to be divided."""
         if not self.low < self.high:
             raise ParameterError(f"high = {self.high:.6g}: must be above low = {self.low:.6g}.")
+        least = max(NARROWEST * max(abs(self.low), abs(self.high)), NARROWEST_OF_ALL)
+        if self.high - self.low < least:
+            raise ParameterError(
+                f"high = {self.high:.6g}: must be above low = {self.low:.6g} by {least:.2g} or "
+                "more."
+            )
 
     def own_parameters(self, n: int) -> tuple[OwnParameter, ...]:
         """The parameters in the scale of the series; as they are if the scenario does not say."""

@@ -386,6 +386,15 @@ def test_values_that_are_no_numbers_are_refused_without_being_shown(spoilt: floa
     ("given", "sentence"),
     [
         ({"low": 5.0, "high": 5.0}, "high = 5: must be above low = 5."),
+        ({"low": 1.0, "high": 1.0 + 2e-16}, "high = 1: must be above low = 1 by 1e-09 or more."),
+        (
+            {"low": -1e15, "high": 1.0 - 1e15},
+            "high = -1e+15: must be above low = -1e+15 by 1e+06 or more.",
+        ),
+        (
+            {"low": 0.0, "high": 5e-324},
+            "high = 4.94066e-324: must be above low = 0 by 1e-290 or more.",
+        ),
         ({"low": 5.0, "high": -5.0}, "high = -5: must be above low = 5."),
         ({"low": math.nan}, "low = nan: must be a number from -1e+300 to 1e+300."),
         ({"high": math.inf}, "high = inf: must be a number from -1e+300 to 1e+300."),
