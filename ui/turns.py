@@ -160,17 +160,20 @@ def _moves_held_back() -> Iterator[None]:
     ask, mine, lock = requests.request_rerun, threading.current_thread(), threading.Lock()
     held: ScriptRequests | None = ScriptRequests()
 
+    stop, stopped_by = requests.request_stop, set[threading.Thread]()
+
     def hold(new_data: RerunData) -> bool:
         with lock:
-            if held is None or threading.current_thread() is mine:
+            # Who stopped the page and moves on gets another script, which this one cannot be.
+            is_stopped = bool(stopped_by - {mine})
+            if held is None or is_stopped or threading.current_thread() is mine:
                 return ask(new_data)
             return held.request_rerun(new_data)
 
-    stop, stopped_by = requests.request_stop, set[threading.Thread]()
-
     def note_stop() -> None:
-        stopped_by.add(threading.current_thread())
-        stop()
+        with lock:
+            stopped_by.add(threading.current_thread())
+            stop()
 
     def let_through(now: bool) -> None:
         nonlocal held

@@ -136,6 +136,23 @@ def test_a_page_that_the_server_ends_is_not_drawn_again(requests: ScriptRequests
     assert requests.on_scriptrunner_ready().type == ScriptRequestType.STOP
 
 
+def test_a_move_after_the_page_was_stopped_is_for_another_script(requests: ScriptRequests) -> None:
+    """Streamlit begins one where this says that it cannot take the move."""
+    taken: list[bool] = []
+
+    def stop_and_move() -> None:
+        requests.request_stop()
+        taken.append(requests.request_rerun(RerunData(query_string="move")))
+
+    with turns.turn(nobody):
+        move(requests, "before")
+        thread = threading.Thread(target=stop_and_move)
+        thread.start()
+        thread.join()
+    assert taken == [False]
+    assert requests.on_scriptrunner_ready().type == ScriptRequestType.STOP
+
+
 def test_a_timer_of_a_page_does_not_take_back_that_another_one_was_asked_for(
     requests: ScriptRequests,
 ) -> None:
