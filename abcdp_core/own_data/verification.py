@@ -28,6 +28,9 @@ LARGEST_FILE = 2**26
 ROUNDING = 1e-9
 """Relative difference up to which two numbers agree: other processors round in other ways."""
 
+FLOATING = 2.0**-48
+"""The same of numbers that a few operations make; or of those whose axis is far from 0."""
+
 PARTS = {
     "mode": "that it is a release",
     "mechanism": "mechanism",
@@ -153,10 +156,58 @@ def compared(content: Mapping[str, Any], document: Document) -> list[Finding]:
         Finding(
             key,
             PARTS.get(key, f"{shown(key)}: nothing of this name follows from a release"),
-            key in content and key in again and same(content[key], again[key]),
+            key in content and key in again and _agrees(key, content[key], again[key], document),
         )
         for key in keys
     ]
+
+
+def _agrees(key: str, one: Any, other: Any, document: Document) -> bool:
+    """Whether a part of a document is what was computed.
+
+    A parameter's numbers are compared by its axis. By themselves draws at a bound of 0 would differ
+    from one processor to the next, and beside those of another unit changes would not be seen.
+    """
+    if not isinstance(one, dict) or one.keys() != other.keys():
+        return same(one, other)
+    if key == "posterior":
+        near = [
+            max(ROUNDING * (high - low), FLOATING * max(abs(low), abs(high)))
+            for low, high in document.axes()
+        ]
+    elif key == "release" and "in_their_units" in other:
+        near = [FLOATING * abs(number) for number in other["in_their_units"]]
+    else:
+        return same(one, other)
+    return all(_in_units(name, one[name], again, near) for name, again in other.items())
+
+
+OF_PARAMETERS = ("in_their_units", "means", "intervals", "prior_means", "prior_intervals")
+"""Lists with another unit at each place, of numbers or of pairs of numbers."""
+
+
+def _in_units(name: str, one: Any, other: Any, near: Sequence[float]) -> bool:
+    """Whether one of these lists agrees, or draws; each place by a difference of its own."""
+    if name == "draws":
+        return _same_size(one, other) and all(
+            _in_units("means", a, b, near) for a, b in zip(one, other, strict=True)
+        )
+    if name not in OF_PARAMETERS:
+        return same(one, other)
+    return _same_size(one, other) and all(map(_close, one, other, near))
+
+
+def _close(one: Any, other: Any, near: float) -> bool:
+    """Whether two numbers, or two pairs, agree to a difference."""
+    if isinstance(other, list):
+        return _same_size(one, other) and all(
+            _close(a, b, near) for a, b in zip(one, other, strict=True)
+        )
+    return same(one, other, near, relative=0.0)
+
+
+def _same_size(one: Any, other: list[Any]) -> bool:
+    return isinstance(one, list) and len(one) == len(other)
 
 
 def check(findings: Sequence[Finding]) -> None:
@@ -199,7 +250,7 @@ def _reservation(content: Mapping[str, Any]) -> Reservation | None:
     return reservation_in(content)
 
 
-def same(one: Any, other: Any, near: float = 0.0) -> bool:
+def same(one: Any, other: Any, near: float = 0.0, relative: float = ROUNDING) -> bool:
     """Whether two contents of JSON agree; numbers, to rounding.
 
     Args:
@@ -224,7 +275,7 @@ def same(one: Any, other: Any, near: float = 0.0) -> bool:
         return type(one) is type(other) and bool(one == other)
     if isinstance(one, int | float) and isinstance(other, int | float):
         try:
-            return math.isclose(one, other, rel_tol=ROUNDING, abs_tol=near)
+            return math.isclose(one, other, rel_tol=relative, abs_tol=near)
         except OverflowError:
             # A whole number beyond all of floating point.
             return False

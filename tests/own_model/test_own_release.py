@@ -134,6 +134,59 @@ def test_a_document_is_verified_and_reported_by_its_model(
     assert main(["verify", str(out)]) != 0
 
 
+SEVERAL = """
+import numpy as np
+
+from abcdp_core.own_model import Column, Model, Parameter, mean, total
+
+
+def simulate(rng, theta, n):
+    return theta[:, None, :] / (1.0, 1e10, 1.0) + rng.standard_normal((len(theta), n, 3))
+
+
+MODEL = Model(
+    name="own",
+    title="Three units",
+    parameters=(
+        Parameter("rate", 0.0, 1.0), Parameter("size", 0.0, 1e10), Parameter("time", 1e9, 1e9 + 1)
+    ),
+    columns=(Column("x", -9.0, 9.0), Column("y", -9.0, 9.0), Column("z", 1e9 - 9, 1e9 + 9)),
+    unit="one patient",
+    simulate=simulate,
+    statistics=(
+        mean("x", lambda r: r[..., 0], -3.0, 4.0), total("y", lambda r: 1e10 * r[..., 1], 0.0, 1e11)
+    ),
+    sizes=(12,),
+    pool_size=200,
+)
+"""
+
+
+def test_numbers_of_several_units_are_compared_each_in_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "ours.py"
+    file.write_text(SEVERAL, encoding="utf-8")
+    assert main(asked(file, "x,y,z\n" + "0.3,0.5,1e9\n" * 12)) == 0
+    document = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
+
+    def wrong(part: str, *path: str | int, by: float) -> list[str]:
+        content = json.loads(json.dumps(document))
+        *folders, last = path
+        place = content[part]
+        for each in folders:
+            place = place[each]
+        place[last] += by
+        return [each.key for each in verification.verify(content) if not each.agrees]
+
+    for place, width in enumerate((1.0, 1e10, 1.0)):
+        for list_of in (("means",), ("intervals", 0), ("prior_means",), ("draws", 7)):
+            name, *row = list_of
+            path = (name, place, 0) if row and name == "intervals" else (name, *row, place)
+            assert wrong("posterior", *path, by=1e-4 * width) == ["posterior"], path
+            # Another processor may round so, whatever the number is.
+            assert wrong("posterior", *path, by=1e-11 * width) == [], path
+    assert wrong("release", "in_their_units", 0, by=1e-6) == ["release"]
+
+
 def test_numbers_that_were_changed_are_found(
     model: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
