@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 from scipy import special
 
 from abcdp_core.own_model.blame import OwnError, call
-from abcdp_core.own_model.statistics import MASKED, SMALLEST, OwnStatistic, take_plain
+from abcdp_core.own_model.statistics import (
+    MASKED,
+    SMALLEST,
+    OwnStatistic,
+    check_texts,
+    take_plain,
+)
 
 Array = NDArray[np.float64]
 Simulator = Callable[[np.random.Generator, Array, int], Array]
@@ -55,6 +61,8 @@ class Parameter:
         Raises:
             ValueError: they are not what they may be.
         """
+        check_texts("a parameter", name=self.name)
+        check_texts(f"parameter {self.name}", unit=self.unit)
         take_plain(self, f"parameter {self.name}", ("low", "high"))
         if not self.high - self.low >= SMALLEST:
             raise ValueError(
@@ -104,6 +112,7 @@ class Column:
         Raises:
             ValueError: they are not finite, or do not rise, or there is nothing between them.
         """
+        check_texts("a column", name=self.name)
         take_plain(self, f"column {self.name}", ("low", "high"))
         bounds = f"column {self.name}: low = {self.low:g}, high = {self.high:g}"
         if not self.low < self.high:
@@ -164,6 +173,7 @@ class Model:
         Raises:
             ValueError: it does not; what and where.
         """
+        check_texts("model", name=self.name, title=self.title, unit=self.unit)
         kinds = {"parameters": Parameter, "columns": Column, "statistics": OwnStatistic}
         for name, kind in (kinds | {"sizes": object}).items():
             given = getattr(self, name)

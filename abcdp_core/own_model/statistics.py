@@ -83,6 +83,9 @@ class OwnStatistic:
         Raises:
             ValueError: bounds or sensitivities are not what they may be.
         """
+        check_texts("a statistic", name=self.name)
+        for each in self.names:
+            check_texts(f"statistic {self.name}", names=each)
         take_plain(self, f"statistic {self.name}", ("lower", "upper", "l1", "l2"))
         if not self.lower < self.upper:
             raise ValueError(
@@ -215,6 +218,21 @@ def take_plain(of: object, what: str, names: Sequence[str]) -> None:
                 f"{what}: {name} = {shown(value)}: must be a finite number, within ±{LARGEST:g}."
             )
         object.__setattr__(of, name, plain)
+
+
+def check_texts(what: str, **values: object) -> None:
+    """Refuse what stands for a text and is none, or none that a document can hold.
+
+    Args:
+        what: whose they are, in words.
+        values: by the names of attributes.
+
+    Raises:
+        ValueError: one is such; it has half of a sign, as texts of other encodings may.
+    """
+    for name, value in values.items():
+        if not isinstance(value, str) or value.encode(errors="ignore").decode() != value:
+            raise ValueError(f"{what}: {name} = {shown(value)}: must be a text.")
 
 
 def count(name: str, holds: Records) -> OwnStatistic:

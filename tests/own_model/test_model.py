@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -372,3 +374,18 @@ def test_labels_say_where_a_sensitivity_is_declared() -> None:
         "one person, if the sensitivity declared for largest holds"
     )
     assert model.protected(by_numbers=False) == "one person"
+
+
+@pytest.mark.parametrize("name", [np.int64(2), b"x", None, "\udcff"], ids=repr)
+def test_names_that_no_document_can_hold_are_refused(name: Any) -> None:
+    make: list[Callable[[], object]] = [
+        lambda: Parameter(name, 0.0, 1.0),
+        lambda: Parameter("p", 0.0, 1.0, unit=name),
+        lambda: Column(name, 0.0, 1.0),
+        lambda: mean(name, lambda records: records[..., 0], 0.0, 1.0),
+        lambda: declared("d", lambda records: records[:, 0], ("a", name), 1.0),
+        *(functools.partial(changed, **{each: name}) for each in ("name", "title", "unit")),
+    ]
+    for each in make:
+        with pytest.raises(ValueError, match="must be a text"):
+            each()
