@@ -61,7 +61,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import cache, fingerprint, registry, supports
-from abcdp_core.own_model.blame import OwnError, call, call_quietly
+from abcdp_core.own_model.blame import AGAIN, OwnError, call, call_quietly
 from abcdp_core.own_model.model import Model, Parameter
 from abcdp_core.own_model.pool_file import PoolFile, Summary
 from abcdp_core.own_model.statistics import OwnStatistic
@@ -152,6 +152,17 @@ class Table:
     pool: Callable[[int, int, Progress | None], tuple[Array, Array]]
     draws: int = 0
     records: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the name of the file.
+
+        Raises:
+            OwnError: it is in no encoding that a document has.
+        """
+        if self.file.encode(errors="ignore").decode() != self.file:
+            raise OwnError(
+                f"{self.file}: give the file a name in UTF-8, which a document can hold."
+            )
 
     @property
     def is_of_numbers(self) -> bool:
@@ -410,6 +421,7 @@ def _simulated(model: Model, n: int, seed: int, progress: Progress | None) -> di
     """
     theta = model.draw(generator(seed, "own-summary-prior"), model.pool_size)
     summaries, parts = summaries_of(model), []
+    _check_again(model, summaries, n, seed)
     for start in range(0, model.pool_size, PART):
         rng = generator(seed, "own-summary-pool", start)
         data = model.records(rng, theta[start : start + PART], n)
@@ -419,6 +431,33 @@ def _simulated(model: Model, n: int, seed: int, progress: Progress | None) -> di
         if progress is not None:
             progress(min((start + PART) / model.pool_size, 1.0))
     return {"theta": theta, "numbers": np.concatenate(parts)}
+
+
+def _check_again(model: Model, summaries: tuple[Summary, ...], n: int, seed: int) -> None:
+    """Refuse a model whose documents nobody could verify, as it makes something else each time.
+
+    Raises:
+        OwnError: it does; or it raises.
+    """
+    for what, first, second in zip(
+        ("prior", "simulate", "the statistics"),
+        *(_made(model, summaries, n, seed) for _ in range(2)),
+        strict=True,
+    ):
+        if not np.array_equal(first, second, equal_nan=True):
+            verb = "are" if what == "the statistics" else "is"
+            raise OwnError(f"{model.file}: {what} {verb} not reproducible: {AGAIN}")
+
+
+def _made(model: Model, summaries: tuple[Summary, ...], n: int, seed: int) -> tuple[Array, ...]:
+    """Parameters, data sets and numbers of the first draws."""
+    theta = model.draw(generator(seed, "own-summary-prior"), model.pool_size)[:TWICE]
+    data = model.records(generator(seed, "own-summary-again"), theta, n)
+    return theta, data, _together(model, summaries, data)
+
+
+TWICE = 2
+"""Draws that are simulated twice."""
 
 
 def _check_alone(model: Model, summaries: tuple[Summary, ...], data: Array) -> None:

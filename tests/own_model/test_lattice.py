@@ -184,6 +184,26 @@ def test_a_function_that_looks_at_other_records_is_refused_and_sees_none_of_the_
     assert found.whole_of(records) == found.whole_of(records * 0.0)
 
 
+@pytest.mark.parametrize("what", ["prior", "simulate", "the statistics"])
+def test_what_nobody_could_verify_is_refused_before_anything_is_released(what: str) -> None:
+    ours = np.random.default_rng(7)
+    here = model(pool_size=20)
+    if what == "prior":
+        here = dataclasses.replace(here, prior=lambda _, size: model().draw(ours, size))
+    elif what == "simulate":
+        here = dataclasses.replace(here, simulate=lambda _, *more: model().simulate(ours, *more))
+    else:
+        changing = declared("d", lambda data: ours.random((*data.shape[:-2], 1)), ("d",), 1.0)
+        here = dataclasses.replace(here, statistics=(changing,))
+    with pytest.raises(OwnError, match=rf"{what} (is|are) not reproducible: the same generator"):
+        of_model(here).pool(20, 1, None)
+
+
+def test_a_file_whose_name_no_document_can_hold_is_refused() -> None:
+    with pytest.raises(OwnError, match="give the file a name in UTF-8"):
+        of_model(dataclasses.replace(model(), file="m\udcff.py"))
+
+
 def test_a_count_that_looks_at_other_records_is_refused_too() -> None:
     """One record alone is never above the mean, so nothing but noise would be released."""
     above = count("c", lambda records: first(records) > first(records).mean(-1, keepdims=True))
