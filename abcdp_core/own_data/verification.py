@@ -39,7 +39,7 @@ PARTS = {
     "protected": "what is protected",
     "n": "number of values, one that is allowed",
     "public": "settings, all allowed",
-    "model": "file of the model or the pool, and its digest",
+    "model": "file of the model or the pool, by its digest",
     "release": "what was released, in a form that the mechanism gives",
     "own_units": "the same in your units",
     "series": "shares of the series, from the counts",
@@ -170,6 +170,9 @@ def _agrees(key: str, one: Any, other: Any, document: Document) -> bool:
     """
     if not isinstance(one, dict) or one.keys() != other.keys():
         return same(one, other)
+    if key == "model":
+        # The same file may have another name here.
+        return isinstance(one["file"], str) and same(one["sha256"], other["sha256"])
     if key == "posterior":
         near = [
             max(ROUNDING * (high - low), FLOATING * max(abs(low), abs(high)))
@@ -291,6 +294,8 @@ def _width(rows: list[Any]) -> int:
 def cannot_be_known(content: Mapping[str, Any]) -> list[str]:
     """What is not recomputed, in words."""
     more = ["the versions of what it was made by"]
+    if "model" in content:
+        more.append("the name that the file of the model or the pool had: its digest says which")
     if "ledger" in content:
         more.append("the budget it was taken from: `budget show` with the ledger compares that")
     return [*UNKNOWABLE, *more]

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from abcdp_core import registry
 from abcdp_core.__main__ import main
 from abcdp_core.own_data import budget_ledger, verification
 from abcdp_core.own_data.budget import Budget
@@ -360,6 +361,25 @@ def test_a_pool_releases_and_verifies(
     table = file.parent / "pool.csv"
     table.write_text(table.read_text(encoding="utf-8").replace("\n0.", "\n0.0", 1))
     assert main(["verify", str(out), "--plugin", str(file)]) != 0
+
+
+def test_the_same_pool_under_another_name_verifies_and_two_of_one_name_are_refused(
+    pool: Callable[..., Path],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file = pool()
+    assert main(asked(file, CONTRIBUTIONS, scenario=str(file))) == 0
+    out, copy = str(file.parent / "out.json"), file.with_name("pool (1).toml")
+    copy.write_bytes(file.read_bytes())
+    monkeypatch.setattr(registry, "_added", [])
+    registry.forget()
+    capsys.readouterr()
+    assert main(["verify", out, "--plugin", str(copy)]) == 0
+    assert "not recomputed: the name that the file of the model" in capsys.readouterr().out
+    # Whichever came last would count.
+    assert main(["verify", out, "--plugin", str(copy), "--plugin", str(file)]) == 2
+    assert "two plug-ins are called 'made-elsewhere'" in capsys.readouterr().err
 
 
 def test_of_a_pool_with_a_declared_sensitivity_the_file_has_the_numbers(
