@@ -702,7 +702,7 @@ def _plain(name: str) -> str:
 def scenario_of(pool: PoolFile) -> ModuleType:
     """A pool as far as it is a scenario: enough to release by, to verify and to report."""
     # By the file: of two pools of one name the second would count.
-    module = ModuleType(f"abcdp_pool_{pool.file.name}", pool.title)
+    module = ModuleType(f"abcdp_pool_{pool.file}", pool.title)
     table = of_pool(pool)
     low, high = (np.array([getattr(p, end) for p in pool.parameters]) for end in ("low", "high"))
     vars(module).update({
