@@ -172,7 +172,7 @@ ODD = (*(0.1 * k for k in range(-3, 14)), 0.3 - 1e-17, 1e300, -1e300, math.nexta
     st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=10, max_size=14),
     st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from(ODD),
     st.integers(0, 9),
-    st.sampled_from([(0.0, 1.0), (-0.3, 0.1), (0.1, 0.3), (-1e300, 1e300), (1e-310, 2e-310)]),
+    st.sampled_from([(0.0, 1.0), (-0.3, 0.1), (0.1, 0.3), (-1e300, 1e300), (1e-289, 2e-289)]),
 )
 def test_another_value_in_place_of_one_moves_two_counts_by_one_or_none(
     values: list[float], other: float, place: int, domain: tuple[float, float]
