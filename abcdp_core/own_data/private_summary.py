@@ -174,7 +174,9 @@ class PrivateSummaryRequest(ReleaseRequest):
         """The noise of the numbers."""
         event, k = self.event(n), _size(self, n)
         numbers = "Its number" if k == 1 else f"Each of its {k} numbers"
-        unit = "" if table_of(self) is None else ", in units of the most that one record moves it,"
+        table = table_of(self)
+        has_unit = table is not None and not table.together
+        unit = ", in units of the most that one record moves it," if has_unit else ""
         return (
             f"{numbers} gets noise of scale b = {event.scale:.4g}{unit} which is Δ₁/ε_total with "
             f"Δ₁ = {_fraction(event.sensitivity)}.{_as_declared(self)}"

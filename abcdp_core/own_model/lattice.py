@@ -83,6 +83,10 @@ FARTHEST = 2.0**20
 
 TOO_FAR = f"reaches more than {FARTHEST:,.0f} times what one record moves it, the most of a release"
 
+TOO_FAR_TOGETHER = (
+    f"reaches beyond ±{FARTHEST:,.0f}, the most of a release; divide it, l1 and l2 by a number"
+)
+
 ROUNDINGS = Fraction(1, 2**49)
 """Twelve of 2^-53, and some room."""
 
@@ -135,6 +139,8 @@ class Table:
         pool: rows, seed and progress to parameters ``(T, p)`` and numbers ``(T, k)``, in units.
         draws: of the pool, where it is simulated; 0 where it is there.
         records: how many there are, where a file of numbers does not tell; else ``None``.
+        together: whether what one record moves was declared for all numbers together, so that none
+            has a unit.
     """
 
     columns: tuple[str, ...]
@@ -152,6 +158,7 @@ class Table:
     pool: Callable[[int, int, Progress | None], tuple[Array, Array]]
     draws: int = 0
     records: int | None = None
+    together: bool = False
 
     def __post_init__(self) -> None:
         """Check the name of the file.
@@ -504,7 +511,8 @@ def of_pool(pool: PoolFile) -> Table:
     l1 = sensitivity(pool.summaries, pool.neighbours, together, rounded)
     for each, numbers in zip(pool.summaries, pool.numbers.T, strict=True):
         if declared and np.abs(numbers).max() > FARTHEST:
-            raise OwnError(f"{pool.file.name}: key summary.{each.name}: {TOO_FAR}.")
+            why = TOO_FAR if pool.declared is None else TOO_FAR_TOGETHER
+            raise OwnError(f"{pool.file.name}: key summary.{each.name}: {why}.")
     whole_of = _numbers if declared else _sums
     own = statistic(
         pool.summaries,
@@ -536,6 +544,7 @@ def of_pool(pool: PoolFile) -> Table:
         wrong=lambda values: _wrong(pool, values, in_records=not declared),
         pool=lambda n, seed, progress: (pool.theta, np.rint(pool.numbers * scale) / scale),  # noqa: ARG005 - it is there
         records=pool.n,
+        together=pool.declared is not None,
     )
 
 

@@ -427,9 +427,25 @@ def test_a_sensitivity_declared_for_all_is_said_and_refused_where_no_document_ho
     declared = f"[declared]\nl1 = {l1}\nl2 = {l1}\n"
     file.write_text(stated + summaries + declared, encoding="utf-8")
     assert main(asked(file, "s,young,old\n3.25,4,5", scenario=str(file))) == code
-    assert said in "".join(capsys.readouterr())
+    found = "".join(capsys.readouterr())
+    assert said in found
+    # Each is as it is, and has no unit.
+    assert "in units of the most that one record moves it" not in found
     if code == 0:
         assert main(["verify", str(file.parent / "out.json"), "--plugin", str(file)]) == 0
+
+
+def test_numbers_beyond_a_release_are_told_in_the_unit_that_they_have(
+    pool: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = pool()
+    stated = file.read_text(encoding="utf-8").partition("[summary.s]")[0]
+    file.write_text(stated + "[summary.s]\n[declared]\nl1 = 1e4\nl2 = 1e4\n", encoding="utf-8")
+    rows = "\n".join(f"{i / 150},{1e5 * i}" for i in range(150))
+    (file.parent / "pool.csv").write_text(f"theta.mu,summary.s\n{rows}", encoding="utf-8")
+    assert main(asked(file, "s\n3.25", scenario=str(file))) == 2
+    said = capsys.readouterr().err
+    assert "summary.s: reaches beyond ±1,048,576, the most of a release; divide it, l1 and" in said
 
 
 @pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
