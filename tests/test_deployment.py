@@ -188,7 +188,7 @@ def test_the_settings_are_those_that_the_app_reads() -> None:
     given = compose()["services"]["app"]["environment"]
     assert given.keys() == {
         *(served.SERVED, served.HOSTS, served.WORK_LIMIT, served.OWN_DATA, served.PROXY),
-        *(served.RUN_BY, served.BUDGET),
+        *(served.RUN_BY, served.BUDGET, served.VISITS),
     }
     usual = {name: re.sub(r"\$\{.*\}", "", text) for name, text in given.items()}
     settings = served.read(usual | {served.HOSTS: "abc.example.org"})
