@@ -187,8 +187,8 @@ class Table:
 
     def per_unit(self, n: int) -> Array:
         """How much each number changes in one unit ``(k,)``."""
-        k = len(self.summaries)
-        return self.natural(np.ones(k), n) - self.natural(np.zeros(k), n)
+        n = self.records or n
+        return np.array([each.unit(self.neighbours, n) for each in self.summaries])
 
     def limits(self, n: int) -> list[tuple[float, float]]:
         """Between which each number can lie, by kind and bounds."""

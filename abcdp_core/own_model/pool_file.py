@@ -106,6 +106,17 @@ class Summary:
         total = units * (self.upper - self.lower) + n * self.lower
         return total / n if self.kind == "mean" else total
 
+    def unit(self, neighbours: str, n: int) -> float:
+        """How much the number itself changes in one unit."""
+        if self.kind == "count":
+            return 1.0
+        if self.kind == "declared":
+            return self.sensitivity
+        if neighbours == "add-remove":
+            return max(abs(self.lower), abs(self.upper))
+        width = self.upper - self.lower
+        return width / n if self.kind == "mean" else width
+
     def limits(self, neighbours: str, n: int) -> tuple[float, float]:
         """Between which the number itself can lie."""
         if self.kind == "declared":

@@ -266,7 +266,7 @@ def _check_summary(place: str, each: Summary, values: Array, neighbours: str, n:
         row = int(np.argmax(values != np.rint(values)))
         raise OwnError(f"{at}, row {row + 1}: {values[row]:g} is no count.")
     low, high = each.limits(neighbours, n)
-    room = 1e-9 * max(1.0, abs(low) if math.isfinite(low) else 1.0)
+    room = 1e-9 * max([1.0, *(abs(end) for end in (low, high) if math.isfinite(end))])
     outside = (values < low - room) | (values > high + room)
     if outside.any():
         row = int(np.argmax(outside))

@@ -320,8 +320,18 @@ def test_natural_numbers_are_the_inverse_of_units() -> None:
         for neighbours in ("replace", "add-remove"):
             units = each.in_units(values, neighbours, 20)
             assert each.natural(units, neighbours, 20) == pytest.approx(values)
+            moved = each.natural(units + 1.0, neighbours, 20) - values
+            assert moved == pytest.approx(each.unit(neighbours, 20))
+    # A difference of two means would be off by rounding.
+    assert Summary("a", "mean", 1e12, 1e12 + 1.0).unit("replace", 1000) == 1e-3
     wide = Summary("a", "sum", -7.0, 5.0)
     assert wide.in_units(values, "add-remove", 20) == pytest.approx(values / 7.0)
+
+
+def test_a_sum_may_be_at_a_large_bound_but_for_rounding(tmp_path: Path) -> None:
+    toml, pool = TOML.replace("upper = 10.0", "upper = 1e10"), table()
+    pool.loc[3, "summary.spent"] = np.nextafter(50 * 1e10, np.inf)
+    assert reading.read(made(tmp_path, toml, pool)).numbers[3, 3] == pytest.approx(50.0)
 
 
 def test_texts_in_toml_come_back_whatever_they_hold(tmp_path: Path) -> None:
