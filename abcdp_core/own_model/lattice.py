@@ -96,6 +96,9 @@ COARSEST = 1
 PART = 20
 """Draws that are simulated at a time."""
 
+AT_ONCE = 4_000_000
+"""Contributions that are in memory at once, 32 MB a copy; or those of one data set."""
+
 LOOKED_AT = 200
 """Simulated records on which a statistic is compared with itself, one record at a time."""
 
@@ -434,7 +437,11 @@ def _simulated(model: Model, n: int, seed: int, progress: Progress | None) -> di
         data = model.records(rng, theta[start : start + PART], n)
         if start == 0:
             _check_alone(model, summaries, data[0, :LOOKED_AT])
-        parts.append(_together(model, summaries, data))
+        step = max(1, AT_ONCE // (n * len(summaries)))
+        parts += [
+            _together(model, summaries, data[first : first + step])
+            for first in range(0, len(data), step)
+        ]
         if progress is not None:
             progress(min((start + PART) / model.pool_size, 1.0))
     return {"theta": theta, "numbers": np.concatenate(parts)}

@@ -204,6 +204,24 @@ def test_a_file_whose_name_no_document_can_hold_is_refused() -> None:
         of_model(dataclasses.replace(model(), file="m\udcff.py"))
 
 
+def test_a_pool_is_the_same_however_much_of_it_is_in_memory_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shapes: list[tuple[int, ...]] = []
+
+    def watched(records: Array) -> Array:
+        shapes.append(records.shape)
+        return first(records)
+
+    here = model(total("t", watched, LOW, HIGH), STATISTICS[3], pool_size=50)
+    usual = lattice_module._simulated(here, 20, 1, None)["numbers"]
+    assert max(shapes)[0] == 20
+    monkeypatch.setattr(lattice_module, "AT_ONCE", 3 * 4 * 20)
+    shapes.clear()
+    assert np.array_equal(lattice_module._simulated(here, 20, 1, None)["numbers"], usual)
+    assert max(shape for shape in shapes if len(shape) == 3)[0] == 3
+
+
 def test_a_count_that_looks_at_other_records_is_refused_too() -> None:
     """One record alone is never above the mean, so nothing but noise would be released."""
     above = count("c", lambda records: first(records) > first(records).mean(-1, keepdims=True))
