@@ -223,8 +223,8 @@ class PrivateSummaryRequest(ReleaseRequest):
     def drowned(self, n: int) -> str:
         """Where the release leaves nearly all of the prior's deviation of everything."""
         found = expected(self, n)
-        least = min(error / prior for error, prior in zip(found.error, found.prior, strict=True))
-        if least <= LITTLE:
+        both = zip(found.error, found.prior, strict=True)
+        if any(error <= LITTLE * prior for error, prior in both):
             return ""
         return (
             "With so much noise the error of everything is expected to be more than "

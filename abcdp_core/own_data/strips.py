@@ -173,13 +173,18 @@ def ticks(low: float, high: float) -> list[tuple[float, str]]:
     step = next(size * power for size in (1.0, 2.0, 5.0, 10.0) if size * power >= rough * 0.999)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     digits = max(0, -math.floor(math.log10(step) + 1e-9))
-    return [(number * step, _said(number * step, digits)) for number in range(first, last + 1)]
+    # So many digits as tell two ticks apart, also of an axis that is far from 0.
+    most = max(abs(low), abs(high))
+    figures = max(3, 1 + math.floor(math.log10(most)) - math.floor(math.log10(step) + 1e-9))
+    return [
+        (number * step, _said(number * step, digits, figures)) for number in range(first, last + 1)
+    ]
 
 
-def _said(value: float, digits: int) -> str:
+def _said(value: float, digits: int, figures: int) -> str:
     """A tick in words; with a power of ten where it would be long."""
     if digits > 4 or abs(value) >= 1e7:
-        mantissa, _, power = f"{value:.3g}".partition("e")
+        mantissa, _, power = f"{value:.{figures}g}".partition("e")
         text = f"{mantissa} × 10{str(int(power)).translate(SUPERSCRIPTS)}" if power else mantissa
     else:
         text = f"{value:,.{digits}f}"

@@ -201,6 +201,15 @@ def test_numbers_that_were_changed_are_found(
     assert "DIFFERS  what was released" in capsys.readouterr().out
 
 
+def test_few_draws_of_a_prior_may_be_all_the_same(model: Callable[[str], Path]) -> None:
+    file = model("replace")
+    text = file.read_text(encoding="utf-8").replace("pool_size=200", "pool_size=20")
+    prior = 'Parameter("mu", -1.0, 1.0, unit="mm", prior=lambda _, size: np.zeros(size))'
+    text = text.replace('Parameter("mu", -1.0, 1.0, unit="mm")', prior)
+    file.write_text(text, encoding="utf-8")
+    assert main(asked(file)) == 0
+
+
 def test_a_prior_that_misses_the_data_is_said_from_what_was_released(
     model: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
