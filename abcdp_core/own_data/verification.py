@@ -296,6 +296,7 @@ def cannot_be_known(content: Mapping[str, Any]) -> list[str]:
     more = ["the versions of what it was made by"]
     if "model" in content:
         more.append("the name that the file of the model or the pool had: its digest says which")
+        more.append("what the file of a model imports or reads: the digest is of its own text")
     if "ledger" in content:
         more.append("the budget it was taken from: `budget show` with the ledger compares that")
     return [*UNKNOWABLE, *more]

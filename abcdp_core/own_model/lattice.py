@@ -135,7 +135,8 @@ class Table:
         unit: whose privacy is protected, with its article.
         declared: names of what has a sensitivity that somebody declared.
         file: that states the model or the pool, without folders.
-        digest: SHA-256 of all that it states, in hexadecimal digits.
+        digest: SHA-256, in hexadecimal digits, of the text of a model's file, and of nothing that
+            it imports; or of all that a pool states.
         statistic: the numbers together.
         bounds: between which a record's numbers are known to lie, in a sentence.
         wrong: values ``(n, d)`` to a sentence on why they are none, without a value; or empty.
