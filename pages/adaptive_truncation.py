@@ -165,8 +165,9 @@ def best_interval() -> None:
     blocks.heading(
         "Narrower can be better",
         "Clipping loses little about μ: most of what a value tells about μ is which side of μ it "
-        "lies on. The noise falls with the width. So the best interval is narrow, and the curve is "
-        "flat there.",
+        "lies on. The noise falls with the width. So at a small ε_total the best interval for μ is "
+        "narrow, and the curve is flat there; at a large one, where noise counts little, it is "
+        "wide.",
     )
     blocks.figure("width", found, ("width", "main"))
     blocks.note(

@@ -347,8 +347,8 @@ def why(result: Result) -> str:
     params, rows = cast(Params, result.params), _rows(result)
     interval, optimal = rows["truncation"], rows["optimal"]
     losses = (
-        f"Of the {_what(params)[0].lower()}{_what(params)[1:].rstrip(',')} that the value itself "
-        f"has, the best interval keeps {_percent(interval['share_before_chance'])} before its "
+        f"Of the {_what(params)[0].lower()}{_what(params)[1:]} that the value itself has, "
+        f"the best interval keeps {_percent(interval['share_before_chance'])} before its "
         f"noise and {_percent(interval['share'])} after it, the {optimal['symbols']:.0f} symbols "
         f"{_percent(optimal['share_before_chance'])} before chance and "
         f"{_percent(optimal['share'])} after it."

@@ -125,6 +125,8 @@ def test_why_symbols_win_is_said_with_the_numbers_of_the_setting(usual: Result) 
     assert "the 66 % of the answers that fall within the interval tell less" in more
     # About σ two symbols say whether the value is far out, not on which side.
     assert "*which part*" in study.why(result(score="sigma"))
+    both = study.why(result(score="weights"))
+    assert "Of the information about μ and about σ, which has the weight 0.5, that" in both
     nobody = study.why(result(epsilon_total=1000.0))
     assert nobody.startswith("Of the information about μ that the value itself has")
 

@@ -115,6 +115,14 @@ def test_every_view_of_adaptive_truncation(view):
     assert "Privacy label" in texts(app)
 
 
+def test_the_best_interval_is_called_narrow_at_a_small_budget_only():
+    view = {"adaptive-truncation.view": "best interval"}
+    app = opened("adaptive_truncation", **view, **{"adaptive-truncation.epsilon_total": "1000"})
+    (first, *_) = app.get("plotly_chart")
+    assert "[-3.68, 3.68]" in first.proto.alt
+    assert "So at a small ε_total the best interval for μ is narrow" in texts(app)
+
+
 def test_ways_of_asking_show_the_knobs_that_act_and_say_why_symbols_win():
     view = {"adaptive-truncation.view": "ways of asking"}
     app = opened("adaptive_truncation", **view, **{"adaptive-truncation.epsilon_total": "5"})
