@@ -332,7 +332,7 @@ def _blame(error: ParameterError) -> None:
         raise error
     st.error(
         f"A model that was added to this server cannot be used. {verbatim(error, LONGEST_BLAME)} "
-        f"Open the page again without `scenario` in its address."
+        f"Open the page again without what follows `?` in its address."
     )
 
 

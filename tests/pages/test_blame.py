@@ -24,5 +24,5 @@ def test_a_model_that_cannot_be_used_is_told_as_it_stands_and_no_other_error_is(
     assert [each.value for each in app.error] == [
         "A model that was added to this server cannot be used. "
         "` mine.py: simulate cannot be computed (line 3: *boom*). ` "
-        "Open the page again without `scenario` in its address."
+        "Open the page again without what follows `?` in its address."
     ] * (kind is OwnError)
