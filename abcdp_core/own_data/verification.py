@@ -276,7 +276,10 @@ def same(one: Any, other: Any, near: float = 0.0, relative: float = ROUNDING) ->
         return all(same(a, b, ROUNDING * largest) for a, b in zip(one, other, strict=True))
     if isinstance(one, bool) or isinstance(other, bool) or isinstance(one, str):
         return type(one) is type(other) and bool(one == other)
-    if isinstance(one, int | float) and isinstance(other, int | float):
+    if isinstance(other, int):
+        # Nobody rounds whole numbers.
+        return isinstance(one, int | float) and one == other
+    if isinstance(one, int | float) and isinstance(other, float):
         try:
             return math.isclose(one, other, rel_tol=relative, abs_tol=near)
         except OverflowError:

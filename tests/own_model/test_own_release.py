@@ -138,7 +138,7 @@ def test_a_document_is_verified_and_reported_by_its_model(
 SEVERAL = """
 import numpy as np
 
-from abcdp_core.own_model import Column, Model, Parameter, mean, total
+from abcdp_core.own_model import Column, Model, Parameter, count, mean, total
 
 
 def simulate(rng, theta, n):
@@ -155,7 +155,9 @@ MODEL = Model(
     unit="one patient",
     simulate=simulate,
     statistics=(
-        mean("x", lambda r: r[..., 0], -3.0, 4.0), total("y", lambda r: 1e10 * r[..., 1], 0.0, 1e11)
+        mean("x", lambda r: r[..., 0], -3.0, 4.0),
+        total("y", lambda r: 1e10 * r[..., 1], 0.0, 1e11),
+        count("z", lambda r: r[..., 2] > 1e9),
     ),
     sizes=(12,),
     pool_size=200,
@@ -186,6 +188,9 @@ def test_numbers_of_several_units_are_compared_each_in_its_own(tmp_path: Path) -
             # Another processor may round so, whatever the number is.
             assert wrong("posterior", *path, by=1e-11 * width) == [], path
     assert wrong("release", "in_their_units", 0, by=1e-6) == ["release"]
+    # One beside 2^32 is a whole number, too.
+    assert wrong("release", "divided_by", 2, by=1) == ["release"]
+    assert wrong("event", "whole", 2, by=1) == ["event"]
 
 
 def test_numbers_that_were_changed_are_found(
