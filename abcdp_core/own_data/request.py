@@ -360,7 +360,9 @@ def claim(request: ReleaseRequest) -> Claim:
     """What a release takes from a budget at most, known before any data are read."""
     what = f"release {request.scenario}, {request.settings_in_words()}"
     if request.declared:
-        what = f"{what}, sensitivity of {' and '.join(request.declared)} declared"
+        # In one line, as each release has one in what is said of a budget.
+        names = " and ".join(" ".join(name.split()) for name in request.declared)
+        what = f"{what}, sensitivity of {names} declared"
     if isinstance(request, SeriesRequest):
         what = f"{what}, from {request.low:g} to {request.high:g}"
     return budget.pure(request.epsilon_total, what)

@@ -15,6 +15,8 @@ from abcdp_core.__main__ import main
 from abcdp_core.own_data import budget_ledger, verification
 from abcdp_core.own_data.budget import Budget
 from abcdp_core.own_data.document import figure
+from abcdp_core.own_data.private_summary import PrivateSummaryRequest
+from abcdp_core.own_data.request import claim
 from abcdp_core.own_model import lattice
 
 pytestmark = pytest.mark.usefixtures("own_registry")
@@ -290,6 +292,15 @@ def test_more_records_than_there_is_room_for_are_refused(
     said = capsys.readouterr().err
     assert "more than 30 records, the most that are read" in said
     assert "31" not in said.replace(str(file.parent), "")
+
+
+def test_what_a_budget_says_of_a_release_stands_in_one_line(model: Callable[[str], Path]) -> None:
+    file = model("declared")
+    text = file.read_text(encoding="utf-8").replace('declared("middle"', r'declared("a\n  b"')
+    file.write_text(text, encoding="utf-8")
+    registry.add_file(file)
+    request = PrivateSummaryRequest(scenario="own", epsilon_total=1.0)
+    assert "sensitivity of a b declared" in claim(request).what
 
 
 def test_a_budget_takes_a_declared_sensitivity_only_from_who_answers_for_it(
