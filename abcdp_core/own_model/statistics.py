@@ -46,7 +46,7 @@ ROUNDING = 1e-9
 LARGEST = 1e60
 """Numbers lie within it on either side of 0, so that their squares are numbers too."""
 
-SMALLEST = 1.0 / LARGEST
+SMALLEST = 1e-60
 """Of a sensitivity, by which numbers are divided."""
 
 

@@ -363,6 +363,11 @@ def test_bounds_that_are_none_are_refused(make: Any, said: str) -> None:
         make()
 
 
+def test_the_least_that_is_told_to_be_allowed_is() -> None:
+    assert Parameter("μ", -1e-60, 0.0).low == -1e-60
+    assert declared("d", lambda records: records[:, 0], ("d",), 1e-60).l1 == 1e-60
+
+
 def test_one_record_is_a_data_set() -> None:
     assert changed(sizes=(1,)).sizes == (1,)
 
