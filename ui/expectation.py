@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -9,7 +10,8 @@ import streamlit as st
 
 from abcdp_core.experiments import error_by_size
 from abcdp_core.figures import Drawn
-from abcdp_core.own_data import expectation
+from abcdp_core.own_data import expectation, private_summary
+from abcdp_core.own_data.private_summary import PrivateSummaryRequest
 from abcdp_core.own_data.releasable import Expected, Releasable, Simulated, points
 from abcdp_core.own_data.request import ReleaseRequest, SeriesRequest, source_of
 from abcdp_core.own_data.sparse_vector import SparseVectorRequest
@@ -17,6 +19,7 @@ from abcdp_core.privacy.promise import odds
 from abcdp_core.results import Result
 from abcdp_core.sentences import counted
 from ui import asking, charts, drawings, state, watch
+from ui.job import Preparation
 
 
 def studies(by: Releasable) -> tuple[str, ...]:
@@ -54,8 +57,8 @@ def show(by: Releasable, planned: int, width: float | None) -> str:
         width: of the range that they can lie in, once it was typed.
     """
     request = _usual(by)
-    with st.spinner("Simulating the public pool"):
-        known = by.expected(request, planned)
+    ready(request, planned)
+    known = by.expected(request, planned)
     if isinstance(known, Simulated):
         return _of_pool(request, planned, known)
     if known is not None:
@@ -71,6 +74,18 @@ def show(by: Releasable, planned: int, width: float | None) -> str:
     if job.result is None:
         return "What error to expect is still being computed."
     return said(job.result, planned)
+
+
+def ready(request: ReleaseRequest, n: int) -> None:
+    """Have the pool made that tells what to expect, if one is needed, while others may draw.
+
+    Args:
+        request: the settings.
+        n: number of values.
+    """
+    if isinstance(request, PrivateSummaryRequest) and not private_summary.has_pool(request, n):
+        key = request.scenario, n, request.pool_seed
+        watch.own_pool(Preparation(key, functools.partial(private_summary.public_pool, *key)))
 
 
 def _of_formula(request: ReleaseRequest, planned: int, formula: Expected) -> str:

@@ -6,18 +6,15 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Generator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from collections.abc import Callable, Generator, Hashable
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
 
 from abcdp_core import pool, workers
 from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.results import Result
 from abcdp_core.workers import LostWorkersError
 from ui import memory
-
-if TYPE_CHECKING:
-    from abcdp_core.own_model import Model
 
 log = logging.getLogger(__name__)
 
@@ -67,9 +64,15 @@ class Request:
 
 @dataclass(frozen=True)
 class Preparation:
-    """Simulations that the knobs of a model of one's own are placed by, made once for all."""
+    """Something public that takes long and is kept, made once for all who wait for it.
 
-    model: Model
+    Attributes:
+        key: tells it from others.
+        make: makes and keeps it, given what is to be told how far it is.
+    """
+
+    key: Hashable
+    make: Callable[[Callable[[float], None]], object] = field(compare=False, repr=False)
 
 
 class UnwantedError(Exception):

@@ -119,7 +119,9 @@ class Service:
             job = self._jobs.get(request)
             asked = job is not None and job.state == "asks" and unasked > job.unasked
             ended = job is None or job.state in ("stopped", "refused") or job.failed_long_ago
-            if job is None or ended or asked:
+            # It keeps no result; who asks again lacks what it has prepared.
+            lost = isinstance(request, Preparation) and job is not None and job.state == "done"
+            if job is None or ended or lost or asked:
                 job = Job(self, request, job, long=long, unasked=unasked)
                 self._jobs[request] = job
                 self._start(job, who, "long" if long else "quick", work)

@@ -33,7 +33,7 @@ from abcdp_core.own_data.request import (
 )
 from abcdp_core.own_data.sparse_vector import SparseVectorRequest
 from abcdp_core.parameters import ParameterError
-from ui import budget, charts, jobs, reports, served, state, steps, uploads, watch
+from ui import budget, charts, expectation, jobs, reports, served, state, steps, uploads, watch
 from ui.job import Job, UnwantedError
 from ui.uploads import MINUTES, Held, Upload
 from ui.verbatim import verbatim
@@ -290,6 +290,7 @@ def confirm(request: ReleaseRequest, series_of: Upload, planned: int, expected: 
     except ParameterError as error:
         st.error(f"This file cannot be used. {verbatim(error)}")
         return
+    expectation.ready(request, n)
     st.markdown(question(request, n))
     st.markdown(f"Is this enough? {_enough(request, n, planned, expected)}")
     if little := request.drowned(n):

@@ -54,14 +54,12 @@ def study(job: Job) -> Steps:
 
 
 def preparation(job: Job) -> Steps:
-    """The simulations that a model's knobs are placed by."""
-    # Inside the function: where no model was added nobody has to wait for what models need.
-    from abcdp_core.own_model import contract
-
+    """What a job's request prepares."""
     if not isinstance(job.request, Preparation):
-        raise TypeError("request: a preparation has a model.")
+        raise TypeError("request: must be a preparation.")
     yield "slow"
-    contract.pilot(job.request.model, job.progress)
+    with pool.made_by(_Parts):
+        job.request.make(job.progress)
 
 
 def own(work: Callable[[Callable[[float], None]], Any]) -> Callable[[Job], Steps]:

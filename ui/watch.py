@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -80,24 +81,61 @@ def scales(place: DeltaGenerator, leave: Callable[[], None], scenario: str) -> N
 
     if contract.has_pilot(model):
         return
-    who = jobs.session_id()
-    job = jobs.service().submit(Preparation(model), who, steps.preparation)
-    try:
-        if not job.ended.wait(MOMENTS):
-            with place.container(), turns.away(), turns.interruptible():
-                _wait_for_scales(job, contract.PILOT, f"cancel-scales-{scenario}", leave)
-    finally:
-        job.leave(who)
+    key = f"scales-{scenario}"
+    asked = Preparation((key, model), functools.partial(contract.pilot, model))
+    wait = functools.partial(_wait_for_scales, contract.PILOT, f"cancel-{key}", leave)
+    job = _prepared(asked, place, wait)
     if job.state != "done":
         with place.container():
-            busy = "Many are here at once. Ask again in a moment."
-            st.error(verbatim(job.error, LONGEST_BLAME) if job.error else busy)
-            st.button("Go on without this model", key=f"leave-scales-{scenario}", on_click=leave)
+            _say_why(job)
+            st.button("Go on without this model", key=f"leave-{key}", on_click=leave)
         st.stop()
     place.empty()
 
 
-def _wait_for_scales(job: Job, count: int, key: str, leave: Callable[[], None]) -> None:
+def own_pool(asked: Preparation) -> None:
+    """Wait for the public pool of a model of one's own, which may take minutes.
+
+    Whoever moves a knob meanwhile, or leaves, ends the wait. Where nothing comes of it the page
+    ends, and says why.
+    """
+    place = st.empty()
+    job = _prepared(asked, place, _wait_for_pool)
+    if job.state != "done":
+        with place.container():
+            _say_why(job)
+        st.stop()
+    place.empty()
+
+
+def _prepared(asked: Preparation, place: DeltaGenerator, wait: Callable[[Job], None]) -> Job:
+    """The job of a preparation, waited for while others may draw."""
+    who = jobs.session_id()
+    job = jobs.service().submit(asked, who, steps.preparation)
+    try:
+        if not job.ended.wait(MOMENTS):
+            with place.container(), turns.away(), turns.interruptible():
+                wait(job)
+    finally:
+        job.leave(who)
+    return job
+
+
+def _say_why(job: Job) -> None:
+    """Why nothing came of a preparation."""
+    busy = "Many are here at once. Ask again in a moment."
+    st.error(verbatim(job.error, LONGEST_BLAME) if job.error else busy)
+
+
+def _wait_for_pool(job: Job) -> None:
+    line = st.empty()
+    while not job.ended.wait(POLL):
+        job.watch(jobs.session_id())
+        with line.container():
+            progress(job)
+
+
+def _wait_for_scales(count: int, key: str, leave: Callable[[], None], job: Job) -> None:
     """Say how far it is until it has ended or somebody moves; called while others may draw."""
     line = st.empty()
     st.button("Cancel", key=key, on_click=leave)

@@ -327,6 +327,13 @@ def public_pool(
     return found
 
 
+def has_pool(request: PrivateSummaryRequest, n: int) -> bool:
+    """Whether the pool of a request is there, or comes with the program: making one takes long."""
+    table = table_of(request)
+    key = request.scenario, "" if table is None else table.digest, n, request.pool_seed
+    return table is None or key in _own_pools
+
+
 KEPT = 4
 """Pools in memory."""
 

@@ -19,11 +19,12 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.testing.v1 import AppTest
 
 from abcdp_core import registry, simulators
-from abcdp_core.own_model import Model, contract
+from abcdp_core.own_data import private_summary
+from abcdp_core.own_model import Model, contract, lattice
 from abcdp_core.own_model.blame import OwnError
 from tests.pages.app import opened, settled, texts
 from tests.pages.test_your_own_data import button, documents
-from ui import jobs, knobs, router, state, watch
+from ui import jobs, knobs, router, state, turns, watch
 from ui.job import Job, LimitError, Preparation
 from ui.jobs import Work
 
@@ -197,6 +198,51 @@ def test_what_ends_badly_is_said_to_all_and_made_by_no_page(
     assert all(words in each for each in said)
     assert buttons[-1:] == ["Go on without this model"]
     assert count == 1
+
+
+def slow_pool(monkeypatch: pytest.MonkeyPatch, then: Callable[[], None]) -> list[bool]:
+    """Have public pools take their time; returns whether anybody had a turn at each meanwhile."""
+    simulated, drawing = lattice._simulated, list[bool]()
+
+    def slowly(
+        model: Model, n: int, seed: int, told: Callable[[float], None] | None
+    ) -> dict[str, NDArray[np.float64]]:
+        time.sleep(2.0 * watch.MOMENTS)
+        drawing.append(turns.are_taken())
+        then()
+        return simulated(model, n, seed, told)
+
+    monkeypatch.setattr(lattice, "_simulated", slowly)
+    private_summary._own_pools.clear()
+    private_summary._fitted.cache_clear()
+    return drawing
+
+
+@pytest.mark.usefixtures("empty_cache", "lanes")
+def test_others_may_draw_while_a_page_waits_for_the_pool_of_a_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is asked for what to expect."""
+    drawing = slow_pool(monkeypatch, lambda: None)
+    app = page(FILE)
+    assert not app.exception
+    assert "Another patient in place of one" in texts(app)
+    assert drawing
+    assert not any(drawing)
+
+
+@pytest.mark.usefixtures("empty_cache", "lanes")
+def test_a_page_ends_where_the_pool_of_a_model_takes_too_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse() -> None:
+        raise LimitError("This server works for at most 1 s on one request.")
+
+    slow_pool(monkeypatch, refuse)
+    app = opened("your_own_data", epsilon_total="5", **{KEY: "waiting"})
+    assert not app.exception
+    (error,) = app.error
+    assert "This server works for at most 1 s on one request." in error.value
 
 
 def ended() -> None:
