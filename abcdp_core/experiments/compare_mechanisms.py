@@ -42,7 +42,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -54,7 +54,6 @@ from numpy.typing import NDArray
 from abcdp_core import experiments, mechanisms, pool, sentences, simulators, summaries, trials
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
-from abcdp_core.experiments import Link, Onward
 from abcdp_core.mechanisms import Budget, Mechanism, Prepared, noisy_counts, private_summary
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
@@ -186,24 +185,13 @@ PRESETS |= {
     "units-covid": _of_units("covid-people"),
 }
 
-RUNS_OF_A_LINK = 25
-"""Runs between two moments at which a task can be stopped."""
-
-
-@dataclass(frozen=True)
-class Task(experiments.SingleTask[Params]):
-    """One mechanism at one budget and one c, all runs."""
-
-    @property
-    def links(self) -> int:
-        """Parts it is done in."""
-        return -(-self.params.runs // RUNS_OF_A_LINK)
+Task = experiments.SingleTask[Params]
+"""One mechanism at one budget and one c, all runs."""
 
 
 def tasks(params: Params, seed: int) -> list[Task]:
     """One task per mechanism, budget and c."""
-    single = experiments.per_value(params, seed, "mechanism", "epsilon_total", "c")
-    return [Task(each.params, each.seed) for each in single]
+    return experiments.per_value(params, seed, "mechanism", "epsilon_total", "c")
 
 
 def public_side(params: Params, seed: int) -> pool.PublicSide:
@@ -219,36 +207,23 @@ def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
 # ------------------------------------------------------------------------------------------ work
 
 
-def work(task: Task | Onward[Task]) -> Link:
-    """Choose the best public setting, then score it, and the common one, on the next runs."""
-    here = task if isinstance(task, Onward) else Onward(task, None, 0)
-    task, common, best = here.task, common_options(here.task), here.state
-    grid: Sequence[tuple[BaseParams, float]] = ()
-    published = pd.DataFrame(columns=list(COLUMNS["published"]), dtype="str")
-    if best is None:
-        grid = _tried(task, common)
-        best = min(grid, key=lambda row: row[1])[0]
-        published = _published(task, best)
-    first = here.done * RUNS_OF_A_LINK
-    runs = range(first, min(first + RUNS_OF_A_LINK, task.params.runs))
-    main = _scores(task, best, runs)
-    at = (task.params.mechanism[0], task.params.epsilon_total[0], task.params.c[0])
-    rows = [(*at, _threshold(options), score) for options, score in grid]
-    tables = {
+def work(task: Task) -> Tables:
+    """Choose the best public setting, then score it, and the common one, on every run."""
+    params, mechanism = task.params, _mechanism(task)
+    common = common_options(task)
+    public, budget = public_side(params, task.seed), _budget(task)
+    tried = trials.tried(mechanism.name, public, common, budget, task.seed)
+    best = min(tried, key=lambda row: row[1])[0]
+    at = (mechanism.name, budget.epsilon_total, params.c[0])
+    grid = [(*at, _threshold(options), score) for options, score in tried]
+    main = _scores(task, best)
+    return {
         "main": main,
-        "common": main if best == common else _scores(task, common, runs),
-        "grid": pd.DataFrame(rows, columns=list(COLUMNS["grid"])),
-        "prior": _prior(task, runs),
-        "published": published,
+        "common": main if best == common else _scores(task, common),
+        "grid": pd.DataFrame(grid, columns=list(COLUMNS["grid"])),
+        "prior": _prior(task),
+        "published": _published(task, best),
     }
-    rest = Onward(task, best, here.done + 1)
-    return Link(tables, rest if rest.done < task.links else None)
-
-
-def _tried(task: Task, common: BaseParams) -> Sequence[tuple[BaseParams, float]]:
-    """Settings and their errors over simulated data sets."""
-    public = public_side(task.params, task.seed)
-    return trials.tried(_mechanism(task).name, public, common, _budget(task), task.seed)
 
 
 def _mechanism(task: Task) -> Mechanism:
@@ -299,12 +274,12 @@ def release(task: Task, ready: Prepared, run: int) -> mechanisms.Release:
     return ready.release(trial(task, run).comparison, rng)
 
 
-def _scores(task: Task, options: BaseParams, runs: range) -> pd.DataFrame:
+def _scores(task: Task, options: BaseParams) -> pd.DataFrame:
     params, rows = task.params, []
     delta = _mechanism(task).spends(_budget(task)).delta
     at = (params.mechanism[0], params.epsilon_total[0], delta, params.c[0])
     ready = prepared(task, options)
-    for run in runs:
+    for run in range(params.runs):
         released = release(task, ready, run)
         accepted = math.nan if released.estimate is not None else len(released.weights)
         errors = trials.scores(trial(task, run), released)
@@ -312,12 +287,13 @@ def _scores(task: Task, options: BaseParams, runs: range) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(SCORES))
 
 
-def _prior(task: Task, runs: range) -> pd.DataFrame:
+def _prior(task: Task) -> pd.DataFrame:
     """Errors of the prior mean, the same for all mechanisms."""
     mean = np.asarray(simulators.load(task.params.scenario).PRIOR_MEAN)
+    of_runs = [trial(task, run) for run in range(task.params.runs)]
     rows = [
         (run, *trials.errors(mean, each.truth, each.public.theta))
-        for run, each in ((run, trial(task, run)) for run in runs)
+        for run, each in enumerate(of_runs)
     ]
     return pd.DataFrame(rows, columns=list(COLUMNS["prior"]))
 

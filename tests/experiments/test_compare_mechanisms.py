@@ -246,16 +246,6 @@ def with_errors(prior: float, **errors: float) -> Result:
     return Result(study.EXPERIMENT, SMALL, tables, "", "")
 
 
-def test_a_task_is_done_some_runs_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    params = dataclasses.replace(SMALL, mechanism=("soft-weights", "noisy-counts"), runs=5)
-    whole = runner.run_to_end(study, params, 2)
-    monkeypatch.setattr(study, "RUNS_OF_A_LINK", 2)
-    parts = list(runner.run(study, params, 2))
-    assert parts[-1].total == 3 * whole.total
-    for name, table in whole.tables.items():
-        pd.testing.assert_frame_equal(parts[-1].tables[name], table)
-
-
 @pytest.mark.parametrize(
     ("errors", "words"),
     [
