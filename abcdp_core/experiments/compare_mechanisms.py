@@ -185,13 +185,23 @@ PRESETS |= {
     "units-covid": _of_units("covid-people"),
 }
 
-Task = experiments.SingleTask[Params]
-"""One mechanism at one budget and one c, all runs."""
+CHUNK = 10
+"""Runs of a task. Workers finish what they have begun: a thousand runs of one task kept everybody
+waiting for ten minutes after who had asked for them was gone."""
+
+Task = experiments.Part[Params]
+"""One mechanism at one budget and one c, some runs."""
 
 
 def tasks(params: Params, seed: int) -> list[Task]:
-    """One task per mechanism, budget and c."""
-    return experiments.per_value(params, seed, "mechanism", "epsilon_total", "c")
+    """Some runs of each mechanism, budget and c; then the next runs, as all have the same data."""
+    single = experiments.with_values(params, runs=1)
+    each = experiments.per_value(single, seed, "mechanism", "epsilon_total", "c")
+    return [
+        experiments.Part(at.params, first, min(CHUNK, params.runs - first), seed)
+        for first in range(0, params.runs, CHUNK)
+        for at in each
+    ]
 
 
 def public_side(params: Params, seed: int) -> pool.PublicSide:
@@ -279,7 +289,7 @@ def _scores(task: Task, options: BaseParams) -> pd.DataFrame:
     delta = _mechanism(task).spends(_budget(task)).delta
     at = (params.mechanism[0], params.epsilon_total[0], delta, params.c[0])
     ready = prepared(task, options)
-    for run in range(params.runs):
+    for run in task.pieces:
         released = release(task, ready, run)
         accepted = math.nan if released.estimate is not None else len(released.weights)
         errors = trials.scores(trial(task, run), released)
@@ -290,20 +300,23 @@ def _scores(task: Task, options: BaseParams) -> pd.DataFrame:
 def _prior(task: Task) -> pd.DataFrame:
     """Errors of the prior mean, the same for all mechanisms."""
     mean = np.asarray(simulators.load(task.params.scenario).PRIOR_MEAN)
-    of_runs = [trial(task, run) for run in range(task.params.runs)]
+    of_runs = {run: trial(task, run) for run in task.pieces}
     rows = [
-        (run, *trials.errors(mean, each.truth, each.public.theta))
-        for run, each in enumerate(of_runs)
+        (run, *trials.errors(mean, each.truth, each.public.theta)) for run, each in of_runs.items()
     ]
     return pd.DataFrame(rows, columns=list(COLUMNS["prior"]))
 
 
 def _published(task: Task, options: BaseParams) -> pd.DataFrame:
-    """One release of the published data; no row if there are none, or no draws are released."""
+    """One release of the published data; no row if there are none, or no draws are released.
+
+    Nor with further runs, as it would be the same.
+    """
     params, mechanism = task.params, _mechanism(task)
     public = public_side(params, task.seed)
     source, rows = public.scenario, []
-    if params.truths == "prior" and source.OBSERVED is not None and mechanism.sample:
+    has_data = params.truths == "prior" and source.OBSERVED is not None
+    if has_data and mechanism.sample and task.first == 0:
         rng = generator(task.seed, "published-noise", params.noise_draw)
         release = prepared(task, options).release(trials.own(public, 0).comparison, rng)
         if not len(release.indices):
@@ -331,6 +344,7 @@ def collect(params: Params, rows: Tables) -> Result:
     prior = rows["prior"].drop_duplicates("run", ignore_index=True)
     tables = {
         **rows,
+        "grid": rows["grid"].drop_duplicates(ignore_index=True),
         "prior": prior,
         "summary": summary_table(rows["main"], metrics(params.scenario)),
     }

@@ -120,6 +120,26 @@ def test_more_runs_leave_the_first_ones_as_they_were() -> None:
     pd.testing.assert_frame_equal(first, result_of().tables["main"])
 
 
+@pytest.mark.parametrize("params", [SMALL, dataclasses.replace(study.PRESETS["units"], runs=4)])
+def test_no_task_has_many_runs_and_in_which_ones_they_are_done_changes_nothing(
+    params: study.Params, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers finish what they have begun, be its visitor long gone."""
+    assert max(task.count for task in study.tasks(dataclasses.replace(params, runs=1000), 1)) == 10
+    params = dataclasses.replace(params, epsilon_total=(1.0,), pool_size=1000)
+    whole = result_of(params)
+    monkeypatch.setattr(study, "CHUNK", 3)
+    parts = runner.run_to_end(study, params, 1)
+    assert parts.total == 2 * whole.total
+    for name, table in whole.tables.items():
+        keys = [key for key in ("mechanism", "run", "epsilon_abc", "parameter") if key in table]
+        ordered = (
+            each.sort_values(keys, kind="stable", ignore_index=True)
+            for each in (parts.tables[name], table)
+        )
+        pd.testing.assert_frame_equal(*ordered)
+
+
 def test_errors_are_those_of_the_means() -> None:
     task = task_of("sparse-vector")
     release = released(task, run=2)
