@@ -269,10 +269,10 @@ def _with_code(
         )
     here = _named()
     for name, digest in named.items():
-        if here.get(name, digest) != digest:
+        if here.get(name) != digest:
             raise ParameterError(
-                f"scheduler: {name}, which {registry.PLUGINS} names, has another text at one of "
-                "its workers; all have to have the same."
+                f"scheduler: {name}, which {registry.PLUGINS} names, is not named at one of its "
+                "workers, or has another text there; all have to have the same."
             )
     return fn(*args, **kwargs)
 

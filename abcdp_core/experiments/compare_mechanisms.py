@@ -185,7 +185,7 @@ PRESETS |= {
     "units-covid": _of_units("covid-people"),
 }
 
-CHUNK = 10
+CHUNK = 20
 """Runs of a task. Workers finish what they have begun: a thousand runs of one task kept everybody
 waiting for ten minutes after who had asked for them was gone."""
 

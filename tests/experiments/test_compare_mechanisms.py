@@ -125,7 +125,7 @@ def test_no_task_has_many_runs_and_in_which_ones_they_are_done_changes_nothing(
     params: study.Params, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Workers finish what they have begun, be its visitor long gone."""
-    assert max(task.count for task in study.tasks(dataclasses.replace(params, runs=1000), 1)) == 10
+    assert max(task.count for task in study.tasks(dataclasses.replace(params, runs=1000), 1)) == 20
     params = dataclasses.replace(params, epsilon_total=(1.0,), pool_size=1000)
     whole = result_of(params)
     monkeypatch.setattr(study, "CHUNK", 3)
