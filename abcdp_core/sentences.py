@@ -82,6 +82,12 @@ PLAIN = 1e-3
 """From here on a format by digits writes no exponent; it would below a tenth of this."""
 
 
+def exact(value: float) -> str:
+    """A number that somebody gave, in as many digits as tell it from all others."""
+    short = f"{value:g}"
+    return short if float(short) == value else f"{value!r}".removesuffix(".0")
+
+
 def one_in(probability: float) -> str:
     """A probability, as one in so many where it is small.
 

@@ -37,7 +37,7 @@ CORE_ARROWS: dict[str, set[str]] = {
     # a person's own file says what it is; it joins by the registry, which does not know this part
     "own_model": {
         *("cache", "distances", "fingerprint", "mechanisms", "parameters", "registry"),
-        *("statistic", "streams", "summaries", "supports"),
+        *("sentences", "statistic", "streams", "summaries", "supports"),
     },
     "pool": {
         *("cache", "distances", "fingerprint", "interruption", "parameters", "registry"),
@@ -95,7 +95,7 @@ CORE_ARROWS: dict[str, set[str]] = {
     # (a model of one's own keeps its public pools, and nothing of records)
     "own_data": {
         *("output", "own_model", "figures", "mechanisms", "parameters", "pool", "privacy"),
-        "registry",
+        *("registry", "sentences"),
         *("results", "simulators", "statistic", "streams", "summaries", "supports"),
     },
     "commands": {

@@ -69,7 +69,7 @@ def test_a_published_query_is_inferred_from(tmp_path: Path) -> None:
 
     (line,) = re.findall(r"^    python -m abcdp_core (infer .*)$", README, re.MULTILINE)
     assert main(line.replace("results", str(tmp_path)).split()) == 0
-    assert (tmp_path / "log-linear" / "posterior.csv").exists()
+    assert (tmp_path / "log-linear" / "infer.csv").exists()
 
 
 def test_the_plan_is_made() -> None:

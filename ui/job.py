@@ -162,8 +162,9 @@ class Job:
         self._first: tuple[float, int] | None = None
 
     def watch(self, who: str) -> None:
-        """Somebody looks at it."""
-        self._watchers[who] = time.monotonic()
+        """Somebody looks at it; once it has ended that makes no difference."""
+        if self.active:
+            self._watchers[who] = time.monotonic()
 
     def leave(self, who: str) -> None:
         """Somebody no longer wants it; it ends if that was the last one."""
@@ -351,6 +352,7 @@ class Job:
         self.state, self.error, self.fraction = state, error, None
         self.size = 0 if self.result is None else memory.of(self.result)
         self._ended = time.monotonic()
+        self._watchers.clear()
         self.ended.set()
 
 

@@ -2,7 +2,8 @@
 
 PROBLEM.toml holds the query, its noise law, and which simulator or pool is to explain it; three are
 in the folder ``examples``. It costs no privacy budget: nothing private is read. Written are
-``posterior.csv`` (weighted draws), ``summary.csv``, ``infer.json`` and ``infer.html``, all or none.
+``infer.csv`` (weighted draws), ``infer.summary.csv``, ``infer.json`` and ``infer.html``, all or
+none.
 """
 
 from __future__ import annotations

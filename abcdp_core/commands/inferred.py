@@ -61,8 +61,8 @@ def texts(problem: Problem, posterior: Posterior, seconds: float) -> dict[str, s
         "infer", Params(), {"main": main}, drawn.sentence, _privacy(problem), seed=problem.seed
     )
     return {
-        "posterior.csv": as_csv(report.draws(posterior)),
-        "summary.csv": as_csv(main),
+        "infer.csv": as_csv(report.draws(posterior)),
+        "infer.summary.csv": as_csv(main),
         "infer.json": as_json(record(problem, posterior, seconds)),
         "infer.html": page(result, "infer", drawn, "directory"),
     }

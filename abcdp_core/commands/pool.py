@@ -78,6 +78,8 @@ def run(options: argparse.Namespace) -> int:
     ):
         pools.make_kept(public.key, told)
     made, values = export.pool_of(source, public.theta, public.summaries(statistic.name), n, beside)
+    # Minutes may have passed.
+    _check_place(out, beside, source.SCENARIO)
     try:
         with together(out.parent) as folder:
             there = dataclasses.replace(made, file=folder / beside.name)

@@ -55,9 +55,15 @@ def reserved(out: Path, size: int, keys: Collection[str]) -> Iterator[Keep]:
 
         yield keep
     finally:
-        os.close(handle)
+        # While it is locked: as soon as it is not, another release may have a file of this name.
         with contextlib.suppress(OSError):
-            part.unlink()
+            if os.path.samestat(os.fstat(handle), part.stat()):
+                part.unlink()
+        os.close(handle)
+        if os.name == "nt":
+            # Where an open file cannot be removed.
+            with contextlib.suppress(OSError):
+                part.unlink()
 
 
 def write_new(out: Path, content: bytes) -> None:

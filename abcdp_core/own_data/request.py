@@ -24,6 +24,7 @@ from abcdp_core.own_data import budget
 from abcdp_core.own_data.budget import Claim
 from abcdp_core.parameters import Parameter, ParameterError, Params
 from abcdp_core.privacy import Event, in_digits
+from abcdp_core.sentences import exact
 
 Array = NDArray[np.float64]
 
@@ -232,6 +233,12 @@ class ReleaseRequest(Params):
         raise NotImplementedError
 
 
+def ends(low: float, high: float) -> tuple[str, str]:
+    """Both ends of a domain, in as few digits as tell them apart."""
+    short = f"{low:.6g}", f"{high:.6g}"
+    return short if short[0] != short[1] else (exact(low), exact(high))
+
+
 @dataclass(frozen=True)
 class SeriesRequest(ReleaseRequest):
     """What is asked of a series of values, of which one is replaced by another.
@@ -260,13 +267,13 @@ class SeriesRequest(ReleaseRequest):
 
     def check_together(self) -> None:
         """Refuse a domain without inside, or with too few numbers in it to be divided."""
+        low, high = ends(self.low, self.high)
         if not self.low < self.high:
-            raise ParameterError(f"high = {self.high:.6g}: must be above low = {self.low:.6g}.")
+            raise ParameterError(f"high = {high}: must be above low = {low}.")
         least = max(NARROWEST * max(abs(self.low), abs(self.high)), NARROWEST_OF_ALL)
         if self.high - self.low < least:
             raise ParameterError(
-                f"high = {self.high:.6g}: must be above low = {self.low:.6g} by {least:.2g} or "
-                "more."
+                f"high = {high}: must be above low = {low} by {least:.10g} or more."
             )
 
     def own_parameters(self, n: int) -> tuple[OwnParameter, ...]:
@@ -279,10 +286,8 @@ class SeriesRequest(ReleaseRequest):
 
     def data_in_words(self, n: int) -> str:
         """Number and domain of the values."""
-        return (
-            f"a series of {n:,} values, each taken to lie between {self.low:.6g} and "
-            f"{self.high:.6g}"
-        )
+        low, high = ends(self.low, self.high)
+        return f"a series of {n:,} values, each taken to lie between {low} and {high}"
 
     def learnt(self, n: int) -> str:
         """The parameters, or the shares."""
@@ -364,5 +369,5 @@ def claim(request: ReleaseRequest) -> Claim:
         names = " and ".join(" ".join(name.split()) for name in request.declared)
         what = f"{what}, sensitivity of {names} declared"
     if isinstance(request, SeriesRequest):
-        what = f"{what}, from {request.low:g} to {request.high:g}"
+        what = f"{what}, from {' to '.join(ends(request.low, request.high))}"
     return budget.pure(request.epsilon_total, what)

@@ -168,12 +168,12 @@ def _agrees(key: str, one: Any, other: Any, document: Document) -> bool:
     A parameter's numbers are compared by its axis. By themselves draws at a bound of 0 would differ
     from one processor to the next, and beside those of another unit changes would not be seen.
     """
-    if not isinstance(one, dict) or one.keys() != other.keys():
+    if not (isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys()):
         return same(one, other)
     if key == "model":
         # The same file may have another name here.
         return isinstance(one["file"], str) and same(one["sha256"], other["sha256"])
-    if key == "posterior":
+    if key in ("posterior", "own_units"):
         near = [
             max(ROUNDING * (high - low), FLOATING * max(abs(low), abs(high)))
             for low, high in document.axes()
@@ -185,18 +185,21 @@ def _agrees(key: str, one: Any, other: Any, document: Document) -> bool:
     return all(_in_units(name, one[name], again, near) for name, again in other.items())
 
 
+DRAWS = ("draws", "values")
+"""Lists of draws, each of which is a list of those."""
+
 OF_PARAMETERS = ("in_their_units", "means", "intervals", "prior_means", "prior_intervals")
 """Lists with another unit at each place, of numbers or of pairs of numbers."""
 
 
 def _in_units(name: str, one: Any, other: Any, near: Sequence[float]) -> bool:
     """Whether one of these lists agrees, or draws; each place by a difference of its own."""
-    if name == "draws":
+    if name in DRAWS:
         return _same_size(one, other) and all(
             _in_units("means", a, b, near) for a, b in zip(one, other, strict=True)
         )
     if name not in OF_PARAMETERS:
-        return same(one, other)
+        return _same_at(name, one, other)
     return _same_size(one, other) and all(map(_close, one, other, near))
 
 
@@ -264,7 +267,9 @@ def same(one: Any, other: Any, near: float = 0.0, relative: float = ROUNDING) ->
             has a unit of its own.
     """
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+        return one.keys() == other.keys() and all(
+            _same_at(key, one[key], other[key]) for key in one
+        )
     if isinstance(one, list) and isinstance(other, list):
         if len(one) != len(other):
             return False
@@ -286,6 +291,16 @@ def same(one: Any, other: Any, near: float = 0.0, relative: float = ROUNDING) ->
             # A whole number beyond all of floating point.
             return False
     return bool(one == other)
+
+
+OF_UNITS = ("divided_by", "whole")
+"""Lists of factors: small ones beside large ones, each of which counts for itself."""
+
+
+def _same_at(name: str, one: Any, other: Any) -> bool:
+    if name in OF_UNITS and isinstance(other, list):
+        return _same_size(one, other) and all(map(same, one, other))
+    return same(one, other)
 
 
 def _width(rows: list[Any]) -> int:

@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core.parameters import shown
+from abcdp_core.sentences import exact
 
 Array = NDArray[np.float64]
 Records = Callable[[Array], NDArray[np.generic]]
@@ -261,8 +262,7 @@ def histogram(name: str, of: Records, edges: Sequence[float]) -> OwnStatistic:
     ends = np.array(edges, dtype=np.float64)
     if ends.ndim != 1 or len(ends) < 2 or not (np.diff(ends) > 0.0).all():
         raise ValueError(f"statistic {name}: edges must be two or more rising numbers.")
-    said = [f"{end:g}" if float(f"{end:g}") == end else repr(end) for end in ends.tolist()]
-    cells = tuple(f"{name} {a} to {b}" for a, b in itertools.pairwise(said))
+    cells = tuple(f"{name} {a} to {b}" for a, b in itertools.pairwise(map(exact, ends.tolist())))
 
     def inside(records: Array) -> NDArray[np.bool_]:
         values = np.asarray(of(records), dtype=np.float64)[..., None]

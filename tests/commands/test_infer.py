@@ -17,7 +17,7 @@ from abcdp_core.commands.infer import tasks_by
 from abcdp_core.published import inference, problems, reference, report
 from abcdp_core.workers import LostWorkersError
 
-FILES = {"posterior.csv", "summary.csv", "infer.json", "infer.html", "plotly.min.js"}
+FILES = {"infer.csv", "infer.summary.csv", "infer.json", "infer.html", "plotly.min.js"}
 REGRESSION = reference.EXAMPLES / "linear_regression.toml"
 
 
@@ -42,7 +42,7 @@ def test_a_problem_becomes_files_and_a_line(
     assert "By importance weights (effective sample size" in said
     assert said.endswith("Costs no privacy budget: nothing private was read.")
 
-    draws, summary = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("posterior", "summary"))
+    draws, summary = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("infer", "infer.summary"))
     assert draws.columns.tolist() == ["weight", "theta.β0", "theta.β1", "theta.β2"]
     means = draws.weight @ draws.drop(columns="weight")
     assert (np.abs(means.to_numpy() - summary["mean"]) < 0.02 * summary.sd).all()
@@ -143,7 +143,7 @@ def test_workers_change_nothing() -> None:
 def test_ctrl_c_leaves_what_was_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "posterior.csv").write_text("earlier", encoding="utf-8")
+    (tmp_path / "infer.csv").write_text("earlier", encoding="utf-8")
 
     def interrupted(task: inference.Task) -> inference.Draws:
         raise KeyboardInterrupt
@@ -151,5 +151,5 @@ def test_ctrl_c_leaves_what_was_there(
     monkeypatch.setattr(inference, "simulate", interrupted)
     assert infer(REGRESSION, tmp_path) == INTERRUPTED
     assert "nothing is done yet" in capsys.readouterr().err
-    assert [file.name for file in tmp_path.iterdir()] == ["posterior.csv"]
-    assert (tmp_path / "posterior.csv").read_text(encoding="utf-8") == "earlier"
+    assert [file.name for file in tmp_path.iterdir()] == ["infer.csv"]
+    assert (tmp_path / "infer.csv").read_text(encoding="utf-8") == "earlier"

@@ -114,6 +114,27 @@ def test_a_place_that_was_freed_before_it_was_locked_is_taken_anew(
     assert names_in(tmp_path) == ["out.json"]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="open files cannot be removed elsewhere")
+def test_a_place_is_left_while_nobody_else_can_have_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part, close, there = tmp_path / ".out.json.part", os.close, list[bool]()
+
+    def note(handle: int) -> None:
+        there.append(part.exists())
+        close(handle)
+
+    with reserved(tmp_path / "out.json", 10):
+        monkeypatch.setattr(os, "close", note)
+    monkeypatch.undo()
+    assert there == [False]
+    with reserved(tmp_path / "out.json", 10):
+        # On a drive without second names the file was renamed, and another release has begun.
+        part.unlink()
+        part.write_bytes(b"another")
+    assert part.read_bytes() == b"another"
+
+
 @pytest.mark.parametrize("flag", ["O_NOFOLLOW", "O_BINARY"])
 def test_a_system_without_a_flag_will_do(
     flag: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

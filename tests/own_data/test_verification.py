@@ -172,6 +172,29 @@ def test_numbers_are_compared_in_the_unit_of_their_own_column() -> None:
     assert not verification.same([[1.0, 1e-20]], [[1.0, 2e-20]])
 
 
+def test_where_a_domain_is_far_from_0_its_width_counts() -> None:
+    far = {"low": 1e9, "high": 1e9 + 2.0, "epsilon_total": 100.0}
+    request = SparseVectorRequest.for_scenario("covid", **far, pool_size=100, epsilon_abc=1.2)
+    values = 1e9 + 0.02 * VALUES
+    document = release.make(request, values, random.Random(1).randrange)
+    content = json.loads(document.to_json())
+    assert wrong(content) == []
+    content["own_units"]["values"][0][3] += 1e-3
+    assert wrong(content) == ["own_units"]
+
+
+def test_small_factors_beside_large_ones_count() -> None:
+    found = {"divided_by": [1.0, 2.0**32], "event": {"whole": [1, 2**32]}}
+    for changed in ({"divided_by": [2.0, 2.0**32]}, {"event": {"whole": [-1, 2**32]}}):
+        assert verification.same(found, found)
+        assert not verification.same(found | changed, found)
+
+
+@pytest.mark.parametrize("name", ["remains", "statement", "mode", "protected"])
+def test_a_table_in_place_of_a_text_is_found(name: str) -> None:
+    assert wrong(made("noisy-counts") | {name: {}}) == [name]
+
+
 def test_decisions_that_no_run_makes_are_refused() -> None:
     for change in (
         at("release", "indices", to=[3, 1]),

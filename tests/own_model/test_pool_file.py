@@ -573,3 +573,19 @@ def test_a_pool_takes_no_place_but_that_of_an_earlier_one(
     assert made(tmp_path / "mine.parquet") == 2
     assert beside.read_bytes() == kept
     assert not (tmp_path / "mine.parquet").exists()
+
+
+def test_a_pool_takes_no_place_that_was_taken_while_it_was_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, make = tmp_path / "mine.csv", pools.make_kept
+
+    def meanwhile(*given: Any) -> None:
+        make(*given)
+        table.write_text("mine", encoding="utf-8")
+
+    monkeypatch.setattr(pools, "make_kept", meanwhile)
+    line = ["pool", "tuberculosis-patients", "--pool-size", "100", "--out", str(table)]
+    assert main(line) == 2
+    assert "mine.csv is there already" in capsys.readouterr().err
+    assert table.read_text(encoding="utf-8") == "mine"

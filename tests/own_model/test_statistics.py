@@ -96,7 +96,7 @@ def test_cells_stay_as_they_are_named_where_the_array_of_edges_changes() -> None
 
 def test_cells_are_named_by_their_edges_however_long_these_are() -> None:
     names = histogram("x", first, (0.5, 1e7 + 1, 1e7 + 2, 1e9)).names
-    assert names == ("x 0.5 to 10000001.0", "x 10000001.0 to 10000002.0", "x 10000002.0 to 1e+09")
+    assert names == ("x 0.5 to 10000001", "x 10000001 to 10000002", "x 10000002 to 1e+09")
 
 
 def test_the_last_cell_of_a_histogram_holds_its_upper_edge_and_none_a_place_outside() -> None:

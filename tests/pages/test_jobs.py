@@ -345,6 +345,16 @@ def test_a_session_that_leaves_wants_nothing_and_others_go_on(quick: Desk) -> No
     assert not quick.service.works_for_others("a")
 
 
+def test_a_job_that_has_ended_knows_nobody_who_looked_at_it(quick: Desk) -> None:
+    """Thousands look at what a page shows at first."""
+    job = quick.ask("a")
+    quick.finish()
+    assert job.ended.wait(SOON)
+    for who in "bcd":
+        assert quick.service.submit(fake(0), who, quick.work[0]) is job
+    assert not job._watchers
+
+
 def test_jobs_of_a_session_are_limited_to_the_latest(quick: Desk) -> None:
     quick.ask("b")
     assert quick.work[0].begun.wait(SOON)

@@ -359,6 +359,12 @@ def test_a_refused_file_makes_room_for_another() -> None:
     assert app.checkbox
 
 
+def test_requests_are_told_apart_also_where_their_hashes_are_equal() -> None:
+    one, other = (NoisyCountsRequest("uniform-mixture", 1.0, low, 5.0) for low in (-1.0, -2.0))
+    assert hash(one) == hash(other)
+    assert own_data._known_by(one) != own_data._known_by(other)
+
+
 def test_another_request_takes_the_confirmation_back() -> None:
     app = page(by="sparse-vector")
     for change in ("c", "epsilon_total", "mechanism"):
