@@ -312,35 +312,41 @@ def public_pool(
         seed: of the draws.
         progress: called with the fraction done, where one is made that takes long.
     """
-    source: Any = simulators.load(scenario)
-    table = table_for(scenario)
-    if table is None:
-        return _shipped_pool(scenario, n, seed)
-    # By its digest: another file may have stated another model of this name.
-    key = scenario, table.digest, n, seed
-    found = _own_pools.get(key)
+    key = _key(scenario, n, seed)
+    found = _pools.get(key)
     if found is None:
-        found = pool_of(source, *table.pool(n, seed, progress))
-        for oldest in list(_own_pools)[: 1 - KEPT]:
-            _own_pools.pop(oldest, None)
-        _own_pools[key] = found
+        table = table_for(scenario)
+        found = (
+            _shipped_pool(scenario, n, seed)
+            if table is None
+            else pool_of(simulators.load(scenario), *table.pool(n, seed, progress))
+        )
+        for oldest in list(_pools)[: 1 - KEPT]:
+            _pools.pop(oldest, None)
+        _pools[key] = found
     return found
 
 
 def has_pool(request: PrivateSummaryRequest, n: int) -> bool:
     """Whether the pool of a request is there, or comes with the program: making one takes long."""
-    table = table_of(request)
-    key = request.scenario, "" if table is None else table.digest, n, request.pool_seed
-    return table is None or key in _own_pools
+    source = simulators.load(request.scenario)
+    return hasattr(source, "precomputed_pool") or (
+        _key(request.scenario, n, request.pool_seed) in _pools
+    )
+
+
+def _key(scenario: str, n: int, seed: int) -> tuple[str, str, int, int]:
+    """Of a pool; by the digest, as another file may have stated another model of this name."""
+    table = table_for(scenario)
+    return scenario, "" if table is None else table.digest, n, seed
 
 
 KEPT = 4
 """Pools in memory."""
 
-_own_pools: dict[tuple[str, str, int, int], PublicPool] = {}
+_pools: dict[tuple[str, str, int, int], PublicPool] = {}
 
 
-@functools.lru_cache(maxsize=KEPT)
 def _shipped_pool(scenario: str, n: int, seed: int) -> PublicPool:
     source: Any = simulators.load(scenario)
     if hasattr(source, "precomputed_pool"):

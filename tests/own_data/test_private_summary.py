@@ -518,3 +518,15 @@ def test_numbers_of_another_size_are_refused() -> None:
         content = {"release": {"whole_numbers": [1, 2, 3, 4, 5, spoilt]}}
         with pytest.raises(ParameterError, match="these are no numbers"):
             private_summary.read(request_of(), ROWS, content, None)
+
+
+def test_who_would_have_to_wait_for_a_pool_is_known_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(private_summary, "_pools", {})
+    request = PrivateSummaryRequest(scenario="covid-people", epsilon_total=1.0)
+    assert not private_summary.has_pool(request, 7)
+    made = private_summary.public_pool("covid-people", 7, request.pool_seed)
+    assert private_summary.has_pool(request, 7)
+    assert private_summary.public_pool("covid-people", 7, request.pool_seed) is made
+    assert not private_summary.has_pool(request, 8)
+    shipped = PrivateSummaryRequest(scenario="tuberculosis-patients", epsilon_total=1.0)
+    assert private_summary.has_pool(shipped, 473)

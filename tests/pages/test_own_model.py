@@ -213,7 +213,7 @@ def slow_pool(monkeypatch: pytest.MonkeyPatch, then: Callable[[], None]) -> list
         return simulated(model, n, seed, told)
 
     monkeypatch.setattr(lattice, "_simulated", slowly)
-    private_summary._own_pools.clear()
+    private_summary._pools.clear()
     private_summary._fitted.cache_clear()
     return drawing
 
