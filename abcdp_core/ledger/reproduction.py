@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import json
+import math
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -218,9 +219,14 @@ def _spent(file: Path, name: str, seconds: float) -> float:
     A file that cannot be read or written costs earlier seconds and no result.
     """
     earlier: dict[str, float] = {}
-    with contextlib.suppress(OSError, ValueError):
-        earlier = json.loads(file.read_text(encoding="utf-8"))
-    spent = float(earlier.get(name, 0.0)) + seconds
+    with contextlib.suppress(OSError, ValueError, RecursionError, AttributeError, OverflowError):
+        read = json.loads(file.read_text(encoding="utf-8"))
+        earlier = {
+            key: value
+            for key, value in read.items()
+            if isinstance(value, float | int) and math.isfinite(value)
+        }
+    spent = earlier.get(name, 0.0) + seconds
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         replace(file, json.dumps(earlier | {name: round(spent, 3)}))

@@ -290,7 +290,13 @@ def test_a_full_disk_leaves_an_earlier_report_as_it_was(
     assert not list(tmp_path.rglob("*.part"))
 
 
-@pytest.mark.parametrize("text", ["", "{", "[half"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "{", "[half", "[]", "null", "[" * 100_000),
+        *('{"a": null}', '{"a": 1e999}', '{"a": [1]}', f'{{"a": {10**400}}}'),
+    ],
+)
 def test_seconds_that_cannot_be_read_cost_nothing_else(text: str, tmp_path: Path) -> None:
     file = tmp_path / "seconds.json"
     file.write_text(text, encoding="utf-8")
