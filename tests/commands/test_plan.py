@@ -51,7 +51,7 @@ def test_a_goal_is_judged_and_files_are_written(
     [
         (("--probability", "0.9"), "probability = 0.9: needs --error-below"),
         (("--n", "9"), "n = 9: must be a whole number from 10 to 20000"),
-        (("--error-below", "0"), "wanted = 0: must be a number from 1e-06"),
+        (("--error-below", "0"), "wanted = 0: must be a number from 1e-60"),
         (("--error-below", "1", "--interval-below", "1"), "not allowed with"),
         (("--mechanism", "private-summary-large-unit"), "cannot serve uniform-mixture"),
         (("--interval-below", "1", "--mechanism", "embedding-estimate"), "releases a value"),
