@@ -7,10 +7,14 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from abcdp_core import experiments, registry
-from abcdp_core.output.together import check_ours
+from abcdp_core.output.together import check_ours, unchanged
 from abcdp_core.parameters import Parameter, ParameterError, Params, shown
+
+if TYPE_CHECKING:
+    from abcdp_core.own_model.pool_file import PoolFile
 
 # ------------------------------------------------------------------ plug-ins
 
@@ -30,16 +34,32 @@ def add_plugins_or_pools(parser: argparse.ArgumentParser) -> None:
                         help="a model of your own, FILE.py, or a pool, FILE.toml")  # fmt: skip
 
 
+def read_pool(file: Path) -> PoolFile:
+    """A pool by its TOML file, while no other program moves a new one there.
+
+    Raises:
+        ParameterError: one line names the file and what is wrong where.
+    """
+    # Inside the function: who has no pool need not wait for what reads tables.
+    from abcdp_core.own_model import reading
+
+    try:
+        with unchanged(file.parent):
+            return reading.read(file)
+    except OSError as error:
+        raise ParameterError(f"{file.name}: {error.strerror}.") from error
+
+
 def plug_in_pool(file: Path) -> str:
     """Add a pool that was made elsewhere, and tell the name by which it is a scenario.
 
     Raises:
         ParameterError: it cannot be read, or has the name of something else; why, in a line.
     """
-    # Inside the function: who has no pool need not wait for what reads tables.
-    from abcdp_core.own_model import lattice, reading
+    # Inside the function, for the same reason.
+    from abcdp_core.own_model import lattice
 
-    module = lattice.scenario_of(reading.read(file))
+    module = lattice.scenario_of(read_pool(file))
     registry.add_module(module)
     try:
         _check_names(module)

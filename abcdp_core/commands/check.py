@@ -31,7 +31,7 @@ from abcdp_core.commands.ending import say
 from abcdp_core.commands.layout import between, folded, number, table
 from abcdp_core.commands.run import compute
 from abcdp_core.mechanisms import private_summary
-from abcdp_core.own_model import Model, contract, examination, held_out, reading
+from abcdp_core.own_model import Model, contract, examination, held_out
 from abcdp_core.own_model.blame import OwnError
 from abcdp_core.parameters import EPSILON_TOTAL, Parameter, ParameterError
 from abcdp_core.sentences import counted, plain
@@ -301,7 +301,7 @@ def _check_pool(options: argparse.Namespace) -> int:
     epsilon_total = float(EPSILON_TOTAL.parse("epsilon_total", options.epsilon_total))
     runs = int(RUNS.parse("runs", options.runs))
     seed = arguments.seed(options.seed)
-    found = reading.read(options.file)
+    found = arguments.read_pool(options.file)
     draws, numbers = found.numbers.shape
     change = "replaced by another" if found.neighbours == "replace" else "added or removed"
     origin = "from kinds, bounds and groups"

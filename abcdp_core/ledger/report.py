@@ -24,7 +24,7 @@ from abcdp_core.ledger.contrasts import Outcome
 from abcdp_core.ledger.reproduction import Computed, Judged, Plan
 from abcdp_core.ledger.rules import LEVEL, RULES, Rule
 from abcdp_core.output.settings import command_of
-from abcdp_core.output.together import finish
+from abcdp_core.output.together import unchanged
 from abcdp_core.results import versions
 from abcdp_core.sentences import counted
 
@@ -353,10 +353,11 @@ def read(folder: Path = FOLDER) -> Report:
     Raises:
         FileNotFoundError: it is not there.
     """
-    finish(folder)
-    texts = pd.read_csv(
-        folder / "reproduce.csv", dtype=str, keep_default_na=False, encoding="utf-8"
-    )
+    with unchanged(folder):
+        texts = pd.read_csv(
+            folder / "reproduce.csv", dtype=str, keep_default_na=False, encoding="utf-8"
+        )
+        details = json.loads((folder / "reproduce.json").read_text(encoding="utf-8"))
     typed: dict[str, Any] = {
         "text": lambda column: column,
         # Python's own parser gives back the very number that was written.
@@ -364,4 +365,4 @@ def read(folder: Path = FOLDER) -> Report:
         "switch": lambda column: column.to_numpy() == "True",
     }
     table = pd.DataFrame({name: typed[kind](texts[name]) for name, kind in COLUMNS.items()})
-    return Report(table, json.loads((folder / "reproduce.json").read_text(encoding="utf-8")))
+    return Report(table, details)

@@ -15,7 +15,7 @@ from abcdp_core.output.images import Figures, draw, images_of
 from abcdp_core.output.page import page
 from abcdp_core.output.settings import event_from_json, params_from_json, settings_of
 from abcdp_core.output.tables import as_csv, read_csv
-from abcdp_core.output.together import finish, together
+from abcdp_core.output.together import together, unchanged
 from abcdp_core.results import Result
 
 
@@ -95,16 +95,17 @@ def read(directory: Path, experiment: str) -> Result:
         FileNotFoundError: a file is not there.
         ParameterError: the experiment is unknown, or has no such parameters any more.
     """
-    finish(directory)
-    saved = json.loads((directory / f"{experiment}.json").read_text(encoding="utf-8"))
-    params = params_from_json(experiments.load(saved["experiment"]).Params, saved["parameters"])
+    with unchanged(directory):
+        saved = json.loads((directory / f"{experiment}.json").read_text(encoding="utf-8"))
+        params = params_from_json(experiments.load(saved["experiment"]).Params, saved["parameters"])
+        tables = {
+            name: read_csv(directory / table_file(experiment, name), kinds)
+            for name, kinds in saved["columns"].items()
+        }
     return Result(
         experiment=saved["experiment"],
         params=params,
-        tables={
-            name: read_csv(directory / table_file(experiment, name), kinds)
-            for name, kinds in saved["columns"].items()
-        },
+        tables=tables,
         summary=saved["summary"],
         privacy=saved["privacy"],
         event=event_from_json(saved["event"]),

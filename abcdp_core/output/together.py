@@ -60,11 +60,27 @@ def together(directory: Path) -> Iterator[Path]:
 
 
 def finish(directory: Path) -> None:
-    """Finish the moves of a program that was killed between two of them, before reading there."""
+    """Finish the moves of a program that was killed between two of them."""
     if (directory / READY).exists():
         with _alone(directory):
             check_ours(directory)
             _finish(directory)
+
+
+@contextlib.contextmanager
+def unchanged(directory: Path) -> Iterator[None]:
+    """Files that belong together can be read: all are there, and no other process moves any.
+
+    Raises:
+        OSError: there is no such folder, or files that a killed program left cannot be moved.
+    """
+    while True:
+        finish(directory)
+        with _alone(directory, reading=True):
+            # A program may have been killed just before that.
+            if not (directory / READY).exists():
+                yield
+                return
 
 
 def _finish(directory: Path) -> None:
@@ -95,22 +111,35 @@ def _check_place(place: Path) -> None:
 
 
 @contextlib.contextmanager
-def _alone(directory: Path) -> Iterator[None]:
-    """Wait until no other process writes there; the lock ends with the process that has it."""
+def _alone(directory: Path, *, reading: bool = False) -> Iterator[None]:
+    """Wait until no other process writes there; the lock ends with the process that has it.
+
+    Args:
+        directory: there.
+        reading: whether others may read meanwhile.
+    """
     try:
         import fcntl
     except ImportError:
         yield
         return
-    handle = os.open(directory, os.O_RDONLY)
+    lock = fcntl.LOCK_SH if reading else fcntl.LOCK_EX
+    try:
+        handle = os.open(directory, os.O_RDONLY)
+    except PermissionError:
+        if not reading:
+            raise
+        # Files can be read in a folder whose names cannot be.
+        yield
+        return
     try:
         # Some network drives have no locks for folders.
         with contextlib.suppress(OSError):
             try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(handle, lock | fcntl.LOCK_NB)
             except BlockingIOError:
-                log.warning("waiting: another program is writing to %s", directory)
-                fcntl.flock(handle, fcntl.LOCK_EX)
+                log.warning("waiting: another program is using %s", directory)
+                fcntl.flock(handle, lock)
         yield
     finally:
         os.close(handle)

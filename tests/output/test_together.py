@@ -7,7 +7,9 @@ import os
 import shutil
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -229,6 +231,40 @@ def test_other_files_of_the_folder_are_left_alone(result: Result, tmp_path: Path
 
 
 @pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")
+@pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")
+def test_who_reads_waits_for_who_writes_and_gets_one_whole_result(
+    result: Result, later: Result, tmp_path: Path
+) -> None:
+    write(result, tmp_path)
+    with ThreadPoolExecutor(1) as thread:
+        with together.together(tmp_path):
+            reading = thread.submit(is_there, result, tmp_path)
+            time.sleep(0.05)
+            assert not reading.done()
+        assert reading.result(30.0)
+        with together.unchanged(tmp_path):
+            # Others may read meanwhile, and nobody writes.
+            assert is_there(result, tmp_path)
+            writing = thread.submit(write, later, tmp_path)
+            time.sleep(0.05)
+            assert not writing.done()
+        writing.result(30.0)
+    assert is_there(later, tmp_path)
+
+
+def test_a_pool_is_read_once_the_moves_of_a_program_that_was_killed_are_done(
+    tmp_path: Path,
+) -> None:
+    ready = tmp_path / together.READY
+    ready.mkdir()
+    (tmp_path / "pool.toml").write_text("n = 'earlier'", encoding="utf-8")
+    (ready / "pool.toml").write_text("n = 'later'", encoding="utf-8")
+    with pytest.raises(ParameterError, match=r"pool\.toml: .*"):
+        arguments.read_pool(tmp_path / "pool.toml")
+    assert not ready.exists()
+    assert (tmp_path / "pool.toml").read_text(encoding="utf-8") == "n = 'later'"
+
+
 def test_two_writers_take_turns(result: Result, later: Result, tmp_path: Path) -> None:
     second = threading.Thread(target=write, args=(later, tmp_path))
     with together.together(tmp_path) as folder:
@@ -271,5 +307,5 @@ def test_who_waits_for_another_program_says_so(
     with together.together(tmp_path) as folder:
         (folder / "a").write_text("b", encoding="utf-8")
     assert asked == [fcntl.LOCK_EX | fcntl.LOCK_NB, fcntl.LOCK_EX]
-    assert f"waiting: another program is writing to {tmp_path}" in caplog.text
+    assert f"waiting: another program is using {tmp_path}" in caplog.text
     assert names_in(tmp_path) == {"a"}
