@@ -217,10 +217,13 @@ class _Cluster(Executor):
         self.inner = self.client.get_executor(pure=False)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        # As one text: arrays that Dask takes out come back at odd places in memory, where sums have
+        # other last digits.
+        packed = pickle.dumps((fn, args, kwargs))
         with held():
             try:
                 future: Future[Any] = self.inner.submit(
-                    _with_code, fingerprint.whole(), _named(), fn, *args, **kwargs
+                    _with_code, fingerprint.whole(), _named(), packed
                 )
             except Exception as error:
                 if self.client.status == "running":
@@ -249,15 +252,13 @@ def _named() -> dict[str, str]:
     return {Path(path).name: hashlib.sha256(text).hexdigest() for path, text in texts.items()}
 
 
-def _with_code(
-    code: str, named: Mapping[str, str], fn: Callable[..., Any], /, *args: Any, **kwargs: Any
-) -> Any:
+def _with_code(code: str, named: Mapping[str, str], packed: bytes) -> Any:
     """In a worker of a cluster: do it if that is done by the code of who gave it out.
 
     Args:
         code: fingerprint of the program there.
         named: files that the environment names there, with digests of their texts.
-        fn, args, kwargs: what is to be done.
+        packed: what is to be done: a function, its arguments, and those that have names.
 
     Raises:
         ParameterError: another version would do it, whose results nobody could tell apart.
@@ -274,6 +275,7 @@ def _with_code(
                 f"scheduler: {name}, which {registry.PLUGINS} names, is not named at one of its "
                 "workers, or has another text there; all have to have the same."
             )
+    fn, args, kwargs = pickle.loads(packed)
     return fn(*args, **kwargs)
 
 

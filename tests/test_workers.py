@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -283,6 +284,17 @@ def test_a_dask_cluster_makes_the_pool_of_a_plug_in_to_the_same_bytes(
     }
 
 
+@pytest.mark.usefixtures("empty_cache")
+def test_a_study_in_links_has_the_same_last_digits_on_a_dask_cluster(cluster: str) -> None:
+    study = experiments.load("adaptive-truncation")
+    params = study.Params(n=600, particles=100)
+    with workers.executor_for(1, cluster) as executor:
+        there = last(runner.run(study, params, 1, executor))
+    here = runner.run_to_end(study, params, 1)
+    for name, table in here.tables.items():
+        assert_frame_equal(there.tables[name], table, check_exact=True)
+
+
 class Gone:
     """A connection to a Dask scheduler that is lost when it is asked one of these."""
 
@@ -505,8 +517,9 @@ def test_worker_processes_have_what_the_environment_named_when_they_were_asked_f
     registry.take(*given["initargs"])
     registry.forget()
     assert said(None) == "first"
-    assert workers._with_code(fingerprint.whole(), workers._named(), abs, -3) == 3
+    packed = pickle.dumps((abs, (-3,), {}))
+    assert workers._with_code(fingerprint.whole(), workers._named(), packed) == 3
     for name in ("says.py", "other.py"):
         with pytest.raises(ParameterError, match=rf"{name}, which ABCDP_PLUGINS names, is not nam"):
-            workers._with_code(fingerprint.whole(), {name: "another"}, abs, -3)
+            workers._with_code(fingerprint.whole(), {name: "another"}, packed)
     sys.modules.pop("abcdp_plugin_says")

@@ -191,7 +191,7 @@ class Service:
             self.drop_unwanted()
             self._changed.notify_all()
 
-    def find(self, request: Request) -> Job | None:
+    def find(self, request: Request | Preparation) -> Job | None:
         """The job of a request, if there is one."""
         return self._jobs.get(request)
 

@@ -317,6 +317,8 @@ def main() -> None:
             _draw(line)
         except ParameterError as error:
             _blame(error)
+        # A page that waits for something to be prepared does not come to here.
+        watch.let_go()
 
 
 def _blame(error: ParameterError) -> None:

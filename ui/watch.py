@@ -29,6 +29,7 @@ DECLINED = "_declined"
 STARTED = "_started"
 WATCHED = "_watched"
 SHOWN = "_shown"
+PREPARING = "_preparing"
 
 
 def result(experiment: str, params: Params, seed: int) -> Result:
@@ -64,9 +65,9 @@ def beside(name: str, request: Request) -> Result | None:
 def scales(place: DeltaGenerator, leave: Callable[[], None], scenario: str) -> None:
     """Wait for the simulations that the knobs of a model of one's own are placed by.
 
-    They are made once for all who wait. Whoever chooses something else meanwhile, or leaves, ends
-    the wait. Where nothing comes of it the page ends: its knobs would have the simulations made
-    while all others wait.
+    They are made once for all who wait. Whoever chooses something else meanwhile ends the wait.
+    Where nothing comes of it the page ends: its knobs would have the simulations made while all
+    others wait.
 
     Args:
         place: where it is said how far they are.
@@ -81,9 +82,14 @@ def scales(place: DeltaGenerator, leave: Callable[[], None], scenario: str) -> N
 
     if contract.has_pilot(model):
         return
+
+    def cancel() -> None:
+        let_go()
+        leave()
+
     key = f"scales-{scenario}"
     asked = Preparation((key, model), functools.partial(contract.pilot, model))
-    wait = functools.partial(_wait_for_scales, contract.PILOT, f"cancel-{key}", leave)
+    wait = functools.partial(_wait_for_scales, contract.PILOT, f"cancel-{key}", cancel)
     job = _prepared(asked, place, wait)
     if job.state != "done":
         with place.container():
@@ -96,8 +102,8 @@ def scales(place: DeltaGenerator, leave: Callable[[], None], scenario: str) -> N
 def own_pool(asked: Preparation) -> None:
     """Wait for the public pool of a model of one's own, which may take minutes.
 
-    Whoever moves a knob meanwhile, or leaves, ends the wait. Where nothing comes of it the page
-    ends, and says why.
+    Whoever moves a knob meanwhile ends the wait. Where nothing comes of it the page ends, and says
+    why.
     """
     place = st.empty()
     job = _prepared(asked, place, _wait_for_pool)
@@ -109,16 +115,25 @@ def own_pool(asked: Preparation) -> None:
 
 
 def _prepared(asked: Preparation, place: DeltaGenerator, wait: Callable[[Job], None]) -> Job:
-    """The job of a preparation, waited for while others may draw."""
-    who = jobs.session_id()
-    job = jobs.service().submit(asked, who, steps.preparation)
-    try:
-        if not job.ended.wait(MOMENTS):
-            with place.container(), turns.away(), turns.interruptible():
-                wait(job)
-    finally:
-        job.leave(who)
+    """The job of a preparation, waited for while others may draw.
+
+    Who moves a knob that it does not depend on ends the wait, but not the job.
+    """
+    job = jobs.service().submit(asked, jobs.session_id(), steps.preparation)
+    let_go(but=asked)
+    st.session_state[PREPARING] = asked
+    if not job.ended.wait(MOMENTS):
+        with place.container(), turns.away(), turns.interruptible():
+            wait(job)
+    let_go()
     return job
+
+
+def let_go(but: Preparation | None = None) -> None:
+    """Want no more what this session has waited for, unless it is a certain one."""
+    former = st.session_state.pop(PREPARING, None)
+    if former is not None and former != but and (job := jobs.service().find(former)):
+        job.leave(jobs.session_id())
 
 
 def _say_why(job: Job) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -353,6 +354,17 @@ def test_a_job_that_has_ended_knows_nobody_who_looked_at_it(quick: Desk) -> None
     for who in "bcd":
         assert quick.service.submit(fake(0), who, quick.work[0]) is job
     assert not job._watchers
+
+
+def test_what_is_prepared_again_has_all_the_time_there_is() -> None:
+    """No part of it is kept."""
+    asked = one_job.Preparation("pool", lambda _: time.sleep(0.05))
+    with serving() as service:
+        for _ in range(2):
+            job = service.submit(asked, "a", steps.preparation)
+            assert job.spent == 0.0
+            assert job.ended.wait(SOON)
+            assert job.spent >= 0.05
 
 
 def test_jobs_of_a_session_are_limited_to_the_latest(quick: Desk) -> None:

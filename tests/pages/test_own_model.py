@@ -116,6 +116,7 @@ def waits_by(monkeypatch: pytest.MonkeyPatch, progress: Callable[[float, str], N
     """Have progress told so; returns the buttons that are drawn beside it."""
     buttons: list[str] = []
     drawn = SimpleNamespace(
+        session_state={},
         empty=lambda: SimpleNamespace(progress=progress),
         button=lambda label, **_: buttons.append(label),
     )
@@ -272,7 +273,7 @@ def test_who_leaves_a_slow_model_ends_what_was_begun(monkeypatch: pytest.MonkeyP
 
     def seen(service: jobs.Service, asked: Preparation, who: str, work: Work) -> Job:
         begun.append(submit(service, asked, who, work))
-        return begun[0]
+        return begun[-1]
 
     def endless(model: Model, progress: Callable[[float], None]) -> None:
         for _ in range(3000):
@@ -287,6 +288,12 @@ def test_who_leaves_a_slow_model_ends_what_was_begun(monkeypatch: pytest.MonkeyP
     waits_by(monkeypatch, left)
     with pytest.raises(InterruptedError):
         wait_for("waiting")
+    # A knob was moved on which the simulations do not depend; they go on.
+    with pytest.raises(InterruptedError):
+        wait_for("waiting")
+    assert begun[0] is begun[1]
+    assert begun[0].active
+    watch.let_go()
     assert begun[0].ended.wait(20.0)
     assert begun[0].state == "stopped"
 
