@@ -3,11 +3,14 @@ none of them outlives what it is made of."""
 
 from __future__ import annotations
 
+import errno
+import importlib.util
 import stat
 from pathlib import Path
 from typing import Any
 
 import pytest
+from numba.core import caching
 
 from abcdp_core import compiled, fingerprint, recompiled
 from abcdp_core.online import batch, response
@@ -83,3 +86,49 @@ def test_a_function_is_compiled_anew_once_one_of_another_file_that_it_calls_has_
 
 def test_functions_of_others_go_by_their_own_file() -> None:
     assert recompiled._code_of("elsewhere.module") == ""
+
+
+def doubling(folder: Path) -> Any:
+    """A compiled function of a file, as in a new process."""
+    file = folder / "doubling.py"
+    if not file.exists():
+        file.write_text(
+            "from numba import njit\n\n@njit(cache=True)\ndef double(x):\n    return 2 * x\n"
+        )
+    spec = importlib.util.spec_from_file_location("doubling", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.double
+
+
+def was_kept(function: Any) -> bool:
+    """Whether it was not compiled; it is called."""
+    assert function(21) == 42
+    return bool(function.stats.cache_hits)
+
+
+@pytest.mark.parametrize("end", [".nbi", ".nbc"])
+@pytest.mark.parametrize("left", [0.0, 0.9])
+def test_a_damaged_file_is_made_anew(end: str, left: float, tmp_path: Path) -> None:
+    assert not was_kept(doubling(tmp_path))
+    assert was_kept(doubling(tmp_path))
+    (kept,) = tmp_path.rglob(f"*{end}")
+    content = kept.read_bytes()
+    kept.write_bytes(content[: int(left * len(content))])
+    assert not was_kept(doubling(tmp_path))
+    assert was_kept(doubling(tmp_path))
+
+
+def test_on_a_full_disk_functions_are_compiled_and_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(caching.IndexDataCacheFile, "_save_data", full)
+    recompiled._say_once.cache_clear()
+    for _ in range(2):
+        assert not was_kept(doubling(tmp_path))
+    assert caplog.text.count("(No space left on device): compiled each time") == 1
