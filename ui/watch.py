@@ -119,13 +119,21 @@ def _prepared(asked: Preparation, place: DeltaGenerator, wait: Callable[[Job], N
 
     Who moves a knob that it does not depend on ends the wait, but not the job.
     """
-    job = jobs.service().submit(asked, jobs.session_id(), steps.preparation)
     let_go(but=asked)
     st.session_state[PREPARING] = asked
+    job = _tried(asked, place, wait)
+    if job.state == "stopped":
+        # It was left by all others just before it was asked for here.
+        job = _tried(asked, place, wait)
+    let_go()
+    return job
+
+
+def _tried(asked: Preparation, place: DeltaGenerator, wait: Callable[[Job], None]) -> Job:
+    job = jobs.service().submit(asked, jobs.session_id(), steps.preparation)
     if not job.ended.wait(MOMENTS):
         with place.container(), turns.away(), turns.interruptible():
             wait(job)
-    let_go()
     return job
 
 

@@ -201,6 +201,23 @@ def test_what_ends_badly_is_said_to_all_and_made_by_no_page(
     assert count == 1
 
 
+@pytest.mark.usefixtures("empty_cache", "lanes")
+def test_what_others_left_just_before_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    submit, begun = jobs.Service.submit, list[Job]()
+
+    def left_at_first(service: jobs.Service, asked: Preparation, who: str, work: Work) -> Job:
+        begun.append(submit(service, asked, who, work))
+        if len(begun) == 1:
+            assert begun[0].ended.wait(30.0)
+            begun[0].state = "stopped"
+        return begun[-1]
+
+    monkeypatch.setattr(jobs.Service, "submit", left_at_first)
+    waits_by(monkeypatch, unseen)
+    wait_for("waiting")
+    assert [job.state for job in begun] == ["stopped", "done"]
+
+
 def slow_pool(monkeypatch: pytest.MonkeyPatch, then: Callable[[], None]) -> list[bool]:
     """Have public pools take their time; returns whether anybody had a turn at each meanwhile."""
     simulated, drawing = lattice._simulated, list[bool]()
