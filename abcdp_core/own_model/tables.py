@@ -23,6 +23,9 @@ LARGEST_FILE = 2**30
 MOST_COLUMNS = 10_000
 """Of a CSV file: reading the names of a million takes a minute."""
 
+MOST_NUMBERS = 100_000_000
+"""Of a Parquet file, which may say a million equal rows in a few bytes."""
+
 HEAD = 2**20
 """Bytes in which a CSV file's first line is looked for."""
 
@@ -66,6 +69,7 @@ def parsed(name: str, source: BinaryIO) -> pd.DataFrame:
     """
     try:
         if name.endswith(".parquet"):
+            _check_extent(name, source)
             # What pandas noted beside the numbers is not needed, and need not be true.
             return pd.read_parquet(source, "pyarrow", to_pandas_kwargs={"ignore_metadata": True})
         if any(line.count(b",") >= MOST_COLUMNS for line in source.read(HEAD).splitlines()):
@@ -82,6 +86,22 @@ def parsed(name: str, source: BinaryIO) -> pd.DataFrame:
         # The first field would be taken for a name of its row, and all others move.
         raise OwnError(f"{name}: rows have more fields than the first line has names.")
     return table
+
+
+def _check_extent(name: str, source: BinaryIO) -> None:
+    """Refuse a Parquet file with more in it than the memory may hold.
+
+    Raises:
+        OwnError: it is one.
+        ImportError, ValueError, OSError: it cannot be read.
+    """
+    # Inside the function: who has no such file needs no library for it.
+    from pyarrow import parquet
+
+    found = parquet.read_metadata(source)
+    if found.num_rows * found.num_columns > MOST_NUMBERS:
+        raise OwnError(f"{name}: has more than {MOST_NUMBERS:,} numbers.")
+    source.seek(0)
 
 
 def finite(place: str, table: pd.DataFrame, name: str) -> Array:

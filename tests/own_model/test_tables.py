@@ -124,6 +124,17 @@ def test_a_column_of_texts_is_one_of_numbers(tmp_path: Path) -> None:
     assert np.array_equal(found, [1.0, 2.5])
 
 
+def test_a_small_file_of_many_rows_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pq.write_table(pa.table({"a": np.ones(1000), "b": np.ones(1000)}), tmp_path / "t.parquet")
+    assert len(tables.read(tmp_path / "t.parquet")) == 1000
+    monkeypatch.setattr(tables, "MOST_NUMBERS", 1999)
+    monkeypatch.setattr(pd, "read_parquet", None)
+    with pytest.raises(OwnError, match=r"t\.parquet: has more than 1,999 numbers"):
+        tables.read(tmp_path / "t.parquet")
+
+
 @pytest.mark.parametrize("kind", [pa.timestamp("s"), pa.timestamp("ns", "UTC"), pa.duration("ms")])
 def test_times_are_no_numbers(kind: pa.DataType, tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": pa.array([1, 2], kind)}), tmp_path / "t.parquet")
