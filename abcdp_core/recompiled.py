@@ -13,10 +13,14 @@ is not kept, and what cannot be read is made anew.
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import hashlib
+import io
 import logging
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
 
 from numba.core import caching
 
@@ -53,17 +57,45 @@ def _code_of(module: str) -> str:
     return fingerprint.of(module) if ours else ""
 
 
-def _read_or_none(read: Callable[..., Any], nothing: Callable[[], Any]) -> Callable[..., Any]:
-    """Reads, and finds nothing in a damaged file."""
+class Checked(caching.IndexDataCacheFile):
+    """Files of kept functions, each with a digest of itself at its end.
 
-    @functools.wraps(read)
-    def found(*given: Any) -> Any:
-        try:
-            return read(*given)
-        except Exception:  # noqa: BLE001 - half a pickle raises whatever it happens to stand for
-            return nothing()
+    Machine code in which a bit has changed ends the process, or computes something else. What numba
+    itself reads ends before the digest.
+    """
 
-    return found
+    @contextlib.contextmanager
+    def _open_for_write(self, filepath: str) -> Iterator[BinaryIO]:
+        with super()._open_for_write(filepath) as file:
+            content = io.BytesIO()
+            yield content
+            file.write(content.getvalue() + _digest(content.getvalue()))
+
+    def _load_index(self) -> dict[Any, Any]:
+        if not _is_whole(Path(self._index_path)):
+            return {}
+        index: dict[Any, Any] = super()._load_index()  # type: ignore[no-untyped-call]
+        return index
+
+    def _load_data(self, name: str) -> Any:
+        if not _is_whole(Path(self._data_path(name))):  # type: ignore[no-untyped-call]
+            # What numba takes for a file that is gone.
+            raise FileNotFoundError(name)
+        return super()._load_data(name)  # type: ignore[no-untyped-call]
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.sha256(content).digest()
+
+
+def _is_whole(file: Path) -> bool:
+    """Whether a file can be read, and ends with the digest of what is before."""
+    try:
+        content = file.read_bytes()
+    except OSError:
+        return False
+    size = len(content) - hashlib.sha256().digest_size
+    return size > 0 and content[size:] == _digest(content[:size])
 
 
 def _kept_or_not(keep: Callable[..., None]) -> Callable[..., None]:
@@ -84,10 +116,6 @@ def _say_once(folder: str, reason: str) -> None:
     log.warning("cannot keep compiled functions in %s (%s): compiled each time", folder, reason)
 
 
-# There is no setting for this.
-for _class, _name, _mended in (
-    (caching.IndexDataCacheFile, "_load_index", functools.partial(_read_or_none, nothing=dict)),
-    (caching.Cache, "load_overload", functools.partial(_read_or_none, nothing=lambda: None)),
-    (caching.Cache, "save_overload", _kept_or_not),
-):
-    setattr(_class, _name, _mended(getattr(_class, _name)))
+# There is no setting for either.
+caching.IndexDataCacheFile = Checked  # type: ignore[misc]
+caching.Cache.save_overload = _kept_or_not(caching.Cache.save_overload)  # type: ignore[method-assign]

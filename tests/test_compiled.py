@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import importlib.util
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -109,14 +110,24 @@ def was_kept(function: Any) -> bool:
     return bool(function.stats.cache_hits)
 
 
+def cut(content: bytes) -> bytes:
+    return content[: len(content) * 9 // 10]
+
+
+def with_another_bit(content: bytes) -> bytes:
+    place = len(content) // 2
+    return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+
+
 @pytest.mark.parametrize("end", [".nbi", ".nbc"])
-@pytest.mark.parametrize("left", [0.0, 0.9])
-def test_a_damaged_file_is_made_anew(end: str, left: float, tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", [lambda _: b"", cut, with_another_bit])
+def test_a_damaged_file_is_made_anew(
+    end: str, damage: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
     assert not was_kept(doubling(tmp_path))
     assert was_kept(doubling(tmp_path))
     (kept,) = tmp_path.rglob(f"*{end}")
-    content = kept.read_bytes()
-    kept.write_bytes(content[: int(left * len(content))])
+    kept.write_bytes(damage(kept.read_bytes()))
     assert not was_kept(doubling(tmp_path))
     assert was_kept(doubling(tmp_path))
 

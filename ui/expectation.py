@@ -57,7 +57,8 @@ def show(by: Releasable, planned: int, width: float | None) -> str:
         width: of the range that they can lie in, once it was typed.
     """
     request = _usual(by)
-    ready(request, planned)
+    if not ready(request, planned):
+        return "What error to expect could not be computed."
     known = by.expected(request, planned)
     if isinstance(known, Simulated):
         return _of_pool(request, planned, known)
@@ -76,8 +77,10 @@ def show(by: Releasable, planned: int, width: float | None) -> str:
     return said(job.result, planned)
 
 
-def ready(request: ReleaseRequest, n: int) -> None:
+def ready(request: ReleaseRequest, n: int) -> bool:
     """Have the pool made that tells what to expect, if one is needed, while others may draw.
+
+    Returns whether it is there; if not, the page says why.
 
     Args:
         request: the settings.
@@ -85,7 +88,9 @@ def ready(request: ReleaseRequest, n: int) -> None:
     """
     if isinstance(request, PrivateSummaryRequest) and not private_summary.has_pool(request, n):
         key = request.scenario, n, request.pool_seed
-        watch.own_pool(Preparation(key, functools.partial(private_summary.public_pool, *key)))
+        made = functools.partial(private_summary.public_pool, *key)
+        return watch.own_pool(Preparation(key, made))
+    return True
 
 
 def _of_formula(request: ReleaseRequest, planned: int, formula: Expected) -> str:

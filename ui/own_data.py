@@ -291,7 +291,8 @@ def confirm(request: ReleaseRequest, series_of: Upload, planned: int, expected: 
     except ParameterError as error:
         st.error(f"This file cannot be used. {verbatim(error)}")
         return
-    expectation.ready(request, n)
+    if not expectation.ready(request, n):
+        return
     st.markdown(question(request, n))
     st.markdown(f"Is this enough? {_enough(request, n, planned, expected)}")
     if little := request.drowned(n):

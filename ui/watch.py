@@ -99,19 +99,19 @@ def scales(place: DeltaGenerator, leave: Callable[[], None], scenario: str) -> N
     place.empty()
 
 
-def own_pool(asked: Preparation) -> None:
-    """Wait for the public pool of a model of one's own, which may take minutes.
+def own_pool(asked: Preparation) -> bool:
+    """Wait for the public pool of a model, which may take minutes; says why if it cannot be had.
 
-    Whoever moves a knob meanwhile ends the wait. Where nothing comes of it the page ends, and says
-    why.
+    Whoever moves a knob meanwhile ends the wait.
     """
     place = st.empty()
     job = _prepared(asked, place, _wait_for_pool)
-    if job.state != "done":
-        with place.container():
-            _say_why(job)
-        st.stop()
-    place.empty()
+    if job.state == "done":
+        place.empty()
+        return True
+    with place.container():
+        _say_why(job)
+    return False
 
 
 def _prepared(asked: Preparation, place: DeltaGenerator, wait: Callable[[Job], None]) -> Job:

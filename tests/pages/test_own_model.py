@@ -250,7 +250,7 @@ def test_others_may_draw_while_a_page_waits_for_the_pool_of_a_model(
 
 
 @pytest.mark.usefixtures("empty_cache", "lanes")
-def test_a_page_ends_where_the_pool_of_a_model_takes_too_long(
+def test_a_page_goes_on_without_the_pool_of_a_model_that_takes_too_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def refuse() -> None:
@@ -261,6 +261,8 @@ def test_a_page_ends_where_the_pool_of_a_model_takes_too_long(
     assert not app.exception
     (error,) = app.error
     assert "This server works for at most 1 s on one request." in error.value
+    # What was released is drawn below, and is the only copy.
+    assert "Nothing is spent before you press *Release*" in texts(app)
 
 
 def ended() -> None:
