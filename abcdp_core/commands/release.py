@@ -201,8 +201,12 @@ def _paid(
             "declared, not derived; say --accept-declared-sensitivity if you answer for it. "
             "Nothing was spent."
         )
-    unit = options.unit or request.unit
-    return taken(options.ledger, options.budget, claim(request), unit, request.neighbours)
+    unit, claimed = options.unit or request.unit, claim(request)
+    if unit != request.unit:
+        # The document protects a unit of the scenario; that it is this one is said by nobody else.
+        what = f"{claimed.what}, one {unit} declared to have one {request.unit}"
+        claimed = dataclasses.replace(claimed, what=what)
+    return taken(options.ledger, options.budget, claimed, unit, request.neighbours)
 
 
 def _keep(document: Document, keep: place.Keep, stand: _Stand) -> None:

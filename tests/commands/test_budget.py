@@ -45,6 +45,7 @@ def test_three_releases_fit_and_a_fourth_is_refused(
     assert main(["budget", "show", "income", "--documents", "0.json", "2.json"]) == 0
     said = capsys.readouterr().out
     assert said.count("release uniform-mixture") == 3
+    assert said.count("one person declared to have one value") == 3
     assert "Left: ε = 0.0" in said
     assert "All 2 documents are in the ledger" in said
     assert main(["budget", "show", "income", "--documents", "1.json"]) == 0
