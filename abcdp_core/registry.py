@@ -48,6 +48,7 @@ _handed: dict[str, bytes] = {}
 """File that the environment names -> its text in the process that this one works for."""
 
 _emptied: list[Callable[[], object]] = []
+"""Empty caches that are none of ``functools``."""
 
 
 def add_file(path: str | Path) -> ModuleType:
@@ -92,17 +93,22 @@ def add_file(path: str | Path) -> ModuleType:
 
 def add_module(module: ModuleType) -> None:
     """Add what is a plug-in already, for this process, in place of an earlier one of its name."""
-    _added[:] = [*(each for each in _added if each.__name__ != module.__name__), module]
+    _take_out(module)
+    _added.append(module)
     forget()
 
 
 def remove(module: ModuleType) -> None:
     """Undo what :func:`add_file` did."""
-    _added[:] = [each for each in _added if each.__name__ != module.__name__]
+    _take_out(module)
     texts.pop(module.__name__, None)
     sys.modules.pop(module.__name__, None)
     forget()
     empty_caches()
+
+
+def _take_out(module: ModuleType) -> None:
+    _added[:] = [each for each in _added if each.__name__ != module.__name__]
 
 
 def has(file: str, text: bytes) -> bool:

@@ -150,9 +150,8 @@ class Job:
         self.fraction: float | None = None
         self.pool: pool.PoolKey | None = None
         self.error = ""
-        # What was over the limit would be so again at once; of a preparation no part is kept.
-        goes_on = former and former.state != "failed" and not isinstance(request, Preparation)
-        self.spent: float = former.spent if former and goes_on else 0.0
+        # What was over the limit would be so again at once.
+        self.spent: float = former.spent if former and former.state != "failed" else 0.0
         self.size = 0
         self.unasked, self.rest = unasked, 0.0
         self.ended = threading.Event()

@@ -118,11 +118,13 @@ class Service:
         with self._changed:
             job = self._jobs.get(request)
             asked = job is not None and job.state == "asks" and unasked > job.unasked
-            ended = job is None or job.state in ("stopped", "refused") or job.failed_long_ago
-            # It keeps no result; who asks again lacks what it has prepared.
-            lost = isinstance(request, Preparation) and job is not None and job.state == "done"
-            if job is None or ended or lost or asked:
-                job = Job(self, request, job, long=long, unasked=unasked)
+            # A preparation keeps neither result nor parts: who asks again lacks what it has made.
+            keeps = isinstance(request, Request)
+            over = ("stopped", "refused") if keeps else ("stopped", "refused", "done")
+            ended = job is None or job.state in over or job.failed_long_ago
+            if job is None or ended or asked:
+                former = job if keeps else None
+                job = Job(self, request, former, long=long, unasked=unasked)
                 self._jobs[request] = job
                 self._start(job, who, "long" if long else "quick", work)
             job.unasked = max(job.unasked, unasked)

@@ -7,10 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from abcdp_core.parameters import ParameterError
 
-AGAIN = "the same generator makes something else the second time; take all chance from rng."
-"""Why a model that is not reproducible is refused."""
+TWICE = 2
+"""Draws that are simulated twice where nobody has asked for a check."""
 
 
 class OwnError(ParameterError):
@@ -18,6 +21,24 @@ class OwnError(ParameterError):
 
     It is told like any setting that is not allowed.
     """
+
+
+def check_again(file: str, what: str, first: NDArray[Any], second: NDArray[Any]) -> None:
+    """Refuse a model that is not reproducible, whose numbers nobody could compute again.
+
+    Args:
+        file: that states it.
+        what: made both, with its verb: "simulate is".
+        first, second: of the same generator.
+
+    Raises:
+        OwnError: they differ.
+    """
+    if not np.array_equal(first, second, equal_nan=True):
+        raise OwnError(
+            f"{file}: {what} not reproducible: the same generator makes something else the second "
+            "time; take all chance from rng."
+        )
 
 
 def line_of(error: BaseException, file: str) -> int | None:

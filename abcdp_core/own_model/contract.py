@@ -29,7 +29,7 @@ from abcdp_core.distances.boxed_features import BoxedFeatures
 from abcdp_core.distances.kernel import median_bandwidth
 from abcdp_core.distances.standardised import Standardised
 from abcdp_core.own_model import lattice
-from abcdp_core.own_model.blame import AGAIN, OwnError
+from abcdp_core.own_model.blame import TWICE, check_again
 from abcdp_core.own_model.model import Model
 from abcdp_core.statistic import Statistic, added, whole_only
 from abcdp_core.streams import generator
@@ -192,8 +192,7 @@ def _simulated(model: Model, progress: Callable[[float], None] | None) -> Array:
         model.records(generator(0, "own-model-again"), theta[:TWICE], _usual(model))
         for _ in range(2)
     )
-    if not np.array_equal(first, second, equal_nan=True):
-        raise OwnError(f"{model.file}: simulate is not reproducible: {AGAIN}")
+    check_again(model.file, "simulate is", first, second)
     parts = []
     # In parts, as a pool is made: some simulators need room for all that they are asked at once.
     for start in range(0, PILOT, PART):
@@ -206,9 +205,6 @@ def _simulated(model: Model, progress: Callable[[float], None] | None) -> Array:
 
 PART = 20
 """Draws that are simulated at a time."""
-
-TWICE = 2
-"""Draws that are simulated twice, as nobody has to ask for a check."""
 
 
 def _usual(model: Model) -> int:

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from abcdp_core.own_model.blame import AGAIN, OwnError, call, place_of
+from abcdp_core.own_model.blame import OwnError, call, check_again, place_of
 from abcdp_core.own_model.model import Model
 from abcdp_core.own_model.statistics import OwnStatistic
 from abcdp_core.streams import generator
@@ -82,12 +82,10 @@ def simulated(model: Model, n: int, seed: int, progress: Progress | None = None)
             that it is given; or one of its functions raises.
     """
     theta, other = (model.draw(generator(seed, "check-prior"), DRAWS) for _ in range(2))
-    if not np.array_equal(theta, other):
-        raise OwnError(f"{model.file}: prior is not reproducible: {AGAIN}")
+    check_again(model.file, "prior is", theta, other)
     first = _timed(model, theta[:FIRST], n, generator(seed, "check-data", 0))
     second = _timed(model, theta[:FIRST], n, generator(seed, "check-data", 0))
-    if not np.array_equal(first.records, second.records, equal_nan=True):
-        raise OwnError(f"{model.file}: simulate is not reproducible: {AGAIN}")
+    check_again(model.file, "simulate is", first.records, second.records)
     if model.statistics and not np.array_equal(_numbers(first), _numbers(second)):
         raise OwnError(f"{model.file}: statistics are not reproducible on the same records.")
     if model.statistics:

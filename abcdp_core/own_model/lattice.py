@@ -61,10 +61,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import cache, fingerprint, registry, supports
-from abcdp_core.own_model.blame import AGAIN, OwnError, call, call_quietly
+from abcdp_core.own_model.blame import TWICE, OwnError, call, call_quietly, check_again
 from abcdp_core.own_model.model import Model, Parameter
 from abcdp_core.own_model.pool_file import PoolFile, Summary
-from abcdp_core.own_model.statistics import OwnStatistic
+from abcdp_core.own_model.statistics import OwnStatistic, is_text
 from abcdp_core.statistic import Neighbours, Statistic
 from abcdp_core.streams import generator
 
@@ -170,7 +170,7 @@ class Table:
         Raises:
             OwnError: it is in no encoding that a document has.
         """
-        if self.file.encode(errors="ignore").decode() != self.file:
+        if not is_text(self.file):
             raise OwnError(
                 f"{self.file}: give the file a name in UTF-8, which a document can hold."
             )
@@ -455,13 +455,11 @@ def _check_again(model: Model, summaries: tuple[Summary, ...], n: int, seed: int
         OwnError: it does; or it raises.
     """
     for what, first, second in zip(
-        ("prior", "simulate", "the statistics"),
+        ("prior is", "simulate is", "the statistics are"),
         *(_made(model, summaries, n, seed) for _ in range(2)),
         strict=True,
     ):
-        if not np.array_equal(first, second, equal_nan=True):
-            verb = "are" if what == "the statistics" else "is"
-            raise OwnError(f"{model.file}: {what} {verb} not reproducible: {AGAIN}")
+        check_again(model.file, what, first, second)
 
 
 def _made(model: Model, summaries: tuple[Summary, ...], n: int, seed: int) -> tuple[Array, ...]:
@@ -469,10 +467,6 @@ def _made(model: Model, summaries: tuple[Summary, ...], n: int, seed: int) -> tu
     theta = model.draw(generator(seed, "own-summary-prior"), model.pool_size)[:TWICE]
     data = model.records(generator(seed, "own-summary-again"), theta, n)
     return theta, data, _together(model, summaries, data)
-
-
-TWICE = 2
-"""Draws that are simulated twice."""
 
 
 def _check_alone(model: Model, summaries: tuple[Summary, ...], data: Array) -> None:

@@ -221,6 +221,11 @@ def take_plain(of: object, what: str, names: Sequence[str]) -> None:
         object.__setattr__(of, name, plain)
 
 
+def is_text(value: object) -> bool:
+    """Whether it is a text that a document can hold: without half of a sign."""
+    return isinstance(value, str) and value.encode(errors="ignore").decode() == value
+
+
 def check_texts(what: str, **values: object) -> None:
     """Refuse what stands for a text and is none, or none that a document can hold.
 
@@ -232,7 +237,7 @@ def check_texts(what: str, **values: object) -> None:
         ValueError: one is such; it has half of a sign, as texts of other encodings may.
     """
     for name, value in values.items():
-        if not isinstance(value, str) or value.encode(errors="ignore").decode() != value:
+        if not is_text(value):
             raise ValueError(f"{what}: {name} = {shown(value)}: must be a text.")
 
 
