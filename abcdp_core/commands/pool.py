@@ -78,10 +78,10 @@ def run(options: argparse.Namespace) -> int:
     ):
         pools.make_kept(public.key, told)
     made, values = export.pool_of(source, public.theta, public.summaries(statistic.name), n, beside)
-    # Minutes may have passed.
-    _check_place(out, beside, source.SCENARIO)
     try:
         with together(out.parent) as folder:
+            # Minutes may have passed, and from here on nobody else writes there.
+            _check_place(out, beside, source.SCENARIO)
             there = dataclasses.replace(made, file=folder / beside.name)
             export.write(there, values, folder / out.name)
     except OSError as error:
