@@ -184,12 +184,7 @@ class PublicSide:
         return predictive_theta(self.key, index)
 
 
-COMPARED = 128
-"""Simulated data sets whose distances are in memory, 80 kB each at the defaults: what a study of a
-hundred runs goes through again for each mechanism."""
-
-
-@functools.lru_cache(maxsize=COMPARED)
+@functools.lru_cache(maxsize=64)
 def _simulated(public: PublicSide, index: int) -> Comparison:
     data = predictive_data(public.key, public.n, index)
     made = compare(open_pool(public.key), data, synthetic=True, pseudo_n=public.pseudo_n)
