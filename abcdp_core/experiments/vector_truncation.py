@@ -31,7 +31,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 from abcdp_core import experiments, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
+from abcdp_core.experiments import Link, Onward
 from abcdp_core.online import parameters as online
 from abcdp_core.online import vectors
 from abcdp_core.online.channels import Channel
@@ -85,6 +86,9 @@ SAMPLER = dataclasses.replace(
 
 FOLLOWED = 2
 """Most coordinates that are followed of those of a person."""
+
+LINK = 5000
+"""People in a part of a task, which takes about a second."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +148,11 @@ class Task(experiments.Run[Params]):
     asked: int
     coordinate: int
 
+    @property
+    def links(self) -> int:
+        """Parts it is done in."""
+        return -(-self.params.n // LINK)
+
 
 def tasks(params: Params, seed: int) -> list[Task]:
     """All ways of asking in a run, each coordinate that is followed, then the next run."""
@@ -158,22 +167,36 @@ def tasks(params: Params, seed: int) -> list[Task]:
     ]
 
 
-def work(task: Task) -> Tables:
-    """Ask one coordinate of everybody whose turn it is."""
-    params, (d,) = task.params, task.params.dimension
-    plan = params.plan(d, task.asked)
-    values = params.mu + params.sigma * people(task)
-    chances = plan.channels[0].draw(generator(task.seed, "noise", task.run, 0), params.n * d)
-    chosen = plan.chosen(generator(task.seed, "asked", task.run), params.n)
+def work(task: Task | Onward[Task]) -> Link:
+    """Ask one coordinate of the next people whose turn it is; the last link has the row."""
+    here = task if isinstance(task, Onward) else Onward(task, _before(task), 0)
+    whole, (state, answers, mean) = here.task, here.state
+    params, (d,) = whole.params, whole.params.dimension
+    plan = params.plan(d, whole.asked)
+    values = params.mu + params.sigma * people(whole)
+    chances = plan.channels[0].draw(generator(whole.seed, "noise", whole.run, 0), params.n * d)
+    chosen = plan.chosen(generator(whole.seed, "asked", whole.run), params.n)
     sampler = params.stream().sampler_of(params.sampler, params.channel)
-    answers = plan.follow(
-        *(task.coordinate, sampler, values, chances.reshape(params.n, d), chosen),
-        *(task.seed, task.run),
+    part = slice(here.done * LINK, (here.done + 1) * LINK)
+    chances = chances.reshape(params.n, d)[part]
+    turns = plan.follow(
+        *(whole.coordinate, sampler, values[part], chances, chosen[part]),
+        *(whole.seed, whole.run, state, answers),
     )
-    # Who was never asked leaves the prior as it was.
-    mean = answers[-1].mean_mu if answers else params.stream().prior().mean
-    row = (d, task.asked, task.run, task.coordinate, len(answers), mean, abs(mean - params.mu))
-    return {"main": pd.DataFrame([row], columns=list(COLUMNS["main"]))}
+    if turns:
+        state, answer = turns[-1]
+        answers, mean = answer.t, answer.mean_mu
+    row = (d, whole.asked, whole.run, whole.coordinate, answers, mean, abs(mean - params.mu))
+    main = pd.DataFrame([row], columns=list(COLUMNS["main"]))
+    if here.done + 1 < whole.links:
+        rest = Onward(whole, (state, answers, mean), here.done + 1)
+        return Link({"main": main.head(0)}, rest)
+    return Link({"main": main}, None)
+
+
+def _before(task: Task) -> tuple[Any, int, float]:
+    """Sampler's state, answers and posterior mean where nobody has been asked."""
+    return None, 0, task.params.stream().prior().mean
 
 
 def people(task: Task) -> Array:

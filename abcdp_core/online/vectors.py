@@ -33,6 +33,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,23 +138,29 @@ class Plan:
         chosen: NDArray[np.bool_],
         seed: int,
         run: int,
-    ) -> list[Answer]:
+        state: Any = None,
+        t: int = 0,
+    ) -> list[tuple[Any, Answer]]:
         """Ask one coordinate of those people whose turn it is, each where it tells most.
 
         Args:
             coordinate: its number, from 0.
             sampler: of its posterior.
-            values: of all people, ``(n, d)``.
+            values: of the next people, ``(n, d)``.
             chances: the chance in every possible answer, ``(n, d)``.
             chosen: which are asked, ``(n, d)``.
             seed, run: address of the sampler's random numbers.
+            state: of the sampler after ``t`` answers; ``None`` for t = 0.
+            t: answers of earlier people.
+
+        Returns:
+            The sampler's state after each answer, and the answer.
         """
         stream = stream_of(
             self.channels[coordinate], sampler, seed, run * self.dimension + coordinate
         )
         here = chosen[:, coordinate]
-        turns = stream.ask(None, 0, values[here, coordinate], chances[here, coordinate])
-        return [answer for _, answer in turns]
+        return list(stream.ask(state, t, values[here, coordinate], chances[here, coordinate]))
 
 
 def _delta(channel: Channel) -> float:

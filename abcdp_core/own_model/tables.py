@@ -69,9 +69,7 @@ def parsed(name: str, source: BinaryIO) -> pd.DataFrame:
     """
     try:
         if name.endswith(".parquet"):
-            _check_extent(name, source)
-            # What pandas noted beside the numbers is not needed, and need not be true.
-            return pd.read_parquet(source, "pyarrow", to_pandas_kwargs={"ignore_metadata": True})
+            return _parquet(name, source)
         if any(line.count(b",") >= MOST_COLUMNS for line in source.read(HEAD).splitlines()):
             raise OwnError(f"{name}: has more than {MOST_COLUMNS:,} columns.")
         source.seek(0)
@@ -88,20 +86,36 @@ def parsed(name: str, source: BinaryIO) -> pd.DataFrame:
     return table
 
 
-def _check_extent(name: str, source: BinaryIO) -> None:
-    """Refuse a Parquet file with more in it than the memory may hold.
+def _parquet(name: str, source: BinaryIO) -> pd.DataFrame:
+    """A Parquet file; a column of lists or of other things that hold no number is NaN.
 
     Raises:
-        OwnError: it is one.
+        OwnError: it has more in it than the memory may hold.
         ImportError, ValueError, OSError: it cannot be read.
     """
     # Inside the function: who has no such file needs no library for it.
-    from pyarrow import parquet
+    from pyarrow import parquet, types
 
-    found = parquet.read_metadata(source)
+    found = parquet.ParquetFile(source).metadata
+    parts = [found.row_group(number) for number in range(found.num_row_groups)]
     if found.num_rows * found.num_columns > MOST_NUMBERS:
         raise OwnError(f"{name}: has more than {MOST_NUMBERS:,} numbers.")
-    source.seek(0)
+    if sum(part.total_byte_size for part in parts) > LARGEST_FILE:
+        raise OwnError(f"{name}: is larger than {LARGEST_FILE // 2**20:,} MB once unpacked.")
+    columns = found.schema.to_arrow_schema()
+    flat, texts = [], []
+    for column in columns:
+        kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+        if types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind):
+            texts.append(column.name)
+        elif types.is_nested(kind) or types.is_fixed_size_binary(kind):
+            continue
+        flat.append(column.name)
+    # A long text that all rows share is kept once.
+    file = parquet.ParquetFile(source, read_dictionary=texts)
+    # What pandas noted beside the numbers is not needed, and need not be true.
+    table: pd.DataFrame = file.read(columns=flat).to_pandas(ignore_metadata=True)
+    return table.reindex(columns=columns.names)
 
 
 def finite(place: str, table: pd.DataFrame, name: str) -> Array:

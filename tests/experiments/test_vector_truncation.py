@@ -101,12 +101,24 @@ def test_errors_are_in_sigma_and_wait_for_all_that_are_followed(tiny: Result) ->
 def test_nobody_asked_leaves_the_prior(tiny: Result) -> None:
     params = dataclasses.replace(TINY, n=1, dimension=(10,))
     tasks = [study.Task(params, 0, 1, 1, coordinate) for coordinate in range(10)]
-    main = pd.concat([study.work(task)["main"] for task in tasks])
+    main = pd.concat([study.work(task).tables["main"] for task in tasks])
     assert (main.answers.sum(), (main[main.answers == 0].mean_mu == 0.0).all()) == (1, True)
     assert "asked for 1 of 3 values" in tiny.summary
     assert "asked for the only value" in study._summary(
         TINY, main.assign(dimension=1, run=range(10))
     )
+
+
+def test_a_task_in_parts_is_the_one_in_one_go(
+    tiny: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study, "LINK", 5)
+    assert {task.links for task in study.tasks(TINY, 1)} == {3}
+    first = study.work(study.tasks(TINY, 1)[0])
+    assert first.tables["main"].empty
+    assert study.collect(TINY, first.tables).summary.startswith("No way of asking")
+    in_parts = runner.run_to_end(study, TINY, 1)
+    pd.testing.assert_frame_equal(in_parts.tables["main"], tiny.tables["main"])
 
 
 def test_values_of_a_person_are_correlated_as_asked_for() -> None:
@@ -131,7 +143,7 @@ def test_the_bound_and_the_promise() -> None:
 def test_before_a_way_of_asking_is_finished_there_is_the_formula() -> None:
     task = study.tasks(TINY, 1)[1]
     assert (task.params.dimension, task.asked, task.coordinate) == ((3,), 1, 0)
-    partial = study.collect(TINY, study.work(task))
+    partial = study.collect(TINY, study.work(task).tables)
     assert partial.summary == "No way of asking 12 people is finished yet."
     figures = study.figures(partial)
     assert fig.one_line(figures["error"].figure) == "Error of the means of a person's values"

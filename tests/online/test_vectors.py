@@ -217,7 +217,7 @@ def followed(plan: Plan, coordinate: int, channel: str, chosen: Any = None, shif
     chances = chances.reshape(PEOPLE.n, d)
     found = plan.follow(coordinate, sampler, values, chances, chosen, 3, 1)
     here = chosen[:, coordinate]
-    return found, values[here, coordinate], chances[here, coordinate]
+    return [answer for _, answer in found], values[here, coordinate], chances[here, coordinate]
 
 
 @pytest.mark.parametrize("channel", ["truncation", "sign"])

@@ -130,7 +130,7 @@ def test_a_small_file_of_many_rows_is_refused_before_it_is_read(
     pq.write_table(pa.table({"a": np.ones(1000), "b": np.ones(1000)}), tmp_path / "t.parquet")
     assert len(tables.read(tmp_path / "t.parquet")) == 1000
     monkeypatch.setattr(tables, "MOST_NUMBERS", 1999)
-    monkeypatch.setattr(pd, "read_parquet", None)
+    monkeypatch.setattr(pq.ParquetFile, "read", None)
     with pytest.raises(OwnError, match=r"t\.parquet: has more than 1,999 numbers"):
         tables.read(tmp_path / "t.parquet")
 
@@ -152,3 +152,39 @@ def test_a_parquet_file_of_a_kind_that_nothing_reads_is_no_table(
     monkeypatch.setattr(pd, "read_parquet", unknown)
     with pytest.raises(OwnError, match=r"t\.parquet: is no table"):
         tables.read(tmp_path / "t.parquet")
+
+
+def test_a_long_text_in_every_row_is_kept_once(tmp_path: Path) -> None:
+    rows, text = 30, "1" * 900_000
+    pq.write_table(pa.table({"a": np.ones(rows), "b": [text] * rows}), tmp_path / "t.parquet")
+    found = tables.read(tmp_path / "t.parquet")
+    assert found["b"].memory_usage(deep=True) < 2 * len(text)
+
+
+def test_a_file_that_unpacks_to_far_more_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = pa.table({"a": np.ones(20), "b": ["1" * 2_000_000] * 20})
+    pq.write_table(table, tmp_path / "t.parquet", compression="zstd", use_dictionary=False)
+    assert (tmp_path / "t.parquet").stat().st_size < 100_000
+    assert tables.read(tmp_path / "t.parquet").shape == (20, 2)
+    monkeypatch.setattr(tables, "LARGEST_FILE", 30 * 2**20)
+    with pytest.raises(OwnError, match=r"t\.parquet: is larger than 30 MB once unpacked"):
+        tables.read(tmp_path / "t.parquet")
+
+
+def test_what_holds_no_number_has_none(tmp_path: Path) -> None:
+    made = {
+        "theta.a": [1.0, 2.0],
+        "lists": [[1.0], [2.0, 3.0]],
+        "fixed": pa.array([b"1", b"2"], pa.binary(1)),
+        "bytes": [b"1", b"2"],
+        "named": pa.array(["1", "2"]).dictionary_encode(),
+    }
+    pq.write_table(pa.table(made), tmp_path / "t.parquet")
+    found = tables.read(tmp_path / "t.parquet")
+    assert list(found) == list(made)
+    for name in ("theta.a", "bytes", "named"):
+        assert np.array_equal(tables.numbers_of(found[name]), [1.0, 2.0])
+    for name in ("lists", "fixed"):
+        assert np.isnan(tables.numbers_of(found[name])).all()
