@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 from abcdp_core import experiments, pool, sentences, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
+from abcdp_core.experiments import Link, Onward
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
@@ -116,7 +117,23 @@ PRESETS: dict[str, BaseParams] = {
     "p21-figure-4": Params(sensitivity="published", bandwidth="median"),
 }
 
-tasks = experiments.single_task
+PART = 100
+"""Runs in a part of the task, which take about a second."""
+
+
+@dataclass(frozen=True)
+class Task(experiments.SingleTask[Params]):
+    """All of it."""
+
+    @property
+    def links(self) -> int:
+        """Parts it is done in."""
+        return -(-self.params.runs // PART)
+
+
+def tasks(params: Params, seed: int) -> list[Task]:
+    """A single task."""
+    return [Task(params, seed)]
 
 
 def pool_key(params: Params, seed: int) -> pool.PoolKey:
@@ -139,19 +156,22 @@ def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
     pool.make_ready(pool_key(params, seed), progress)
 
 
-def work(task: experiments.SingleTask[Params]) -> Tables:
+def work(task: Task | Onward[Task]) -> Link:
     """Fit at every setting, again and again with other noise and another order of the pool."""
-    params = task.params
-    comparison = pool.observed_comparison(pool_key(params, task.seed), covid.N_DEFAULT)
+    here = task if isinstance(task, Onward) else Onward(task, None, 0)
+    params, seed = here.task.params, here.task.seed
+    comparison = pool.observed_comparison(pool_key(params, seed), covid.N_DEFAULT)
     curves = covid.curves(comparison.theta, covid.days(covid.N_DEFAULT))
-    orders = [pool.order(task.seed, run, params.pool_size) for run in range(params.runs)]
+    runs = range(here.done * PART, min((here.done + 1) * PART, params.runs))
+    orders = {run: pool.order(seed, run, params.pool_size) for run in runs}
     prior = _spread(curves), _misfit(curves)
     main, spreads = [], []
     for c, epsilon_total in params.settings():
         event = None if math.isinf(epsilon_total) else params.event(c, epsilon_total)
-        main.append(_curves(0, "observed", covid.CASES[None], c, epsilon_total))
-        for run, order in enumerate(orders):
-            rng = generator(task.seed, "noise", run, params.noise_draw)
+        observed = _curves(0, "observed", covid.CASES[None], c, epsilon_total)
+        main.append(observed if here.done == 0 else observed.head(0))
+        for run, order in orders.items():
+            rng = generator(seed, "noise", run, params.noise_draw)
             rho = comparison.rho[order]
             release, trace = (
                 sparse_vector.run(rho, params.epsilon_abc, event, rng)
@@ -167,10 +187,12 @@ def work(task: experiments.SingleTask[Params]) -> Tables:
             flipped = int(np.sum(trace.accepted & ~trace.non_private))
             found = (len(kept), flipped, _spread(kept), misfit)
             spreads.append((c, epsilon_total, run, *found, *prior))
-    return {
+    tables = {
         "main": pd.concat(main, ignore_index=True),
         "spread": pd.DataFrame(spreads, columns=list(COLUMNS["spread"])),
     }
+    rest = Onward(here.task, None, here.done + 1)
+    return Link(tables, rest if rest.done < here.task.links else None)
 
 
 def _curves(run: int, kind: str, values: Array, c: int, epsilon_total: float) -> pd.DataFrame:
@@ -232,7 +254,8 @@ def _summary(params: Params, rows: Tables) -> str:
     alone = sentences.counted(
         single, "run accepted a single curve", "runs accepted a single curve each"
     )
-    over = f"mean over {params.runs} runs" if params.runs > 1 else "in one run"
+    runs = table.run.nunique()
+    over = f"mean over {runs} runs" if runs > 1 else "in one run"
     return (
         f"Spread of the accepted curves in cases, {over}, and how many were kept only because of "
         f"noise. {each}. Curves of the prior spread by {table.prior_spread.iloc[0]:.0f}."
@@ -446,7 +469,7 @@ def _spread_figure(params: Params, result: Result) -> go.Figure:
         "spread of the curves, in cases",
         height=400,
         settings=f"c = {_listed(params.c)}, ε_abc = {params.epsilon_abc:g}, "
-        f"{sentences.counted(params.runs, 'run')}; large: mean, 95 % interval",
+        f"{sentences.counted(table.run.nunique(), 'run')}; large: mean, 95 % interval",
     )
     # Side by side, however far apart: their labels have room on a telephone.
     places = {budget: float(place) for place, budget in enumerate(sorted(params.epsilon_total))}

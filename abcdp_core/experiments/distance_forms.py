@@ -40,6 +40,7 @@ from abcdp_core import figures as fig
 from abcdp_core.distances import Distance, linear_time
 from abcdp_core.distances.quadratic import QuadraticMMD
 from abcdp_core.distances.random_features import RandomFeatures
+from abcdp_core.experiments import Link, Onward
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
@@ -108,17 +109,38 @@ class Params(BaseParams):
 
 PRESETS: dict[str, BaseParams] = {}
 
-tasks = experiments.single_task
+PART = 20
+"""Pairs in a part of the task, which take about a second."""
 
 
-def work(task: experiments.SingleTask[Params]) -> Tables:
-    """Compare all forms on the same pairs; sensitivities; bandwidths."""
-    params = task.params
-    return {
-        "main": _compared(params, task.seed),
-        "sensitivity": _sensitivities(params),
-        "bandwidth": _bandwidths(params, task.seed),
-    }
+@dataclass(frozen=True)
+class Task(experiments.SingleTask[Params]):
+    """All of it."""
+
+    @property
+    def links(self) -> int:
+        """Parts it is done in."""
+        return -(-self.params.pairs // PART)
+
+
+def tasks(params: Params, seed: int) -> list[Task]:
+    """A single task."""
+    return [Task(params, seed)]
+
+
+def work(task: Task | Onward[Task]) -> Link:
+    """Compare all forms on the next pairs; before the first, sensitivities and bandwidths."""
+    here = task if isinstance(task, Onward) else Onward(task, None, 0)
+    params, seed = here.task.params, here.task.seed
+    first = here.done * PART
+    pairs = range(first, min(first + PART, params.pairs))
+    tables = {"main": _compared(params, seed, pairs)}
+    if here.done == 0:
+        tables["sensitivity"] = _sensitivities(params)
+        tables["bandwidth"] = _bandwidths(params, seed)
+    rest = Onward(here.task, None, here.done + 1)
+    empty = {name: pd.DataFrame(columns=list(columns)) for name, columns in COLUMNS.items()}
+    return Link(empty | tables, rest if rest.done < here.task.links else None)
 
 
 # ------------------------------------------------------------------------------- error and time
@@ -162,19 +184,20 @@ def _pairs(params: Params, seed: int) -> list[tuple[Array, Array]]:
     return pairs
 
 
-def _compared(params: Params, seed: int) -> pd.DataFrame:
+def _compared(params: Params, seed: int, numbers: range) -> pd.DataFrame:
     pairs = _pairs(params, seed)
     definition = _distance(QuadraticMMD(params.bandwidth))
     definition(*pairs[0])
     rows = []
-    for number, pair in enumerate(pairs):
+    for number in numbers:
+        pair = pairs[number]
         known = definition(*pair)
         forms = {"definition": (params.points, definition)} | _forms(params.bandwidth, number)
-        for form, (numbers, measure) in forms.items():
+        for form, (size, measure) in forms.items():
             start = time.perf_counter()
             value = measure(*pair)
             seconds = time.perf_counter() - start
-            rows.append((form, numbers, number, known, value, abs(value - known), seconds))
+            rows.append((form, size, number, known, value, abs(value - known), seconds))
     return pd.DataFrame(rows, columns=list(COLUMNS["main"]))
 
 
@@ -309,7 +332,8 @@ def _error_figure(params: Params, main: pd.DataFrame) -> go.Figure:
         error_finding(main),
         "milliseconds for a pair of data sets",
         "mean error of the distance",
-        settings=f"N = {params.points:,}, bandwidth {params.bandwidth:g}, {params.pairs} pairs",
+        settings=f"N = {params.points:,}, bandwidth {params.bandwidth:g}, "
+        f"{main.pair.nunique()} pairs",
     )
     figure.update_xaxes(fig.plain_ticks(*_around(means.milliseconds.to_numpy())))
     figure.update_yaxes(fig.plain_ticks(SMALLEST_ERROR, 1.0, most=6))

@@ -47,6 +47,27 @@ def test_the_observed_series_stands_beside_every_budget() -> None:
     assert observed.epsilon_total.nunique() == len(SMALL.epsilon_total)
 
 
+# Without noise nothing is as near as the smallest threshold: parts without a curve.
+@pytest.mark.parametrize(
+    ("epsilon_abc", "budgets"),
+    [(covid.EPSILON_ABC_DEFAULT, (22.0, math.inf)), (0.001, (math.inf,))],
+)
+def test_runs_in_parts_are_those_in_one_go(
+    epsilon_abc: float, budgets: tuple[float, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    params = dataclasses.replace(SMALL, epsilon_abc=epsilon_abc, epsilon_total=budgets)
+    whole = result_of(params).tables
+    monkeypatch.setattr(covid_fit, "PART", 3)
+    last = runner.run_to_end(covid_fit, params, 1)
+    key = ["c", "epsilon_total", "run", "kind", "sample", "day"]
+    for name, table in whole.items():
+        order = [column for column in key if column in table]
+        found = last.tables[name].sort_values(order, ignore_index=True)
+        pd.testing.assert_frame_equal(found, table.sort_values(order, ignore_index=True))
+    first = covid_fit.work(covid_fit.tasks(params, 1)[0])
+    assert "mean over 3 runs" in covid_fit.collect(params, first.tables).summary
+
+
 def test_without_noise_nothing_is_kept_by_noise() -> None:
     spread = result_of().tables["spread"]
     assert (spread.flipped[np.isinf(spread.epsilon_total)] == 0).all()

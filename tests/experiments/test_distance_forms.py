@@ -3,6 +3,7 @@ from __future__ import annotations
 import functools
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from abcdp_core import runner
@@ -46,6 +47,17 @@ def test_values_are_those_of_the_forms() -> None:
     found = main[(main.form == "linear-time") & (main.pair == 3)].value.iloc[0]
     assert found == pytest.approx(np.sqrt(max(squared, 0.0)))
     assert (np.abs(main.value - main.definition) == main.error).all()
+
+
+def test_pairs_in_parts_are_those_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = result_of().tables
+    monkeypatch.setattr(study, "PART", 5)
+    in_parts = runner.run_to_end(study, SMALL, 1).tables
+    for name, table in whole.items():
+        without = [column for column in table if column != "seconds"]
+        pd.testing.assert_frame_equal(in_parts[name][without], table[without])
+    first = study.collect(SMALL, study.work(study.tasks(SMALL, 1)[0]).tables)
+    assert ", 5 pairs" in study.figures(first)["error"].figure.layout.title.subtitle.text
 
 
 def test_sensitivities_fall_as_one_over_n_and_in_their_order() -> None:
