@@ -218,13 +218,12 @@ class Job:
 
     def grow(self, result: Result) -> None:
         """A larger result."""
-        now = time.monotonic()
-        computed = result.done - result.kept
+        worked, computed = self.worked, result.done - result.kept
         if self._first is None and computed:
-            self._first = (now, computed)
-        since, already = self._first or (now, computed)
+            self._first = (worked, computed)
+        since, already = self._first or (worked, computed)
         if isinstance(self.request, Request) and computed - already >= ENOUGH_FOR_A_SPEED:
-            speed = (now - since) / (computed - already)
+            speed = (worked - since) / (computed - already)
             self._service.speeds[self.request.experiment] = speed
         if self.result is None or result.done >= self.result.done:
             self.result = result
@@ -285,7 +284,7 @@ class Job:
         since, already = self._first
         if computed - already >= ENOUGH_FOR_A_SPEED:
             # Without the first part, which has waited most.
-            rest = (time.monotonic() - since) / (computed - already) * left
+            rest = (self.worked - since) / (computed - already) * left
             if worked < self.unasked / 2.0 and worked + rest < PLAIN * self.unasked:
                 return
         elif worked > self.unasked:

@@ -183,6 +183,28 @@ def test_the_first_computed_parts_tell_how_long_the_rest_takes(
         assert job.rest == pytest.approx(rest or 0.0)
 
 
+def test_what_a_study_waited_in_line_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fourth stream of a page waited for the first three, and asked for two minutes."""
+    now = [1000.0]
+
+    def work(job: Job) -> Steps:
+        for done in (1, 20, 100):
+            job.grow(Result("fake", Params(), {}, "", "", done=done, total=100))
+            job.check_asked(job.worked)
+            now[0] += 2.0
+            yield "long"
+
+    with serving() as service:
+        monkeypatch.setattr(one_job.time, "monotonic", lambda: now[0])
+        job = Job(service, fake(1), None, unasked=10.0)
+        job.begin(work(job))
+        for _ in range(2):
+            assert job.step() == "long"
+            now[0] += 500.0
+        # The last 19 parts took the two seconds that it went on.
+        assert job.seconds_left() == pytest.approx(80 * 2.0 / 19)
+
+
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [(0.2, "about 1 s"), (89, "about 89 s"), (91, "about 2 min"), (5500, "about 2 h")],
