@@ -51,13 +51,18 @@ def reserved(out: Path, size: int, keys: Collection[str]) -> Iterator[Keep]:
 
         def keep(text: str) -> None:
             _fill(handle, text.encode())
-            _publish(part, out)
+            if _is_at(handle, part):
+                _publish(part, out)
+            else:
+                # A program that keeps folders in step, or puts files away for a while, has put
+                # another one there.
+                write_new(out, text.encode())
 
         yield keep
     finally:
         # While it is locked: as soon as it is not, another release may have a file of this name.
         with contextlib.suppress(OSError):
-            if os.path.samestat(os.fstat(handle), part.stat()):
+            if _is_at(handle, part):
                 part.unlink()
         os.close(handle)
         if os.name == "nt":
@@ -94,13 +99,18 @@ def _taken(part: Path, keys: Collection[str]) -> int:
         try:
             _lock(handle)
             # Another process may have finished, and removed it, between these two steps.
-            if part.exists() and os.path.samestat(os.fstat(handle), part.stat()):
+            if _is_at(handle, part):
                 _check_ours(handle, part, keys)
                 return handle
         except BaseException:
             os.close(handle)
             raise
         os.close(handle)
+
+
+def _is_at(handle: int, file: Path) -> bool:
+    """Whether an open file still has this name."""
+    return file.exists() and os.path.samestat(os.fstat(handle), file.stat())
 
 
 def _check_ours(handle: int, part: Path, keys: Collection[str]) -> None:

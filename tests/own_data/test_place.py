@@ -78,6 +78,27 @@ def test_what_came_meanwhile_stays(tmp_path: Path) -> None:
     assert names_in(tmp_path) == ["out.json"]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="open files cannot be replaced elsewhere")
+@pytest.mark.parametrize("another", [True, False])
+def test_a_text_is_kept_where_another_file_got_the_name_that_it_had(
+    another: bool, tmp_path: Path
+) -> None:
+    out, part = tmp_path / "out.json", tmp_path / ".out.json.part"
+    with reserved(out, 10) as keep:
+        content = part.read_bytes()
+        part.unlink()
+        if another:
+            part.write_bytes(content)
+        keep(TEXT)
+    assert out.read_text(encoding="utf-8") == TEXT
+    assert names_in(tmp_path) == [part.name] * another + ["out.json"]
+    # What was put there is taken for what a killed release left.
+    out.unlink()
+    with reserved(out, 10) as keep:
+        keep(TEXT)
+    assert names_in(tmp_path) == ["out.json"]
+
+
 @pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")
 def test_a_place_is_given_once(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
