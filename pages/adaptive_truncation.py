@@ -151,7 +151,7 @@ def draw_ways(found: blocks.Found, pinned: pin.Pinned) -> None:
 def best_interval() -> None:
     blocks.title(
         "The best interval",
-        "Which interval tells most about the mean, if one knew μ and σ? Lines join intervals whose "
+        "In which interval would one ask, if one knew μ and σ? Lines join intervals whose "
         "answers tell 50 %, 90 % and 99 % of the most.",
     )
     found, pinned = pin.result(INTERVAL, lambda: asking.ask(INTERVAL))
@@ -163,7 +163,7 @@ def best_interval() -> None:
             "truncation-interval.symmetric",
         )
     blocks.heading(
-        "Narrower can be better",
+        "For μ, narrower can be better",
         "Clipping loses little about μ: most of what a value tells about μ is which side of μ it "
         "lies on. The noise falls with the width. So at a small ε_total the best interval for μ is "
         "narrow, and the curve is flat there; at a large one, where noise counts little, it is "
