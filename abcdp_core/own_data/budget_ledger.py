@@ -32,6 +32,7 @@ import os
 import re
 import secrets
 import sqlite3
+import stat
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -343,7 +344,7 @@ def _undo(file: Path, reservation: Reservation) -> None:
         give_back(file, reservation)
     except ParameterError as error:
         raise ParameterError(
-            f"{error} Nothing was released, and yet its cost counts as spent."
+            f"{error} Nothing was released, and yet its cost may count as spent."
         ) from error
 
 
@@ -378,12 +379,14 @@ def _opened(file: Path, *, make: bool = False) -> Iterator[sqlite3.Connection]:
     """
     if make:
         _make_room(file)
-    names = _names(file)
-    if names > 1:
+    found = _found(file)
+    if found and stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
         # After a crash SQLite undoes what was begun by the name that it was begun by, and with it
         # what was reserved by the other name since.
-        raise ParameterError(f"ledger = {file}: has {names} names (hard links); leave it one.")
-    if not make and (not names or _is_empty(file)):
+        names = f"{found.st_nlink} names (hard links)"
+        raise ParameterError(f"ledger = {file}: has {names}; leave it one.")
+    # One that was begun and never made is empty.
+    if not make and (not found or (stat.S_ISREG(found.st_mode) and not found.st_size)):
         raise ParameterError(f"ledger = {file}: there is none; `budget create` makes one.")
     try:
         mode = "rwc" if make else "rw"
@@ -404,17 +407,14 @@ def _connected(uri: str) -> sqlite3.Connection:
     return sqlite3.connect(uri, timeout=WAIT, isolation_level=None, uri=True)
 
 
-def _names(file: Path) -> int:
-    """How many a file has; 0 if it is not there."""
+def _found(file: Path) -> os.stat_result | None:
+    """What the system says of a file; ``None`` if it is not there."""
     try:
-        return file.stat().st_nlink if file.is_file() else int(file.exists())
+        return file.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
     except OSError as error:
         raise ParameterError(f"ledger = {file}: cannot be opened ({error.strerror}).") from error
-
-
-def _is_empty(file: Path) -> bool:
-    """Whether nothing stands in a file: a ledger was begun and never made."""
-    return file.is_file() and not file.stat().st_size
 
 
 def _make_room(file: Path) -> None:
@@ -465,7 +465,16 @@ def _writing(connection: sqlite3.Connection, file: Path) -> Iterator[None]:
     try:
         _know(connection, file)
         yield
-        connection.execute("COMMIT")
+        try:
+            connection.execute("COMMIT")
+        except sqlite3.OperationalError as error:
+            if not getattr(error, "sqlite_errorname", "").startswith("SQLITE_IOERR"):
+                raise
+            # It was, if what failed comes after the journal's end.
+            raise ParameterError(
+                f"ledger = {file}: {_reason(error)}; what was to be written may have been: "
+                "`budget show` tells."
+            ) from error
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import math
 import multiprocessing
 import os
@@ -347,6 +348,41 @@ def test_a_ledger_that_stays_locked_is_one_line(
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(ParameterError, match="is in use by others"):
             reserve(file)
+
+
+def test_what_a_disk_failed_at_after_it_was_done_is_not_called_undone(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Failing(sqlite3.Connection):
+        def execute(self, sql: str, *args: object) -> sqlite3.Cursor:  # type: ignore[override]
+            done = super().execute(sql, *args)  # type: ignore[arg-type]
+            if sql == "COMMIT":
+                error = sqlite3.OperationalError("disk I/O error")
+                error.sqlite_errorname = "SQLITE_IOERR_DIR_FSYNC"
+                raise error
+            return done
+
+    connect = sqlite3.connect
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda *args, **settings: connect(*args, factory=Failing, **settings)
+    )
+    with pytest.raises(ParameterError, match="may have been: `budget show` tells"):
+        reserve(file)
+    monkeypatch.undo()
+    assert spent(file) == Decimal("0.1")
+
+
+def test_a_cost_that_cannot_be_given_back_is_said_to_count(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_args: object, **_settings: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    taken = budget_ledger.taken(file, "income", *claims("0.1"), "person", "replace")
+    with pytest.raises(ParameterError, match=r"opened .* its cost may count as spent\."), taken:
+        monkeypatch.setattr(Path, "stat", fail)
+    monkeypatch.undo()
+    assert spent(file) == Decimal("0.1")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="processes are made by fork")
