@@ -95,6 +95,7 @@ class Lanes(Protocol):
     """What a job has to know of the service that it belongs to."""
 
     work_limit: float | None
+    is_open: bool
     is_there: Callable[[str], bool]
     speeds: dict[str, float]
 
@@ -331,6 +332,10 @@ class Job:
         return None
 
     def _fail(self, error: Exception) -> None:
+        if not self._service.is_open:
+            # Worker processes end with the server, whatever they are doing.
+            self.end("stopped")
+            return
         words = f"This could not be computed ({type(error).__name__})."
         if isinstance(error, UnpaidError):
             words = str(error)

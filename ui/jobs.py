@@ -90,7 +90,7 @@ class Service:
         self._seconds: dict[Lane, float] = {}
         self._jobs: OrderedDict[Request | Preparation, Job] = OrderedDict()
         self._changed = threading.Condition(threading.RLock())
-        self._open = True
+        self.is_open = True
         for lane, count in AT_ONCE.items():
             for _ in range(count):
                 # Daemons: a server that is told to stop does not wait for work that goes on.
@@ -187,7 +187,7 @@ class Service:
     def close(self) -> None:
         """Let go of all work; the threads end as soon as they can."""
         with self._changed:
-            self._open = False
+            self.is_open = False
             for job in [*self._jobs.values(), *itertools.chain(*self.lines.values())]:
                 job.abandon()
             self.drop_unwanted()
@@ -241,7 +241,7 @@ class Service:
                 self._running[lane].remove((who, job))
                 self._learn(lane, time.monotonic() - began)
                 if goes_on_in is not None:
-                    if self._open:
+                    if self.is_open:
                         self._line_up(job, who, goes_on_in)
                     else:
                         job.end("stopped")
@@ -252,7 +252,7 @@ class Service:
     def _next(self, lane: Lane) -> tuple[str, Job] | None:
         """The next job of a lane, waited for; ``None`` when the service is closed."""
         with self._changed:
-            while self._open:
+            while self.is_open:
                 self.drop_unwanted()
                 turn = self.lines[lane].take(functools.partial(self._may, lane))
                 if turn is not None:

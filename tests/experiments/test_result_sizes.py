@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from abcdp_core import experiments, parameters
+from abcdp_core import experiments, parameters, runner
 from abcdp_core.parameters import ParameterError
 
 MANY_ROWS = ("covid-fit", "tuberculosis-posterior")
@@ -35,9 +35,8 @@ def test_the_bound_is_not_below_the_rows_there_are(
     )
     experiment = experiments.load(name)
     params = experiment.Params.from_text({"runs": "2", "c": "3", "pool_size": "200"})
-    (task,) = experiment.tasks(params, 1)
     bound = max(told)
-    main = experiment.work(task)["main"]
+    main = runner.run_to_end(experiment, params, 1).tables["main"]
     # Besides those of the runs there are the data, or what is accepted without noise.
     kind = next(name for name in ("kind", "release") if name in main)
     of_runs = main[~main[kind].isin(["observed", "non-private"])]

@@ -652,6 +652,29 @@ def test_a_closed_service_lets_go_of_everything(quick: Desk) -> None:
     assert isinstance(under_way.result, Result | None)
 
 
+@pytest.mark.parametrize("is_open", [True, False])
+def test_what_fails_because_the_server_ends_is_not_told(
+    is_open: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    go_on = threading.Event()
+
+    def work(_: Job) -> Steps:
+        assert go_on.wait(SOON)
+        raise RuntimeError("shut down")
+        yield "long"
+
+    with serving() as service:
+        job = service.submit(fake(1), "a", work)
+        while job.state == "waiting":
+            time.sleep(0.01)
+        if not is_open:
+            service.close()
+        go_on.set()
+        assert job.ended.wait(SOON)
+    assert job.state == ("failed" if is_open else "stopped")
+    assert ("a job failed" in caplog.text) == is_open
+
+
 def test_long_work_goes_to_processes_as_soon_as_they_have_loaded_a_study() -> None:
     steps._processes()
     assert steps._started is not None
