@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from collections import Counter
 from pathlib import Path
 from typing import BinaryIO
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from abcdp_core.own_model.blame import OwnError
 from abcdp_core.own_model.statistics import LARGEST
+from abcdp_core.parameters import shown
 
 Array = NDArray[np.float64]
 
@@ -87,7 +89,7 @@ def parsed(name: str, source: BinaryIO) -> pd.DataFrame:
 
 
 def _parquet(name: str, source: BinaryIO) -> pd.DataFrame:
-    """A Parquet file; a column of lists or of other things that hold no number is NaN.
+    """A Parquet file; a column of lists, times or other things that are no numbers is NaN.
 
     Raises:
         OwnError: it has more in it than the memory may hold.
@@ -103,12 +105,15 @@ def _parquet(name: str, source: BinaryIO) -> pd.DataFrame:
     if sum(part.total_byte_size for part in parts) > LARGEST_FILE:
         raise OwnError(f"{name}: is larger than {LARGEST_FILE // 2**20:,} MB once unpacked.")
     columns = found.schema.to_arrow_schema()
+    if twice := [name for name, count in Counter(columns.names).items() if count > 1]:
+        raise OwnError(f"{name}: has two columns {shown(twice[0])}.")
+    no_numbers = (types.is_nested, types.is_temporal, types.is_fixed_size_binary)
     flat, texts = [], []
     for column in columns:
         kind = column.type.value_type if types.is_dictionary(column.type) else column.type
         if types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind):
             texts.append(column.name)
-        elif types.is_nested(kind) or types.is_fixed_size_binary(kind):
+        elif any(each(kind) for each in no_numbers):
             continue
         flat.append(column.name)
     # A long text that all rows share is kept once.

@@ -180,11 +180,19 @@ def test_what_holds_no_number_has_none(tmp_path: Path) -> None:
         "fixed": pa.array([b"1", b"2"], pa.binary(1)),
         "bytes": [b"1", b"2"],
         "named": pa.array(["1", "2"]).dictionary_encode(),
+        "times": pa.array([1, 2], pa.duration("us")),
     }
     pq.write_table(pa.table(made), tmp_path / "t.parquet")
     found = tables.read(tmp_path / "t.parquet")
     assert list(found) == list(made)
     for name in ("theta.a", "bytes", "named"):
         assert np.array_equal(tables.numbers_of(found[name]), [1.0, 2.0])
-    for name in ("lists", "fixed"):
+    for name in ("lists", "fixed", "times"):
         assert np.isnan(tables.numbers_of(found[name])).all()
+
+
+def test_two_columns_of_one_name_are_one_line(tmp_path: Path) -> None:
+    made = pa.table([[1.0, 2.0], [3.0, 4.0]], names=["summary.s", "summary.s"])
+    pq.write_table(made, tmp_path / "t.parquet")
+    with pytest.raises(OwnError, match=r"t\.parquet: has two columns summary\.s\."):
+        tables.read(tmp_path / "t.parquet")
