@@ -44,6 +44,9 @@ DESK = "_releases"
 SETS = 5
 """Synthetic series offered."""
 
+MOST = 100
+"""Releases of a session: its page has a button for each."""
+
 PLANNED = 1000
 """Values that a series is taken to have until somebody says."""
 
@@ -297,6 +300,12 @@ def confirm(request: ReleaseRequest, series_of: Upload, planned: int, expected: 
     st.markdown(f"Is this enough? {_enough(request, n, planned, expected)}")
     if little := request.drowned(n):
         st.warning(little, icon="⚠️")
+    if sum(map(len, here.made.values())) >= MOST:
+        st.info(
+            f"A page keeps {MOST} releases at most. Save their files and reload it for more. "
+            "Costs add up all the same; the new page does not know of these."
+        )
+        return
     made = released(series_of)
     if made:
         spent = sum(document.request.epsilon_total for document in made)
@@ -402,7 +411,8 @@ def show(documents: list[Document]) -> None:
         for number, document in enumerate(documents, start=1):
             st.download_button(
                 f"Release {number} as JSON",
-                data=document.to_json(),
+                # Made at the click: of many documents it takes seconds.
+                data=document.to_json,
                 file_name=f"release-{number}.json",
                 mime="application/json",
                 key=f"own-json-{number}",

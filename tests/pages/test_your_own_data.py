@@ -108,6 +108,22 @@ def test_what_comes_out_is_one_document_and_the_next_needs_a_new_confirmation() 
     assert "ε_total = 100" in texts(app)
 
 
+def test_a_session_has_so_many_releases_and_no_file_is_made_before_it_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With 150 a redraw took more than a second, and others waited."""
+    monkeypatch.setattr(own_data, "MOST", 2)
+    app = page()
+    for number in (1, 2):
+        assert button(app, "Release")
+        app = released(app)
+        assert len(documents(app)) == number
+    assert any("A page keeps 2 releases at most" in each.value for each in app.info)
+    assert "Release" not in [each.label for each in app.button]
+    monkeypatch.setattr(type(documents(app)[0]), "to_json", lambda _: 1 / 0)
+    assert not app.run().exception
+
+
 def test_the_same_numbers_in_another_file_add_up() -> None:
     app = released(page())
     app.button(key="own-forget").click().run()
