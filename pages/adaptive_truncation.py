@@ -167,7 +167,7 @@ def best_interval() -> None:
         "Clipping loses little about μ: most of what a value tells about μ is which side of μ it "
         "lies on. The noise falls with the width. So at a small ε_total the best interval for μ is "
         "narrow, and the curve is flat there; at a large one, where noise counts little, it is "
-        "wide.",
+        "wide. Of Laplace values the side is all that tells about μ, so there it stays narrow.",
     )
     blocks.figure("width", found, ("width", "main"))
     blocks.note(
