@@ -215,10 +215,10 @@ def check_no_folders(folder: Path, stem: str) -> None:
     Raises:
         ParameterError: it is such a one.
     """
-    for found in sorted(folder.iterdir()):
-        if found.name.startswith(f"{stem}.") and found.is_dir():
-            raise ParameterError(f"out = {folder}: {found.name} is a folder there.")
     try:
+        for found in sorted(folder.iterdir()):
+            if found.name.startswith(f"{stem}.") and found.is_dir():
+                raise ParameterError(f"out = {folder}: {found.name} is a folder there.")
         check_ours(folder)
     except OSError as error:
         raise ParameterError(f"out = {folder}: {error.strerror}.") from error

@@ -342,9 +342,10 @@ def taken(file: Path, name: str, claim: Claim, unit: str, neighbours: str) -> It
 def _undo(file: Path, reservation: Reservation) -> None:
     try:
         give_back(file, reservation)
-    except ParameterError as error:
+    except (ParameterError, MemoryError) as error:
+        why = str(error) if isinstance(error, ParameterError) else "There is not enough memory."
         raise ParameterError(
-            f"{error} Nothing was released, and yet its cost may count as spent."
+            f"{why} Nothing was released, and yet its cost may count as spent."
         ) from error
 
 

@@ -200,6 +200,17 @@ def test_what_others_put_at_our_places_stays_as_it_is(
     assert names_in(out) == {name}
 
 
+def test_a_place_that_cannot_be_looked_at_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(Path, "iterdir", fail)
+    with pytest.raises(ParameterError, match=r"^out = .*: Input/output error\.$"):
+        arguments.check_no_folders(tmp_path, "toy")
+
+
 def test_ctrl_c_between_two_moves_waits_for_the_last(
     result: Result, later: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -372,14 +372,18 @@ def test_what_a_disk_failed_at_after_it_was_done_is_not_called_undone(
     assert spent(file) == Decimal("0.1")
 
 
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [(OSError(errno.EIO, "Input/output error"), "cannot be opened"), (MemoryError(), "memory")],
+)
 def test_a_cost_that_cannot_be_given_back_is_said_to_count(
-    file: Path, monkeypatch: pytest.MonkeyPatch
+    error: Exception, words: str, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_args: object, **_settings: object) -> None:
-        raise OSError(errno.EIO, "Input/output error")
+        raise error
 
     taken = budget_ledger.taken(file, "income", *claims("0.1"), "person", "replace")
-    with pytest.raises(ParameterError, match=r"opened .* its cost may count as spent\."), taken:
+    with pytest.raises(ParameterError, match=rf"{words}.* its cost may count as spent\."), taken:
         monkeypatch.setattr(Path, "stat", fail)
     monkeypatch.undo()
     assert spent(file) == Decimal("0.1")
