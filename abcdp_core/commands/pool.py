@@ -86,8 +86,10 @@ def run(options: argparse.Namespace) -> int:
             export.write(there, values, folder / out.name)
     except OSError as error:
         raise arguments.not_writable("out", out.parent, error, arguments.UNCHANGED) from error
+    same = hasattr(source, "precomputed_pool")
     say(
         f"{size:,} draws of {source.SCENARIO} with N = {n:,}: {out} and {beside.name}.",
+        *["They come with the program and are the same for every seed."] * same,
         f"`python -m abcdp_core check {shlex.quote(str(beside))}` says what a release from it "
         "would come to.",
     )

@@ -428,7 +428,9 @@ def test_a_pool_is_written_and_checked(tmp_path: Path, capsys: pytest.CaptureFix
     plug_in = str(Path(__file__).parents[2] / "examples" / "gaussian.py")
     size = ["--pool-size", "200", "--n", "100"]
     assert main(["pool", "gaussian-2d", "--plugin", plug_in, *size, "--out", str(out)]) == 0
-    assert "200 draws of gaussian-2d with N = 100" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "200 draws of gaussian-2d with N = 100" in said
+    assert "every seed" not in said
     assert main(["check", str(out.with_suffix(".toml")), "--runs", "0"]) == 0
     assert "5 parameters, 5 summaries, N = 100" in capsys.readouterr().out
     # Of another scenario the sensitivity is what that one says.
@@ -566,6 +568,7 @@ def test_a_pool_takes_no_place_but_that_of_an_earlier_one(
         assert [*tmp_path.iterdir()] == [mine]
         mine.unlink()
     assert made(table) == 0
+    assert "the same for every seed" in capsys.readouterr().out
     assert made(table, "120") == 0
     assert len(pd.read_csv(table)) == 120
     kept = beside.read_bytes()
