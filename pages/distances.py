@@ -16,8 +16,7 @@ def main() -> None:
         "ABC asks how far simulated data are from the observed ones. The answer is a maximum mean "
         "discrepancy, and there are several ways to compute it. *Exact* has no error "
         "beyond rounding. Random features are only needed for many dimensions or wide ranges; the "
-        "published code takes 50 of them, which moves a distance by nearly a tenth of a usual "
-        "ε_abc. Times are measured on this machine, at this moment."
+        "published code takes 50 of them. Times are measured on this machine, at this moment."
     )
     blocks.heading(
         "What one point can change",
