@@ -28,8 +28,8 @@ def main() -> None:
         if request is not None and series is not None:
             blocks.heading("3 · Confirm")
             own_data.confirm(request, series, planned, enough)
-    if documents := own_data.released(series):
-        blocks.heading("4 · What was released")
+    if documents := own_data.released():
+        blocks.heading("4 · What was released in this session")
         own_data.show(documents)
     else:
         labels.plain(

@@ -35,7 +35,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 from streamlit.watcher import LocalSourcesWatcher
 
-from ui import callers, files, served
+from ui import callers, files, lost, served
 
 STREAM, UPLOAD = "/_stcore/stream", "/_stcore/upload_file/"
 
@@ -251,6 +251,7 @@ class Gate:
         if place is None:
             await _refuse(FULL, scope, receive, send)
             return
+        lost.caller.set(address)
         try:
             # Who leaves while something is sent to them is no error; Streamlit takes what it then
             # reads for text, and a traceback was logged.

@@ -81,14 +81,14 @@ class Desk:
     """A session's releases, changed in place for the same reason as a :class:`~ui.uploads.Tray`.
 
     Attributes:
-        made: digest of a file -> what was released from it.
+        made: what was released, in its order, each with the digest of the file that it is from.
         job: the release under way.
         cancelled: set once nobody wants it to be made.
         digest: of the file that it is from.
         failed: why the last one came to nothing.
     """
 
-    made: dict[str, list[Document]] = field(default_factory=dict)
+    made: list[tuple[str, Document]] = field(default_factory=list)
     job: Job | None = None
     cancelled: threading.Event = field(default_factory=threading.Event)
     digest: str = ""
@@ -114,7 +114,7 @@ class Desk:
             return
         self.job = None
         if job.state == "done":
-            self.made.setdefault(self.digest, []).append(job.outcome)
+            self.made.append((self.digest, job.outcome))
         else:
             why = {"stopped": "It was stopped.", "refused": "Too many are waiting just now."}
             reason = why.get(job.state) or verbatim(job.error)
@@ -300,13 +300,13 @@ def confirm(request: ReleaseRequest, series_of: Upload, planned: int, expected: 
     st.markdown(f"Is this enough? {_enough(request, n, planned, expected)}")
     if little := request.drowned(n):
         st.warning(little, icon="⚠️")
-    if sum(map(len, here.made.values())) >= MOST:
+    if len(here.made) >= MOST:
         st.info(
             f"A page keeps {MOST} releases at most. Save their files and reload it for more. "
             "Costs add up all the same; the new page does not know of these."
         )
         return
-    made = released(series_of)
+    made = [document for digest, document in here.made if digest == series_of.name]
     if made:
         spent = sum(document.request.epsilon_total for document in made)
         times = "once" if len(made) == 1 else f"{len(made)} times, together"
@@ -388,12 +388,9 @@ def _wait_for(here: Desk, job: Job) -> None:
     waiting()
 
 
-def released(series_of: Upload | None) -> list[Document]:
-    """What was released in this session from a series; from the last one if it is gone."""
-    every = desk().made
-    if series_of is None:
-        return list(every.values())[-1] if every else []
-    return every.get(series_of.name, [])
+def released() -> list[Document]:
+    """What was released in this session, from whatever file: each is the only copy."""
+    return [document for _, document in desk().made]
 
 
 def show(documents: list[Document]) -> None:

@@ -24,7 +24,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.session_manager import SessionClient
 
-from ui import jobs, router, served, steps, turns
+from ui import jobs, lost, router, served, steps, turns
 
 log = logging.getLogger(__name__)
 
@@ -71,6 +71,7 @@ class Visits:
         """Visits for as long as a server goes on, which waits for none of them."""
         if served.settings().visits:
             self._pages = ("", *(page.file for page in router.shown()[1:]))
+        lost.keep()
         task = asyncio.create_task(self.go())
         try:
             yield
