@@ -3,7 +3,9 @@
 They are written in a folder beside their places and synced. Renaming that folder is the moment from
 which they count; then each is moved to its place, over an earlier one. Whoever next writes or reads
 there finishes the moves of a program that was killed between two of them, and removes what it left
-half written. So a full disk or a kill at any moment leaves all files as they were, or all new ones.
+half written. Where one cannot be moved, as over a file of somebody else, the earlier ones, which
+have a second name until then, take their places again. So a full disk or a kill at any moment
+leaves all files as they were, or all new ones.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import logging
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from abcdp_core.interruption import held
@@ -23,6 +25,7 @@ log = logging.getLogger(__name__)
 
 BEGUN = ".files-being-written"
 READY = ".files-to-be-moved"
+BEFORE = ".files-as-they-were"
 
 
 @contextlib.contextmanager
@@ -40,9 +43,10 @@ def together(directory: Path) -> Iterator[Path]:
     with _alone(directory):
         check_ours(directory)
         _finish(directory)
-        folder = directory / BEGUN
-        if folder.exists():
-            shutil.rmtree(folder)
+        folder, before = directory / BEGUN, directory / BEFORE
+        for left in (folder, before):
+            if left.exists():
+                shutil.rmtree(left)
         folder.mkdir()
         try:
             yield folder
@@ -51,12 +55,18 @@ def together(directory: Path) -> Iterator[Path]:
                 _check_place(directory / file.name)
             sync(folder)
             with held():
+                names = {file.name for file in folder.iterdir()}
+                _remember(directory, names)
                 folder.rename(directory / READY)
                 sync(directory)
-                _finish(directory)
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
+                try:
+                    _finish(directory)
+                except BaseException:
+                    _undo(directory, names)
+                    raise
+        finally:
+            for left in (folder, before):
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def finish(directory: Path) -> None:
@@ -90,6 +100,38 @@ def _finish(directory: Path) -> None:
             file.replace(directory / file.name)
         sync(directory)
         ready.rmdir()
+        shutil.rmtree(directory / BEFORE, ignore_errors=True)
+
+
+def _remember(directory: Path, names: Collection[str]) -> None:
+    """Give the files that are in places a second name."""
+    before = directory / BEFORE
+    before.mkdir()
+    for name in names:
+        if os.path.lexists(directory / name):
+            try:
+                os.link(directory / name, before / name, follow_symlinks=False)
+            except OSError:
+                # Not every drive knows files of two names.
+                shutil.copy2(directory / name, before / name, follow_symlinks=False)
+
+
+def _undo(directory: Path, names: Collection[str]) -> None:
+    """Have files in their places again as they were, or none.
+
+    Raises:
+        OSError: they cannot be; whoever writes there next finishes what was begun.
+    """
+    before, ready = directory / BEFORE, directory / READY
+    for name in names:
+        if (ready / name).exists():
+            continue
+        if os.path.lexists(before / name):
+            (before / name).replace(directory / name)
+        else:
+            (directory / name).unlink()
+    shutil.rmtree(ready, ignore_errors=True)
+    sync(directory)
 
 
 def check_ours(directory: Path) -> None:
@@ -98,7 +140,7 @@ def check_ours(directory: Path) -> None:
     Raises:
         FileExistsError: there is such a thing; it stays as it is.
     """
-    for name in (BEGUN, READY):
+    for name in (BEGUN, READY, BEFORE):
         place = directory / name
         if os.path.lexists(place) and not stat.S_ISDIR(place.lstat().st_mode):
             raise FileExistsError(errno.EEXIST, f"{name} there was made by somebody else")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import errno
+import itertools
 import os
 import shutil
 import signal
@@ -164,6 +165,49 @@ def no_file_larger_than(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize("links", [True, False])
+def test_an_error_at_any_step_leaves_all_as_it_was(
+    result: Result,
+    later: Result,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    is_first: bool,
+    links: bool,
+) -> None:
+    """Over a file of somebody else nothing can be moved, and other files had been moved before."""
+    left = 0
+
+    def fail() -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            raise OSError(errno.EIO, "Input/output error")
+
+    def no_link(*_: Any, **__: Any) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    step_by_step(monkeypatch, fail)
+    if not links:
+        monkeypatch.setattr(os, "link", no_link)
+    for step in itertools.count(1):
+        folder = tmp_path / str(step)
+        folder.mkdir()
+        if not is_first:
+            write(result, folder)
+        before, left = contents(folder), step
+        try:
+            write(later, folder)
+        except OSError:
+            assert contents(folder) == before
+        else:
+            assert is_there(later, folder)
+            assert names_in(folder) == NAMES
+            if left > 0:
+                break
+    assert step > 10
+
+
 def test_a_place_that_is_a_folder_is_seen_before_the_first_move(
     result: Result, later: Result, tmp_path: Path
 ) -> None:
@@ -178,7 +222,7 @@ def test_a_place_that_is_a_folder_is_seen_before_the_first_move(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-@pytest.mark.parametrize("name", [together.BEGUN, together.READY])
+@pytest.mark.parametrize("name", [together.BEGUN, together.READY, together.BEFORE])
 @pytest.mark.parametrize("kind", ["link", "dangling", "file"])
 def test_what_others_put_at_our_places_stays_as_it_is(
     result: Result, tmp_path: Path, name: str, kind: str
