@@ -359,9 +359,11 @@ NEARLY = 0.9
 def answer(found: Expected) -> str:
     """Whether that is enough, in a line."""
     if found.error >= NEARLY * found.prior:
-        even = " even without noise" if found.plain >= NEARLY * found.prior else ""
         better = "no" if found.error >= found.prior else "hardly"
-        return f"{found.n:,} values are too few{even}: {better} better than no data"
+        if found.plain >= NEARLY * found.prior:
+            # It may be the threshold, or few draws, and not how many values there are.
+            return f"With {found.n:,} values it is {better} better than no data, even without noise"
+        return f"{found.n:,} values are too few: {better} better than no data"
     if found.error <= LITTLE * found.plain:
         return f"With {found.n:,} values privacy adds at most 10 % to the error"
     times = found.error / found.plain
