@@ -141,9 +141,11 @@ def _make(
 
     if series_of is None:
         raise UnwantedError
+    prepared = release.prepare(request, series_of.values, go_on)
+    check()
+    # Not before: who begins and cancels again and again would fill the ledger.
     with budget.paid(request) as paid:
-        prepared = release.prepare(request, series_of.values, go_on)
-        # The last moment: others may have kept it waiting for their budget, and no pool be made.
+        # The last moment: others may have kept it waiting for their budget.
         check()
         return release.spend(prepared, paid=paid)
 

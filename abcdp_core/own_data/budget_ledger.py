@@ -1,9 +1,9 @@
-"""The file in which budgets stand and what was taken from them, written before data are read.
+"""The file in which budgets stand and what was taken from them, written before noise is drawn.
 
 What flows, in this order::
 
     Budget ──create──► file                     once, by whoever is responsible for the data
-    Claim ──reserve──► Reservation              on the disk before any data are read
+    Claim ──reserve──► Reservation              on the disk before any noise is drawn
     ... the release ...
     Reservation ──give_back──► file             only where no noise was drawn
 

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -32,6 +33,7 @@ from abcdp_core.own_data.noisy_counts import NoisyCountsRequest
 from abcdp_core.results import Result
 from tests.pages.app import opened, settled, texts
 from ui import expectation, export, jobs, knobs, own_data, reports, served, turns, uploads, watch
+from ui.job import UnwantedError
 
 SECRET = 61.80339887
 VALUES = np.append(np.random.default_rng(1).uniform(0.0, 100.0, 199), SECRET)
@@ -558,6 +560,17 @@ def test_a_release_waits_its_turn_and_is_cancelled_while_its_pool_is_made(
     if by != "forget":
         (error,) = app.error
         assert error.value == "It was stopped. Nothing was released or spent."
+
+
+def test_who_cancels_while_a_pool_is_made_takes_nothing_from_the_budget(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each time had left two entries in the ledger, which everybody's page reads."""
+    cancelled, held = threading.Event(), uploads.Held(Mock(values=VALUES))
+    monkeypatch.setattr(own_data.release, "prepare", lambda *_: cancelled.set())
+    monkeypatch.setattr(own_data.budget, "paid", None)
+    with pytest.raises(UnwantedError):
+        own_data._make(Mock(), held, cancelled, lambda _: None)
 
 
 def test_synthetic_series_lie_in_the_domain() -> None:
