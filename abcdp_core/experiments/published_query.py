@@ -216,8 +216,10 @@ def work(task: Task | Onward[Task]) -> Link:
     here = task if isinstance(task, Onward) else Onward(task, _State(), 0)
     whole, done = here.task, here.done + 1
     problem, state = whole.problem, cast(_State, here.state)
-    # A round ends with a small part: then there are two of them in a link.
-    while state.simulated < done / whole.links * problem.draws:
+    # A round ends with a small part: then there are two of them in a link. Of too few draws, where
+    # weights do not carry, nothing can be inferred.
+    enough = max(done / whole.links * problem.draws, inference.fewest(problem))
+    while state.simulated < enough:
         following = _next(problem, state)
         if following is None:
             break

@@ -262,9 +262,14 @@ def _posterior(
     )
 
 
+def fewest(problem: Problem) -> int:
+    """Draws that a regression needs: the nearest of fewer are all, or as wide as the prior."""
+    return private_summary.minimum_pool(len(problem.query))
+
+
 def _check_enough(problem: Problem, draws: int, ess: float) -> None:
-    """Refuse to regress on few draws: the nearest of them are all, or as wide as the prior."""
-    needed = private_summary.minimum_pool(len(problem.query))
+    """Refuse to regress on few draws."""
+    needed = fewest(problem)
     if draws < needed:
         what = "draws" if isinstance(problem.source, Model) else f"pool = {problem.simulator}"
         raise ParameterError(

@@ -56,6 +56,11 @@ def test_an_epidemic_is_simulated_in_many_parts() -> None:
     (task,) = study.tasks(study.Params("sir-epidemic"), 1)
     assert task.links == 100
     assert task.problem.wanted > task.problem.draws, "no effective sample size ends it early"
+    # Five hundred draws of the first part would be too few to infer anything from.
+    first = study.work(task)
+    assert first.successor.done == 1
+    assert first.tables["way"].simulated.tolist() == [1000]
+    assert study.collect(task.params, first.tables).summary
 
 
 def test_means_are_those_of_the_reference() -> None:
