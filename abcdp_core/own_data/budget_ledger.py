@@ -17,7 +17,8 @@ IMMEDIATE``). An entry has the digest of itself and, by the one before, of all b
 document carries that of its reservation. So :func:`check` finds an entry that was edited and, with
 documents at hand, an older copy of the file: a reservation has a random number, so that the same
 release made again has another digest. It cannot find an older copy that no later document
-tells of, nor a ledger that was made anew.
+tells of, nor a ledger that was made anew. Nor has SQLite's journal more than a name to tell whose
+it is: so the file says where it was written last (:func:`_check_journals`).
 
 Nothing is stored that depends on data: names, amounts, public settings, the day.
 """
@@ -34,6 +35,7 @@ import secrets
 import sqlite3
 import stat
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -74,6 +76,12 @@ DIGITS = 20
 
 START = "0" * 64
 """Stands for the digest before the first entry."""
+
+MOMENT = 2.0
+"""Seconds after which a journal that stands somewhere is not that of a change going on."""
+
+PLACES = "CREATE TABLE IF NOT EXISTS place (folder TEXT NOT NULL, path BLOB NOT NULL)"
+"""Where the file was when it was written last: number of its folder, and path."""
 
 TABLE = (
     "CREATE TABLE entries (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, budget TEXT NOT NULL, "
@@ -389,6 +397,7 @@ def _opened(file: Path, *, make: bool = False) -> Iterator[sqlite3.Connection]:
     # One that was begun and never made is empty.
     if not make and (not found or (stat.S_ISREG(found.st_mode) and not found.st_size)):
         raise ParameterError(f"ledger = {file}: there is none; `budget create` makes one.")
+    _check_journals(file)
     try:
         mode = "rwc" if make else "rw"
         uri = f"{file.absolute().as_uri()}?mode={mode}"
@@ -416,6 +425,88 @@ def _found(file: Path) -> os.stat_result | None:
         return None
     except OSError as error:
         raise ParameterError(f"ledger = {file}: cannot be opened ({error.strerror}).") from error
+
+
+def _check_journals(file: Path) -> None:
+    """Refuse a ledger of which a journal would undo, or miss, what was written by another name.
+
+    A journal goes by the name that the file had when a change was begun, and is left behind where
+    the program was killed then. Whoever opens the file by that name again has SQLite put back what
+    was there before, however much was written meanwhile where the journal was not seen: at a place
+    to which the file had been moved, or under the name that a container has for it.
+
+    Raises:
+        ParameterError: there is such a journal.
+    """
+    here, end = file.resolve(), time.monotonic() + MOMENT
+    while (there := _last_place(here)) and not there.is_now(here):
+        if not any(_journal(place) for place in (here, there.path)):
+            return
+        if time.monotonic() > end:
+            why = (
+                f"was written as {there.path} since a change was interrupted here, and "
+                f"{here.name}-journal beside it would undo that; remove that file."
+                if _journal(here)
+                else f"a change was interrupted when it was {there.path}; open it by that name "
+                "once (`budget show`), and then by this one."
+            )
+            raise ParameterError(f"ledger = {file}: {why}")
+        time.sleep(MOMENT / 20)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a ledger is, or was when it was written last.
+
+    Attributes:
+        folder: number of its folder, which a container's own folder has not, even at the same path.
+        path: of the file.
+    """
+
+    folder: str
+    path: Path
+
+    @classmethod
+    def of(cls, file: Path) -> _Place:
+        """Where a file is now.
+
+        Raises:
+            ParameterError: its folder cannot be looked at.
+        """
+        try:
+            return cls(str(file.parent.stat().st_ino), file)
+        except OSError as error:
+            raise ParameterError(f"ledger = {file}: {error.strerror}.") from error
+
+    def is_now(self, file: Path) -> bool:
+        """Whether a file is there: its journals go with a folder that is moved."""
+        now = _Place.of(file)
+        return (self.folder, self.path.name) == (now.folder, now.path.name)
+
+
+def _last_place(file: Path) -> _Place | None:
+    """Where a ledger was written last; ``None`` if it does not say."""
+    try:
+        # As it stands, whatever a journal says.
+        uri = f"{file.as_uri()}?mode=ro&immutable=1"
+        with contextlib.closing(_connected(uri)) as connection:
+            return _written_as(connection)
+    except (sqlite3.Error, UnicodeError):
+        return None
+
+
+def _written_as(connection: sqlite3.Connection) -> _Place | None:
+    found = connection.execute("SELECT folder, path FROM place").fetchone()
+    return found and _Place(found[0], Path(os.fsdecode(found[1])))
+
+
+def _journal(place: Path) -> bool:
+    """Whether a change that was begun there is not ended."""
+    journal = place.with_name(f"{place.name}-journal")
+    try:
+        return journal.stat().st_size > 0
+    except OSError:
+        return False
 
 
 def _make_room(file: Path) -> None:
@@ -465,6 +556,12 @@ def _writing(connection: sqlite3.Connection, file: Path) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")
     try:
         _know(connection, file)
+        connection.execute(PLACES)
+        here = _Place.of(file.resolve())
+        if _written_as(connection) != here:
+            connection.execute("DELETE FROM place")
+            row = (here.folder, os.fsencode(here.path))
+            connection.execute("INSERT INTO place VALUES (?, ?)", row)
         yield
         try:
             connection.execute("COMMIT")

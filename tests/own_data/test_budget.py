@@ -340,6 +340,70 @@ def test_a_ledger_of_two_names_is_refused_as_a_crash_by_one_undoes_the_other(
     reserve(file)
 
 
+def journal_of_a_killed_release(file: Path) -> None:
+    """What stands beside a ledger whose writer was killed before it changed the file itself."""
+    journal = file.with_name(f"{file.name}-journal")
+    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as writer:
+        # So that the journal says from its beginning on that it counts, and is on the disk.
+        writer.execute("PRAGMA synchronous = OFF")
+        writer.execute("PRAGMA cache_size = 1")
+        writer.execute("BEGIN IMMEDIATE")
+        writer.execute("UPDATE entries SET kind = 'other'")
+        writer.execute("CREATE TABLE much AS SELECT zeroblob(1000000) AS filling")
+        content = journal.read_bytes()
+        writer.execute("ROLLBACK")
+    journal.write_bytes(content)
+
+
+def test_a_journal_goes_with_the_folder(file: Path) -> None:
+    reserve(file)
+    journal_of_a_killed_release(file)
+    moved = file.parent.rename(file.parent.with_name("moved")) / file.name
+    assert spent(moved) == Decimal("0.1")
+    assert [each.name for each in moved.parent.iterdir()] == [file.name]
+    reserve(moved)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a file that moves while it is known")
+@pytest.mark.parametrize("seen", [True, False])
+@pytest.mark.parametrize("checked", [True, False])
+def test_what_was_reserved_elsewhere_is_not_undone_where_a_release_was_killed(
+    seen: bool, checked: bool, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the ledger is moved, or known by another name in a container, which sees no journal."""
+    monkeypatch.setattr(budget_ledger, "MOMENT", 0.1)
+    if not checked:
+        monkeypatch.setattr(budget_ledger, "_check_journals", lambda _: None)
+    reserve(file)
+    journal_of_a_killed_release(file)
+    journal, other = file.with_name(f"{file.name}-journal"), tmp_path / "other"
+    other.mkdir()
+    if not seen:
+        journal.rename(tmp_path / "aside")
+    file.rename(other / "b.db")
+    if seen and checked:
+        with pytest.raises(ParameterError, match=r"was interrupted when it was .* open it by that"):
+            reserve(other / "b.db")
+        (other / "b.db").rename(file)
+        assert spent(file) == Decimal("0.1")
+        assert not journal.exists()
+        file.rename(other / "b.db")
+    reserve(other / "b.db")
+    assert spent(other / "b.db") == Decimal("0.2")
+    (other / "b.db").rename(file)
+    if not seen:
+        (tmp_path / "aside").rename(journal)
+    if not checked:
+        assert spent(file) == Decimal("0.1"), "SQLite undoes it"
+        return
+    if not seen:
+        with pytest.raises(ParameterError, match="-journal beside it would undo; remove that file"):
+            spent(file)
+        journal.unlink()
+    assert spent(file) == Decimal("0.2")
+    reserve(file)
+
+
 def test_a_ledger_that_stays_locked_is_one_line(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
