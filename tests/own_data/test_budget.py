@@ -397,7 +397,7 @@ def test_what_was_reserved_elsewhere_is_not_undone_where_a_release_was_killed(
         assert spent(file) == Decimal("0.1"), "SQLite undoes it"
         return
     if not seen:
-        with pytest.raises(ParameterError, match="-journal beside it would undo; remove that file"):
+        with pytest.raises(ParameterError, match="-journal beside it would undo that; remove that"):
             spent(file)
         journal.unlink()
     assert spent(file) == Decimal("0.2")
