@@ -3,15 +3,17 @@
 They are written in a folder beside their places and synced. Renaming that folder is the moment from
 which they count; then each is moved to its place, over an earlier one. Whoever next writes or reads
 there finishes the moves of a program that was killed between two of them, and removes what it left
-half written. Where one cannot be moved, as over a file of somebody else, the earlier ones, which
-have a second name until then, take their places again. So a full disk or a kill at any moment
-leaves all files as they were, or all new ones.
+half written. Where one cannot be moved, as over a file of somebody else, the folder is renamed
+again, from when on the files do not count: the earlier ones, which have a second name until then,
+take their places again, by this program or the next. So a full disk or a kill at any moment leaves
+all files as they were, or all new ones.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import logging
 import os
 import shutil
@@ -25,7 +27,15 @@ log = logging.getLogger(__name__)
 
 BEGUN = ".files-being-written"
 READY = ".files-to-be-moved"
+UNDONE = ".files-to-be-removed"
 BEFORE = ".files-as-they-were"
+
+NEW = "names-that-were-not-there.json"
+"""In the last one: which of the files are no earlier ones'."""
+
+
+class MixedError(OSError):
+    """Files that could not be put back: whoever next writes or reads there does that."""
 
 
 @contextlib.contextmanager
@@ -37,6 +47,7 @@ def together(directory: Path) -> Iterator[Path]:
             system has locks for folders.
 
     Raises:
+        MixedError: some took their places, and could not be put back.
         OSError: they cannot be written; nothing has changed.
     """
     directory.mkdir(parents=True, exist_ok=True)
@@ -55,23 +66,25 @@ def together(directory: Path) -> Iterator[Path]:
                 _check_place(directory / file.name)
             sync(folder)
             with held():
-                names = {file.name for file in folder.iterdir()}
-                _remember(directory, names)
+                _remember(directory, {file.name for file in folder.iterdir()})
                 folder.rename(directory / READY)
                 sync(directory)
                 try:
                     _finish(directory)
                 except BaseException:
-                    _undo(directory, names)
+                    _undo(directory)
                     raise
-        finally:
+        except MixedError:
+            raise
+        except BaseException:
             for left in (folder, before):
                 shutil.rmtree(left, ignore_errors=True)
+            raise
 
 
 def finish(directory: Path) -> None:
     """Finish the moves of a program that was killed between two of them."""
-    if (directory / READY).exists():
+    if _is_between(directory):
         with _alone(directory):
             check_ours(directory)
             _finish(directory)
@@ -88,50 +101,74 @@ def unchanged(directory: Path) -> Iterator[None]:
         finish(directory)
         with _alone(directory, reading=True):
             # A program may have been killed just before that.
-            if not (directory / READY).exists():
+            if not _is_between(directory):
                 yield
                 return
 
 
+def _is_between(directory: Path) -> bool:
+    """Whether some files may have their places, and others not."""
+    return any((directory / name).exists() for name in (READY, UNDONE))
+
+
 def _finish(directory: Path) -> None:
-    ready = directory / READY
+    ready, before = directory / READY, directory / BEFORE
     if ready.exists():
         for file in sorted(ready.iterdir()):
             file.replace(directory / file.name)
         sync(directory)
         ready.rmdir()
-        shutil.rmtree(directory / BEFORE, ignore_errors=True)
+        shutil.rmtree(before, ignore_errors=True)
+    if (directory / UNDONE).exists():
+        _put_back(directory)
 
 
 def _remember(directory: Path, names: Collection[str]) -> None:
     """Give the files that are in places a second name."""
     before = directory / BEFORE
     before.mkdir()
-    for name in names:
-        if os.path.lexists(directory / name):
-            try:
-                os.link(directory / name, before / name, follow_symlinks=False)
-            except OSError:
-                # Not every drive knows files of two names.
-                shutil.copy2(directory / name, before / name, follow_symlinks=False)
+    there = {name for name in names if os.path.lexists(directory / name)}
+    for name in there:
+        try:
+            os.link(directory / name, before / name, follow_symlinks=False)
+        except OSError:
+            # Not every drive knows files of two names.
+            shutil.copy2(directory / name, before / name, follow_symlinks=False)
+            sync(before / name)
+    (before / NEW).write_text(json.dumps(sorted(names - there)), encoding="utf-8")
+    sync(before / NEW)
+    sync(before)
 
 
-def _undo(directory: Path, names: Collection[str]) -> None:
-    """Have files in their places again as they were, or none.
+def _undo(directory: Path) -> None:
+    """Have all files as they were.
 
     Raises:
-        OSError: they cannot be; whoever writes there next finishes what was begun.
+        MixedError: they cannot be put back now.
     """
-    before, ready = directory / BEFORE, directory / READY
-    for name in names:
-        if (ready / name).exists():
-            continue
-        if os.path.lexists(before / name):
-            (before / name).replace(directory / name)
-        else:
-            (directory / name).unlink()
-    shutil.rmtree(ready, ignore_errors=True)
-    sync(directory)
+    try:
+        if (directory / READY).exists():
+            (directory / READY).rename(directory / UNDONE)
+            sync(directory)
+            _put_back(directory)
+    except OSError as error:
+        raise MixedError(error.errno, error.strerror) from error
+
+
+def _put_back(directory: Path) -> None:
+    """Have the earlier files in their places, and none where there was none; again if need be."""
+    before, undone = directory / BEFORE, directory / UNDONE
+    if before.exists():
+        new = before / NEW
+        if new.exists():
+            for name in json.loads(new.read_text(encoding="utf-8")):
+                (directory / name).unlink(missing_ok=True)
+        for file in before.iterdir():
+            if file != new:
+                file.replace(directory / file.name)
+        sync(directory)
+        shutil.rmtree(before)
+    shutil.rmtree(undone)
 
 
 def check_ours(directory: Path) -> None:
@@ -140,7 +177,7 @@ def check_ours(directory: Path) -> None:
     Raises:
         FileExistsError: there is such a thing; it stays as it is.
     """
-    for name in (BEGUN, READY, BEFORE):
+    for name in (BEGUN, READY, UNDONE, BEFORE):
         place = directory / name
         if os.path.lexists(place) and not stat.S_ISDIR(place.lstat().st_mode):
             raise FileExistsError(errno.EEXIST, f"{name} there was made by somebody else")

@@ -68,7 +68,7 @@ def step_by_step(monkeypatch: pytest.MonkeyPatch, before: Callable[[], None]) ->
         return call
 
     monkeypatch.setattr(os, "fsync", watched(os.fsync))
-    for name in ("rename", "replace", "mkdir", "rmdir", "write_text"):
+    for name in ("rename", "replace", "mkdir", "rmdir", "write_text", "unlink"):
         monkeypatch.setattr(Path, name, watched(getattr(Path, name)))
 
 
@@ -208,6 +208,68 @@ def test_an_error_at_any_step_leaves_all_as_it_was(
     assert step > 10
 
 
+@pytest.mark.parametrize("for_good", [True, False])
+def test_a_kill_after_an_error_leaves_the_old_result_or_the_new_one(
+    result: Result,
+    later: Result,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    for_good: bool,
+) -> None:
+    """As the program takes back what it had moved, or cannot, on a disk that is read-only now."""
+    folder, copies = tmp_path / "out", tmp_path / "copies"
+    seen, error_at = 0, 0
+
+    def step() -> None:
+        nonlocal seen
+        seen += 1
+        if seen > error_at:
+            shutil.copytree(folder, copies / f"{error_at}-{seen}")
+        if seen == error_at or (for_good and seen > error_at):
+            raise OSError(errno.EIO, "Input/output error")
+
+    for error_at in range(1, 40):
+        shutil.rmtree(folder, ignore_errors=True)
+        write(result, folder)
+        seen = 0
+        with monkeypatch.context() as patched:
+            step_by_step(patched, step)
+            with contextlib.suppress(OSError):
+                write(later, folder)
+        shutil.copytree(folder, copies / f"{error_at}-end")
+        if seen < error_at:
+            break
+    else:
+        pytest.fail("there are more steps")
+    for left in copies.iterdir():
+        assert is_there(result, left) or is_there(later, left)
+        assert {name for name in names_in(left) if not name.startswith(".")} == NAMES
+        write(later, left)
+        assert names_in(left) == NAMES
+
+
+def test_who_could_not_put_files_back_does_not_say_so(
+    result: Result, later: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(result, tmp_path)
+    moves = 0
+
+    def read_only() -> None:
+        nonlocal moves
+        moves += (tmp_path / together.READY).exists()
+        if moves > 2:
+            raise OSError(errno.EROFS, "Read-only file system")
+
+    with monkeypatch.context() as patched:
+        step_by_step(patched, read_only)
+        with pytest.raises(together.MixedError, match="Read-only") as raised:
+            write(later, tmp_path)
+    said = str(arguments.not_writable("out", tmp_path, raised.value, arguments.UNCHANGED))
+    assert arguments.UNCHANGED not in said
+    assert "the next command that can write there" in said
+    assert is_there(later, tmp_path)
+
+
 def test_a_place_that_is_a_folder_is_seen_before_the_first_move(
     result: Result, later: Result, tmp_path: Path
 ) -> None:
@@ -222,7 +284,7 @@ def test_a_place_that_is_a_folder_is_seen_before_the_first_move(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-@pytest.mark.parametrize("name", [together.BEGUN, together.READY, together.BEFORE])
+@pytest.mark.parametrize("name", [together.BEGUN, together.READY, together.UNDONE, together.BEFORE])
 @pytest.mark.parametrize("kind", ["link", "dangling", "file"])
 def test_what_others_put_at_our_places_stays_as_it_is(
     result: Result, tmp_path: Path, name: str, kind: str
