@@ -250,6 +250,6 @@ def not_writable(name: str, folder: Path, error: OSError, more: str = "") -> Par
 UNCHANGED = "an earlier result there is as it was."
 
 MIXED = (
-    "some files there are new and others an earlier result's; the next command that can write there "
-    "makes them all one or the other."
+    "some files there are new and others an earlier result's; the next command that can write "
+    "there makes them all one or the other."
 )

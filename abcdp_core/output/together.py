@@ -18,7 +18,7 @@ import logging
 import os
 import shutil
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from abcdp_core.interruption import held
@@ -123,7 +123,7 @@ def _finish(directory: Path) -> None:
         _put_back(directory)
 
 
-def _remember(directory: Path, names: Collection[str]) -> None:
+def _remember(directory: Path, names: set[str]) -> None:
     """Give the files that are in places a second name."""
     before = directory / BEFORE
     before.mkdir()
