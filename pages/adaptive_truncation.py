@@ -222,7 +222,7 @@ def draw_values(found: blocks.Found) -> None:
         "few of them, drawn by lot? What an answer tells grows with the square of a small budget "
         "and hardly any more with a large one. So a small budget split in ten tells a hundredth "
         "ten times over, and is better "
-        "spent on one value of each person; a large one is better split."
+        "spent on one value of each person; a large one is better split among several."
     )
     labels.show(found)
 

@@ -28,7 +28,7 @@ def covid() -> None:
         "**What is protected is one day's national count, not a person.** The counts are "
         "cumulative: who is counted on one day is counted on every later day too, so replacing "
         "one day does not hide the people in it. And there are only 18 days: each matters much, so "
-        "a budget under 10 leaves little but the prior. Each curve is simulated from one accepted "
+        "a small budget leaves little but the prior. Each curve is simulated from one accepted "
         "set of coefficients: a synthetic data set, at no further cost."
     )
     if state.has_preset():
@@ -78,10 +78,11 @@ def tuberculosis() -> None:
     blocks.heading(
         "How far single releases are off",
         "*By noise*: runs of the same data with other noise. *By data*: how much ten observed "
-        "data sets, each with its own order of the pool, differ after averaging over noise. With "
-        "the *same* order for all of them this nearly vanishes: it matters more which draws come "
-        "first than which data they meet. The paper does not say how many runs its numbers rest "
-        "on. Where a box reaches the dotted line, a release may say no more than the prior does.",
+        "data sets, each with its *own* order of the pool or all with the *same*, differ after "
+        "averaging over noise. With the same order this nearly vanishes as long as c is small: "
+        "then it matters more which draws come first than which data they meet. The paper does "
+        "not say how many runs its numbers rest on. Where a box reaches the dotted line, a "
+        "release may say no more than the prior does.",
     )
     blocks.figure("error", found, ("errors", "non_private"))
     blocks.note(captions.counts(found))

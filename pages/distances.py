@@ -20,7 +20,8 @@ def main() -> None:
     )
     blocks.heading(
         "What one point can change",
-        "It falls like 1/N; only in the linear-time form it falls more slowly, like 1/√N. The "
+        "It falls like 1/N. Of the linear-time form the table has the square, so its root, the "
+        "distance, falls more slowly, like 1/√N. The "
         "sharp bound of the exact form is the paper's divided by √2, and so is the noise for the "
         "same privacy.",
     )

@@ -114,8 +114,7 @@ def median_warning(result: Result) -> str:
         return f"{what} Here {_count(close)} of {params.pool_size:,} draws are close enough anyway."
     return (
         f"{what} {_count(far)} of {params.pool_size:,} draws are too far and {_count(close)} close "
-        f"enough. Each far one is seldom kept, but there are so many that they can fill all c "
-        f"places."
+        f"enough. Even where each far one is seldom kept, so many of them can fill the c places."
     )
 
 

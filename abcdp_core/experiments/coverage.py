@@ -517,10 +517,14 @@ def widest(result: Result) -> str:
     low, high = here.loc[here.mean_width.idxmin()], here.loc[here.mean_width.idxmax()]
     ratio = high.mean_width / low.mean_width
     at = f"at ε_total = {low.epsilon_total:g}"
+    # Intervals of a single draw have no width.
+    here = summary[summary.epsilon_total == low.epsilon_total]
+    has_points = bool((here.mean_width == 0.0).any())
     if ratio < 1.1:
-        return f"All intervals are about as wide {at}"
+        return f"All intervals{' that are no points' * has_points} are about as wide {at}"
     widest_one = fig.called(high.mechanism).capitalize()
-    return f"{widest_one}: {ratio:.2g} times as wide as the narrowest {at}"
+    narrowest = f"the narrowest{' that is no point' * has_points}"
+    return f"{widest_one}: {ratio:.2g} times as wide as {narrowest} {at}"
 
 
 def _width(result: Result) -> go.Figure:

@@ -365,6 +365,8 @@ def _share_figure(result: Result) -> go.Figure:
     if len(settings) > 1:
         each = ", ".join(map(str, guideline.largest_c_false))
         title = f"Largest c with at most {level} false: {each}"
+    elif not math.isfinite(result.tables["main"].set_index("c").sort_index().false_share.iloc[0]):
+        title = "Practically nothing is ever accepted, false or not"
     elif int(guideline.largest_c_false.iloc[0]) == 0:
         title = f"No c keeps the share of false samples at or under {level}"
     else:

@@ -316,9 +316,12 @@ def _noises_sentence(result: Result) -> str:
 def _bounds(result: Result) -> dict[float, str]:
     """Quantile -> title of its panel."""
     noise = result.tables["noise"].drop_duplicates("bound_quantile").set_index("bound_quantile")
-    return {
-        quantile: f"B_ρ = {noise.bound[quantile]:.2g}" for quantile in sorted(noise.index.tolist())
-    }
+    titles: dict[float, str] = {}
+    for digits in (2, 3, 4, 17):
+        titles = {q: f"B_ρ = {noise.bound[q]:.{digits}g}" for q in sorted(noise.index.tolist())}
+        if len(set(titles.values())) == len(titles):
+            break
+    return titles
 
 
 def _curves(result: Result, metric: str) -> go.Figure:

@@ -313,7 +313,8 @@ def collect(params: Params, rows: Tables) -> Result:
         for row in shown.to_dict("records")
     )
     how = "Best interval" if params.integration == "exact" else "Best of the Monte Carlo search"
-    of_what = f"for {_score_name(params)} ({params.family} values, {params.noise} noise)"
+    around = " of those around μ" if params.symmetric and params.score != "mu" else ""
+    of_what = f"for {_score_name(params)}{around} ({params.family} values, {params.noise} noise)"
     intervals_found = f"{how} {of_what}, in units of σ: {found}." if len(main) else ""
     return Result(
         experiment=EXPERIMENT,
@@ -438,6 +439,8 @@ def finding(params: Params, main: pd.DataFrame) -> str:
         for row in rows.to_dict("records")
     ]
     what = "Best interval" if params.integration == "exact" else "Best of a noisy search"
+    if params.symmetric and params.score != "mu":
+        what = f"{what} around μ"
     if len(halves) > 1 and (np.diff(halves) > 0).all():
         what = f"A larger budget, a wider {what.lower()}"
     return f"{what}: {', '.join(each)}"
