@@ -30,6 +30,10 @@ READY = ".files-to-be-moved"
 UNDONE = ".files-to-be-removed"
 BEFORE = ".files-as-they-were"
 
+MARK = "made-in-the-folder"
+"""A file with the number of the folder that it is in: what somebody else has packed, and others
+unpack, has another one, and is not moved over theirs."""
+
 NEW = "names-that-were-not-there.json"
 """In the last one: which of the files are no earlier ones'."""
 
@@ -67,6 +71,9 @@ def together(directory: Path) -> Iterator[Path]:
             sync(folder)
             with held():
                 _remember(directory, {file.name for file in folder.iterdir()})
+                (folder / MARK).write_text(_number(folder), encoding="utf-8")
+                sync(folder / MARK)
+                sync(folder)
                 folder.rename(directory / READY)
                 sync(directory)
                 try:
@@ -115,9 +122,10 @@ def _finish(directory: Path) -> None:
     ready, before = directory / READY, directory / BEFORE
     if ready.exists():
         for file in sorted(ready.iterdir()):
-            file.replace(directory / file.name)
+            if file.name != MARK:
+                file.replace(directory / file.name)
         sync(directory)
-        ready.rmdir()
+        _remove(ready)
         shutil.rmtree(before, ignore_errors=True)
     if (directory / UNDONE).exists():
         _put_back(directory)
@@ -168,19 +176,44 @@ def _put_back(directory: Path) -> None:
                 file.replace(directory / file.name)
         sync(directory)
         shutil.rmtree(before)
-    shutil.rmtree(undone)
+    _remove(undone)
+
+
+def _number(folder: Path) -> str:
+    return str(folder.stat().st_ino)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, its mark last: without it nobody would."""
+    for file in folder.iterdir():
+        if file.name != MARK:
+            file.unlink()
+    (folder / MARK).unlink(missing_ok=True)
+    folder.rmdir()
 
 
 def check_ours(directory: Path) -> None:
-    """Find out that what goes by our names is no folder there: behind a link are others' files.
+    """Find out that what goes by our names is ours: behind a link are others' files.
 
     Raises:
         FileExistsError: there is such a thing; it stays as it is.
     """
     for name in (BEGUN, READY, UNDONE, BEFORE):
         place = directory / name
-        if os.path.lexists(place) and not stat.S_ISDIR(place.lstat().st_mode):
+        if os.path.lexists(place) and not _is_ours(place):
             raise FileExistsError(errno.EEXIST, f"{name} there was made by somebody else")
+
+
+def _is_ours(place: Path) -> bool:
+    if not stat.S_ISDIR(place.lstat().st_mode):
+        return False
+    if place.name in (BEGUN, BEFORE) or not any(place.iterdir()):
+        # Nothing in them is moved anywhere.
+        return True
+    try:
+        return (place / MARK).read_text(encoding="utf-8") == _number(place)
+    except (OSError, ValueError):
+        return False
 
 
 def _check_place(place: Path) -> None:

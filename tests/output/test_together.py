@@ -35,6 +35,12 @@ def later() -> Result:
     return runner.run_to_end(experiments.load("toy"), toy_experiment.Params(5), 12)
 
 
+@pytest.fixture
+def copies_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy of a folder stands for the folder itself."""
+    monkeypatch.setattr(together, "_number", lambda _: "the same")
+
+
 def write(result: Result, folder: Path) -> list[Path]:
     return files.write(result, figures(result), folder, FORMATS)
 
@@ -72,6 +78,7 @@ def step_by_step(monkeypatch: pytest.MonkeyPatch, before: Callable[[], None]) ->
         monkeypatch.setattr(Path, name, watched(getattr(Path, name)))
 
 
+@pytest.mark.usefixtures("copies_count")
 def test_a_kill_before_any_step_leaves_the_old_result_or_the_new_one(
     result: Result, later: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,6 +215,7 @@ def test_an_error_at_any_step_leaves_all_as_it_was(
     assert step > 10
 
 
+@pytest.mark.usefixtures("copies_count")
 @pytest.mark.parametrize("for_good", [True, False])
 def test_a_kill_after_an_error_leaves_the_old_result_or_the_new_one(
     result: Result,
@@ -376,6 +384,11 @@ def test_a_pool_is_read_once_the_moves_of_a_program_that_was_killed_are_done(
     ready.mkdir()
     (tmp_path / "pool.toml").write_text("n = 'earlier'", encoding="utf-8")
     (ready / "pool.toml").write_text("n = 'later'", encoding="utf-8")
+    # As in a folder that somebody else has packed.
+    with pytest.raises(ParameterError, match="files-to-be-moved there was made by somebody else"):
+        arguments.read_pool(tmp_path / "pool.toml")
+    assert (tmp_path / "pool.toml").read_text(encoding="utf-8") == "n = 'earlier'"
+    (ready / together.MARK).write_text(str(ready.stat().st_ino), encoding="utf-8")
     with pytest.raises(ParameterError, match=r"pool\.toml: .*"):
         arguments.read_pool(tmp_path / "pool.toml")
     assert not ready.exists()
