@@ -381,13 +381,17 @@ def summary(result: Result, metric: str, table: str = "main", setting: str = BES
     means = part.groupby("mechanism")[metric].mean().sort_values()
     each = ", ".join(f"{name} {value:.2g}" for name, value in means.items())
     prior = result.tables["prior"][metric].mean()
+    runs = part.groupby("mechanism").run.nunique()
+    over = sentences.counted(runs.max(), "run")
+    if runs.min() < runs.max():
+        over = f"{runs.min()} to {over}"
     units = unit_finding(result, metric)
     what, _, measured = in_words(metric).partition(", ")
     return (
         f"{f'{units}. ' if units else ''}"
         f"{what.capitalize()} of the posterior mean{f', {measured},' if measured else ''} at "
         f"ε_total = {budget:g}, c = {c}, each {setting}, over "
-        f"{sentences.runs_in_words(part)} of each: {each}; the prior mean {prior:.2g}."
+        f"{over} of each: {each}; the prior mean {prior:.2g}."
         f"{summaries.empty_note(part.accepted.dropna())}"
     )
 

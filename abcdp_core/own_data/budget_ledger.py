@@ -552,7 +552,12 @@ REASONS = {
 
 @contextlib.contextmanager
 def _writing(connection: sqlite3.Connection, file: Path) -> Iterator[None]:
-    """One transaction that nobody else writes during; all of it, or nothing."""
+    """One transaction that nobody else writes during; all of it, or nothing.
+
+    Raises:
+        ParameterError: the file was replaced meanwhile; what was written is in none that counts.
+    """
+    before = _found(file)
     connection.execute("BEGIN IMMEDIATE")
     try:
         _know(connection, file)
@@ -573,6 +578,10 @@ def _writing(connection: sqlite3.Connection, file: Path) -> Iterator[None]:
                 f"ledger = {file}: {_reason(error)}; what was to be written may have been: "
                 "`budget show` tells."
             ) from error
+        after = _found(file)
+        if not (before and after and os.path.samestat(before, after)):
+            # SQLite asks this when it begins, and not at the end.
+            raise ParameterError(f"ledger = {file}: was replaced while it was written; try again.")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")

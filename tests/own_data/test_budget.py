@@ -7,6 +7,7 @@ import errno
 import math
 import multiprocessing
 import os
+import shutil
 import signal
 import sqlite3
 import threading
@@ -434,6 +435,28 @@ def test_what_a_disk_failed_at_after_it_was_done_is_not_called_undone(
         reserve(file)
     monkeypatch.undo()
     assert spent(file) == Decimal("0.1")
+
+
+def test_what_was_written_into_a_file_that_was_replaced_meanwhile_does_not_count(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a program does that keeps folders in step, or puts a folder away and copies it back."""
+
+    class Late(sqlite3.Connection):
+        def execute(self, sql: str, *args: object) -> sqlite3.Cursor:  # type: ignore[override]
+            if sql == "COMMIT":
+                shutil.copy(file, file.with_name("copy"))
+                file.with_name("copy").replace(file)
+            return super().execute(sql, *args)  # type: ignore[arg-type]
+
+    connect = sqlite3.connect
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda *args, **settings: connect(*args, factory=Late, **settings)
+    )
+    with pytest.raises(ParameterError, match="was replaced while it was written; try again"):
+        reserve(file)
+    monkeypatch.undo()
+    assert spent(file) == 0
 
 
 @pytest.mark.parametrize(
