@@ -77,7 +77,16 @@ class Link:
     successor: Any
 
 
-T = TypeVar("T")
+class InLinks(Protocol):
+    """A task that is done in links."""
+
+    @property
+    def links(self) -> int:
+        """How many."""
+        ...
+
+
+T = TypeVar("T", bound=InLinks)
 
 
 @dataclass(frozen=True)
@@ -93,6 +102,16 @@ class Onward(Generic[T]):
     task: T
     state: Any
     done: int
+
+    @classmethod
+    def of(cls, task: T | Onward[T], state: Any = None) -> Onward[T]:
+        """What ``work`` was given, as the rest of a task: before the first link all of it."""
+        return task if isinstance(task, Onward) else cls(task, state, 0)
+
+    def link(self, tables: Tables, state: Any = None) -> Link:
+        """The next link: its rows, and the rest after it, which stands where ``state`` says."""
+        rest = Onward(self.task, state, self.done + 1)
+        return Link(tables, rest if rest.done < self.task.links else None)
 
 
 P = TypeVar("P", bound=BaseParams)

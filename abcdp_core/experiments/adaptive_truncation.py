@@ -116,7 +116,7 @@ def tasks(params: Params, seed: int) -> list[Task]:
 
 def work(task: Task | Onward[Task]) -> experiments.Link:
     """Ask the next people, and say what is known then."""
-    here = task if isinstance(task, Onward) else Onward(task, None, 0)
+    here = Onward.of(task)
     params, seed = here.task.params, here.task.seed
     first, last = (part * params.n // here.task.links for part in (here.done, here.done + 1))
     stream = params.stream(
@@ -127,11 +127,8 @@ def work(task: Task | Onward[Task]) -> experiments.Link:
     state = turns[-1][0]
     main = pd.DataFrame([asked for _, asked in turns], columns=list(Answer._fields))
     particles = picture(state, params.particles)
-    rest = Onward(here.task, state, here.done + 1)
-    return experiments.Link(
-        {"main": main, "particles": pd.DataFrame({"t": last, **particles})},
-        rest if rest.done < here.task.links else None,
-    )
+    tables = {"main": main, "particles": pd.DataFrame({"t": last, **particles})}
+    return here.link(tables, state)
 
 
 def collect(params: Params, rows: Tables) -> Result:

@@ -158,7 +158,7 @@ def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
 
 def work(task: Task | Onward[Task]) -> Link:
     """Fit at every setting, again and again with other noise and another order of the pool."""
-    here = task if isinstance(task, Onward) else Onward(task, None, 0)
+    here = Onward.of(task)
     params, seed = here.task.params, here.task.seed
     comparison = pool.observed_comparison(pool_key(params, seed), covid.N_DEFAULT)
     curves = covid.curves(comparison.theta, covid.days(covid.N_DEFAULT))
@@ -191,8 +191,7 @@ def work(task: Task | Onward[Task]) -> Link:
         "main": pd.concat(main, ignore_index=True),
         "spread": pd.DataFrame(spreads, columns=list(COLUMNS["spread"])),
     }
-    rest = Onward(here.task, None, here.done + 1)
-    return Link(tables, rest if rest.done < here.task.links else None)
+    return here.link(tables)
 
 
 def _curves(run: int, kind: str, values: Array, c: int, epsilon_total: float) -> pd.DataFrame:

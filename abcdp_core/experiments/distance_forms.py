@@ -130,7 +130,7 @@ def tasks(params: Params, seed: int) -> list[Task]:
 
 def work(task: Task | Onward[Task]) -> Link:
     """Compare all forms on the next pairs; before the first, sensitivities and bandwidths."""
-    here = task if isinstance(task, Onward) else Onward(task, None, 0)
+    here = Onward.of(task)
     params, seed = here.task.params, here.task.seed
     first = here.done * PART
     pairs = range(first, min(first + PART, params.pairs))
@@ -138,9 +138,8 @@ def work(task: Task | Onward[Task]) -> Link:
     if here.done == 0:
         tables["sensitivity"] = _sensitivities(params)
         tables["bandwidth"] = _bandwidths(params, seed)
-    rest = Onward(here.task, None, here.done + 1)
     empty = {name: pd.DataFrame(columns=list(columns)) for name, columns in COLUMNS.items()}
-    return Link(empty | tables, rest if rest.done < here.task.links else None)
+    return here.link(empty | tables)
 
 
 # ------------------------------------------------------------------------------- error and time

@@ -213,7 +213,7 @@ class _State:
 
 def work(task: Task | Onward[Task]) -> Link:
     """Simulate the next part, and infer from all whenever that is worth while."""
-    here = task if isinstance(task, Onward) else Onward(task, _State(), 0)
+    here = Onward.of(task, _State())
     whole, done = here.task, here.done + 1
     problem, state = whole.problem, cast(_State, here.state)
     # A round ends with a small part: then there are two of them in a link. Of too few draws, where
@@ -228,7 +228,7 @@ def work(task: Task | Onward[Task]) -> Link:
         tables = _tables(_so_far(problem, state))
     else:
         tables = {name: pd.DataFrame(columns=list(COLUMNS[name])) for name in ("main", "way")}
-    return Link(tables, Onward(whole, state, done) if done < whole.links else None)
+    return here.link(tables, state)
 
 
 def _next(problem: Problem, state: _State) -> _State | None:

@@ -107,7 +107,7 @@ def tasks(params: Params, seed: int) -> list[Task]:
 
 def work(task: Task | Onward[Task]) -> experiments.Link:
     """Ask the next people, and keep a picture of the particles."""
-    here = task if isinstance(task, Onward) else Onward(task, None, 0)
+    here = Onward.of(task)
     params, seed = here.task.params, here.task.seed
     first = here.task.last(here.done - 1) if here.done else 0
     last = here.task.last(here.done)
@@ -123,8 +123,7 @@ def work(task: Task | Onward[Task]) -> experiments.Link:
         table.insert(0, "epsilon_total", budget)
         table.insert(1, "interval", interval)
         tables[name] = table[list(COLUMNS[name])]
-    rest = Onward(here.task, state, here.done + 1)
-    return experiments.Link(tables, rest if rest.done < here.task.links else None)
+    return here.link(tables, state)
 
 
 def collect(params: Params, rows: Tables) -> Result:

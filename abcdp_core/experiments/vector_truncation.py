@@ -31,7 +31,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -169,9 +169,12 @@ def tasks(params: Params, seed: int) -> list[Task]:
 
 def work(task: Task | Onward[Task]) -> Link:
     """Ask one coordinate of the next people whose turn it is; the last link has the row."""
-    here = task if isinstance(task, Onward) else Onward(task, _before(task), 0)
+    here = Onward.of(task, (None, 0, None))
     whole, (state, answers, mean) = here.task, here.state
     params, (d,) = whole.params, whole.params.dimension
+    if mean is None:
+        # Who was never asked leaves the prior as it was.
+        mean = params.stream().prior().mean
     plan = params.plan(d, whole.asked)
     values = params.mu + params.sigma * people(whole)
     chances = plan.channels[0].draw(generator(whole.seed, "noise", whole.run, 0), params.n * d)
@@ -188,15 +191,8 @@ def work(task: Task | Onward[Task]) -> Link:
         answers, mean = answer.t, answer.mean_mu
     row = (d, whole.asked, whole.run, whole.coordinate, answers, mean, abs(mean - params.mu))
     main = pd.DataFrame([row], columns=list(COLUMNS["main"]))
-    if here.done + 1 < whole.links:
-        rest = Onward(whole, (state, answers, mean), here.done + 1)
-        return Link({"main": main.head(0)}, rest)
-    return Link({"main": main}, None)
-
-
-def _before(task: Task) -> tuple[Any, int, float]:
-    """Sampler's state, answers and posterior mean where nobody has been asked."""
-    return None, 0, task.params.stream().prior().mean
+    is_last = here.done + 1 == whole.links
+    return here.link({"main": main if is_last else main.head(0)}, (state, answers, mean))
 
 
 def people(task: Task) -> Array:

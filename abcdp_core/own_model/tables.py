@@ -117,7 +117,7 @@ def _parquet(name: str, source: BinaryIO) -> pd.DataFrame:
             continue
         flat.append(column.name)
     # A long text that all rows share is kept once.
-    file = parquet.ParquetFile(source, read_dictionary=texts)
+    file = parquet.ParquetFile(source, metadata=found, read_dictionary=texts)
     # What pandas noted beside the numbers is not needed, and need not be true.
     table: pd.DataFrame = file.read(columns=flat).to_pandas(ignore_metadata=True)
     return table.reindex(columns=columns.names)

@@ -12,6 +12,7 @@ import signal
 import sqlite3
 import threading
 import time
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
@@ -415,22 +416,37 @@ def test_a_ledger_that_stays_locked_is_one_line(
             reserve(file)
 
 
-def test_what_a_disk_failed_at_after_it_was_done_is_not_called_undone(
-    file: Path, monkeypatch: pytest.MonkeyPatch
+def at_commit(
+    monkeypatch: pytest.MonkeyPatch,
+    before: Callable[[], None] = lambda: None,
+    after: Callable[[], None] = lambda: None,
 ) -> None:
-    class Failing(sqlite3.Connection):
+    """Have something happen just before or after a change of the ledger is made."""
+
+    class Watched(sqlite3.Connection):
         def execute(self, sql: str, *args: object) -> sqlite3.Cursor:  # type: ignore[override]
+            if sql == "COMMIT":
+                before()
             done = super().execute(sql, *args)  # type: ignore[arg-type]
             if sql == "COMMIT":
-                error = sqlite3.OperationalError("disk I/O error")
-                error.sqlite_errorname = "SQLITE_IOERR_DIR_FSYNC"
-                raise error
+                after()
             return done
 
     connect = sqlite3.connect
     monkeypatch.setattr(
-        sqlite3, "connect", lambda *args, **settings: connect(*args, factory=Failing, **settings)
+        sqlite3, "connect", lambda *args, **settings: connect(*args, factory=Watched, **settings)
     )
+
+
+def test_what_a_disk_failed_at_after_it_was_done_is_not_called_undone(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        error = sqlite3.OperationalError("disk I/O error")
+        error.sqlite_errorname = "SQLITE_IOERR_DIR_FSYNC"
+        raise error
+
+    at_commit(monkeypatch, after=fail)
     with pytest.raises(ParameterError, match="may have been: `budget show` tells"):
         reserve(file)
     monkeypatch.undo()
@@ -442,17 +458,11 @@ def test_what_was_written_into_a_file_that_was_replaced_meanwhile_does_not_count
 ) -> None:
     """As a program does that keeps folders in step, or puts a folder away and copies it back."""
 
-    class Late(sqlite3.Connection):
-        def execute(self, sql: str, *args: object) -> sqlite3.Cursor:  # type: ignore[override]
-            if sql == "COMMIT":
-                shutil.copy(file, file.with_name("copy"))
-                file.with_name("copy").replace(file)
-            return super().execute(sql, *args)  # type: ignore[arg-type]
+    def put_a_copy_there() -> None:
+        shutil.copy(file, file.with_name("copy"))
+        file.with_name("copy").replace(file)
 
-    connect = sqlite3.connect
-    monkeypatch.setattr(
-        sqlite3, "connect", lambda *args, **settings: connect(*args, factory=Late, **settings)
-    )
+    at_commit(monkeypatch, before=put_a_copy_there)
     with pytest.raises(ParameterError, match="was replaced while it was written; try again"):
         reserve(file)
     monkeypatch.undo()
