@@ -38,8 +38,9 @@ _threads = ThreadPoolExecutor(OF_ONE * gate.MOST_VISITORS, "download")
 """One for each that may wait. Streamlit has few, so that three pages that waited for pictures, and
 asked for more meanwhile, kept all others from files of any kind, for hours."""
 
-_hands = threading.Semaphore(4)
-"""Files at a time that need no browser; the others wait for their turn without one of these."""
+_hands = Turns()
+"""Who has a file made that needs no browser, one at a time: it takes Python's lock from the pages
+that are being drawn. Who waits for a browser has none of these meanwhile."""
 
 _mine = threading.local()
 
@@ -99,7 +100,7 @@ def _say_why() -> None:
 
 def _made(files: MediaFileManager, file: str, who: str) -> str:
     """Make a file; returns where it can be had."""
-    with _hands_on():
+    with _hands_on(who):
         place = files.execute_deferred(file)
     name = place.rpartition("/")[2].partition(".")[0]
     stored = files.read_file(name)
@@ -143,8 +144,8 @@ def _let_go(files: MediaFileManager, name: str, who: str) -> None:
 
 
 @contextlib.contextmanager
-def _hands_on() -> Iterator[None]:
-    _hands.acquire()
+def _hands_on(who: str) -> Iterator[None]:
+    _hands.begin(who)
     _mine.works = True
     try:
         yield
@@ -156,7 +157,7 @@ def _rest() -> None:
     """Let others make files, if this thread does."""
     if getattr(_mine, "works", False):
         _mine.works = False
-        _hands.release()
+        _hands.end()
 
 
 def _done(who: str) -> None:
@@ -281,7 +282,7 @@ def turn_of(who: str) -> Iterator[None]:
         RefusedError: it has left meanwhile.
     """
     _rest()
-    _turns.begin()
+    _turns.begin(who)
     try:
         if not jobs.is_there(who):
             raise RefusedError(FAILED)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import ipaddress
 import math
 import sys
 from collections.abc import Callable
@@ -35,7 +34,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 from streamlit.watcher import LocalSourcesWatcher
 
-from ui import callers, files, lost, served
+from ui import addresses, callers, files, lost, served
 
 STREAM, UPLOAD = "/_stcore/stream", "/_stcore/upload_file/"
 
@@ -69,9 +68,6 @@ SENDING = 60.0
 
 UNREAD = 300.0
 """Seconds after which a file is dropped that no page has read."""
-
-PROXIED = "x-real-ip"
-"""Header in which a proxy says where a request comes from."""
 
 TAKEN = 204
 """What Streamlit answers when it has taken a file."""
@@ -246,7 +242,7 @@ class Gate:
 
     async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a page talk as long as it is open, if there is a place left, and for its address."""
-        address = address_of(scope, self._settings)
+        address = addresses.of_request(scope, self._settings)
         place = self._places.take(address)
         if place is None:
             await _refuse(FULL, scope, receive, send)
@@ -264,7 +260,7 @@ class Gate:
         """Let a file through if few lie there, and not for ever."""
         path = scope["path"].removeprefix(self._below).removeprefix(UPLOAD)
         session, _, file = path.partition("/")
-        address = address_of(scope, self._settings)
+        address = addresses.of_request(scope, self._settings)
         if (session, file) in self._sent or not self._has_room(session, address):
             await _refuse(TOO_MANY, scope, receive, send)
             return
@@ -331,21 +327,6 @@ class Places:
         self._taken.pop(address, None)
         if left:
             self._taken[address] = left
-
-
-def address_of(scope: Scope, settings: served.Served) -> str:
-    """Where a connection comes from, as far as it is one person's: of IP version 6 the network."""
-    host = str((scope.get("client") or ("",))[0])
-    if settings.behind_proxy:
-        host = Headers(scope=scope).get(PROXIED, host)
-    try:
-        address = ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return host
-    if isinstance(address, ipaddress.IPv4Address):
-        return str(address)
-    mapped = address.ipv4_mapped
-    return str(mapped or ipaddress.ip_network((address, 64), strict=False))
 
 
 def _until(given_up: asyncio.Event, receive: Receive) -> Receive:

@@ -17,8 +17,9 @@ starts in the quick lane, or in the long one, where no pool is made: one that la
 in the slow lane, once for all who lack the same pool, and comes back. What is done in each lane
 stands in :mod:`ui.steps`.
 
-**Turns.** Each lane has a bounded :class:`~ui.line.Line`: sessions take turns, with one job of each
-at a time. Who waits is told how many come before and about how long that takes.
+**Turns.** Each lane has a bounded :class:`~ui.line.Line`: the addresses that sessions come from
+take turns, and the sessions of each, with one job of each at a time. Who waits is told how many
+come before and about how long that takes.
 
 **States.** ``waiting`` → ``running`` → (``waiting`` → ``running`` →) ``done``, ``stopped`` (nobody
 wants it any more; what is done is kept), ``asks`` (its first parts tell that it takes longer than
@@ -46,7 +47,7 @@ from collections.abc import Callable
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from ui import served
+from ui import addresses, served
 from ui.job import Job, Lane, Preparation, Request, Work
 from ui.line import FullError, Line
 
@@ -75,14 +76,17 @@ class Service:
     Args:
         work_limit: seconds of work for one job; no limit if ``None``.
         is_there: whether a session is connected.
+        address_of: where a session comes from; empty if that is not known.
     """
 
     def __init__(
         self,
         work_limit: float | None = None,
         is_there: Callable[[str], bool] = lambda who: True,  # noqa: ARG005
+        address_of: Callable[[str], str] = addresses.of_session,
     ) -> None:
         self.work_limit, self.is_there = work_limit, is_there
+        self._address_of = address_of
         # Experiment -> seconds per part as last seen, for an estimate before the start.
         self.speeds: dict[str, float] = {}
         self.lines: dict[Lane, Line[Job]] = {lane: Line(ROOM, ROOM_OF_ONE) for lane in AT_ONCE}
@@ -149,8 +153,8 @@ class Service:
         self.drop_unwanted()
         job.lane, job.state = lane, "waiting"
         try:
-            for former in self.lines[lane].join(who, job):
-                former.end("stopped")
+            for whose, former in self.lines[lane].join(who, job, self._address_of(who)):
+                former.end("stopped" if whose == who else "refused")
         except FullError:
             job.end("refused")
         self._changed.notify_all()

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 
 from streamlit import runtime
@@ -22,6 +21,9 @@ from streamlit.runtime.scriptrunner_utils.script_requests import (
     ScriptRequestType,
     _is_full_app_rerun,
 )
+
+from ui import addresses, jobs
+from ui.line import Line
 
 Tell = Callable[[int, float], None]
 """Is told how many come before, and about how many seconds that takes."""
@@ -40,7 +42,7 @@ BETWEEN_LOOKS = 0.005
 
 
 class Turns:
-    """One at a time: in the order in which they came, but those first who come back.
+    """One at a time: addresses in turns, but those first who come back.
 
     Pages that are drawn at the same time take Python's lock from each other at each of their
     hundreds of messages, and together get a third of what they get one after the other.
@@ -48,20 +50,22 @@ class Turns:
 
     def __init__(self) -> None:
         self._free = 1
-        self._waiting: deque[threading.Event] = deque()
+        self._back, self._new = Line[threading.Event](), Line[threading.Event]()
         self._lock = threading.Lock()
         self._seconds = 0.1
 
-    def begin(self, tell: Tell | None = None, *, again: bool = False) -> None:
+    def begin(self, who: str = "", tell: Tell | None = None, *, again: bool = False) -> None:
         """Wait for a turn.
 
         Args:
+            who: the session that waits.
             tell: is told of a wait that takes more than moments.
             again: whether it had a turn and went away for a while; then it comes first.
         """
         called, pause = threading.Event(), MOMENTS
+        address = addresses.of_session(who)
         with self._lock:
-            (self._waiting.appendleft if again else self._waiting.append)(called)
+            (self._back if again else self._new).join(who, called, address)
             self._call()
         try:
             while not called.wait(pause):
@@ -88,7 +92,7 @@ class Turns:
     @property
     def waiting(self) -> int:
         """How many wait."""
-        return len(self._waiting)
+        return len(self._back) + len(self._new)
 
     @property
     def taken(self) -> bool:
@@ -97,20 +101,21 @@ class Turns:
 
     def _call(self) -> None:
         """Wake those whose turn it is and nobody else."""
-        while self._free > 0 and self._waiting:
+        while self._free > 0 and (turn := self._back.take() or self._new.take()):
             self._free -= 1
-            self._waiting.popleft().set()
+            turn[1].set()
 
     def _ahead(self, called: threading.Event) -> int:
         with self._lock:
-            return self._waiting.index(called) if called in self._waiting else 0
+            ahead = self._back.ahead(called)
+            if ahead is None and (ahead := self._new.ahead(called)) is not None:
+                ahead += len(self._back)
+            return ahead or 0
 
     def _go(self, called: threading.Event) -> None:
         """Leave the line; the turn of who was called just then is the next one's."""
         with self._lock:
-            if called in self._waiting:
-                self._waiting.remove(called)
-            else:
+            if not self._back.leave(called) and not self._new.leave(called):
                 self._free += 1
                 self._call()
 
@@ -140,7 +145,7 @@ def turn(tell: Tell) -> Iterator[None]:
         yield
         return
     with _moves_held_back():
-        _turns.begin(tell)
+        _turns.begin(jobs.session_id(), tell)
         _mine.has, began = True, time.monotonic()
         try:
             yield
@@ -283,4 +288,4 @@ def away() -> Iterator[None]:
     try:
         yield
     finally:
-        _turns.begin(again=True)
+        _turns.begin(jobs.session_id(), again=True)

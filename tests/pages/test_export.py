@@ -92,7 +92,7 @@ def test_who_waits_for_pictures_has_two_files_and_keeps_nobody_from_others() -> 
 
     asyncio.run(all_ask())
     assert not export._asking
-    assert export._hands._value == 4
+    assert not export._hands.taken
 
 
 def test_below_a_figure_are_its_files_and_a_caption_to_copy() -> None:

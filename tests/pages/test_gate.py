@@ -379,22 +379,6 @@ def test_a_place_given_to_others_ends_the_connection_at_once(
     assert ended == [("a", 1013)]
 
 
-def test_an_address_is_a_persons_or_the_one_that_the_proxy_says() -> None:
-    here, behind = Served(), Served(behind_proxy=True)
-
-    def address(host: str, settings: Served = here, **headers: str) -> str:
-        return gate.address_of(scope(**headers) | {"client": (host, 1)}, settings)
-
-    assert address("192.0.2.7") == address("::ffff:192.0.2.7") == "192.0.2.7"
-    networks = {address(host) for host in ("2001:db8::1", "2001:db8::2", "2001:db8:0:1::1")}
-    assert networks == {"2001:db8::/64", "2001:db8:0:1::/64"}
-    assert address("x") == "x"
-    assert gate.address_of(scope() | {"client": None}, here) == ""
-    assert address("192.0.2.1", x_real_ip="192.0.2.7") == "192.0.2.1"
-    assert address("192.0.2.1", behind, x_real_ip="192.0.2.7") == "192.0.2.7"
-    assert address("192.0.2.1", behind) == "192.0.2.1"
-
-
 def app_of(leave: asyncio.Event) -> Any:
     """An app whose visitors stay until they are to leave."""
 

@@ -327,6 +327,20 @@ def test_sessions_take_turns_and_know_their_place(quick: Desk) -> None:
     assert others[2].wait()[1] is not None  # type: ignore[index]
 
 
+def test_who_has_a_hundred_pages_keeps_no_other_out_of_the_line(
+    quick: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quick.service, "_address_of", lambda who: who[:4])
+    quick.ask("many")
+    assert quick.work[0].begun.wait(SOON)
+    waiting = [quick.ask(f"many {number}") for number in range(jobs.ROOM)]
+    assert quick.ask("many more").state == "refused"
+    stranger = quick.ask("few")
+    assert stranger.wait()[0] == 1  # type: ignore[index]
+    # Asked for again by its page, as what found no room.
+    assert [job.state for job in waiting] == ["waiting"] * (jobs.ROOM - 1) + ["refused"]
+
+
 def test_older_moves_are_dropped_and_the_one_under_way_is_finished(quick: Desk) -> None:
     """What a page does on a move of a knob: let go the former request, ask for the next."""
     moves = []

@@ -1,4 +1,4 @@
-"""Turns in a line: one thing of each session at a time, bounded, and places that come true."""
+"""Turns in a line, by address and session: bounded, and with places that come true."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_who_may_not_be_served_now_keeps_the_turn() -> None:
 
 def test_a_new_move_takes_the_place_of_the_oldest_of_its_session() -> None:
     line = line_of("a1", "a2", "b1", each=2)
-    assert line.join("a", "a3") == ["a1"]
+    assert line.join("a", "a3") == [("a", "a1")]
     assert served(line) == ["a2", "b1", "a3"]
 
 
@@ -67,8 +67,31 @@ def test_a_full_line_takes_nobody_but_in_place_of_another_of_the_same() -> None:
         line.join("c", "c1")
     with pytest.raises(FullError):
         line.join("b", "b2")
-    assert line.join("a", "a3") == ["a1"]
+    assert line.join("a", "a3") == [("a", "a1")]
     assert len(line) == 3
+
+
+def test_addresses_take_turns_and_the_sessions_of_each() -> None:
+    line: Line[str] = Line()
+    for item in ("a1", "a2", "b1", "b2", "c1"):
+        line.join(item[0], item, "many")
+    for item in ("x1", "x2", "y1"):
+        line.join(item[0], item, "few")
+    order = ["a1", "x1", "b1", "y1", "c1", "x2", "a2", "b2"]
+    assert [line.ahead(item) for item in order] == list(range(8))
+    assert served(line) == order
+
+
+def test_in_a_full_line_the_address_that_has_most_makes_room() -> None:
+    line: Line[str] = Line(room=4)
+    for item in ("a1", "b1", "b2", "c1"):
+        line.join(item[0], item, "many")
+    assert line.join("x", "x1", "few") == [("b", "b2")]
+    assert line.join("y", "y1", "few") == [("c", "c1")]
+    with pytest.raises(FullError):
+        line.join("z", "z1", "few")
+    assert line.join("v", "v1", "third") == [("b", "b1")]
+    assert list(line) == ["a1", "x1", "y1", "v1"]
 
 
 def test_who_leaves_waits_no_more() -> None:

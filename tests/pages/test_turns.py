@@ -95,7 +95,9 @@ def test_no_move_is_heard_before_what_was_drawn_is_on_its_way(
     loop = SimpleNamespace(call_soon_threadsafe=lambda call: call())
     session = SimpleNamespace(_event_loop=loop, _browser_queue=Queue())
     of = {"visitor": SimpleNamespace(session=session)}
-    there = SimpleNamespace(_session_mgr=SimpleNamespace(get_active_session_info=of.get))
+    there = SimpleNamespace(
+        _session_mgr=SimpleNamespace(get_active_session_info=of.get), get_client={}.get
+    )
     monkeypatch.setattr(runtime, "exists", lambda: True)
     monkeypatch.setattr(runtime, "get_instance", lambda: there)
     context = SimpleNamespace(script_requests=requests, session_id="visitor")
@@ -235,37 +237,42 @@ def test_who_waits_for_long_is_told_and_who_is_gone_leaves_the_line(
     line, told = Turns(), list[tuple[int, float]]()
     line.begin()
     another = threading.Event()
-    line._waiting.append(another)
+    line._new.join("another", another)
 
     def tell(*words: float) -> None:
         told.append(words)  # type: ignore[arg-type]
         raise StopException
 
     with pytest.raises(StopException):
-        line.begin(tell)
+        line.begin(tell=tell)
     assert told == [(1, pytest.approx(0.1))]
-    assert list(line._waiting) == [another]
+    assert list(line._new) == [another]
     line.end()
     assert another.is_set()
 
 
-def test_pages_are_drawn_in_order_but_for_those_that_come_back() -> None:
+def test_addresses_take_turns_but_who_comes_back_is_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By page, who opens a hundred keeps a stranger waiting for as many."""
+    monkeypatch.setattr(turns.addresses, "of_session", lambda who: who[:1])
     line, order = Turns(), list[str]()
     line.begin()
 
     def draw(name: str, *, again: bool = False) -> None:
-        line.begin(again=again)
+        line.begin(name, again=again)
         order.append(name)
         line.end()
 
     threads = []
-    for name, again in (("a", False), ("b", False), ("back", True)):
+    for name in ("a1", "a2", "a3", "b1", "a4 back", "a5 back", "b2 back"):
+        again = name.endswith("back")
         threads.append(threading.Thread(target=draw, args=(name,), kwargs={"again": again}))
-        waiting = len(line._waiting)
+        waiting = line.waiting
         threads[-1].start()
-        while len(line._waiting) == waiting:
+        while line.waiting == waiting:
             threads[-1].join(0.001)
+    told = [line._ahead(called) for called in (*line._back, *line._new)]
     line.end()
     for thread in threads:
         thread.join(SOON)
-    assert order == ["back", "a", "b"]
+    assert order == ["a4 back", "b2 back", "a5 back", "a1", "b1", "a2", "a3"]
+    assert sorted(told) == list(range(7))
