@@ -8,7 +8,7 @@ of its own is left alone. The guess of a person lives in the session alone.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -127,7 +127,30 @@ def panel() -> DeltaGenerator | None:
     with st.container(key="lesson-panel", border=True, gap="small"):
         _head(lesson, number)
         _body(lesson, number, step)
+        if moved := _moved(step):
+            _say_moved(moved)
         return st.empty()
+
+
+def _moved(step: Step) -> list[str]:
+    """Knobs that stand elsewhere than a step sets them; what its page does not use is left out."""
+    uses_shared = state.scenario_in_force() == scenario_of(step)
+    return [
+        key
+        for key, value in knobs_of(step).items()
+        if (uses_shared or key in step.knobs) and state.held(key) != value
+    ]
+
+
+def _say_moved(moved: Sequence[str]) -> None:
+    """The page shows what the knobs stand at, the panel what the step sets."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(
+            "Some knobs do not stand as this step sets them: its numbers are for its own settings.",
+            width="stretch",
+        )
+        if not any(locks.is_fixed(key) for key in moved):
+            st.button("Set them so", key="lesson-set", on_click=_return, type="tertiary")
 
 
 def tell_of_figure(place: DeltaGenerator | None) -> None:

@@ -82,6 +82,11 @@ def test_a_link_opens_a_lesson_at_a_step_and_one_with_knobs_keeps_them() -> None
     assert "step 2 of 3" in texts(app)
     # The link of these tests sets the number of people.
     assert app.select_slider(key="n").value == 100
+    assert "do not stand as this step sets them" in texts(app)
+    app.button(key="lesson-set").click().run()
+    settled(app)
+    assert app.select_slider(key="n").value != 100
+    assert "do not stand as this step sets them" not in texts(app)
 
 
 def test_a_person_elsewhere_returns_to_the_page_of_the_step() -> None:
