@@ -200,15 +200,27 @@ class _State:
     Attributes:
         rounds: what is simulated, the last round perhaps in part.
         waiting: the tasks of the last round that are to be done.
+        told: draws that the latest posterior was inferred from.
     """
 
     rounds: Rounds = ()
     waiting: tuple[inference.Task, ...] = ()
+    told: int = 0
 
     @property
     def simulated(self) -> int:
         """Draws."""
-        return sum(len(draws) for each in self.rounds for draws in each)
+        return _count(self.rounds)
+
+    @property
+    def whole(self) -> Rounds:
+        """What a posterior can be inferred from: whole rounds, or a part of the first."""
+        return self.rounds if len(self.rounds) == 1 or not self.waiting else self.rounds[:-1]
+
+
+def _count(rounds: Rounds) -> int:
+    """Draws."""
+    return sum(len(draws) for each in rounds for draws in each)
 
 
 def work(task: Task | Onward[Task]) -> Link:
@@ -224,8 +236,12 @@ def work(task: Task | Onward[Task]) -> Link:
         if following is None:
             break
         state = following
-    if _is_worth_while(state, done, whole.links):
-        tables = _tables(_so_far(problem, state))
+    made = _count(state.whole)
+    # Of the first parts several may have the same draws, as many as something can be inferred from.
+    if made > state.told and _is_worth_while(state, done, whole.links):
+        # As if no more were allowed.
+        tables = _tables(_replayed(dataclasses.replace(problem, draws=made), state.whole))
+        state = dataclasses.replace(state, told=made)
     else:
         tables = {name: pd.DataFrame(columns=list(COLUMNS[name])) for name in ("main", "way")}
     return here.link(tables, state)
@@ -250,13 +266,6 @@ def _is_worth_while(state: _State, done: int, links: int) -> bool:
     """At the end, after each round, and in the first whenever there are twice as many draws."""
     doubled = len(state.rounds) == 1 and done & (done - 1) == 0
     return done == links or not state.waiting or doubled
-
-
-def _so_far(problem: Problem, state: _State) -> Posterior:
-    """The posterior by whole rounds, or by a part of the first: as if no more were allowed."""
-    whole = state.rounds if len(state.rounds) == 1 or not state.waiting else state.rounds[:-1]
-    made = dataclasses.replace(state, rounds=whole).simulated
-    return _replayed(dataclasses.replace(problem, draws=made), whole)
 
 
 def _tables(posterior: Posterior) -> Tables:

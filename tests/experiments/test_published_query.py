@@ -44,7 +44,9 @@ def test_what_is_shown_on_the_way_is_the_posterior_by_fewer_simulations() -> Non
     here, shown = study.tasks(study.Params("linear-regression", 25_000), 1)[0], {}
     while here is not None:
         link = study.work(here)
-        shown |= dict(iter(link.tables["main"].groupby("simulated")))
+        for simulations, table in link.tables["main"].groupby("simulated"):
+            assert simulations not in shown
+            shown[simulations] = table
         here = link.successor  # type: ignore[assignment]
     assert [*shown] == [4000, 8000, 16_000, 20_000, 25_000]
     for simulations in (4000, 20_000):
@@ -60,7 +62,10 @@ def test_an_epidemic_is_simulated_in_many_parts() -> None:
     first = study.work(task)
     assert first.successor.done == 1
     assert first.tables["way"].simulated.tolist() == [1000]
-    assert study.collect(task.params, first.tables).summary
+    result = study.collect(task.params, first.tables)
+    assert result.summary
+    assert study.figures(result)
+    assert not len(study.work(first.successor).tables["way"]), "the same draws once more"
 
 
 def test_means_are_those_of_the_reference() -> None:
