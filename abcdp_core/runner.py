@@ -94,7 +94,11 @@ def run(
             _finish(experiment, tasks, executor, store, plugins, check)
         ) as finished:
             for index, tables, links, is_stored in finished:
-                parts.setdefault(index, []).append(tables)
+                of_task = parts.setdefault(index, [])
+                of_task.append(tables)
+                if len(of_task) == _links(tasks[index]):
+                    # A table takes kilobytes, however few rows it has.
+                    parts[index] = [_joined(of_task)]
                 done += links
                 unsaid = True
                 kept += links if is_stored else 0
