@@ -32,7 +32,7 @@ BEFORE = ".files-as-they-were"
 
 MARK = "made-in-the-folder"
 """A file with the number of the folder that it is in: what somebody else has packed, and others
-unpack, has another one, and is not moved over theirs."""
+unpack, has another one, and nothing of theirs is moved or removed for it."""
 
 NEW = "names-that-were-not-there.json"
 """In the last one: which of the files are no earlier ones'."""
@@ -71,9 +71,7 @@ def together(directory: Path) -> Iterator[Path]:
             sync(folder)
             with held():
                 _remember(directory, {file.name for file in folder.iterdir()})
-                (folder / MARK).write_text(_number(folder), encoding="utf-8")
-                sync(folder / MARK)
-                sync(folder)
+                _mark(folder)
                 folder.rename(directory / READY)
                 sync(directory)
                 try:
@@ -145,7 +143,7 @@ def _remember(directory: Path, names: set[str]) -> None:
             sync(before / name)
     (before / NEW).write_text(json.dumps(sorted(names - there)), encoding="utf-8")
     sync(before / NEW)
-    sync(before)
+    _mark(before)
 
 
 def _undo(directory: Path) -> None:
@@ -166,17 +164,33 @@ def _undo(directory: Path) -> None:
 def _put_back(directory: Path) -> None:
     """Have the earlier files in their places, and none where there was none; again if need be."""
     before, undone = directory / BEFORE, directory / UNDONE
-    if before.exists():
-        new = before / NEW
-        if new.exists():
-            for name in json.loads(new.read_text(encoding="utf-8")):
-                (directory / name).unlink(missing_ok=True)
+    # Without its mark it is somebody else's, or all that was in it has been put back.
+    if _is_marked(before):
+        for name in json.loads((before / NEW).read_text(encoding="utf-8")):
+            # Where others may write, they may write what they like in there, too.
+            (directory / Path(name).name).unlink(missing_ok=True)
         for file in before.iterdir():
-            if file != new:
+            if file.name not in (NEW, MARK):
                 file.replace(directory / file.name)
         sync(directory)
+    if before.exists():
+        (before / MARK).unlink(missing_ok=True)
         shutil.rmtree(before)
     _remove(undone)
+
+
+def _mark(folder: Path) -> None:
+    """Say that a folder was made where it is, with all that is in it."""
+    (folder / MARK).write_text(_number(folder), encoding="utf-8")
+    sync(folder / MARK)
+    sync(folder)
+
+
+def _is_marked(folder: Path) -> bool:
+    try:
+        return (folder / MARK).read_text(encoding="utf-8") == _number(folder)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return False
 
 
 def _number(folder: Path) -> str:
@@ -207,13 +221,8 @@ def check_ours(directory: Path) -> None:
 def _is_ours(place: Path) -> bool:
     if not stat.S_ISDIR(place.lstat().st_mode):
         return False
-    if place.name in (BEGUN, BEFORE) or not any(place.iterdir()):
-        # Nothing in them is moved anywhere.
-        return True
-    try:
-        return (place / MARK).read_text(encoding="utf-8") == _number(place)
-    except (OSError, ValueError):
-        return False
+    # Nothing is moved from the first; from the second only what is marked.
+    return place.name in (BEGUN, BEFORE) or not any(place.iterdir()) or _is_marked(place)
 
 
 def _check_place(place: Path) -> None:

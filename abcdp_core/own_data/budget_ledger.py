@@ -80,13 +80,14 @@ START = "0" * 64
 MOMENT = 2.0
 """Seconds after which a journal that stands somewhere is not that of a change going on."""
 
-PLACES = "CREATE TABLE IF NOT EXISTS place (folder TEXT NOT NULL, path BLOB NOT NULL)"
-"""Where the file was when it was written last: number of its folder, and path."""
-
-TABLE = (
+ENTRIES = (
     "CREATE TABLE entries (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, budget TEXT NOT NULL, "
     "content TEXT NOT NULL, digest TEXT NOT NULL)"
 )
+"""The lines."""
+
+PLACE_TABLE = "CREATE TABLE place (folder TEXT NOT NULL, path BLOB NOT NULL)"
+"""Where the file was when it was written last: number of its folder, and path."""
 
 
 @dataclass(frozen=True)
@@ -195,7 +196,7 @@ def create(file: Path, budget: Budget) -> None:
             "unit": budget.unit,
             "neighbours": budget.neighbours,
         }
-        _append(connection, entries, "create", budget.name, content)
+        _append(connection, file, entries, "create", budget.name, content)
 
 
 def _check(budget: Budget) -> None:
@@ -289,7 +290,7 @@ def reserve(file: Path, name: str, claim: Claim, unit: str, neighbours: str) -> 
             "day": datetime.datetime.now(datetime.UTC).date().isoformat(),
             "random": secrets.token_hex(16),
         }
-        added = _append(connection, entries, "reserve", name, content)
+        added = _append(connection, file, entries, "reserve", name, content)
     return Reservation(name, added.number, added.digest)
 
 
@@ -312,7 +313,9 @@ def give_back(file: Path, reservation: Reservation) -> None:
         ]
         if not made or made[0].kind != "reserve":
             raise ParameterError(f"ledger = {file}: has no such reservation.")
-        _append(connection, entries, "return", reservation.budget, {"entry": reservation.entry})
+        _append(
+            connection, file, entries, "return", reservation.budget, {"entry": reservation.entry}
+        )
 
 
 class Taken:
@@ -561,7 +564,8 @@ def _writing(connection: sqlite3.Connection, file: Path) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")
     try:
         _know(connection, file)
-        connection.execute(PLACES)
+        if not _has_place(connection):
+            connection.execute(PLACE_TABLE)
         here = _Place.of(file.resolve())
         if _written_as(connection) != here:
             connection.execute("DELETE FROM place")
@@ -599,7 +603,7 @@ def _know(connection: sqlite3.Connection, file: Path) -> None:
     if empty and connection.execute("PRAGMA application_id").fetchone()[0] == 0:
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
-        connection.execute(TABLE)
+        connection.execute(ENTRIES)
     _check_kind(connection, file)
 
 
@@ -609,6 +613,19 @@ def _check_kind(connection: sqlite3.Connection, file: Path) -> None:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > VERSION:
         raise ParameterError(f"ledger = {file}: was made by a newer version of this program.")
+    # With a trigger, or a table of other words, SQLite writes something else than it is told to.
+    if _tables(connection) not in ({ENTRIES}, {ENTRIES, PLACE_TABLE}):
+        raise ParameterError(f"ledger = {file}: was changed: it has parts that no ledger has.")
+
+
+def _tables(connection: sqlite3.Connection) -> set[str]:
+    """What the file is made of, in SQLite's words."""
+    return {str(words) for (words,) in connection.execute("SELECT sql FROM sqlite_master")}
+
+
+def _has_place(connection: sqlite3.Connection) -> bool:
+    """Whether it can say where it is; older ones cannot."""
+    return PLACE_TABLE in _tables(connection)
 
 
 def _entries(connection: sqlite3.Connection, file: Path) -> list[Entry]:
@@ -647,6 +664,25 @@ NO_SENSE = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, Re
 
 
 def _append(
+    connection: sqlite3.Connection,
+    file: Path,
+    entries: list[Entry],
+    kind: str,
+    budget: str,
+    content: Mapping[str, Any],
+) -> Entry:
+    """Add a line, and see that it is there.
+
+    Raises:
+        ParameterError: it is not, or another one is not any more.
+    """
+    added = _insert(connection, entries, kind, budget, content)
+    if _entries(connection, file) != [*entries, added]:
+        raise ParameterError(f"ledger = {file}: does not keep what is written to it.")
+    return added
+
+
+def _insert(
     connection: sqlite3.Connection,
     entries: list[Entry],
     kind: str,

@@ -314,6 +314,34 @@ def test_what_others_put_at_our_places_stays_as_it_is(
     assert names_in(out) == {name}
 
 
+@pytest.mark.parametrize("marked", [True, False])
+@pytest.mark.parametrize("names", ['["thesis.tex", "../thesis.tex", "{}"]', "[]"])
+def test_nothing_is_moved_or_removed_for_a_folder_that_others_packed(
+    names: str, marked: bool, result: Result, tmp_path: Path
+) -> None:
+    """Who unpacks an archive and reads a pool there lost what its sender had named."""
+    out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    out.mkdir()
+    elsewhere.mkdir()
+    places = [folder / "thesis.tex" for folder in (out, tmp_path, elsewhere)]
+    for place in places:
+        place.write_text("years")
+    (out / together.UNDONE).mkdir()
+    before = out / together.BEFORE
+    before.mkdir()
+    (before / together.NEW).write_text(names.format(elsewhere / "thesis.tex"))
+    (before / "toy.json").write_text("theirs")
+    if marked:
+        # Whoever may write in the folder can do this; then files in it are theirs to remove.
+        together._mark(before)
+        places = places[1:]
+    together.finish(out)
+    assert [place.read_text() for place in places] == ["years"] * len(places)
+    assert (out / "toy.json").exists() == marked
+    write(result, out)
+    assert is_there(result, out)
+
+
 def test_a_place_that_cannot_be_looked_at_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

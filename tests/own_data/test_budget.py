@@ -212,6 +212,49 @@ def test_an_edited_entry_is_found_and_nothing_is_spent_on_it(file: Path, stateme
         reserve(file)
 
 
+KEEPS_NOTHING = {
+    "trigger": "CREATE TRIGGER t AFTER INSERT ON entries WHEN NEW.kind = 'reserve' "
+    "BEGIN DELETE FROM entries WHERE number = NEW.number; END",
+    "conflict": "CREATE TABLE other (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, budget TEXT "
+    "NOT NULL UNIQUE ON CONFLICT IGNORE, content TEXT NOT NULL, digest TEXT NOT NULL);"
+    "INSERT INTO other SELECT * FROM entries; DROP TABLE entries;"
+    "ALTER TABLE other RENAME TO entries",
+    "view": "ALTER TABLE entries RENAME TO other; CREATE VIEW entries AS SELECT * FROM other;"
+    "CREATE TRIGGER t INSTEAD OF INSERT ON entries BEGIN SELECT 1; END",
+    "of the place": "CREATE TRIGGER t AFTER UPDATE ON place BEGIN DELETE FROM entries; END",
+}
+"""What SQLite does instead of what it is told, as somebody who hands over a ledger can have it."""
+
+
+@pytest.mark.parametrize("statements", KEEPS_NOTHING.values(), ids=KEEPS_NOTHING)
+def test_a_ledger_that_would_not_keep_a_reservation_is_refused(file: Path, statements: str) -> None:
+    reserve(file)
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        connection.executescript(statements)
+    for use in (lambda: reserve(file), lambda: budget_ledger.accounts(file)):
+        with pytest.raises(ParameterError, match="has parts that no ledger has"):
+            use()
+
+
+@pytest.mark.parametrize("kind", ["trigger", "conflict", "view"])
+def test_a_reservation_that_is_not_kept_is_seen_by_itself(
+    file: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(budget_ledger, "_check_kind", lambda *_: None)
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        connection.executescript(KEEPS_NOTHING[kind])
+    with pytest.raises(ParameterError, match="does not keep what is written to it"):
+        reserve(file)
+
+
+def test_a_ledger_that_cannot_say_where_it_is_learns_it(file: Path) -> None:
+    altered(file, "DROP TABLE place")
+    assert spent(file) == 0
+    reserve(file)
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        assert budget_ledger._written_as(connection) is not None
+
+
 def test_a_damaged_file_is_refused_whatever_its_bytes_are(file: Path) -> None:
     whole = file.read_bytes()
     place = whole.index(b"CREATE TABLE entries")
@@ -237,7 +280,7 @@ def test_a_damaged_file_is_refused_whatever_its_bytes_are(file: Path) -> None:
 def test_an_entry_that_makes_no_sense_is_one_line(file: Path, kind: str, content: object) -> None:
     with contextlib.closing(sqlite3.connect(file)) as connection:
         entries = budget_ledger._entries(connection, file)
-        budget_ledger._append(connection, entries, kind, "income", content)  # type: ignore[arg-type]
+        budget_ledger._insert(connection, entries, kind, "income", content)  # type: ignore[arg-type]
         connection.commit()
     with pytest.raises(ParameterError, match=r"^ledger = .*: entry 2 makes no sense\.$"):
         budget_ledger.accounts(file)
