@@ -177,6 +177,11 @@ class Job:
         self._watchers.clear()
 
     @property
+    def watchers(self) -> list[str]:
+        """Who has looked at it and not let go."""
+        return list(self._watchers)
+
+    @property
     def wanted(self) -> bool:
         """Whether anybody who is there looked at it not long ago."""
         return self.is_wanted_but_by("")

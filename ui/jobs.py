@@ -36,6 +36,7 @@ moments is finished, and so is a pool that another job waits for.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import itertools
 import math
@@ -133,6 +134,10 @@ class Service:
                 self._start(job, who, "long" if long else "quick", work)
             job.unasked = max(job.unasked, unasked)
             job.watch(who)
+            if job.state == "waiting":
+                # Whoever asked first may wait for long.
+                self._join(job, who)
+                self._changed.notify_all()
             self._jobs.move_to_end(request)
             self._forget()
             return job
@@ -152,12 +157,17 @@ class Service:
     def _line_up(self, job: Job, who: str, lane: Lane) -> None:
         self.drop_unwanted()
         job.lane, job.state = lane, "waiting"
-        try:
-            for whose, former in self.lines[lane].join(who, job, self._address_of(who)):
-                former.end("stopped" if whose == who else "refused")
-        except FullError:
+        for each in dict.fromkeys((who, *job.watchers)):
+            self._join(job, each)
+        if self.lines[lane].ahead(job) is None:
             job.end("refused")
         self._changed.notify_all()
+
+    def _join(self, job: Job, who: str) -> None:
+        """Have a job wait for a session, if there is room."""
+        with contextlib.suppress(FullError):
+            for whose, former in self.lines[job.lane].join(who, job, self._address_of(who)):
+                former.end("stopped" if whose == who else "refused")
 
     def _forget(self) -> None:
         ended = [request for request, job in self._jobs.items() if not job.active]
@@ -171,9 +181,14 @@ class Service:
         """Let those leave the lines whom nobody wants any more."""
         with self._changed:
             for line in self.lines.values():
-                for job in [job for job in line if not job.wanted]:
-                    line.leave(job)
-                    job.end("stopped")
+                for job in line:
+                    if not job.wanted:
+                        line.leave(job)
+                        job.end("stopped")
+                for who, job in line.places():
+                    # For lack of room it may wait for others in this row alone.
+                    if who not in job.watchers and line.times(job) > 1:
+                        line.drop(who, job)
 
     def leave(self, who: str) -> None:
         """Let a session want nothing any more; what was begun for it alone ends."""

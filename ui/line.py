@@ -13,11 +13,11 @@ Nothing here knows what waits, locks or sleeps; :mod:`ui.jobs` and :mod:`ui.turn
 from __future__ import annotations
 
 import math
-from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Hashable, Iterator
 from typing import Generic, TypeVar
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Hashable)
 
 
 class FullError(Exception):
@@ -25,7 +25,7 @@ class FullError(Exception):
 
 
 class Line(Generic[T]):
-    """What waits, by address and session.
+    """What waits, by address and session; it may wait for several sessions.
 
     Args:
         room: how many may wait in all.
@@ -35,17 +35,18 @@ class Line(Generic[T]):
     def __init__(self, room: float = math.inf, each: float = math.inf) -> None:
         self._room, self._each = room, each
         self._rows: OrderedDict[str, OrderedDict[str, deque[T]]] = OrderedDict()
+        # How often each thing waits.
+        self._times: Counter[T] = Counter()
+        self._order: dict[T, int] | None = None
 
     def __len__(self) -> int:
-        return sum(map(_count, self._rows.values()))
+        return self._times.total()
 
     def __iter__(self) -> Iterator[T]:
-        for rows in self._rows.values():
-            for row in rows.values():
-                yield from row
+        return iter(list(self._times))
 
     def join(self, who: str, item: T, address: str = "") -> list[tuple[str, T]]:
-        """Wait in a session's row.
+        """Wait in a session's row, be it that it waits in others already.
 
         Args:
             who: the session.
@@ -53,13 +54,15 @@ class Line(Generic[T]):
             address: where the session comes from.
 
         Returns:
-            What had to leave for it, and its session: the oldest of the same row, if that was
-            full, or the last of the address that has most, if the line was.
+            What waits no more because of it, and its session: the oldest of the same row, if that
+            was full, or the last of the address that has most, if the line was.
 
         Raises:
             FullError: the line is full, the row is not, and no address has more in it.
         """
         row = self._rows_of(address).get(who, deque())
+        if item in row:
+            return []
         gone = []
         if len(row) >= self._each:
             gone = [(who, row[0])]
@@ -67,9 +70,11 @@ class Line(Generic[T]):
             gone = [self._last_of_most(address)]
         # First the new one, so that a row which was full keeps its turn.
         self._rows.setdefault(address, OrderedDict()).setdefault(who, row).append(item)
-        for _, former in gone:
-            self.leave(former)
-        return gone
+        self._times[item] += 1
+        self._order = None
+        for whose, former in gone:
+            self.drop(whose, former)
+        return [(whose, former) for whose, former in gone if former not in self._times]
 
     def _rows_of(self, address: str) -> OrderedDict[str, deque[T]]:
         return self._rows.get(address, OrderedDict())
@@ -81,18 +86,38 @@ class Line(Generic[T]):
         who = max(reversed(most), key=lambda who: len(most[who]))
         return who, most[who][-1]
 
-    def leave(self, item: T) -> bool:
-        """Wait no more; says whether it did."""
+    def drop(self, who: str, item: T) -> None:
+        """Wait no more in a session's row."""
         for address, rows in self._rows.items():
-            for who, row in rows.items():
-                if item in row:
-                    row.remove(item)
-                    if not row:
-                        del rows[who]
-                    if not rows:
-                        del self._rows[address]
-                    return True
-        return False
+            if item in rows.get(who, ()):
+                rows[who].remove(item)
+                if not rows[who]:
+                    del rows[who]
+                if not rows:
+                    del self._rows[address]
+                self._times[item] -= 1
+                if not self._times[item]:
+                    del self._times[item]
+                self._order = None
+                return
+
+    def leave(self, item: T) -> bool:
+        """Wait no more in any row; says whether it did."""
+        did = item in self._times
+        for who, other in self.places():
+            if other is item:
+                self.drop(who, item)
+        return did
+
+    def times(self, item: T) -> int:
+        """For how many sessions something waits."""
+        return self._times[item]
+
+    def places(self) -> list[tuple[str, T]]:
+        """What waits, and for whom."""
+        return [
+            (who, item) for rows in self._rows.values() for who, row in rows.items() for item in row
+        ]
 
     def take(self, may: Callable[[str, T], bool] = lambda *_: True) -> tuple[str, T] | None:
         """The next whose turn it is, and its session; ``None`` if there is none.
@@ -113,17 +138,19 @@ class Line(Generic[T]):
 
     def ahead(self, item: T) -> int | None:
         """How many are served before it if nobody else comes; ``None`` if it does not wait."""
-        if item not in iter(self):
-            return None
+        if self._order is None:
+            # Everybody who waits asks, again and again, and the line changes less often.
+            self._order = {each: place for place, each in enumerate(self._in_order())}
+        return self._order.get(item)
+
+    def _in_order(self) -> Iterator[T]:
         rest = Line[T]()
-        rest._rows = OrderedDict(
-            (address, OrderedDict((who, deque(row)) for who, row in rows.items()))
-            for address, rows in self._rows.items()
-        )
-        count = 0
-        while (turn := rest.take()) is not None and turn[1] is not item:
-            count += 1
-        return count
+        for address, rows in self._rows.items():
+            for who, row in rows.items():
+                for item in row:
+                    rest.join(who, item, address)
+        while (turn := rest.take()) is not None:
+            yield turn[1]
 
 
 def _count(rows: OrderedDict[str, deque[T]]) -> int:

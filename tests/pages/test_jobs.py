@@ -327,6 +327,45 @@ def test_sessions_take_turns_and_know_their_place(quick: Desk) -> None:
     assert others[2].wait()[1] is not None  # type: ignore[index]
 
 
+def test_a_job_that_another_asked_for_first_waits_for_each_in_their_own_row(quick: Desk) -> None:
+    """Who asks first for what a link shows, behind much of their own, holds nobody else up."""
+    quick.ask("a")
+    assert quick.work[0].begun.wait(SOON)
+    quick.ask("a")
+    quick.ask("a")
+    shared = quick.ask("a")
+    assert shared.wait()[0] == 2  # type: ignore[index]
+    again = quick.service.submit(fake(3), "b", quick.work[3])
+    assert again is shared
+    # After what stood there before, as if nobody had asked for it.
+    assert shared.wait()[0] == 1  # type: ignore[index]
+    shared.leave("b")
+    assert shared.wait()[0] == 2  # type: ignore[index]
+    quick.service.submit(fake(3), "b", quick.work[3])
+    shared.leave("a")
+    assert shared.wait()[0] == 1  # type: ignore[index]
+    quick.work[0].go.set()
+    assert quick.work[1].begun.wait(SOON)
+    quick.work[1].go.set()
+    assert quick.work[3].begun.wait(SOON)
+
+
+def test_who_waits_for_a_pool_has_a_place_of_their_own_in_the_next_lane() -> None:
+    with serving() as service:
+        desk = Desk(service, "slow")
+        try:
+            for who in "aaaaa":
+                desk.ask(who)
+            while len(service.lines["slow"]) < 2:
+                time.sleep(0.001)
+            shared = desk.jobs[-1]
+            service.submit(fake(4), "b", desk.work[4])
+            assert desk.work[4].begun.wait(SOON)
+            assert shared.state == "running"
+        finally:
+            desk.finish()
+
+
 def test_who_has_a_hundred_pages_keeps_no_other_out_of_the_line(
     quick: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -82,6 +82,26 @@ def test_addresses_take_turns_and_the_sessions_of_each() -> None:
     assert served(line) == order
 
 
+def test_what_waits_for_several_is_served_at_the_first_of_its_places() -> None:
+    line = line_of("a1", "a2", "a3", "b1")
+    assert line.join("c", "a3") == line.join("c", "a3") == []
+    assert (len(line), line.times("a3"), list(line)) == (5, 2, ["a1", "a2", "a3", "b1"])
+    assert [line.ahead(item) for item in ("a1", "b1", "a3", "a2")] == [0, 1, 2, 3]
+    line.drop("a", "a3")
+    assert line.ahead("a3") == 2
+    assert served(line) == ["a1", "b1", "a3", "a2"]
+    assert not len(line)
+
+
+def test_who_has_to_leave_a_row_may_go_on_waiting_in_another() -> None:
+    line = line_of("a1", "a2", "b1", each=2)
+    line.join("b", "a1")
+    assert line.join("a", "a3") == []
+    assert line.join("b", "b2") == [("b", "b1")]
+    assert line.leave("a1")
+    assert served(line) == ["a2", "b2", "a3"]
+
+
 def test_in_a_full_line_the_address_that_has_most_makes_room() -> None:
     line: Line[str] = Line(room=4)
     for item in ("a1", "b1", "b2", "c1"):
