@@ -64,6 +64,9 @@ ROOM = 256
 ROOM_OF_ONE = 4
 """Jobs of one session that may wait in a lane; the oldest makes room for the next."""
 
+RECENT = 600.0
+"""Seconds for which one job of a lane is kept free for an address that has asked for something."""
+
 KEPT = 256
 """Finished jobs kept in memory, as long as their results take no more than that:"""
 
@@ -93,6 +96,8 @@ class Service:
         self.lines: dict[Lane, Line[Job]] = {lane: Line(ROOM, ROOM_OF_ONE) for lane in AT_ONCE}
         self._running: dict[Lane, list[tuple[str, Job]]] = {lane: [] for lane in AT_ONCE}
         self._seconds: dict[Lane, float] = {}
+        # Address -> when it last asked for something; of the last two.
+        self._seen: dict[str, float] = {}
         self._jobs: OrderedDict[Request | Preparation, Job] = OrderedDict()
         self._changed = threading.Condition(threading.RLock())
         self.is_open = True
@@ -163,10 +168,19 @@ class Service:
             job.end("refused")
         self._changed.notify_all()
 
+    def _note(self, address: str) -> None:
+        """Remember when an address asked, of the last two."""
+        self._seen.pop(address, None)
+        self._seen[address] = time.monotonic()
+        if len(self._seen) > 2:
+            del self._seen[next(iter(self._seen))]
+
     def _join(self, job: Job, who: str) -> None:
         """Have a job wait for a session, if there is room."""
+        address = self._address_of(who)
+        self._note(address)
         with contextlib.suppress(FullError):
-            for whose, former in self.lines[job.lane].join(who, job, self._address_of(who)):
+            for whose, former in self.lines[job.lane].join(who, job, address):
                 former.end("stopped" if whose == who else "refused")
 
     def _forget(self) -> None:
@@ -286,7 +300,18 @@ class Service:
         busy = Counter(name for name, _ in self._running[lane])
         if lane == "slow" and job.pool and any(job.pool == each.pool for each in self._making()):
             return False
-        return busy[who] < OF_ONE
+        return busy[who] < OF_ONE and self._leaves_room(lane, self._address_of(who))
+
+    def _leaves_room(self, lane: Lane, address: str) -> bool:
+        """Whether one goes on being free for other addresses, if any came not long ago.
+
+        A job of theirs would else wait for the end of another, which may take a minute.
+        """
+        now = time.monotonic()
+        if all(now - last > RECENT for other, last in self._seen.items() if other != address):
+            return True
+        of_address = [who for who, _ in self._running[lane] if self._address_of(who) == address]
+        return len(of_address) < max(AT_ONCE[lane] - 1, 1)
 
     def _learn(self, lane: Lane, seconds: float) -> None:
         """Seconds of a turn, the later ones counting more."""

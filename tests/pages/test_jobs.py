@@ -350,6 +350,33 @@ def test_a_job_that_another_asked_for_first_waits_for_each_in_their_own_row(quic
     assert quick.work[3].begun.wait(SOON)
 
 
+@pytest.mark.parametrize("addresses", ["aa", "ab"])
+def test_where_another_address_was_seen_one_leaves_room(
+    addresses: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job of a minute in each of both places had everybody else wait as long."""
+    with serving() as service:
+        monkeypatch.setattr(service, "_address_of", lambda who: who[0])
+        desk = Desk(service, "slow")
+        try:
+            desk.ask(f"{addresses[1]}0")
+            assert desk.work[0].begun.wait(SOON)
+            desk.work[0].go.set()
+            assert desk.jobs[0].ended.wait(SOON)
+            for who in ("a1", "a2", "a3"):
+                desk.ask(who)
+            while sum(job.lane == "slow" for job in desk.jobs) < 4:
+                time.sleep(0.001)
+            time.sleep(0.05)
+            begun = sum(work.begun.is_set() for work in desk.work[1:])
+            assert begun == (2 if addresses == "aa" else 1)
+            if addresses == "ab":
+                desk.ask("b1")
+                assert desk.work[-1].begun.wait(SOON)
+        finally:
+            desk.finish()
+
+
 def test_who_waits_for_a_pool_has_a_place_of_their_own_in_the_next_lane() -> None:
     with serving() as service:
         desk = Desk(service, "slow")
