@@ -29,6 +29,7 @@ import contextlib
 import datetime
 import hashlib
 import json
+import math
 import os
 import re
 import secrets
@@ -62,6 +63,9 @@ VERSION = 1
 WAIT = 30.0
 """Seconds that one waits for others to be done with the file."""
 
+BETWEEN_LOOKS = 0.01
+"""Seconds between two looks whether they are."""
+
 TEXT = re.compile(r"\w[\w .,()/-]{0,99}")
 """A name, or what a unit is."""
 
@@ -73,6 +77,9 @@ SMALLEST_DELTA = Decimal("1e-30")
 
 DIGITS = 20
 """Of an amount, at most, so that it is added without rounding."""
+
+JOURNAL, LOG = "-journal", "-wal"
+"""What the names of SQLite's journals end with."""
 
 START = "0" * 64
 """Stands for the digest before the first entry."""
@@ -400,11 +407,12 @@ def _opened(file: Path, *, make: bool = False) -> Iterator[sqlite3.Connection]:
     # One that was begun and never made is empty.
     if not make and (not found or (stat.S_ISREG(found.st_mode) and not found.st_size)):
         raise ParameterError(f"ledger = {file}: there is none; `budget create` makes one.")
-    _check_journals(file)
     try:
         mode = "rwc" if make else "rw"
-        uri = f"{file.absolute().as_uri()}?mode={mode}"
-        with contextlib.closing(_connected(uri)) as connection:
+        with (
+            _alone(file) as real,
+            contextlib.closing(_connected(f"{real.as_uri()}?mode={mode}")) as connection,
+        ):
             connection.execute("PRAGMA synchronous = EXTRA")
             connection.execute("PRAGMA journal_mode = DELETE")
             yield connection
@@ -430,31 +438,121 @@ def _found(file: Path) -> os.stat_result | None:
         raise ParameterError(f"ledger = {file}: cannot be opened ({error.strerror}).") from error
 
 
-def _check_journals(file: Path) -> None:
+@contextlib.contextmanager
+def _alone(file: Path) -> Iterator[Path]:
+    """Be the only one who uses a ledger, by whatever name, and no journal stands in the way.
+
+    SQLite looks for journals by the file's name as it gets its lock, and may have waited for that:
+    whoever had it by another name meanwhile may have written, or been killed. So there is a lock
+    around its own, that of the file itself. Gives the file's name without links.
+
+    Raises:
+        ParameterError: others use it for too long, there is such a journal, or what is known by
+            this name in the end is another file than in the beginning.
+    """
+    with contextlib.ExitStack() as closing:
+        handle = _locked(file, closing)
+        real = file.resolve()
+        _check_journals(file, real)
+        yield real
+        if handle is not None and not _is_still(handle, file):
+            raise ParameterError(f"ledger = {file}: was replaced while it was in use; try again.")
+
+
+def _locked(file: Path, closing: contextlib.ExitStack) -> int | None:
+    """The file, which nobody else has; ``None`` if there is none, or no system of such locks."""
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    end = time.monotonic() + WAIT
+    while (found := _found(file)) and stat.S_ISREG(found.st_mode):
+        handle = closing.enter_context(_handle(file))
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                raise ParameterError(f"ledger = {file}: {REASONS['SQLITE_BUSY']}.") from None
+            time.sleep(BETWEEN_LOOKS)
+        except OSError:
+            raise ParameterError(f"ledger = {file}: {REASONS['SQLITE_PROTOCOL']}.") from None
+        else:
+            if _is_still(handle, file):
+                return handle
+        closing.pop_all().close()
+    return None
+
+
+def _is_still(handle: int, file: Path) -> bool:
+    """Whether a file is the one that was opened."""
+    now = _found(file)
+    return now is not None and os.path.samestat(os.fstat(handle), now)
+
+
+@contextlib.contextmanager
+def _handle(file: Path) -> Iterator[int]:
+    """A file, opened for nothing but to lock it."""
+    try:
+        handle = os.open(file, os.O_RDONLY)
+    except OSError as error:
+        raise ParameterError(f"ledger = {file}: cannot be opened ({error.strerror}).") from error
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _check_journals(file: Path, here: Path) -> None:
     """Refuse a ledger of which a journal would undo, or miss, what was written by another name.
 
     A journal goes by the name that the file had when a change was begun, and is left behind where
     the program was killed then. Whoever opens the file by that name again has SQLite put back what
     was there before, however much was written meanwhile where the journal was not seen: at a place
-    to which the file had been moved, or under the name that a container has for it.
+    to which the file had been moved, or under the name that a container has for it. A write-ahead
+    log, which other programs have SQLite keep, is such a journal too, whatever the file itself
+    says; this program has none.
+
+    Args:
+        file: as it was given.
+        here: the same without links.
 
     Raises:
         ParameterError: there is such a journal.
     """
-    here, end = file.resolve(), time.monotonic() + MOMENT
-    while (there := _last_place(here)) and not there.is_now(here):
-        if not any(_journal(place) for place in (here, there.path)):
-            return
+    end = time.monotonic() + MOMENT
+    while why := _in_the_way(here, _written_elsewhere(here)):
         if time.monotonic() > end:
-            why = (
-                f"was written as {there.path} since a change was interrupted here, and "
-                f"{here.name}-journal beside it would undo that; remove that file."
-                if _journal(here)
-                else f"a change was interrupted when it was {there.path}; open it by that name "
-                "once (`budget show`), and then by this one."
-            )
             raise ParameterError(f"ledger = {file}: {why}")
         time.sleep(MOMENT / 20)
+
+
+def _in_the_way(here: Path, elsewhere: Path | None) -> str:
+    """What to do about a journal that must not be there; empty if there is none.
+
+    Args:
+        here: the file.
+        elsewhere: where it was written last; ``None`` if that is here.
+    """
+    if elsewhere is None:
+        return LEFT.format(f"{here.name}{LOG}") if _journal(here, LOG) else ""
+    for end in (JOURNAL, LOG):
+        if _journal(here, end):
+            return (
+                f"was written last as {elsewhere}, in another folder or a copy of it; "
+                f"{here.name}{end} beside it may undo what was written there; remove that file."
+            )
+        if _journal(elsewhere, end):
+            return (
+                f"a change was interrupted when it was {elsewhere}; open it by that name once "
+                "(`budget show`), and then by this one."
+            )
+    return ""
+
+
+LEFT = (
+    "another program has left {} beside it, which would change what it holds; have that program "
+    "open and close it."
+)
 
 
 @dataclass(frozen=True)
@@ -487,6 +585,12 @@ class _Place:
         return (self.folder, self.path.name) == (now.folder, now.path.name)
 
 
+def _written_elsewhere(file: Path) -> Path | None:
+    """Where a ledger was written last; ``None`` if that is where it is, or it does not say."""
+    there = _last_place(file)
+    return None if there is None or there.is_now(file) else there.path
+
+
 def _last_place(file: Path) -> _Place | None:
     """Where a ledger was written last; ``None`` if it does not say."""
     try:
@@ -499,13 +603,22 @@ def _last_place(file: Path) -> _Place | None:
 
 
 def _written_as(connection: sqlite3.Connection) -> _Place | None:
+    """What the file says of that; ``None`` where it is nothing that this program would write."""
     found = connection.execute("SELECT folder, path FROM place").fetchone()
-    return found and _Place(found[0], Path(os.fsdecode(found[1])))
+    if not found or not isinstance(found[0], str) or not isinstance(found[1], bytes):
+        return None
+    path = Path(os.fsdecode(found[1]))
+    return _Place(found[0], path) if path.name and "\0" not in str(path) else None
 
 
-def _journal(place: Path) -> bool:
-    """Whether a change that was begun there is not ended."""
-    journal = place.with_name(f"{place.name}-journal")
+def _journal(place: Path, end: str) -> bool:
+    """Whether a change that was begun there is not ended.
+
+    Args:
+        place: the file.
+        end: of the journal's name.
+    """
+    journal = place.with_name(f"{place.name}{end}")
     try:
         return journal.stat().st_size > 0
     except OSError:
@@ -558,9 +671,8 @@ def _writing(connection: sqlite3.Connection, file: Path) -> Iterator[None]:
     """One transaction that nobody else writes during; all of it, or nothing.
 
     Raises:
-        ParameterError: the file was replaced meanwhile; what was written is in none that counts.
+        ParameterError: it may have been written, or may not.
     """
-    before = _found(file)
     connection.execute("BEGIN IMMEDIATE")
     try:
         _know(connection, file)
@@ -582,10 +694,6 @@ def _writing(connection: sqlite3.Connection, file: Path) -> Iterator[None]:
                 f"ledger = {file}: {_reason(error)}; what was to be written may have been: "
                 "`budget show` tells."
             ) from error
-        after = _found(file)
-        if not (before and after and os.path.samestat(before, after)):
-            # SQLite asks this when it begins, and not at the end.
-            raise ParameterError(f"ledger = {file}: was replaced while it was written; try again.")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
@@ -728,9 +836,14 @@ READ: Mapping[str, Callable[[Entry], object]] = {
 
 
 def _check_claim(claim: Claim, day: str) -> None:
-    # Of what is no number a comparison raises an error, too.
-    if claim.epsilon < 0 or claim.delta < 0 or (claim.rho or 0.0) < 0.0:
-        raise ValueError(f"{day}: less than nothing was taken")
+    # Of what is no number a comparison raises an error, or is false.
+    most = EPSILONS[1]
+    if not (
+        0 <= claim.epsilon <= most and 0 <= claim.delta < 1 and 0 <= (claim.rho or 0) < math.inf
+    ):
+        raise ValueError(f"{day}: less than nothing was taken, or more than any budget has")
+    if not (claim.what + day).isprintable():
+        raise ValueError("what is printed would do something else")
 
 
 def amount(name: str, text: str) -> Decimal:

@@ -272,6 +272,9 @@ def test_a_damaged_file_is_refused_whatever_its_bytes_are(file: Path) -> None:
         ("reserve", {"epsilon": "a lot", "delta": "0", "rho": None, "what": ""}),
         ("reserve", {"epsilon": "NaN", "delta": "0", "rho": None, "what": "", "day": ""}),
         ("reserve", {"epsilon": "-1", "delta": "0", "rho": None, "what": "", "day": ""}),
+        ("reserve", {"epsilon": "1e999999", "delta": "0", "rho": None, "what": "", "day": ""}),
+        ("reserve", {"epsilon": "1", "delta": "0", "rho": "nan", "what": "", "day": ""}),
+        ("reserve", {"epsilon": "1", "delta": "0", "rho": None, "what": "\x1b[2J", "day": ""}),
         ("return", []),
         ("return", {"entry": []}),
         ("gift", {}),
@@ -410,6 +413,127 @@ def test_a_journal_goes_with_the_folder(file: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a file that moves while it is known")
+@pytest.mark.parametrize("moved", [True, False])
+def test_a_log_that_another_program_left_is_in_the_way(
+    moved: bool, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite would take pages from it, whatever was written since where it was not seen."""
+    monkeypatch.setattr(budget_ledger, "MOMENT", 0.0)
+    log, other = file.with_name(f"{file.name}-wal"), tmp_path / "other"
+    viewer = sqlite3.connect(file)
+    viewer.execute("PRAGMA journal_mode = WAL")
+    viewer.execute("PRAGMA user_version = 1")
+    viewer.commit()
+    content = log.read_bytes()
+    viewer.close()
+    if moved:
+        other.mkdir()
+        file.rename(other / file.name)
+        reserve(other / file.name)
+        (other / file.name).rename(file)
+    log.write_bytes(content)
+    said = "may undo what was written" if moved else "has left budgets.db-wal"
+    for use in (reserve, spent):
+        with pytest.raises(ParameterError, match=said):
+            use(file)
+    log.unlink()
+    assert spent(file) == Decimal("0.1") * moved
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a file that moves while it is known")
+def test_who_has_it_by_another_name_waits(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who looked for journals before another was killed by another name undid a reservation."""
+    monkeypatch.setattr(budget_ledger, "WAIT", 0.05)
+    other = tmp_path / "other.db"
+    in_use = contextlib.ExitStack()
+    in_use.enter_context(budget_ledger._opened(file))
+    file.rename(other)
+    with pytest.raises(ParameterError, match="in use by others"):
+        reserve(other)
+    with pytest.raises(ParameterError, match="was replaced while it was in use"):
+        in_use.close()
+    assert spent(other) == 0
+    reserve(other)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a file that moves while it is known")
+def test_who_has_waited_for_a_file_that_was_replaced_takes_the_other_one(
+    file: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy.db"
+    shutil.copy(file, copy)
+    in_use = contextlib.ExitStack()
+    in_use.enter_context(budget_ledger._opened(file))
+    waiting = threading.Thread(target=reserve, args=(file,))
+    waiting.start()
+    while not waits_for(file):
+        time.sleep(0.001)
+    copy.replace(file)
+    with pytest.raises(ParameterError, match="was replaced while it was in use"):
+        in_use.close()
+    waiting.join()
+    assert spent(file) == Decimal("0.1")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a link")
+@pytest.mark.parametrize("link", ["folder", "file"])
+def test_a_link_that_is_switched_while_a_release_waits_has_it_written_where_it_leads(
+    link: str, file: Path, tmp_path: Path
+) -> None:
+    """Written where it led before, a reservation counted nowhere."""
+    second = tmp_path / "second"
+    shutil.copytree(file.parent, second)
+    current = tmp_path / "current"
+    ends = (file.parent, second) if link == "folder" else (file, second / file.name)
+    current.symlink_to(ends[0])
+    ledger = current / file.name if link == "folder" else current
+    with budget_ledger._opened(file):
+        waiting = threading.Thread(target=reserve, args=(ledger,))
+        waiting.start()
+        while not waits_for(file):
+            time.sleep(0.001)
+        current.unlink()
+        current.symlink_to(ends[1])
+    waiting.join()
+    assert (spent(file), spent(ledger)) == (0, Decimal("0.1"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a link")
+def test_a_link_that_is_switched_while_a_release_is_written_is_seen(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(file.parent, tmp_path / "second")
+    current = tmp_path / "current"
+    current.symlink_to(file.parent)
+
+    def switch() -> None:
+        current.unlink()
+        current.symlink_to(tmp_path / "second")
+
+    at_commit(monkeypatch, before=switch)
+    with pytest.raises(ParameterError, match="was replaced while it was in use; try again"):
+        reserve(current / file.name)
+
+
+@pytest.mark.parametrize("row", ["7, 8", "NULL, NULL", "'1', x''", "'1', '/'", "'1', x'002f'"])
+def test_a_place_that_makes_no_sense_is_none(file: Path, row: str) -> None:
+    altered(file, "DROP TABLE place")
+    altered(file, "CREATE TABLE place (folder, path)")
+    altered(file, f"INSERT INTO place VALUES ({row})")
+    assert budget_ledger._last_place(file) is None
+    altered(file, "DROP TABLE place")
+    reserve(file)
+
+
+def waits_for(file: Path) -> bool:
+    """Whether this process has a file open twice: once by who has it, once by who waits."""
+    number, links = file.stat().st_ino, Path("/proc/self/fd").iterdir()
+    return sum(link.exists() and link.stat().st_ino == number for link in links) > 2
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a file that moves while it is known")
 @pytest.mark.parametrize("seen", [True, False])
 @pytest.mark.parametrize("checked", [True, False])
 def test_what_was_reserved_elsewhere_is_not_undone_where_a_release_was_killed(
@@ -418,7 +542,7 @@ def test_what_was_reserved_elsewhere_is_not_undone_where_a_release_was_killed(
     """As the ledger is moved, or known by another name in a container, which sees no journal."""
     monkeypatch.setattr(budget_ledger, "MOMENT", 0.1)
     if not checked:
-        monkeypatch.setattr(budget_ledger, "_check_journals", lambda _: None)
+        monkeypatch.setattr(budget_ledger, "_check_journals", lambda *_: None)
     reserve(file)
     journal_of_a_killed_release(file)
     journal, other = file.with_name(f"{file.name}-journal"), tmp_path / "other"
@@ -442,7 +566,7 @@ def test_what_was_reserved_elsewhere_is_not_undone_where_a_release_was_killed(
         assert spent(file) == Decimal("0.1"), "SQLite undoes it"
         return
     if not seen:
-        with pytest.raises(ParameterError, match="-journal beside it would undo that; remove that"):
+        with pytest.raises(ParameterError, match="beside it may undo what was written"):
             spent(file)
         journal.unlink()
     assert spent(file) == Decimal("0.2")
@@ -506,7 +630,7 @@ def test_what_was_written_into_a_file_that_was_replaced_meanwhile_does_not_count
         file.with_name("copy").replace(file)
 
     at_commit(monkeypatch, before=put_a_copy_there)
-    with pytest.raises(ParameterError, match="was replaced while it was written; try again"):
+    with pytest.raises(ParameterError, match="was replaced while it was in use; try again"):
         reserve(file)
     monkeypatch.undo()
     assert spent(file) == 0
