@@ -166,9 +166,8 @@ def _put_back(directory: Path) -> None:
     before, undone = directory / BEFORE, directory / UNDONE
     # Without its mark it is somebody else's, or all that was in it has been put back.
     if _is_marked(before):
-        for name in json.loads((before / NEW).read_text(encoding="utf-8")):
-            # Where others may write, they may write what they like in there, too.
-            (directory / Path(name).name).unlink(missing_ok=True)
+        for name in _names(before / NEW):
+            (directory / name).unlink(missing_ok=True)
         for file in before.iterdir():
             if file.name not in (NEW, MARK):
                 file.replace(directory / file.name)
@@ -188,9 +187,40 @@ def _mark(folder: Path) -> None:
 
 def _is_marked(folder: Path) -> bool:
     try:
-        return (folder / MARK).read_text(encoding="utf-8") == _number(folder)
-    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return _read(folder / MARK) == _number(folder).encode()
+    except (FileNotFoundError, NotADirectoryError):
         return False
+
+
+def _names(file: Path) -> list[str]:
+    """The names in a list: of files in one folder, whatever somebody else wrote there.
+
+    Raises:
+        OSError: it cannot be read, or is no such list.
+    """
+    try:
+        return [Path(name).name for name in json.loads(_read(file))]
+    except (ValueError, TypeError, RecursionError) as error:
+        raise FileExistsError(errno.EEXIST, f"{file.name} was made by somebody else") from error
+
+
+LONGEST = 1 << 20
+"""Bytes of a file of ours that is read."""
+
+
+def _read(file: Path) -> bytes:
+    """A short file; of what is none, or is longer, nothing that would be ours.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    # Behind a name that was handed over there may be a pipe that nobody writes to.
+    handle = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        is_file = stat.S_ISREG(os.fstat(handle).st_mode)
+        return os.read(handle, LONGEST) if is_file else b""
+    finally:
+        os.close(handle)
 
 
 def _number(folder: Path) -> str:

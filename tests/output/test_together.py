@@ -7,6 +7,7 @@ import itertools
 import os
 import shutil
 import signal
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -340,6 +341,38 @@ def test_nothing_is_moved_or_removed_for_a_folder_that_others_packed(
     assert (out / "toy.json").exists() == marked
     write(result, out)
     assert is_there(result, out)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and devices")
+@pytest.mark.parametrize("folder", [together.READY, together.UNDONE])
+@pytest.mark.parametrize("mark", ["pipe", "device", "socket", "folder", "loop"])
+def test_a_mark_that_is_no_file_is_not_waited_for(folder: str, mark: str, tmp_path: Path) -> None:
+    place = tmp_path / folder / together.MARK
+    place.parent.mkdir()
+    if mark == "pipe":
+        os.mkfifo(place)
+    elif mark == "device":
+        place.symlink_to("/dev/zero")
+    elif mark == "folder":
+        place.mkdir()
+    elif mark == "loop":
+        place.symlink_to(place)
+    else:
+        os.mknod(place, stat.S_IFSOCK | 0o600)
+    with pytest.raises(OSError, match=r"made by somebody else|symbolic links|No such device"):
+        together.finish(tmp_path)
+    assert os.path.lexists(place)
+
+
+@pytest.mark.parametrize("names", [b"\xff", b"[1]", b"{}{", b"7", b"[" * 100_000])
+def test_a_list_of_names_that_is_none_is_one_line(names: bytes, tmp_path: Path) -> None:
+    (tmp_path / together.UNDONE).mkdir()
+    before = tmp_path / together.BEFORE
+    before.mkdir()
+    (before / together.NEW).write_bytes(names)
+    together._mark(before)
+    with pytest.raises(FileExistsError, match="was made by somebody else"):
+        together.finish(tmp_path)
 
 
 def test_a_place_that_cannot_be_looked_at_is_one_line(
