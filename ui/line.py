@@ -2,10 +2,11 @@
 
 Every session has a row of its own. The first session in line is served the first of its row and
 then goes to the end, so who asks for ten things waits as long for the second as everybody else
-for the first; and so it is among the addresses that sessions come from, so who opens a hundred
-pages waits as long for the second of them. The line is bounded, and so is each row: what is new
-takes the place of the oldest in its row, for that is a move of a knob which was followed by others.
-In a line that is full it takes the place of the last of the address that has most in it.
+for the first. Among the addresses that sessions come from the one comes first that was served
+longest ago, so who opens a hundred pages waits as long for the second of them, and who comes for
+the first time waits for nobody's second. The line is bounded, and so is each row: what is new takes
+the place of the oldest in its row, for that is a move of a knob which was followed by others. In a
+line that is full it takes the place of the last of the address that has most in it.
 
 Nothing here knows what waits, locks or sleeps; :mod:`ui.jobs` and :mod:`ui.turns` do.
 """
@@ -18,6 +19,10 @@ from collections.abc import Callable, Hashable, Iterator
 from typing import Generic, TypeVar
 
 T = TypeVar("T", bound=Hashable)
+
+
+REMEMBERED = 256
+"""Addresses of which is known when they were served: as many as can be here at a time."""
 
 
 class FullError(Exception):
@@ -35,6 +40,8 @@ class Line(Generic[T]):
     def __init__(self, room: float = math.inf, each: float = math.inf) -> None:
         self._room, self._each = room, each
         self._rows: OrderedDict[str, OrderedDict[str, deque[T]]] = OrderedDict()
+        # Addresses that were served, the last one last.
+        self._served: OrderedDict[str, None] = OrderedDict()
         # How often each thing waits.
         self._times: Counter[T] = Counter()
         self._order: dict[T, int] | None = None
@@ -125,16 +132,28 @@ class Line(Generic[T]):
         Args:
             may: whether it may be served now; who may not keeps its turn.
         """
-        for address, rows in self._rows.items():
+        for address in self._by_turn():
+            rows = self._rows[address]
             for who, row in rows.items():
                 item = next((item for item in row if may(who, item)), None)
                 if item is not None:
                     # Before it may be forgotten with its row.
                     rows.move_to_end(who)
-                    self._rows.move_to_end(address)
                     self.leave(item)
+                    self._note(address)
                     return who, item
         return None
+
+    def _by_turn(self) -> list[str]:
+        """Addresses that something waits for: in the order in which they came, or were served."""
+        places = {address: place for place, address in enumerate(self._served, 1)}
+        return sorted(self._rows, key=lambda address: places.get(address, 0))
+
+    def _note(self, address: str) -> None:
+        self._served[address] = None
+        self._served.move_to_end(address)
+        if len(self._served) > REMEMBERED:
+            self._served.popitem(last=False)
 
     def ahead(self, item: T) -> int | None:
         """How many are served before it if nobody else comes; ``None`` if it does not wait."""
@@ -145,6 +164,7 @@ class Line(Generic[T]):
 
     def _in_order(self) -> Iterator[T]:
         rest = Line[T]()
+        rest._served = self._served.copy()
         for address, rows in self._rows.items():
             for who, row in rows.items():
                 for item in row:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ui.line import FullError, Line
+from ui.line import REMEMBERED, FullError, Line
 
 
 def line_of(*waiting: str, room: int = 100, each: int = 10) -> Line[str]:
@@ -100,6 +100,28 @@ def test_who_has_to_leave_a_row_may_go_on_waiting_in_another() -> None:
     assert line.join("b", "b2") == [("b", "b1")]
     assert line.leave("a1")
     assert served(line) == ["a2", "b2", "a3"]
+
+
+def test_who_comes_for_the_first_time_waits_for_nobodys_second() -> None:
+    """Though an address that was just served stands in line already."""
+    line: Line[str] = Line()
+    for item in ("a1", "a2", "b1"):
+        line.join(item, item, item[0])
+    assert line.take() == ("a1", "a1")
+    assert line.take() == ("b1", "b1")
+    line.join("b2", "b2", "b")
+    line.join("c1", "c1", "c")
+    order = ["c1", "a2", "b2"]
+    assert [line.ahead(item) for item in order] == [0, 1, 2]
+    assert served(line) == order
+
+
+def test_of_addresses_that_were_served_few_are_remembered() -> None:
+    line: Line[int] = Line()
+    for number in range(2 * REMEMBERED):
+        line.join("", number, f"{number}")
+        assert line.take() == ("", number)
+    assert len(line._served) == REMEMBERED
 
 
 def test_in_a_full_line_the_address_that_has_most_makes_room() -> None:
