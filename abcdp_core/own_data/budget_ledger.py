@@ -35,7 +35,9 @@ import re
 import secrets
 import sqlite3
 import stat
+import struct
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -450,37 +452,76 @@ def _alone(file: Path) -> Iterator[Path]:
         ParameterError: others use it for too long, there is such a journal, or what is known by
             this name in the end is another file than in the beginning.
     """
-    with contextlib.ExitStack() as closing:
-        handle = _locked(file, closing)
-        real = file.resolve()
-        _check_journals(file, real)
-        yield real
-        if handle is not None and not _is_still(handle, file):
-            raise ParameterError(f"ledger = {file}: was replaced while it was in use; try again.")
-
-
-def _locked(file: Path, closing: contextlib.ExitStack) -> int | None:
-    """The file, which nobody else has; ``None`` if there is none, or no system of such locks."""
+    if not _threads.acquire(timeout=WAIT):
+        raise ParameterError(f"ledger = {file}: {REASONS['SQLITE_BUSY']}.")
     try:
-        import fcntl
-    except ImportError:
-        return None
+        with _locked(file) as handle:
+            real = file.resolve()
+            _check_journals(file, real)
+            yield real
+            if handle is not None and not _is_still(handle, file):
+                raise ParameterError(
+                    f"ledger = {file}: was replaced while it was in use; try again."
+                )
+    finally:
+        _threads.release()
+
+
+@contextlib.contextmanager
+def _locked(file: Path) -> Iterator[int | None]:
+    """The file, which nobody else has; ``None`` if there is none, or no such locks."""
     end = time.monotonic() + WAIT
     while (found := _found(file)) and stat.S_ISREG(found.st_mode):
-        handle = closing.enter_context(_handle(file))
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > end:
-                raise ParameterError(f"ledger = {file}: {REASONS['SQLITE_BUSY']}.") from None
-            time.sleep(BETWEEN_LOOKS)
-        except OSError:
-            raise ParameterError(f"ledger = {file}: {REASONS['SQLITE_PROTOCOL']}.") from None
-        else:
-            if _is_still(handle, file):
-                return handle
-        closing.pop_all().close()
-    return None
+        with _handle(file) as (handle, lock):
+            try:
+                is_locked = _lock(handle, lock)
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise ParameterError(f"ledger = {file}: {REASONS['SQLITE_BUSY']}.") from None
+            else:
+                # It may have been moved or replaced while others had it.
+                if not is_locked or _is_still(handle, file):
+                    yield handle if is_locked else None
+                    return
+        time.sleep(BETWEEN_LOOKS)
+    yield None
+
+
+_threads = threading.Lock()
+"""One thread of this process at a time: to close a file ends all of SQLite's locks of it."""
+
+
+def _lock(handle: int, lock: str) -> bool:
+    """Lock a file by a byte that it will never have, which disturbs none of SQLite's locks.
+
+    Args:
+        handle: the file, whose lock ends when this is closed, and with none of SQLite's.
+        lock: name of the kind of lock.
+
+    Returns:
+        Whether the system and the drive have such locks.
+
+    Raises:
+        BlockingIOError: others have locked it.
+    """
+    try:
+        import fcntl
+
+        of_handle = fcntl.F_OFD_SETLK
+    except (ImportError, AttributeError):
+        return False
+    try:
+        kind = getattr(fcntl, lock)
+        fcntl.fcntl(handle, of_handle, struct.pack("hhqqi", kind, os.SEEK_SET, FAR, 1, 0))
+    except BlockingIOError:
+        raise
+    except OSError:
+        return False
+    return True
+
+
+FAR = 1 << 62
+"""Place of that byte."""
 
 
 def _is_still(handle: int, file: Path) -> bool:
@@ -490,14 +531,18 @@ def _is_still(handle: int, file: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _handle(file: Path) -> Iterator[int]:
-    """A file, opened for nothing but to lock it."""
+def _handle(file: Path) -> Iterator[tuple[int, str]]:
+    """A file, opened for nothing but to lock it, and the lock that it can have."""
     try:
-        handle = os.open(file, os.O_RDONLY)
+        try:
+            handle, lock = os.open(file, os.O_RDWR), "F_WRLCK"
+        except OSError:
+            # Whoever may only read it only has to keep others from writing meanwhile.
+            handle, lock = os.open(file, os.O_RDONLY), "F_RDLCK"
     except OSError as error:
         raise ParameterError(f"ledger = {file}: cannot be opened ({error.strerror}).") from error
     try:
-        yield handle
+        yield handle, lock
     finally:
         os.close(handle)
 

@@ -10,9 +10,10 @@ import os
 import shutil
 import signal
 import sqlite3
+import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 
@@ -440,47 +441,83 @@ def test_a_log_that_another_program_left_is_in_the_way(
     assert spent(file) == Decimal("0.1") * moved
 
 
-@pytest.mark.skipif(os.name != "posix", reason="a file that moves while it is known")
+needs_locks = pytest.mark.skipif(sys.platform != "linux", reason="locks of a file's own")
+
+
+@contextlib.contextmanager
+def used_by_another(file: Path) -> Iterator[None]:
+    """As by another process, by whatever name."""
+    handle = os.open(file, os.O_RDWR)
+    assert budget_ledger._lock(handle, "F_WRLCK")
+    try:
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def a_release_that_waits(file: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Until the end; then it goes on, and ends."""
+    lock, waits = budget_ledger._lock, threading.Event()
+
+    def tell(handle: int, kind: str) -> bool:
+        try:
+            return lock(handle, kind)
+        except BlockingIOError:
+            waits.set()
+            raise
+
+    with contextlib.ExitStack() as others:
+        others.enter_context(used_by_another(file))
+        monkeypatch.setattr(budget_ledger, "_lock", tell)
+        thread = threading.Thread(target=reserve, args=(file,))
+        thread.start()
+        assert waits.wait(10)
+        yield
+    thread.join()
+
+
+@needs_locks
 def test_who_has_it_by_another_name_waits(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who looked for journals before another was killed by another name undid a reservation."""
     monkeypatch.setattr(budget_ledger, "WAIT", 0.05)
     other = tmp_path / "other.db"
-    in_use = contextlib.ExitStack()
-    in_use.enter_context(budget_ledger._opened(file))
-    file.rename(other)
-    with pytest.raises(ParameterError, match="in use by others"):
-        reserve(other)
-    with pytest.raises(ParameterError, match="was replaced while it was in use"):
-        in_use.close()
-    assert spent(other) == 0
+    with used_by_another(file):
+        file.rename(other)
+        with pytest.raises(ParameterError, match="in use by others"):
+            reserve(other)
     reserve(other)
+    assert spent(other) == Decimal("0.1")
 
 
-@pytest.mark.skipif(os.name != "posix", reason="a file that moves while it is known")
+@needs_locks
+def test_who_may_only_read_it_keeps_others_from_writing_meanwhile(file: Path) -> None:
+    handles = [os.open(file, os.O_RDONLY) for _ in range(2)]
+    assert all(budget_ledger._lock(handle, "F_RDLCK") for handle in handles)
+    writer = os.open(file, os.O_RDWR)
+    with pytest.raises(BlockingIOError):
+        budget_ledger._lock(writer, "F_WRLCK")
+    for handle in (*handles, writer):
+        os.close(handle)
+
+
+@needs_locks
 def test_who_has_waited_for_a_file_that_was_replaced_takes_the_other_one(
-    file: Path, tmp_path: Path
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy = tmp_path / "copy.db"
     shutil.copy(file, copy)
-    in_use = contextlib.ExitStack()
-    in_use.enter_context(budget_ledger._opened(file))
-    waiting = threading.Thread(target=reserve, args=(file,))
-    waiting.start()
-    while not waits_for(file):
-        time.sleep(0.001)
-    copy.replace(file)
-    with pytest.raises(ParameterError, match="was replaced while it was in use"):
-        in_use.close()
-    waiting.join()
+    with a_release_that_waits(file, monkeypatch):
+        copy.replace(file)
     assert spent(file) == Decimal("0.1")
 
 
-@pytest.mark.skipif(os.name != "posix", reason="a link")
+@needs_locks
 @pytest.mark.parametrize("link", ["folder", "file"])
 def test_a_link_that_is_switched_while_a_release_waits_has_it_written_where_it_leads(
-    link: str, file: Path, tmp_path: Path
+    link: str, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Written where it led before, a reservation counted nowhere."""
     second = tmp_path / "second"
@@ -489,14 +526,9 @@ def test_a_link_that_is_switched_while_a_release_waits_has_it_written_where_it_l
     ends = (file.parent, second) if link == "folder" else (file, second / file.name)
     current.symlink_to(ends[0])
     ledger = current / file.name if link == "folder" else current
-    with budget_ledger._opened(file):
-        waiting = threading.Thread(target=reserve, args=(ledger,))
-        waiting.start()
-        while not waits_for(file):
-            time.sleep(0.001)
+    with a_release_that_waits(ledger, monkeypatch):
         current.unlink()
         current.symlink_to(ends[1])
-    waiting.join()
     assert (spent(file), spent(ledger)) == (0, Decimal("0.1"))
 
 
@@ -525,12 +557,6 @@ def test_a_place_that_makes_no_sense_is_none(file: Path, row: str) -> None:
     assert budget_ledger._last_place(file) is None
     altered(file, "DROP TABLE place")
     reserve(file)
-
-
-def waits_for(file: Path) -> bool:
-    """Whether this process has a file open twice: once by who has it, once by who waits."""
-    number, links = file.stat().st_ino, Path("/proc/self/fd").iterdir()
-    return sum(link.exists() and link.stat().st_ino == number for link in links) > 2
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a file that moves while it is known")
