@@ -80,8 +80,8 @@ SMALLEST_DELTA = Decimal("1e-30")
 DIGITS = 20
 """Of an amount, at most, so that it is added without rounding."""
 
-JOURNAL, LOG = "-journal", "-wal"
-"""What the names of SQLite's journals end with."""
+JOURNAL, LOG, MEMORY = "-journal", "-wal", "-shm"
+"""What the names of SQLite's journals, and of what goes with them, end with."""
 
 START = "0" * 64
 """Stands for the digest before the first entry."""
@@ -367,6 +367,17 @@ def _undo(file: Path, reservation: Reservation) -> None:
         raise ParameterError(
             f"{why} Nothing was released, and yet its cost may count as spent."
         ) from error
+
+
+def check_name(out: Path) -> None:
+    """Refuse a name for a document that SQLite would take for a journal of its own, and remove.
+
+    Raises:
+        ParameterError: it is one.
+    """
+    for end in (JOURNAL, LOG, MEMORY):
+        if out.name.endswith(end):
+            raise ParameterError(f"out = {out}: a ledger may have files that end with {end}.")
 
 
 def missing(file: Path, documents: Mapping[str, Reservation]) -> list[str]:
