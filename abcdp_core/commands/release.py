@@ -26,7 +26,7 @@ from abcdp_core.commands import arguments, budget, progress
 from abcdp_core.commands.ending import UnheardError, say
 from abcdp_core.interruption import held
 from abcdp_core.own_data import columns, place, releasable, release, series
-from abcdp_core.own_data.budget_ledger import Taken, check_name, taken
+from abcdp_core.own_data.budget_ledger import Taken, taken
 from abcdp_core.own_data.document import KEYS, Document
 from abcdp_core.own_data.request import (
     ReleaseRequest,
@@ -99,7 +99,6 @@ def run(options: argparse.Namespace) -> int:
         KeyboardInterrupt, UnheardError, MemoryError, BrokenExecutor: before the end; says what is
             spent.
     """
-    check_name(options.out)
     stand = _Stand(options.out)
     try:
         arguments.plug_in(options.plugin)

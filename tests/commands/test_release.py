@@ -565,12 +565,3 @@ def test_noisy_counts_are_taken_from_a_budget_like_any_release(
     assert "`budget show`" in capsys.readouterr().out
     assert main(["budget", "show", "incomes", *ledger, "--documents", "out.json"]) == 0
     assert "noisy-counts, from 0 to 100" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("end", ["-journal", "-wal", "-shm"])
-def test_no_document_has_a_name_that_a_ledger_would_remove(
-    end: str, data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*SHARES, "--out", f"budgets.db{end}"]) == 2
-    assert f"out = budgets.db{end}: a ledger may have files" in one_line(capsys)
-    assert [file.name for file in data.parent.iterdir()] == ["data.csv"]

@@ -1,0 +1,326 @@
+"""A file of lines that are only ever added, each on the disk before it counts.
+
+What a line is about nobody knows here; :mod:`abcdp_core.own_data.budget_ledger` does.
+
+**A line counts from its end on.** It is written without its end and synced, then its end is written
+and synced. So what stands behind the last end was never told of, whatever a crash left there, and
+the next line is written over it. There is no journal: one goes by a file's name, and SQLite, which
+kept the lines once, undid what had been added by another name since, or where a journal was put
+back. Such a file is read as it is, and whoever adds to it makes it one of lines.
+
+**One at a time.** Whoever reads or adds has a lock of the file itself, by whatever name, which ends
+with the process. What has the name in the end must be the file that had it in the beginning.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import secrets
+import sqlite3
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from abcdp_core.output.together import sync
+from abcdp_core.parameters import ParameterError
+
+HEADER = b'{"a": "ledger of privacy budgets", "version": 2}'
+"""The first line."""
+
+LARGEST = 1 << 26
+"""Bytes of a file that is read; a hundred thousand releases have fewer."""
+
+WAIT = 30.0
+"""Seconds that one waits for others to be done with the file."""
+
+BETWEEN_LOOKS = 0.01
+"""Seconds between two looks whether they are."""
+
+DATABASE = b"SQLite format 3\0"
+"""How a file begins that SQLite has kept."""
+
+APPLICATION = 0x41424344
+"""By which one of these is known to be a ledger."""
+
+
+@dataclass
+class Lines:
+    """An open file that nobody else adds to.
+
+    Attributes:
+        handle: of the file.
+        lines: what counts, without the header.
+        end: bytes that they have with the header.
+    """
+
+    handle: int
+    lines: list[bytes]
+    end: int
+
+    def add(self, line: bytes) -> None:
+        """Add a line; when this returns it is on the disk.
+
+        Raises:
+            UncertainError: it may count, or may not.
+            OSError: it does not count.
+        """
+        if not self.end:
+            self._add(HEADER)
+        self._add(line)
+        self.lines.append(line)
+
+    def _add(self, line: bytes) -> None:
+        after = self.end + len(line)
+        try:
+            os.ftruncate(self.handle, self.end)
+            _write(self.handle, line, self.end)
+            os.fsync(self.handle)
+            _write(self.handle, b"\n", after)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self.handle, self.end)
+            raise
+        try:
+            os.fsync(self.handle)
+        except OSError as error:
+            raise UncertainError(error.errno, error.strerror) from error
+        self.end = after + 1
+
+
+class UncertainError(OSError):
+    """The disk failed when a line was in the file: nobody knows whether it stays there."""
+
+
+def _write(handle: int, content: bytes, place: int) -> None:
+    os.lseek(handle, place, os.SEEK_SET)
+    left = memoryview(content)
+    while left:
+        left = left[os.write(handle, left) :]
+
+
+@contextlib.contextmanager
+def opened(file: Path, *, writes: bool = False, make: bool = False) -> Iterator[Lines]:
+    """The lines of a file.
+
+    Args:
+        file: which.
+        writes: whether any is to be added.
+        make: whether a file is made if there is none; it is removed where nothing is added.
+
+    Raises:
+        ParameterError: there is none, it is another one's, others use it for too long, it was
+            replaced meanwhile, or it cannot be read or written.
+    """
+    try:
+        with _locked(file, writes=writes, make=make) as found:
+            try:
+                yield found
+            finally:
+                if make and not found.lines and _is_still(found.handle, file):
+                    file.resolve().unlink()
+            if not _is_still(found.handle, file):
+                raise refusal(file, "was replaced while it was in use; try again")
+    except UncertainError as error:
+        what = "what was to be written may have been: `budget show` tells"
+        raise refusal(file, f"{_words(error)}; {what}") from error
+    except OSError as error:
+        raise refusal(file, _words(error)) from error
+
+
+def refusal(file: Path, why: str) -> ParameterError:
+    """What is said where a ledger cannot be used."""
+    return ParameterError(f"ledger = {file}: {why}.")
+
+
+FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
+"""What the system says of a disk without room."""
+
+
+def _words(error: OSError) -> str:
+    if error.errno in FULL:
+        return "cannot be written, as the disk is full"
+    return f"cannot be used ({error.strerror})"
+
+
+@contextlib.contextmanager
+def _locked(file: Path, *, writes: bool, make: bool) -> Iterator[Lines]:
+    end = time.monotonic() + WAIT
+    while True:
+        with _handle(file, writes=writes, make=make) as handle:
+            if not _lock(handle, writes=writes):
+                if time.monotonic() > end:
+                    raise refusal(file, f"is in use by others for more than {WAIT:.0f} s")
+            elif _is_still(handle, file):
+                content = _content(handle, file)
+                if not content.startswith(DATABASE):
+                    yield _lines(handle, file, content, make=make)
+                    return
+                rows = _kept_by_sqlite(file, rewrites=writes)
+                if not writes:
+                    yield Lines(handle, rows, 0)
+                    return
+                # The next look finds a file of lines.
+                continue
+        time.sleep(BETWEEN_LOOKS)
+
+
+@contextlib.contextmanager
+def _handle(file: Path, *, writes: bool, make: bool) -> Iterator[int]:
+    """A file, opened.
+
+    Raises:
+        ParameterError: there is none, or it cannot be opened.
+    """
+    # A pipe that nobody writes to would be waited for.
+    flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        if make:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(file, flags | os.O_RDWR | os.O_CREAT, 0o666)
+            sync(file.parent)
+        else:
+            handle = os.open(file, flags | (os.O_RDWR if writes else os.O_RDONLY))
+    except (FileNotFoundError, NotADirectoryError):
+        if make:
+            raise refusal(file, "cannot be made") from None
+        raise refusal(file, "there is none; `budget create` makes one") from None
+    except OSError as error:
+        done = "made" if make and not file.exists() else "opened"
+        raise refusal(file, f"cannot be {done} ({error.strerror})") from error
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise refusal(file, "cannot be opened: it is no file")
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int, *, writes: bool) -> bool:
+    """Lock a file until it is closed; says whether nobody else has it.
+
+    Raises:
+        OSError: it has no locks.
+    """
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            # A byte that the file never has: there nobody else could read a locked one.
+            os.lseek(handle, 2 * LARGEST, os.SEEK_SET)
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, (fcntl.LOCK_EX if writes else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError as error:
+        words = "is on a file system that cannot lock files"
+        raise OSError(error.errno, words) from error
+    return True
+
+
+def _is_still(handle: int, file: Path) -> bool:
+    """Whether an open file still has this name."""
+    try:
+        return os.path.samestat(os.fstat(handle), file.stat())
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def _content(handle: int, file: Path) -> bytes:
+    size = os.fstat(handle).st_size
+    if size > LARGEST:
+        raise refusal(file, f"has {size:,} bytes; a ledger has at most {LARGEST:,}")
+    os.lseek(handle, 0, os.SEEK_SET)
+    with open(handle, "rb", closefd=False) as reader:
+        return reader.read(LARGEST)
+
+
+def _lines(handle: int, file: Path, content: bytes, *, make: bool) -> Lines:
+    """What counts of a file's content.
+
+    Raises:
+        ParameterError: it is another one's, or has not even a header.
+    """
+    end = content.rfind(b"\n") + 1
+    if not end:
+        # Of what is no beginning of a ledger nothing is written over.
+        if not HEADER.startswith(content.rstrip(b"\0")):
+            raise refusal(file, "is no ledger")
+        if not make:
+            raise refusal(file, "there is none; `budget create` makes one")
+        return Lines(handle, [], 0)
+    header, *lines = content[: end - 1].split(b"\n")
+    if header != HEADER:
+        newer = header.startswith(HEADER[: HEADER.index(b"2")])
+        raise refusal(file, "was made by a newer version of this program" if newer
+                      else "is no ledger")  # fmt: skip
+    return Lines(handle, lines, end)
+
+
+# --------------------------------------------------------------------------- what SQLite has kept
+
+
+def line_of(*fields: object) -> bytes:
+    """A line that holds what it is given."""
+    return json.dumps(fields, ensure_ascii=False).encode()
+
+
+def _kept_by_sqlite(file: Path, *, rewrites: bool) -> list[bytes]:
+    """The lines of a file of an earlier version.
+
+    Args:
+        file: which; nobody else has its lock.
+        rewrites: whether it is made a file of lines.
+    """
+    real = file.resolve()
+    if rewrites and (names := real.stat().st_nlink) > 1:
+        raise refusal(file, f"has {names} names (hard links); leave it one")
+    try:
+        with contextlib.closing(
+            sqlite3.connect(f"{real.as_uri()}?mode=rw", WAIT, isolation_level=None, uri=True)
+        ) as connection:
+            # Programs of that version have no other lock.
+            connection.execute("BEGIN EXCLUSIVE" if rewrites else "BEGIN")
+            if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+                raise refusal(file, "is no ledger")
+            if connection.execute("PRAGMA user_version").fetchone()[0] > 1:
+                raise refusal(file, "was made by a newer version of this program")
+            columns = "number, kind, budget, content, digest"
+            rows = connection.execute(f"SELECT {columns} FROM entries ORDER BY number")
+            lines = [line_of(*row) for row in rows]
+            if rewrites:
+                _replace(real, b"".join(each + b"\n" for each in (HEADER, *lines)))
+            connection.execute("ROLLBACK")
+            return lines
+    except (sqlite3.Error, UnicodeError, TypeError) as error:
+        # Of bytes, which a damaged file may hold in place of a text, there is no line.
+        raise refusal(file, f"is damaged, or cannot be read ({error})") from error
+
+
+def _replace(file: Path, content: bytes) -> None:
+    """Write a file anew, in one step."""
+    part = file.with_name(f".{file.name}.{secrets.token_hex(8)}.part")
+    try:
+        handle = os.open(
+            part, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600
+        )
+        try:
+            _write(handle, content, 0)
+            part.chmod(stat.S_IMODE(file.stat().st_mode))
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        part.replace(file)
+        sync(file.parent)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,364 @@
+"""Lines that are on the disk before they count, whatever happens to the file, or is called it."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import shutil
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from abcdp_core.own_data import budget_ledger, ledger_file
+from abcdp_core.own_data.budget import Budget, pure
+from abcdp_core.parameters import ParameterError
+
+posix = pytest.mark.skipif(os.name != "posix", reason="an open file can be renamed")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    place = tmp_path / "some" / "lines"
+    add(place, b"first", make=True)
+    return place
+
+
+def add(file: Path, line: bytes, *, make: bool = False) -> None:
+    with ledger_file.opened(file, writes=True, make=make) as found:
+        found.add(line)
+
+
+def lines(file: Path) -> list[bytes]:
+    with ledger_file.opened(file) as found:
+        return found.lines
+
+
+# ------------------------------------------------------------------------------- when a line counts
+
+
+def test_what_has_no_end_does_not_count_and_is_written_over(file: Path) -> None:
+    whole = file.read_bytes()
+    left = [b"second"[:length] for length in range(1, 7)]
+    for tail in (*left, b"\0", b"\0" * 5000, b"\xff" * 9, b"second" * 1000):
+        file.write_bytes(whole + tail)
+        assert lines(file) == [b"first"]
+        add(file, b"2")
+        assert file.read_bytes() == whole + b"2\n"
+
+
+def test_a_beginning_without_a_line_is_as_good_as_none(file: Path) -> None:
+    for length in range(len(ledger_file.HEADER) + 1):
+        for tail in (b"", b"\0\0"):
+            file.write_bytes(ledger_file.HEADER[:length] + tail)
+            with pytest.raises(ParameterError, match="there is none; `budget create` makes one"):
+                lines(file)
+            add(file, b"1", make=True)
+            assert lines(file) == [b"1"]
+
+
+@pytest.mark.parametrize("content", [b"mine", b"\0mine", b"mine\n", b"\n", b"{}\n" * 3])
+def test_what_is_another_ones_stays_as_it_is(content: bytes, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_bytes(content)
+    for make in (True, False):
+        with pytest.raises(ParameterError, match="is no ledger"):
+            add(other, b"1", make=make)
+    assert other.read_bytes() == content
+
+
+def watched(monkeypatch: pytest.MonkeyPatch, before: Callable[[str, bytes], None]) -> None:
+    """Have something happen before each step that writes."""
+    for name in ("ftruncate", "write", "fsync"):
+        step = getattr(os, name)
+
+        def watch(handle: int, content: bytes | int = b"", step=step, name=name) -> object:  # type: ignore[no-untyped-def]
+            before(name, bytes(content) if not isinstance(content, int) else b"")
+            return step(handle) if name == "fsync" else step(handle, content)
+
+        monkeypatch.setattr(os, name, watch)
+
+
+def test_a_line_is_on_the_disk_before_its_end_and_its_end_before_it_is_told_of(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[str, bytes]] = []
+    watched(monkeypatch, lambda *step: seen.append(step))
+    add(file, b"second")
+    assert seen == [
+        ("ftruncate", b""), ("write", b"second"), ("fsync", b""), ("write", b"\n"), ("fsync", b"")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC])
+@pytest.mark.parametrize("step", range(1, 6))
+@pytest.mark.parametrize("for_good", [True, False])
+def test_where_the_disk_fails_a_line_does_not_count_or_it_is_said_that_it_may(
+    step: int, number: int, for_good: bool, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = 0
+
+    def fail(*_: object) -> None:
+        nonlocal seen
+        seen += 1
+        if seen == step or (for_good and seen > step):
+            raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patched:
+        watched(patched, fail)
+        with pytest.raises(ParameterError) as raised:
+            add(file, b"second")
+    is_there = lines(file) == [b"first", b"second"]
+    assert is_there == ("may have been" in str(raised.value)) == (step == 5)
+    assert is_there or lines(file) == [b"first"]
+    add(file, b"third")
+    assert lines(file)[-1] == b"third"
+
+
+def test_a_disk_that_takes_a_line_in_pieces_takes_all_of_it(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda handle, content: write(handle, content[:2]))
+    add(file, b"second")
+    assert lines(file) == [b"first", b"second"]
+
+
+def test_who_makes_a_file_and_adds_nothing_leaves_none(tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    with pytest.raises(ZeroDivisionError), ledger_file.opened(made, writes=True, make=True):
+        raise ZeroDivisionError
+    assert not made.exists()
+
+
+@posix
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for use in (lines, lambda pipe: add(pipe, b"1", make=True)):
+        with pytest.raises(ParameterError, match="cannot be opened"):
+            use(pipe)
+
+
+# ------------------------------------------------------------------------------------ one at a time
+
+
+@contextlib.contextmanager
+def used_by_another(file: Path, *, writes: bool = True) -> Iterator[None]:
+    """As by another process, by whatever name."""
+    handle = os.open(file, os.O_RDWR)
+    assert ledger_file._lock(handle, writes=writes)
+    try:
+        yield
+    finally:
+        os.close(handle)
+
+
+@posix
+def test_by_whatever_name_one_adds_at_a_time(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the name, who had it by another one was not seen."""
+    monkeypatch.setattr(ledger_file, "WAIT", 0.05)
+    other, third = tmp_path / "other", tmp_path / "third"
+    os.link(file, other)
+    third.symlink_to(other)
+    with used_by_another(file):
+        for name in (file, other, third):
+            with pytest.raises(ParameterError, match="is in use by others for more than"):
+                add(name, b"second")
+            with pytest.raises(ParameterError, match="is in use by others for more than"):
+                lines(name)
+    with used_by_another(file, writes=False):
+        assert lines(third) == [b"first"]
+        with pytest.raises(ParameterError, match="is in use by others for more than"):
+            add(third, b"second")
+    add(third, b"second")
+    assert lines(file) == [b"first", b"second"]
+
+
+@contextlib.contextmanager
+def one_who_waits(file: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """To add a line; until the end, when it is added."""
+    lock, waits = ledger_file._lock, threading.Event()
+
+    def tell(handle: int, *, writes: bool) -> bool:
+        has = lock(handle, writes=writes)
+        if not has:
+            waits.set()
+        return has
+
+    with used_by_another(file):
+        monkeypatch.setattr(ledger_file, "_lock", tell)
+        thread = threading.Thread(target=add, args=(file, b"second"))
+        thread.start()
+        assert waits.wait(10)
+        yield
+    thread.join()
+
+
+@posix
+def test_who_has_waited_for_a_file_that_was_replaced_takes_the_other_one(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = file.with_name("copy")
+    shutil.copy(file, copy)
+    with one_who_waits(file, monkeypatch):
+        copy.replace(file)
+    assert lines(file) == [b"first", b"second"]
+
+
+@posix
+@pytest.mark.parametrize("link", ["folder", "file"])
+def test_where_a_link_is_switched_meanwhile_a_line_is_added_where_it_leads(
+    link: str, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    second, current = tmp_path / "second", tmp_path / "current"
+    shutil.copytree(file.parent, second)
+    ends = (file.parent, second) if link == "folder" else (file, second / file.name)
+    current.symlink_to(ends[0])
+    name = current / file.name if link == "folder" else current
+    with one_who_waits(name, monkeypatch):
+        current.unlink()
+        current.symlink_to(ends[1])
+    assert (lines(file), lines(name)) == ([b"first"], [b"first", b"second"])
+
+
+@posix
+@pytest.mark.parametrize("how", ["replaced", "removed", "renamed"])
+def test_what_was_added_to_a_file_that_has_the_name_no_more_does_not_count(
+    how: str, file: Path
+) -> None:
+    """As a program does that keeps folders in step, or puts a folder away and copies it back."""
+    copy = file.with_name("copy")
+    shutil.copy(file, copy)
+    in_use = contextlib.ExitStack()
+    in_use.enter_context(ledger_file.opened(file, writes=True)).add(b"second")
+    if how == "replaced":
+        copy.replace(file)
+    elif how == "removed":
+        file.unlink()
+    else:
+        file.rename(file.with_name("elsewhere"))
+    with pytest.raises(ParameterError, match="was replaced while it was in use; try again"):
+        in_use.close()
+
+
+# --------------------------------------------------------------------------- what SQLite has kept
+
+
+@pytest.fixture
+def kept_by_sqlite(tmp_path: Path) -> Path:
+    """A ledger with two entries, as the version before wrote it."""
+    now, old = tmp_path / "now.db", tmp_path / "old" / "budgets.db"
+    budget_ledger.create(now, Budget("income", Decimal(2), Decimal(0),
+                                     "person", "replace"))  # fmt: skip
+    reserve(now)
+    with ledger_file.opened(now) as found:
+        rows = [json.loads(line) for line in found.lines]
+    old.parent.mkdir()
+    with contextlib.closing(sqlite3.connect(old)) as connection:
+        connection.execute(f"PRAGMA application_id = {ledger_file.APPLICATION}")
+        connection.execute("PRAGMA user_version = 1")
+        connection.execute(
+            "CREATE TABLE entries (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, budget TEXT NOT "
+            "NULL, content TEXT NOT NULL, digest TEXT NOT NULL)"
+        )
+        connection.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", rows)
+        connection.commit()
+    return old
+
+
+def reserve(file: Path) -> budget_ledger.Reservation:
+    claim = pure(Decimal("0.5"), "test")
+    return budget_ledger.reserve(file, "income", claim, "person", "replace")
+
+
+def altered(file: Path, *statements: str) -> None:
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+
+
+def test_a_ledger_that_sqlite_kept_is_read_and_goes_on_as_lines(kept_by_sqlite: Path) -> None:
+    before, content = budget_ledger.accounts(kept_by_sqlite), kept_by_sqlite.read_bytes()
+    assert kept_by_sqlite.read_bytes() == content
+    kept_by_sqlite.chmod(0o640)
+    made = reserve(kept_by_sqlite)
+    assert kept_by_sqlite.read_bytes().startswith(ledger_file.HEADER)
+    assert kept_by_sqlite.stat().st_mode & 0o777 == 0o640
+    after = budget_ledger.account(kept_by_sqlite, "income")
+    assert after.entries[:-1] == before["income"].entries
+    assert after.left() == 1
+    assert budget_ledger.missing(kept_by_sqlite, {"made": made}) == []
+    assert [each.name for each in kept_by_sqlite.parent.iterdir()] == [kept_by_sqlite.name]
+
+
+@posix
+def test_of_a_link_to_such_a_ledger_the_link_stays(kept_by_sqlite: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(kept_by_sqlite)
+    reserve(link)
+    assert link.is_symlink()
+    assert budget_ledger.account(kept_by_sqlite, "income").left() == 1
+
+
+@posix
+def test_such_a_ledger_of_two_names_is_not_made_two(kept_by_sqlite: Path, tmp_path: Path) -> None:
+    os.link(kept_by_sqlite, tmp_path / "other")
+    with pytest.raises(ParameterError, match="has 2 names"):
+        reserve(tmp_path / "other")
+    assert budget_ledger.account(kept_by_sqlite, "income").left() == Decimal("1.5")
+
+
+def test_where_such_a_ledger_cannot_be_made_lines_it_stays(
+    kept_by_sqlite: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.EBUSY, "Device or resource busy")
+
+    content = kept_by_sqlite.read_bytes()
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", fail)
+        with pytest.raises(ParameterError, match="Device or resource busy"):
+            reserve(kept_by_sqlite)
+    assert kept_by_sqlite.read_bytes() == content
+    assert [each.name for each in kept_by_sqlite.parent.iterdir()] == [kept_by_sqlite.name]
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("PRAGMA application_id = 7", "is no ledger"),
+        ("PRAGMA user_version = 2", "was made by a newer version"),
+        ("DROP TABLE entries", "is damaged, or cannot be read"),
+        ("UPDATE entries SET content = CAST(content AS BLOB)", "is damaged, or cannot be read"),
+        ("UPDATE entries SET content = replace(content, '0.5', '0.1')", "entry 2 was changed"),
+        ("DELETE FROM entries WHERE number = 1", "entry 1 was changed"),
+    ],
+)
+def test_an_altered_ledger_that_sqlite_kept_is_refused(
+    statement: str, words: str, kept_by_sqlite: Path
+) -> None:
+    altered(kept_by_sqlite, statement)
+    for use in (reserve, budget_ledger.accounts):
+        with pytest.raises(ParameterError, match=words):
+            use(kept_by_sqlite)
+
+
+def test_what_sqlite_would_do_to_a_reservation_does_not_happen(kept_by_sqlite: Path) -> None:
+    """As somebody who hands over a ledger can have it."""
+    altered(
+        kept_by_sqlite,
+        "CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM entries WHERE number > 2; END",
+    )
+    for _ in range(3):
+        reserve(kept_by_sqlite)
+    with pytest.raises(ParameterError, match="does not fit"):
+        reserve(kept_by_sqlite)
