@@ -8,7 +8,7 @@ of its own is left alone. The guess of a person lives in the session alone.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from abcdp_core.parameters import text_of
 from abcdp_core.results import Result
 from ui import charts, knobs, locks, state, watch
 from ui.job import Request
+from ui.page import Page
 
 ENTERED = "_lesson_entered"
 GUESSES = "_lesson_guesses"
@@ -33,6 +34,9 @@ VISITS = "_lesson_visits"
 
 SCRIPT = Path(__file__).parents[1] / "assets" / "lesson.js"
 SEED = 1
+
+FORMAT = "figures.format"
+"""A knob of most pages that no number depends on."""
 
 
 def on() -> tuple[Lesson, int] | None:
@@ -54,8 +58,11 @@ def begin(asked: set[str]) -> None:
         st.session_state[ENTERED] = _place() if own else None
 
 
-def enter() -> str:
+def enter(pages: Iterable[Page]) -> str:
     """Set what the step sets if a person has just come to it.
+
+    Args:
+        pages: all there are.
 
     Returns:
         File name of the page that it opens; empty if nothing changes.
@@ -69,7 +76,8 @@ def enter() -> str:
     lesson, number = here
     step = lesson.steps[number - 1]
     stay = {"lesson": lesson.name, "step": number, "preset": knobs.NO_PRESET}
-    for key, value in (stay | knobs_of(step)).items():
+    opened = next(page for page in pages if page.file == step.page)
+    for key, value in (_own_of(opened, step) | stay | knobs_of(step)).items():
         st.session_state[key] = value
     return step.page
 
@@ -93,6 +101,15 @@ def knobs_of(step: Step) -> dict[str, Any]:
     }
     found = {key: knobs.find(key).parameter.check(key, value) for key, value in step.knobs.items()}
     return {**usual, **found, "seed": SEED}
+
+
+def _own_of(page: Page, step: Step) -> dict[str, Any]:
+    """Where the page's own knobs begin, but for those that a class link holds."""
+    return {
+        key: knobs.find(key, page.every, scenario_of(step)).default
+        for key in page.own
+        if key != FORMAT and not locks.is_fixed(key)
+    }
 
 
 def scenario_of(step: Step) -> str:
@@ -133,13 +150,13 @@ def panel() -> DeltaGenerator | None:
 
 
 def _moved(step: Step) -> list[str]:
-    """Knobs that stand elsewhere than a step sets them; what its page does not use is left out."""
-    uses_shared = state.scenario_in_force() == scenario_of(step)
-    return [
-        key
-        for key, value in knobs_of(step).items()
-        if (uses_shared or key in step.knobs) and state.held(key) != value
-    ]
+    """Knobs of the page that stand elsewhere than a step sets them, or they begin."""
+    page, scenario = state.on_screen(), state.scenario_in_force()
+    stands = {"seed": SEED, "preset": knobs.NO_PRESET}
+    stands |= {key: value for key, value in knobs_of(step).items() if key in step.knobs}
+    taken = [key for key in state.knobs_of_page() if key != FORMAT]
+    usual = {key: knobs.find(key, page.every, scenario).default for key in taken}
+    return [key for key in taken if state.held(key) != (usual | stands)[key]]
 
 
 def _say_moved(moved: Sequence[str]) -> None:

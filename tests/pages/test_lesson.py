@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from abcdp_core import lessons
+from abcdp_core import __version__, lessons
 from abcdp_core.lessons import Step
+from abcdp_core.parameters import text_of
 from tests.pages.app import ROOT, opened, settled, texts
 from ui import knobs, lesson, lesson_list, router, watch
 from ui.job import Request
@@ -87,6 +88,36 @@ def test_a_link_opens_a_lesson_at_a_step_and_one_with_knobs_keeps_them() -> None
     settled(app)
     assert app.select_slider(key="n").value != 100
     assert "do not stand as this step sets them" not in texts(app)
+
+
+@pytest.mark.parametrize(
+    ("page", "lesson", "step", "moved"),
+    [
+        ("flip_probability", "every-yes", 2, {"flip-guideline.level": "0.2"}),
+        ("mechanisms", "say-what-is-noise", 3, {"coverage.truths": "edge"}),
+        ("adaptive_truncation", "ask-narrow", 1, {"truncation-interval.score": "sigma"}),
+    ],
+)
+def test_a_step_says_so_where_a_knob_of_the_page_alone_does_not_stand_where_it_begins(
+    page: str, lesson: str, step: int, moved: dict[str, str]
+) -> None:
+    at = {"lesson": lesson, "step": str(step), "version": __version__}
+    values = {key: text_of(value) for key, value in stands_at(lesson, step).items()}
+    for own in ({}, moved):
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+        for key, text in (at | values | own).items():
+            app.query_params[key] = text
+        app = settled(app.switch_page(f"pages/{page}.py").run())
+        assert not app.exception
+        assert ("do not stand as this step sets them" in texts(app)) == bool(own)
+    app.button(key="lesson-set").click().run()
+    assert not app.exception
+    assert "do not stand as this step sets them" not in texts(settled(app))
+
+
+def stands_at(name: str, step: int) -> Mapping[str, Any]:
+    """What a step sets."""
+    return lessons.load()[name].steps[step - 1].knobs
 
 
 def test_a_person_elsewhere_returns_to_the_page_of_the_step() -> None:
