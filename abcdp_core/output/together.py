@@ -251,6 +251,8 @@ def check_ours(directory: Path) -> None:
 def _is_ours(place: Path) -> bool:
     if not stat.S_ISDIR(place.lstat().st_mode):
         return False
+    if any(stat.S_ISDIR(file.lstat().st_mode) for file in place.iterdir()):
+        return False
     # Nothing is moved from the first; from the second only what is marked.
     return place.name in (BEGUN, BEFORE) or not any(place.iterdir()) or _is_marked(place)
 

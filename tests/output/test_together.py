@@ -364,6 +364,15 @@ def test_a_mark_that_is_no_file_is_not_waited_for(folder: str, mark: str, tmp_pa
     assert os.path.lexists(place)
 
 
+@pytest.mark.parametrize("name", [together.BEGUN, together.BEFORE])
+def test_folders_in_a_folder_of_ours_are_others(name: str, result: Result, tmp_path: Path) -> None:
+    """However deep they are."""
+    (tmp_path / name / "theirs").mkdir(parents=True)
+    with pytest.raises(FileExistsError, match=f"{name} there was made by somebody else"):
+        write(result, tmp_path)
+    assert (tmp_path / name / "theirs").exists()
+
+
 @pytest.mark.parametrize("names", [b"\xff", b"[1]", b"{}{", b"7", b"[" * 100_000])
 def test_a_list_of_names_that_is_none_is_one_line(names: bytes, tmp_path: Path) -> None:
     (tmp_path / together.UNDONE).mkdir()
