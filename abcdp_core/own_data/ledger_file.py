@@ -77,6 +77,8 @@ class Lines:
 
     def _add(self, line: bytes) -> None:
         after = self.end + len(line)
+        if after >= LARGEST:
+            raise OSError(errno.EOVERFLOW, "it is as large as one may be")
         try:
             os.ftruncate(self.handle, self.end)
             _write(self.handle, line, self.end)
@@ -117,20 +119,24 @@ def opened(file: Path, *, writes: bool = False, make: bool = False) -> Iterator[
         ParameterError: there is none, it is another one's, others use it for too long, it was
             replaced meanwhile, or it cannot be read or written.
     """
+    was_added = False
     try:
         with _locked(file, writes=writes, make=make) as found:
+            count = len(found.lines)
             try:
                 yield found
             finally:
+                was_added = len(found.lines) > count
                 if make and not found.lines and _is_still(found.handle, file):
                     file.resolve().unlink()
             if not _is_still(found.handle, file):
                 raise refusal(file, "was replaced while it was in use; try again")
-    except UncertainError as error:
-        what = "what was to be written may have been: `budget show` tells"
-        raise refusal(file, f"{_words(error)}; {what}") from error
     except OSError as error:
-        raise refusal(file, _words(error)) from error
+        is_uncertain = was_added or isinstance(error, UncertainError)
+        raise refusal(file, _words(error) + (UNCERTAIN if is_uncertain else "")) from error
+
+
+UNCERTAIN = "; what was to be written may have been: `budget show` tells"
 
 
 def refusal(file: Path, why: str) -> ParameterError:
@@ -183,7 +189,8 @@ def _handle(file: Path, *, writes: bool, make: bool) -> Iterator[int]:
         if make:
             file.parent.mkdir(parents=True, exist_ok=True)
             handle = os.open(file, flags | os.O_RDWR | os.O_CREAT, 0o666)
-            sync(file.parent)
+            for folder in file.resolve().parents:
+                sync(folder)
         else:
             handle = os.open(file, flags | (os.O_RDWR if writes else os.O_RDONLY))
     except (FileNotFoundError, NotADirectoryError):

@@ -120,6 +120,34 @@ def test_where_the_disk_fails_a_line_does_not_count_or_it_is_said_that_it_may(
     assert lines(file)[-1] == b"third"
 
 
+def test_where_the_disk_fails_after_a_line_was_added_it_is_said_that_it_may_count(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    close = os.close
+
+    def fail(handle: int) -> None:
+        close(handle)
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "close", fail)
+        with pytest.raises(ParameterError, match="may have been"):
+            add(file, b"second")
+        with pytest.raises(ParameterError, match=r"cannot be used \(Input/output error\)\.$"):
+            lines(file)
+    assert lines(file) == [b"first", b"second"]
+
+
+def test_a_file_that_is_as_large_as_one_may_be_is_read_and_not_added_to(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger_file, "LARGEST", file.stat().st_size + 3)
+    add(file, b"1")
+    with pytest.raises(ParameterError, match="it is as large as one may be"):
+        add(file, b"2")
+    assert lines(file) == [b"first", b"1"]
+
+
 def test_a_disk_that_takes_a_line_in_pieces_takes_all_of_it(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
