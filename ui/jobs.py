@@ -164,7 +164,7 @@ class Service:
         job.lane, job.state = lane, "waiting"
         for each in dict.fromkeys((who, *job.watchers)):
             self._join(job, each)
-        if self.lines[lane].ahead(job) is None:
+        if not self.lines[lane].times(job):
             job.end("refused")
         self._changed.notify_all()
 

@@ -350,9 +350,11 @@ def finding(params: Params, spread: pd.DataFrame) -> str:
     budget = f"at ε_total = {finite[0][1]:g}"
     if kept == 0:
         return f"No curve was kept {budget}"
-    were = "curve was" if kept == 1 else "curves were"
+    if kept == 1:
+        why = "only because of" if false else "in spite of"
+        return f"The one curve was kept {why} noise {budget}"
     how_many = f"{false} of {kept}" if false else f"None of {kept}"
-    return f"{how_many} {were} kept only because of noise {budget}"
+    return f"{how_many} curves were kept only because of noise {budget}"
 
 
 def _curve_figure(params: Params, result: Result) -> go.Figure:

@@ -116,7 +116,8 @@ def long_work_is_cancelled_and_keeps_what_is_done(visit: Visit) -> None:
     # What is drawn above a button moves it away from under a click.
     visit.settle()
     cancel.click()
-    line = visit.page.get_by_test_id("stProgress")
+    simulation = visit.page.get_by_role("group").filter(has_text="Run the simulation")
+    line = simulation.get_by_test_id("stProgress")
     expect(line).to_have_text(re.compile(r"Stopped: \d+ of 1000 parts done"))
     expect(visit.page.get_by_role("button", name="Continue")).to_be_visible()
     expect(visit.page.locator(".finding").first).to_be_attached()

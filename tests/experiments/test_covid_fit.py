@@ -190,7 +190,8 @@ def test_every_c_is_run_with_every_budget_on_the_same_noise() -> None:
     ("kept", "false", "words"),
     [
         (5, 4, "4 of 5 curves were kept only because of noise at ε_total = 22"),
-        (1, 1, "1 of 1 curve was kept only because of noise at ε_total = 22"),
+        (1, 1, "The one curve was kept only because of noise at ε_total = 22"),
+        (1, 0, "The one curve was kept in spite of noise at ε_total = 22"),
         (5, 0, "None of 5 curves were kept only because of noise at ε_total = 22"),
         (0, 0, "No curve was kept at ε_total = 22"),
     ],
