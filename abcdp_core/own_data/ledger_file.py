@@ -48,6 +48,13 @@ DATABASE = b"SQLite format 3\0"
 APPLICATION = 0x41424344
 """By which one of these is known to be a ledger."""
 
+TABLES = {
+    "CREATE TABLE entries (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, budget TEXT NOT NULL, "
+    "content TEXT NOT NULL, digest TEXT NOT NULL)",
+    "CREATE TABLE place (folder TEXT NOT NULL, path BLOB NOT NULL)",
+}
+"""What it is made of; a view of these names may have rows without end."""
+
 
 @dataclass
 class Lines:
@@ -300,6 +307,9 @@ def _kept_by_sqlite(file: Path, *, rewrites: bool) -> list[bytes]:
                 raise refusal(file, "is no ledger")
             if connection.execute("PRAGMA user_version").fetchone()[0] > 1:
                 raise refusal(file, "was made by a newer version of this program")
+            made_of = {words for (words,) in connection.execute("SELECT sql FROM sqlite_master")}
+            if not made_of <= TABLES:
+                raise refusal(file, "was changed: it has parts that no ledger has")
             columns = "number, kind, budget, content, digest"
             rows = connection.execute(f"SELECT {columns} FROM entries ORDER BY number")
             lines = [line_of(*row) for row in rows]
@@ -312,6 +322,23 @@ def _kept_by_sqlite(file: Path, *, rewrites: bool) -> list[bytes]:
         raise refusal(file, f"is damaged, or cannot be read ({error})") from error
 
 
+def _belong(handle: int, to: os.stat_result) -> None:
+    """Have an open file belong to whom another one does.
+
+    Raises:
+        OSError: only they can do that.
+    """
+    if hasattr(os, "fchown"):
+        found = os.fstat(handle)
+        if (found.st_uid, found.st_gid) != (to.st_uid, to.st_gid):
+            try:
+                os.fchown(handle, to.st_uid, to.st_gid)
+            except OSError as error:
+                words = "it is of an earlier version, and who owns it has to use it first"
+                raise OSError(error.errno, words) from error
+        os.fchmod(handle, stat.S_IMODE(to.st_mode))
+
+
 def _replace(file: Path, content: bytes) -> None:
     """Write a file anew, in one step."""
     part = file.with_name(f".{file.name}.{secrets.token_hex(8)}.part")
@@ -321,7 +348,7 @@ def _replace(file: Path, content: bytes) -> None:
         )
         try:
             _write(handle, content, 0)
-            part.chmod(stat.S_IMODE(file.stat().st_mode))
+            _belong(handle, file.stat())
             os.fsync(handle)
         finally:
             os.close(handle)

@@ -366,6 +366,12 @@ def test_where_such_a_ledger_cannot_be_made_lines_it_stays(
         ("PRAGMA application_id = 7", "is no ledger"),
         ("PRAGMA user_version = 2", "was made by a newer version"),
         ("DROP TABLE entries", "is damaged, or cannot be read"),
+        ("CREATE INDEX i ON entries (kind)", "has parts that no ledger has"),
+        (
+            "CREATE VIEW v AS WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT "
+            "n FROM r",
+            "has parts that no ledger has",
+        ),
         ("UPDATE entries SET content = CAST(content AS BLOB)", "is damaged, or cannot be read"),
         ("UPDATE entries SET content = replace(content, '0.5', '0.1')", "entry 2 was changed"),
         ("DELETE FROM entries WHERE number = 1", "entry 1 was changed"),
@@ -380,13 +386,38 @@ def test_an_altered_ledger_that_sqlite_kept_is_refused(
             use(kept_by_sqlite)
 
 
-def test_what_sqlite_would_do_to_a_reservation_does_not_happen(kept_by_sqlite: Path) -> None:
-    """As somebody who hands over a ledger can have it."""
+def test_a_view_without_end_is_not_read(kept_by_sqlite: Path) -> None:
     altered(
         kept_by_sqlite,
-        "CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM entries WHERE number > 2; END",
+        "DROP TABLE entries",
+        "CREATE VIEW entries AS WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) "
+        "SELECT n AS number, '' AS kind, '' AS budget, '' AS content, '' AS digest FROM r",
     )
-    for _ in range(3):
+    with pytest.raises(ParameterError, match="has parts that no ledger has"):
+        budget_ledger.accounts(kept_by_sqlite)
+
+
+@pytest.mark.skipif(not hasattr(os, "fchown"), reason="files belong to nobody")
+@pytest.mark.parametrize("may", [True, False])
+def test_such_a_ledger_goes_on_belonging_to_whom_it_did(
+    may: bool, kept_by_sqlite: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[tuple[int, int]] = []
+
+    def give(_: int, user: int, group: int) -> None:
+        if not may:
+            raise PermissionError(errno.EPERM, "Operation not permitted")
+        given.append((user, group))
+
+    found = kept_by_sqlite.stat()
+    theirs = os.stat_result([*found[:4], found.st_uid + 1, found.st_gid + 2, *found[6:]])
+    belong = ledger_file._belong
+    monkeypatch.setattr(ledger_file, "_belong", lambda handle, _: belong(handle, theirs))
+    monkeypatch.setattr(os, "fchown", give)
+    if may:
         reserve(kept_by_sqlite)
-    with pytest.raises(ParameterError, match="does not fit"):
-        reserve(kept_by_sqlite)
+        assert given == [(found.st_uid + 1, found.st_gid + 2)]
+    else:
+        with pytest.raises(ParameterError, match="who owns it has to use it first"):
+            reserve(kept_by_sqlite)
+        assert budget_ledger.account(kept_by_sqlite, "income").left() == Decimal("1.5")
