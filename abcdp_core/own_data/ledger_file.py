@@ -18,6 +18,7 @@ import contextlib
 import errno
 import json
 import os
+import re
 import secrets
 import sqlite3
 import stat
@@ -32,6 +33,9 @@ from abcdp_core.parameters import ParameterError
 
 HEADER = b'{"a": "ledger of privacy budgets", "version": 2}'
 """The first line."""
+
+OTHER_VERSION = re.compile(re.escape(HEADER[: HEADER.index(b"2")]) + rb"[3-9]\d*}")
+"""The first line in versions to come."""
 
 LARGEST = 1 << 26
 """Bytes of a file that is read; a hundred thousand releases have fewer."""
@@ -273,9 +277,9 @@ def _lines(handle: int, file: Path, content: bytes, *, make: bool) -> Lines:
         return Lines(handle, [], 0)
     header, *lines = content[: end - 1].split(b"\n")
     if header != HEADER:
-        newer = header.startswith(HEADER[: HEADER.index(b"2")])
-        raise refusal(file, "was made by a newer version of this program" if newer
-                      else "is no ledger")  # fmt: skip
+        newer = OTHER_VERSION.fullmatch(header) is not None
+        why = "was made by a newer version of this program" if newer else "is no ledger"
+        raise refusal(file, why)
     return Lines(handle, lines, end)
 
 

@@ -62,7 +62,9 @@ def test_a_beginning_without_a_line_is_as_good_as_none(file: Path) -> None:
             assert lines(file) == [b"1"]
 
 
-@pytest.mark.parametrize("content", [b"mine", b"\0mine", b"mine\n", b"\n", b"{}\n" * 3])
+@pytest.mark.parametrize(
+    "content", [b"mine", b"\0mine", ledger_file.HEADER + b"\r\n", b"mine\n", b"\n", b"{}\n" * 3]
+)
 def test_what_is_another_ones_stays_as_it_is(content: bytes, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.write_bytes(content)
