@@ -6,7 +6,8 @@ What a line is about nobody knows here; :mod:`abcdp_core.own_data.budget_ledger`
 and synced. So what stands behind the last end was never told of, whatever a crash left there, and
 the next line is written over it. There is no journal: one goes by a file's name, and SQLite, which
 kept the lines once, undid what had been added by another name since, or where a journal was put
-back. Such a file is read as it is, and whoever adds to it makes it one of lines.
+back. Such a file is read, where none stands beside it, and nothing is added to it: programs of that
+version know no other.
 
 **One at a time.** Whoever reads or adds has a lock of the file itself, by whatever name, which ends
 with the process. What has the name in the end must be the file that had it in the beginning.
@@ -19,7 +20,6 @@ import errno
 import json
 import os
 import re
-import secrets
 import sqlite3
 import stat
 import sys
@@ -48,6 +48,12 @@ BETWEEN_LOOKS = 0.01
 
 DATABASE = b"SQLite format 3\0"
 """How a file begins that SQLite has kept."""
+
+OLD = (
+    "is of an earlier version, and nothing is added to it any more; move it away or name another "
+    "file, and make a budget there of what `budget show` says is left"
+)
+"""Why nothing is."""
 
 APPLICATION = 0x41424344
 """By which one of these is known to be a ledger."""
@@ -177,13 +183,11 @@ def _locked(file: Path, *, writes: bool, make: bool) -> Iterator[Lines]:
                 content = _content(handle, file)
                 if not content.startswith(DATABASE):
                     yield _lines(handle, file, content, make=make)
-                    return
-                rows = _kept_by_sqlite(file, rewrites=writes)
-                if not writes:
-                    yield Lines(handle, rows, 0)
-                    return
-                # The next look finds a file of lines.
-                continue
+                elif writes:
+                    raise refusal(file, OLD)
+                else:
+                    yield Lines(handle, _kept_by_sqlite(file), 0)
+                return
         time.sleep(BETWEEN_LOOKS)
 
 
@@ -291,22 +295,22 @@ def line_of(*fields: object) -> bytes:
     return json.dumps(fields, ensure_ascii=False).encode()
 
 
-def _kept_by_sqlite(file: Path, *, rewrites: bool) -> list[bytes]:
+def _kept_by_sqlite(file: Path) -> list[bytes]:
     """The lines of a file of an earlier version.
 
-    Args:
-        file: which; nobody else has its lock.
-        rewrites: whether it is made a file of lines.
+    Raises:
+        ParameterError: it is none, is damaged, or a change of it was interrupted.
     """
     real = file.resolve()
-    if rewrites and (names := real.stat().st_nlink) > 1:
-        raise refusal(file, f"has {names} names (hard links); leave it one")
+    for end in ("-journal", "-wal"):
+        with contextlib.suppress(FileNotFoundError):
+            if real.with_name(f"{real.name}{end}").lstat().st_size:
+                raise refusal(file, f"was being changed when {real.name}{end} was left beside it")
     try:
         with contextlib.closing(
-            sqlite3.connect(f"{real.as_uri()}?mode=rw", WAIT, isolation_level=None, uri=True)
+            sqlite3.connect(f"{real.as_uri()}?mode=ro", WAIT, isolation_level=None, uri=True)
         ) as connection:
-            # Programs of that version have no other lock.
-            connection.execute("BEGIN EXCLUSIVE" if rewrites else "BEGIN")
+            connection.execute("BEGIN")
             if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
                 raise refusal(file, "is no ledger")
             if connection.execute("PRAGMA user_version").fetchone()[0] > 1:
@@ -316,49 +320,7 @@ def _kept_by_sqlite(file: Path, *, rewrites: bool) -> list[bytes]:
                 raise refusal(file, "was changed: it has parts that no ledger has")
             columns = "number, kind, budget, content, digest"
             rows = connection.execute(f"SELECT {columns} FROM entries ORDER BY number")
-            lines = [line_of(*row) for row in rows]
-            if rewrites:
-                _replace(real, b"".join(each + b"\n" for each in (HEADER, *lines)))
-            connection.execute("ROLLBACK")
-            return lines
+            return [line_of(*row) for row in rows]
     except (sqlite3.Error, UnicodeError, TypeError) as error:
         # Of bytes, which a damaged file may hold in place of a text, there is no line.
         raise refusal(file, f"is damaged, or cannot be read ({error})") from error
-
-
-def _belong(handle: int, to: os.stat_result) -> None:
-    """Have an open file belong to whom another one does.
-
-    Raises:
-        OSError: only they can do that.
-    """
-    if hasattr(os, "fchown"):
-        found = os.fstat(handle)
-        if (found.st_uid, found.st_gid) != (to.st_uid, to.st_gid):
-            try:
-                os.fchown(handle, to.st_uid, to.st_gid)
-            except OSError as error:
-                words = "it is of an earlier version, and who owns it has to use it first"
-                raise OSError(error.errno, words) from error
-        os.fchmod(handle, stat.S_IMODE(to.st_mode))
-
-
-def _replace(file: Path, content: bytes) -> None:
-    """Write a file anew, in one step."""
-    part = file.with_name(f".{file.name}.{secrets.token_hex(8)}.part")
-    try:
-        handle = os.open(
-            part, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600
-        )
-        try:
-            _write(handle, content, 0)
-            _belong(handle, file.stat())
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-        part.replace(file)
-        sync(file.parent)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
-        raise
