@@ -62,6 +62,9 @@ SMALLEST_DELTA = Decimal("1e-30")
 DIGITS = 20
 """Of an amount, at most, so that it is added without rounding."""
 
+LONGEST = 1000
+"""Characters of what is said of a release."""
+
 START = "0" * 64
 """Stands for the digest before the first entry."""
 
@@ -258,12 +261,19 @@ def reserve(file: Path, name: str, claim: Claim, unit: str, neighbours: str) -> 
                 f"budget = {name}: {claim.epsilon} does not fit; {there.left()} is left of "
                 f"{there.budget.epsilon}{_delta_words(there.budget, claim)}. Nothing was spent."
             )
+        day = datetime.datetime.now(datetime.UTC).date().isoformat()
+        try:
+            _check_claim(claim, day)
+        except NO_SENSE as error:
+            raise ParameterError(
+                f"budget = {name}: this release cannot be written down."
+            ) from error
         content = {
             "epsilon": str(claim.epsilon),
             "delta": str(claim.delta),
             "rho": None if claim.rho is None else claim.rho.hex(),
             "what": claim.what,
-            "day": datetime.datetime.now(datetime.UTC).date().isoformat(),
+            "day": day,
             "random": secrets.token_hex(16),
         }
         added = _append(found, entries, "reserve", name, content)
@@ -364,6 +374,7 @@ def _entries(found: Lines, file: Path) -> list[Entry]:
     """
     entries: list[Entry] = []
     before = START
+    known: dict[str, set[int]] = {}
     for place, line in enumerate(found.lines, 1):
         try:
             kind, budget, content, digest = _fields(line, place, before)
@@ -372,11 +383,32 @@ def _entries(found: Lines, file: Path) -> list[Entry]:
         try:
             entry = Entry(place, kind, budget, json.loads(content), digest)
             READ[kind](entry)
+            _follow(entry, known)
         except NO_SENSE as error:
             raise ledger_file.refusal(file, f"entry {place} makes no sense") from error
         entries.append(entry)
         before = digest
     return entries
+
+
+def _follow(entry: Entry, known: dict[str, set[int]]) -> None:
+    """Know of an entry, which must follow from those before.
+
+    Args:
+        entry: the next one.
+        known: budget -> its reservations that were not given back.
+
+    Raises:
+        KeyError, ValueError: it does not; as what is given back before it is taken.
+    """
+    if entry.kind == "create":
+        if entry.budget in known:
+            raise ValueError("a budget is never changed")
+        known[entry.budget] = set()
+    elif entry.kind == "reserve":
+        known[entry.budget].add(entry.number)
+    else:
+        known[entry.budget].remove(entry.content["entry"])
 
 
 def _fields(line: bytes, place: int, before: str) -> tuple[str, str, str, str]:
@@ -433,7 +465,7 @@ def _claim(content: Mapping[str, Any]) -> Claim:
 READ: Mapping[str, Callable[[Entry], object]] = {
     "create": lambda entry: _check(_budget(entry)),
     "reserve": lambda entry: _check_claim(_claim(entry.content), entry.content["day"]),
-    "return": lambda entry: hash(entry.content["entry"]),
+    "return": lambda entry: range(entry.content["entry"]),
 }
 """Kind of entry -> what reads its content."""
 
@@ -445,7 +477,7 @@ def _check_claim(claim: Claim, day: str) -> None:
         0 <= claim.epsilon <= most and 0 <= claim.delta < 1 and 0 <= (claim.rho or 0) < math.inf
     ):
         raise ValueError(f"{day}: less than nothing was taken, or more than any budget has")
-    if not (claim.what + day).isprintable():
+    if not (claim.what + day).isprintable() or len(claim.what + day) > LONGEST:
         raise ValueError("what is printed would do something else")
 
 

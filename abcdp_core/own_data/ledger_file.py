@@ -37,8 +37,8 @@ HEADER = b'{"a": "ledger of privacy budgets", "version": 2}'
 OTHER_VERSION = re.compile(re.escape(HEADER[: HEADER.index(b"2")]) + rb"[3-9]\d*}")
 """The first line in versions to come."""
 
-LARGEST = 1 << 26
-"""Bytes of a file that is read; a hundred thousand releases have fewer."""
+LARGEST, LONGEST = 1 << 24, 1 << 14
+"""Bytes of a file and of a line that are read; thirty thousand releases have fewer."""
 
 WAIT = 30.0
 """Seconds that one waits for others to be done with the file."""
@@ -94,7 +94,7 @@ class Lines:
 
     def _add(self, line: bytes) -> None:
         after = self.end + len(line)
-        if after >= LARGEST:
+        if after >= LARGEST or len(line) > LONGEST:
             raise OSError(errno.EOVERFLOW, "it is as large as one may be")
         try:
             os.ftruncate(self.handle, self.end)
@@ -284,6 +284,8 @@ def _lines(handle: int, file: Path, content: bytes, *, make: bool) -> Lines:
         newer = OTHER_VERSION.fullmatch(header) is not None
         why = "was made by a newer version of this program" if newer else "is no ledger"
         raise refusal(file, why)
+    if max(map(len, lines), default=0) > LONGEST:
+        raise refusal(file, "was changed: it has a line that is longer than any of a ledger")
     return Lines(handle, lines, end)
 
 

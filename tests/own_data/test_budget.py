@@ -259,6 +259,11 @@ def test_a_damaged_file_is_refused_whatever_its_bytes_are(file: Path) -> None:
         ("reserve", {"epsilon": "1e999999", "delta": "0", "rho": None, "what": "", "day": ""}),
         ("reserve", {"epsilon": "1", "delta": "0", "rho": "nan", "what": "", "day": ""}),
         ("reserve", {"epsilon": "1", "delta": "0", "rho": None, "what": "\x1b[2J", "day": ""}),
+        ("reserve", {"epsilon": "1", "delta": "0", "rho": None, "what": "a" * 1001, "day": ""}),
+        ("create", {"epsilon": "9", "delta": "0", "unit": "person", "neighbours": "replace"}),
+        ("return", {"entry": 3}),
+        ("return", {"entry": True}),
+        ("return", {"entry": 1}),
         ("return", []),
         ("return", {"entry": []}),
         ("gift", {}),
@@ -270,6 +275,36 @@ def test_an_entry_that_makes_no_sense_is_one_line(file: Path, kind: str, content
         budget_ledger._append(found, entries, kind, "income", content)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match=r"^ledger = .*: entry 2 makes no sense\.$"):
         budget_ledger.accounts(file)
+
+
+@pytest.mark.parametrize(
+    ("kind", "budget", "content"),
+    [
+        ("return", "income", {"entry": 2}),
+        ("return", "income", {"entry": 2.0}),
+        ("return", "other", {"entry": 3}),
+        ("reserve", "third", {"epsilon": "1", "delta": "0", "rho": None, "what": "", "day": ""}),
+    ],
+)
+def test_what_does_not_follow_from_the_lines_before_makes_no_sense(
+    file: Path, kind: str, budget: str, content: object
+) -> None:
+    """Whoever hands over a ledger could have all that is reserved in it given back beforehand."""
+    budget_ledger.create(file, Budget("other", Decimal(2), Decimal(0), "person", "replace"))
+    made = reserve(file)
+    budget_ledger.give_back(file, made)
+    with ledger_file.opened(file, writes=True) as found:
+        entries = budget_ledger._entries(found, file)
+        budget_ledger._append(found, entries, kind, budget, content)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="entry 5 makes no sense"):
+        reserve(file)
+
+
+@pytest.mark.parametrize("what", ["a\nb", "\x1b[2J", "a" * 1001])
+def test_what_could_not_be_read_again_is_not_written(file: Path, what: str) -> None:
+    with pytest.raises(ParameterError, match="cannot be written down"):
+        budget_ledger.reserve(file, "income", pure(Decimal("0.1"), what), "person", "replace")
+    assert spent(file) == 0
 
 
 def test_an_older_copy_is_found_by_a_later_document(file: Path) -> None:

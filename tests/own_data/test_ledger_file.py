@@ -150,6 +150,17 @@ def test_a_file_that_is_as_large_as_one_may_be_is_read_and_not_added_to(
     assert lines(file) == [b"first", b"1"]
 
 
+def test_no_line_is_longer_than_one_that_is_read(file: Path) -> None:
+    add(file, b"1" * ledger_file.LONGEST)
+    assert len(lines(file)) == 2
+    with pytest.raises(ParameterError, match="as large as one may be"):
+        add(file, b"2" * (ledger_file.LONGEST + 1))
+    assert len(lines(file)) == 2
+    file.write_bytes(file.read_bytes() + b"2" * (ledger_file.LONGEST + 1) + b"\n")
+    with pytest.raises(ParameterError, match="longer than any of a ledger"):
+        lines(file)
+
+
 def test_a_disk_that_takes_a_line_in_pieces_takes_all_of_it(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
