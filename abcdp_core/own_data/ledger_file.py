@@ -74,11 +74,13 @@ class Lines:
         handle: of the file.
         lines: what counts, without the header.
         end: bytes that they have with the header.
+        is_new: whether the file was made for them.
     """
 
     handle: int
     lines: list[bytes]
     end: int
+    is_new: bool = False
 
     def add(self, line: bytes) -> None:
         """Add a line; when this returns it is on the disk.
@@ -130,7 +132,7 @@ def opened(file: Path, *, writes: bool = False, make: bool = False) -> Iterator[
     Args:
         file: which.
         writes: whether any is to be added.
-        make: whether a file is made if there is none; it is removed where nothing is added.
+        make: whether one is made if there is none; it is removed where nothing is added.
 
     Raises:
         ParameterError: there is none, it is another one's, others use it for too long, it was
@@ -144,7 +146,7 @@ def opened(file: Path, *, writes: bool = False, make: bool = False) -> Iterator[
                 yield found
             finally:
                 was_added = len(found.lines) > count
-                if make and not found.lines and _is_still(found.handle, file):
+                if found.is_new and not found.lines and _is_still(found.handle, file):
                     file.resolve().unlink()
             if not _is_still(found.handle, file):
                 raise refusal(file, "was replaced while it was in use; try again")
@@ -175,14 +177,16 @@ def _words(error: OSError) -> str:
 def _locked(file: Path, *, writes: bool, make: bool) -> Iterator[Lines]:
     end = time.monotonic() + WAIT
     while True:
-        with _handle(file, writes=writes, make=make) as handle:
+        with _handle(file, writes=writes, make=make) as (handle, is_new):
             if not _lock(handle, writes=writes):
                 if time.monotonic() > end:
                     raise refusal(file, f"is in use by others for more than {WAIT:.0f} s")
             elif _is_still(handle, file):
                 content = _content(handle, file)
                 if not content.startswith(DATABASE):
-                    yield _lines(handle, file, content, make=make)
+                    found = _lines(handle, file, content, make=make)
+                    found.is_new = is_new
+                    yield found
                 elif writes:
                     raise refusal(file, OLD)
                 else:
@@ -192,17 +196,19 @@ def _locked(file: Path, *, writes: bool, make: bool) -> Iterator[Lines]:
 
 
 @contextlib.contextmanager
-def _handle(file: Path, *, writes: bool, make: bool) -> Iterator[int]:
-    """A file, opened.
+def _handle(file: Path, *, writes: bool, make: bool) -> Iterator[tuple[int, bool]]:
+    """A file, opened, and whether it was made.
 
     Raises:
         ParameterError: there is none, or it cannot be opened.
     """
     # A pipe that nobody writes to would be waited for.
     flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    is_new = False
     try:
         if make:
             file.parent.mkdir(parents=True, exist_ok=True)
+            is_new = not os.path.lexists(file)
             handle = os.open(file, flags | os.O_RDWR | os.O_CREAT, 0o666)
             for folder in file.resolve().parents:
                 sync(folder)
@@ -218,7 +224,7 @@ def _handle(file: Path, *, writes: bool, make: bool) -> Iterator[int]:
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise refusal(file, "cannot be opened: it is no file")
-        yield handle
+        yield handle, is_new
     finally:
         os.close(handle)
 
@@ -274,7 +280,7 @@ def _lines(handle: int, file: Path, content: bytes, *, make: bool) -> Lines:
     end = content.rfind(b"\n") + 1
     if not end:
         # Of what is no beginning of a ledger nothing is written over.
-        if not HEADER.startswith(content.rstrip(b"\0")):
+        if not HEADER.startswith(content.rstrip(b"\0")) or len(content) > LONGEST:
             raise refusal(file, "is no ledger")
         if not make:
             raise refusal(file, "there is none; `budget create` makes one")

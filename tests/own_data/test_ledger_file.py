@@ -63,7 +63,16 @@ def test_a_beginning_without_a_line_is_as_good_as_none(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"mine", b"\0mine", ledger_file.HEADER + b"\r\n", b"mine\n", b"\n", b"{}\n" * 3]
+    "content",
+    [
+        b"mine",
+        b"\0mine",
+        ledger_file.HEADER + b"\r\n",
+        b"\0" * 20_000,
+        b"mine\n",
+        b"\n",
+        b"{}\n" * 3,
+    ],
 )
 def test_what_is_another_ones_stays_as_it_is(content: bytes, tmp_path: Path) -> None:
     other = tmp_path / "other"
@@ -175,6 +184,10 @@ def test_who_makes_a_file_and_adds_nothing_leaves_none(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), ledger_file.opened(made, writes=True, make=True):
         raise ZeroDivisionError
     assert not made.exists()
+    made.touch()
+    with pytest.raises(ZeroDivisionError), ledger_file.opened(made, writes=True, make=True):
+        raise ZeroDivisionError
+    assert made.exists(), "somebody made it ready"
 
 
 @posix
