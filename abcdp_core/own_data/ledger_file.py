@@ -2,12 +2,13 @@
 
 What a line is about nobody knows here; :mod:`abcdp_core.own_data.budget_ledger` does.
 
-**A line counts from its end on.** It is written without its end and synced, then its end is written
-and synced. So what stands behind the last end was never told of, whatever a crash left there, and
-the next line is written over it. There is no journal: one goes by a file's name, and SQLite, which
-kept the lines once, undid what had been added by another name since, or where a journal was put
-back. Such a file is read, where none stands beside it, and nothing is added to it: programs of that
-version know no other.
+**A line counts once it is whole.** It is written without its end and synced, then its end is
+written and synced, and then it is told of. So of what a crash leaves behind the last end, a line
+that is whole counts, told of or not, and over anything else the next line is written: a part of a
+line is never whole, as it lacks its last bracket. There is no journal: one goes by a file's name,
+and SQLite, which kept the lines once, undid what had been added by another name since, or where a
+journal was put back. Such a file is read, where none stands beside it, and nothing is added to it:
+programs of that version know no other.
 
 **One at a time.** Whoever reads or adds has a lock of the file itself, by whatever name, which ends
 with the process. What has the name in the end must be the file that had it in the beginning.
@@ -73,7 +74,8 @@ class Lines:
     Attributes:
         handle: of the file.
         lines: what counts, without the header.
-        end: bytes that they have with the header.
+        end: bytes that they have with the header, each with its end.
+        lacks_end: whether the last one has none.
         is_new: whether the file was made for them.
     """
 
@@ -81,6 +83,7 @@ class Lines:
     lines: list[bytes]
     end: int
     is_new: bool = False
+    lacks_end: bool = False
 
     def add(self, line: bytes) -> None:
         """Add a line; when this returns it is on the disk.
@@ -89,6 +92,9 @@ class Lines:
             UncertainError: it may count, or may not.
             OSError: it does not count.
         """
+        if self.lacks_end:
+            _write(self.handle, b"\n", self.end - 1)
+            os.fsync(self.handle)
         if not self.end:
             self._add(HEADER)
         self._add(line)
@@ -103,9 +109,11 @@ class Lines:
             _write(self.handle, line, self.end)
             os.fsync(self.handle)
             _write(self.handle, b"\n", after)
-        except BaseException:
-            with contextlib.suppress(OSError):
+        except BaseException as error:
+            try:
                 os.ftruncate(self.handle, self.end)
+            except OSError as failed:
+                raise UncertainError(failed.errno, failed.strerror) from error
             raise
         try:
             os.fsync(self.handle)
@@ -286,13 +294,25 @@ def _lines(handle: int, file: Path, content: bytes, *, make: bool) -> Lines:
             raise refusal(file, "there is none; `budget create` makes one")
         return Lines(handle, [], 0)
     header, *lines = content[: end - 1].split(b"\n")
+    tail = content[end:]
+    if lacks_end := _is_whole(tail):
+        lines.append(tail)
+        end += len(tail) + 1
     if header != HEADER:
         newer = OTHER_VERSION.fullmatch(header) is not None
         why = "was made by a newer version of this program" if newer else "is no ledger"
         raise refusal(file, why)
     if max(map(len, lines), default=0) > LONGEST:
         raise refusal(file, "was changed: it has a line that is longer than any of a ledger")
-    return Lines(handle, lines, end)
+    return Lines(handle, lines, end, lacks_end=lacks_end)
+
+
+def _is_whole(tail: bytes) -> bool:
+    """Whether what has no end is a line; a program that wants text may have taken its end away."""
+    try:
+        return len(tail) <= LONGEST and isinstance(json.loads(tail), list)
+    except (ValueError, RecursionError):
+        return False
 
 
 # --------------------------------------------------------------------------- what SQLite has kept

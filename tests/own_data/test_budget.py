@@ -321,6 +321,14 @@ def test_an_older_copy_is_found_by_a_later_document(file: Path) -> None:
     assert budget_ledger.missing(file, documents | {"again": again}) == ["second"]
 
 
+def test_a_ledger_whose_last_end_was_taken_away_counts_its_last_line(file: Path) -> None:
+    reserve(file)
+    file.write_bytes(file.read_bytes().rstrip())
+    assert spent(file) == Decimal("0.1")
+    reserve(file)
+    assert spent(file) == Decimal("0.2")
+
+
 def test_a_document_whose_cost_was_given_back_is_found(file: Path) -> None:
     made = reserve(file)
     budget_ledger.give_back(file, made)
