@@ -18,7 +18,8 @@ in the slow lane, once for all who lack the same pool, and comes back. What is d
 stands in :mod:`ui.steps`.
 
 **Turns.** Each lane has a bounded :class:`~ui.line.Line`: the addresses that sessions come from
-take turns, and the sessions of each, with one job of each at a time. Who waits is told how many
+take turns, and the sessions of each, with one job of each at a time. A job that several sessions
+want waits in the row of each, and is done at the first of its places. Who waits is told how many
 come before and about how long that takes.
 
 **States.** ``waiting`` → ``running`` → (``waiting`` → ``running`` →) ``done``, ``stopped`` (nobody
