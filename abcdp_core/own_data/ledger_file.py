@@ -29,6 +29,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from abcdp_core.output.open_file import is_at, write
 from abcdp_core.output.together import sync
 from abcdp_core.parameters import ParameterError
 
@@ -93,7 +94,7 @@ class Lines:
             OSError: it does not count.
         """
         if self.lacks_end:
-            _write(self.handle, b"\n", self.end - 1)
+            write(self.handle, b"\n", self.end - 1)
             os.fsync(self.handle)
         if not self.end:
             self._add(HEADER)
@@ -106,9 +107,9 @@ class Lines:
             raise OSError(errno.EOVERFLOW, "it is as large as one may be")
         try:
             os.ftruncate(self.handle, self.end)
-            _write(self.handle, line, self.end)
+            write(self.handle, line, self.end)
             os.fsync(self.handle)
-            _write(self.handle, b"\n", after)
+            write(self.handle, b"\n", after)
         except BaseException as error:
             try:
                 os.ftruncate(self.handle, self.end)
@@ -124,13 +125,6 @@ class Lines:
 
 class UncertainError(OSError):
     """The disk failed when a line was in the file: nobody knows whether it stays there."""
-
-
-def _write(handle: int, content: bytes, place: int) -> None:
-    os.lseek(handle, place, os.SEEK_SET)
-    left = memoryview(content)
-    while left:
-        left = left[os.write(handle, left) :]
 
 
 @contextlib.contextmanager
@@ -154,9 +148,9 @@ def opened(file: Path, *, writes: bool = False, make: bool = False) -> Iterator[
                 yield found
             finally:
                 was_added = len(found.lines) > count
-                if found.is_new and not found.lines and _is_still(found.handle, file):
+                if found.is_new and not found.lines and is_at(found.handle, file):
                     file.resolve().unlink()
-            if not _is_still(found.handle, file):
+            if not is_at(found.handle, file):
                 raise refusal(file, "was replaced while it was in use; try again")
     except OSError as error:
         is_uncertain = was_added or isinstance(error, UncertainError)
@@ -189,7 +183,7 @@ def _locked(file: Path, *, writes: bool, make: bool) -> Iterator[Lines]:
             if not _lock(handle, writes=writes):
                 if time.monotonic() > end:
                     raise refusal(file, f"is in use by others for more than {WAIT:.0f} s")
-            elif _is_still(handle, file):
+            elif is_at(handle, file):
                 content = _content(handle, file)
                 if not content.startswith(DATABASE):
                     found = _lines(handle, file, content, make=make)
@@ -260,14 +254,6 @@ def _lock(handle: int, *, writes: bool) -> bool:
         words = "is on a file system that cannot lock files"
         raise OSError(error.errno, words) from error
     return True
-
-
-def _is_still(handle: int, file: Path) -> bool:
-    """Whether an open file still has this name."""
-    try:
-        return os.path.samestat(os.fstat(handle), file.stat())
-    except (FileNotFoundError, NotADirectoryError):
-        return False
 
 
 def _content(handle: int, file: Path) -> bytes:

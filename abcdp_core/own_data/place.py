@@ -17,6 +17,7 @@ import stat
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
+from abcdp_core.output.open_file import is_at, write
 from abcdp_core.output.together import sync
 
 Keep = Callable[[str], None]
@@ -51,7 +52,7 @@ def reserved(out: Path, size: int, keys: Collection[str]) -> Iterator[Keep]:
 
         def keep(text: str) -> None:
             _fill(handle, text.encode())
-            if _is_at(handle, part):
+            if is_at(handle, part):
                 _publish(part, out)
             else:
                 # A program that keeps folders in step, or puts files away for a while, has put
@@ -62,7 +63,7 @@ def reserved(out: Path, size: int, keys: Collection[str]) -> Iterator[Keep]:
     finally:
         # While it is locked: as soon as it is not, another release may have a file of this name.
         with contextlib.suppress(OSError):
-            if _is_at(handle, part):
+            if is_at(handle, part):
                 part.unlink()
         os.close(handle)
         if os.name == "nt":
@@ -99,18 +100,13 @@ def _taken(part: Path, keys: Collection[str]) -> int:
         try:
             _lock(handle)
             # Another process may have finished, and removed it, between these two steps.
-            if _is_at(handle, part):
+            if is_at(handle, part):
                 _check_ours(handle, part, keys)
                 return handle
         except BaseException:
             os.close(handle)
             raise
         os.close(handle)
-
-
-def _is_at(handle: int, file: Path) -> bool:
-    """Whether an open file still has this name."""
-    return file.exists() and os.path.samestat(os.fstat(handle), file.stat())
 
 
 def _check_ours(handle: int, part: Path, keys: Collection[str]) -> None:
@@ -156,10 +152,7 @@ def _is_whole(content: bytes, keys: Collection[str]) -> bool:
 
 def _fill(handle: int, content: bytes) -> None:
     """Make this the content of a file, on the disk, in the room that it has there."""
-    os.lseek(handle, 0, os.SEEK_SET)
-    left = memoryview(content)
-    while left:
-        left = left[os.write(handle, left) :]
+    write(handle, content, 0)
     os.ftruncate(handle, len(content))
     os.fsync(handle)
 
