@@ -81,17 +81,14 @@ class Service:
     Args:
         work_limit: seconds of work for one job; no limit if ``None``.
         is_there: whether a session is connected.
-        address_of: where a session comes from; empty if that is not known.
     """
 
     def __init__(
         self,
         work_limit: float | None = None,
         is_there: Callable[[str], bool] = lambda who: True,  # noqa: ARG005
-        address_of: Callable[[str], str] = addresses.of_session,
     ) -> None:
         self.work_limit, self.is_there = work_limit, is_there
-        self._address_of = address_of
         # Experiment -> seconds per part as last seen, for an estimate before the start.
         self.speeds: dict[str, float] = {}
         self.lines: dict[Lane, Line[Job]] = {lane: Line(ROOM, ROOM_OF_ONE) for lane in AT_ONCE}
@@ -178,7 +175,7 @@ class Service:
 
     def _join(self, job: Job, who: str) -> None:
         """Have a job wait for a session, if there is room."""
-        address = self._address_of(who)
+        address = addresses.of_session(who)
         self._note(address)
         with contextlib.suppress(FullError):
             for whose, former in self.lines[job.lane].join(who, job, address):
@@ -301,7 +298,7 @@ class Service:
         busy = Counter(name for name, _ in self._running[lane])
         if lane == "slow" and job.pool and any(job.pool == each.pool for each in self._making()):
             return False
-        return busy[who] < OF_ONE and self._leaves_room(lane, self._address_of(who))
+        return busy[who] < OF_ONE and self._leaves_room(lane, addresses.of_session(who))
 
     def _leaves_room(self, lane: Lane, address: str) -> bool:
         """Whether one goes on being free for other addresses, if any came not long ago.
@@ -311,7 +308,7 @@ class Service:
         now = time.monotonic()
         if all(now - last > RECENT for other, last in self._seen.items() if other != address):
             return True
-        of_address = [who for who, _ in self._running[lane] if self._address_of(who) == address]
+        of_address = [who for who, _ in self._running[lane] if addresses.of_session(who) == address]
         return len(of_address) < max(AT_ONCE[lane] - 1, 1)
 
     def _learn(self, lane: Lane, seconds: float) -> None:

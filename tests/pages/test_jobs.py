@@ -356,7 +356,7 @@ def test_where_another_address_was_seen_one_leaves_room(
 ) -> None:
     """A job of a minute in each of both places had everybody else wait as long."""
     with serving() as service:
-        monkeypatch.setattr(service, "_address_of", lambda who: who[0])
+        monkeypatch.setattr(jobs.addresses, "of_session", lambda who: who[0])
         desk = Desk(service, "slow")
         try:
             desk.ask(f"{addresses[1]}0")
@@ -396,7 +396,7 @@ def test_who_waits_for_a_pool_has_a_place_of_their_own_in_the_next_lane() -> Non
 def test_who_has_a_hundred_pages_keeps_no_other_out_of_the_line(
     quick: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quick.service, "_address_of", lambda who: who[:4])
+    monkeypatch.setattr(jobs.addresses, "of_session", lambda who: who[:4])
     quick.ask("many")
     assert quick.work[0].begun.wait(SOON)
     waiting = [quick.ask(f"many {number}") for number in range(jobs.ROOM)]
