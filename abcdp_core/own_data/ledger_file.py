@@ -60,12 +60,11 @@ OLD = (
 APPLICATION = 0x41424344
 """By which one of these is known to be a ledger."""
 
-TABLES = {
+TABLE = (
     "CREATE TABLE entries (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, budget TEXT NOT NULL, "
-    "content TEXT NOT NULL, digest TEXT NOT NULL)",
-    "CREATE TABLE place (folder TEXT NOT NULL, path BLOB NOT NULL)",
-}
-"""What it is made of; a view of these names may have rows without end."""
+    "content TEXT NOT NULL, digest TEXT NOT NULL)"
+)
+"""What it is made of; a view of that name may have rows without end."""
 
 
 @dataclass
@@ -330,7 +329,7 @@ def _kept_by_sqlite(file: Path) -> list[bytes]:
             if connection.execute("PRAGMA user_version").fetchone()[0] > 1:
                 raise refusal(file, "was made by a newer version of this program")
             made_of = {words for (words,) in connection.execute("SELECT sql FROM sqlite_master")}
-            if not made_of <= TABLES:
+            if not made_of <= {TABLE}:
                 raise refusal(file, "was changed: it has parts that no ledger has")
             columns = "number, kind, budget, content, digest"
             rows = connection.execute(f"SELECT {columns} FROM entries ORDER BY number")
