@@ -144,6 +144,7 @@ def compute(
             progress.of_tasks(len(experiment.tasks(params, seed))) as bar,
         ):
             for result in results:
+                bar.total = result.total
                 bar.update(result.done - bar.n)
     except (KeyboardInterrupt, LostWorkersError, MemoryError) as stop:
         return result, stop

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -30,6 +30,7 @@ from scipy import interpolate
 from abcdp_core import error_curve, error_gaps, experiments, pool, sentences, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
+from abcdp_core.experiments import Link, Onward
 from abcdp_core.mechanisms import Release, sparse_vector
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
@@ -96,12 +97,30 @@ class Params(BaseParams):
 
 PRESETS: dict[str, BaseParams] = {}
 
-Task = experiments.Run[Params]
+USUAL = (*BUDGETS, math.inf)
+"""Budgets of the curve that are the same whatever the own one is."""
+
+PART = 10**8
+"""Steps (draws times c) in a part of a task, which take about half a second."""
+
+STEPS_OF_RELEASE = 8
+"""A simulated release takes as long for each draw as so many steps."""
+
+
+@dataclass(frozen=True)
+class Task(experiments.Run[Params]):
+    """One data set: its errors at some of the budgets, then at some more."""
+
+    @property
+    def links(self) -> int:
+        """Parts it is done in; each has a budget at least."""
+        each = sum(c + STEPS_OF_RELEASE * self.params.noises for c in lines(self.params))
+        return min(-(-len(USUAL) * each * self.params.pool_size // PART), len(USUAL))
 
 
 def tasks(params: Params, seed: int) -> list[Task]:
     """One task per data set."""
-    return experiments.per_run(params, seed)
+    return [Task(each.params, each.run, each.seed) for each in experiments.per_run(params, seed)]
 
 
 def prepare(params: Params, seed: int, progress: pool.Progress) -> None:
@@ -115,28 +134,51 @@ def _pool_key(params: Params, seed: int) -> pool.PoolKey:
     return pool.key_for(uniform_mixture.SCENARIO, params.n, params.pool_size, seed)
 
 
-def work(task: Task) -> Tables:
-    """The curves of one data set, releases at the setting itself, and some at every budget."""
-    params, run, seed = task.params, task.run, task.seed
-    curves, simulated = [], []
+Rows = list[tuple[float, ...]]
+
+
+def work(task: Task | Onward[Task]) -> Link:
+    """Errors of one data set at the next budgets; the last link has the rows.
+
+    So whatever is averaged has all budgets.
+    """
+    here = Onward.of(task, ([], []))
+    whole, (main, simulated) = here.task, here.state
+    params, run, seed = whole.params, whole.run, whole.seed
+    is_last = here.done + 1 == whole.links
     for c in lines(params):
         setting = _setting(params, c, run, seed)
-        for epsilon_total, mse in sorted(_errors_of(setting, params).items()):
-            curves.append((c, epsilon_total, run, mse))
-            if math.isfinite(epsilon_total):
-                releases = (
-                    _error(release.indices, setting)
-                    for release in _simulated(setting, epsilon_total, params.noises, seed)
-                )
-                simulated += [
-                    (c, epsilon_total, run, noise, error, mse)
-                    for noise, error in enumerate(releases)
-                ]
-    return {
-        "main": pd.DataFrame(curves, columns=list(COLUMNS["main"])),
+        usual = USUAL[here.done :: whole.links]
+        errors = dict(zip(usual, error_curve.kept(setting, usual).tolist(), strict=True))
+        if is_last and params.epsilon_total not in USUAL:
+            # Whoever moves the own budget has the others kept.
+            errors[params.epsilon_total] = error_curve.mse(setting, params.epsilon_total)
+        main = main + [(c, budget, run, mse) for budget, mse in errors.items()]
+        simulated = simulated + _checks(setting, errors, params.noises, seed)
+    if not is_last:
+        empty = {name: pd.DataFrame(columns=list(COLUMNS[name])) for name in _TABLES}
+        return here.link(empty, (main, simulated))
+    tables = {
+        "main": pd.DataFrame(sorted(main), columns=list(COLUMNS["main"])),
         "releases": _releases(params, run, seed),
-        "simulated": pd.DataFrame(simulated, columns=list(COLUMNS["simulated"])),
+        "simulated": pd.DataFrame(sorted(simulated), columns=list(COLUMNS["simulated"])),
     }
+    return here.link(tables)
+
+
+_TABLES = ("main", "releases", "simulated")
+
+
+def _checks(
+    setting: error_curve.Setting, errors: Mapping[float, float], noises: int, seed: int
+) -> Rows:
+    """Releases of one data set at each budget, beside the error that was computed."""
+    return [
+        (setting.c, epsilon_total, setting.run, noise, _error(release.indices, setting), mse)
+        for epsilon_total, mse in errors.items()
+        if math.isfinite(epsilon_total)
+        for noise, release in enumerate(_simulated(setting, epsilon_total, noises, seed))
+    ]
 
 
 def _setting(params: Params, c: int, run: int, seed: int) -> error_curve.Setting:
@@ -149,14 +191,6 @@ def _setting(params: Params, c: int, run: int, seed: int) -> error_curve.Setting
         params.resample,
         params.sensitivity,
     )
-
-
-def _errors_of(setting: error_curve.Setting, params: Params) -> dict[float, float]:
-    """Budget -> mean squared error; who moves the own budget has the others kept."""
-    usual = (*BUDGETS, math.inf)
-    found = dict(zip(usual, error_curve.kept(setting, usual).tolist(), strict=True))
-    own = params.epsilon_total
-    return found if own in found else found | {own: error_curve.mse(setting, own)}
 
 
 def lines(params: Params) -> tuple[int, ...]:
@@ -253,7 +287,9 @@ def typical_counts(result: Result) -> tuple[int, tuple[int, int, int]]:
 
 
 def typical_in_words(result: Result) -> str:
-    """What single releases do, whatever one of them did; in Markdown."""
+    """What single releases do, whatever one did; in Markdown. Empty before there are any."""
+    if result.tables["releases"].empty:
+        return ""
     runs = sentences.counted(len(result.tables["releases"]), "run")
     kept, counts = typical_counts(result)
     middle, low, high = typical(result)
@@ -268,7 +304,11 @@ def typical_in_words(result: Result) -> str:
 
 def averaged_in_words(result: Result) -> str:
     """What the curve is the average of."""
-    return f"Average over noise and {sentences.counted(result.done, 'data set')}."
+    return f"Average over noise and {_data_sets(result.tables['main'])}."
+
+
+def _data_sets(main: pd.DataFrame) -> str:
+    return sentences.counted(main.run.nunique(), "data set")
 
 
 def marks_in_words(result: Result, error: float, earlier: Sequence[float] = ()) -> str:
@@ -279,14 +319,16 @@ def marks_in_words(result: Result, error: float, earlier: Sequence[float] = ()) 
         error: of the run that is shown.
         earlier: of runs that differ from it in their noise.
     """
-    params = cast(Params, result.params)
+    params, main = cast(Params, result.params), result.tables["main"]
     if not _is_on_axis(params.epsilon_total):
         side = "left" if params.epsilon_total < min(BUDGETS) else "right"
-        here = at(result.tables["main"], params.c, params.epsilon_total)
-        return f"Your budget is beyond the {side} edge: average {here:.3g}, this run {error:.3g}."
+        here = at(main, params.c, params.epsilon_total)
+        average = "" if main.empty else f"average {here:.3g}, "
+        return f"Your budget is beyond the {side} edge: {average}this run {error:.3g}."
+    setting = "" if main.empty else "Filled: your setting. "
     others = " Small: earlier noise." if earlier else ""
     high = " Triangle: above the axis." if max(error, *earlier, 0.0) > TOP else ""
-    return f"Filled: your setting. Hollow: this run.{others}{high}"
+    return f"{setting}Hollow: this run.{others}{high}"
 
 
 def _is_on_axis(epsilon_total: float) -> bool:
@@ -295,12 +337,14 @@ def _is_on_axis(epsilon_total: float) -> bool:
 
 def _summary(params: Params, rows: Tables) -> str:
     main = rows["main"]
+    if main.empty:
+        return f"{NOT_YET}."
     here, plain = at(main, params.c, params.epsilon_total), at(main, params.c, math.inf)
     return (
         f"At ε_total = {params.epsilon_total:g}, ε_abc = {params.epsilon_abc:g}, c = {params.c}, "
         f"N = {params.n:,} the root mean squared error is {here:.3g}, without noise {plain:.3g}, "
         f"of the prior mean {PRIOR_ERROR:.3g}: exact over the noise, averaged over "
-        f"{sentences.counted(main.run.nunique(), 'data set')}."
+        f"{_data_sets(main)}."
     )
 
 
@@ -311,8 +355,14 @@ NEARLY = 0.95
 """Part of the prior's error from which on an answer is hardly better than the prior."""
 
 
+NOT_YET = "No data set is finished yet"
+"""Where a task has many parts, none of them ends one at first."""
+
+
 def finding(params: Params, main: pd.DataFrame) -> str:
     """What the curve says of the setting, in a line."""
+    if main.empty:
+        return NOT_YET
     here, plain = at(main, params.c, params.epsilon_total), at(main, params.c, math.inf)
     for error, of in ((plain, "Even without noise"), (here, "With this budget")):
         if error >= NEARLY * PRIOR_ERROR:
@@ -327,7 +377,8 @@ def finding(params: Params, main: pd.DataFrame) -> str:
 
 def figures(result: Result) -> dict[str, fig.Drawn]:
     """The error against the budget, with the setting on it."""
-    sentence = f"{result.summary} The dots are computed; the lines between them are interpolated."
+    dots = " The dots are computed; the lines between them are interpolated."
+    sentence = result.summary if result.tables["main"].empty else f"{result.summary}{dots}"
     table = result.tables["gaps"]
     check = "" if table.empty else f" Crosses: {error_gaps.in_words(table)}"
     return {"error": fig.Drawn(_curves(result), f"{sentence}{check}")}
@@ -365,7 +416,8 @@ def _curves(result: Result) -> go.Figure:
     without = fig.line(ends, np.full(2, plain), fig.NON_PRIVATE)
     figure.add_trace(without.update(name=f"without noise, c = {params.c}"))
     fig.note(figure, ends[1], plain, "without noise ", fig.NON_PRIVATE.color, "top right")
-    curves = {c: _on_axis(curve(main, c)) for c in lines(params)}
+    known = () if main.empty else lines(params)
+    curves = {c: _on_axis(curve(main, c)) for c in known}
     for (c, points), style in zip(curves.items(), fig.styles([*map(_keep, curves)]), strict=True):
         x, y = points.epsilon_total.to_numpy(), points.error.to_numpy()
         fine = np.geomspace(x[0], x[-1], FINE)

@@ -38,13 +38,43 @@ def test_simulated_releases_have_the_exact_error_and_not_twice_the_budgets(
 ) -> None:
     monkeypatch.setattr(expected_error, "NOISES", 2000)
     task = expected_error.tasks(SMALL, 1)[0]
-    simulated = expected_error.work(task)["releases"].private_mse.to_numpy()
+    simulated = expected_error.work(task).tables["releases"].private_mse.to_numpy()
     main = result.tables["main"]
     own = main[(main.c == SMALL.c) & (main.run == 0)].set_index("epsilon_total").mse
     repeats, nothing = simulated[:, None], np.zeros(1)
     assert_mean_of_repeats(repeats, np.array([own[SMALL.epsilon_total]]), nothing)
     with pytest.raises(AssertionError):
         assert_mean_of_repeats(repeats, np.array([own[10.0]]), nothing)
+
+
+def test_parts_of_a_data_set_tell_what_all_of_it_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+    params = dataclasses.replace(SMALL, epsilon_total=0.3, noises=20)
+    whole = runner.run_to_end(expected_error, params, seed=1)
+    assert whole.total == params.runs
+    monkeypatch.setattr(expected_error, "PART", 1000 * params.pool_size)
+    monkeypatch.setattr(runner, "YIELD_EVERY", 0.0)
+    monkeypatch.setattr(runner, "YIELD_SHARE", 1e9)
+    first, *_, last = runner.run(expected_error, params, seed=1)
+    assert last.total > 2 * params.runs
+    for name, table in whole.tables.items():
+        pd.testing.assert_frame_equal(last.tables[name], table, check_exact=True)
+    assert last.summary == whole.summary
+    assert first.tables["main"].empty
+    title = expected_error.figures(first)["error"].figure.layout.title.text
+    assert title == "No data set is finished yet"
+    assert expected_error.typical_in_words(first) == ""
+    assert expected_error.averaged_in_words(first) == "Average over noise and 0 data sets."
+    assert expected_error.marks_in_words(first, 0.04) == "Hollow: this run."
+    beyond = dataclasses.replace(first, params=dataclasses.replace(params, epsilon_total=0.001))
+    words = expected_error.marks_in_words(beyond, 0.04)
+    assert words == "Your budget is beyond the left edge: this run 0.04."
+
+
+def test_a_part_of_the_largest_setting_is_a_small_one() -> None:
+    largest = expected_error.Params(pool_size=100_000, c=1000, n=1000)
+    (task, *_) = expected_error.tasks(largest, 1)
+    assert task.links == len(expected_error.USUAL)
+    assert {each.links for each in expected_error.tasks(expected_error.Params(), 1)} == {1}
 
 
 def test_few_nodes_are_enough(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,7 +99,7 @@ def test_the_curve_is_kept_for_whoever_moves_the_own_budget(
     monkeypatch.setattr(error_curve, "mse", seen)
     for epsilon_total in (0.3, 0.5):
         moved = dataclasses.replace(SMALL, epsilon_total=epsilon_total)
-        main = expected_error.work(expected_error.tasks(moved, 1)[0])["main"]
+        main = expected_error.work(expected_error.tasks(moved, 1)[0]).tables["main"]
         for c, line in main.groupby("c"):
             budgets = [*sorted({*expected_error.BUDGETS, epsilon_total}), math.inf]
             assert line.epsilon_total.tolist() == budgets, c
@@ -308,7 +338,7 @@ def test_half_the_noise_is_found_and_said(checked: Result, monkeypatch: pytest.M
 
     monkeypatch.setattr(sparse_vector, "run", halved)
     much = dataclasses.replace(SMALL, noises=200)
-    rows = expected_error.work(expected_error.tasks(much, 1)[0])
+    rows = expected_error.work(expected_error.tasks(much, 1)[0]).tables
     wrong = expected_error.collect(much, rows)
     assert not error_gaps.agrees(wrong.tables["gaps"])
     assert "do not agree" in expected_error.figures(wrong)["error"].sentence
