@@ -4,8 +4,8 @@ What a line is about nobody knows here; :mod:`abcdp_core.own_data.budget_ledger`
 
 **A line counts once it is whole.** It is written without its end and synced, then its end is
 written and synced, and then it is told of. So of what a crash leaves behind the last end, a line
-that is whole counts, told of or not, and over anything else the next line is written: a part of a
-line is never whole, as it lacks its last bracket. There is no journal: one goes by a file's name,
+that is whole counts, told of or not, and over a part of one, which lacks its last bracket, the next
+line is written. There is no journal: one goes by a file's name,
 and SQLite, which kept the lines once, undid what had been added by another name since, or where a
 journal was put back. Such a file is read, where none stands beside it, and nothing is added to it:
 programs of that version know no other.
@@ -38,6 +38,15 @@ HEADER = b'{"a": "ledger of privacy budgets", "version": 2}'
 
 OTHER_VERSION = re.compile(re.escape(HEADER[: HEADER.index(b"2")]) + rb"[3-9]\d*}")
 """The first line in versions to come."""
+
+LINE = re.compile(rb'\[\d+(?:, "(?:[^"\\]|\\.)*")*\]')
+"""How a line is made that has no end: a number, and texts."""
+
+LINE_ENDS = re.compile(rb'(?<!\\)"\]')
+"""How it ends, and nothing before its end is."""
+
+BLANK = b"\0 \t\r"
+"""What a disk or a program may have put where a line's end was."""
 
 LARGEST, LONGEST = 1 << 24, 1 << 14
 """Bytes of a file and of a line that are read; thirty thousand releases have fewer."""
@@ -183,6 +192,8 @@ def _locked(file: Path, *, writes: bool, make: bool) -> Iterator[Lines]:
                 if time.monotonic() > end:
                     raise refusal(file, f"is in use by others for more than {WAIT:.0f} s")
             elif is_at(handle, file):
+                if file.resolve() in _mounted():
+                    raise refusal(file, ALONE)
                 content = _content(handle, file)
                 if not content.startswith(DATABASE):
                     found = _lines(handle, file, content, make=make)
@@ -194,6 +205,29 @@ def _locked(file: Path, *, writes: bool, make: bool) -> Iterator[Lines]:
                     yield Lines(handle, _kept_by_sqlite(file), 0)
                 return
         time.sleep(BETWEEN_LOOKS)
+
+
+MOUNTS = Path("/proc/self/mountinfo")
+"""Where the system says what is mounted; others than Linux mount no files."""
+
+ALONE = (
+    "is mounted by itself, so that nobody here sees it replaced; mount the folder that it lies in"
+)
+"""Why such a file is not used: programs that replace it outside leave an older one here."""
+
+
+def _mounted() -> set[Path]:
+    """Places where something is mounted."""
+    try:
+        said = MOUNTS.read_bytes().splitlines()
+    except OSError:
+        return set()
+    octal = re.compile(rb"\\([0-7]{3})")
+    places = (line.split()[4] for line in said)
+    return {
+        Path(os.fsdecode(octal.sub(lambda found: bytes([int(found[1], 8)]), place)))
+        for place in places
+    }
 
 
 @contextlib.contextmanager
@@ -279,25 +313,33 @@ def _lines(handle: int, file: Path, content: bytes, *, make: bool) -> Lines:
             raise refusal(file, "there is none; `budget create` makes one")
         return Lines(handle, [], 0)
     header, *lines = content[: end - 1].split(b"\n")
-    tail = content[end:]
-    if lacks_end := _is_whole(tail):
-        lines.append(tail)
-        end += len(tail) + 1
+    if last := _without_end(content[end:], file):
+        lines.append(last)
+        end += len(last) + 1
     if header != HEADER:
         newer = OTHER_VERSION.fullmatch(header) is not None
         why = "was made by a newer version of this program" if newer else "is no ledger"
         raise refusal(file, why)
     if max(map(len, lines), default=0) > LONGEST:
         raise refusal(file, "was changed: it has a line that is longer than any of a ledger")
-    return Lines(handle, lines, end, lacks_end=lacks_end)
+    return Lines(handle, lines, end, lacks_end=bool(last))
 
 
-def _is_whole(tail: bytes) -> bool:
-    """Whether what has no end is a line; a program that wants text may have taken its end away."""
-    try:
-        return len(tail) <= LONGEST and isinstance(json.loads(tail), list)
-    except (ValueError, RecursionError):
-        return False
+def _without_end(tail: bytes, file: Path) -> bytes:
+    """The line that stands behind the last end; empty if that is a part of one, or nothing.
+
+    A program that wants text may have taken its end away, and put something in its place. A disk
+    that failed may have nothing but zeros in some blocks of a part.
+
+    Raises:
+        ParameterError: it is neither, so that nobody knows what it was.
+    """
+    read = LINE.match(tail, 0, LONGEST + 1)
+    line = read[0] if read else b""
+    rest = tail[len(line) :].rstrip(BLANK)
+    if (line and rest) or (LINE_ENDS.search(rest) and b"\0" not in rest):
+        raise refusal(file, "was changed: what stands behind its last line is no line")
+    return line
 
 
 # --------------------------------------------------------------------------- what SQLite has kept

@@ -64,6 +64,60 @@ def test_a_line_that_is_whole_counts_without_its_end(file: Path) -> None:
     assert file.read_bytes() == whole + line + b"\nthird\n"
 
 
+@pytest.mark.parametrize("tail", [b"\r", b" ", b"\0" * 600, b"\t \r"])
+def test_a_line_that_is_whole_counts_before_what_may_be_its_end(tail: bytes, file: Path) -> None:
+    whole, line = file.read_bytes(), ledger_file.line_of(2, 'a "]" and \\', "ä")
+    file.write_bytes(whole + line + tail)
+    assert lines(file) == [b"first", line]
+    add(file, b"third")
+    assert file.read_bytes() == whole + line + b"\nthird\n"
+
+
+@pytest.mark.parametrize("end", ["\v", "\f", "\x1a", "%", '"', "\x85", "\u2028", "\xa0", "\0\r%"])
+def test_what_a_line_has_for_its_end_is_not_written_over(end: str, file: Path) -> None:
+    whole, line, other = file.read_bytes(), *(ledger_file.line_of(n, "x") for n in (2, 3))
+    odd = end.encode()
+    for tail in (line + odd, line + odd + other, line + odd + b"[3", odd + line, line[1:] + odd):
+        if not odd.startswith(b"\0") or tail.startswith(line):
+            file.write_bytes(whole + tail)
+            with pytest.raises(ParameterError, match="behind its last line is no line"):
+                add(file, b"3")
+            assert file.read_bytes() == whole + tail
+
+
+def test_a_part_of_a_line_that_has_a_bracket_is_a_part(file: Path) -> None:
+    whole, line = file.read_bytes(), ledger_file.line_of(2, '{"what": "[\\"]\\"]", "b": "]"}')
+    for length in range(1, len(line)):
+        for tail in (line[:length], b"\0" * 10 + line[10:]):
+            file.write_bytes(whole + tail)
+            assert lines(file) == [b"first"]
+
+
+def test_a_file_that_is_mounted_by_itself_is_not_used(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who replaces it outside leaves the former one mounted, and both would be taken from."""
+    place = file.parent / "with a\\gap"
+    file.rename(place)
+    add(place, b"second")
+    mounts = file.parent / "mounts"
+    octal = str(place.resolve()).replace("\\", "\\134").replace(" ", "\\040")
+    mounts.write_text(
+        f"22 1 8:1 / / rw - ext4 /dev/a rw\n23 22 8:1 /b {octal} rw - ext4 /dev/a rw\n"
+    )
+    monkeypatch.setattr(ledger_file, "MOUNTS", mounts)
+    other = file.parent / "other"
+    other.symlink_to(place)
+    for name in (place, other):
+        for use in (lines, lambda each: add(each, b"third")):
+            with pytest.raises(ParameterError, match="mount the folder that it lies in"):
+                use(name)
+    mounts.write_text(mounts.read_text().replace(octal, str(file.parent)))
+    assert lines(place) == [b"first", b"second"]
+    monkeypatch.setattr(ledger_file, "MOUNTS", file.parent / "none")
+    assert lines(place) == [b"first", b"second"]
+
+
 def test_a_beginning_without_a_line_is_as_good_as_none(file: Path) -> None:
     for length in range(len(ledger_file.HEADER) + 1):
         for tail in (b"", b"\0\0"):
@@ -132,7 +186,7 @@ def test_where_the_disk_fails_a_line_does_not_count_or_it_is_said_that_it_may(
         if seen == step or (for_good and seen > step):
             raise OSError(number, os.strerror(number))
 
-    second = ledger_file.line_of("second")
+    second = ledger_file.line_of(2, "second")
     with monkeypatch.context() as patched:
         watched(patched, fail)
         with pytest.raises(ParameterError) as raised:
