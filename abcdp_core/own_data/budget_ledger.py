@@ -27,7 +27,6 @@ import contextlib
 import datetime
 import hashlib
 import json
-import math
 import os
 import re
 import secrets
@@ -64,6 +63,9 @@ DIGITS = 20
 
 LONGEST = 1000
 """Characters of what is said of a release."""
+
+SAID = 10
+"""Names of budgets that are said where one is not known."""
 
 START = "0" * 64
 """Stands for the digest before the first entry."""
@@ -205,13 +207,11 @@ def accounts(file: Path) -> dict[str, Account]:
     """
     with ledger_file.opened(file) as found:
         entries = _entries(found, file)
-    return {
-        each.budget: Account(
-            _budget(each), tuple(other for other in entries if other.budget == each.budget)
-        )
-        for each in entries
-        if each.kind == "create"
-    }
+    histories: dict[str, list[Entry]] = {}
+    for each in entries:
+        histories.setdefault(each.budget, []).append(each)
+    # The first line of each says what it is.
+    return {name: Account(_budget(own[0]), tuple(own)) for name, own in histories.items()}
 
 
 def account(file: Path, name: str) -> Account:
@@ -227,7 +227,8 @@ def account(file: Path, name: str) -> Account:
 
 
 def _unknown(name: str, file: Path, known: Mapping[str, Any]) -> NoReturn:
-    there = ", ".join(known) or "no budget yet"
+    more = f" and {len(known) - SAID:,} more" if len(known) > SAID else ""
+    there = f"{', '.join(list(known)[:SAID])}{more}" if known else "no budget yet"
     raise ParameterError(f"budget = {name}: {file} has {there}.")
 
 
@@ -450,8 +451,8 @@ def _budget(entry: Entry) -> Budget:
     content = entry.content
     return Budget(
         entry.budget,
-        Decimal(content["epsilon"]),
-        Decimal(content["delta"]),
+        _as_written(content["epsilon"]),
+        _as_written(content["delta"]),
         content["unit"],
         content["neighbours"],
     )
@@ -459,7 +460,15 @@ def _budget(entry: Entry) -> Budget:
 
 def _claim(content: Mapping[str, Any]) -> Claim:
     rho = None if content["rho"] is None else float.fromhex(content["rho"])
-    return Claim(Decimal(content["epsilon"]), Decimal(content["delta"]), rho, content["what"])
+    epsilon, delta = _as_written(content["epsilon"]), _as_written(content["delta"])
+    return Claim(epsilon, delta, rho, content["what"])
+
+
+def _as_written(text: object) -> Decimal:
+    """An amount in the one way in which it is written: it is printed as it stands."""
+    if not isinstance(text, str) or str(found := Decimal(text)) != text:
+        raise ValueError("is no amount")
+    return found
 
 
 READ: Mapping[str, Callable[[Entry], object]] = {
@@ -474,7 +483,7 @@ def _check_claim(claim: Claim, day: str) -> None:
     # Of what is no number a comparison raises an error, or is false.
     most = EPSILONS[1]
     if not (
-        0 <= claim.epsilon <= most and 0 <= claim.delta < 1 and 0 <= (claim.rho or 0) < math.inf
+        0 <= claim.epsilon <= most and 0 <= claim.delta < 1 and 0 <= (claim.rho or 0) <= most**2
     ):
         raise ValueError(f"{day}: less than nothing was taken, or more than any budget has")
     if not (claim.what + day).isprintable() or len(claim.what + day) > LONGEST:

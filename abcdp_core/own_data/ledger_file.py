@@ -76,6 +76,10 @@ TABLE = (
 """What it is made of; a view of that name may have rows without end."""
 
 
+STEPS = 100_000
+"""Of SQLite between two looks whether it takes too long."""
+
+
 @dataclass
 class Lines:
     """An open file that nobody else adds to.
@@ -188,10 +192,7 @@ def _locked(file: Path, *, writes: bool, make: bool) -> Iterator[Lines]:
     end = time.monotonic() + WAIT
     while True:
         with _handle(file, writes=writes, make=make) as (handle, is_new):
-            if not _lock(handle, writes=writes):
-                if time.monotonic() > end:
-                    raise refusal(file, f"is in use by others for more than {WAIT:.0f} s")
-            elif is_at(handle, file):
+            if _lock(handle, writes=writes) and is_at(handle, file):
                 if file.resolve() in _mounted():
                     raise refusal(file, ALONE)
                 content = _content(handle, file)
@@ -204,6 +205,8 @@ def _locked(file: Path, *, writes: bool, make: bool) -> Iterator[Lines]:
                 else:
                     yield Lines(handle, _kept_by_sqlite(file), 0)
                 return
+        if time.monotonic() > end:
+            raise refusal(file, f"is in use by others for more than {WAIT:.0f} s")
         time.sleep(BETWEEN_LOOKS)
 
 
@@ -249,6 +252,10 @@ def _handle(file: Path, *, writes: bool, make: bool) -> Iterator[tuple[int, bool
                 sync(folder)
         else:
             handle = os.open(file, flags | (os.O_RDWR if writes else os.O_RDONLY))
+        if writes:
+            # Who saves a file by another name first may have left this one to a disk's own time.
+            for folder in {file.parent, file.resolve().parent}:
+                sync(folder)
     except (FileNotFoundError, NotADirectoryError):
         if make:
             raise refusal(file, "cannot be made") from None
@@ -356,15 +363,19 @@ def _kept_by_sqlite(file: Path) -> list[bytes]:
     Raises:
         ParameterError: it is none, is damaged, or a change of it was interrupted.
     """
-    real = file.resolve()
+    real, latest = file.resolve(), time.monotonic() + WAIT
     for end in ("-journal", "-wal"):
         with contextlib.suppress(FileNotFoundError):
-            if real.with_name(f"{real.name}{end}").lstat().st_size:
+            beside = real.with_name(f"{real.name}{end}").lstat()
+            if beside.st_size or not stat.S_ISREG(beside.st_mode):
                 raise refusal(file, f"was being changed when {real.name}{end} was left beside it")
     try:
         with contextlib.closing(
             sqlite3.connect(f"{real.as_uri()}?mode=ro", WAIT, isolation_level=None, uri=True)
         ) as connection:
+            # Who hands a file over can have made one without end.
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+            connection.set_progress_handler(lambda: time.monotonic() > latest, STEPS)
             connection.execute("BEGIN")
             if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
                 raise refusal(file, "is no ledger")
@@ -375,7 +386,12 @@ def _kept_by_sqlite(file: Path) -> list[bytes]:
                 raise refusal(file, "was changed: it has parts that no ledger has")
             columns = "number, kind, budget, content, digest"
             rows = connection.execute(f"SELECT {columns} FROM entries ORDER BY number")
-            return [line_of(*row) for row in rows]
+            lines: list[bytes] = []
+            for row in rows:
+                lines.append(line_of(*row))
+                if row[0] != len(lines):
+                    raise refusal(file, f"entry {len(lines)} was changed")
+            return lines
     except (sqlite3.Error, UnicodeError, TypeError) as error:
         # Of bytes, which a damaged file may hold in place of a text, there is no line.
         raise refusal(file, f"is damaged, or cannot be read ({error})") from error

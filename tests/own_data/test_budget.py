@@ -258,6 +258,10 @@ def test_a_damaged_file_is_refused_whatever_its_bytes_are(file: Path) -> None:
         ("reserve", {"epsilon": "-1", "delta": "0", "rho": None, "what": "", "day": ""}),
         ("reserve", {"epsilon": "1e999999", "delta": "0", "rho": None, "what": "", "day": ""}),
         ("reserve", {"epsilon": "1", "delta": "0", "rho": "nan", "what": "", "day": ""}),
+        ("reserve", {"epsilon": "1", "delta": "0", "rho": "0x1p1023", "what": "", "day": ""}),
+        ("reserve", {"epsilon": " 1\n\n", "delta": "0", "rho": None, "what": "", "day": ""}),
+        ("reserve", {"epsilon": "1", "delta": "\uff10", "rho": None, "what": "", "day": ""}),
+        ("reserve", {"epsilon": True, "delta": "0", "rho": None, "what": "", "day": ""}),
         ("reserve", {"epsilon": "1", "delta": "0", "rho": None, "what": "\x1b[2J", "day": ""}),
         ("reserve", {"epsilon": "1", "delta": "0", "rho": None, "what": "a" * 1001, "day": ""}),
         ("create", {"epsilon": "9", "delta": "0", "unit": "person", "neighbours": "replace"}),
@@ -275,6 +279,18 @@ def test_an_entry_that_makes_no_sense_is_one_line(file: Path, kind: str, content
         budget_ledger._append(found, entries, kind, "income", content)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match=r"^ledger = .*: entry 2 makes no sense\.$"):
         budget_ledger.accounts(file)
+
+
+def test_of_many_budgets_some_are_named_where_one_is_not_known(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("second", "third"):
+        budget_ledger.create(file, Budget(name, Decimal(2), Decimal(0), "person", "replace"))
+    with pytest.raises(ParameterError, match="has income, second, third\\."):
+        budget_ledger.account(file, "fourth")
+    monkeypatch.setattr(budget_ledger, "SAID", 2)
+    with pytest.raises(ParameterError, match="has income, second and 1 more\\."):
+        budget_ledger.account(file, "fourth")
 
 
 @pytest.mark.parametrize(

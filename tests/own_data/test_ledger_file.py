@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import sqlite3
+import struct
 import threading
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -150,7 +151,8 @@ def test_what_is_another_ones_stays_as_it_is(content: bytes, tmp_path: Path) -> 
 
 
 def watched(monkeypatch: pytest.MonkeyPatch, before: Callable[[str, bytes], None]) -> None:
-    """Have something happen before each step that writes."""
+    """Have something happen before each step that writes to a file."""
+    monkeypatch.setattr(ledger_file, "sync", lambda _: None)
     for name in ("ftruncate", "write", "fsync"):
         step = getattr(os, name)
 
@@ -236,6 +238,24 @@ def test_no_line_is_longer_than_one_that_is_read(file: Path) -> None:
     file.write_bytes(file.read_bytes() + b"2" * (ledger_file.LONGEST + 1) + b"\n")
     with pytest.raises(ParameterError, match="longer than any of a ledger"):
         lines(file)
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_before_a_line_is_added_the_name_of_its_file_is_on_the_disk(
+    link: bool, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who saves a file by another name first may have left its new name to a disk's own time."""
+    done: list[object] = []
+    watched(monkeypatch, lambda name, _: done.append(name))
+    monkeypatch.setattr(ledger_file, "sync", done.append)
+    name = file
+    if link:
+        name = file.parent.parent / "link"
+        name.symlink_to(file)
+    lines(name)
+    assert not done
+    add(name, b"second")
+    assert {*done[: done.index("ftruncate")]} == {name.parent, file.parent}
 
 
 def test_a_disk_that_takes_a_line_in_pieces_takes_all_of_it(
@@ -431,6 +451,45 @@ def test_beside_a_journal_such_a_ledger_is_not_read(end: str, kept_by_sqlite: Pa
     with pytest.raises(ParameterError, match=f"was being changed when budgets.db{end} was left"):
         budget_ledger.accounts(kept_by_sqlite)
     assert beside.read_bytes() == b"pages"
+    if os.name == "posix":
+        # What would be waited for without end.
+        beside.unlink()
+        os.mkfifo(beside)
+        with pytest.raises(ParameterError, match="was being changed"):
+            budget_ledger.accounts(kept_by_sqlite)
+
+
+def test_a_tree_that_leads_to_the_same_rows_again_is_not_read_to_its_end(
+    kept_by_sqlite: Path,
+) -> None:
+    row = "VALUES (NULL, 'kind', 'budget', hex(randomblob(50)), 'digest')"
+    more = f"INSERT INTO entries {row}"
+    altered(kept_by_sqlite, "DELETE FROM entries")
+    altered(kept_by_sqlite, "PRAGMA page_size = 512", "VACUUM", *[more] * 40)
+    content = bytearray(kept_by_sqlite.read_bytes())
+    root = memoryview(content)[512:1024]
+    assert root[0] == 5, "a page that leads to others"
+    places = struct.unpack_from(f">{(root[3] << 8) + root[4]}H", root, 12)
+    for place in places:
+        root[place : place + 4] = root[places[0] : places[0] + 4]
+    kept_by_sqlite.write_bytes(content)
+    with pytest.raises(ParameterError, match="entry 4 was changed"):
+        budget_ledger.accounts(kept_by_sqlite)
+
+
+def test_what_sqlite_takes_too_long_for_is_not_read(
+    kept_by_sqlite: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger_file, "STEPS", 1)
+    budget_ledger.accounts(kept_by_sqlite)
+    monkeypatch.setattr(ledger_file, "WAIT", -1.0)
+    with pytest.raises(ParameterError, match="is damaged, or cannot be read"):
+        budget_ledger.accounts(kept_by_sqlite)
+    monkeypatch.undo()
+    long = "x" * (ledger_file.LONGEST + 1)
+    altered(kept_by_sqlite, f"UPDATE entries SET content = '{long}'")
+    with pytest.raises(ParameterError, match="is damaged, or cannot be read"):
+        budget_ledger.accounts(kept_by_sqlite)
 
 
 @pytest.mark.parametrize(
