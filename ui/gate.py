@@ -60,8 +60,7 @@ MOST_FILES = 2
 """Files of one visitor that are being sent or wait for their page to read them."""
 
 MOST_SENT = 32
-"""The same of all: each takes its size, be it sent ever so slowly. One address gets no more than it
-leaves to others, so that alone it has half of them."""
+"""The same of all: each takes its size, be it sent ever so slowly."""
 
 SENDING = 60.0
 """Seconds that a file may be on its way: at 40 kB a second the largest arrives in time."""
@@ -220,10 +219,10 @@ class Gate:
         self._app, self._opened = app, opened
         self._settings = settings
         self._below = below
-        self._places = Places()
-        # Session and file -> the address that it comes from.
-        self._sent: dict[tuple[str, str], str] = {}
-        self._unread: dict[tuple[str, str], str] = {}
+        self._places, self._room = Places(MOST_VISITORS), Places(MOST_SENT)
+        # Session and file -> the address that it comes from, and its place.
+        self._sent: dict[tuple[str, str], tuple[str, asyncio.Event]] = {}
+        self._unread: dict[tuple[str, str], tuple[str, asyncio.Event]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one connection, or have it answered."""
@@ -252,7 +251,8 @@ class Gate:
             # Who leaves while something is sent to them is no error; Streamlit takes what it then
             # reads for text, and a traceback was logged.
             with contextlib.suppress(WebSocketDisconnected):
-                await self._app(_without_origin(scope), _heard(_until(place, receive)), send)
+                talk = _heard(_until(place, receive, OVER))
+                await self._app(_without_origin(scope), talk, send)
         finally:
             self._places.leave(address, place)
 
@@ -261,10 +261,12 @@ class Gate:
         path = scope["path"].removeprefix(self._below).removeprefix(UPLOAD)
         session, _, file = path.partition("/")
         address = addresses.of_request(scope, self._settings)
-        if (session, file) in self._sent or not self._has_room(session, address):
+        key = session, file
+        place = None if key in self._sent else self._room_for(session, address)
+        if place is None:
             await _refuse(TOO_MANY, scope, receive, send)
             return
-        self._sent[session, file] = address
+        self._sent[key] = address, place
         answered = 0
 
         async def noting(message: Message) -> None:
@@ -277,42 +279,60 @@ class Gate:
             with contextlib.suppress(ClientDisconnect):
                 async with asyncio.timeout(SENDING):
                     headed = _with_headers(noting, self._below)
-                    await self._app(_without_origin(scope), receive, headed)
+                    coming = _until(place, receive, LEFT)
+                    await self._app(_without_origin(scope), coming, headed)
         except TimeoutError:
             if not answered:
                 await _refuse(TOO_SLOW, scope, receive, send)
         finally:
-            del self._sent[session, file]
+            del self._sent[key]
             # Of others nothing lies there, and a timer with a long name would be kept for each.
             if answered == TAKEN:
-                self._unread[session, file] = address
+                # It may have been sent once before.
+                self._room.leave(*self._unread.get(key, (address, asyncio.Event())))
+                self._unread[key] = address, place
                 asyncio.get_running_loop().call_later(UNREAD, files.remove, session, file)
+            else:
+                self._room.leave(address, place)
+        if place.is_set() and not answered:
+            await _refuse(TOO_MANY, scope, receive, send)
 
-    def _has_room(self, session: str, address: str) -> bool:
-        """Whether one more file may come, for a session, for an address and in all."""
-        self._unread = {key: where for key, where in self._unread.items() if files.is_unread(*key)}
-        there = [*self._sent.items(), *self._unread.items()]
-        of_session = sum(key[0] == session for key, _ in there)
-        of_address = sum(where == address for _, where in there)
-        return of_session < MOST_FILES and of_address < MOST_SENT - len(there)
+    def _room_for(self, session: str, address: str) -> asyncio.Event | None:
+        """A place for one more file, if need be that of another; ``None`` if there is none."""
+        for key, (where, place) in list(self._unread.items()):
+            if not files.is_unread(*key):
+                self._room.leave(where, place)
+                del self._unread[key]
+        if sum(key[0] == session for key in (*self._sent, *self._unread)) >= MOST_FILES:
+            return None
+        found = self._room.take(address)
+        for key, (_, place) in list(self._unread.items()):
+            if place.is_set():
+                files.remove(*key)
+                del self._unread[key]
+        return found
 
 
 class Places:
-    """Who has which of the places for open pages.
+    """Who has which of the places for open pages, or for files.
 
     As long as there are free ones whoever comes gets one. Then who comes gets one of the address
     that has most, the one it took last, if that one still has as many as the comer's own
     afterwards. So n addresses that want all they can get have an n-th part each: a class behind one
     address is let in, and a stranger, whatever one or two others hold.
+
+    Args:
+        count: how many there are.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, count: int) -> None:
+        self._count = count
         self._taken: dict[str, list[asyncio.Event]] = {}
 
     def take(self, address: str) -> asyncio.Event | None:
         """A place, which is to be left when this is set; ``None`` if there is none."""
         own = self._taken.get(address, [])
-        if sum(map(len, self._taken.values())) >= MOST_VISITORS:
+        if sum(map(len, self._taken.values())) >= self._count:
             most = max(self._taken.values(), key=len)
             if len(most) <= len(own) + 1:
                 return None
@@ -329,8 +349,12 @@ class Places:
             self._taken[address] = left
 
 
-def _until(given_up: asyncio.Event, receive: Receive) -> Receive:
-    """The same until the place is given to others, which ends the connection."""
+OVER: Message = {"type": "websocket.disconnect", "code": 1013}
+LEFT: Message = {"type": "http.disconnect"}
+
+
+def _until(given_up: asyncio.Event, receive: Receive, last: Message) -> Receive:
+    """The same until the place is given to others, and then that who speaks has left."""
 
     async def receiving() -> Message:
         said, end = asyncio.ensure_future(receive()), asyncio.ensure_future(given_up.wait())
@@ -338,7 +362,7 @@ def _until(given_up: asyncio.Event, receive: Receive) -> Receive:
             await asyncio.wait((said, end), return_when=asyncio.FIRST_COMPLETED)
             if said.done() and not given_up.is_set():
                 return said.result()
-            return {"type": "websocket.disconnect", "code": 1013}
+            return last
         finally:
             said.cancel()
             end.cancel()

@@ -12,7 +12,7 @@ pools that have to be made, and pictures of studies that took longer than moment
 work is done in worker processes, so that it never keeps the server from answering. ``long``:
 studies of many tasks, also in worker processes, a stretch at a time as long as others wait.
 ``given``: problems that visitors give, whose simulations may take minutes and go on to their end:
-two of them kept all private releases waiting. A job
+among the pools two of them kept all private releases waiting. A job
 starts in the quick lane, or in the long one, where no pool is made: one that lacks its pool goes on
 in the slow lane, once for all who lack the same pool, and comes back. What is done in each lane
 stands in :mod:`ui.steps`.
@@ -53,7 +53,7 @@ from ui import addresses, served
 from ui.job import Job, Lane, Preparation, Request, Work
 from ui.line import FullError, Line
 
-AT_ONCE: dict[Lane, int] = {"quick": 4, "slow": 2, "long": 2, "given": 1}
+AT_ONCE: dict[Lane, int] = {"quick": 4, "slow": 2, "long": 2, "given": 2}
 """Jobs that go on at a time; the others wait in line."""
 
 OF_ONE = 1
@@ -64,6 +64,9 @@ ROOM = 256
 
 ROOM_OF_ONE = 4
 """Jobs of one session that may wait in a lane; the oldest makes room for the next."""
+
+MANY = 8 * ROOM
+"""Sessions whose addresses are known, before those are forgotten that nothing is done for."""
 
 RECENT = 600.0
 """Seconds for which one job of a lane is kept free for an address that has asked for something."""
@@ -94,6 +97,8 @@ class Service:
         self.lines: dict[Lane, Line[Job]] = {lane: Line(ROOM, ROOM_OF_ONE) for lane in AT_ONCE}
         self._running: dict[Lane, list[tuple[str, Job]]] = {lane: [] for lane in AT_ONCE}
         self._seconds: dict[Lane, float] = {}
+        # Session -> the address that it came from when it was last there.
+        self._from: dict[str, str] = {}
         # Address -> when it last asked for something; of the last two.
         self._seen: dict[str, float] = {}
         self._jobs: OrderedDict[Request | Preparation, Job] = OrderedDict()
@@ -175,11 +180,21 @@ class Service:
 
     def _join(self, job: Job, who: str) -> None:
         """Have a job wait for a session, if there is room."""
-        address = addresses.of_session(who)
+        address = self._address(who)
         self._note(address)
         with contextlib.suppress(FullError):
             for whose, former in self.lines[job.lane].join(who, job, address):
                 former.end("stopped" if whose == who else "refused")
+
+    def _address(self, who: str) -> str:
+        """Where a session comes from, be it that its page was closed meanwhile."""
+        self._from[who] = addresses.of_session(who) or self._from.get(who, "")
+        if len(self._from) > MANY:
+            waiting = {each for line in self.lines.values() for each, _ in line.places()}
+            running = {each for lane in self._running.values() for each, _ in lane}
+            here = {who} | waiting | running
+            self._from = {each: self._from[each] for each in here if each in self._from}
+        return self._from[who]
 
     def _forget(self) -> None:
         ended = [request for request, job in self._jobs.items() if not job.active]
@@ -298,7 +313,7 @@ class Service:
         busy = Counter(name for name, _ in self._running[lane])
         if lane == "slow" and job.pool and any(job.pool == each.pool for each in self._making()):
             return False
-        return busy[who] < OF_ONE and self._leaves_room(lane, addresses.of_session(who))
+        return busy[who] < OF_ONE and self._leaves_room(lane, self._address(who))
 
     def _leaves_room(self, lane: Lane, address: str) -> bool:
         """Whether one goes on being free for other addresses, if any came not long ago.
@@ -308,7 +323,7 @@ class Service:
         now = time.monotonic()
         if all(now - last > RECENT for other, last in self._seen.items() if other != address):
             return True
-        of_address = [who for who, _ in self._running[lane] if addresses.of_session(who) == address]
+        of_address = [who for who, _ in self._running[lane] if self._address(who) == address]
         return len(of_address) < max(AT_ONCE[lane] - 1, 1)
 
     def _learn(self, lane: Lane, seconds: float) -> None:

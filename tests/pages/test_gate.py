@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import re
 import tomllib
 from collections.abc import AsyncIterator
@@ -314,7 +315,7 @@ def test_so_many_visitors_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_class_and_a_stranger_are_let_in_whatever_two_others_hold(
     held: list[int], guests: int, got: int
 ) -> None:
-    places, here = gate.Places(), list[tuple[str, asyncio.Event]]()
+    places, here = gate.Places(gate.MOST_VISITORS), list[tuple[str, asyncio.Event]]()
 
     def come(address: str, count: int) -> int:
         taken = [place for _ in range(count) if (place := places.take(address)) is not None]
@@ -333,7 +334,7 @@ def test_a_class_and_a_stranger_are_let_in_whatever_two_others_hold(
 
 
 def test_who_took_a_place_last_gives_it_back_and_stays_away() -> None:
-    places = gate.Places()
+    places = gate.Places(gate.MOST_VISITORS)
     taken = [places.take("many") for _ in range(gate.MOST_VISITORS)]
     own = places.take("one")
     assert own is not None
@@ -561,11 +562,64 @@ def test_few_files_lie_on_the_server_and_none_for_ever(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(gate, "UNREAD", 0.01)
     assert asyncio.run(visit([("a", "x"), ("a", "y"), ("a", "z"), ("b", "x")])) == [3, 1, 1, 3]
-    # One address gets half, a second one half of what is left, and so on.
     monkeypatch.setattr(gate, "MOST_SENT", 8)
-    assert asyncio.run(visit([(f"{n}", "x") for n in range(5)])) == [4, 1, 0, 5]
-    two = [(f"{n}", "x" if n < 5 else "y") for n in range(10)]
-    assert asyncio.run(visit([*two, ("z", "z")])) == [4 + 2 + 1, 4, 0, 11]
+    assert asyncio.run(visit([(f"{n}", "x") for n in range(9)])) == [8, 1, 0, 9]
+
+
+@pytest.mark.parametrize("is_sent", [True, False])
+def test_where_there_is_no_room_a_file_of_who_has_most_leaves(
+    is_sent: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Five addresses with 32 files of four bytes kept everybody else from sending one."""
+    unread = set[str]()
+    monkeypatch.setattr(gate, "MOST_SENT", 8)
+    monkeypatch.setattr(gate.files, "is_unread", lambda _, file: file in unread)
+    monkeypatch.setattr(gate.files, "remove", lambda _, file: unread.discard(file))
+    read = asyncio.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if (await receive())["type"] == "http.disconnect":
+            raise ClientDisconnect
+        unread.add(scope["path"].rpartition("/")[2])
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+
+    async def receive() -> Any:
+        await read.wait()
+        return {"type": "http.request"}
+
+    async def visit() -> None:
+        door, said = Gate(app, RELEASES), dict[str, int]()
+
+        def put(address: str, number: int) -> asyncio.Task[None]:
+            name = f"{address}{number}"
+
+            async def send(message: Any) -> None:
+                said.setdefault(name, message.get("status", 0))
+
+            asked = scope(f"{gate.UPLOAD}{name}/{name}", "PUT") | {"client": (address, 1)}
+            return asyncio.create_task(door(asked, receive, send))  # type: ignore[arg-type]
+
+        if not is_sent:
+            read.set()
+        on_the_way = []
+        for address, number in [*itertools.product("x", range(8)), *itertools.product("yz", "123")]:
+            on_the_way.append(put(address, number))
+            await asyncio.sleep(0.001)
+        read.set()
+        await asyncio.gather(*on_the_way)
+        there = sorted(name[0] for name in unread)
+        assert there == [*"xxxyyyzz"]
+        taken = [name for name, status in said.items() if status == 204]
+        assert len(taken) == (8 if is_sent else 13)
+        assert set(said.values()) == {204, 429}
+        assert not door._sent
+        # What was read leaves its place, and who sends the same again takes no other.
+        unread.clear()
+        for _ in range(3):
+            await put("v", 0)
+        assert {address: len(places) for address, places in door._room._taken.items()} == {"v": 1}
+
+    asyncio.run(visit())
 
 
 def test_a_file_that_never_arrives_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -350,13 +350,20 @@ def test_a_job_that_another_asked_for_first_waits_for_each_in_their_own_row(quic
     assert quick.work[3].begun.wait(SOON)
 
 
+@pytest.mark.parametrize("is_closed", [False, True], ids=["open", "closed"])
 @pytest.mark.parametrize("addresses", ["aa", "ab"])
 def test_where_another_address_was_seen_one_leaves_room(
-    addresses: str, monkeypatch: pytest.MonkeyPatch
+    addresses: str, is_closed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A job of a minute in each of both places had everybody else wait as long."""
+    """A job of a minute in each of both places had everybody else wait as long.
+
+    Of a page that is closed nobody tells where it came from.
+    """
+    closed: set[str] = set()
     with serving() as service:
-        monkeypatch.setattr(jobs.addresses, "of_session", lambda who: who[0])
+        monkeypatch.setattr(
+            jobs.addresses, "of_session", lambda who: "" if who in closed else who[0]
+        )
         desk = Desk(service, "slow")
         try:
             desk.ask(f"{addresses[1]}0")
@@ -365,6 +372,8 @@ def test_where_another_address_was_seen_one_leaves_room(
             assert desk.jobs[0].ended.wait(SOON)
             for who in ("a1", "a2", "a3"):
                 desk.ask(who)
+                if is_closed:
+                    closed.add(who)
             while sum(job.lane == "slow" for job in desk.jobs) < 4:
                 time.sleep(0.001)
             time.sleep(0.05)
@@ -718,6 +727,42 @@ def test_problems_that_visitors_give_keep_no_release_waiting() -> None:
         assert release.outcome == "released"
         go_on.set()
         assert all(job.ended.wait(SOON) for job in given)
+
+
+def test_a_problem_of_one_address_keeps_none_of_another_waiting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It may go on for as long as the limit."""
+    monkeypatch.setattr(jobs.addresses, "of_session", lambda who: who[0])
+    go_on = threading.Event()
+    with serving() as service:
+        service.submit_own("b", steps.own(lambda _: "seen")).ended.wait(SOON)
+        held = [
+            service.submit_own(who, steps.own(lambda _: go_on.wait(SOON)), "given")
+            for who in ("a1", "a2", "a3")
+        ]
+        other = service.submit_own("b", steps.own(lambda _: "inferred"), "given")
+        assert other.ended.wait(SOON / 2)
+        assert other.outcome == "inferred"
+        go_on.set()
+        assert all(job.ended.wait(SOON) for job in held)
+
+
+def test_of_sessions_that_nothing_is_done_for_no_address_is_known(
+    quick: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "MANY", 8)
+    monkeypatch.setattr(jobs.addresses, "of_session", lambda who: f"of {who}")
+    quick.ask("first")
+    assert quick.work[0].begun.wait(SOON)
+    waiting = [f"{number}" for number in range(4)]
+    for who in waiting:
+        quick.ask(who)
+    for number in range(20):
+        quick.service._address(f"gone {number}")
+    known = quick.service._from
+    assert len(known) <= 8
+    assert {"first", *waiting} <= known.keys()
 
 
 def test_a_closed_service_lets_go_of_everything(quick: Desk) -> None:
