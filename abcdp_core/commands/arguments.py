@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from abcdp_core import experiments, registry
-from abcdp_core.output.together import MixedError, check_ours, unchanged
+from abcdp_core.output.together import CopiedError, MixedError, check_ours, unchanged
 from abcdp_core.parameters import Parameter, ParameterError, Params, shown
 
 if TYPE_CHECKING:
@@ -241,7 +241,8 @@ def check_writable(name: str, folder: Path) -> None:
 def not_writable(name: str, folder: Path, error: OSError, more: str = "") -> ParameterError:
     """What to say of a folder that cannot be written, and perhaps of what becomes of it."""
     reason = error.strerror or type(error).__name__
-    end = f"; {MIXED if isinstance(error, MixedError) else more}" if more else "."
+    known = more and not isinstance(error, CopiedError)
+    end = f"; {MIXED if isinstance(error, MixedError) else more}" if known else "."
     return ParameterError(
         f"{name} = {folder}: must be a folder that can be written ({reason}){end}"
     )

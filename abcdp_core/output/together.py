@@ -42,6 +42,16 @@ class MixedError(OSError):
     """Files that could not be put back: whoever next writes or reads there does that."""
 
 
+class CopiedError(FileExistsError):
+    """Files that may be of two results, and nobody here can tell: the folder was copied so."""
+
+
+COPIED = (
+    "was left by a command that was ended between two files, in a folder of which this one is a "
+    "copy: files here may be of two results; make them again in another folder"
+)
+
+
 @contextlib.contextmanager
 def together(directory: Path) -> Iterator[Path]:
     """A folder whose files take their places in ``directory`` if the block ends without an error.
@@ -240,11 +250,14 @@ def check_ours(directory: Path) -> None:
     """Find out that what goes by our names is ours: behind a link are others' files.
 
     Raises:
-        FileExistsError: there is such a thing; it stays as it is.
+        FileExistsError: there is such a thing; it stays as it is. A :class:`CopiedError` if others'
+            or not, files beside it may not belong together.
     """
     for name in (BEGUN, READY, UNDONE, BEFORE):
         place = directory / name
         if os.path.lexists(place) and not _is_ours(place):
+            if (place / MARK).is_file():
+                raise CopiedError(errno.EEXIST, f"{name} there {COPIED}")
             raise FileExistsError(errno.EEXIST, f"{name} there was made by somebody else")
 
 
@@ -258,9 +271,19 @@ def _is_ours(place: Path) -> bool:
 
 
 def _check_place(place: Path) -> None:
-    """Find out before the first move that a later one would fail."""
+    """Find out before the first move that a later one would fail.
+
+    Raises:
+        OSError: it would.
+    """
     if place.is_dir():
         raise IsADirectoryError(errno.EISDIR, f"{place.name} is a folder there")
+    folder = place.parent.stat()
+    if folder.st_mode & stat.S_ISVTX and os.path.lexists(place):
+        # In such a folder, as that for temporary files, all write and each replaces their own.
+        may = {0, folder.st_uid, place.lstat().st_uid}
+        if os.name == "posix" and os.geteuid() not in may:
+            raise PermissionError(errno.EPERM, f"{place.name} there is somebody else's")
 
 
 @contextlib.contextmanager

@@ -343,6 +343,44 @@ def test_nothing_is_moved_or_removed_for_a_folder_that_others_packed(
     assert is_there(result, out)
 
 
+def test_of_a_copy_of_a_folder_it_is_said_that_files_may_be_of_two_results(
+    result: Result, later: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, copy = tmp_path / "out", tmp_path / "copy"
+    write(result, out)
+    ready = out / together.READY
+    ready.mkdir()
+    (ready / "toy.json").write_text("later")
+    together._mark(ready)
+    shutil.copytree(out, copy)
+    for use in (together.check_ours, lambda folder: write(later, folder)):
+        with pytest.raises(
+            together.CopiedError, match="files here may be of two results"
+        ) as raised:
+            use(copy)
+        said = arguments.not_writable("out", copy, raised.value, arguments.UNCHANGED)
+        assert arguments.UNCHANGED not in str(said)
+    assert is_there(result, copy)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="users of POSIX")
+def test_where_each_replaces_their_own_nothing_is_begun_over_files_of_others(
+    result: Result, later: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What could be neither finished nor undone kept their owner from writing and reading."""
+    write(result, tmp_path)
+    tmp_path.chmod(0o1777)
+    there, own = names_in(tmp_path), os.geteuid()
+    together._check_place(tmp_path / "toy.json")
+    monkeypatch.setattr(os, "geteuid", lambda: own + 1)
+    with pytest.raises(PermissionError, match="there is somebody else's"):
+        write(later, tmp_path)
+    assert is_there(result, tmp_path)
+    assert names_in(tmp_path) == there
+    tmp_path.chmod(0o777)
+    write(later, tmp_path)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="pipes and devices")
 @pytest.mark.parametrize("folder", [together.READY, together.UNDONE])
 @pytest.mark.parametrize("mark", ["pipe", "device", "socket", "folder", "loop"])
