@@ -24,6 +24,7 @@ from abcdp_core.commands import arguments, progress, public_pool
 from abcdp_core.commands.ending import say
 from abcdp_core.output.together import finish, together
 from abcdp_core.own_model import export
+from abcdp_core.own_model.reading import LABEL
 from abcdp_core.parameters import Parameter, ParameterError
 
 SUFFIXES = (".csv", ".parquet")
@@ -66,6 +67,9 @@ def run(options: argparse.Namespace) -> int:
     out: Path = options.out
     if out.suffix not in SUFFIXES:
         raise ParameterError(f"out = {out}: must end with {' or '.join(SUFFIXES)}.")
+    if not (LABEL.fullmatch(out.name) and out.name.isprintable()):
+        # Its TOML file names it, and would not be read.
+        raise ParameterError(f"out = {out}: must have a printable name of at most 200 characters.")
     arguments.check_writable("out", out.parent)
     beside = out.with_suffix(".toml")
     _check_place(out, beside, source.SCENARIO)

@@ -68,6 +68,18 @@ def test_what_is_there_stays(there: str, tmp_path: Path) -> None:
     assert names_in(tmp_path) == ["out.json"]
 
 
+def test_what_is_larger_than_any_document_is_not_read(tmp_path: Path) -> None:
+    """A file with nothing in it takes no room, whatever its size."""
+    with (tmp_path / ".out.json.part").open("wb") as part:
+        part.truncate(1 << 40)
+    with (
+        pytest.raises(FileExistsError, match="made by somebody else"),
+        reserved(tmp_path / "out.json", 1000),
+    ):
+        raise AssertionError
+    assert names_in(tmp_path) == [".out.json.part"]
+
+
 def test_what_came_meanwhile_stays(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     with reserved(out, 10) as keep:

@@ -452,6 +452,9 @@ def test_a_pool_is_written_and_checked(tmp_path: Path, capsys: pytest.CaptureFix
         ("pool covid --out {}/a.csv", "scenario = covid: states no numbers of its data"),
         ("pool uniform-mixture --out {}/a.txt", "a.txt: must end with .csv or .parquet"),
         ("pool uniform-mixture --out {}/a.csv --n 7", "n = 7: must be one of"),
+        ("pool uniform-mixture --out {}/" + "a" * 197 + ".csv", "of at most 200 characters"),
+        ("pool uniform-mixture --out {}/a\x7f.csv", "must have a printable name"),
+        ("pool uniform-mixture --out {}/a\udcff.csv", "must have a printable name"),
     ],
 )
 def test_what_cannot_be_written_is_said(
