@@ -89,7 +89,7 @@ def parsed(name: str, source: BinaryIO) -> pd.DataFrame:
 
 
 def _parquet(name: str, source: BinaryIO) -> pd.DataFrame:
-    """A Parquet file; a column of lists, times or other things that are no numbers is NaN.
+    """A Parquet file; a column of texts, lists, times or whatever else is no number is NaN.
 
     Raises:
         OwnError: it has more in it than the memory may hold.
@@ -98,28 +98,26 @@ def _parquet(name: str, source: BinaryIO) -> pd.DataFrame:
     # Inside the function: who has no such file needs no library for it.
     from pyarrow import parquet, types
 
-    found = parquet.ParquetFile(source).metadata
-    parts = [found.row_group(number) for number in range(found.num_row_groups)]
-    if found.num_rows * found.num_columns > MOST_NUMBERS:
+    found = parquet.ParquetFile(source)
+    said = found.metadata
+    parts = [said.row_group(number) for number in range(said.num_row_groups)]
+    if said.num_rows * said.num_columns > MOST_NUMBERS:
         raise OwnError(f"{name}: has more than {MOST_NUMBERS:,} numbers.")
     if sum(part.total_byte_size for part in parts) > LARGEST_FILE:
         raise OwnError(f"{name}: is larger than {LARGEST_FILE // 2**20:,} MB once unpacked.")
-    columns = found.schema.to_arrow_schema()
+    columns = said.schema.to_arrow_schema()
     if twice := [name for name, count in Counter(columns.names).items() if count > 1]:
         raise OwnError(f"{name}: has two columns {shown(twice[0])}.")
-    no_numbers = (types.is_nested, types.is_temporal, types.is_fixed_size_binary)
-    flat, texts = [], []
+    numbers = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    flat = []
     for column in columns:
         kind = column.type.value_type if types.is_dictionary(column.type) else column.type
-        if types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind):
-            texts.append(column.name)
-        elif any(each(kind) for each in no_numbers):
-            continue
-        flat.append(column.name)
-    # A long text that all rows share is kept once.
-    file = parquet.ParquetFile(source, metadata=found, read_dictionary=texts)
+        if any(each(kind) for each in numbers):
+            flat.append(column.name)
     # What pandas noted beside the numbers is not needed, and need not be true.
-    table: pd.DataFrame = file.read(columns=flat).to_pandas(ignore_metadata=True)
+    # One piece at a time: what a file says of its size need not be true, and a piece has gigabytes.
+    read = found.read(columns=flat, use_threads=False)
+    table: pd.DataFrame = read.to_pandas(ignore_metadata=True)
     return table.reindex(columns=columns.names)
 
 
