@@ -26,7 +26,7 @@ from abcdp_core.commands import arguments, budget, progress
 from abcdp_core.commands.ending import UnheardError, say
 from abcdp_core.interruption import held
 from abcdp_core.own_data import columns, place, releasable, release, series
-from abcdp_core.own_data.budget_ledger import Taken, taken
+from abcdp_core.own_data.budget_ledger import MAY_COUNT, Taken, may_count, taken
 from abcdp_core.own_data.document import KEYS, Document
 from abcdp_core.own_data.request import (
     ReleaseRequest,
@@ -108,23 +108,23 @@ def run(options: argparse.Namespace) -> int:
         column = columns.chosen(request.scenario, options.column)
         _release(request, column, options, stand)
     except UnheardError as error:
-        raise UnheardError(error.error, stand.words()) from error
+        raise UnheardError(error.error, stand.words(error)) from error
     except KeyboardInterrupt as error:
-        error.args = (stand.words(),)
+        error.args = (stand.words(error),)
         raise
     except MemoryError as error:
         # NumPy's own says something else, whatever its arguments are.
-        raise MemoryError(stand.words()) from error
+        raise MemoryError(stand.words(error)) from error
     except BrokenExecutor as error:
-        error.args = (f"{error}; {stand.words()}",)
+        error.args = (f"{error}; {stand.words(error)}",)
         raise
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise ParameterError(
-            f"out = {options.out}: cannot be written ({reason}); {stand.words()}"
+            f"out = {options.out}: cannot be written ({reason}); {stand.words(error)}"
         ) from error
     except Exception as error:
-        error.add_note(stand.words())
+        error.add_note(stand.words(error))
         raise
     return 0
 
@@ -143,10 +143,10 @@ class _Stand:
         self.document: Document | None = None
         self.shown = ""
 
-    def words(self) -> str:
-        """What is spent, after a semicolon."""
+    def words(self, error: BaseException) -> str:
+        """What is spent, after a semicolon, where something ended the command."""
         if self.document is None:
-            return "nothing was released."
+            return f"nothing was released{f', {MAY_COUNT}' if may_count(error) else '.'}"
         spent = f"{self.document.request.spends} is spent"
         return f"{spent}; what was released is {self.shown or 'lost'}."
 

@@ -326,8 +326,10 @@ def taken(file: Path, name: str, claim: Claim, unit: str, neighbours: str) -> It
 
     Raises:
         ParameterError: as there; and if it cannot be given back, which leaves it spent.
+        KeyboardInterrupt, MemoryError: as anywhere; :func:`may_count` tells what that leaves.
     """
-    found = Taken(reserve(file, name, claim, unit, neighbours))
+    with _noted():
+        found = Taken(reserve(file, name, claim, unit, neighbours))
     try:
         yield found
     finally:
@@ -337,12 +339,32 @@ def taken(file: Path, name: str, claim: Claim, unit: str, neighbours: str) -> It
 
 def _undo(file: Path, reservation: Reservation) -> None:
     try:
-        give_back(file, reservation)
+        with _noted():
+            give_back(file, reservation)
     except (ParameterError, MemoryError) as error:
         why = str(error) if isinstance(error, ParameterError) else "There is not enough memory."
-        raise ParameterError(
-            f"{why} Nothing was released, and yet its cost may count as spent."
-        ) from error
+        raise ParameterError(f"{why} Nothing was released, {MAY_COUNT}") from error
+
+
+MAY_COUNT = "and yet its cost may count as spent: `budget show` tells."
+"""What is said where a release did not come about, and nobody here knows of its cost."""
+
+
+@contextlib.contextmanager
+def _noted() -> Iterator[None]:
+    """Note with what ends a change of the file that the change may be in it."""
+    try:
+        yield
+    except ParameterError:
+        raise
+    except BaseException as error:
+        error.add_note(MAY_COUNT)
+        raise
+
+
+def may_count(error: BaseException) -> bool:
+    """Whether what ended a release left its cost, or may have."""
+    return MAY_COUNT in getattr(error, "__notes__", ())
 
 
 def missing(file: Path, documents: Mapping[str, Reservation]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import stat
 from collections import Counter
 from pathlib import Path
@@ -26,10 +27,11 @@ MOST_COLUMNS = 10_000
 """Of a CSV file: reading the names of a million takes a minute."""
 
 MOST_NUMBERS = 100_000_000
-"""Of a Parquet file, which may say a million equal rows in a few bytes."""
+"""Rows times columns: a Parquet file may say a million equal rows in a few bytes, and short lines
+of a CSV file are filled up."""
 
-HEAD = 2**20
-"""Bytes in which a CSV file's first line is looked for."""
+HEAD = 2**22
+"""Bytes of each of a CSV file's first two lines, at most."""
 
 
 def check_file(path: Path) -> None:
@@ -72,8 +74,7 @@ def parsed(name: str, source: BinaryIO) -> pd.DataFrame:
     try:
         if name.endswith(".parquet"):
             return _parquet(name, source)
-        if any(line.count(b",") >= MOST_COLUMNS for line in source.read(HEAD).splitlines()):
-            raise OwnError(f"{name}: has more than {MOST_COLUMNS:,} columns.")
+        _check_size(name, source)
         source.seek(0)
         table = pd.read_csv(source, encoding="utf-8", low_memory=False)
     except OwnError:
@@ -86,6 +87,31 @@ def parsed(name: str, source: BinaryIO) -> pd.DataFrame:
         # The first field would be taken for a name of its row, and all others move.
         raise OwnError(f"{name}: rows have more fields than the first line has names.")
     return table
+
+
+def _check_size(name: str, source: BinaryIO) -> None:
+    """Refuse a CSV file whose lines, filled up, have more in them than the memory may hold.
+
+    Raises:
+        OwnError: it is such a one.
+        OSError: it cannot be read.
+    """
+    wide, rest, lines = list[bytes](), b"", 0
+    while piece := source.read(HEAD):
+        lines += max(map(piece.count, (b"\n", b"\r"))) + 1
+        if len(wide) < 2:
+            # Names, and the first row, which may have more fields. Blank lines are left out.
+            text = piece.removeprefix(codecs.BOM_UTF8).replace(b"\r", b"\n")
+            *whole, rest = (rest + text).lstrip().split(b"\n")
+            wide += [line for line in whole if line.strip()]
+            if len(rest) > HEAD:
+                raise OwnError(f"{name}: has a line longer than {HEAD:,} bytes.")
+    wide = [*wide, rest][:2]
+    columns = max(line.count(b",") + 1 for line in wide)
+    if columns > MOST_COLUMNS:
+        raise OwnError(f"{name}: has more than {MOST_COLUMNS:,} columns.")
+    if lines * columns > MOST_NUMBERS:
+        raise OwnError(f"{name}: has more than {MOST_NUMBERS:,} numbers.")
 
 
 def _parquet(name: str, source: BinaryIO) -> pd.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from abcdp_core import pool
 from abcdp_core.__main__ import INTERRUPTED, main
-from abcdp_core.own_data import budget_ledger, place
+from abcdp_core.own_data import budget_ledger, ledger_file, place
 
 
 @pytest.fixture
@@ -115,6 +116,36 @@ def test_the_cost_is_on_the_disk_before_the_data_are_read(
     assert spend("a.json") == INTERRUPTED
     assert seen == [Decimal("0.1")]
     assert spent(ledger) == 0, "given back: nothing was released"
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_who_interrupts_a_change_of_the_ledger_is_told_that_it_may_count(
+    number: int, ledger: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Be it that the cost is taken, or given back as a signal came before."""
+    seen = 0
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    def synced(handle: int, sync: Callable[[int], None] = os.fsync) -> None:
+        nonlocal seen
+        sync(handle)
+        seen += 1
+        if seen == number:
+            interrupt()
+
+    monkeypatch.setattr("abcdp_core.own_data.series.content_of", interrupt)
+    monkeypatch.setattr(ledger_file.os, "fsync", synced)
+    monkeypatch.setattr(ledger_file, "sync", lambda _: None)
+    monkeypatch.setattr(place, "_fill", lambda *_: None)
+    assert spend("a.json") == INTERRUPTED
+    assert seen == (number or 4)
+    said, counts = capsys.readouterr().err, spent(ledger) > 0
+    nothing = "Interrupted; nothing was released"
+    told = f"{nothing}, and yet its cost may count as spent: `budget show` tells.\n"
+    assert said == (told if number else f"{nothing}.\n")
+    assert counts == (number in (2, 3))
 
 
 def test_what_fails_before_noise_is_drawn_costs_nothing_and_afterwards_it_does(

@@ -357,9 +357,9 @@ def test_ctrl_c_twice_says_once_what_is_spent(
 ) -> None:
     words = command._Stand.words
 
-    def again(stand: Any) -> str:
+    def again(stand: Any, error: BaseException) -> str:
         signal.raise_signal(signal.SIGINT)
-        return words(stand)
+        return words(stand, error)
 
     monkeypatch.setattr(pool, "build", lambda *_: signal.raise_signal(signal.SIGINT))
     monkeypatch.setattr(command._Stand, "words", again)

@@ -430,7 +430,12 @@ def test_a_cost_that_cannot_be_given_back_is_said_to_count(
         raise error
 
     taken = budget_ledger.taken(file, "income", *claims("0.1"), "person", "replace")
-    with pytest.raises(ParameterError, match=rf"{words}.* its cost may count as spent\."), taken:
+    with (
+        pytest.raises(
+            ParameterError, match=rf"{words}.* its cost may count as spent: `budget show`"
+        ),
+        taken,
+    ):
         monkeypatch.setattr(os, "open", fail)
     monkeypatch.undo()
     assert spent(file) == Decimal("0.1")
