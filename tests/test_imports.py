@@ -37,7 +37,7 @@ CORE_ARROWS: dict[str, set[str]] = {
     # a person's own file says what it is; it joins by the registry, which does not know this part
     "own_model": {
         *("cache", "distances", "fingerprint", "mechanisms", "parameters", "registry"),
-        *("sentences", "statistic", "streams", "summaries", "supports"),
+        *("sentences", "statistic", "streams", "summaries", "supports", "syntax"),
     },
     "pool": {
         *("cache", "distances", "fingerprint", "interruption", "parameters", "registry"),
@@ -57,7 +57,7 @@ CORE_ARROWS: dict[str, set[str]] = {
     # somebody else's release, and nothing private
     "published": {
         *("figures", "mechanisms", "own_model", "parameters", "privacy", "registry", "sentences"),
-        *("streams", "summaries", "supports"),
+        *("streams", "summaries", "supports", "syntax"),
     },
     # studies, and what runs, keeps and judges them
     "results": {"parameters", "privacy"},
@@ -101,7 +101,8 @@ CORE_ARROWS: dict[str, set[str]] = {
     "commands": {
         *("experiments", "figures", "interruption", "ledger", "mechanisms", "output", "own_data"),
         *("own_model", "parameters", "pool", "published", "registry"),
-        *("results", "runner", "sentences", "simulators", "store", "streams", "workers"),
+        *("results", "runner", "sentences", "simulators", "store", "streams", "syntax"),
+        "workers",
     },
     "__main__": {"commands", "interruption", "output", "parameters", "registry"},
 }

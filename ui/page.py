@@ -99,7 +99,12 @@ class Page:
         shared = [name for name in SHARED if name in replaced or name not in unused]
         others = {*self.every} - {*shown}
         idle = {*self.instead.values()} - {*replaced.values()}
-        own = [key for key in self.own if key.rpartition(".")[0] not in others and key not in idle]
+        own = [
+            key
+            for key in self.own
+            if key in (self.view, self.chooser)
+            or (key.rpartition(".")[0] not in others and key not in idle)
+        ]
         return tuple(dict.fromkeys([*map(self.key_of, shared), *own]))
 
     def check_knobs(self, keys: Iterable[str], view: Scalar | None) -> None:

@@ -145,7 +145,7 @@ def _unpin() -> None:
 def _swap() -> None:
     """What was A is what the knobs stand at, and the other way round."""
     differing, now = _differences(), _now()
-    state.move_to({key: pair[0] for key, pair in differing.items()})
+    state.move_to({key: pair[0] for key, pair in differing.items()}, state.on_screen())
     st.session_state[HELD] = state.on_screen().file, now
     st.session_state[MOVED] = True
 

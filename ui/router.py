@@ -352,10 +352,12 @@ def _draw(line: DeltaGenerator) -> None:
         st.switch_page(_file(owner.file), query_params=st.query_params.to_dict())
     state.begin(page, known_keys(), functools.partial(watch.scales, line, state.leave_scenario))
     lesson.begin({*st.query_params.to_dict()} & {*known_keys()})
+    # Knobs that have a widget here; one that has one value in a scenario has none.
+    there = {*page.own, *knobs.SHARED, "lesson", "step"} & {*st.session_state}
     if (opens := lesson.enter(TABLE)) not in ("", page.file):
         # Without a query of its own Streamlit refuses, as knobs are bound to the one there is.
         # What was drawn here says by itself where it stands there, and Streamlit lets nobody else.
-        drawn = {*page.own, *knobs.SHARED, "lesson", "step"} if DRAWN in st.session_state else set()
+        drawn = there if DRAWN in st.session_state else set()
         said = {key: text for key, text in lesson.in_address().items() if key not in drawn}
         asked = {VERSION: __version__, **said}
         st.switch_page(_file(opens), query_params=asked)

@@ -160,12 +160,17 @@ def _read_lists(known: set[str]) -> tuple[str, ...]:
     return in_vain + also
 
 
-def move_to(values: Mapping[str, Scalar]) -> None:
-    """Move several knobs at once, which may be those of another scenario, and that too."""
+def move_to(values: Mapping[str, Scalar], page: Page) -> None:
+    """Move several knobs at once, which may be those of another scenario, and that too.
+
+    Args:
+        values: key -> value.
+        page: the one that is shown then.
+    """
     _keep_by_scenario(str(st.session_state[SCENARIO]))
     for key, value in values.items():
         st.session_state[key] = value
-    st.session_state[SCENARIO] = scenario_in_force()
+    st.session_state[SCENARIO] = _scenario_of(page)
 
 
 def _allows(knob: knobs.Knob, text: str | None) -> bool:
@@ -178,13 +183,16 @@ def scenario_in_force() -> str:
     """The scenario that the page shows."""
     if (found := _settled.get()) is not None and not is_elsewhere():
         return found.scenario
-    page = on_screen()
+    return _scenario_of(on_screen())
+
+
+def _scenario_of(page: Page) -> str:
     if not page.chooser:
         return knobs.FIRST_SCENARIO
     # A preset brings its scenario with it.
     chosen = [preset(name) for name in page.every] if _presets_are_asked_for() else []
     brought = [str(vars(each)["scenario"]) for each in chosen if each and hasattr(each, "scenario")]
-    return brought[0] if brought else page.scenario(held(page.chooser))
+    return brought[0] if brought else page.scenario(_standing(page.chooser, knobs.FIRST_SCENARIO))
 
 
 def leave_scenario() -> None:

@@ -14,12 +14,11 @@ import contextlib
 import dataclasses
 import os
 import shlex
-import tomllib
 from pathlib import Path
 from typing import Any
 
 from abcdp_core import pool as pools
-from abcdp_core import simulators
+from abcdp_core import simulators, syntax
 from abcdp_core.commands import arguments, progress, public_pool
 from abcdp_core.commands.ending import say
 from abcdp_core.output.together import finish, together
@@ -114,7 +113,7 @@ def _check_place(out: Path, beside: Path, scenario: str) -> None:
     earlier: dict[str, Any] = {}
     with contextlib.suppress(OSError, ValueError, RecursionError):
         if beside.is_file():
-            earlier = tomllib.loads(beside.read_text(encoding="utf-8"))
+            earlier = syntax.toml(beside.read_text(encoding="utf-8"))
     if (earlier.get("pool"), earlier.get("name")) != (out.name, scenario):
         raise ParameterError(
             f"out = {out}: {there[0].name} is there already, and no pool of {scenario} that was "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -13,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from abcdp_core import syntax
 from abcdp_core.own_model import tables
 from abcdp_core.own_model.blame import OwnError
 from abcdp_core.own_model.model import NAME, Parameter
@@ -57,7 +57,7 @@ def read(file: Path) -> PoolFile:
         tables.check_file(file)
         if file.stat().st_size > LARGEST_FILE:
             raise OwnError(f"{file.name}: is larger than {LARGEST_FILE:,} bytes.")
-        found = tomllib.loads(file.read_text(encoding="utf-8"))
+        found = syntax.toml(file.read_text(encoding="utf-8"))
     except OwnError:
         raise
     except OSError as error:

@@ -28,9 +28,6 @@ LARGEST_TEXT = 64 * 2**10
 LARGEST_TABLE = 2 * 2**20
 """Bytes of a pool's table."""
 
-MOST_DOTS = 250
-"""In one line: a key of 30 000 parts with dots between would be read for half a minute."""
-
 MOST_PARAMETERS = 20
 MOST_NUMBERS = 200
 """Of a pool."""
@@ -58,8 +55,6 @@ def read(text: bytes, table: bytes | None = None) -> Problem:
     """
     if len(text) > LARGEST_TEXT:
         raise ParameterError(f"problem: is larger than {LARGEST_TEXT // 2**10} kB.")
-    if any(line.count(b".") > MOST_DOTS for line in text.split(b"\n")):
-        raise ParameterError(f"problem: a line has more than {MOST_DOTS} dots; break it.")
 
     def pool(name: str) -> Pool:
         if table is None:

@@ -35,7 +35,6 @@ from __future__ import annotations
 
 import numbers
 import re
-import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,6 +43,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core import syntax
 from abcdp_core.parameters import Parameter, ParameterError, shown
 from abcdp_core.published import models, pools
 from abcdp_core.published.models import Model
@@ -157,7 +157,7 @@ def document(content: bytes) -> dict[str, Any]:
         ParameterError: it is no TOML.
     """
     try:
-        return tomllib.loads(content.decode("utf-8-sig"))
+        return syntax.toml(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise ParameterError("problem: is not in UTF-8.") from error
     except RecursionError as error:

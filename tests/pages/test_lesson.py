@@ -115,6 +115,26 @@ def test_a_step_says_so_where_a_knob_of_the_page_alone_does_not_stand_where_it_b
     assert "do not stand as this step sets them" not in texts(settled(app))
 
 
+@pytest.mark.parametrize("view", ["ways of asking", "gradient"])
+def test_a_step_says_so_where_another_view_is_shown(view: str) -> None:
+    app = opened(
+        "adaptive_truncation", lesson="ask-narrow", step="2", **{"adaptive-truncation.view": view}
+    )
+    assert "do not stand as this step sets them" in texts(app)
+
+
+@pytest.mark.parametrize("scenario", ["covid", "tuberculosis-patients"])
+def test_a_step_is_set_where_a_knob_had_one_value_in_the_scenario_before(scenario: str) -> None:
+    """Its new widget begins as the first address said, which said something for the scenario."""
+    app = opened("posterior", lesson="one-person", step="3", n="100", scenario=scenario)
+    assert "do not stand as this step sets them" in texts(app)
+    app.button(key="lesson-set").click().run()
+    settled(app)
+    assert app.select_slider(key="n").value == 100
+    assert dict(app.query_params)["n"] == "100"
+    assert "do not stand as this step sets them" not in texts(app)
+
+
 def stands_at(name: str, step: int) -> Mapping[str, Any]:
     """What a step sets."""
     return lessons.load()[name].steps[step - 1].knobs
