@@ -62,6 +62,7 @@ from abcdp_core.mechanisms import Budget, Mechanism, Prepared
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import tradeoff
 from abcdp_core.results import Result, Tables
+from abcdp_core.sentences import plain
 from abcdp_core.simulators import ScenarioParams, uniform_mixture
 
 Array = NDArray[np.float64]
@@ -227,9 +228,10 @@ def collect(params: Params, rows: Tables) -> Result:
         params=params,
         tables=rows,
         summary=f"At ε_total = {budget:g} and δ = {params.delta:g} soft weights need "
-        f"{classic:.3g} times as much noise by the papers' conversion as by the exact account, and "
-        f"the threshold noise of the sparse vector has a standard deviation {deviations:.2g} times "
-        f"as large if it is Gaussian as if it is Laplace. {_attack(curves)}",
+        f"{plain(classic)} times as much noise by the papers' conversion as by the exact account, "
+        f"and the threshold noise of the sparse vector has a standard deviation "
+        f"{plain(deviations, 2)} times as large if it is Gaussian as if it is Laplace. "
+        f"{_attack(curves)}",
         privacy="No data are read here, so nothing is spent.",
     )
 

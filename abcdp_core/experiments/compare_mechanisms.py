@@ -499,7 +499,8 @@ def finding(result: Result, metric: str, table: str = "main") -> str:
     ratio = float(means[other]) / least if least else math.inf
     if ratio <= LITTLE:
         return f"{first} and {fig.called(other)} have about the same error{at}"
-    return f"{first} is nearest; {fig.called(other)}: {ratio:.2g} times its error{at}"
+    times = sentences.plain(ratio, 2)
+    return f"{first} is nearest; {fig.called(other)}: {times} times its error{at}"
 
 
 def _times(part: float, whole: float) -> str:

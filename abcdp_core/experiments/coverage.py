@@ -524,7 +524,7 @@ def widest(result: Result) -> str:
         return f"All intervals{' that are no points' * has_points} are about as wide {at}"
     widest_one = fig.called(high.mechanism).capitalize()
     narrowest = f"the narrowest{' that is no point' * has_points}"
-    return f"{widest_one}: {ratio:.2g} times as wide as {narrowest} {at}"
+    return f"{widest_one}: {sentences.plain(ratio, 2)} times as wide as {narrowest} {at}"
 
 
 def _width(result: Result) -> go.Figure:

@@ -455,10 +455,10 @@ def spread_finding(params: Params, result: Result) -> str:
         return f"No run kept two curves at ε_total = {finite[0]:g}"
     if math.inf in known and known[math.inf] > 0.0:
         ratio = here / known[math.inf]
-        what = f"{ratio:.2g} times as wide as without noise"
+        what = f"{sentences.plain(ratio, 2)} times as wide as without noise"
     else:
         prior = float(result.tables["spread"].prior_spread.iloc[0])
-        what = f"{here / prior:.2g} times as wide as the prior"
+        what = f"{sentences.plain(here / prior, 2)} times as wide as the prior"
     return f"At ε_total = {finite[0]:g} the curves spread {what}"
 
 

@@ -44,6 +44,7 @@ from abcdp_core.experiments import Link, Onward
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
+from abcdp_core.sentences import plain
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
 
@@ -366,7 +367,7 @@ def bandwidth_finding(table: pd.DataFrame) -> str:
     least, median = float(table.error.min()), float(table.error[table.chosen].iloc[0])
     if median <= 1.1 * least:
         return "The median heuristic is about as good as the best bandwidth"
-    return f"At the median heuristic the error is {median / least:.2g} times the least"
+    return f"At the median heuristic the error is {plain(median / least, 2)} times the least"
 
 
 def _bandwidth_figure(params: Params, table: pd.DataFrame) -> go.Figure:

@@ -36,7 +36,7 @@ from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.mechanisms.sparse_vector import calibrate
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import counted
+from abcdp_core.sentences import counted, plain
 from abcdp_core.simulators import uniform_mixture
 from abcdp_core.streams import generator
 from abcdp_core.theory import error_bound
@@ -293,4 +293,4 @@ def finding(main: pd.DataFrame) -> str:
         return f"{at} Theorem 2 allows {row.bound:.3g}"
     if error > row.bound:
         return f"{at} the error found is above what Theorem 2 allows"
-    return f"{at} Theorem 2 allows {row.bound / error:.2g} times the error found"
+    return f"{at} Theorem 2 allows {plain(row.bound / error, 2)} times the error found"

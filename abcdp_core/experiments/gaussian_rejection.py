@@ -382,8 +382,8 @@ def finding(result: Result, metric: str) -> str:
         return f"A decision about every draw at {at}: {100.0 * error / prior:.0f} % of the " + (
             "prior's error"
         )
-    times = error / _least(plain, metric)
-    return f"A decision about every draw at {at}: {times:.2g} times the error without noise"
+    times = sentences.plain(error / _least(plain, metric), 2)
+    return f"A decision about every draw at {at}: {times} times the error without noise"
 
 
 NEARLY = 0.95
@@ -456,5 +456,5 @@ def _noise_finding(shown: pd.DataFrame) -> str:
     if shown.empty:
         return "No noise on any distance"
     ratio = (shown.exact / shown.epsilon_abc).to_numpy()
-    low, high = (f"{value:.2g}" for value in (ratio.min(), ratio.max()))
+    low, high = (sentences.plain(value, 2) for value in (ratio.min(), ratio.max()))
     return f"The noise is {low if low == high else f'{low} to {high}'} times the threshold"

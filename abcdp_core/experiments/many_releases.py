@@ -151,7 +151,8 @@ def _spread(errors: pd.DataFrame) -> str:
     ends = [0.0, 1.0] if len(errors) < FEW else [0.05, 0.95]
     low, high = (f"{end:.3g}" for end in np.quantile(errors.mae, ends))
     if low == high:
-        return f"{text}{low} in {share} of them."
+        is_one = f"{errors.mae.min():.3g}" == f"{errors.mae.max():.3g}"
+        return f"{text}{low} in {'all' if is_one else share} of them."
     return f"{text}{errors.mae.median():.3g} in the median; {share} lie between {low} and {high}."
 
 

@@ -59,6 +59,7 @@ from abcdp_core.online.families import FAMILIES
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
+from abcdp_core.sentences import plain
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
@@ -314,8 +315,8 @@ def collect(params: Params, rows: Tables) -> Result:
     )
     how = "Best interval" if params.integration == "exact" else "Best of the Monte Carlo search"
     around = " of those around μ" if params.symmetric and params.score != "mu" else ""
-    of_what = f"for {_score_name(params)}{around} ({params.family} values, {params.noise} noise)"
-    intervals_found = f"{how} {of_what}, in units of σ: {found}." if len(main) else ""
+    of_what = f"for {_score_name(params)} ({params.family} values, {params.noise} noise)"
+    intervals_found = f"{how}{around} {of_what}, in units of σ: {found}." if len(main) else ""
     return Result(
         experiment=EXPERIMENT,
         params=params,
@@ -355,7 +356,7 @@ def _against(value: float, truncation: float) -> str:
     if not truncation > 0.0:
         return ""
     if value > 10.0 * truncation:
-        return f", {value / truncation:.3g} times truncation's,"
+        return f", {plain(value / truncation)} times truncation's,"
     percent = 100.0 * (value / truncation - 1.0)
     return f", {abs(percent):.2g} % {'more' if percent >= 0.0 else 'less'} than truncation,"
 
