@@ -39,7 +39,7 @@ HEADER = b'{"a": "ledger of privacy budgets", "version": 2}'
 OTHER_VERSION = re.compile(re.escape(HEADER[: HEADER.index(b"2")]) + rb"[3-9]\d*}")
 """The first line in versions to come."""
 
-LINE = re.compile(rb'\[\d+(?:, "(?:[^"\\]|\\.)*")*\]')
+LINE = re.compile(rb'\[\d+(?:, "(?:[^"\\\0-\x1f]|\\.)*")*\]')
 """How a line is made that has no end: a number, and texts."""
 
 LINE_ENDS = re.compile(rb'(?<!\\)"\]')
@@ -222,11 +222,11 @@ ALONE = (
 def _mounted() -> set[Path]:
     """Places where something is mounted."""
     try:
-        said = MOUNTS.read_bytes().splitlines()
+        said = MOUNTS.read_bytes().split(b"\n")
     except OSError:
         return set()
     octal = re.compile(rb"\\([0-7]{3})")
-    places = (line.split()[4] for line in said)
+    places = (line.split(b" ")[4] for line in said if line)
     return {
         Path(os.fsdecode(octal.sub(lambda found: bytes([int(found[1], 8)]), place)))
         for place in places
@@ -344,7 +344,8 @@ def _without_end(tail: bytes, file: Path) -> bytes:
     read = LINE.match(tail, 0, LONGEST + 1)
     line = read[0] if read else b""
     rest = tail[len(line) :].rstrip(BLANK)
-    if (line and rest) or (LINE_ENDS.search(rest) and b"\0" not in rest):
+    is_part = not LINE.search(rest) and (b"\0" in rest or not LINE_ENDS.search(rest))
+    if (line and rest) or not is_part:
         raise refusal(file, "was changed: what stands behind its last line is no line")
     return line
 

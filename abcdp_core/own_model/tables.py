@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import codecs
+import csv
+import functools
+import io
+import itertools
 import stat
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -31,7 +35,7 @@ MOST_NUMBERS = 100_000_000
 of a CSV file are filled up."""
 
 HEAD = 2**22
-"""Bytes of each of a CSV file's first two lines, at most."""
+"""Characters of a line among a CSV file's first two rows, at most."""
 
 
 def check_file(path: Path) -> None:
@@ -96,22 +100,38 @@ def _check_size(name: str, source: BinaryIO) -> None:
         OwnError: it is such a one.
         OSError: it cannot be read.
     """
-    wide, rest, lines = list[bytes](), b"", 0
-    while piece := source.read(HEAD):
-        lines += max(map(piece.count, (b"\n", b"\r"))) + 1
-        if len(wide) < 2:
-            # Names, and the first row, which may have more fields. Blank lines are left out.
-            text = piece.removeprefix(codecs.BOM_UTF8).replace(b"\r", b"\n")
-            *whole, rest = (rest + text).lstrip().split(b"\n")
-            wide += [line for line in whole if line.strip()]
-            if len(rest) > HEAD:
-                raise OwnError(f"{name}: has a line longer than {HEAD:,} bytes.")
-    wide = [*wide, rest][:2]
-    columns = max(line.count(b",") + 1 for line in wide)
+    pieces = iter(functools.partial(source.read, HEAD), b"")
+    lines = sum(max(map(piece.count, (b"\n", b"\r"))) + 1 for piece in pieces)
+    source.seek(0)
+    columns = max(map(len, _first_rows(name, source)), default=0)
     if columns > MOST_COLUMNS:
         raise OwnError(f"{name}: has more than {MOST_COLUMNS:,} columns.")
     if lines * columns > MOST_NUMBERS:
         raise OwnError(f"{name}: has more than {MOST_NUMBERS:,} numbers.")
+
+
+def _first_rows(name: str, source: BinaryIO) -> list[list[str]]:
+    """Names, and the first row, which may have more fields; a row may have many lines.
+
+    Raises:
+        OwnError: they have no end.
+        OSError: it cannot be read.
+    """
+    text = io.TextIOWrapper(source, encoding="utf-8-sig", errors="replace", newline="")
+
+    def lines() -> Iterator[str]:
+        while line := text.readline(HEAD):
+            if len(line) == HEAD:
+                raise OwnError(f"{name}: has a line longer than {HEAD:,} characters.")
+            yield line
+
+    try:
+        rows = (row for row in csv.reader(lines()) if len(row) > 1 or "".join(row).strip())
+        return list(itertools.islice(rows, 2))
+    except csv.Error as error:
+        raise OwnError(f"{name}: is no table ({error}).") from error
+    finally:
+        text.detach()
 
 
 def _parquet(name: str, source: BinaryIO) -> pd.DataFrame:

@@ -79,7 +79,7 @@ def test_what_a_line_has_for_its_end_is_not_written_over(end: str, file: Path) -
     whole, line, other = file.read_bytes(), *(ledger_file.line_of(n, "x") for n in (2, 3))
     odd = end.encode()
     for tail in (line + odd, line + odd + other, line + odd + b"[3", odd + line, line[1:] + odd):
-        if not odd.startswith(b"\0") or tail.startswith(line):
+        if not odd.startswith(b"\0") or line in tail:
             file.write_bytes(whole + tail)
             with pytest.raises(ParameterError, match="behind its last line is no line"):
                 add(file, b"3")
@@ -89,7 +89,8 @@ def test_what_a_line_has_for_its_end_is_not_written_over(end: str, file: Path) -
 def test_a_part_of_a_line_that_has_a_bracket_is_a_part(file: Path) -> None:
     whole, line = file.read_bytes(), ledger_file.line_of(2, '{"what": "[\\"]\\"]", "b": "]"}')
     for length in range(1, len(line)):
-        for tail in (line[:length], b"\0" * 10 + line[10:]):
+        holes = (b"\0" * 10 + line[10:], line[:10] + b"\0" * 9 + line[19:])
+        for tail in (line[:length], *holes):
             file.write_bytes(whole + tail)
             assert lines(file) == [b"first"]
 
@@ -104,7 +105,7 @@ def test_a_file_that_is_mounted_by_itself_is_not_used(
     mounts = file.parent / "mounts"
     octal = str(place.resolve()).replace("\\", "\\134").replace(" ", "\\040")
     mounts.write_text(
-        f"22 1 8:1 / / rw - ext4 /dev/a rw\n23 22 8:1 /b {octal} rw - ext4 /dev/a rw\n"
+        f"22 1 8:1 / /a\r\fb rw - ext4 /dev/a rw\n23 22 8:1 /b {octal} rw - ext4 /dev/a rw\n"
     )
     monkeypatch.setattr(ledger_file, "MOUNTS", mounts)
     other = file.parent / "other"

@@ -31,8 +31,11 @@ ROWS = [f"{row / 7:.3f},{row}" for row in range(150)]
         ("a" + "\r\n" * 9 + "," * 9_999 + "\r1" * 10_001, "has more than 100,000,000 numbers"),
         ("\n" * 2**21 + "," * 9_999 + "\n1" * 10_001, "has more than 100,000,000 numbers"),
         ("a\n" + "\n" * 2**23 + "," * 9_999 + "\n1" * 10_001, "has more than 100,000,000 numbers"),
-        ("x" * 2**23 + ",b\n1,2", "has a line longer than 4,194,304 bytes"),
-        ("a\r" + "1" * 2**23 + ",2\r3,4", "has a line longer than 4,194,304 bytes"),
+        ("x" * 2**23 + ",b\n1,2", "has a line longer than 4,194,304 characters"),
+        ("a\r" + "1" * 2**23 + ",2\r3,4", "has a line longer than 4,194,304 characters"),
+        ('"a\n\rb\n"' + "," * 9_999 + "\n1" * 10_001, "has more than 100,000,000 numbers"),
+        ('x"y,"\n"' + "," * 9_998 + "\n1" * 10_001, "has more than 100,000,000 numbers"),
+        ('"a' + "\n" * 2**20, "is no table .field larger"),
     ],
 )
 def test_columns_never_move_and_names_are_no_million(text: str, words: str, tmp_path: Path) -> None:
