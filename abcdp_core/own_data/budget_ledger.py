@@ -24,6 +24,7 @@ Nothing is stored that depends on data: names, amounts, public settings, the day
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import datetime
 import hashlib
 import json
@@ -263,6 +264,7 @@ def reserve(file: Path, name: str, claim: Claim, unit: str, neighbours: str) -> 
                 f"{there.budget.epsilon}{_delta_words(there.budget, claim)}. Nothing was spent."
             )
         day = datetime.datetime.now(datetime.UTC).date().isoformat()
+        claim = dataclasses.replace(claim, what=_in_a_line(claim.what))
         try:
             _check_claim(claim, day)
         except NO_SENSE as error:
@@ -279,6 +281,13 @@ def reserve(file: Path, name: str, claim: Claim, unit: str, neighbours: str) -> 
         }
         added = _append(found, entries, "reserve", name, content)
     return Reservation(name, added.number, added.digest)
+
+
+def _in_a_line(what: str) -> str:
+    """What is said of a release as it can be printed, and not longer than it may be."""
+    text = "".join(letter if letter.isprintable() else "?" for letter in what)
+    longest = LONGEST - len("2000-01-01")
+    return text if len(text) <= longest else f"{text[: longest - 2]} …"
 
 
 def _delta_words(budget: Budget, claim: Claim) -> str:

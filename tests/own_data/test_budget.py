@@ -316,10 +316,29 @@ def test_what_does_not_follow_from_the_lines_before_makes_no_sense(
         reserve(file)
 
 
-@pytest.mark.parametrize("what", ["a\nb", "\x1b[2J", "a" * 1001])
-def test_what_could_not_be_read_again_is_not_written(file: Path, what: str) -> None:
+@pytest.mark.parametrize(
+    ("what", "written"),
+    [
+        ("a\nb", "a?b"),
+        ("\x1b[2J", "?[2J"),
+        ("soft\xadhyphen", "soft?hyphen"),
+        ("a" * 990, "a" * 990),
+        ("a" * 991, "a" * 988 + " …"),
+    ],
+)
+def test_what_is_said_of_a_release_is_written_as_it_can_be_printed(
+    file: Path, what: str, written: str
+) -> None:
+    """A pool with sixty declared numbers, or a soft hyphen in a name, was refused."""
+    budget_ledger.reserve(file, "income", pure(Decimal("0.1"), what), "person", "replace")
+    (claim,) = budget_ledger.account(file, "income").reserved.values()
+    assert claim.what == written
+
+
+def test_an_amount_that_could_not_be_read_again_is_not_written(file: Path) -> None:
+    claim = Claim(Decimal("0.1"), Decimal(0), math.inf, "test")
     with pytest.raises(ParameterError, match="cannot be written down"):
-        budget_ledger.reserve(file, "income", pure(Decimal("0.1"), what), "person", "replace")
+        budget_ledger.reserve(file, "income", claim, "person", "replace")
     assert spent(file) == 0
 
 

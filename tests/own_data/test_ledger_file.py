@@ -367,8 +367,10 @@ def test_where_a_link_is_switched_meanwhile_a_line_is_added_where_it_leads(
     current.symlink_to(ends[0])
     name = current / file.name if link == "folder" else current
     with one_who_waits(name, monkeypatch):
-        current.unlink()
-        current.symlink_to(ends[1])
+        # In one step: who looks between two finds none.
+        other = tmp_path / "other"
+        other.symlink_to(ends[1])
+        other.replace(current)
     assert (lines(file), lines(name)) == ([b"first"], [b"first", b"second"])
 
 
