@@ -87,8 +87,8 @@ def _targets(values: Mapping[str, Scalar], pages: Mapping[str, Page]) -> list[Ta
     found = [Target(f"This page, {page.title}, as it stands", page, own, own, state.view())]
     for number, each in enumerate(lessons.load().values(), 1):
         for place, step in enumerate(each.steps, 1):
-            stand = lesson.knobs_of(step)
             opened = pages[step.page]
+            stand = lesson.knobs_of(step, opened)
             asked: dict[str, Scalar] = {"lesson": each.name, "step": place}
             view = stand.get(opened.view, _default(opened.view)) if opened.view else None
             label = f"Lesson {number}, step {place}: {step.title}"

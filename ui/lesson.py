@@ -77,12 +77,12 @@ def enter(pages: Iterable[Page]) -> str:
     step = lesson.steps[number - 1]
     stay = {"lesson": lesson.name, "step": number, "preset": knobs.NO_PRESET}
     opened = next(page for page in pages if page.file == step.page)
-    values = _own_of(opened, step) | stay | knobs_of(step)
+    values = _own_of(opened, step) | stay | knobs_of(step, opened)
     bare = _without_widget()
     state.move_to(values, opened)
     if bare and opened == state.on_screen():
         for key in bare:
-            usual = knobs.find(key, opened.every, scenario_of(step)).default
+            usual = knobs.find(key, opened.every, scenario_of(step, opened)).default
             state.keep(key, "" if values[key] == usual else text_of(values[key]))
         st.rerun()
     return step.page
@@ -105,12 +105,16 @@ def in_address() -> dict[str, str]:
     return {key: text_of(st.session_state[key]) for key in keys}
 
 
-def knobs_of(step: Step) -> dict[str, Any]:
+def knobs_of(step: Step, page: Page) -> dict[str, Any]:
     """Key -> value of all knobs that a step sets; whole numbers and others as the knobs have them.
 
     What it does not set stands at its default, so that a step is the same for everybody.
+
+    Args:
+        step: which.
+        page: the one that it opens.
     """
-    scenario = scenario_of(step)
+    scenario = scenario_of(step, page)
     usual = {
         key: knobs.find(key, scenario=scenario).default for key in knobs.SHARED if key != "seed"
     }
@@ -121,16 +125,17 @@ def knobs_of(step: Step) -> dict[str, Any]:
 def _own_of(page: Page, step: Step) -> dict[str, Any]:
     """Where the page's own knobs begin, but for those that a class link holds."""
     return {
-        key: knobs.find(key, page.every, scenario_of(step)).default
+        key: knobs.find(key, page.every, scenario_of(step, page)).default
         for key in page.own
         if key != FORMAT and not locks.is_fixed(key)
     }
 
 
-def scenario_of(step: Step) -> str:
+def scenario_of(step: Step, page: Page) -> str:
     """The scenario that a step's page shows."""
-    chosen = (step.knobs.get(key) for key in ("compare-mechanisms.scenario", "scenario"))
-    return next((str(value) for value in chosen if value), knobs.FIRST_SCENARIO)
+    if not page.chooser:
+        return knobs.FIRST_SCENARIO
+    return page.scenario(step.knobs.get(page.chooser, knobs.find(page.chooser).default))
 
 
 def _place() -> tuple[str, int] | None:
@@ -168,7 +173,7 @@ def _moved(step: Step) -> list[str]:
     """Knobs of the page that stand elsewhere than a step sets them, or they begin."""
     page, scenario = state.on_screen(), state.scenario_in_force()
     stands = {"seed": SEED, "preset": knobs.NO_PRESET}
-    stands |= {key: value for key, value in knobs_of(step).items() if key in step.knobs}
+    stands |= {key: value for key, value in knobs_of(step, page).items() if key in step.knobs}
     taken = [key for key in state.knobs_of_page() if key != FORMAT]
     usual = {key: knobs.find(key, page.every, scenario).default for key in taken}
     return [key for key in taken if state.held(key) != (usual | stands)[key]]

@@ -176,9 +176,9 @@ def address_of(opens: Page, url: str, values: Mapping[str, Scalar]) -> str:
 
 def settings_of(step: Step, opens: Page) -> tuple[str, ...]:
     """What a step's knobs stand at, in words, as far as its page uses them."""
-    values = lesson.knobs_of(step)
+    values = lesson.knobs_of(step, opens)
     unused = opens.unused(values.get(opens.view))
-    scenario = lesson.scenario_of(step)
+    scenario = lesson.scenario_of(step, opens)
     return tuple(
         _setting(knobs.find(key, opens.every, scenario).parameter.label, values[key])
         for key in step.knobs

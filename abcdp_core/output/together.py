@@ -30,6 +30,8 @@ READY = ".files-to-be-moved"
 UNDONE = ".files-to-be-removed"
 BEFORE = ".files-as-they-were"
 
+OURS = (BEGUN, READY, UNDONE, BEFORE)
+
 MARK = "made-in-the-folder"
 """A file with the number of the folder that it is in: what somebody else has packed, and others
 unpack, has another one, and nothing of theirs is moved or removed for it."""
@@ -67,11 +69,12 @@ def together(directory: Path) -> Iterator[Path]:
     directory.mkdir(parents=True, exist_ok=True)
     with _alone(directory):
         check_ours(directory)
-        _finish(directory)
         folder, before = directory / BEGUN, directory / BEFORE
-        for left in (folder, before):
-            if left.exists():
-                shutil.rmtree(left)
+        with _theirs_said(directory):
+            _finish(directory)
+            for left in (folder, before):
+                if left.exists():
+                    shutil.rmtree(left)
         folder.mkdir()
         try:
             yield folder
@@ -102,7 +105,21 @@ def finish(directory: Path) -> None:
     if _is_between(directory):
         with _alone(directory):
             check_ours(directory)
-            _finish(directory)
+            with _theirs_said(directory):
+                _finish(directory)
+
+
+@contextlib.contextmanager
+def _theirs_said(directory: Path) -> Iterator[None]:
+    """Say what is in the way where somebody else's command was killed in a folder of many."""
+    try:
+        yield
+    except PermissionError as error:
+        left = [name for name in OURS if os.path.lexists(directory / name)]
+        if not left:
+            raise
+        why = f"{left[0]} there is of a command that was ended, of somebody else"
+        raise PermissionError(error.errno, why) from error
 
 
 @contextlib.contextmanager
@@ -253,7 +270,7 @@ def check_ours(directory: Path) -> None:
         FileExistsError: there is such a thing; it stays as it is. A :class:`CopiedError` if others'
             or not, files beside it may not belong together.
     """
-    for name in (BEGUN, READY, UNDONE, BEFORE):
+    for name in OURS:
         place = directory / name
         if os.path.lexists(place) and not _is_ours(place):
             if (place / MARK).is_file():

@@ -34,6 +34,9 @@ MOST_NUMBERS = 100_000_000
 """Rows times columns: a Parquet file may say a million equal rows in a few bytes, and short lines
 of a CSV file are filled up."""
 
+DECIMALS = 2**16
+"""Decimal numbers that are made floats at a time."""
+
 HEAD = 2**22
 """Characters of a line among a CSV file's first two rows, at most."""
 
@@ -155,15 +158,26 @@ def _parquet(name: str, source: BinaryIO) -> pd.DataFrame:
     if twice := [name for name, count in Counter(columns.names).items() if count > 1]:
         raise OwnError(f"{name}: has two columns {shown(twice[0])}.")
     numbers = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
-    flat = []
-    for column in columns:
-        kind = column.type.value_type if types.is_dictionary(column.type) else column.type
-        if any(each(kind) for each in numbers):
-            flat.append(column.name)
-    # What pandas noted beside the numbers is not needed, and need not be true.
+    kinds = {
+        column.name: column.type.value_type if types.is_dictionary(column.type) else column.type
+        for column in columns
+    }
+    flat = [name for name, kind in kinds.items() if any(each(kind) for each in numbers)]
+    for outer in (name for name, kind in kinds.items() if types.is_nested(kind)):
+        # Asked for by its name, one within the other would be read as well.
+        if inner := [name for name in flat if name.startswith(f"{outer}.")]:
+            raise OwnError(f"{name}: has two columns {shown(inner[0])}.")
     # One piece at a time: what a file says of its size need not be true, and a piece has gigabytes.
     read = found.read(columns=flat, use_threads=False)
-    table: pd.DataFrame = read.to_pandas(ignore_metadata=True)
+    decimals = [each for each in flat if types.is_decimal(kinds[each])]
+    # What pandas noted beside the numbers is not needed, and need not be true.
+    table: pd.DataFrame = read.drop_columns(decimals).to_pandas(ignore_metadata=True)
+    for each in decimals:
+        column = read[each].cast(kinds[each])
+        # Each takes a hundred bytes on the way, so not all at once.
+        starts = range(0, len(column), DECIMALS)
+        parts = [column.slice(start, DECIMALS).to_pandas().astype(float) for start in starts]
+        table[each] = np.concatenate([np.zeros(0), *parts])
     return table.reindex(columns=columns.names)
 
 

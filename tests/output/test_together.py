@@ -363,6 +363,22 @@ def test_of_a_copy_of_a_folder_it_is_said_that_files_may_be_of_two_results(
     assert (copy / "toy.json").read_bytes() == (out / "toy.json").read_bytes()
 
 
+@pytest.mark.parametrize("name", [together.BEGUN, together.READY])
+def test_what_a_killed_command_of_somebody_else_left_is_named(
+    name: str, result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "toy.json").write_text("theirs")
+    together._mark(tmp_path / name)
+    monkeypatch.setattr(shutil, "rmtree", refuse)
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(PermissionError, match=f"{name} there is of a command that was ended"):
+        write(result, tmp_path)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="users of POSIX")
 def test_where_each_replaces_their_own_nothing_is_begun_over_files_of_others(
     result: Result, later: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -198,15 +199,34 @@ def test_what_holds_no_number_has_none(tmp_path: Path) -> None:
         "texts": pa.array(["1", "2"]).dictionary_encode(),
         "named": pa.array([1, 2]).dictionary_encode(),
         "whole": [1, 2],
+        "decimal": pa.array([Decimal("1"), Decimal("2.000")]),
+        "decimals": pa.array([Decimal("1"), Decimal("2.0")]).dictionary_encode(),
         "times": pa.array([1, 2], pa.duration("us")),
     }
     pq.write_table(pa.table(made), tmp_path / "t.parquet")
     found = tables.read(tmp_path / "t.parquet")
     assert list(found) == list(made)
-    for name in ("theta.a", "named", "whole"):
+    for name in ("theta.a", "named", "whole", "decimal", "decimals"):
         assert np.array_equal(tables.numbers_of(found[name]), [1.0, 2.0])
     for name in ("lists", "fixed", "bytes", "texts", "times"):
         assert np.isnan(tables.numbers_of(found[name])).all()
+
+
+def test_decimals_are_read_some_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "DECIMALS", 3)
+    values = [(Decimal(number) / 7).quantize(Decimal("1e-20")) for number in range(10)]
+    column = pa.array([None, *values], pa.decimal128(38, 20))
+    pq.write_table(pa.table({"a": column, "b": np.ones(11)}), tmp_path / "t.parquet")
+    found = tables.numbers_of(tables.read(tmp_path / "t.parquet")["a"])
+    assert np.isnan(found[0])
+    assert found[1:].tolist() == [float(value) for value in values]
+
+
+def test_texts_within_a_column_that_has_the_name_of_another_are_not_read(tmp_path: Path) -> None:
+    made = {"a.b": [1.0], "a": [{"b": "text"}]}
+    pq.write_table(pa.table(made), tmp_path / "t.parquet")
+    with pytest.raises(OwnError, match=r"t\.parquet: has two columns a\.b\."):
+        tables.read(tmp_path / "t.parquet")
 
 
 def test_two_columns_of_one_name_are_one_line(tmp_path: Path) -> None:

@@ -29,16 +29,29 @@ STEPS = [
 @pytest.mark.parametrize("step", STEPS)
 def test_a_step_opens_a_page_that_has_its_knobs(step: Step) -> None:
     page = next(each for each in router.TABLE if each.file == step.page)
-    values = lesson.knobs_of(step)
+    values = lesson.knobs_of(step, page)
     page.check_knobs(step.knobs.keys(), values.get(page.view))
     if "n" in step.knobs:
         assert (values["n"], values["seed"]) == (step.knobs["n"], lesson.SEED)
 
 
 @pytest.mark.parametrize("step", STEPS)
+def test_a_step_sets_what_its_scenario_has(step: Step) -> None:
+    """Another one's starts stood in the address, and who opened it again had other numbers."""
+    page = next(each for each in router.TABLE if each.file == step.page)
+    values, scenario = lesson.knobs_of(step, page), lesson.scenario_of(step, page)
+    if page.chooser:
+        assert scenario == page.scenario(values.get(page.chooser, knobs.find(page.chooser).default))
+    for key in knobs.BY_SCENARIO:
+        knob = knobs.find(key, page.every, scenario)
+        assert knob.parameter.check(key, values[key]) == values[key]
+        assert values[key] == step.knobs.get(key, knob.default)
+
+
+@pytest.mark.parametrize("step", STEPS)
 def test_the_page_shows_what_the_text_is_about(step: Step) -> None:
     page = next(each for each in router.TABLE if each.file == step.page)
-    view = lesson.knobs_of(step).get(page.view)
+    view = lesson.knobs_of(step, page).get(page.view)
     studies = {run.experiment for run in step.runs.values()} & {*page.shown(view)}
     if step.look and not step.look.startswith("chart-overview-"):
         assert any(step.look.startswith(f"chart-{study}-") for study in studies)
