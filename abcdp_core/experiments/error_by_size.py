@@ -362,6 +362,7 @@ def answer(found: Expected) -> str:
         better = "no" if found.error >= found.prior else "hardly"
         if found.plain >= NEARLY * found.prior:
             # It may be the threshold, or few draws, and not how many values there are.
+            better = "no" if min(found.error, found.plain) >= found.prior else "hardly"
             return f"With {found.n:,} values it is {better} better than no data, even without noise"
         return f"{found.n:,} values are too few: {better} better than no data"
     if found.error <= LITTLE * found.plain:

@@ -364,12 +364,25 @@ def finding(params: Params, main: pd.DataFrame) -> str:
     if main.empty:
         return NOT_YET
     here, plain = at(main, params.c, params.epsilon_total), at(main, params.c, math.inf)
-    for error, of in ((plain, "Even without noise"), (here, "With this budget")):
-        if error >= NEARLY * PRIOR_ERROR:
-            return f"{of}: {'no' if error >= PRIOR_ERROR else 'hardly'} better than the prior"
+    limit = NEARLY * PRIOR_ERROR
+    if min(here, plain) >= limit:
+        return f"Even without noise{_not_better(min(here, plain))}"
+    if here >= limit:
+        return f"With this budget{_not_better(here)}"
+    if plain >= limit:
+        # A threshold that lets few draws in, or none, may do better with noise.
+        part = f"{100.0 * here / PRIOR_ERROR:.0f} % of its error"
+        return f"Without noise{_not_better(plain, ' ')}, with it {part}"
+    if here < plain / LITTLE:
+        return f"With this budget's noise the error is {100.0 * here / plain:.0f} % of that without"
     if here <= LITTLE * plain:
         return "This budget adds at most 10 % to the error"
     return f"This budget makes the error {here / plain:.1f} times as large"
+
+
+def _not_better(error: float, after: str = ": ") -> str:
+    """That an answer tells nothing, or hardly anything."""
+    return f"{after}{'no' if error >= PRIOR_ERROR else 'hardly'} better than the prior"
 
 
 # --------------------------------------------------------------------------------------- figures

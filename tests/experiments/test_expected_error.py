@@ -106,6 +106,29 @@ def test_the_curve_is_kept_for_whoever_moves_the_own_budget(
     assert asked == [0.3, 0.3]
 
 
+def test_the_title_says_so_where_noise_does_better() -> None:
+    def title(here: float, plain: float) -> str:
+        errors = {1.0: here, math.inf: plain}
+        rows = [(SMALL.c, budget, 0, error**2) for budget, error in errors.items()]
+        main = pd.DataFrame(rows, columns=list(expected_error.COLUMNS["main"]))
+        return expected_error.finding(dataclasses.replace(SMALL, epsilon_total=1.0), main)
+
+    prior = expected_error.PRIOR_ERROR
+    assert title(0.5 * prior, prior) == (
+        "Without noise no better than the prior, with it 50 % of its error"
+    )
+    assert title(0.94 * prior, 0.96 * prior).startswith("Without noise hardly better")
+    assert title(0.96 * prior, 1.2 * prior) == "Even without noise: hardly better than the prior"
+    assert title(1.2 * prior, 0.96 * prior) == "Even without noise: hardly better than the prior"
+    assert title(1.2 * prior, 1.1 * prior) == "Even without noise: no better than the prior"
+    assert title(prior, 0.3 * prior) == "With this budget: no better than the prior"
+    assert title(0.6 * prior, 0.8 * prior) == (
+        "With this budget's noise the error is 75 % of that without"
+    )
+    assert title(0.8 * prior, 0.8 * prior) == "This budget adds at most 10 % to the error"
+    assert title(0.8 * prior, 0.4 * prior) == "This budget makes the error 2.0 times as large"
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

@@ -408,7 +408,7 @@ def kept_by_sqlite(tmp_path: Path) -> Path:
         rows = [json.loads(line) for line in found.lines]
     old.parent.mkdir()
     with contextlib.closing(sqlite3.connect(old)) as connection:
-        connection.execute(f"PRAGMA application_id = {ledger_file.APPLICATION}")
+        connection.execute("PRAGMA application_id = 1094861636")
         connection.execute("PRAGMA user_version = 1")
         connection.execute(
             "CREATE TABLE entries (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, budget TEXT NOT "
