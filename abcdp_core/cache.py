@@ -23,8 +23,8 @@ import json
 import logging
 import os
 import re
+import secrets
 import stat
-import tempfile
 import threading
 import time
 import zipfile
@@ -257,7 +257,10 @@ def save(made: Entry, arrays: Mapping[str, NDArray[Any]], *, make_room: bool = T
     directory = made.path.parent
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=directory, suffix=UNFINISHED)
+        # With the rights that others are to have: a folder may be a group's.
+        name = directory / f"{secrets.token_hex(8)}{UNFINISHED}"
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        handle = os.open(name, flags, 0o666)
     except OSError as error:
         _say_once(str(directory), _reason(error), to_keep=not make_room)
         return False
@@ -265,13 +268,13 @@ def save(made: Entry, arrays: Mapping[str, NDArray[Any]], *, make_room: bool = T
         with os.fdopen(handle, "w+b") as file:
             np.savez(file, allow_pickle=False, **arrays)
             _seal(file, made.label)
-        Path(name).replace(made.path)
+        name.replace(made.path)
     except OSError as error:
         _say_once(str(directory), _reason(error), to_keep=not make_room)
         return False
     finally:
         with contextlib.suppress(OSError):
-            Path(name).unlink()
+            name.unlink()
     if make_room:
         evict(directory)
     return True

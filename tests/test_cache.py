@@ -477,6 +477,9 @@ def test_a_file_is_written_beside_its_place_and_moved_there_whole(
     assert cache.save(at(path), later) is not fails
     assert seen == [cache.UNFINISHED]
     assert list(tmp_path.iterdir()) == [path]
+    # As files of others there: the folder may be a group's.
+    (tmp_path / "other").touch()
+    assert path.stat().st_mode == (tmp_path / "other").stat().st_mode
     found = cache.load(at(path))
     assert found is not None
     assert same(found, ARRAYS if fails else later)
