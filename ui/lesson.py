@@ -78,23 +78,9 @@ def enter(pages: Iterable[Page]) -> str:
     stay = {"lesson": lesson.name, "step": number, "preset": knobs.NO_PRESET}
     opened = next(page for page in pages if page.file == step.page)
     values = _own_of(opened, step) | stay | knobs_of(step, opened)
-    bare = _without_widget()
     state.move_to(values, opened)
-    if bare and opened == state.on_screen():
-        for key in bare:
-            usual = knobs.find(key, opened.every, scenario_of(step, opened)).default
-            state.keep(key, "" if values[key] == usual else text_of(values[key]))
-        st.rerun()
+    state.begin_again()
     return step.page
-
-
-def _without_widget() -> set[str]:
-    """Knobs that have a widget with the step's scenario, perhaps, but none with the one before.
-
-    A new widget begins as the address said when the page was begun.
-    """
-    # The seed has one wherever anything was drawn.
-    return {*knobs.BY_SCENARIO} - {*st.session_state} if "seed" in st.session_state else set()
 
 
 def in_address() -> dict[str, str]:

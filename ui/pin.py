@@ -144,8 +144,9 @@ def _unpin() -> None:
 
 def _swap() -> None:
     """What was A is what the knobs stand at, and the other way round."""
-    differing, now = _differences(), _now()
-    state.move_to({key: pair[0] for key, pair in differing.items()}, state.on_screen())
+    now = _now()
+    # All of them: what stands at the start of one scenario may not be that of the other.
+    state.move_to({key: value for key, value in _held().items() if key in now}, state.on_screen())
     st.session_state[HELD] = state.on_screen().file, now
     st.session_state[MOVED] = True
 

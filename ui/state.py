@@ -14,7 +14,7 @@ from contextvars import ContextVar
 import streamlit as st
 
 from abcdp_core import __version__, experiments
-from abcdp_core.parameters import ParameterError, Params, Scalar
+from abcdp_core.parameters import ParameterError, Params, Scalar, text_of
 from ui import knobs, link
 from ui.knobs import NO_PRESET, SHARED
 from ui.page import Page
@@ -24,6 +24,7 @@ NOTICES = "_notices"
 VERSION_NOTE = "_version_note"
 PAGE = "_page"
 SCENARIO = "_scenario"
+AGAIN = "_again"
 KEPT = "_kept_by_scenario"
 PIN_ASKED = "_pin_asked"
 
@@ -72,6 +73,7 @@ def begin(page: Page, known: Iterable[str], ready: Callable[[str], None]) -> Non
         ready: called with the scenario on screen before any of its knobs is asked for.
     """
     st.session_state[PAGE] = page
+    begin_again()
     _follow_preset(page)
     ready(scenario_in_force())
     if LINK_READ in st.session_state:
@@ -168,9 +170,23 @@ def move_to(values: Mapping[str, Scalar], page: Page) -> None:
         page: the one that is shown then.
     """
     _keep_by_scenario(str(st.session_state[SCENARIO]))
+    # A knob that has one value in a scenario has no widget there, and a new one begins as the
+    # address said when the page was begun. The seed has one wherever anything was drawn.
+    is_drawn = "seed" in st.session_state and page == on_screen()
+    bare = values.keys() & {*knobs.BY_SCENARIO} - {*st.session_state} if is_drawn else set()
     for key, value in values.items():
         st.session_state[key] = value
-    st.session_state[SCENARIO] = _scenario_of(page)
+    st.session_state[SCENARIO] = scenario = _scenario_of(page)
+    for key in bare:
+        usual = knobs.find(key, page.every, scenario).default
+        keep(key, "" if values[key] == usual else text_of(values[key]))
+    st.session_state[AGAIN] = bool(bare)
+
+
+def begin_again() -> None:
+    """Have what was moved to stand in the address before a widget is made of it."""
+    if st.session_state.pop(AGAIN, False):
+        st.rerun()
 
 
 def _allows(knob: knobs.Knob, text: str | None) -> bool:

@@ -385,7 +385,7 @@ def _words(group: Sequence[Job], going: bool) -> str:
         rest = _duration(sum(job.rest for job in asking))
         return f"The first {counts[0]:,} of {counts[1]:,} parts. The rest takes {rest}."
     if not going:
-        return f"Stopped: {done}. What is done is shown below." if found else "Stopped."
+        return f"Stopped: {done}. What can be shown of it stands below." if found else "Stopped."
     if all(job.state == "waiting" for job in group):
         return f"{waits(group[0])}; {done}" if found else waits(group[0])
     made = [share for job in group if (share := job.made()) is not None]

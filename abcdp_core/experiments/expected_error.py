@@ -304,7 +304,8 @@ def typical_in_words(result: Result) -> str:
 
 def averaged_in_words(result: Result) -> str:
     """What the curve is the average of."""
-    return f"Average over noise and {_data_sets(result.tables['main'])}."
+    main = result.tables["main"]
+    return f"{NOT_YET}." if main.empty else f"Average over noise and {_data_sets(main)}."
 
 
 def _data_sets(main: pd.DataFrame) -> str:
@@ -425,12 +426,13 @@ def _curves(result: Result) -> go.Figure:
         PRIOR_ERROR, top, fillcolor=fig.translucent(fig.PRIOR.color, 0.18), line_width=0
     )
     fig.note(figure, ends[0], top, " no better than the prior", fig.PRIOR.color, "top left")
+    if main.empty:
+        return figure.update_layout(showlegend=False)
     plain = at(main, params.c, math.inf)
     without = fig.line(ends, np.full(2, plain), fig.NON_PRIVATE)
     figure.add_trace(without.update(name=f"without noise, c = {params.c}"))
     fig.note(figure, ends[1], plain, "without noise ", fig.NON_PRIVATE.color, "top right")
-    known = () if main.empty else lines(params)
-    curves = {c: _on_axis(curve(main, c)) for c in known}
+    curves = {c: _on_axis(curve(main, c)) for c in lines(params)}
     for (c, points), style in zip(curves.items(), fig.styles([*map(_keep, curves)]), strict=True):
         x, y = points.epsilon_total.to_numpy(), points.error.to_numpy()
         fine = np.geomspace(x[0], x[-1], FINE)

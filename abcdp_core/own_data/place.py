@@ -20,7 +20,7 @@ from pathlib import Path
 from abcdp_core.output.open_file import is_at, write
 from abcdp_core.output.together import sync
 
-LARGEST = 1 << 28
+LARGEST = 1 << 25
 """Bytes of what a release may have left behind: far more than any document has."""
 
 Keep = Callable[[str], None]

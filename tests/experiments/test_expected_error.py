@@ -63,7 +63,7 @@ def test_parts_of_a_data_set_tell_what_all_of_it_tells(monkeypatch: pytest.Monke
     title = expected_error.figures(first)["error"].figure.layout.title.text
     assert title == "No data set is finished yet"
     assert expected_error.typical_in_words(first) == ""
-    assert expected_error.averaged_in_words(first) == "Average over noise and 0 data sets."
+    assert expected_error.averaged_in_words(first) == "No data set is finished yet."
     assert expected_error.marks_in_words(first, 0.04) == "Hollow: this run."
     beyond = dataclasses.replace(first, params=dataclasses.replace(params, epsilon_total=0.001))
     words = expected_error.marks_in_words(beyond, 0.04)
