@@ -193,7 +193,7 @@ def _locked(file: Path, *, writes: bool, make: bool) -> Iterator[Lines]:
     while True:
         with _handle(file, writes=writes, make=make) as (handle, is_new):
             if _lock(handle, writes=writes) and is_at(handle, file):
-                if file.resolve() in _mounted():
+                if file.resolve() in _mounted() or not os.fstat(handle).st_nlink:
                     raise refusal(file, ALONE)
                 content = _content(handle, file)
                 if not content.startswith(DATABASE):

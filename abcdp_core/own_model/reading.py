@@ -57,7 +57,7 @@ def read(file: Path) -> PoolFile:
         tables.check_file(file)
         if file.stat().st_size > LARGEST_FILE:
             raise OwnError(f"{file.name}: is larger than {LARGEST_FILE:,} bytes.")
-        found = syntax.toml(file.read_text(encoding="utf-8"))
+        found = syntax.toml(file.read_text(encoding="utf-8-sig"))
     except OwnError:
         raise
     except OSError as error:

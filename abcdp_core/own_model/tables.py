@@ -150,19 +150,23 @@ def _parquet(name: str, source: BinaryIO) -> pd.DataFrame:
     found = parquet.ParquetFile(source)
     said = found.metadata
     parts = [said.row_group(number) for number in range(said.num_row_groups)]
-    if said.num_rows * said.num_columns > MOST_NUMBERS:
+    # Each part says how many it has, which need not be what the whole says.
+    numbers = sum(
+        part.column(each).num_values for part in parts for each in range(part.num_columns)
+    )
+    if max(numbers, said.num_rows * said.num_columns) > MOST_NUMBERS:
         raise OwnError(f"{name}: has more than {MOST_NUMBERS:,} numbers.")
     if sum(part.total_byte_size for part in parts) > LARGEST_FILE:
         raise OwnError(f"{name}: is larger than {LARGEST_FILE // 2**20:,} MB once unpacked.")
     columns = said.schema.to_arrow_schema()
     if twice := [name for name, count in Counter(columns.names).items() if count > 1]:
         raise OwnError(f"{name}: has two columns {shown(twice[0])}.")
-    numbers = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    of_numbers = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
     kinds = {
         column.name: column.type.value_type if types.is_dictionary(column.type) else column.type
         for column in columns
     }
-    flat = [name for name, kind in kinds.items() if any(each(kind) for each in numbers)]
+    flat = [name for name, kind in kinds.items() if any(each(kind) for each in of_numbers)]
     for outer in (name for name, kind in kinds.items() if types.is_nested(kind)):
         # Asked for by its name, one within the other would be read as well.
         if inner := [name for name in flat if name.startswith(f"{outer}.")]:

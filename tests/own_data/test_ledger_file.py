@@ -95,6 +95,21 @@ def test_a_part_of_a_line_that_has_a_bracket_is_a_part(file: Path) -> None:
             assert lines(file) == [b"first"]
 
 
+@posix
+def test_a_file_without_a_name_is_not_used(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one has that is mounted by itself, and replaced outside, where nobody says what is."""
+    lock = ledger_file._lock
+
+    def replaced(handle: int, *, writes: bool) -> bool:
+        file.unlink()
+        return lock(handle, writes=writes)
+
+    monkeypatch.setattr(ledger_file, "_lock", replaced)
+    monkeypatch.setattr(ledger_file, "is_at", lambda *_: True)
+    with pytest.raises(ParameterError, match="mount the folder that it lies in"):
+        add(file, b"second")
+
+
 def test_a_file_that_is_mounted_by_itself_is_not_used(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
