@@ -307,6 +307,18 @@ def test_a_pinned_scenario_is_swapped_with_its_knobs() -> None:
     assert app.select_slider(key="c").value == 20
 
 
+def test_the_address_says_all_that_was_swapped() -> None:
+    """What stands alike is where another scenario begins, and N has no widget there."""
+    app = opened("posterior", scenario="uniform-mixture", n="100", c="100")
+    app = settled(app.button(key="pin").click().run())
+    app = settled(app.selectbox(key="scenario").set_value("tuberculosis-patients").run())
+    assert app.select_slider(key="c").value == 100
+    app = settled(app.button(key="swap").click().run())
+    assert not app.exception
+    assert [app.select_slider(key=key).value for key in ("c", "n")] == [100, 100]
+    assert {key: dict(app.query_params).get(key) for key in ("c", "n")} == {"c": "100", "n": "100"}
+
+
 @pytest.mark.parametrize("page", [page.file for page in router.TABLE if page.pins])
 def test_every_page_that_pins_shows_both(page: str) -> None:
     view = {"adaptive-truncation.view": "best interval"} if page == "adaptive_truncation" else {}
