@@ -288,9 +288,11 @@ class Gate:
             del self._sent[key]
             # Of others nothing lies there, and a timer with a long name would be kept for each.
             if answered == TAKEN:
-                # It may have been sent once before.
-                self._room.leave(*self._unread.get(key, (address, asyncio.Event())))
+                if key in self._unread:
+                    # It was sent once before.
+                    self._room.leave(*self._unread[key])
                 self._unread[key] = address, place
+                self._leave_places()
                 asyncio.get_running_loop().call_later(UNREAD, files.remove, session, file)
             else:
                 self._room.leave(address, place)
@@ -306,11 +308,15 @@ class Gate:
         if sum(key[0] == session for key in (*self._sent, *self._unread)) >= MOST_FILES:
             return None
         found = self._room.take(address)
+        self._leave_places()
+        return found
+
+    def _leave_places(self) -> None:
+        """Remove the files whose places others have."""
         for key, (_, place) in list(self._unread.items()):
             if place.is_set():
                 files.remove(*key)
                 del self._unread[key]
-        return found
 
 
 class Places:

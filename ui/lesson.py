@@ -104,7 +104,10 @@ def knobs_of(step: Step, page: Page) -> dict[str, Any]:
     usual = {
         key: knobs.find(key, scenario=scenario).default for key in knobs.SHARED if key != "seed"
     }
-    found = {key: knobs.find(key).parameter.check(key, value) for key, value in step.knobs.items()}
+    found = {
+        key: knobs.find(key, page.every, scenario).parameter.check(key, value)
+        for key, value in step.knobs.items()
+    }
     return {**usual, **found, "seed": SEED}
 
 

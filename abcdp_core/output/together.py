@@ -68,9 +68,9 @@ def together(directory: Path) -> Iterator[Path]:
     """
     directory.mkdir(parents=True, exist_ok=True)
     with _alone(directory):
-        check_ours(directory)
         folder, before = directory / BEGUN, directory / BEFORE
         with _theirs_said(directory):
+            check_ours(directory)
             _finish(directory)
             for left in (folder, before):
                 if left.exists():
@@ -103,10 +103,9 @@ def together(directory: Path) -> Iterator[Path]:
 def finish(directory: Path) -> None:
     """Finish the moves of a program that was killed between two of them."""
     if _is_between(directory):
-        with _alone(directory):
+        with _alone(directory), _theirs_said(directory):
             check_ours(directory)
-            with _theirs_said(directory):
-                _finish(directory)
+            _finish(directory)
 
 
 @contextlib.contextmanager
@@ -115,11 +114,16 @@ def _theirs_said(directory: Path) -> Iterator[None]:
     try:
         yield
     except PermissionError as error:
-        left = [name for name in OURS if os.path.lexists(directory / name)]
+        left = [name for name in OURS if _is_of_somebody_else(directory / name)]
         if not left:
             raise
         why = f"{left[0]} there is of a command that was ended, of somebody else"
         raise PermissionError(error.errno, why) from error
+
+
+def _is_of_somebody_else(place: Path) -> bool:
+    is_there = os.name == "posix" and os.path.lexists(place)
+    return is_there and place.lstat().st_uid != os.geteuid()
 
 
 @contextlib.contextmanager
@@ -273,7 +277,7 @@ def check_ours(directory: Path) -> None:
     for name in OURS:
         place = directory / name
         if os.path.lexists(place) and not _is_ours(place):
-            if (place / MARK).is_file():
+            if name in (READY, UNDONE) and (place / MARK).is_file():
                 raise CopiedError(errno.EEXIST, f"{name} there {COPIED}")
             raise FileExistsError(errno.EEXIST, f"{name} there was made by somebody else")
 

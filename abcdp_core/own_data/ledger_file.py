@@ -320,13 +320,13 @@ def _lines(handle: int, file: Path, content: bytes, *, make: bool) -> Lines:
             raise refusal(file, "there is none; `budget create` makes one")
         return Lines(handle, [], 0)
     header, *lines = content[: end - 1].split(b"\n")
-    if last := _without_end(content[end:], file):
-        lines.append(last)
-        end += len(last) + 1
     if header != HEADER:
         newer = OTHER_VERSION.fullmatch(header) is not None
         why = "was made by a newer version of this program" if newer else "is no ledger"
         raise refusal(file, why)
+    if last := _without_end(content[end:], file):
+        lines.append(last)
+        end += len(last) + 1
     if max(map(len, lines), default=0) > LONGEST:
         raise refusal(file, "was changed: it has a line that is longer than any of a ledger")
     return Lines(handle, lines, end, lacks_end=bool(last))
@@ -344,10 +344,11 @@ def _without_end(tail: bytes, file: Path) -> bytes:
     read = LINE.match(tail, 0, LONGEST + 1)
     line = read[0] if read else b""
     rest = tail[len(line) :].rstrip(BLANK)
-    is_part = not LINE.search(rest) and (b"\0" in rest or not LINE_ENDS.search(rest))
-    if (line and rest) or not is_part:
+    if not rest:
+        return line
+    if line or LINE.search(rest) or (b"\0" not in rest and LINE_ENDS.search(rest)):
         raise refusal(file, "was changed: what stands behind its last line is no line")
-    return line
+    return b""
 
 
 # --------------------------------------------------------------------------- what SQLite has kept

@@ -10,7 +10,7 @@ import stat
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,10 @@ from numpy.typing import NDArray
 from abcdp_core.own_model.blame import OwnError
 from abcdp_core.own_model.statistics import LARGEST
 from abcdp_core.parameters import shown
+
+if TYPE_CHECKING:
+    # Who has no such file needs no library for it.
+    import pyarrow as pa
 
 Array = NDArray[np.float64]
 
@@ -117,22 +121,26 @@ def _first_rows(name: str, source: BinaryIO) -> list[list[str]]:
     """Names, and the first row, which may have more fields; a row may have many lines.
 
     Raises:
-        OwnError: they have no end.
+        OwnError: they are too long.
         OSError: it cannot be read.
     """
     text = io.TextIOWrapper(source, encoding="utf-8-sig", errors="replace", newline="")
 
     def lines() -> Iterator[str]:
-        while line := text.readline(HEAD):
-            if len(line) == HEAD:
-                raise OwnError(f"{name}: has a line longer than {HEAD:,} characters.")
+        room = HEAD
+        while line := text.readline(room):
+            # Any number of blank lines is left out.
+            room -= len(line) if line.strip() else 0
+            if not room:
+                raise OwnError(f"{name}: has first rows longer than {HEAD:,} characters.")
             yield line
 
     try:
         rows = (row for row in csv.reader(lines()) if len(row) > 1 or "".join(row).strip())
         return list(itertools.islice(rows, 2))
     except csv.Error as error:
-        raise OwnError(f"{name}: is no table ({error}).") from error
+        most = f"{csv.field_size_limit():,} characters"
+        raise OwnError(f"{name}: has a field longer than {most} in its first rows.") from error
     finally:
         text.detach()
 
@@ -176,19 +184,24 @@ def _parquet(name: str, source: BinaryIO) -> pd.DataFrame:
     decimals = [each for each in flat if types.is_decimal(kinds[each])]
     # What pandas noted beside the numbers is not needed, and need not be true.
     table: pd.DataFrame = read.drop_columns(decimals).to_pandas(ignore_metadata=True)
-    for each in decimals:
-        column = read[each].cast(kinds[each])
-        # Each takes a hundred bytes on the way, so not all at once.
-        starts = range(0, len(column), DECIMALS)
-        parts = [column.slice(start, DECIMALS).to_pandas().astype(float) for start in starts]
-        table[each] = np.concatenate([np.zeros(0), *parts])
-    return table.reindex(columns=columns.names)
+    made = {each: _floats(read[each].cast(kinds[each])) for each in decimals}
+    both = pd.concat([table, pd.DataFrame(made, index=table.index)], axis=1)
+    return both.reindex(columns=columns.names)
+
+
+def _floats(column: pa.ChunkedArray) -> Array:
+    """Decimal numbers, some at a time: each takes a hundred bytes on the way."""
+    starts = range(0, len(column), DECIMALS)
+    pieces = [column.slice(start, DECIMALS).to_pandas().astype(float) for start in starts]
+    return np.concatenate([np.zeros(0), *pieces])
 
 
 def finite(place: str, table: pd.DataFrame, name: str) -> Array:
     """A column of finite numbers; an error tells the row and no value."""
     values = numbers_of(table[name])
     usable = np.abs(values) <= LARGEST
+    if np.isnan(values).all() and len(values):
+        raise OwnError(f"{place}: column {name}: holds no number.")
     if not usable.all():
         row = int(np.argmin(usable))
         what = "is no finite number" if not np.isfinite(values[row]) else f"is beyond {LARGEST:g}"

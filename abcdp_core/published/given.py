@@ -99,7 +99,7 @@ def _pool(table: bytes) -> Pool:
                 f"{head + 1}."
             )
     _check_names(lines[0].decode(errors="replace").split(","))
-    return pools.from_table("table", tables.parsed("table.csv", io.BytesIO(table)))
+    return pools.from_table("table", tables.parsed("table", io.BytesIO(table)))
 
 
 def _check_names(columns: Sequence[str]) -> None:

@@ -363,6 +363,7 @@ def test_of_a_copy_of_a_folder_it_is_said_that_files_may_be_of_two_results(
     assert (copy / "toy.json").read_bytes() == (out / "toy.json").read_bytes()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="users of POSIX")
 @pytest.mark.parametrize("name", [together.BEGUN, together.READY])
 def test_what_a_killed_command_of_somebody_else_left_is_named(
     name: str, result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -373,8 +374,12 @@ def test_what_a_killed_command_of_somebody_else_left_is_named(
     (tmp_path / name).mkdir()
     (tmp_path / name / "toy.json").write_text("theirs")
     together._mark(tmp_path / name)
+    own = os.geteuid()
     monkeypatch.setattr(shutil, "rmtree", refuse)
     monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(PermissionError, match="Permission denied"):
+        write(result, tmp_path)
+    monkeypatch.setattr(os, "geteuid", lambda: own + 1)
     with pytest.raises(PermissionError, match=f"{name} there is of a command that was ended"):
         write(result, tmp_path)
 

@@ -74,6 +74,16 @@ def test_a_line_that_is_whole_counts_before_what_may_be_its_end(tail: bytes, fil
     assert file.read_bytes() == whole + line + b"\nthird\n"
 
 
+def test_whose_a_file_is_comes_before_what_is_wrong_with_it(file: Path) -> None:
+    for header, words in (
+        (ledger_file.HEADER.replace(b"2", b"3"), "newer version"),
+        (b"hello", "is no ledger"),
+    ):
+        file.write_bytes(header + b'\n[1, "x"]%')
+        with pytest.raises(ParameterError, match=words):
+            lines(file)
+
+
 @pytest.mark.parametrize("end", ["\v", "\f", "\x1a", "%", '"', "\x85", "\u2028", "\xa0", "\0\r%"])
 def test_what_a_line_has_for_its_end_is_not_written_over(end: str, file: Path) -> None:
     whole, line, other = file.read_bytes(), *(ledger_file.line_of(n, "x") for n in (2, 3))

@@ -48,6 +48,14 @@ def test_a_step_sets_what_its_scenario_has(step: Step) -> None:
         assert values[key] == step.knobs.get(key, knob.default)
 
 
+def test_a_step_may_set_what_its_scenario_alone_has() -> None:
+    page = next(each for each in router.TABLE if each.file == "posterior")
+    step = next(each.values[0] for each in STEPS if each.values[0].page == "posterior")
+    assert isinstance(step, Step)
+    only = dataclasses.replace(step, knobs={"scenario": "covid", "n": 18})
+    assert lesson.knobs_of(only, page)["n"] == 18
+
+
 @pytest.mark.parametrize("step", STEPS)
 def test_the_page_shows_what_the_text_is_about(step: Step) -> None:
     page = next(each for each in router.TABLE if each.file == step.page)
