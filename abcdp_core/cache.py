@@ -259,13 +259,12 @@ def save(made: Entry, arrays: Mapping[str, NDArray[Any]], *, make_room: bool = T
         directory.mkdir(parents=True, exist_ok=True)
         # With the rights that others are to have: a folder may be a group's.
         name = directory / f"{secrets.token_hex(8)}{UNFINISHED}"
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-        handle = os.open(name, flags, 0o666)
+        opened = name.open("x+b")
     except OSError as error:
         _say_once(str(directory), _reason(error), to_keep=not make_room)
         return False
     try:
-        with os.fdopen(handle, "w+b") as file:
+        with opened as file:
             np.savez(file, allow_pickle=False, **arrays)
             _seal(file, made.label)
         name.replace(made.path)

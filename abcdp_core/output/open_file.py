@@ -23,6 +23,21 @@ def write(handle: int, content: bytes, place: int) -> None:
         left = left[os.write(handle, left) :]
 
 
+def read(handle: int, most: int) -> bytes:
+    """The beginning of a file, all of it if that is no more than so many bytes.
+
+    Args:
+        handle: of the file.
+        most: bytes.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    os.lseek(handle, 0, os.SEEK_SET)
+    with open(handle, "rb", closefd=False) as reader:
+        return reader.read(most)
+
+
 def is_at(handle: int, file: Path) -> bool:
     """Whether an open file still has this name.
 

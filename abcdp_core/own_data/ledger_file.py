@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from abcdp_core.output.open_file import is_at, write
+from abcdp_core.output.open_file import is_at, read, write
 from abcdp_core.output.together import sync
 from abcdp_core.parameters import ParameterError
 
@@ -300,9 +300,7 @@ def _content(handle: int, file: Path) -> bytes:
     size = os.fstat(handle).st_size
     if size > LARGEST:
         raise refusal(file, f"has {size:,} bytes; a ledger has at most {LARGEST:,}")
-    os.lseek(handle, 0, os.SEEK_SET)
-    with open(handle, "rb", closefd=False) as reader:
-        return reader.read(LARGEST)
+    return read(handle, LARGEST)
 
 
 def _lines(handle: int, file: Path, content: bytes, *, make: bool) -> Lines:

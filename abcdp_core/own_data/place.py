@@ -17,7 +17,7 @@ import stat
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
-from abcdp_core.output.open_file import is_at, write
+from abcdp_core.output.open_file import is_at, read, write
 from abcdp_core.output.together import sync
 
 LARGEST = 1 << 25
@@ -45,7 +45,7 @@ def reserved(out: Path, size: int, keys: Collection[str]) -> Iterator[Keep]:
     part = out.with_name(f".{out.name}.part")
     handle = _taken(part, keys)
     try:
-        left_behind = _content(handle).rstrip(b"\0")
+        left_behind = read(handle, LARGEST).rstrip(b"\0")
         if _is_whole(left_behind, keys):
             _fill(handle, left_behind)
             _publish(part, out)
@@ -123,18 +123,12 @@ def _check_ours(handle: int, part: Path, keys: Collection[str]) -> None:
     """
     found = os.fstat(handle)
     if stat.S_ISREG(found.st_mode) and found.st_size <= LARGEST:
-        content = _content(handle)
+        content = read(handle, LARGEST)
         unfinished = not content or content.endswith(b"\0")
         if _is_whole(content.rstrip(b"\0"), keys) or (unfinished and found.st_nlink == 1):
             return
     reason = f"cannot be begun, as {part.name} beside it was made by somebody else"
     raise FileExistsError(errno.EEXIST, reason)
-
-
-def _content(handle: int) -> bytes:
-    os.lseek(handle, 0, os.SEEK_SET)
-    with open(handle, "rb", closefd=False) as reader:
-        return reader.read(LARGEST)
 
 
 def _lock(handle: int) -> None:
