@@ -361,7 +361,10 @@ MAY_COUNT = "and yet its cost may count as spent: `budget show` tells."
 
 @contextlib.contextmanager
 def _noted() -> Iterator[None]:
-    """Note with what ends a change of the file that the change may be in it."""
+    """Note with what ends a change of the file that it may have been made, or not have been.
+
+    Too often rather than not: it may not even have been begun.
+    """
     try:
         yield
     except ParameterError:

@@ -5,10 +5,10 @@ What a line is about nobody knows here; :mod:`abcdp_core.own_data.budget_ledger`
 **A line counts once it is whole.** It is written without its end and synced, then its end is
 written and synced, and then it is told of. So of what a crash leaves behind the last end, a line
 that is whole counts, told of or not, and over a part of one, which lacks its last bracket, the next
-line is written. There is no journal: one goes by a file's name,
-and SQLite, which kept the lines once, undid what had been added by another name since, or where a
-journal was put back. Such a file is read, where none stands beside it, and nothing is added to it:
-programs of that version know no other.
+line is written. There is no journal: one goes by a file's name, and SQLite, which kept the lines
+once, undid what had been added by another name since, or where a journal was put back. Such a file
+is read, where none stands beside it, and nothing is added to it: programs of that version know no
+other.
 
 **One at a time.** Whoever reads or adds has a lock of the file itself, by whatever name, which ends
 with the process. What has the name in the end must be the file that had it in the beginning.
@@ -339,8 +339,8 @@ def _without_end(tail: bytes, file: Path) -> bytes:
     Raises:
         ParameterError: it is neither, so that nobody knows what it was.
     """
-    read = LINE.match(tail, 0, LONGEST + 1)
-    line = read[0] if read else b""
+    found = LINE.match(tail, 0, LONGEST + 1)
+    line = found[0] if found else b""
     rest = tail[len(line) :].rstrip(BLANK)
     if not rest:
         return line

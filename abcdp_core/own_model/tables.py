@@ -42,7 +42,7 @@ DECIMALS = 2**16
 """Decimal numbers that are made floats at a time."""
 
 HEAD = 2**22
-"""Characters of a line among a CSV file's first two rows, at most."""
+"""Characters of a CSV file's first two rows, at most."""
 
 
 def check_file(path: Path) -> None:
@@ -184,9 +184,10 @@ def _parquet(name: str, source: BinaryIO) -> pd.DataFrame:
     decimals = [each for each in flat if types.is_decimal(kinds[each])]
     # What pandas noted beside the numbers is not needed, and need not be true.
     table: pd.DataFrame = read.drop_columns(decimals).to_pandas(ignore_metadata=True)
-    made = {each: _floats(read[each].cast(kinds[each])) for each in decimals}
-    both = pd.concat([table, pd.DataFrame(made, index=table.index)], axis=1)
-    return both.reindex(columns=columns.names)
+    if decimals:
+        made = {each: _floats(read[each].cast(kinds[each])) for each in decimals}
+        table = pd.concat([table, pd.DataFrame(made, index=table.index)], axis=1)
+    return table.reindex(columns=columns.names)
 
 
 def _floats(column: pa.ChunkedArray) -> Array:
