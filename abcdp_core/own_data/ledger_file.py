@@ -5,10 +5,8 @@ What a line is about nobody knows here; :mod:`abcdp_core.own_data.budget_ledger`
 **A line counts once it is whole.** It is written without its end and synced, then its end is
 written and synced, and then it is told of. So of what a crash leaves behind the last end, a line
 that is whole counts, told of or not, and over a part of one, which lacks its last bracket, the next
-line is written. There is no journal: one goes by a file's name, and SQLite, which kept the lines
-once, undid what had been added by another name since, or where a journal was put back. Such a file
-is read, where none stands beside it, and nothing is added to it: programs of that version know no
-other.
+line is written. There is no journal: one goes by a file's name, and undoes what was added by
+another name since, or where it was put back.
 
 **One at a time.** Whoever reads or adds has a lock of the file itself, by whatever name, which ends
 with the process. What has the name in the end must be the file that had it in the beginning.
@@ -21,7 +19,6 @@ import errno
 import json
 import os
 import re
-import sqlite3
 import stat
 import sys
 import time
@@ -58,26 +55,13 @@ BETWEEN_LOOKS = 0.01
 """Seconds between two looks whether they are."""
 
 DATABASE = b"SQLite format 3\0"
-"""How a file begins that SQLite has kept."""
+"""How a file begins in which SQLite kept the entries."""
 
 OLD = (
-    "is of an earlier version, and nothing is added to it any more; move it away or name another "
-    "file, and make a budget there of what `budget show` says is left"
+    "is an SQLite file, as ledgers of an earlier version were; that version's `budget show` reads "
+    "them, and a budget of what is left can be made in another file"
 )
-"""Why nothing is."""
-
-APPLICATION = 0x41424344
-"""By which one of these is known to be a ledger."""
-
-TABLE = (
-    "CREATE TABLE entries (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, budget TEXT NOT NULL, "
-    "content TEXT NOT NULL, digest TEXT NOT NULL)"
-)
-"""What it is made of; a view of that name may have rows without end."""
-
-
-STEPS = 100_000
-"""Of SQLite between two looks whether it takes too long."""
+"""Why such a file is not used."""
 
 
 @dataclass
@@ -195,15 +179,9 @@ def _locked(file: Path, *, writes: bool, make: bool) -> Iterator[Lines]:
             if _lock(handle, writes=writes) and is_at(handle, file):
                 if file.resolve() in _mounted() or not os.fstat(handle).st_nlink:
                     raise refusal(file, ALONE)
-                content = _content(handle, file)
-                if not content.startswith(DATABASE):
-                    found = _lines(handle, file, content, make=make)
-                    found.is_new = is_new
-                    yield found
-                elif writes:
-                    raise refusal(file, OLD)
-                else:
-                    yield Lines(handle, _kept_by_sqlite(file), 0)
+                found = _lines(handle, file, _content(handle, file), make=make)
+                found.is_new = is_new
+                yield found
                 return
         if time.monotonic() > end:
             raise refusal(file, f"is in use by others for more than {WAIT:.0f} s")
@@ -309,6 +287,8 @@ def _lines(handle: int, file: Path, content: bytes, *, make: bool) -> Lines:
     Raises:
         ParameterError: it is another one's, or has not even a header.
     """
+    if content.startswith(DATABASE):
+        raise refusal(file, OLD)
     end = content.rfind(b"\n") + 1
     if not end:
         # Of what is no beginning of a ledger nothing is written over.
@@ -349,49 +329,6 @@ def _without_end(tail: bytes, file: Path) -> bytes:
     return b""
 
 
-# --------------------------------------------------------------------------- what SQLite has kept
-
-
 def line_of(*fields: object) -> bytes:
     """A line that holds what it is given."""
     return json.dumps(fields, ensure_ascii=False).encode()
-
-
-def _kept_by_sqlite(file: Path) -> list[bytes]:
-    """The lines of a file of an earlier version.
-
-    Raises:
-        ParameterError: it is none, is damaged, or a change of it was interrupted.
-    """
-    real, latest = file.resolve(), time.monotonic() + WAIT
-    for end in ("-journal", "-wal"):
-        with contextlib.suppress(FileNotFoundError):
-            beside = real.with_name(f"{real.name}{end}").lstat()
-            if beside.st_size or not stat.S_ISREG(beside.st_mode):
-                raise refusal(file, f"was being changed when {real.name}{end} was left beside it")
-    try:
-        with contextlib.closing(
-            sqlite3.connect(f"{real.as_uri()}?mode=ro", WAIT, isolation_level=None, uri=True)
-        ) as connection:
-            # Who hands a file over can have made one without end.
-            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
-            connection.set_progress_handler(lambda: time.monotonic() > latest, STEPS)
-            connection.execute("BEGIN")
-            if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
-                raise refusal(file, "is no ledger")
-            if connection.execute("PRAGMA user_version").fetchone()[0] > 1:
-                raise refusal(file, "was made by a newer version of this program")
-            made_of = {words for (words,) in connection.execute("SELECT sql FROM sqlite_master")}
-            if not made_of <= {TABLE}:
-                raise refusal(file, "was changed: it has parts that no ledger has")
-            columns = "number, kind, budget, content, digest"
-            rows = connection.execute(f"SELECT {columns} FROM entries ORDER BY number")
-            lines: list[bytes] = []
-            for row in rows:
-                lines.append(line_of(*row))
-                if row[0] != len(lines):
-                    raise refusal(file, f"entry {len(lines)} was changed")
-            return lines
-    except (sqlite3.Error, UnicodeError, TypeError) as error:
-        # Of bytes, which a damaged file may hold in place of a text, there is no line.
-        raise refusal(file, f"is damaged, or cannot be read ({error})") from error
