@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import Page, expect
 
 from abcdp_core import __version__
 from tests.browser import screens
@@ -183,28 +183,22 @@ FEW = {"n": "100", "mse-curves.runs": "1", "adaptive-truncation.n": "100"} | {
 
 
 @pytest.fixture(scope="module", params=[page.file for page in router.TABLE])
-def opened(context: BrowserContext, server: str, request: pytest.FixtureRequest) -> Iterator[Visit]:
+def opened(window: Page, server: str, request: pytest.FixtureRequest) -> Iterator[Visit]:
     """Each page, opened once for all that is asked of every page."""
-    page = context.new_page()
-    with watched(Visit(page, server, request.param)) as visit:
+    window.goto("about:blank")
+    with watched(Visit(window, server, request.param)) as visit:
         visit.open("" if visit.name == "overview" else visit.name, **FEW)
         yield visit
-    page.close()
 
 
-def test_knobs_headline_and_main_figure_are_on_the_first_screen(opened: Visit) -> None:
-    outside = {
-        f"{view} at {width} x {height}": left_out
-        for view in screens.views(opened)
-        for width, height in ((1400, 900), (1280, 720))
-        if (left_out := screens.outside(opened, width, height, view))
-    }
-    assert not outside
-
-
-def test_on_a_telephone_the_figure_stays_in_view_while_the_budget_moves(opened: Visit) -> None:
-    covered = {view: found for view in screens.views(opened) if (found := screens.covered(opened))}
-    assert not covered
+def test_each_view_is_laid_out_for_the_screen(opened: Visit) -> None:
+    """Knobs, headline and main figure are seen at once; on a telephone budget and figure are."""
+    wrong = {}
+    for view in screens.views(opened):
+        for width, height in ((1400, 900), (1280, 720)):
+            wrong[view, width] = screens.outside(opened, width, height, view)
+        wrong[view, "telephone"] = screens.covered(opened)
+    assert not any(wrong.values()), {at: found for at, found in wrong.items() if found}
 
 
 def test_nothing_for_axe_to_find(opened: Visit) -> None:
