@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import csv
 import functools
 import io
@@ -110,6 +111,8 @@ def _check_size(name: str, source: BinaryIO) -> None:
     pieces = iter(functools.partial(source.read, HEAD), b"")
     lines = sum(max(map(piece.count, (b"\n", b"\r"))) + 1 for piece in pieces)
     source.seek(0)
+    if lines > MOST_NUMBERS:
+        raise OwnError(f"{name}: has more than {MOST_NUMBERS:,} lines.")
     columns = max(map(len, _first_rows(name, source)), default=0)
     if columns > MOST_COLUMNS:
         raise OwnError(f"{name}: has more than {MOST_COLUMNS:,} columns.")
@@ -158,12 +161,6 @@ def _parquet(name: str, source: BinaryIO) -> pd.DataFrame:
     found = parquet.ParquetFile(source)
     said = found.metadata
     parts = [said.row_group(number) for number in range(said.num_row_groups)]
-    # Each part says how many it has, which need not be what the whole says.
-    numbers = sum(
-        part.column(each).num_values for part in parts for each in range(part.num_columns)
-    )
-    if max(numbers, said.num_rows * said.num_columns) > MOST_NUMBERS:
-        raise OwnError(f"{name}: has more than {MOST_NUMBERS:,} numbers.")
     if sum(part.total_byte_size for part in parts) > LARGEST_FILE:
         raise OwnError(f"{name}: is larger than {LARGEST_FILE // 2**20:,} MB once unpacked.")
     columns = said.schema.to_arrow_schema()
@@ -174,11 +171,19 @@ def _parquet(name: str, source: BinaryIO) -> pd.DataFrame:
         column.name: column.type.value_type if types.is_dictionary(column.type) else column.type
         for column in columns
     }
-    flat = [name for name, kind in kinds.items() if any(each(kind) for each in of_numbers)]
-    for outer in (name for name, kind in kinds.items() if types.is_nested(kind)):
-        # Asked for by its name, one within the other would be read as well.
-        if inner := [name for name in flat if name.startswith(f"{outer}.")]:
-            raise OwnError(f"{name}: has two columns {shown(inner[0])}.")
+    leaves = [said.schema.column(at) for at in range(said.num_columns)]
+    at = {leaf.path: at for at, leaf in enumerate(leaves) if leaf.path == leaf.name}
+    flat = [each for each in at if any(is_kind(kinds[each]) for is_kind in of_numbers)]
+    # Asked for by its name, what is within another column and has that name would be read as well.
+    within = sorted(f"{leaf.path}." for leaf in leaves if leaf.path != leaf.name)
+    for each in flat:
+        first = bisect.bisect_left(within, f"{each}.")
+        if "".join(within[first : first + 1]).startswith(f"{each}."):
+            raise OwnError(f"{name}: has two columns {shown(each)}.")
+    # Each part says how many it has, which need not be what the whole says.
+    numbers = sum(part.column(at[each]).num_values for part in parts for each in flat)
+    if max(numbers, said.num_rows * said.num_columns) > MOST_NUMBERS:
+        raise OwnError(f"{name}: has more than {MOST_NUMBERS:,} numbers.")
     # One piece at a time: what a file says of its size need not be true, and a piece has gigabytes.
     read = found.read(columns=flat, use_threads=False)
     decimals = [each for each in flat if types.is_decimal(kinds[each])]

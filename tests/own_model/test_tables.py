@@ -246,6 +246,31 @@ def test_texts_within_a_column_that_has_the_name_of_another_are_not_read(tmp_pat
         tables.read(tmp_path / "t.parquet")
 
 
+def test_what_is_not_read_is_in_nobody_s_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of lists beside the numbers only those are counted that are read, and none has their name."""
+    lists = pa.array([[1, 2, 3, 4]] * 5)
+    made = {"theta": lists, "theta.a": np.arange(5.0), "theta.a-b": lists, "theta.a.b": np.ones(5)}
+    pq.write_table(pa.table(made), tmp_path / "t.parquet")
+    monkeypatch.setattr(tables, "MOST_NUMBERS", 20)
+    found = tables.read(tmp_path / "t.parquet")
+    assert tables.numbers_of(found["theta.a"]).tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert tables.numbers_of(found["theta.a.b"]).tolist() == [1.0] * 5
+    assert np.isnan(tables.numbers_of(found["theta"])).all()
+
+
+def test_blank_lines_without_end_are_not_looked_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "t.csv").write_text("\n" * 50 + "a\n1\n", encoding="utf-8")
+    assert len(tables.read(tmp_path / "t.csv")) == 1
+    monkeypatch.setattr(tables, "MOST_NUMBERS", 51)
+    monkeypatch.setattr(tables, "_first_rows", None)
+    with pytest.raises(OwnError, match=r"t\.csv: has more than 51 lines"):
+        tables.read(tmp_path / "t.csv")
+
+
 def test_two_columns_of_one_name_are_one_line(tmp_path: Path) -> None:
     made = pa.table([[1.0, 2.0], [3.0, 4.0]], names=["summary.s", "summary.s"])
     pq.write_table(made, tmp_path / "t.parquet")
