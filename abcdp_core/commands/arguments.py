@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from abcdp_core import experiments, registry
-from abcdp_core.output.together import CopiedError, MixedError, check_ours, unchanged
+from abcdp_core.output.together import CopiedError, MixedError, check_place, clear, unchanged
 from abcdp_core.parameters import Parameter, ParameterError, Params, shown
 
 if TYPE_CHECKING:
@@ -205,11 +205,11 @@ def path(text: str) -> Path:
     return Path(text)
 
 
-def check_no_folders(folder: Path, stem: str) -> None:
-    """Refuse a place for results where a folder has the name of one, or something else stands.
+def make_ready(folder: Path, stem: str) -> None:
+    """Refuse a place for results where they could not be put once they are computed.
 
     Args:
-        folder: the place.
+        folder: the place; what an ended command left there is finished or removed.
         stem: begins the names of the results, before a dot.
 
     Raises:
@@ -217,11 +217,12 @@ def check_no_folders(folder: Path, stem: str) -> None:
     """
     try:
         for found in sorted(folder.iterdir()):
-            if found.name.startswith(f"{stem}.") and found.is_dir():
-                raise ParameterError(f"out = {folder}: {found.name} is a folder there.")
-        check_ours(folder)
+            if found.name.startswith(f"{stem}."):
+                check_place(found)
+        clear(folder)
     except OSError as error:
-        raise ParameterError(f"out = {folder}: {error.strerror}.") from error
+        end = f"; {MIXED}" if isinstance(error, MixedError) else "."
+        raise ParameterError(f"out = {folder}: {error.strerror}{end}") from error
 
 
 def check_writable(name: str, folder: Path) -> None:
@@ -251,6 +252,6 @@ def not_writable(name: str, folder: Path, error: OSError, more: str = "") -> Par
 UNCHANGED = "an earlier result there is as it was."
 
 MIXED = (
-    "some files there are new and others an earlier result's; the next command that can write "
+    "some files there may be new and others an earlier result's; the next command that can write "
     "there makes them all one or the other."
 )

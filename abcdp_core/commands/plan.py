@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
     workers = arguments.workers(options.workers, len(study.tasks(params, seed)))
     if options.out is not None:
         arguments.check_writable("out", options.out)
-        arguments.check_no_folders(options.out, STUDY)
+        arguments.make_ready(options.out, STUDY)
     options.store = None
     result, stop = compute(study, params, seed, workers, options)
     if result is not None:

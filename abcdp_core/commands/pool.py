@@ -21,7 +21,7 @@ from abcdp_core import pool as pools
 from abcdp_core import simulators, syntax
 from abcdp_core.commands import arguments, progress, public_pool
 from abcdp_core.commands.ending import say
-from abcdp_core.output.together import finish, together
+from abcdp_core.output.together import clear, together
 from abcdp_core.own_model import export
 from abcdp_core.own_model.reading import LABEL
 from abcdp_core.parameters import Parameter, ParameterError
@@ -71,6 +71,10 @@ def run(options: argparse.Namespace) -> int:
         raise ParameterError(f"out = {out}: must have a printable name of at most 200 characters.")
     arguments.check_writable("out", out.parent)
     beside = out.with_suffix(".toml")
+    try:
+        clear(out.parent)
+    except OSError as error:
+        raise arguments.not_writable("out", out.parent, error, arguments.UNCHANGED) from error
     _check_place(out, beside, source.SCENARIO)
     statistic = export.statistic_of(source)
     public = pools.public_side(source.SCENARIO, n, size, seed)
@@ -105,15 +109,13 @@ def _check_place(out: Path, beside: Path, scenario: str) -> None:
     Raises:
         ParameterError: there is something else.
     """
-    with contextlib.suppress(OSError):
-        finish(out.parent)
     there = [file for file in (out, beside) if os.path.lexists(file)]
     if not there:
         return
     earlier: dict[str, Any] = {}
     with contextlib.suppress(OSError, ValueError, RecursionError):
         if beside.is_file():
-            earlier = syntax.toml(beside.read_text(encoding="utf-8"))
+            earlier = syntax.toml(beside.read_text(encoding="utf-8-sig"))
     if (earlier.get("pool"), earlier.get("name")) != (out.name, scenario):
         raise ParameterError(
             f"out = {out}: {there[0].name} is there already, and no pool of {scenario} that was "

@@ -41,7 +41,7 @@ NEW = "names-that-were-not-there.json"
 
 
 class MixedError(OSError):
-    """Files that could not be put back: whoever next writes or reads there does that."""
+    """Files that may be of two results: whoever next can write there makes them all of one."""
 
 
 class CopiedError(FileExistsError):
@@ -63,24 +63,19 @@ def together(directory: Path) -> Iterator[Path]:
             system has locks for folders.
 
     Raises:
-        MixedError: some took their places, and could not be put back.
+        MixedError: some took their places, now or before, and cannot be put back.
         OSError: they cannot be written; nothing has changed.
     """
     directory.mkdir(parents=True, exist_ok=True)
     with _alone(directory):
+        _clear(directory)
         folder, before = directory / BEGUN, directory / BEFORE
-        with _theirs_said(directory):
-            check_ours(directory)
-            _finish(directory)
-            for left in (folder, before):
-                if left.exists():
-                    shutil.rmtree(left)
         folder.mkdir()
         try:
             yield folder
             for file in folder.iterdir():
                 sync(file)
-                _check_place(directory / file.name)
+                check_place(directory / file.name)
             sync(folder)
             with held():
                 _remember(directory, {file.name for file in folder.iterdir()})
@@ -98,6 +93,26 @@ def together(directory: Path) -> Iterator[Path]:
             for left in (folder, before):
                 shutil.rmtree(left, ignore_errors=True)
             raise
+
+
+def clear(directory: Path) -> None:
+    """Finish or remove what programs that were killed left, before there is anything to lose.
+
+    Raises:
+        MixedError: files there may be of two results, and somebody else's are in the way.
+        OSError: it cannot be done.
+    """
+    with _alone(directory):
+        _clear(directory)
+
+
+def _clear(directory: Path) -> None:
+    with _theirs_said(directory):
+        check_ours(directory)
+        _finish(directory)
+        for left in (directory / BEGUN, directory / BEFORE):
+            if left.exists():
+                shutil.rmtree(left)
 
 
 def finish(directory: Path) -> None:
@@ -118,7 +133,8 @@ def _theirs_said(directory: Path) -> Iterator[None]:
         if not left:
             raise
         why = f"{left[0]} there is of a command that was ended, of somebody else"
-        raise PermissionError(error.errno, why) from error
+        kind = MixedError if _is_between(directory) else PermissionError
+        raise kind(error.errno, why) from error
 
 
 def _is_of_somebody_else(place: Path) -> bool:
@@ -291,7 +307,7 @@ def _is_ours(place: Path) -> bool:
     return place.name in (BEGUN, BEFORE) or not any(place.iterdir()) or _is_marked(place)
 
 
-def _check_place(place: Path) -> None:
+def check_place(place: Path) -> None:
     """Find out before the first move that a later one would fail.
 
     Raises:

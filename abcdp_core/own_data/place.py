@@ -20,8 +20,8 @@ from pathlib import Path
 from abcdp_core.output.open_file import is_at, read, write
 from abcdp_core.output.together import sync
 
-LARGEST = 1 << 25
-"""Bytes of what a release may have left behind: far more than any document has."""
+LARGEST = 1 << 26
+"""Bytes of what a release may have left behind: as many as `verify` reads of a document."""
 
 Keep = Callable[[str], None]
 """Writes the text, at once and whole; raises ``OSError`` if it cannot."""

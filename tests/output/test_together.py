@@ -310,7 +310,7 @@ def test_what_others_put_at_our_places_stays_as_it_is(
     with pytest.raises(FileExistsError, match="made by somebody else"):
         write(result, out)
     with pytest.raises(ParameterError, match=f"{name} there was made by somebody else"):
-        arguments.check_no_folders(out, "toy")
+        arguments.make_ready(out, "toy")
     assert names_in(theirs) == {"thesis.tex"}
     assert names_in(out) == {name}
 
@@ -365,9 +365,11 @@ def test_of_a_copy_of_a_folder_it_is_said_that_files_may_be_of_two_results(
 
 @pytest.mark.skipif(os.name != "posix", reason="users of POSIX")
 @pytest.mark.parametrize("name", [together.BEGUN, together.READY])
-def test_what_a_killed_command_of_somebody_else_left_is_named(
+def test_what_a_killed_command_of_somebody_else_left_is_named_before_the_work(
     name: str, result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Where it was killed between two moves, nobody can say that an earlier result is as it was."""
+
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
@@ -380,8 +382,14 @@ def test_what_a_killed_command_of_somebody_else_left_is_named(
     with pytest.raises(PermissionError, match="Permission denied"):
         write(result, tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: own + 1)
-    with pytest.raises(PermissionError, match=f"{name} there is of a command that was ended"):
+    kind = together.MixedError if name == together.READY else PermissionError
+    with pytest.raises(kind, match=f"{name} there is of a command that was ended") as raised:
         write(result, tmp_path)
+    said = str(arguments.not_writable("out", tmp_path, raised.value, arguments.UNCHANGED))
+    assert (arguments.UNCHANGED in said) == (name == together.BEGUN)
+    with pytest.raises(ParameterError, match=f"^out = .*: {name} there is of a command") as refused:
+        arguments.make_ready(tmp_path, "toy")
+    assert (arguments.MIXED in str(refused.value)) == (name == together.READY)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="users of POSIX")
@@ -392,10 +400,12 @@ def test_where_each_replaces_their_own_nothing_is_begun_over_files_of_others(
     write(result, tmp_path)
     tmp_path.chmod(0o1777)
     there, own = names_in(tmp_path), os.geteuid()
-    together._check_place(tmp_path / "toy.json")
+    together.check_place(tmp_path / "toy.json")
     monkeypatch.setattr(os, "geteuid", lambda: own + 1)
     with pytest.raises(PermissionError, match="there is somebody else's"):
         write(later, tmp_path)
+    with pytest.raises(ParameterError, match="there is somebody else's"):
+        arguments.make_ready(tmp_path, "toy")
     assert is_there(result, tmp_path)
     assert names_in(tmp_path) == there
     tmp_path.chmod(0o777)
@@ -451,7 +461,7 @@ def test_a_place_that_cannot_be_looked_at_is_one_line(
 
     monkeypatch.setattr(Path, "iterdir", fail)
     with pytest.raises(ParameterError, match=r"^out = .*: Input/output error\.$"):
-        arguments.check_no_folders(tmp_path, "toy")
+        arguments.make_ready(tmp_path, "toy")
 
 
 def test_ctrl_c_between_two_moves_waits_for_the_last(
