@@ -283,7 +283,7 @@ class Gate:
                     await self._app(_without_origin(scope), coming, headed)
         except TimeoutError:
             if not answered:
-                await _refuse(TOO_SLOW, scope, receive, send)
+                await _refuse(TOO_SLOW, scope, receive, noting)
         finally:
             del self._sent[key]
             # Of others nothing lies there, and a timer with a long name would be kept for each.

@@ -146,7 +146,9 @@ def _swap() -> None:
     """What was A is what the knobs stand at, and the other way round."""
     now = _now()
     # All of them: what stands at the start of one scenario may not be that of the other.
-    state.move_to({key: value for key, value in _held().items() if key in now}, state.on_screen())
+    with state.at(_held()):
+        then = _now()
+    state.move_to(then, state.on_screen())
     st.session_state[HELD] = state.on_screen().file, now
     st.session_state[MOVED] = True
 

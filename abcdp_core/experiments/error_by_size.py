@@ -362,8 +362,8 @@ def answer(found: Expected) -> str:
         better = "no" if found.error >= found.prior else "hardly"
         if found.plain >= NEARLY * found.prior:
             # It may be the threshold, or few draws, and not how many values there are.
-            better = "no" if min(found.error, found.plain) >= found.prior else "hardly"
-            return f"With {found.n:,} values it is {better} better than no data, even without noise"
+            better = "no" if found.plain >= found.prior else "hardly"
+            return f"Even without noise {found.n:,} values are {better} better than no data"
         return f"{found.n:,} values are too few: {better} better than no data"
     if found.error <= LITTLE * found.plain:
         return f"With {found.n:,} values privacy adds at most 10 % to the error"

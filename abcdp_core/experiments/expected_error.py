@@ -101,7 +101,8 @@ USUAL = (*BUDGETS, math.inf)
 """Budgets of the curve that are the same whatever the own one is."""
 
 PART = 10**8
-"""Steps (draws times c) in a part of a task, which take about half a second."""
+"""Steps (draws times c) in a part of a task, which take about half a second; a part has a budget at
+least."""
 
 STEPS_OF_RELEASE = 8
 """A simulated release takes as long for each draw as so many steps."""
@@ -156,7 +157,9 @@ def work(task: Task | Onward[Task]) -> Link:
         main = main + [(c, budget, run, mse) for budget, mse in errors.items()]
         simulated = simulated + _checks(setting, errors, params.noises, seed)
     if not is_last:
-        empty = {name: pd.DataFrame(columns=list(COLUMNS[name])) for name in _TABLES}
+        empty = {
+            name: pd.DataFrame(columns=list(COLUMNS[name])) for name in COLUMNS if name != "gaps"
+        }
         return here.link(empty, (main, simulated))
     tables = {
         "main": pd.DataFrame(sorted(main), columns=list(COLUMNS["main"])),
@@ -367,7 +370,7 @@ def finding(params: Params, main: pd.DataFrame) -> str:
     here, plain = at(main, params.c, params.epsilon_total), at(main, params.c, math.inf)
     limit = NEARLY * PRIOR_ERROR
     if min(here, plain) >= limit:
-        return f"Even without noise{_not_better(min(here, plain))}"
+        return f"Even without noise{_not_better(plain)}"
     if here >= limit:
         return f"With this budget{_not_better(here)}"
     if plain >= limit:

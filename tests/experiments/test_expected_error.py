@@ -118,7 +118,7 @@ def test_the_title_says_so_where_noise_does_better() -> None:
         "Without noise no better than the prior, with it 50 % of its error"
     )
     assert title(0.94 * prior, 0.96 * prior).startswith("Without noise hardly better")
-    assert title(0.96 * prior, 1.2 * prior) == "Even without noise: hardly better than the prior"
+    assert title(0.96 * prior, 1.2 * prior) == "Even without noise: no better than the prior"
     assert title(1.2 * prior, 0.96 * prior) == "Even without noise: hardly better than the prior"
     assert title(1.2 * prior, 1.1 * prior) == "Even without noise: no better than the prior"
     assert title(prior, 0.3 * prior) == "With this budget: no better than the prior"

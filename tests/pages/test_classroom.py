@@ -319,6 +319,15 @@ def test_the_address_says_all_that_was_swapped() -> None:
     assert {key: dict(app.query_params).get(key) for key in ("c", "n")} == {"c": "100", "n": "100"}
 
 
+def test_of_what_is_swapped_the_address_says_what_the_scenario_has_room_for() -> None:
+    """Where B's scenario begins with other numbers than A's, A's stand within A's own limits."""
+    app = opened("posterior", c="20", pin="scenario:covid-people")
+    app = settled(app.button(key="swap").click().run())
+    assert not app.exception
+    assert app.select_slider(key="epsilon_abc").value == 200.0
+    assert "epsilon_abc" not in app.query_params
+
+
 @pytest.mark.parametrize("page", [page.file for page in router.TABLE if page.pins])
 def test_every_page_that_pins_shows_both(page: str) -> None:
     view = {"adaptive-truncation.view": "best interval"} if page == "adaptive_truncation" else {}
