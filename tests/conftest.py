@@ -73,6 +73,13 @@ def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
+@pytest.fixture(scope="module", autouse=True)
+def looked_at_once() -> None:
+    """What the files before have left, kept figures most of all, is looked through no more."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture
 def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty cache folder for one test; what is kept in memory is forgotten before and after."""
