@@ -258,6 +258,10 @@ def test_what_is_not_read_is_in_nobody_s_way(
     assert tables.numbers_of(found["theta.a"]).tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
     assert tables.numbers_of(found["theta.a.b"]).tolist() == [1.0] * 5
     assert np.isnan(tables.numbers_of(found["theta"])).all()
+    # Each has its place in the table, read or not.
+    monkeypatch.setattr(tables, "MOST_NUMBERS", 19)
+    with pytest.raises(OwnError, match="has more than 19 numbers"):
+        tables.read(tmp_path / "t.parquet")
 
 
 def test_blank_lines_without_end_are_not_looked_through(
