@@ -161,7 +161,7 @@ def _parquet(name: str, source: BinaryIO) -> pd.DataFrame:
     found = parquet.ParquetFile(source)
     said = found.metadata
     parts = [said.row_group(number) for number in range(said.num_row_groups)]
-    if sum(part.total_byte_size for part in parts) > LARGEST_FILE:
+    if sum(abs(part.total_byte_size) for part in parts) > LARGEST_FILE:
         raise OwnError(f"{name}: is larger than {LARGEST_FILE // 2**20:,} MB once unpacked.")
     columns = said.schema.to_arrow_schema()
     if twice := [name for name, count in Counter(columns.names).items() if count > 1]:
@@ -180,8 +180,12 @@ def _parquet(name: str, source: BinaryIO) -> pd.DataFrame:
         first = bisect.bisect_left(within, f"{each}.")
         if "".join(within[first : first + 1]).startswith(f"{each}."):
             raise OwnError(f"{name}: has two columns {shown(each)}.")
-    # Each part says how many it has, which need not be what the whole says.
-    numbers = sum(part.column(at[each]).num_values for part in parts for each in flat)
+    # Each part says how many it has, which need not be what the whole says, nor more than none.
+    numbers = sum(
+        max(abs(part.num_rows), abs(part.column(at[each]).num_values))
+        for part in parts
+        for each in flat
+    )
     if max(numbers, said.num_rows * said.num_columns) > MOST_NUMBERS:
         raise OwnError(f"{name}: has more than {MOST_NUMBERS:,} numbers.")
     # One piece at a time: what a file says of its size need not be true, and a piece has gigabytes.

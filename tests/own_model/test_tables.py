@@ -213,20 +213,27 @@ def test_what_holds_no_number_has_none(tmp_path: Path) -> None:
         assert np.isnan(tables.numbers_of(found[name])).all()
 
 
-def test_a_file_that_says_less_of_its_rows_than_its_parts_do_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("of_a_part", [60, -60])
+def test_a_file_that_says_less_of_its_rows_than_its_parts_do_is_refused(
+    of_a_part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or whose parts say that they have less than none."""
     pq.write_table(pa.table({"a": np.ones(120)}), tmp_path / "t.parquet", row_group_size=60)
     content = (tmp_path / "t.parquet").read_bytes()
     size = int.from_bytes(content[-8:-4], "little")
-    footer, rows = content[-8 - size :], bytes([0x16, 240, 1])
-    # Thrift's compact form of 120 as the third field of all; of each part it is 60.
+    footer, rows, part = content[-8 - size :], bytes([0x16, 240, 1]), bytes([0x16, 120])
+    # Thrift's compact form of 120 as the third field of all, and of 60 as one of each part.
     assert footer.count(rows) == 1
+    assert footer.count(part) >= 2
+    said = bytes([0x16, 2 * of_a_part if of_a_part > 0 else -2 * of_a_part - 1])
+    footer = footer.replace(part, said).replace(rows, bytes([0x16, 0x82, 0]))
     file = tmp_path / "t.parquet"
-    file.write_bytes(content[: -8 - size] + footer.replace(rows, bytes([0x16, 0x82, 0])))
+    file.write_bytes(content[: -8 - size] + footer)
     assert pq.ParquetFile(file).metadata.num_rows == 1
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(tables, "MOST_NUMBERS", 119)
-        with pytest.raises(OwnError, match="has more than 119 numbers"):
-            tables.read(file)
+    assert pq.ParquetFile(file).metadata.row_group(0).column(0).num_values == of_a_part
+    monkeypatch.setattr(tables, "MOST_NUMBERS", 119)
+    with pytest.raises(OwnError, match="has more than 119 numbers"):
+        tables.read(file)
 
 
 def test_decimals_are_read_some_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
