@@ -36,7 +36,7 @@ from streamlit.watcher import LocalSourcesWatcher
 
 from ui import addresses, callers, files, lost, served
 
-STREAM, UPLOAD = "/_stcore/stream", "/_stcore/upload_file/"
+STREAM, UPLOAD, MEDIA = "/_stcore/stream", "/_stcore/upload_file/", "/media/"
 
 ANSWERED = ("/_stcore/health", "/_stcore/host-config")
 """What Streamlit's page asks its server for; all else under `CLOSED` is for others."""
@@ -51,6 +51,14 @@ LONGEST_ADDRESS = 16_384
 MOST_VISITORS = 250
 """Open pages at a time: three large classes of eighty, and some. Each takes memory as long as it is
 open. Who gets them is in :class:`Places`."""
+
+PIECE = 1 << 16
+"""Bytes of an answer that are written at once. Who reads slowly goes on reading then; of a file
+written as a whole all has to be read in the time for one piece, and others wait meanwhile."""
+
+ANOTHER_COPY = (b"range", b"if-range", b"accept-encoding")
+"""By what somebody gets a copy of their own of a file that a page has made. Hundreds that nobody
+reads have gigabytes, or are compressed for half a minute; the file itself is there once."""
 
 OPEN_FILES = 4096
 """What may be open at a time: four for each visitor, three for each of 128 who left not long ago,
@@ -235,9 +243,15 @@ class Gate:
         elif scope["type"] == "http":
             if self._opened is not None:
                 self._opened(scope["path"].removeprefix(self._below))
-            await self._app(_without_origin(scope), receive, _with_headers(send, self._below))
+            answer = _in_pieces(_with_headers(send, self._below))
+            await self._app(self._as_handed_on(scope), receive, answer)
         else:
             await self._let_in(scope, receive, send)
+
+    def _as_handed_on(self, scope: Scope) -> Scope:
+        """The same request, without what only some of its kind have a use for."""
+        is_media = scope["path"].removeprefix(self._below).startswith(MEDIA)
+        return _without(scope, b"origin", *ANOTHER_COPY * is_media)
 
     async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a page talk as long as it is open, if there is a place left, and for its address."""
@@ -252,7 +266,7 @@ class Gate:
             # reads for text, and a traceback was logged.
             with contextlib.suppress(WebSocketDisconnected):
                 talk = _heard(_until(place, receive, OVER))
-                await self._app(_without_origin(scope), talk, send)
+                await self._app(_without(scope, b"origin"), talk, send)
         finally:
             self._places.leave(address, place)
 
@@ -280,7 +294,7 @@ class Gate:
                 async with asyncio.timeout(SENDING):
                     headed = _with_headers(noting, self._below)
                     coming = _until(place, receive, LEFT)
-                    await self._app(_without_origin(scope), coming, headed)
+                    await self._app(_without(scope, b"origin"), coming, headed)
         except TimeoutError:
             if not answered:
                 await _refuse(TOO_SLOW, scope, receive, noting)
@@ -442,9 +456,12 @@ def _is_address(url: str) -> bool:
         return False
 
 
-def _without_origin(scope: Scope) -> Scope:
-    """The same request, of which Streamlit has no reason to look a web site up."""
-    headers = [(name, text) for name, text in scope["headers"] if name != b"origin"]
+def _without(scope: Scope, *names: bytes) -> Scope:
+    """The same request without some of its headers.
+
+    Without its origin Streamlit has no reason to look a web site up.
+    """
+    headers = [(name, text) for name, text in scope["headers"] if name not in names]
     return {**scope, "headers": headers}
 
 
@@ -466,6 +483,20 @@ def _with_headers(send: Send, below: str) -> Send:
             if (drawing := drawing_code()) and headers.get("content-type", "").startswith(PAGE):
                 headers["link"] = f"<{below}{drawing}>; rel=modulepreload"
         await send(message)
+
+    return sending
+
+
+def _in_pieces(send: Send) -> Send:
+    """The same, one piece after the other, as they are read; others have their turn in between."""
+
+    async def sending(message: Message) -> None:
+        body = memoryview(message.get("body", b""))
+        while len(body) > PIECE:
+            await send({**message, "body": bytes(body[:PIECE]), "more_body": True})
+            await asyncio.sleep(0)
+            body = body[PIECE:]
+        await send({**message, "body": bytes(body)} if "body" in message else message)
 
     return sending
 

@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from starlette.datastructures import Headers, UploadFile
@@ -244,6 +245,53 @@ def test_a_page_names_the_code_that_draws_figures_and_nothing_else_does() -> Non
         start, _ = answers(scope(f"{below}/posterior"), kind, below=below)
         link = dict(start["headers"]).get(b"link")
         assert (link and link.decode()) == wanted
+
+
+def test_a_large_answer_is_sent_in_pieces_and_others_have_their_turn_between() -> None:
+    """Written as a whole, a slow reader would have to take all of it within twenty seconds."""
+    content, turns = bytes(range(256)) * 1000, 0
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": content, "more_body": True})
+        await send({"type": "http.response.body", "body": b"end"})
+
+    async def asking() -> list[dict[str, Any]]:
+        sent: list[dict[str, Any]] = []
+
+        async def other() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        busy = asyncio.ensure_future(other())
+        await Gate(app, RELEASES)(scope(), AsyncMock(), send)
+        busy.cancel()
+        return sent
+
+    start, *pieces = asyncio.run(asking())
+    assert start["type"] == "http.response.start"
+    assert b"".join(each["body"] for each in pieces) == content + b"end"
+    assert max(len(each["body"]) for each in pieces) == gate.PIECE
+    assert [each.get("more_body", False) for each in pieces] == [True] * (len(pieces) - 1) + [False]
+    assert turns >= len(content) // gate.PIECE
+
+
+def test_nobody_gets_a_copy_of_their_own_of_what_a_page_has_made() -> None:
+    """A few hundred that nobody reads had five gigabytes."""
+    seen: list[set[str]] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.append({name.decode() for name, _ in scope["headers"]})
+
+    mine = {"range": "bytes=1-", "if_range": "x", "accept_encoding": "gzip"}
+    for path in ("/abc/media/f.html", "/abc/static/f.js"):
+        asyncio.run(Gate(app, RELEASES, "/abc")(scope(path, **mine), AsyncMock(), AsyncMock()))
+    assert seen == [{"host"}, {"host", "range", "if-range", "accept-encoding"}]
 
 
 def test_what_is_opened_is_told_below_which_path_the_app_may_be() -> None:
