@@ -7,6 +7,7 @@ of its own is left alone. The guess of a person lives in the session alone.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -21,7 +22,7 @@ from abcdp_core import figures as fig
 from abcdp_core import lessons
 from abcdp_core.figures import Drawn
 from abcdp_core.lessons import Lesson, Step, numbers
-from abcdp_core.parameters import text_of
+from abcdp_core.parameters import ParameterError, text_of
 from abcdp_core.results import Result
 from ui import charts, knobs, locks, state, watch
 from ui.job import Request
@@ -77,7 +78,8 @@ def enter(pages: Iterable[Page]) -> str:
     step = lesson.steps[number - 1]
     stay = {"lesson": lesson.name, "step": number, "preset": knobs.NO_PRESET}
     opened = next(page for page in pages if page.file == step.page)
-    values = _own_of(opened, step) | stay | knobs_of(step, opened)
+    scenario = _shown(step, opened)
+    values = _own_of(opened, scenario) | stay | knobs_of(step, opened, scenario)
     state.move_to(values, opened)
     state.begin_again()
     return step.page
@@ -88,33 +90,35 @@ def in_address() -> dict[str, str]:
     if (here := on()) is None:
         return {}
     keys = ("lesson", "step", *here[0].steps[here[1] - 1].knobs)
-    return {key: text_of(st.session_state[key]) for key in keys}
+    return {key: text_of(st.session_state[key]) for key in keys if key in st.session_state}
 
 
-def knobs_of(step: Step, page: Page) -> dict[str, Any]:
+def knobs_of(step: Step, page: Page, scenario: str = "") -> dict[str, Any]:
     """Key -> value of all knobs that a step sets; whole numbers and others as the knobs have them.
 
-    What it does not set stands at its default, so that a step is the same for everybody.
+    What it does not set stands at its default, so that a step is the same for everybody. So does
+    what a scenario has no room for that a class link holds in place of the step's.
 
     Args:
         step: which.
         page: the one that it opens.
+        scenario: that the page shows, where it is not the step's.
     """
-    scenario = scenario_of(step, page)
+    scenario = scenario or scenario_of(step, page)
     usual = {
         key: knobs.find(key, scenario=scenario).default for key in knobs.SHARED if key != "seed"
     }
-    found = {
-        key: knobs.find(key, page.every, scenario).parameter.check(key, value)
-        for key, value in step.knobs.items()
-    }
+    found = {}
+    for key, value in step.knobs.items():
+        with contextlib.suppress(ParameterError):
+            found[key] = knobs.find(key, page.every, scenario).parameter.check(key, value)
     return {**usual, **found, "seed": SEED}
 
 
-def _own_of(page: Page, step: Step) -> dict[str, Any]:
+def _own_of(page: Page, scenario: str) -> dict[str, Any]:
     """Where the page's own knobs begin, but for those that a class link holds."""
     return {
-        key: knobs.find(key, page.every, scenario_of(step, page)).default
+        key: knobs.find(key, page.every, scenario).default
         for key in page.own
         if key != FORMAT and not locks.is_fixed(key)
     }
@@ -125,6 +129,13 @@ def scenario_of(step: Step, page: Page) -> str:
     if not page.chooser:
         return knobs.FIRST_SCENARIO
     return page.scenario(step.knobs.get(page.chooser, knobs.find(page.chooser).default))
+
+
+def _shown(step: Step, page: Page) -> str:
+    """The scenario that the page of a step shows to who comes to it: a class link may hold one."""
+    key = page.chooser
+    is_held = key and key not in step.knobs and locks.is_fixed(key)
+    return page.scenario(state.held(key)) if is_held else scenario_of(step, page)
 
 
 def _place() -> tuple[str, int] | None:

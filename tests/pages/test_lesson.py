@@ -48,6 +48,20 @@ def test_a_step_sets_what_its_scenario_has(step: Step) -> None:
         assert values[key] == step.knobs.get(key, knob.default)
 
 
+def test_where_a_class_link_holds_a_scenario_a_step_sets_what_that_one_has() -> None:
+    """The address had the step's, and who opened it again had other numbers and a warning."""
+    held = {"scenario": "covid-people", "lock": "scenario", "n": "18"}
+    app = opened("posterior", lesson="one-person", step="3", **held)
+    app.button(key="lesson-next").click().run()
+    settled(app)
+    assert not app.exception
+    assert app.session_state["scenario"] == "covid-people"
+    assert app.session_state["epsilon_total"] == 1.0
+    assert app.session_state["epsilon_abc"] == 200.0
+    assert "epsilon_abc" not in app.query_params
+    assert "Some knobs do not stand as this step sets them" in texts(app)
+
+
 def test_a_step_may_set_what_its_scenario_alone_has() -> None:
     page = next(each for each in router.TABLE if each.file == "posterior")
     step = next(each.values[0] for each in STEPS if each.values[0].page == "posterior")
