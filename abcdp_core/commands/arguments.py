@@ -205,19 +205,21 @@ def path(text: str) -> Path:
     return Path(text)
 
 
-def make_ready(folder: Path, stem: str) -> None:
+def make_ready(folder: Path, stem: str, *endings: str) -> None:
     """Refuse a place for results where they could not be put once they are computed.
 
     Args:
         folder: the place; what an ended command left there is finished or removed.
         stem: begins the names of the results, before a dot.
+        endings: end them, after one.
 
     Raises:
         ParameterError: it is such a one.
     """
     try:
         for found in sorted(folder.iterdir()):
-            if found.name.startswith(f"{stem}."):
+            first, *_, last = found.name.split(".")
+            if first == stem and last in endings:
                 check_place(found)
         clear(folder)
     except OSError as error:

@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     problem = problems.read(options.problem)
     workers = arguments.workers(options.workers, inference.tasks_at_once(problem))
     arguments.check_writable("out", options.out)
-    arguments.make_ready(options.out, "infer")
+    arguments.make_ready(options.out, "infer", "csv", "json", "html")
     started = time.monotonic()
     with executor_for(workers) as executor:
         posterior = inference.infer(problem, tasks_by(executor))

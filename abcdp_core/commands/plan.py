@@ -24,7 +24,7 @@ from abcdp_core.parameters import ParameterError
 from abcdp_core.results import Result
 from abcdp_core.sentences import counted, plain
 
-STUDY = "plan"
+STUDY, FORMATS = "plan", ("csv", "json", "html")
 
 OPTIONS = {
     "n": ("N", "points of the private data (the scenario's)"),
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
     workers = arguments.workers(options.workers, len(study.tasks(params, seed)))
     if options.out is not None:
         arguments.check_writable("out", options.out)
-        arguments.make_ready(options.out, STUDY)
+        arguments.make_ready(options.out, STUDY, *FORMATS)
     options.store = None
     result, stop = compute(study, params, seed, workers, options)
     if result is not None:
@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
         say(*lines(result, figures["plan"].sentence))
         if options.out is not None:
             try:
-                written = files.write(result, figures, options.out, ("csv", "json", "html"))
+                written = files.write(result, figures, options.out, FORMATS)
             except OSError as error:
                 raise arguments.not_writable(
                     "out", options.out, error, arguments.UNCHANGED

@@ -21,7 +21,7 @@ from abcdp_core import pool as pools
 from abcdp_core import simulators, syntax
 from abcdp_core.commands import arguments, progress, public_pool
 from abcdp_core.commands.ending import say
-from abcdp_core.output.together import clear, together
+from abcdp_core.output.together import check_place, clear, together
 from abcdp_core.own_model import export
 from abcdp_core.own_model.reading import LABEL
 from abcdp_core.parameters import Parameter, ParameterError
@@ -72,6 +72,8 @@ def run(options: argparse.Namespace) -> int:
     arguments.check_writable("out", out.parent)
     beside = out.with_suffix(".toml")
     try:
+        for place in (out, beside):
+            check_place(place)
         clear(out.parent)
     except OSError as error:
         raise arguments.not_writable("out", out.parent, error, arguments.UNCHANGED) from error

@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     tasks = [experiments.load(run.experiment).tasks(plan.params(run), seed) for run in plan.runs]
     workers = arguments.workers(options.workers, max(map(len, tasks), default=1))
     arguments.check_writable("out", options.out)
-    arguments.make_ready(options.out, "reproduce")
+    arguments.make_ready(options.out, "reproduce", "csv", "json", "html", "md")
     hire = functools.partial(executor_for, workers, options.scheduler)
     done: list[Computed] = []
     try:

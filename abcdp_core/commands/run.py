@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
     if obstacle is not None:
         raise ExportError(obstacle)
     arguments.check_writable("out", options.out)
-    arguments.make_ready(options.out, experiment.EXPERIMENT)
+    arguments.make_ready(options.out, experiment.EXPERIMENT, *formats)
     if options.store is not None:
         arguments.check_writable("store", options.store)
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import filecmp
 import json
 import logging
 import os
@@ -73,9 +74,13 @@ def together(directory: Path) -> Iterator[Path]:
         folder.mkdir()
         try:
             yield folder
-            for file in folder.iterdir():
-                sync(file)
-                check_place(directory / file.name)
+            for file in sorted(folder.iterdir()):
+                if _is_there(file, directory / file.name):
+                    # As the library of all figures, which may be somebody else's.
+                    file.unlink()
+                else:
+                    sync(file)
+                    check_place(directory / file.name)
             sync(folder)
             with held():
                 _remember(directory, {file.name for file in folder.iterdir()})
@@ -98,12 +103,18 @@ def together(directory: Path) -> Iterator[Path]:
 def clear(directory: Path) -> None:
     """Finish or remove what programs that were killed left, before there is anything to lose.
 
+    Where the system has no locks for folders nothing is touched.
+
     Raises:
         MixedError: files there may be of two results, and somebody else's are in the way.
         OSError: it cannot be done.
     """
-    with _alone(directory):
-        _clear(directory)
+    with _alone(directory) as is_alone:
+        if is_alone:
+            _clear(directory)
+        else:
+            # What another command is writing looks like what one has left.
+            check_ours(directory)
 
 
 def _clear(directory: Path) -> None:
@@ -307,6 +318,12 @@ def _is_ours(place: Path) -> bool:
     return place.name in (BEGUN, BEFORE) or not any(place.iterdir()) or _is_marked(place)
 
 
+def _is_there(file: Path, place: Path) -> bool:
+    """Whether a file with the same content has the place already."""
+    is_file = place.is_file() and not place.is_symlink()
+    return is_file and filecmp.cmp(file, place, shallow=False)
+
+
 def check_place(place: Path) -> None:
     """Find out before the first move that a later one would fail.
 
@@ -324,8 +341,10 @@ def check_place(place: Path) -> None:
 
 
 @contextlib.contextmanager
-def _alone(directory: Path, *, reading: bool = False) -> Iterator[None]:
+def _alone(directory: Path, *, reading: bool = False) -> Iterator[bool]:
     """Wait until no other process writes there; the lock ends with the process that has it.
+
+    Gives whether there is a lock.
 
     Args:
         directory: there.
@@ -334,7 +353,7 @@ def _alone(directory: Path, *, reading: bool = False) -> Iterator[None]:
     try:
         import fcntl
     except ImportError:
-        yield
+        yield False
         return
     lock = fcntl.LOCK_SH if reading else fcntl.LOCK_EX
     try:
@@ -343,8 +362,9 @@ def _alone(directory: Path, *, reading: bool = False) -> Iterator[None]:
         if not reading:
             raise
         # Files can be read in a folder whose names cannot be.
-        yield
+        yield False
         return
+    is_alone = False
     try:
         # Some network drives have no locks for folders.
         with contextlib.suppress(OSError):
@@ -353,7 +373,8 @@ def _alone(directory: Path, *, reading: bool = False) -> Iterator[None]:
             except BlockingIOError:
                 log.warning("waiting: another program is using %s", directory)
                 fcntl.flock(handle, lock)
-        yield
+            is_alone = True
+        yield is_alone
     finally:
         os.close(handle)
 

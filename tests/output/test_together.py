@@ -405,11 +405,53 @@ def test_where_each_replaces_their_own_nothing_is_begun_over_files_of_others(
     with pytest.raises(PermissionError, match="there is somebody else's"):
         write(later, tmp_path)
     with pytest.raises(ParameterError, match="there is somebody else's"):
-        arguments.make_ready(tmp_path, "toy")
+        arguments.make_ready(tmp_path, "toy", "csv", "json")
+    # Nobody will write these.
+    for formats in (("svg",), ()):
+        arguments.make_ready(tmp_path, "toy", *formats)
     assert is_there(result, tmp_path)
     assert names_in(tmp_path) == there
     tmp_path.chmod(0o777)
     write(later, tmp_path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="users of POSIX")
+def test_what_is_there_already_need_not_be_ones_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Figures of all studies share one library, which is whoever's came first."""
+    shared, own = tmp_path / "library.js", os.geteuid()
+    shared.write_text("the library")
+    tmp_path.chmod(0o1777)
+    monkeypatch.setattr(os, "geteuid", lambda: own + 1)
+    before = shared.stat()
+    for content, is_same in (("the library", True), ("another", False)):
+        says = contextlib.nullcontext() if is_same else pytest.raises(PermissionError)
+        with says, together.together(tmp_path) as folder:
+            (folder / "library.js").write_text(content)
+            (folder / f"figure-{is_same}.html").write_text("figure")
+    assert names_in(tmp_path) == {"figure-True.html", "library.js"}
+    assert shared.stat() == before
+
+
+def test_without_locks_nothing_is_removed_that_another_may_be_writing(
+    result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fcntl = pytest.importorskip("fcntl")
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with together.together(tmp_path) as folder:
+        (folder / "toy.csv").write_text("being written")
+        arguments.make_ready(tmp_path, "toy", "csv")
+    assert (tmp_path / "toy.csv").read_text() == "being written"
+    monkeypatch.undo()
+    (tmp_path / together.BEGUN).mkdir()
+    (tmp_path / together.BEGUN / "toy.csv").write_text("left behind")
+    arguments.make_ready(tmp_path, "toy", "csv")
+    assert names_in(tmp_path) == {"toy.csv"}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes and devices")
