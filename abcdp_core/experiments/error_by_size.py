@@ -365,6 +365,14 @@ def answer(found: Expected) -> str:
             better = "no" if found.plain >= found.prior else "hardly"
             return f"Even without noise {found.n:,} values are {better} better than no data"
         return f"{found.n:,} values are too few: {better} better than no data"
+    if found.plain >= NEARLY * found.prior:
+        # A threshold that lets few draws in, or none, may do better with noise.
+        better = "no" if found.plain >= found.prior else "hardly"
+        part = f"with it the error is {100.0 * found.error / found.prior:.0f} % of that"
+        return f"Without noise {found.n:,} values are {better} better than no data; {part}"
+    if found.error < found.plain / LITTLE:
+        share = f"{100.0 * found.error / found.plain:.0f} %"
+        return f"With {found.n:,} values and this noise the error is {share} of that without"
     if found.error <= LITTLE * found.plain:
         return f"With {found.n:,} values privacy adds at most 10 % to the error"
     times = found.error / found.plain

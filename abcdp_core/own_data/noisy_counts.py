@@ -268,10 +268,13 @@ class NoisyCountsDocument(Document):
         told = self.told
         most = int(told.own_mean.argmax())
         name = self.parameters[most].name
-        about = f"{100.0 * told.own_mean[most]:.0f} %"
         if told.own_low[most] > np.delete(told.own_high, most).max():
-            return f"The largest share lies in {name}: about {about}"
-        return f"Which share is the largest is not clear; that of {name} is about {about}"
+            return f"The largest share lies in {name}: about {100.0 * told.own_mean[most]:.0f} %"
+        # A single number would pass for one that was found.
+        low, high = (100.0 * ends[most] for ends in (told.own_low, told.own_high))
+        return (
+            f"Which share is the largest is not clear; that of {name} is {low:.0f} to {high:.0f} %"
+        )
 
     @property
     def settings(self) -> str:

@@ -75,6 +75,25 @@ def test_words_and_figure_say_what_the_curve_shows(epsilon_total: float, n: int)
     assert f"by {error_by_size.points(expected.plain)} without noise" in drawn.sentence
 
 
+def test_the_answer_speaks_of_what_it_names_also_where_noise_does_better() -> None:
+    """A threshold that lets few draws in, or none, may do worse without noise."""
+
+    def answer(error: float, plain: float, prior: float = 10.0) -> str:
+        of = dataclasses.replace(at_some_size, error=error, plain=plain, prior=prior)
+        return error_by_size.answer(of)
+
+    at_some_size = error_by_size.Expected(5000, 0, 0, 0, 0, 0, 0, 0, 8)
+    assert answer(15.0, 9.5) == "Even without noise 5,000 values are hardly better than no data"
+    assert answer(9.5, 15.0) == "Even without noise 5,000 values are no better than no data"
+    assert answer(9.5, 5.0) == "5,000 values are too few: hardly better than no data"
+    assert answer(2.5, 10.0) == (
+        "Without noise 5,000 values are no better than no data; with it the error is 25 % of that"
+    )
+    assert answer(3.3, 8.9) == "With 5,000 values and this noise the error is 37 % of that without"
+    assert answer(3.3, 3.2) == "With 5,000 values privacy adds at most 10 % to the error"
+    assert answer(6.4, 3.2) == "With 5,000 values privacy makes the error 2.0 times as large"
+
+
 def test_between_two_sizes_the_curve_is_near_what_is_computed_there(result: Result) -> None:
     main = result.tables["main"]
     without = dataclasses.replace(result, tables={"main": main[main.n != 100]})
