@@ -286,8 +286,10 @@ def span(index: int, count: int, gap: float) -> tuple[float, float]:
     Args:
         index: of the part.
         count: of parts.
-        gap: between two.
+        gap: between two; of many parts it is at most half of what each has with it.
     """
+    gap = min(gap, 0.5 / count)
     size = (1.0 - gap * (count - 1)) / count
     start = index * (size + gap)
-    return start, start + size
+    # A rounding beyond the end is refused as a domain.
+    return start, min(start + size, 1.0)
