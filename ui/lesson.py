@@ -104,13 +104,14 @@ def knobs_of(step: Step, page: Page, scenario: str = "") -> dict[str, Any]:
         page: the one that it opens.
         scenario: that the page shows, where it is not the step's.
     """
-    scenario = scenario or scenario_of(step, page)
+    own = scenario_of(step, page)
+    scenario = scenario or own
     usual = {
         key: knobs.find(key, scenario=scenario).default for key in knobs.SHARED if key != "seed"
     }
     found = {}
     for key, value in step.knobs.items():
-        with contextlib.suppress(ParameterError):
+        with contextlib.nullcontext() if scenario == own else contextlib.suppress(ParameterError):
             found[key] = knobs.find(key, page.every, scenario).parameter.check(key, value)
     return {**usual, **found, "seed": SEED}
 

@@ -218,8 +218,8 @@ def make_ready(folder: Path, stem: str, *endings: str) -> None:
     """
     try:
         for found in sorted(folder.iterdir()):
-            first, *_, last = found.name.split(".")
-            if first == stem and last in endings:
+            first, *rest = found.name.split(".")
+            if first == stem and rest and rest[-1] in endings:
                 check_place(found)
         clear(folder)
     except OSError as error:

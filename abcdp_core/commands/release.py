@@ -154,6 +154,7 @@ class _Stand:
 def _release(
     request: ReleaseRequest, column: str, options: argparse.Namespace, stand: _Stand
 ) -> None:
+    release.check(request)
     try:
         with (
             place.reserved(options.out, releasable.of(request).largest_file(request), KEYS) as keep,

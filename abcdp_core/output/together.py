@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import filecmp
 import json
 import logging
 import os
@@ -75,12 +74,14 @@ def together(directory: Path) -> Iterator[Path]:
         try:
             yield folder
             for file in sorted(folder.iterdir()):
-                if _is_there(file, directory / file.name):
-                    # As the library of all figures, which may be somebody else's.
-                    file.unlink()
-                else:
-                    sync(file)
+                sync(file)
+                try:
                     check_place(directory / file.name)
+                except PermissionError:
+                    # Of somebody else may be what all studies share: the library of their figures.
+                    if not _is_there(file, directory / file.name):
+                        raise
+                    file.unlink()
             sync(folder)
             with held():
                 _remember(directory, {file.name for file in folder.iterdir()})
@@ -110,11 +111,9 @@ def clear(directory: Path) -> None:
         OSError: it cannot be done.
     """
     with _alone(directory) as is_alone:
+        # Otherwise what another one is writing looks like what one has left.
         if is_alone:
             _clear(directory)
-        else:
-            # What another command is writing looks like what one has left.
-            check_ours(directory)
 
 
 def _clear(directory: Path) -> None:
@@ -321,7 +320,7 @@ def _is_ours(place: Path) -> bool:
 def _is_there(file: Path, place: Path) -> bool:
     """Whether a file with the same content has the place already."""
     is_file = place.is_file() and not place.is_symlink()
-    return is_file and filecmp.cmp(file, place, shallow=False)
+    return is_file and place.read_bytes() == file.read_bytes()
 
 
 def check_place(place: Path) -> None:

@@ -181,6 +181,9 @@ LEVEL = 0.9
 FARTHEST = 2**53
 """Whole numbers up to this are floating-point numbers."""
 
+LARGEST_FILE = 2**26
+"""Bytes of a file that is read again, at most."""
+
 LARGEST_REST = 20_000
 """Bytes of a file without its numbers, at most."""
 

@@ -271,10 +271,9 @@ class NoisyCountsDocument(Document):
         if told.own_low[most] > np.delete(told.own_high, most).max():
             return f"The largest share lies in {name}: about {100.0 * told.own_mean[most]:.0f} %"
         # A single number would pass for one that was found.
-        low, high = (100.0 * ends[most] for ends in (told.own_low, told.own_high))
-        return (
-            f"Which share is the largest is not clear; that of {name} is {low:.0f} to {high:.0f} %"
-        )
+        _, low, high = (f"{each[most]:.{self._decimals}f}" for each in self._three("own_"))
+        share = f"{low} to {high}{unit_of(self.parameters[most])}"
+        return f"Which share is the largest is not clear; that of {name} is {share}"
 
     @property
     def settings(self) -> str:

@@ -19,9 +19,7 @@ from pathlib import Path
 
 from abcdp_core.output.open_file import is_at, read, write
 from abcdp_core.output.together import sync
-
-LARGEST = 1 << 26
-"""Bytes of what a release may have left behind: as many as `verify` reads of a document."""
+from abcdp_core.own_data.document import LARGEST_FILE
 
 Keep = Callable[[str], None]
 """Writes the text, at once and whole; raises ``OSError`` if it cannot."""
@@ -45,7 +43,7 @@ def reserved(out: Path, size: int, keys: Collection[str]) -> Iterator[Keep]:
     part = out.with_name(f".{out.name}.part")
     handle = _taken(part, keys)
     try:
-        left_behind = read(handle, LARGEST).rstrip(b"\0")
+        left_behind = read(handle, LARGEST_FILE).rstrip(b"\0")
         if _is_whole(left_behind, keys):
             _fill(handle, left_behind)
             _publish(part, out)
@@ -122,8 +120,8 @@ def _check_ours(handle: int, part: Path, keys: Collection[str]) -> None:
         FileExistsError: it is such a one; it stays as it is.
     """
     found = os.fstat(handle)
-    if stat.S_ISREG(found.st_mode) and found.st_size <= LARGEST:
-        content = read(handle, LARGEST)
+    if stat.S_ISREG(found.st_mode) and found.st_size <= LARGEST_FILE:
+        content = read(handle, LARGEST_FILE)
         unfinished = not content or content.endswith(b"\0")
         if _is_whole(content.rstrip(b"\0"), keys) or (unfinished and found.st_nlink == 1):
             return

@@ -12,6 +12,7 @@ file of the mechanism that the request is for (:mod:`~abcdp_core.own_data.releas
 
 from __future__ import annotations
 
+import math
 import secrets
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,8 +23,9 @@ from numpy.typing import NDArray
 from abcdp_core import pool
 from abcdp_core.own_data import releasable
 from abcdp_core.own_data.budget_ledger import Taken
-from abcdp_core.own_data.document import Document
+from abcdp_core.own_data.document import LARGEST_FILE, Document
 from abcdp_core.own_data.request import ReleaseRequest
+from abcdp_core.parameters import ParameterError
 from abcdp_core.privacy.discrete import RandBelow
 
 Array = NDArray[np.float64]
@@ -45,7 +47,8 @@ def make(
             nearly all the time.
 
     Raises:
-        ParameterError: the series is not of a size that can be released from.
+        ParameterError: the series is not of a size that can be released from, or what would come
+            of it is too large.
         ValueError: a value is not finite.
     """
     return spend(prepare(request, values, progress), randbelow)
@@ -66,6 +69,20 @@ class Prepared:
     measured: Any = field(repr=False)
 
 
+def check(request: ReleaseRequest) -> None:
+    """Refuse a request whose document could not be read again.
+
+    Raises:
+        ParameterError: it is such a one.
+    """
+    size = releasable.of(request).largest_file(request)
+    if size > LARGEST_FILE:
+        raise ParameterError(
+            f"A document of it may have {math.ceil(size / 2**20):,} MB, and at most "
+            f"{LARGEST_FILE // 2**20} MB are read again; ask for fewer draws."
+        )
+
+
 def prepare(
     request: ReleaseRequest, values: Array, progress: pool.Progress | None = None
 ) -> Prepared:
@@ -73,6 +90,7 @@ def prepare(
 
     Args, Raises: as :func:`make`.
     """
+    check(request)
     request.check_size(len(values))
     request.check_values(values)
     measured = releasable.of(request).measure(request, values, progress)

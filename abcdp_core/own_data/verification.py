@@ -18,12 +18,9 @@ from typing import Any
 from abcdp_core.output.settings import params_from_json
 from abcdp_core.own_data import releasable
 from abcdp_core.own_data.budget_ledger import Reservation, reservation_in
-from abcdp_core.own_data.document import KEYS, Document
+from abcdp_core.own_data.document import KEYS, LARGEST_FILE, Document
 from abcdp_core.own_data.request import ReleaseRequest, own_sizes, scenarios
 from abcdp_core.parameters import ParameterError, shown
-
-LARGEST_FILE = 2**26
-"""Bytes of a document, at most."""
 
 ROUNDING = 1e-9
 """Relative difference up to which two numbers agree: other processors round in other ways."""

@@ -186,7 +186,8 @@ def _parquet(name: str, source: BinaryIO) -> pd.DataFrame:
         for part in parts
         for each in flat
     )
-    if max(numbers, said.num_rows * said.num_columns) > MOST_NUMBERS:
+    rows = max(said.num_rows, sum(abs(part.num_rows) for part in parts))
+    if max(numbers, rows * said.num_columns) > MOST_NUMBERS:
         raise OwnError(f"{name}: has more than {MOST_NUMBERS:,} numbers.")
     # One piece at a time: what a file says of its size need not be true, and a piece has gigabytes.
     read = found.read(columns=flat, use_threads=False)

@@ -407,6 +407,9 @@ def test_where_each_replaces_their_own_nothing_is_begun_over_files_of_others(
     with pytest.raises(ParameterError, match="there is somebody else's"):
         arguments.make_ready(tmp_path, "toy", "csv", "json")
     # Nobody will write these.
+    for name in ("toy", "LICENSE", ".toy.csv"):
+        (tmp_path / name).touch()
+        there.add(name)
     for formats in (("svg",), ()):
         arguments.make_ready(tmp_path, "toy", *formats)
     assert is_there(result, tmp_path)
@@ -422,6 +425,7 @@ def test_what_is_there_already_need_not_be_ones_own(
     """Figures of all studies share one library, which is whoever's came first."""
     shared, own = tmp_path / "library.js", os.geteuid()
     shared.write_text("the library")
+    os.utime(shared, (1.0, 1.0))
     tmp_path.chmod(0o1777)
     monkeypatch.setattr(os, "geteuid", lambda: own + 1)
     before = shared.stat()
@@ -431,7 +435,10 @@ def test_what_is_there_already_need_not_be_ones_own(
             (folder / "library.js").write_text(content)
             (folder / f"figure-{is_same}.html").write_text("figure")
     assert names_in(tmp_path) == {"figure-True.html", "library.js"}
-    assert shared.stat() == before
+    monkeypatch.setattr(os, "geteuid", lambda: own)
+    with together.together(tmp_path) as folder:
+        (folder / "library.js").write_text("the library")
+    assert shared.stat().st_mtime_ns > before.st_mtime_ns, "one's own is as new as the rest"
 
 
 def test_without_locks_nothing_is_removed_that_another_may_be_writing(

@@ -168,8 +168,8 @@ def test_the_largest_share_is_named_only_where_the_noise_lets_it(
     request = request_of(epsilon_total=epsilon)
     made = NoisyCountsDocument(request, 100, counts, inferred(request, 100, counts))
     assert made.finding.startswith("The largest share lies in 0 to 20: about") == clear
-    low, high = (f"{100.0 * ends[0]:.0f}" for ends in (made.told.own_low, made.told.own_high))
-    said = f"Which share is the largest is not clear; that of 0 to 20 is {low} to {high} %"
+    interval = made.table()["these values, 90 % interval"][0]
+    said = f"Which share is the largest is not clear; that of 0 to 20 is {interval}"
     assert (made.finding == said) == (not clear)
 
 

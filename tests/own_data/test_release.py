@@ -19,7 +19,7 @@ from abcdp_core import pool, simulators
 from abcdp_core.mechanisms import Release
 from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.output.settings import event_from_json
-from abcdp_core.own_data import release
+from abcdp_core.own_data import releasable, release
 from abcdp_core.own_data.document import figure, in_scale, synthetic
 from abcdp_core.own_data.release import prepare
 from abcdp_core.own_data.request import SERIES, columns_of, own_sizes, question, scenarios
@@ -174,6 +174,15 @@ def released(request: SparseVectorRequest, theta: Array) -> SparseVectorDocument
     return SparseVectorDocument(
         request, 25, Release(np.arange(k), np.ones(k) / k, 300, event), theta
     )
+
+
+def test_what_could_not_be_read_again_is_refused_before_anything_is_spent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    request = request_of()
+    monkeypatch.setattr(release, "LARGEST_FILE", releasable.of(request).largest_file(request) - 1)
+    with pytest.raises(ParameterError, match="may have 1 MB, and at most 0 MB are read again"):
+        release.make(request, VALUES, randbelow=None)  # type: ignore[arg-type]
 
 
 def test_the_file_is_laid_out_for_people_and_holds_numbers_only() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from abcdp_core.__main__ import main
-from abcdp_core.own_data import release, verification
+from abcdp_core.own_data import document, release, verification
 from abcdp_core.own_data.noisy_counts import NoisyCountsRequest
 from abcdp_core.own_data.private_summary import PrivateSummaryRequest
 from abcdp_core.own_data.sparse_vector import SparseVectorRequest
@@ -301,6 +301,6 @@ def test_a_command_says_a_line_for_each_and_what_cannot_be_known(
     assert "DIFFERS  what is protected" in printed
     assert said.count("\n") == 1
     assert "protected differs from what follows" in said
-    file.write_text(" " * (verification.LARGEST_FILE + 1))
+    file.write_text(" " * (document.LARGEST_FILE + 1))
     assert main(["verify", str(file)]) == 2
     assert "is larger than any document" in capsys.readouterr().err

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from abcdp_core import __version__, lessons
 from abcdp_core.lessons import Step
-from abcdp_core.parameters import text_of
+from abcdp_core.parameters import ParameterError, text_of
 from tests.pages.app import ROOT, opened, settled, texts
 from ui import knobs, lesson, lesson_list, router, watch
 from ui.job import Request
@@ -60,6 +60,15 @@ def test_where_a_class_link_holds_a_scenario_a_step_sets_what_that_one_has() -> 
     assert app.session_state["epsilon_abc"] == 200.0
     assert "epsilon_abc" not in app.query_params
     assert "Some knobs do not stand as this step sets them" in texts(app)
+
+
+def test_what_a_step_may_not_set_is_an_error_of_its_lesson() -> None:
+    page = next(each for each in router.TABLE if each.file == "adaptive_truncation")
+    step = next(each.values[0] for each in STEPS if each.values[0].page == page.file)
+    assert isinstance(step, Step)
+    wrong = dataclasses.replace(step, knobs={"adaptive-truncation.n": 123456789012})
+    with pytest.raises(ParameterError, match="n = 123456789012"):
+        lesson.knobs_of(wrong, page)
 
 
 def test_a_step_may_set_what_its_scenario_alone_has() -> None:
