@@ -55,7 +55,7 @@ from abcdp_core.online.stream import Answer
 from abcdp_core.parameters import ParameterError
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import counted
+from abcdp_core.sentences import counted, plain
 
 Array = NDArray[np.float64]
 
@@ -233,7 +233,7 @@ def answers(table: Table) -> str:
     symbols = len(table.weights)
     if symbols > TWO:
         return f"{symbols} symbols"
-    return f"{symbols} symbols, {100.0 / (1.0 + math.exp(table.level)):.2g} % wrong"
+    return f"{symbols} symbols, {plain(100.0 / (1.0 + math.exp(table.level)), 2)} % wrong"
 
 
 TWO = 2
@@ -308,7 +308,7 @@ def told_by_symbols(params: Params) -> str:
     percent = 100.0 * (told / best - 1.0)
     how = "more" if percent >= 0.0 else "less"
     return (
-        f"Once the place is found, a symbol tells {abs(percent):.2g} % {how} about μ than an "
+        f"Once the place is found, a symbol tells {plain(abs(percent), 2)} % {how} about μ than an "
         "answer in the best interval."
     )
 

@@ -358,7 +358,7 @@ def _against(value: float, truncation: float) -> str:
     if value > 10.0 * truncation:
         return f", {plain(value / truncation)} times truncation's,"
     percent = 100.0 * (value / truncation - 1.0)
-    return f", {abs(percent):.2g} % {'more' if percent >= 0.0 else 'less'} than truncation,"
+    return f", {plain(abs(percent), 2)} % {'more' if percent >= 0.0 else 'less'} than truncation,"
 
 
 def _score_name(params: Params) -> str:
@@ -487,8 +487,7 @@ def told(ways: pd.DataFrame) -> str:
 def _times(value: float, other: float) -> str:
     if not other > 1e-30:
         return "many" if value > 1e-30 else "1"
-    ratio = value / other
-    return f"{ratio:,.0f}" if ratio >= 10.0 else f"{ratio:.2g}"
+    return plain(value / other, 2)
 
 
 _BEST, _, _REPORTED, *_ABOUT = fig.styles(
