@@ -358,18 +358,16 @@ NEARLY = 0.9
 
 def answer(found: Expected) -> str:
     """Whether that is enough, in a line."""
-    if found.error >= NEARLY * found.prior:
-        better = "no" if found.error >= found.prior else "hardly"
-        if found.plain >= NEARLY * found.prior:
-            # It may be the threshold, or few draws, and not how many values there are.
-            better = "no" if found.plain >= found.prior else "hardly"
-            return f"Even without noise {found.n:,} values are {better} better than no data"
-        return f"{found.n:,} values are too few: {better} better than no data"
-    if found.plain >= NEARLY * found.prior:
-        # A threshold that lets few draws in, or none, may do better with noise.
-        better = "no" if found.plain >= found.prior else "hardly"
+    limit = NEARLY * found.prior
+    if found.error >= limit and found.plain < limit:
+        return f"{found.n:,} values are too few: {_better(found.error, found.prior)}"
+    if found.plain >= limit:
+        # It may be the threshold, or few draws, and not how many values there are.
+        plain = f"without noise {found.n:,} values are {_better(found.plain, found.prior)}"
+        if found.error >= limit:
+            return f"Even {plain}"
         part = f"with it the error is {100.0 * found.error / found.prior:.0f} % of that"
-        return f"Without noise {found.n:,} values are {better} better than no data; {part}"
+        return f"{plain.capitalize()}; {part}"
     if found.error < found.plain / LITTLE:
         share = f"{100.0 * found.error / found.plain:.0f} %"
         return f"With {found.n:,} values and this noise the error is {share} of that without"
@@ -377,6 +375,11 @@ def answer(found: Expected) -> str:
         return f"With {found.n:,} values privacy adds at most 10 % to the error"
     times = found.error / found.plain
     return f"With {found.n:,} values privacy makes the error {times:.1f} times as large"
+
+
+def _better(error: float, prior: float) -> str:
+    """How little it is where it tells nearly nothing."""
+    return f"{'no' if error >= prior else 'hardly'} better than no data"
 
 
 def points(share: float) -> str:
