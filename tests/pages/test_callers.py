@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections.abc import Awaitable, Callable
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from uvicorn import Config
@@ -44,6 +46,9 @@ class Line(asyncio.Transport):
 
     def get_protocol(self) -> Any:
         return self.protocol
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return Mock() if name == "socket" else default
 
     def pause_reading(self) -> None: ...
 
@@ -158,6 +163,34 @@ def test_who_reads_none_of_the_answer_is_let_go_and_keeps_nobody_out(
     assert at_once == [False, False, True, True, True, True]
     assert later == [False, False, False, False, True]
     assert not kept
+
+
+def test_who_reads_slowly_is_asked_for_more_long_before_the_time_is_over(calls: Call) -> None:
+    """A reader's time begins again as soon as what the system took for it becomes less."""
+
+    async def read_before_more_is_wanted() -> int:
+        loop, made = asyncio.get_running_loop(), []
+
+        def protocol() -> H11Protocol:
+            made.append(H11Protocol(calls.config, ServerState(), {}))  # type: ignore[attr-defined]
+            return made[-1]
+
+        async with await loop.create_server(protocol, "127.0.0.1", 0) as server:
+            with socket.socket() as reader:
+                reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                reader.setblocking(False)
+                await loop.sock_connect(reader, server.sockets[0].getsockname())
+                await loop.sock_sendall(reader, GET)
+                await asyncio.sleep(0.05)
+                line = made[0].transport
+                line.write(bytes(8_000_000))
+                waits, read = line.get_write_buffer_size(), 0
+                while line.get_write_buffer_size() == waits:
+                    read += len(await loop.sock_recv(reader, 4096))
+                return read
+
+    a_slow_line = 20_000  # bytes a second
+    assert asyncio.run(read_before_more_is_wanted()) < a_slow_line * callers.PATIENCE
 
 
 def test_a_request_with_a_long_head_is_one(calls: Call) -> None:
