@@ -14,6 +14,7 @@ import asyncio
 import contextlib
 import logging
 import socket
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,13 +24,16 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
 
+from ui import addresses, served
+
 PATIENCE = 20.0
 """Seconds that a connection may take to ask for something, for something more, or to go on reading
 what it asked for."""
 
 MOST_WAITING = 512
-"""Connections that may take that time to ask, and as many to read: of more, the one that has taken
-the most is closed. A whole class that opens the page has about as many, each for a moment."""
+"""Connections that may take that time to ask, and as many to read: of more, one of the address that
+has most of them is closed, the one that has taken the most. A whole class that opens the page has
+about as many, each for a moment."""
 
 MOST_SENT_AHEAD = 1 << 18
 """Bytes that the system takes before they are read, of each connection. It asks for more when a
@@ -50,10 +54,11 @@ OF_NO_USE = {
 }
 """What would be logged for each request that is none: as often as anybody likes."""
 
-Line = dict[H11Protocol, asyncio.TimerHandle]
+Line = dict[H11Protocol, tuple[asyncio.TimerHandle, str]]
 
 _waiting: Line = {}
-"""Connections that may wait for a request, and until when; in the order in which they began to."""
+"""Connections that may wait for a request, until when, and where they come from; in the order in
+which they began to."""
 
 _reading: Line = {}
 """The same of those that have not taken what was sent to them."""
@@ -62,9 +67,20 @@ _reading: Line = {}
 def _wait_in(line: Line, connection: H11Protocol) -> None:
     """Let a connection take its time."""
     _leave(connection)
-    line[connection] = connection.loop.call_later(PATIENCE, _let_go, connection)
+    until = connection.loop.call_later(PATIENCE, _let_go, connection)
+    line[connection] = until, _address_of(connection)
     if len(line) > MOST_WAITING:
-        _let_go(next(iter(line)))
+        _let_go(_first_of_most(line))
+
+
+def _address_of(connection: H11Protocol) -> str:
+    asked = {"client": connection.client, "headers": connection.headers or []}
+    return addresses.of_request(asked, served.settings())
+
+
+def _first_of_most(line: Line) -> H11Protocol:
+    (most, _), *_ = Counter(address for _, address in line.values()).most_common(1)
+    return next(connection for connection, (_, address) in line.items() if address == most)
 
 
 def _let_go(connection: H11Protocol) -> None:
@@ -74,8 +90,8 @@ def _let_go(connection: H11Protocol) -> None:
 
 def _leave(connection: H11Protocol) -> None:
     for line in (_waiting, _reading):
-        if (until := line.pop(connection, None)) is not None:
-            until.cancel()
+        if (place := line.pop(connection, None)) is not None:
+            place[0].cancel()
 
 
 def _leave_if_answered(connection: H11Protocol) -> None:

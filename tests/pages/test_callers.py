@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
 import socket
 from collections.abc import Awaitable, Callable
@@ -14,7 +15,7 @@ from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-from ui import callers, gate
+from ui import callers, gate, served
 
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
 HANDSHAKE = (
@@ -25,6 +26,8 @@ HANDSHAKE = (
 
 class Line(asyncio.Transport):
     """What is sent over a connection, and whether it is open."""
+
+    peer = ("127.0.0.1", 1234)
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +51,7 @@ class Line(asyncio.Transport):
         return self.protocol
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        return Mock() if name == "socket" else default
+        return Mock(getpeername=lambda: self.peer) if name == "socket" else default
 
     def pause_reading(self) -> None: ...
 
@@ -134,6 +137,36 @@ def test_where_many_wait_the_one_that_has_waited_longest_makes_room(
     monkeypatch.setattr(Line, "close", lambda _: None)
     # The one that is being answered takes nobody's room.
     assert asyncio.run(call()) == [True, False, False, True, True]
+
+
+def test_where_many_wait_room_is_made_by_the_address_that_has_most(
+    calls: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(callers, "MOST_WAITING", 4)
+
+    async def call(heads: list[bytes], froms: list[str]) -> list[bool]:
+        asked = []
+        for head, host in zip(heads, froms, strict=True):
+            monkeypatch.setattr(Line, "peer", (host, 1234))
+            asked.append(await calls(head))
+            asked[-1][0].pause_writing()
+        are_open = [line.is_open for _, line in asked]
+        for connection, _ in asked:
+            connection.connection_lost(None)
+        return are_open
+
+    said = b"GET /slow" + GET[5:]
+    honest_first = ["192.0.2.1", *["198.51.100.7"] * 5, "192.0.2.1"]
+    assert asyncio.run(call([said + b"\r\n"] * 7, honest_first)) == [
+        True, False, False, False, True, True, True,
+    ]  # fmt: skip
+    # Through a proxy all come from one; it says where from.
+    proxied = dataclasses.replace(served.settings(), behind_proxy=True)
+    monkeypatch.setattr(served, "settings", lambda: proxied)
+    told = [said + b"X-Real-IP: %s\r\n\r\n" % host.encode() for host in honest_first]
+    assert asyncio.run(call(told, ["127.0.0.1"] * 7)) == [
+        True, False, False, False, True, True, True,
+    ]  # fmt: skip
 
 
 def test_who_reads_none_of_the_answer_is_let_go_and_keeps_nobody_out(
