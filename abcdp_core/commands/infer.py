@@ -21,12 +21,11 @@ from plotly.offline import get_plotlyjs
 from abcdp_core.commands import arguments, inferred, progress
 from abcdp_core.commands.ending import say
 from abcdp_core.interruption import held
+from abcdp_core.output.page import LIBRARY
 from abcdp_core.output.together import together
 from abcdp_core.published import inference, problems, report
 from abcdp_core.published.inference import Draws, Task
 from abcdp_core.workers import LostWorkersError, executor_for, width
-
-SCRIPT = "plotly.min.js"
 
 AHEAD = 2
 """Tasks that are given out for each worker."""
@@ -100,7 +99,7 @@ def _given(
 
 def _write(texts: dict[str, str], directory: Path) -> list[Path]:
     """Write files, all of them or none."""
-    texts = texts | {SCRIPT: get_plotlyjs()}
+    texts = texts | {LIBRARY: get_plotlyjs()}
     with together(directory) as folder:
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8", newline="\n")

@@ -8,7 +8,7 @@ from typing import Any
 
 from abcdp_core.output import citation
 from abcdp_core.output.files import as_json
-from abcdp_core.output.page import page
+from abcdp_core.output.page import LIBRARY, page
 from abcdp_core.output.tables import as_csv, column_kinds
 from abcdp_core.parameters import Params
 from abcdp_core.published import report
@@ -64,5 +64,5 @@ def texts(problem: Problem, posterior: Posterior, seconds: float) -> dict[str, s
         "infer.csv": as_csv(report.draws(posterior)),
         "infer.summary.csv": as_csv(main),
         "infer.json": as_json(record(problem, posterior, seconds)),
-        "infer.html": page(result, "infer", drawn, "directory"),
+        "infer.html": page(result, "infer", drawn, LIBRARY),
     }

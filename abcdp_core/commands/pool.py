@@ -21,7 +21,7 @@ from abcdp_core import pool as pools
 from abcdp_core import simulators, syntax
 from abcdp_core.commands import arguments, progress, public_pool
 from abcdp_core.commands.ending import say
-from abcdp_core.output.together import check_place, clear, finish, together
+from abcdp_core.output.together import check_place, clear, together
 from abcdp_core.own_model import export
 from abcdp_core.own_model.reading import LABEL
 from abcdp_core.parameters import Parameter, ParameterError
@@ -111,8 +111,6 @@ def _check_place(out: Path, beside: Path, scenario: str) -> None:
     Raises:
         ParameterError: there is something else.
     """
-    with contextlib.suppress(OSError):
-        finish(out.parent)
     there = [file for file in (out, beside) if os.path.lexists(file)]
     if not there:
         return

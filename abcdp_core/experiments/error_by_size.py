@@ -363,11 +363,11 @@ def answer(found: Expected) -> str:
         return f"{found.n:,} values are too few: {_better(found.error, found.prior)}"
     if found.plain >= limit:
         # It may be the threshold, or few draws, and not how many values there are.
-        plain = f"without noise {found.n:,} values are {_better(found.plain, found.prior)}"
+        plain = f"noise {found.n:,} values are {_better(found.plain, found.prior)}"
         if found.error >= limit:
-            return f"Even {plain}"
-        part = f"with it the error is {100.0 * found.error / found.prior:.0f} % of that"
-        return f"{plain.capitalize()}; {part}"
+            return f"Even without {plain}"
+        share = f"{100.0 * found.error / found.prior:.0f} % of that without data"
+        return f"Without {plain}; with it the error is {share}"
     if found.error < found.plain / LITTLE:
         share = f"{100.0 * found.error / found.plain:.0f} %"
         return f"With {found.n:,} values and this noise the error is {share} of that without"

@@ -12,7 +12,7 @@ from plotly.offline import get_plotlyjs
 from abcdp_core import experiments
 from abcdp_core.output.formats import ExportError, table_file
 from abcdp_core.output.images import Figures, draw, images_of
-from abcdp_core.output.page import page
+from abcdp_core.output.page import LIBRARY, page
 from abcdp_core.output.settings import event_from_json, params_from_json, settings_of
 from abcdp_core.output.tables import as_csv, read_csv
 from abcdp_core.output.together import together, unchanged
@@ -71,9 +71,9 @@ def write_text(
     if "json" in formats:
         texts[f"{stem}.json"] = as_json(settings_of(result))
     if "html" in formats:
-        texts |= {f"{stem}.{name}.html": page(result, f"{stem}.{name}", figure, "directory")
+        texts |= {f"{stem}.{name}.html": page(result, f"{stem}.{name}", figure, LIBRARY)
                   for name, figure in figures.items()}  # fmt: skip
-        texts["plotly.min.js"] = get_plotlyjs()
+        texts[LIBRARY] = get_plotlyjs()
     for name, text in texts.items():
         (directory / name).write_text(text, encoding="utf-8", newline="\n")
     return [directory / name for name in texts]

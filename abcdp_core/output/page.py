@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import html
-from typing import Literal
 
 import plotly.graph_objects as go
 import plotly.io
+from plotly.offline import get_plotlyjs_version
 
 from abcdp_core import figures as fig
 from abcdp_core.figures import Drawn
@@ -23,6 +23,10 @@ CONFIG = {
     "toImageButtonOptions": {"format": "svg"},
 }
 
+LIBRARY = f"plotly-{get_plotlyjs_version()}.min.js"
+"""The file that draws the figures of all pages in a folder; each version is one of its own, so that
+pages of another one, be they somebody else's, keep theirs."""
+
 STYLE = """
 body {{ font-family: {font}; color: {ink}; background: #FFFFFF; margin: 1rem auto;
        max-width: 70rem; padding: 0 1rem; line-height: 1.4; }}
@@ -31,16 +35,14 @@ p:empty {{ display: none; }}
 """
 
 
-def page(
-    result: Result, name: str, drawn: Drawn, plotlyjs: bool | Literal["directory"] = True
-) -> str:
+def page(result: Result, name: str, drawn: Drawn, plotlyjs: bool | str = True) -> str:
     """A page that holds one figure, its caption, the privacy statement and how to cite it.
 
     Args:
         result: what it is from.
         name: of the figure.
         drawn: the figure and its sentence.
-        plotlyjs: whether it brings the script that draws it, or finds it in its folder.
+        plotlyjs: whether it brings the script that draws it, or the file in its folder that has it.
     """
     title = title_of(result, drawn.figure) or name
     below = (fig.settings_line(drawn.figure), drawn.sentence, result.privacy, citation.TEXT)
@@ -52,15 +54,13 @@ def page(
     return framed(title, STYLE, "\n".join(parts))
 
 
-def part_of_page(
-    figure: go.Figure, name: str, plotlyjs: bool | Literal["directory"], title: str = ""
-) -> str:
+def part_of_page(figure: go.Figure, name: str, plotlyjs: bool | str, title: str = "") -> str:
     """A figure as a part of a page in HTML.
 
     Args:
         figure: left as it is.
         name: of the part, unique on its page.
-        plotlyjs: whether it brings the script that draws it; once on a page is enough.
+        plotlyjs: as for :func:`page`; once on a page is enough.
         title: above it; empty for none.
     """
     return plotly.io.to_html(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import filecmp
 import json
 import logging
 import os
@@ -104,9 +105,10 @@ def together(directory: Path) -> Iterator[Path]:
 def clear(directory: Path) -> None:
     """Finish or remove what programs that were killed left, before there is anything to lose.
 
-    Where the system has no locks for folders nothing is touched.
+    Where the system has no locks for folders nothing is touched, only looked at.
 
     Raises:
+        CopiedError: they may be, and nobody here can tell.
         MixedError: files there may be of two results, and somebody else's are in the way.
         OSError: it cannot be done.
     """
@@ -114,6 +116,10 @@ def clear(directory: Path) -> None:
         # Otherwise what another one is writing looks like what one has left.
         if is_alone:
             _clear(directory)
+        else:
+            # Of another one that is at work there may be gone, the next moment, what was there.
+            with contextlib.suppress(FileNotFoundError):
+                check_ours(directory)
 
 
 def _clear(directory: Path) -> None:
@@ -319,8 +325,7 @@ def _is_ours(place: Path) -> bool:
 
 def _is_there(file: Path, place: Path) -> bool:
     """Whether a file with the same content has the place already."""
-    is_file = place.is_file() and not place.is_symlink()
-    return is_file and place.read_bytes() == file.read_bytes()
+    return not place.is_symlink() and filecmp.cmp(file, place, shallow=False)
 
 
 def check_place(place: Path) -> None:

@@ -187,8 +187,8 @@ LARGEST_FILE = 2**26
 LARGEST_REST = 20_000
 """Bytes of a file without its numbers, at most."""
 
-LARGEST_NUMBER = 50
-"""Bytes of a number with its line, at most."""
+LARGEST_NUMBER = 36
+"""Bytes of a number with its line, at most: ten before it, 24 of its own, a comma, an end."""
 
 
 def whole_numbers(found: Sequence[Any], size: int, what: str) -> list[int]:

@@ -272,8 +272,9 @@ class NoisyCountsDocument(Document):
             return f"The largest share lies in {name}: about {100.0 * told.own_mean[most]:.0f} %"
         # A single number would pass for one that was found.
         _, low, high = (f"{each[most]:.{self._decimals}f}" for each in self._three("own_"))
-        share = f"{low} to {high}{unit_of(self.parameters[most])}"
-        return f"Which share is the largest is not clear; that of {name} is {share}"
+        share = f"{low} to {high}" if low != high else low
+        share += unit_of(self.parameters[most])
+        return f"Which share is the largest is not clear; that of {name} in these values is {share}"
 
     @property
     def settings(self) -> str:

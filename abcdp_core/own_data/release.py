@@ -79,7 +79,7 @@ def check(request: ReleaseRequest) -> None:
     if size > LARGEST_FILE:
         raise ParameterError(
             f"A document of it may have {math.ceil(size / 2**20):,} MB, and at most "
-            f"{LARGEST_FILE // 2**20} MB are read again; ask for fewer draws."
+            f"{LARGEST_FILE // 2**20} MB are read again; ask for fewer draws, or a smaller c."
         )
 
 

@@ -27,6 +27,7 @@ from abcdp_core.commands import arguments
 from abcdp_core.commands.ending import LONGEST_ERROR
 from abcdp_core.commands.run import chosen_params
 from abcdp_core.output import files
+from abcdp_core.output.page import LIBRARY
 from abcdp_core.output.settings import command_of
 from abcdp_core.parameters import Parameter, ParameterError, Params
 from abcdp_core.results import Result
@@ -102,7 +103,7 @@ def test_run_writes_what_it_says_and_says_what_it_found(
     assert sorted(line.strip() for line in printed.splitlines() if str(folder) in line) == written
     assert {Path(file).name for file in written} == {
         "posterior.csv", "posterior.decisions.csv", "posterior.errors.csv", "posterior.json",
-        "posterior.posterior.html", "posterior.decisions.html", "plotly.min.js",
+        "posterior.posterior.html", "posterior.decisions.html", LIBRARY,
     }  # fmt: skip
     assert settings["seed"] == 7
     assert settings["parameters"]["pool_size"] == 50

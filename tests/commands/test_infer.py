@@ -14,10 +14,11 @@ import pytest
 from abcdp_core.__main__ import IMPOSSIBLE, INTERRUPTED, main
 from abcdp_core.commands import ending
 from abcdp_core.commands.infer import tasks_by
+from abcdp_core.output.page import LIBRARY
 from abcdp_core.published import inference, problems, reference, report
 from abcdp_core.workers import LostWorkersError
 
-FILES = {"infer.csv", "infer.summary.csv", "infer.json", "infer.html", "plotly.min.js"}
+FILES = {"infer.csv", "infer.summary.csv", "infer.json", "infer.html", LIBRARY}
 REGRESSION = reference.EXAMPLES / "linear_regression.toml"
 
 

@@ -198,7 +198,7 @@ def test_there_is_room_for_the_largest_document() -> None:
     event = SparseVector(0.1, 1.5, 3.0, c, False)
     made = Release(np.arange(99_000, 99_000 + c), np.full(c, 1.0 / c), 100_000, event)
     text = SparseVectorDocument(request, 10_000, made, theta).to_json()
-    assert largest_file(request) == 20_000 + 50 * c * (3 + 2 * 5)
+    assert largest_file(request) == 20_000 + 36 * c * (3 + 2 * 5)
     assert 0.5 * largest_file(request) < len(text.encode()) < largest_file(request)
 
 

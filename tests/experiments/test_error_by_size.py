@@ -87,7 +87,8 @@ def test_the_answer_speaks_of_what_it_names_also_where_noise_does_better() -> No
     assert answer(9.5, 15.0) == "Even without noise 5,000 values are no better than no data"
     assert answer(9.5, 5.0) == "5,000 values are too few: hardly better than no data"
     assert answer(2.5, 10.0) == (
-        "Without noise 5,000 values are no better than no data; with it the error is 25 % of that"
+        "Without noise 5,000 values are no better than no data; "
+        "with it the error is 25 % of that without data"
     )
     assert answer(3.3, 8.9) == "With 5,000 values and this noise the error is 37 % of that without"
     assert answer(3.3, 3.2) == "With 5,000 values privacy adds at most 10 % to the error"

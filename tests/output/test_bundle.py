@@ -12,6 +12,7 @@ from abcdp_core import experiments, runner
 from abcdp_core.output import citation, files
 from abcdp_core.output.bundle import zip_bytes
 from abcdp_core.output.formats import FORMATS, STATIC
+from abcdp_core.output.page import LIBRARY
 from abcdp_core.output.settings import command
 from abcdp_core.results import Result
 from tests import toy_experiment
@@ -28,7 +29,7 @@ def test_an_archive_holds_all_results_and_how_to_make_them_again(result: Result)
     pages = [(result, figures(result)), (other, figures(other))]
     written = members(zip_bytes(pages, ("csv", "json", "html")))
     assert list(written) == sorted(
-        ["captions.txt", "citation.txt", "command.txt", "plotly.min.js"]
+        ["captions.txt", "citation.txt", "command.txt", LIBRARY]
         + [f"{stem}.{end}" for stem in ("toy", "toy-2")
            for end in ("csv", "limits.csv", "json", "squares.html")]
     )  # fmt: skip
@@ -64,7 +65,7 @@ def test_where_figures_cannot_be_drawn_the_archive_says_why_and_holds_the_rest(
     monkeypatch.setenv("BROWSER_PATH", "nowhere")
     written = members(zip_bytes([(result, figures(result))], FORMATS))
     assert "need Chrome or Chromium" in written["note.txt"].decode()
-    assert {"toy.csv", "toy.json", "toy.squares.html", "plotly.min.js"} <= written.keys()
+    assert {"toy.csv", "toy.json", "toy.squares.html", LIBRARY} <= written.keys()
     assert not [name for name in written if name.endswith(STATIC)]
 
 

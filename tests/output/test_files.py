@@ -16,6 +16,7 @@ from abcdp_core import registry
 from abcdp_core.mechanisms.sparse_vector import SparseVector
 from abcdp_core.output import files
 from abcdp_core.output.formats import chosen_formats
+from abcdp_core.output.page import LIBRARY
 from abcdp_core.output.settings import command, settings_of
 from abcdp_core.parameters import ParameterError
 from abcdp_core.privacy import NonPrivate
@@ -74,7 +75,7 @@ def test_a_command_names_the_files_of_plug_ins_without_their_folders(
 
 def test_every_format_has_its_files(result: Result, tmp_path: Path) -> None:
     written = files.write(result, figures(result), tmp_path / "new", ("csv", "json", "html"))
-    names = ["toy.csv", "toy.limits.csv", "toy.json", "toy.squares.html", "plotly.min.js"]
+    names = ["toy.csv", "toy.limits.csv", "toy.json", "toy.squares.html", LIBRARY]
     assert [file.name for file in written] == names
     assert sorted(file.name for file in (tmp_path / "new").iterdir()) == sorted(names)
 
@@ -153,7 +154,7 @@ def test_a_column_that_mixes_kinds_is_refused(
 def test_a_page_needs_no_network(result: Result, tmp_path: Path) -> None:
     files.write(result, figures(result), tmp_path, ("html",))
     page = (tmp_path / "toy.squares.html").read_text(encoding="utf-8")
-    assert re.findall(r'src="([^"]*)"', page) == ["plotly.min.js"]
+    assert re.findall(r'src="([^"]*)"', page) == [LIBRARY]
     assert not re.findall(r"<link|@import|https?://[^\"]*\.js", page)
     assert "<p>The largest square is 4.</p>" in page
     assert result.summary not in page

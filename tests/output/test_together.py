@@ -343,6 +343,10 @@ def test_nothing_is_moved_or_removed_for_a_folder_that_others_packed(
     assert is_there(result, out)
 
 
+def refuse(*_: object) -> None:
+    raise OSError(errno.ENOLCK, "No locks available")
+
+
 def test_of_a_copy_of_a_folder_it_is_said_that_files_may_be_of_two_results(
     result: Result, later: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -353,7 +357,14 @@ def test_of_a_copy_of_a_folder_it_is_said_that_files_may_be_of_two_results(
     (ready / "toy.json").write_text("later")
     together._mark(ready)
     shutil.copytree(out, copy)
-    for use in (together.check_ours, lambda folder: write(later, folder)):
+
+    def clear_without_locks(folder: Path) -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(pytest.importorskip("fcntl"), "flock", refuse)
+            together.clear(folder)
+
+    uses = (together.clear, clear_without_locks, lambda folder: write(later, folder))
+    for use in (together.check_ours, *uses):
         with pytest.raises(
             together.CopiedError, match="files here may be of two results"
         ) as raised:
@@ -445,9 +456,6 @@ def test_without_locks_nothing_is_removed_that_another_may_be_writing(
     result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fcntl = pytest.importorskip("fcntl")
-
-    def refuse(*_: object) -> None:
-        raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", refuse)
     with together.together(tmp_path) as folder:

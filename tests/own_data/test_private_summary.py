@@ -425,7 +425,7 @@ def test_what_is_said_is_sound_at_every_budget(scenario: str, epsilon_total: flo
     assert "nan" not in document.in_own_words
     assert "\n" not in document.in_own_words
     assert f"ε_total = {epsilon_total:g}" in document.settings
-    assert largest_file(document.request) == 20_000 + 50 * 1000 * (2 + 5)
+    assert largest_file(document.request) == 20_000 + 36 * 1000 * (2 + 5)
     assert len(document.to_json().encode()) < largest_file(document.request)
     # An epidemic may have so many cases that the noise of 0.001 leaves something of it.
     little = document.request.drowned(document.n)
