@@ -230,7 +230,7 @@ def _strips(result: Result) -> go.Figure:
         figure.update_yaxes(range=[0.5 - len(names), 0.5])
         figure.update_yaxes(tickvals=-np.arange(len(names)), ticktext=names, ticks="")
     else:
-        figure = fig.stack(names, title, x, ends, ROW)
+        figure = fig.stack(names, title, x, ends, ROW + fig.TICKS)
         figure.layout.title.subtitle.text = settings
         figure.update_yaxes(range=[-0.5, 0.5], tickvals=[0.0], ticks="", title=None)
         for index, name in enumerate(names):
@@ -242,7 +242,7 @@ def _strips(result: Result) -> go.Figure:
             y_of = np.broadcast_to(heights[:, None], x_of.shape) + rows
             trace = fig.points(x_of.ravel(), y_of.ravel(), style).update(marker=look)
             figure.add_trace(trace.update(fig.panel(part.start or 0)))
-    figure.update_traces(hovertemplate="%{x:.3f}")
+    figure.update_traces(hovertemplate="%{x:.4~r}")
     _explain(figure, known=bool(references.truth.notna().any()))
     return figure.update_layout(showlegend=False)
 

@@ -16,6 +16,7 @@ import plotly.graph_objects as go
 
 from abcdp_core.figures.asking import way_of_asking
 from abcdp_core.figures.builders import (
+    TICKS,
     band,
     figure,
     hollow,
@@ -156,6 +157,7 @@ __all__ = [
     "SYMBOLS",
     "TEMPLATE",
     "THEORY",
+    "TICKS",
     "TRUTH",
     "UNLEARNT",
     "VERMILLION",

@@ -198,6 +198,10 @@ def panels(
     return go.Figure(layout=layout | {"annotations": annotations})
 
 
+TICKS = 36
+"""Pixels under a row for the labels of an axis of its own; in fewer they lie on the next row."""
+
+
 def stack(
     names: Sequence[str],
     title: str,
@@ -214,6 +218,7 @@ def stack(
         row_height: of one row, in pixels.
     """
     shared = len(set(ranges)) == 1
+    gap = 0.05 if shared else TICKS / (row_height * len(names))
     layout: dict[str, object] = {
         "template": TEMPLATE,
         "title": {"text": title},
@@ -231,7 +236,7 @@ def stack(
         }
         layout["yaxis" + ids["yaxis"][1:]] = {
             "anchor": ids["xaxis"],
-            "domain": span(len(names) - 1 - index, len(names), 0.05 if shared else 0.1),
+            "domain": span(len(names) - 1 - index, len(names), gap),
             "range": [0, 1],
             "tickvals": [0, 0.5],
             "title": {"text": name},

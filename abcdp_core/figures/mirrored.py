@@ -16,7 +16,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core.figures.builders import Array, panel, span
+from abcdp_core.figures.builders import TICKS, Array, panel, span
 from abcdp_core.figures.looks import (
     BOTH,
     NON_PRIVATE,
@@ -132,7 +132,7 @@ def mirrored(
     layout = {
         "template": TEMPLATE,
         "title": {"text": title} | ({"subtitle": {"text": settings}} if settings else {}),
-        "height": 130 + ROW * len(rows),
+        "height": 130 + (ROW if _together(rows) else ROW + TICKS) * len(rows),
         "annotations": [_legend(shown, dots, known=truth is not None)],
         "showlegend": False,
         "barmode": "overlay",
@@ -171,6 +171,11 @@ def _shown(
         inside += [truth - step, truth + step]
     first, last = math.floor((min(inside) - low) / step), math.ceil((max(inside) - low) / step)
     return max(low, low + step * first), min(high, low + step * last)
+
+
+def _together(rows: Mapping[str, _Row]) -> bool:
+    """Whether one axis serves all."""
+    return len({row.ends for row in rows.values()}) == 1
 
 
 def _tallest(rows: Mapping[str, _Row], sizes: Mapping[str, int], count: int) -> float:
@@ -235,7 +240,7 @@ def _dots(row: _Row, style: Style, unit: float) -> dict[str, Any]:
             "symbol": "circle",
         },
         "customdata": np.column_stack([sample[order], value[order]]),
-        "hovertemplate": "draw %{customdata[0]}: %{customdata[1]:.3f}",
+        "hovertemplate": "draw %{customdata[0]}: %{customdata[1]:.4~r}",
     }
 
 
@@ -265,7 +270,8 @@ def _upright(truth: float) -> dict[str, Any]:
 
 def _axes(rows: Mapping[str, _Row]) -> dict[str, Any]:
     """Rows with their names; without gaps where one axis serves all."""
-    together, count = len({row.ends for row in rows.values()}) == 1, len(rows)
+    together, count = _together(rows), len(rows)
+    gap = 0.0 if together else TICKS / ((ROW + TICKS) * count)
     layout: dict[str, Any] = {}
     for index, (name, row) in enumerate(rows.items()):
         ids, last = panel(index), index == count - 1
@@ -283,7 +289,7 @@ def _axes(rows: Mapping[str, _Row]) -> dict[str, Any]:
         layout["xaxis" + ids["xaxis"][1:]] = x
         layout["yaxis" + ids["yaxis"][1:]] = {
             "anchor": ids["xaxis"],
-            "domain": span(count - 1 - index, count, 0.0 if together else 0.1),
+            "domain": span(count - 1 - index, count, gap),
             "range": [-1.0, 1.0],
             "tickvals": [0.0],
             "ticktext": [name],

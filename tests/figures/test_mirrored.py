@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
@@ -106,3 +108,20 @@ def test_beside_dots_the_prior_shows_its_shape_and_hides_none_of_them() -> None:
     steps = np.asarray(named_traces(figure, "prior")[0].y)[::2]
     shares = np.histogram(np.linspace(0.0, 0.99, 100), len(steps), (0.0, 1.0))[0]
     np.testing.assert_allclose(steps / steps.max(), shares / shares.max())
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 60])
+def test_labels_of_an_axis_have_room_above_the_next_row(count: int) -> None:
+    """They lay on the marks of the next parameter, which then seemed to be on that axis."""
+    axes = {f"p{place}": (0.0, 1.0 + place) for place in range(count)}
+    parts = [
+        named("private", name, np.arange(5), np.linspace(0.1, 0.9, 5), np.full(5, 0.2))
+        for name in axes
+    ]
+    mirrored = fig.mirrored(axes, None, pd.concat(parts), "title")
+    ends = [(0.0, end) for _, end in axes.values()]
+    for figure in (mirrored, fig.stack(list(axes), "title", "x", ends, 80)):
+        domains = sorted(axis.domain for axis in figure.select_yaxes())
+        room = np.array([high[0] - low[1] for low, high in itertools.pairwise(domains)])
+        assert np.all(room * (figure.layout.height - 130) >= 35.9)
+        assert all(high - low > 0.0 for low, high in domains)
