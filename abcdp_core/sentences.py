@@ -78,6 +78,13 @@ def plain(value: float, digits: int = 3) -> str:
     return f"{value:.{_decimals(value, digits)}f}".rstrip("0")
 
 
+def amount(value: float, digits: int = 3) -> str:
+    """As :func:`plain` of what has a unit, as an error has, so that none is too small to say."""
+    if 0.0 < value < 1e-6:
+        return f"{value:.{_decimals(value, digits)}f}".rstrip("0")
+    return plain(value, digits)
+
+
 PLAIN = 1e-3
 """From here on a format by digits writes no exponent; it would below a tenth of this."""
 

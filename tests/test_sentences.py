@@ -66,6 +66,16 @@ def test_a_number_has_no_exponent(value: float, digits: int, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [(2.8867e-7, 3, "0.000000289"), (2e-12, 2, "0.000000000002"), (0.0, 3, "0"),
+     (6.63e-05, 3, "0.0000663"), (2030.4, 3, "2,030")],
+)  # fmt: skip
+def test_what_has_a_unit_is_never_too_small_to_say(value: float, digits: int, text: str) -> None:
+    """Rates of a model of one's own may lie between 1e-9 and 1e-6, and so do their errors."""
+    assert sentences.amount(value, digits) == text
+
+
+@pytest.mark.parametrize(
     ("probability", "text"),
     [(0.0, "below one in a million"), (1e-6, "one in 1,000,000"), (6.63e-05, "one in 15,000"),
      (0.000999, "one in 1,000"), (0.001, "0.001"), (0.0123456, "0.0123"), (1.0, "1")],

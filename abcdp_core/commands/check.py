@@ -34,7 +34,7 @@ from abcdp_core.mechanisms import private_summary
 from abcdp_core.own_model import Model, contract, examination, held_out
 from abcdp_core.own_model.blame import OwnError
 from abcdp_core.parameters import EPSILON_TOTAL, Parameter, ParameterError
-from abcdp_core.sentences import counted, plain
+from abcdp_core.sentences import amount, counted, plain
 
 RUNS = Parameter("integer", "Data sets", low=2, high=1000, special=(0.0,))
 
@@ -263,7 +263,7 @@ def _simulate(
         "",
         folded(
             f"At ε_total = {epsilon_total:g}: the root mean squared error in {unit} "
-            f"({plain(prior)} without any data), over the simulated data sets on which no setting "
+            f"({amount(prior)} without any data), over the simulated data sets on which no setting "
             f"was chosen ({sets:,} of {runs:,}), and how often 90 % intervals hold the truth, over "
             f"all of them:"
         ),

@@ -6,7 +6,7 @@ import math
 import textwrap
 from collections.abc import Sequence
 
-from abcdp_core.sentences import plain
+from abcdp_core.sentences import amount
 
 WIDTH = 100
 """Characters of a line of text."""
@@ -37,7 +37,7 @@ def number(value: float) -> str:
     """A number in words; nothing where it is not known."""
     if math.isnan(value):
         return ""
-    return "none" if math.isinf(value) else plain(value)
+    return "none" if math.isinf(value) else amount(value)
 
 
 def between(low: float, high: float, endless: str = "none") -> str:

@@ -22,7 +22,7 @@ from abcdp_core.commands.run import compute
 from abcdp_core.output import files
 from abcdp_core.parameters import ParameterError
 from abcdp_core.results import Result
-from abcdp_core.sentences import counted, plain
+from abcdp_core.sentences import amount, counted
 
 STUDY, FORMATS = "plan", ("csv", "json", "html")
 
@@ -142,7 +142,7 @@ def lines(result: Result, advice: str) -> list[str]:
         found += ["", "90 % intervals:", *table(_intervals(intervals))]
     enough = result.tables["enough"]
     if len(enough):
-        found += ["", f"To keep {plain(params.wanted, 6)}:", *table(_enough(enough))]
+        found += ["", f"To keep {amount(params.wanted, 6)}:", *table(_enough(enough))]
     refused = result.tables["refused"]
     if len(refused):
         found += ["", "Cannot serve this scenario:"]

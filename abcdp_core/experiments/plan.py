@@ -537,12 +537,12 @@ def advice(result: Result) -> str:
 
 
 def _number(value: float) -> str:
-    return sentences.plain(value, 2)
+    return sentences.amount(value, 2)
 
 
 def _wanted(params: Params) -> str:
     """As it was asked for: it is no estimate."""
-    return sentences.plain(params.wanted, 6)
+    return sentences.amount(params.wanted, 6)
 
 
 def _between(row: Mapping[str, Any]) -> str:
