@@ -54,3 +54,13 @@ def test_theory_alone_is_not_stamped_with_a_seed(page: str, query: dict[str, str
 @pytest.mark.parametrize("page", ["overview", "posterior"])
 def test_a_demonstration_is_stamped(page: str):
     assert labels.STAMP in said_on(opened(page))
+
+
+@pytest.mark.parametrize(
+    ("scenario", "alike"),
+    [("uniform-mixture", "have the same N"), ("covid-people", "have one unit more or less")],
+)
+def test_details_say_how_neighbouring_data_differ(scenario: str, alike: str):
+    """Where a unit is left out or added, as it may be in a model of one's own, N is no bound."""
+    app = opened("posterior", scenario=scenario, **{"posterior.view": "many releases"})
+    assert any(f"Neighbouring data {alike}." in text for text in said_on(app))
