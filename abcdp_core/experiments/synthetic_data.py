@@ -227,7 +227,9 @@ class _Panel:
 
 
 def _is_series(params: Params) -> bool:
-    return simulators.load(params.scenario).COORDINATES[0] == "day"
+    source = simulators.load(params.scenario)
+    # Records of a model of one's own may each have a day of their own, and more than one number.
+    return source.COORDINATES[0] == "day" and not hasattr(source, "MODEL")
 
 
 def _panels(params: Params, main: pd.DataFrame) -> dict[str, _Panel]:

@@ -1,0 +1,35 @@
+"""A column that is called like the day of a series is a number of each record all the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from abcdp_core import simulators
+from abcdp_core.experiments import synthetic_data
+from abcdp_core.own_model import Column, Model, Parameter
+
+NAMES = ("day", "age", "minutes")
+MODEL = Model(
+    name="visits",
+    title="Visits",
+    parameters=(Parameter("typical", 0.0, 60.0),),
+    columns=tuple(Column(name, 0.0, 100.0) for name in NAMES),
+    unit="one patient",
+    simulate=lambda rng, theta, n: rng.uniform(0.0, 100.0, (len(theta), n, 3)),
+    sizes=(10,),
+)
+
+
+def test_every_column_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = MODEL.scenario("visits", "visits.py")
+    monkeypatch.setattr(simulators, "load", lambda _: scenario)
+    rows = [
+        {"source": source, "data_set": 0, "point": point, "coordinate": name, "value": value}
+        for source in ("observed", "private")
+        for name in NAMES
+        for point, value in enumerate(np.linspace(1.0, 99.0, 10))
+    ]
+    drawn = synthetic_data._panels(synthetic_data.Params(n=10), pd.DataFrame(rows))
+    assert tuple(drawn) == NAMES
