@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from abcdp_core import privacy, simulators
+from abcdp_core import privacy
 from abcdp_core.privacy import Event, Gaussian, Laplace
 from abcdp_core.results import Result
 from ui import served
@@ -75,11 +75,8 @@ def _facts(result: Result, event: Event) -> str:
     epsilon = privacy.in_digits(cost.epsilon)
     kind = "pure, δ = 0" if cost.delta == 0 else f"approximate, δ = {cost.delta:g}"
     which = getattr(result.params, "sensitivity", "sharp")
-    name = getattr(result.params, "scenario", "")
-    by = getattr(simulators.load(name), "NEIGHBOURS", "replace") if name else "replace"
-    alike = "have the same N" if by == "replace" else "have one unit more or less"
     return (
-        f"- Guarantee: ε_total = {epsilon}, {kind}. Neighbouring data {alike}.\n"
+        f"- Guarantee: ε_total = {epsilon}, {kind}.\n"
         f"- Noise: {privacy.noise_in_words(event)} ({which}).\n"
         f"- Public: the prior, the simulator, the pool, the distance, ε_abc, c and N."
     )

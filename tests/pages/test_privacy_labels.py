@@ -58,9 +58,9 @@ def test_a_demonstration_is_stamped(page: str):
 
 @pytest.mark.parametrize(
     ("scenario", "alike"),
-    [("uniform-mixture", "have the same N"), ("covid-people", "have one unit more or less")],
+    [("uniform-mixture", "is replaced by any other"), ("covid-people", "is left out or added")],
 )
-def test_details_say_how_neighbouring_data_differ(scenario: str, alike: str):
-    """Where a unit is left out or added, as it may be in a model of one's own, N is no bound."""
+def test_a_label_says_how_neighbouring_data_differ(scenario: str, alike: str):
     app = opened("posterior", scenario=scenario, **{"posterior.view": "many releases"})
-    assert any(f"Neighbouring data {alike}." in text for text in said_on(app))
+    assert any("Protects one" in text and alike in text for text in said_on(app))
+    assert not any("the same N" in text for text in said_on(app))
