@@ -17,7 +17,7 @@ from abcdp_core.own_model import tables
 from abcdp_core.own_model.blame import OwnError
 from abcdp_core.own_model.model import NAME, Parameter
 from abcdp_core.own_model.pool_file import PoolFile, Summary
-from abcdp_core.own_model.statistics import LARGEST, SMALLEST
+from abcdp_core.own_model.statistics import AS_HTML, HTML, LARGEST, SMALLEST
 from abcdp_core.parameters import shown
 from abcdp_core.statistic import Neighbours
 
@@ -126,6 +126,8 @@ class _Reader:
         value = table[key]
         if not isinstance(value, str) or not LABEL.fullmatch(value):
             raise self.wrong(key, value, "must be a text of 1 to 200 characters")
+        if HTML.search(value):
+            raise self.wrong(key, value, AS_HTML)
         return value
 
     def one_of(self, table: Mapping[str, Any], key: str, options: tuple[str, ...]) -> str:
@@ -157,6 +159,7 @@ class _Reader:
         if not isinstance(tables, dict) or not tables:
             raise OwnError(f"{self.file}: key {key}: must be tables [{key}.NAME], one at least.")
         for name, table in tables.items():
+            self.text({key: name}, key)
             if not isinstance(table, dict):
                 raise OwnError(f"{self.file}: key {key}.{name}: must be a table.")
             self.check_keys(table, key, f"{key}.{name}.")

@@ -27,9 +27,10 @@ from __future__ import annotations
 import itertools
 import math
 import numbers
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -221,9 +222,15 @@ def take_plain(of: object, what: str, names: Sequence[str]) -> None:
         object.__setattr__(of, name, plain)
 
 
-def is_text(value: object) -> bool:
+def is_text(value: object) -> TypeGuard[str]:
     """Whether it is a text that a document can hold: without half of a sign."""
     return isinstance(value, str) and value.encode(errors="ignore").decode() == value
+
+
+AS_HTML = "figures would read a part of it as HTML"
+
+HTML = re.compile(r"<[^<>]*>|&#?\w+;")
+"""What figures would take for HTML, as a link, in what a model calls its parts."""
 
 
 def check_texts(what: str, **values: object) -> None:
@@ -234,11 +241,13 @@ def check_texts(what: str, **values: object) -> None:
         values: by the names of attributes.
 
     Raises:
-        ValueError: one is such; it has half of a sign, as texts of other encodings may.
+        ValueError: one is such; it has half of a sign, as texts of other encodings may, or HTML.
     """
     for name, value in values.items():
         if not is_text(value):
             raise ValueError(f"{what}: {name} = {shown(value)}: must be a text.")
+        if HTML.search(value):
+            raise ValueError(f"{what}: {name} = {shown(value)}: {AS_HTML}.")
 
 
 def count(name: str, holds: Records) -> OwnStatistic:

@@ -381,8 +381,13 @@ def test_labels_say_where_a_sensitivity_is_declared() -> None:
     assert model.protected(by_numbers=False) == "one person"
 
 
-@pytest.mark.parametrize("name", [np.int64(2), b"x", None, "\udcff"], ids=repr)
-def test_names_that_no_document_can_hold_are_refused(name: Any) -> None:
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [*((name, "must be a text") for name in (np.int64(2), b"x", None, "\udcff")),
+     ("a <a href=x>b</a>", "as HTML"), ("one &lt; 5", "as HTML")],
+    ids=repr,
+)  # fmt: skip
+def test_names_that_no_document_or_figure_can_hold_are_refused(name: Any, said: str) -> None:
     make: list[Callable[[], object]] = [
         lambda: Parameter(name, 0.0, 1.0),
         lambda: Parameter("p", 0.0, 1.0, unit=name),
@@ -392,5 +397,5 @@ def test_names_that_no_document_can_hold_are_refused(name: Any) -> None:
         *(functools.partial(changed, **{each: name}) for each in ("name", "title", "unit")),
     ]
     for each in make:
-        with pytest.raises(ValueError, match="must be a text"):
+        with pytest.raises(ValueError, match=said):
             each()
