@@ -59,6 +59,23 @@ def overpaid(epsilon_total: float, accountant: str) -> str:
     )
 
 
+NEARLY = 0.95
+"""Part of the prior's error from which on an answer is hardly better than the prior."""
+
+
+def little(error: float, prior: float, than: str = "the prior") -> str:
+    """That an answer tells nothing, or hardly anything; nothing where it tells more.
+
+    Args:
+        error: of the answer.
+        prior: error of the prior, which looks at no data.
+        than: what it is compared with, in words.
+    """
+    if error < NEARLY * prior:
+        return ""
+    return f"{'no' if error >= prior else 'hardly'} better than {than}"
+
+
 # ------------------------------------------------------------------------- numbers and bounds
 
 

@@ -451,9 +451,6 @@ TICKS = {"mse": (1e-5, 1e-3, 0.1), "mae": (0.002, 0.02, 0.2)}
 LITTLE = 1.1
 """Times the smaller error up to which two errors are about the same."""
 
-NEARLY = 0.95
-"""Part of the prior's error from which on an answer is hardly better than the prior."""
-
 
 def figures(result: Result) -> dict[str, fig.Drawn]:
     """Each mechanism's error at its best setting, and at the common one.
@@ -489,7 +486,7 @@ def finding(result: Result, metric: str, table: str = "main") -> str:
     if means.empty:
         return "Nobody knows the true parameters, so there is no error"
     best, least = str(means.index[0]), float(means.iloc[0])
-    if least >= NEARLY * prior:
+    if sentences.little(least, prior):
         return f"No mechanism is clearly better than the prior{at}"
     first = f"{fig.called(best).capitalize()}"
     if len(means) == 1:

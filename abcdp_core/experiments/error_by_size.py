@@ -36,14 +36,13 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from abcdp_core import error_curve, experiments, pool, summaries
+from abcdp_core import error_curve, experiments, pool, sentences, summaries
 from abcdp_core import figures as fig
 from abcdp_core import parameters as par
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import counted
 from abcdp_core.simulators import ScenarioParams, covid, uniform_mixture
 from abcdp_core.streams import generator
 
@@ -352,22 +351,21 @@ def curve(main: pd.DataFrame, column: str) -> pd.DataFrame:
 LITTLE = 1.1
 """Times the error without noise up to which a budget costs little."""
 
-NEARLY = 0.9
-"""Part of the prior's error from which on an answer says hardly more than no data."""
-
 
 def answer(found: Expected) -> str:
     """Whether that is enough, in a line."""
-    limit = NEARLY * found.prior
-    if found.error >= limit and found.plain < limit:
-        return f"{found.n:,} values are too few: {_better(found.error, found.prior)}"
-    if found.plain >= limit:
+    noisy, noiseless = (
+        sentences.little(error, found.prior, "no data") for error in (found.error, found.plain)
+    )
+    if noiseless:
         # It may be the threshold, or few draws, and not how many values there are.
-        plain = f"noise {found.n:,} values are {_better(found.plain, found.prior)}"
-        if found.error >= limit:
+        plain = f"noise {found.n:,} values are {noiseless}"
+        if noisy:
             return f"Even without {plain}"
         share = f"{100.0 * found.error / found.prior:.0f} % of that without data"
         return f"Without {plain}; with it the error is {share}"
+    if noisy:
+        return f"{found.n:,} values are too few: {noisy}"
     if found.error < found.plain / LITTLE:
         share = f"{100.0 * found.error / found.plain:.0f} %"
         return f"With {found.n:,} values and this noise the error is {share} of that without"
@@ -375,11 +373,6 @@ def answer(found: Expected) -> str:
         return f"With {found.n:,} values privacy adds at most 10 % to the error"
     times = found.error / found.plain
     return f"With {found.n:,} values privacy makes the error {times:.1f} times as large"
-
-
-def _better(error: float, prior: float) -> str:
-    """How little it is where it tells nearly nothing."""
-    return f"{'no' if error >= prior else 'hardly'} better than no data"
 
 
 def points(share: float) -> str:
@@ -403,7 +396,7 @@ def in_words(found: Expected, model: Model) -> str:
         f"{model.what} is expected to be off by {points(found.error)} {model.unit}{sure} with "
         f"{found.n:,} values, by {points(found.plain)} without noise and by {points(found.prior)} "
         f"without any data: the average over noise and "
-        f"{counted(found.series, 'simulated series', 'simulated series')}{spread(found)}."
+        f"{sentences.counted(found.series, 'simulated series', 'simulated series')}{spread(found)}."
     )
 
 

@@ -355,9 +355,6 @@ def _summary(params: Params, rows: Tables) -> str:
 LITTLE = 1.1
 """Times the error without noise up to which a budget costs little."""
 
-NEARLY = 0.95
-"""Part of the prior's error from which on an answer is hardly better than the prior."""
-
 
 NOT_YET = "No data set is finished yet"
 """Where a task has many parts, none of them ends one at first."""
@@ -368,25 +365,20 @@ def finding(params: Params, main: pd.DataFrame) -> str:
     if main.empty:
         return NOT_YET
     here, plain = at(main, params.c, params.epsilon_total), at(main, params.c, math.inf)
-    limit = NEARLY * PRIOR_ERROR
-    if min(here, plain) >= limit:
-        return f"Even without noise{_not_better(plain)}"
-    if here >= limit:
-        return f"With this budget{_not_better(here)}"
-    if plain >= limit:
+    noisy, noiseless = (sentences.little(error, PRIOR_ERROR) for error in (here, plain))
+    if noisy and noiseless:
+        return f"Even without noise: {noiseless}"
+    if noisy:
+        return f"With this budget: {noisy}"
+    if noiseless:
         # A threshold that lets few draws in, or none, may do better with noise.
         part = f"{100.0 * here / PRIOR_ERROR:.0f} % of its error"
-        return f"Without noise{_not_better(plain, ' ')}, with it {part}"
+        return f"Without noise {noiseless}, with it {part}"
     if here < plain / LITTLE:
         return f"With this budget's noise the error is {100.0 * here / plain:.0f} % of that without"
     if here <= LITTLE * plain:
         return "This budget adds at most 10 % to the error"
     return f"This budget makes the error {here / plain:.1f} times as large"
-
-
-def _not_better(error: float, after: str = ": ") -> str:
-    """That an answer tells nothing, or hardly anything."""
-    return f"{after}{'no' if error >= PRIOR_ERROR else 'hardly'} better than the prior"
 
 
 # --------------------------------------------------------------------------------------- figures
@@ -569,7 +561,7 @@ def _within(y: Array) -> slice:
     Above, it may leave the axis, and at the left the prior's name stands. Errors fall with the
     budget, so what is better is the right part; of a line without one it is the last two points.
     """
-    high = np.flatnonzero(y > NEARLY * PRIOR_ERROR)
+    high = np.flatnonzero(y > sentences.NEARLY * PRIOR_ERROR)
     first = int(high[-1]) + 1 if len(high) else 0
     return slice(min(first, len(y) - 2), len(y))
 

@@ -374,9 +374,8 @@ def finding(result: Result, metric: str) -> str:
     budget = float(main.epsilon_total.min())
     at = sentences.budget_name(budget)
     error = _least(main[main.epsilon_total == budget], metric)
-    if error >= NEARLY * prior:
-        better = "no" if error >= prior else "hardly"
-        return f"A decision about every draw at {at}: {better} better than the prior"
+    if said := sentences.little(error, prior):
+        return f"A decision about every draw at {at}: {said}"
     plain = main[np.isinf(main.epsilon_total)]
     if math.isinf(budget) or plain.empty:
         return f"A decision about every draw at {at}: {100.0 * error / prior:.0f} % of the " + (
@@ -384,10 +383,6 @@ def finding(result: Result, metric: str) -> str:
         )
     times = sentences.plain(error / _least(plain, metric), 2)
     return f"A decision about every draw at {at}: {times} times the error without noise"
-
-
-NEARLY = 0.95
-"""Part of the prior's error from which on an answer is hardly better than the prior."""
 
 
 def _least(part: pd.DataFrame, metric: str) -> float:

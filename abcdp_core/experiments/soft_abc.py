@@ -233,17 +233,12 @@ def finding(main: pd.DataFrame, metric: str = "mae") -> str:
     table = best(main, metric).set_index("epsilon_total")[metric]
     budget, prior = float(table.index.min()), PRIOR_ERRORS[metric]
     error, at = float(table[budget]), sentences.budget_name(budget)
-    if error >= NEARLY * prior:
-        better = "no" if error >= prior else "hardly"
-        return f"Soft weights at {at}: {better} better than the prior"
+    if said := sentences.little(error, prior):
+        return f"Soft weights at {at}: {said}"
     if math.isinf(budget) or math.inf not in table.index:
         return f"Soft weights at {at}: {100.0 * error / prior:.0f} % of the prior's error"
     times = error / float(table[math.inf])
     return f"Soft weights at {at}: {sentences.plain(times, 2)} times the error without noise"
-
-
-NEARLY = 0.95
-"""Part of the prior's error from which on an answer is hardly better than the prior."""
 
 
 def counting(main: pd.DataFrame) -> str:

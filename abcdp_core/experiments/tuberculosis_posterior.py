@@ -356,15 +356,11 @@ def finding(result: Result) -> str:
 
 
 def _verdict(error: float, plain: float, prior: float) -> str:
-    if error >= NEARLY * prior:
-        return f"{'no' if error >= prior else 'hardly'} better than the prior"
+    if said := sentences.little(error, prior):
+        return said
     if error <= plain:
         return "no larger error than without noise"
     return f"error {100.0 * (error / plain - 1.0):.0f} % above that without noise"
-
-
-NEARLY = 0.95
-"""Part of the prior's error from which on an answer is hardly better than the prior."""
 
 
 def _error_figure(params: Params, result: Result) -> go.Figure:

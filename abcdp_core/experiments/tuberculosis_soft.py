@@ -315,13 +315,9 @@ def finding(result: Result) -> str:
     without = plain.mae[plain.epsilon_abc == first].mean()
     prior = float(errors.prior_mae.iloc[0])
     whose = f"{error:.1f} with noise, {without:.1f} without, {prior:.1f} by the prior"
-    if error >= NEARLY * prior:
+    if sentences.little(error, prior):
         return f"With noise nothing is learnt: error {whose}"
     return f"Error at ε_abc = {first:g}: {whose}"
-
-
-NEARLY = 0.95
-"""Part of the prior's error from which on nothing to speak of is learnt."""
 
 
 def _settings(params: Params, errors: pd.DataFrame) -> str:

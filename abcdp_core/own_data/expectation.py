@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
+from abcdp_core import sentences
 from abcdp_core.own_data import releasable
 from abcdp_core.own_data.releasable import Expected
 from abcdp_core.own_data.request import ReleaseRequest, own_sizes
@@ -28,8 +29,8 @@ LITTLE = 1.1
 def answer(found: Expected, n: int) -> str:
     """Whether so many values are enough, in a line."""
     values = f"With {n:,} values"
-    if found.error >= 0.9 * found.prior:
-        return f"{n:,} values are too few: hardly better than no data"
+    if said := sentences.little(found.error, found.prior, "no data"):
+        return f"{n:,} values are too few: {said}"
     if found.error <= LITTLE * found.plain:
         return f"{values} privacy adds at most 10 % to the error"
     return f"{values} privacy makes the error up to {found.error / found.plain:.1f} times as large"

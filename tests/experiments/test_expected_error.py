@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from abcdp_core import error_curve, error_gaps, runner
+from abcdp_core import error_curve, error_gaps, runner, sentences
 from abcdp_core import figures as fig
 from abcdp_core.experiments import expected_error
 from abcdp_core.mechanisms import sparse_vector
@@ -149,7 +149,7 @@ def test_the_title_says_what_the_curve_shows(changes: dict[str, float], words: s
     elif "adds" in title:
         assert here <= 1.1 * plain
     else:
-        assert here >= expected_error.NEARLY * expected_error.PRIOR_ERROR
+        assert here >= sentences.NEARLY * expected_error.PRIOR_ERROR
         shown = plain if "Even" in title else here
         assert ("no better" in title) == (shown >= expected_error.PRIOR_ERROR)
     assert words.split("(")[0] in title or "times" in words
