@@ -108,8 +108,8 @@ def clear(directory: Path) -> None:
     Where the system has no locks for folders nothing is touched, only looked at.
 
     Raises:
-        CopiedError: they may be, and nobody here can tell.
         MixedError: files there may be of two results, and somebody else's are in the way.
+        CopiedError: they may be, and nobody here can tell.
         OSError: it cannot be done.
     """
     with _alone(directory) as is_alone:
