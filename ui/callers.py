@@ -161,6 +161,9 @@ def _pause_writing(self: H11Protocol) -> None:
 def _resume_writing(self: H11Protocol) -> None:
     if self in _reading:
         _leave(self)
+        # The answer may have been complete before it was taken.
+        if self.cycle is not None and self.cycle.response_complete:
+            _wait_in(_waiting, self)
     _resumed(self)
 
 

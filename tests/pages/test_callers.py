@@ -198,6 +198,24 @@ def test_who_reads_none_of_the_answer_is_let_go_and_keeps_nobody_out(
     assert not kept
 
 
+def test_who_takes_an_answer_that_was_complete_may_ask_for_as_long_as_others(
+    calls: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They stood in no line then, and were kept as long as they liked."""
+    monkeypatch.setattr(callers, "PATIENCE", 0.05)
+
+    async def call() -> tuple[bool, bool]:
+        connection, line = await calls(GET + b"\r\n")
+        connection.pause_writing()
+        connection.resume_writing()
+        connection.data_received(b"G")
+        waits = connection in callers._waiting
+        await asyncio.sleep(0.1)
+        return waits, line.is_open
+
+    assert asyncio.run(call()) == (True, False)
+
+
 def test_who_reads_slowly_is_asked_for_more_long_before_the_time_is_over(calls: Call) -> None:
     """A reader's time begins again as soon as what the system took for it becomes less."""
 
