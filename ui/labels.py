@@ -6,6 +6,7 @@ import streamlit as st
 
 from abcdp_core import privacy
 from abcdp_core.privacy import Event, Gaussian, Laplace
+from abcdp_core.privacy.accounting import NEIGHBOURS
 from abcdp_core.results import Result
 from ui import served
 from ui.verbatim import verbatim
@@ -75,10 +76,12 @@ def _facts(result: Result, event: Event) -> str:
     epsilon = privacy.in_digits(cost.epsilon)
     kind = "pure, δ = 0" if cost.delta == 0 else f"approximate, δ = {cost.delta:g}"
     which = getattr(result.params, "sensitivity", "sharp")
+    # Where a unit is left out or added, how many there are may be private.
+    settings = "ε_abc and c" if NEIGHBOURS["add-remove"] in result.privacy else "ε_abc, c and N"
     return (
         f"- Guarantee: ε_total = {epsilon}, {kind}.\n"
         f"- Noise: {privacy.noise_in_words(event)} ({which}).\n"
-        f"- Public: the prior, the simulator, the pool, the distance, ε_abc, c and N."
+        f"- Public: the prior, the simulator, the pool, the distance, {settings}."
     )
 
 

@@ -57,10 +57,13 @@ def test_a_demonstration_is_stamped(page: str):
 
 
 @pytest.mark.parametrize(
-    ("scenario", "alike"),
-    [("uniform-mixture", "is replaced by any other"), ("covid-people", "is left out or added")],
+    ("scenario", "alike", "public"),
+    [
+        ("uniform-mixture", "replaced by any other", "ε_abc, c and N"),
+        ("covid-people", "left out or added", "ε_abc and c"),
+    ],
 )
-def test_a_label_says_how_neighbouring_data_differ(scenario: str, alike: str):
+def test_a_label_says_how_neighbouring_data_differ(scenario: str, alike: str, public: str):
     app = opened("posterior", scenario=scenario, **{"posterior.view": "many releases"})
     assert any("Protects one" in text and alike in text for text in said_on(app))
-    assert not any("the same N" in text for text in said_on(app))
+    assert any(f"the distance, {public}." in text for text in said_on(app))
