@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -221,10 +222,32 @@ def make_ready(folder: Path, stem: str, *endings: str) -> None:
             first, *rest = found.name.split(".")
             if first == stem and rest and rest[-1] in endings:
                 check_place(found)
+        if "html" in endings:
+            _check_library(folder)
         clear(folder)
     except OSError as error:
         end = f"; {MIXED}" if isinstance(error, MixedError) else "."
         raise ParameterError(f"out = {folder}: {error.strerror}{end}") from error
+
+
+def _check_library(folder: Path) -> None:
+    """Refuse a folder where the file that draws figures is somebody else's, and another one.
+
+    Raises:
+        OSError: it is.
+    """
+    from plotly.offline import get_plotlyjs
+
+    from abcdp_core.output.page import LIBRARY
+
+    place, library = folder / LIBRARY, get_plotlyjs().encode()
+    try:
+        check_place(place)
+    except PermissionError:
+        with contextlib.suppress(PermissionError):
+            if place.stat().st_size == len(library) and place.read_bytes() == library:
+                return
+        raise
 
 
 def check_writable(name: str, folder: Path) -> None:

@@ -325,7 +325,9 @@ def _is_ours(place: Path) -> bool:
 
 def _is_there(file: Path, place: Path) -> bool:
     """Whether a file with the same content has the place already."""
-    return not place.is_symlink() and filecmp.cmp(file, place, shallow=False)
+    with contextlib.suppress(PermissionError):
+        return not place.is_symlink() and filecmp.cmp(file, place, shallow=False)
+    return False
 
 
 def check_place(place: Path) -> None:

@@ -37,7 +37,10 @@ from abcdp_core.streams import generator
 Array = NDArray[np.float64]
 
 PILOT = 200
-"""Public draws from which scales are taken."""
+"""Public draws from which scales are taken; fewer where they would not fit into memory."""
+
+MOST_VALUES = 20_000_000
+"""Values of records of such draws, together."""
 
 WIDEST = 4.0
 """Largest distance of k standardised numbers, in units of √k; two draws are √2 apart on average."""
@@ -187,7 +190,9 @@ def _simulated(model: Model, progress: Callable[[float], None] | None) -> Array:
     Raises:
         OwnError: the model makes something else of the same generator, or raises.
     """
-    theta = model.draw(generator(0, "own-model-prior"), PILOT)
+    size = _usual(model) * len(model.columns)
+    draws = max(PART, min(PILOT, MOST_VALUES // size))
+    theta = model.draw(generator(0, "own-model-prior"), PILOT)[:draws]
     first, second = (
         model.records(generator(0, "own-model-again"), theta[:TWICE], _usual(model))
         for _ in range(2)
@@ -195,11 +200,11 @@ def _simulated(model: Model, progress: Callable[[float], None] | None) -> Array:
     check_again(model.file, "simulate is", first, second)
     parts = []
     # In parts, as a pool is made: some simulators need room for all that they are asked at once.
-    for start in range(0, PILOT, PART):
+    for start in range(0, draws, PART):
         rng = generator(0, "own-model-data", start)
         parts.append(model.records(rng, theta[start : start + PART], _usual(model)))
         if progress is not None:
-            progress((start + PART) / PILOT)
+            progress(min((start + PART) / draws, 1.0))
     return np.concatenate(parts)
 
 
@@ -233,8 +238,8 @@ def _bandwidth(model: Model) -> float | None:
         return None
     records = pilot(model)
     scaled = (records - model.low) / (model.high - model.low)
-    chosen = generator(0, "own-model-bandwidth").integers(records.shape[1], size=PILOT)
-    found = median_bandwidth(scaled[np.arange(PILOT), chosen])
+    chosen = generator(0, "own-model-bandwidth").integers(records.shape[1], size=len(records))
+    found = median_bandwidth(scaled[np.arange(len(records)), chosen])
     return float(f"{min(max(found, NARROWEST), BROADEST):.2g}")
 
 

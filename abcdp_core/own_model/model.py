@@ -22,6 +22,7 @@ from abcdp_core.own_model.statistics import (
     check_texts,
     take_plain,
 )
+from abcdp_core.parameters import WORK_LIMIT
 
 Array = NDArray[np.float64]
 Simulator = Callable[[np.random.Generator, Array, int], Array]
@@ -145,7 +146,8 @@ class Model:
         distance: between data sets: ``numbers``, of their statistics, the default where there are
             any; or ``records``, a kernel distance of records, where n is public.
         accepted: draws that a study accepts unless it is told otherwise.
-        pool_size: draws in the pool unless told otherwise.
+        pool_size: draws in the pool unless told otherwise; of data sets above 20,000 records only
+            as many as :data:`~abcdp_core.parameters.WORK_LIMIT` allows of the largest size.
         module, file: that state it; known once they are read.
     """
 
@@ -185,6 +187,9 @@ class Model:
             object.__setattr__(self, name, several)
         for reason in _reasons(self):
             raise ValueError(f"model {self.name}: {reason}")
+        # Of records as many are simulated at a time as of any scenario.
+        room = max(FEWEST, WORK_LIMIT // max(self.sizes))
+        object.__setattr__(self, "pool_size", min(self.pool_size, room))
 
     def scenario(self, module: str, file: str) -> ModuleType:
         """The model as a scenario.

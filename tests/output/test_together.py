@@ -14,13 +14,16 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from pandas.testing import assert_frame_equal
+from plotly.offline import get_plotlyjs
 
 from abcdp_core import experiments, runner
 from abcdp_core.commands import arguments
 from abcdp_core.output import files, together
+from abcdp_core.output.page import LIBRARY
 from abcdp_core.parameters import ParameterError
 from abcdp_core.results import Result
 from tests import toy_experiment
@@ -450,6 +453,29 @@ def test_what_is_there_already_need_not_be_ones_own(
     with together.together(tmp_path) as folder:
         (folder / "library.js").write_text("the library")
     assert shared.stat().st_mtime_ns > before.st_mtime_ns, "one's own is as new as the rest"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="users of POSIX")
+def test_another_library_of_somebody_else_is_seen_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = os.geteuid()
+    tmp_path.chmod(0o1777)
+    monkeypatch.setattr(os, "geteuid", lambda: own + 1)
+    arguments.make_ready(tmp_path, "toy", "html")
+    (tmp_path / LIBRARY).write_text(get_plotlyjs(), encoding="utf-8", newline="\n")
+    arguments.make_ready(tmp_path, "toy", "html")
+    (tmp_path / LIBRARY).write_text("another")
+    arguments.make_ready(tmp_path, "toy", "csv")
+    with pytest.raises(ParameterError, match=f"{LIBRARY} there is somebody else's"):
+        arguments.make_ready(tmp_path, "toy", "html")
+    # Whoever may not even read it is told so too.
+    monkeypatch.setattr(together.filecmp, "cmp", Mock(side_effect=PermissionError))
+    with (
+        pytest.raises(PermissionError, match=f"{LIBRARY} there is somebody else's"),
+        together.together(tmp_path) as folder,
+    ):
+        (folder / LIBRARY).write_text("the library")
 
 
 def test_without_locks_nothing_is_removed_that_another_may_be_writing(

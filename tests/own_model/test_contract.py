@@ -303,6 +303,24 @@ def test_a_pool_reaches_no_further_than_it_is_asked_for() -> None:
     assert pool.key_for("uniform-mixture", 300, 100, 1).largest_n == pool.KEPT_SIZE
 
 
+@pytest.mark.usefixtures("empty_cache")
+@pytest.mark.parametrize(("n", "draws"), [(1000, 200), (400_000, 50), (2_000_000, 20)])
+def test_as_many_public_draws_as_fit_into_memory_say_what_scales_are(
+    n: int, draws: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two hundred data sets of a million records took eight gigabytes, for nothing."""
+    asked: list[int] = []
+
+    def records(_model: object, _rng: object, theta: np.ndarray, size: int) -> np.ndarray:
+        assert size == n
+        asked.append(len(theta))
+        return np.broadcast_to(0.5, (len(theta), 1, 1))
+
+    monkeypatch.setattr(Model, "records", records)
+    contract._simulated(dataclasses.replace(MODEL, sizes=(n,)), None)
+    assert sum(asked[2:]) == draws
+
+
 @pytest.mark.usefixtures("own_registry")
 def test_public_draws_that_scales_come_from_are_kept_and_say_how_far_they_are(
     empty_cache: Path,

@@ -22,6 +22,7 @@ from abcdp_core.own_model import (
     one_at_a_time,
 )
 from abcdp_core.own_model.blame import OwnError
+from abcdp_core.parameters import check_work
 from abcdp_core.streams import generator
 from tests.statistics import assert_distribution, rejects
 
@@ -370,6 +371,18 @@ def test_the_least_that_is_told_to_be_allowed_is() -> None:
 
 def test_one_record_is_a_data_set() -> None:
     assert changed(sizes=(1,)).sizes == (1,)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "draws"),
+    [((10,), 10_000), ((20_000,), 10_000), ((100, 30_000), 6666), ((10**6,), 200)],
+)
+def test_a_pool_is_as_large_as_the_largest_data_set_allows(
+    sizes: tuple[int, ...], draws: int
+) -> None:
+    """Nothing could be released from a register of 30,000 records otherwise."""
+    assert changed(sizes=sizes).pool_size == draws
+    check_work(sizes[-1], draws)
 
 
 def test_labels_say_where_a_sensitivity_is_declared() -> None:
