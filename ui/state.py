@@ -86,6 +86,19 @@ def begin(page: Page, known: Iterable[str], ready: Callable[[str], None]) -> Non
     keep(link.VERSION, __version__)
     for key in (knobs.LOCK, knobs.HIDE):
         keep(key, ",".join(listed(key)))
+    _keep_fixed(page, known)
+
+
+def _keep_fixed(page: Page, known: Iterable[str]) -> None:
+    """Have the address say what another page's knobs stand at that the link locks or hides.
+
+    Otherwise a page without them, once it is loaded again, would only know that they are.
+    """
+    here = {*SHARED, *knobs.EVERYWHERE, *page.own, page.chooser, page.view, "preset"}
+    fixed = {*listed(knobs.LOCK), *listed(knobs.HIDE)}
+    for key in ({*known} - here) & fixed & {*st.session_state}:
+        value = st.session_state[key]
+        keep(key, "" if value == knobs.find(key).default else text_of(value))
 
 
 def keep(key: str, text: str) -> None:

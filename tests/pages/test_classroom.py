@@ -139,6 +139,21 @@ def test_what_would_move_a_locked_knob_is_locked_with_it() -> None:
     assert app.button(key="new-noise").disabled
 
 
+def test_what_another_page_has_locked_outlives_a_reload_of_a_page_without_it() -> None:
+    app = opened("posterior", scenario="covid-people", lock="scenario")
+    settled(app.switch_page("pages/overview.py").run())
+    there = {
+        key: value if isinstance(value, str) else value[0]
+        for key, value in app.query_params.items()
+    }
+    assert there["lock"] == "scenario"
+    again = opened("overview", **there)
+    assert not again.warning
+    settled(again.switch_page("pages/posterior.py").run())
+    assert again.session_state["scenario"] == "covid-people"
+    assert "Scenario = **covid-people** :material/lock:" in texts(again)
+
+
 def test_a_locked_preset_stays_and_a_locked_seed_moves_no_preset() -> None:
     app = opened("adaptive_truncation", preset="y23-intervals", lock="preset")
     assert app.button_group(key="adaptive-truncation.view").disabled
