@@ -38,6 +38,7 @@ def record(problem: Problem, posterior: Posterior, seconds: float) -> dict[str, 
             {"draws": draws, "effective_sample_size": ess} for draws, ess in posterior.rounds
         ],
         "beyond_all_simulated_queries": list(posterior.beyond),
+        "apart_from_all_simulated_queries": posterior.apart,
         "summary": report.sentence(problem, posterior),
         "privacy": _privacy(problem),
         "spent_by_the_release": problem.spent and dataclasses.asdict(problem.spent),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import KDTree
 
 from abcdp_core.mechanisms import private_summary
 from abcdp_core.parameters import ParameterError
@@ -259,6 +260,7 @@ def _posterior(
         simulated,
         rounds,
         _beyond(problem, noisy),
+        _is_apart(problem.query, noisy),
     )
 
 
@@ -282,6 +284,29 @@ def _beyond(problem: Problem, noisy: Array) -> tuple[str, ...]:
     """Numbers of the query below or above those of all simulated queries ``(m, k)``."""
     outside = (problem.query < noisy.min(axis=0)) | (problem.query > noisy.max(axis=0))
     return tuple(np.array(problem.source.numbers)[outside].tolist())
+
+
+COMPARED = 2000
+"""Simulated queries among which the query is looked for; each finds the nearest of all others."""
+
+
+def _is_apart(query: Array, noisy: Array) -> bool:
+    """Whether no simulated query ``(m, k)`` is as far from the nearest other one as the query is.
+
+    Each number may be possible, and no parameters make them together: a variance, as where the mean
+    of squares is asked for. If the query comes from the model, its chance to be the farthest of
+    m + 1 is at most 1 / (m + 1), as any other's: 1 in 2001 where so many are compared.
+    """
+    among = noisy[:COMPARED]
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = among.std(axis=0)
+        scale = np.where(spread > 0.0, spread, 1.0)
+        others, own = among / scale, query / scale
+    if not (np.isfinite(others).all() and np.isfinite(own).all()):
+        return False
+    tree = KDTree(others)
+    to_nearest, to_others = tree.query(own)[0], np.asarray(tree.query(others, k=2)[0])
+    return bool(to_nearest > to_others[:, 1].max())
 
 
 @dataclass(frozen=True)

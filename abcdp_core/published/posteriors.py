@@ -52,6 +52,7 @@ class Posterior:
         rounds: draws and effective sample size after each round of simulations.
         beyond: names of the numbers of the query that are beyond those of all queries simulated at
             draws of the prior; where there are any, the model may be wrong.
+        apart: whether the query is farther from simulated queries than any of these from the rest.
     """
 
     parameters: tuple[str, ...]
@@ -64,6 +65,7 @@ class Posterior:
     simulated: int
     rounds: tuple[tuple[int, float], ...]
     beyond: tuple[str, ...] = ()
+    apart: bool = False
 
 
 def thinned(

@@ -90,10 +90,17 @@ def _number(value: float, sd: float) -> str:
     return f"{round(value, decimals) + 0.0:.{decimals}f}"
 
 
+APART = (
+    " Together, the numbers of the query are farther from queries simulated from the prior than "
+    "any of these is from the others: the query, the model, its prior or the noise law may be "
+    "wrong."
+)
+
+
 def caution(posterior: Posterior) -> str:
     """What speaks against the model, after a space; else nothing."""
     if not posterior.beyond:
-        return ""
+        return APART if posterior.apart else ""
     count = len(posterior.beyond)
     which = ", ".join(posterior.beyond) if count <= FEW else counted(count, "number")
     return (

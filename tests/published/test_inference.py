@@ -232,6 +232,27 @@ def test_a_query_as_far_as_simulated_ones_go_is_not_beyond() -> None:
     assert inference._beyond(this, np.array([[-0.9, 0.0], [3.0, 1.9]])) == ("s0", "s1")
 
 
+def test_numbers_that_no_parameters_make_together_are_told() -> None:
+    """A mean and a variance, where the pool has the mean and the mean of squares."""
+    rng = np.random.default_rng(7)
+    theta = rng.uniform((0.0, 0.1), (10.0, 3.0), (3000, 2))
+    values = np.column_stack([theta[:, 0], theta[:, 0] ** 2 + theta[:, 1] ** 2])
+    pool = Pool(("m", "s"), ("mean", "mean of squares"), theta, values)
+    for query, apart in (((4.0, 1.0), True), ((8.0, 5.0), True), ((4.0, 17.0), False)):
+        found = inference.infer(problem(Gaussian((0.01, 0.01)), query, pool))
+        assert (found.beyond, found.apart) == ((), apart)
+
+
+@pytest.mark.parametrize("size", [2, 5, 300])
+def test_of_simulated_queries_at_most_the_farthest_is_apart_from_the_rest(size: int) -> None:
+    """So the chance to call a query of the model so is at most one in as many as there are."""
+    noisy = np.random.default_rng(8).standard_t(2.0, (size, 3))
+    apart = [inference._is_apart(noisy[i], np.delete(noisy, i, axis=0)) for i in range(size)]
+    assert sum(apart) <= 1
+    assert size < 300 or not inference._is_apart(np.full(3, np.inf), noisy)
+    assert inference._is_apart(np.full(3, 1e9), noisy) == (size > 1)
+
+
 def test_a_query_that_is_impossible_has_no_weights() -> None:
     pool = Pool(("a",), ("s",), np.arange(1000.0)[:, None], np.full((1000, 1), 1.0))
     noise = BinomialSample(10, 1.0)

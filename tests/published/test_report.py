@@ -47,6 +47,7 @@ def test_the_sentence_has_means_to_two_digits_of_their_spread() -> None:
         ({"beyond": ("y",)}, "simulations). Of the query, y is beyond all queries simulated from"),
         ({"beyond": ("y", "x1")}, "Of the query, y, x1 are beyond all queries simulated from the"),
         ({"beyond": tuple("abcd")}, "Of the query, 4 numbers are beyond all queries simulated"),
+        ({"apart": True}, "simulations). Together, the numbers of the query are farther from"),
         ({"ess": 7.0, "way": "regression"}, "do not carry (effective sample size 7 of 30,000"),
     ],
 )
