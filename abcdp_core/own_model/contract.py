@@ -248,13 +248,14 @@ def _threshold(model: Model) -> float:
     records = pilot(model)
     metric = _distance(model)
     statistics = metric.statistic(records)
-    rho = [metric.compare(np.delete(statistics, i, axis=0), statistics[i]) for i in range(TRIED)]
+    tried = range(min(TRIED, len(statistics)))
+    rho = [metric.compare(np.delete(statistics, i, axis=0), statistics[i]) for i in tried]
     found = float(f"{np.median(np.quantile(rho, 0.02, axis=1)):.2g}")
     return min(max(found, _highest(model) / 2000.0), metric.bound)
 
 
 TRIED = 40
-"""Public data sets that a threshold is looked for on."""
+"""Public data sets that a threshold is looked for on, if there are as many."""
 
 
 def _highest(model: Model) -> float:

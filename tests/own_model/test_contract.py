@@ -321,6 +321,14 @@ def test_as_many_public_draws_as_fit_into_memory_say_what_scales_are(
     assert sum(asked[2:]) == draws
 
 
+@pytest.mark.usefixtures("empty_cache")
+def test_few_public_draws_give_a_threshold_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = changed(name="usual").scenario("mine_usual", "mine.py").EPSILON_ABC_DEFAULT
+    monkeypatch.setattr(contract, "MOST_VALUES", 1)
+    few = changed(name="few").scenario("mine_few", "mine.py").EPSILON_ABC_DEFAULT
+    assert usual / 3.0 < few < usual * 3.0
+
+
 @pytest.mark.usefixtures("own_registry")
 def test_public_draws_that_scales_come_from_are_kept_and_say_how_far_they_are(
     empty_cache: Path,
