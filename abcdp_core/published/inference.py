@@ -260,7 +260,7 @@ def _posterior(
         simulated,
         rounds,
         _beyond(problem, noisy),
-        _is_apart(problem.query, noisy),
+        _is_apart(problem.query, _some(noisy, generator(problem.seed, "published-apart"))),
     )
 
 
@@ -290,6 +290,11 @@ COMPARED = 2000
 """Simulated queries among which the query is looked for; each finds the nearest of all others."""
 
 
+def _some(noisy: Array, rng: np.random.Generator) -> Array:
+    """Any of the simulated queries: those of somebody's pool may stand in an order."""
+    return noisy[rng.permutation(len(noisy))[:COMPARED]]
+
+
 def _is_apart(query: Array, noisy: Array) -> bool:
     """Whether no simulated query ``(m, k)`` is as far from the nearest other one as the query is.
 
@@ -297,11 +302,11 @@ def _is_apart(query: Array, noisy: Array) -> bool:
     of squares is asked for. If the query comes from the model, its chance to be the farthest of
     m + 1 is at most 1 / (m + 1), as any other's: 1 in 2001 where so many are compared.
     """
-    among = noisy[:COMPARED]
     with np.errstate(over="ignore", invalid="ignore"):
-        spread = among.std(axis=0)
+        # Of all of them: by a scale of the others alone the query would lie farther than they.
+        spread = np.vstack([noisy, query]).std(axis=0)
         scale = np.where(spread > 0.0, spread, 1.0)
-        others, own = among / scale, query / scale
+        others, own = noisy / scale, query / scale
     if not (np.isfinite(others).all() and np.isfinite(own).all()):
         return False
     tree = KDTree(others)

@@ -243,14 +243,23 @@ def test_numbers_that_no_parameters_make_together_are_told() -> None:
         assert (found.beyond, found.apart) == ((), apart)
 
 
+def test_no_order_of_a_pool_makes_a_query_seem_far() -> None:
+    theta = np.linspace(0.0, 10.0, 5000)[:, None]
+    pool = Pool(("m",), ("mean",), theta, theta)
+    assert not inference.infer(problem(Gaussian((0.1,)), (8.0,), pool)).apart
+
+
 @pytest.mark.parametrize("size", [2, 5, 300])
-def test_of_simulated_queries_at_most_the_farthest_is_apart_from_the_rest(size: int) -> None:
+@pytest.mark.parametrize("numbers", [3, 20])
+def test_of_simulated_queries_at_most_the_farthest_is_apart_from_the_rest(
+    size: int, numbers: int
+) -> None:
     """So the chance to call a query of the model so is at most one in as many as there are."""
-    noisy = np.random.default_rng(8).standard_t(2.0, (size, 3))
+    noisy = np.random.default_rng(8).standard_cauchy((size, numbers))
     apart = [inference._is_apart(noisy[i], np.delete(noisy, i, axis=0)) for i in range(size)]
     assert sum(apart) <= 1
-    assert size < 300 or not inference._is_apart(np.full(3, np.inf), noisy)
-    assert inference._is_apart(np.full(3, 1e9), noisy) == (size > 1)
+    assert not inference._is_apart(np.full(numbers, np.inf), noisy)
+    assert size < 300 or inference._is_apart(np.full(numbers, 1e9), noisy)
 
 
 def test_a_query_that_is_impossible_has_no_weights() -> None:
