@@ -80,7 +80,19 @@ def little(error: float, prior: float, than: str = "the prior") -> str:
 
 
 def plain(value: float, digits: int = 3) -> str:
-    """A number of some digits without an exponent: large ones whole, tiny ones as a limit.
+    """As :func:`amount`, but for tiny ones, of which a limit is told.
+
+    Args:
+        value: at least 0.
+        digits: that are shown, at least 1; more of a number that is larger.
+    """
+    return "below 0.000001" if value != 0.0 and value < 1e-6 else amount(value, digits)
+
+
+def amount(value: float, digits: int = 3) -> str:
+    """A number of some digits without an exponent: large ones whole, none too small to say.
+
+    What has a unit may be of any size, as an error has one.
 
     Args:
         value: at least 0.
@@ -90,16 +102,7 @@ def plain(value: float, digits: int = 3) -> str:
         return f"{value:,.0f}"
     if value >= PLAIN or value == 0.0:
         return f"{value:.{digits}g}"
-    if value < 1e-6:
-        return "below 0.000001"
     return f"{value:.{_decimals(value, digits)}f}".rstrip("0")
-
-
-def amount(value: float, digits: int = 3) -> str:
-    """As :func:`plain` of what has a unit, as an error has, so that none is too small to say."""
-    if 0.0 < value < 1e-6:
-        return f"{value:.{_decimals(value, digits)}f}".rstrip("0")
-    return plain(value, digits)
 
 
 PLAIN = 1e-3

@@ -53,9 +53,8 @@ MOST_VISITORS = 250
 open. Who gets them is in :class:`Places`."""
 
 PIECE = 1 << 16
-"""Bytes of an answer that are written at once. Who reads slowly goes on reading then, but for what
-the system takes ahead of the line, which may be megabytes; of a file written as a whole all has to
-be read in the time for one piece, and others wait meanwhile."""
+"""Bytes of an answer that are written at once. Who reads slowly goes on reading then; of a file
+written as a whole all has to be read in the time for one piece, and others wait meanwhile."""
 
 ANOTHER_COPY = (b"range", b"if-range", b"accept-encoding")
 """By what somebody gets a copy of their own of a file that a page has made. Hundreds that nobody

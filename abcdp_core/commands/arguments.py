@@ -240,10 +240,11 @@ def _check_library(folder: Path) -> None:
 
     from abcdp_core.output.page import LIBRARY
 
-    place, library = folder / LIBRARY, get_plotlyjs().encode()
+    place = folder / LIBRARY
     try:
         check_place(place)
     except PermissionError:
+        library = get_plotlyjs().encode()
         with contextlib.suppress(PermissionError):
             if place.stat().st_size == len(library) and place.read_bytes() == library:
                 return

@@ -300,7 +300,8 @@ def _is_apart(query: Array, noisy: Array) -> bool:
 
     Each number may be possible, and no parameters make them together: a variance, as where the mean
     of squares is asked for. If the query comes from the model, its chance to be the farthest of
-    m + 1 is at most 1 / (m + 1), as any other's: 1 in 2001 where so many are compared.
+    m + 1 is at most 1 / (m + 1), as any other's: 1 in 2001 where so many are compared (a conformal
+    p-value; Vovk, Gammerman & Shafer 2005, Algorithmic Learning in a Random World).
     """
     with np.errstate(over="ignore", invalid="ignore"):
         # Of all of them: by a scale of the others alone the query would lie farther than they.
