@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import re
 import socket
 from collections import Counter
 from collections.abc import Iterator
@@ -44,6 +45,10 @@ PIECE, BEGINNING = 1024, 32_768
 """Bytes of an open page, and of others, that are looked at together: of the smallest pieces of a
 message they hold hundreds; the head of a request fits into them."""
 
+MOST_LINES = 100
+"""Lines of a request's head. A browser sends two dozen and a proxy some more; each is worked on for
+microseconds, and in the bytes of a head there may be ten thousand."""
+
 FRAMES_PER_SECOND, FRAMES_AT_ONCE = 50.0, 500
 """Frames of an open page, so many a second and so many that were saved up. A browser sends a large
 message in a few dozen, and an answer to each ping."""
@@ -53,6 +58,8 @@ OF_NO_USE = {
     "Unsupported upgrade request.",
 }
 """What would be logged for each request that is none: as often as anybody likes."""
+
+END_OF_HEAD = re.compile(rb"\n\r?\n")
 
 Line = dict[H11Protocol, tuple[asyncio.TimerHandle, str]]
 
@@ -121,10 +128,20 @@ def _connection_made(self: H11Protocol, transport: asyncio.Transport) -> None:
     following = self.conn.next_event
 
     def next_event() -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        if self.conn.their_state is h11.IDLE and _lines_of_head(self.conn) > MOST_LINES:
+            raise h11.RemoteProtocolError("this head has too many lines")
         return h11.NEED_DATA if _is_endless(self) else following()
 
-    # Of a body that is not read nothing is looked at, not even what came with its head.
+    # Of a body that is not read nothing is looked at, not even what came with its head; and a head
+    # is looked at before each of its lines is.
     self.conn.next_event = next_event  # type: ignore[method-assign]
+
+
+def _lines_of_head(connection: h11.Connection) -> int:
+    """Lines that have come of the head of the next request."""
+    data, _ = connection.trailing_data
+    end = END_OF_HEAD.search(data)
+    return data.count(b"\n", 0, end.start() if end else len(data))
 
 
 def _connection_lost(self: H11Protocol, exc: Exception | None) -> None:

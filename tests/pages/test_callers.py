@@ -250,6 +250,37 @@ def test_a_request_with_a_long_head_is_one(calls: Call) -> None:
     assert line.sent.startswith(b"HTTP/1.1 204")
 
 
+LINES = b"a:\r\n"
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [(GET + 10_000 * b"a:\n" + b"\n",), (GET + 90 * LINES, 90 * LINES), (GET + b"\r\n" + GET + 5000 * LINES + b"\r\n",)],
+    ids=["at once", "in parts", "after another"],
+)  # fmt: skip
+def test_a_head_of_thousands_of_lines_is_not_looked_at(
+    parts: tuple[bytes, ...], calls: Call
+) -> None:
+    async def call() -> tuple[H11Protocol, Line]:
+        connection, line = await calls(parts[0])
+        for part in parts[1:]:
+            connection.data_received(part)
+        return connection, line
+
+    connection, line = asyncio.run(call())
+    assert b"HTTP/1.1 400" in line.sent
+    assert not line.is_open
+    assert len(connection.headers or []) < 5
+
+
+@pytest.mark.parametrize("end", [b"\r\n", b"\n"])
+def test_a_body_may_have_any_number_of_lines(end: bytes, calls: Call) -> None:
+    head = GET + 80 * LINES + b"Content-Length: 5000" + end + end
+    _, line = asyncio.run(calls(head.replace(b"GET", b"PUT") + 5000 * b"\n"))
+    assert line.sent.startswith(b"HTTP/1.1 204")
+    assert line.is_open
+
+
 def test_of_a_body_without_an_end_no_more_is_read_and_its_sender_is_let_go(calls: Call) -> None:
     head = b"PUT /" + GET[5:] + b"Transfer-Encoding: chunked\r\n\r\n"
 
