@@ -95,12 +95,16 @@ def amount(value: float, digits: int = 3) -> str:
     What has a unit may be of any size, as an error has one.
 
     Args:
-        value: at least 0.
+        value: any number, or none.
         digits: that are shown, at least 1; more of a number that is larger.
     """
+    if value < 0.0:
+        return f"\u2212{amount(-value, digits)}"
     if value >= 10.0**digits - 0.5:
         return f"{value:,.0f}"
-    if value >= PLAIN or value == 0.0:
+    if value == 0.0:
+        return "0"
+    if not value < PLAIN:
         return f"{value:.{digits}g}"
     return f"{value:.{_decimals(value, digits)}f}".rstrip("0")
 

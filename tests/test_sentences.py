@@ -68,7 +68,8 @@ def test_a_number_has_no_exponent(value: float, digits: int, text: str) -> None:
 @pytest.mark.parametrize(
     ("value", "digits", "text"),
     [(2.8867e-7, 3, "0.000000289"), (2e-12, 2, "0.000000000002"), (0.0, 3, "0"),
-     (6.63e-05, 3, "0.0000663"), (2030.4, 3, "2,030")],
+     (6.63e-05, 3, "0.0000663"), (2030.4, 3, "2,030"), (-912345.6, 3, "\u2212912,346"),
+     (-0.0, 3, "0"), (math.nan, 3, "nan")],
 )  # fmt: skip
 def test_what_has_a_unit_is_never_too_small_to_say(value: float, digits: int, text: str) -> None:
     """Rates of a model of one's own may lie between 1e-9 and 1e-6, and so do their errors."""

@@ -36,7 +36,7 @@ from abcdp_core import parameters as par
 from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import against_bound, at_most, counted
+from abcdp_core.sentences import against_bound, amount, at_most, counted
 from abcdp_core.streams import generator
 from abcdp_core.theory import sparse_vector_run as theory
 
@@ -228,7 +228,8 @@ def worst_change(
     distance, size = comparison.distance, len(data)
     moved = []
     for point in tried:
-        others = distance.statistic(np.delete(data, point, axis=0))
+        rest = np.delete(data, point, axis=0)
+        others = distance.statistic(rest) if len(rest) else np.zeros_like(statistics[0])
         replaced = np.repeat(data[point][None], VALUES_TRIED, axis=0)
         replaced[:, -1] = values
         for one in distance.statistic(replaced[:, None]):
@@ -459,7 +460,7 @@ def _move(result: Result) -> str:
     values = person.place_before, person.place_after
     if len(simulators.load(params.scenario).COORDINATES) > 1:
         values = person.amount_before, person.amount_after
-    before, after = (f"{value:,.4g}" for value in values)
+    before, after = (amount(value, 4) for value in values)
     return f"stays at {after}" if before == after else f"from {before} to {after}"
 
 

@@ -379,7 +379,7 @@ def summary(result: Result, metric: str, table: str = "main", setting: str = BES
     c = int(main.c.iloc[0])
     part = main[(main.epsilon_total == budget) & (main.c == c)]
     means = part.groupby("mechanism")[metric].mean().sort_values()
-    each = ", ".join(f"{name} {value:.2g}" for name, value in means.items())
+    each = ", ".join(f"{name} {sentences.amount(value, 2)}" for name, value in means.items())
     prior = result.tables["prior"][metric].mean()
     runs = part.groupby("mechanism").run.nunique()
     over = sentences.counted(runs.max(), "run")
@@ -391,7 +391,7 @@ def summary(result: Result, metric: str, table: str = "main", setting: str = BES
         f"{f'{units}. ' if units else ''}"
         f"{what.capitalize()} of the posterior mean{f', {measured},' if measured else ''} at "
         f"ε_total = {budget:g}, c = {c}, each {setting}, over "
-        f"{over} of each: {each}; the prior mean {prior:.2g}."
+        f"{over} of each: {each}; the prior mean {sentences.amount(prior, 2)}."
         f"{summaries.empty_note(part.accepted.dropna())}"
     )
 
@@ -416,8 +416,9 @@ def unit_finding(result: Result, metric: str) -> str:
     source = simulators.load(params.scenario)
     whose = [mechanisms.load(name).protects(source)[0] for name in UNITS]
     return (
-        f"{verdict}: at ε_total = {budget:g} the error is {small:.2g} with {whose[0]} protected, "
-        f"{large:.2g} with {whose[1]}; the prior mean's is {prior:.2g}"
+        f"{verdict}: at ε_total = {budget:g} the error is {sentences.amount(small, 2)} with "
+        f"{whose[0]} protected, {sentences.amount(large, 2)} with {whose[1]}; the prior mean's is "
+        f"{sentences.amount(prior, 2)}"
     )
 
 
@@ -554,7 +555,7 @@ def _rows(result: Result, name: str, metric: str) -> go.Figure:
     found = error_statistics(result.tables[name], metric).set_index("mechanism")
     known = found["mean"].dropna().sort_values(kind="stable")
     names = [*map(str, known.index), *(each for each in params.mechanism if each not in known)]
-    numbers = [f"{value:.2g}" for value in known] + ["…"] * (len(names) - len(known))
+    numbers = [sentences.amount(value, 2) for value in known] + ["…"] * (len(names) - len(known))
     words = in_words(metric)
     figure = fig.ranked(
         [f"{fig.called(each)} {number}" for each, number in zip(names, numbers, strict=True)],

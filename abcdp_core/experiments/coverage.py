@@ -418,7 +418,7 @@ def _share(row: pd.Series) -> str:
 
 
 def _width_alone(row: pd.Series) -> str:
-    return f"{row.mechanism} {row.mean_width:.2g}"
+    return f"{row.mechanism} {sentences.amount(row.mean_width, 2)}"
 
 
 def cautions(result: Result) -> list[str]:

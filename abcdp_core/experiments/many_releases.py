@@ -26,7 +26,7 @@ from abcdp_core.mechanisms import sparse_vector
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import counted
+from abcdp_core.sentences import amount, counted
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
@@ -146,14 +146,16 @@ def _spread(errors: pd.DataFrame) -> str:
         return f"{count} of the same data, of which no truth is known."
     text = f"Over {count} of the same data the mean absolute error of the posterior mean is "
     if len(errors) == 1:
-        return f"{text}{errors.mae.iloc[0]:.3g}."
+        return f"{text}{amount(errors.mae.iloc[0])}."
     share = "all" if len(errors) < FEW else "90 %"
     ends = [0.0, 1.0] if len(errors) < FEW else [0.05, 0.95]
-    low, high = (f"{end:.3g}" for end in np.quantile(errors.mae, ends))
+    low, high = map(amount, np.quantile(errors.mae, ends))
     if low == high:
-        is_one = f"{errors.mae.min():.3g}" == f"{errors.mae.max():.3g}"
+        is_one = amount(errors.mae.min()) == amount(errors.mae.max())
         return f"{text}{low} in {'all' if is_one else share} of them."
-    return f"{text}{errors.mae.median():.3g} in the median; {share} lie between {low} and {high}."
+    return (
+        f"{text}{amount(errors.mae.median())} in the median; {share} lie between {low} and {high}."
+    )
 
 
 def _accepted(accepted: pd.Series[int], c: int) -> str:

@@ -43,7 +43,7 @@ from abcdp_core.mechanisms import Budget, Made, Release, regression_adjustment
 from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import counted
+from abcdp_core.sentences import amount, counted
 from abcdp_core.simulators import ScenarioParams, uniform_mixture
 from abcdp_core.streams import generator
 
@@ -236,8 +236,8 @@ def _error_in_words(errors: pd.DataFrame) -> str:
         return "Nobody knows the true parameters of these data."
     what = "estimate" if errors.way["private"] == "estimate" else "posterior mean"
     return (
-        f"Mean absolute error of the {what} {errors.mae['private']:.3g}, "
-        f"prior mean {errors.mae['prior']:.3g}."
+        f"Mean absolute error of the {what} {amount(errors.mae['private'])}, "
+        f"prior mean {amount(errors.mae['prior'])}."
     )
 
 

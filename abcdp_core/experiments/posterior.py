@@ -37,7 +37,7 @@ from abcdp_core.mechanisms import Release, sparse_vector
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import UNPROTECTED
 from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import counted
+from abcdp_core.sentences import amount, counted
 from abcdp_core.streams import generator
 from abcdp_core.theory import flip
 
@@ -189,9 +189,9 @@ def _error_sentence(errors: pd.DataFrame) -> str:
             f"an error could be measured against."
         )
     return (
-        f"Mean absolute error of the posterior mean: private {errors.mae['private']:.3g}, "
-        f"non-private {errors.mae['non-private']:.3g} ({accepted} accepted), prior "
-        f"{errors.mae['prior']:.3g}."
+        f"Mean absolute error of the posterior mean: private {amount(errors.mae['private'])}, "
+        f"non-private {amount(errors.mae['non-private'])} ({accepted} accepted), prior "
+        f"{amount(errors.mae['prior'])}."
     )
 
 

@@ -29,7 +29,7 @@ from abcdp_core.parameters import Parameter
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import UNPROTECTED
 from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import counted
+from abcdp_core.sentences import amount, counted
 from abcdp_core.streams import generator
 
 Array = NDArray[np.float64]
@@ -122,7 +122,7 @@ def collect(params: Params, rows: Tables) -> Result:
     shown = compared[compared.coordinate == simulators.load(params.scenario).COORDINATES[-1]]
     columns = (shown[name] for name in ("source", "mean", "standard_deviation"))
     each = "; ".join(
-        f"{source} {_number(mean)} ± {_number(deviation)}"
+        f"{source} {amount(mean)} ± {amount(deviation)}"
         for source, mean, deviation in zip(*columns, strict=True)
     )
     return Result(
@@ -135,10 +135,6 @@ def collect(params: Params, rows: Tables) -> Result:
         f"{UNPROTECTED}",
         event=releases.event_of(params),
     )
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 1000.0 else f"{value:.3g}"
 
 
 def _simulated(params: Params, sources: set[str]) -> str:

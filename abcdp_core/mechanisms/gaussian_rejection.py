@@ -272,12 +272,17 @@ def bound_quantile(distances: Array, quantile: float) -> float:
     [P22] calls the small one "top 5 percentile": most distances exceed it, so it is the 5 %
     quantile. Distances of the private data have no place here.
 
+    Where so many are 0 that it is 0 too, as with a count of few records, it is the quantile of the
+    others: noise for a bound of 0 would be none.
+
     Raises:
-        ValueError: the quantile does not lie in (0, 1], or comes out as no positive number.
+        ValueError: the quantile does not lie in (0, 1], or no distance is a positive number.
     """
     if not 0.0 < quantile <= 1.0:
         raise ValueError(f"quantile = {quantile}: must lie above 0 and not above 1.")
     bound = float(np.quantile(distances, quantile))
+    if bound == 0.0 and distances.any():
+        bound = float(np.quantile(distances[distances > 0.0], quantile))
     if not 0.0 < bound < math.inf:
         raise ValueError(f"bound = {bound}: simulated data sets have no positive distance.")
     return bound

@@ -444,7 +444,7 @@ def _reach(request: PrivateSummaryRequest, table: Table, n: int) -> str:
         digits = 0 if own.kind == "count" else _digits(abs(high - low))
         said = f"{own.name}: {_said(min(low, high), digits)} to {_said(max(low, high), digits)}"
         if all(map(math.isfinite, possible)):
-            least, most = (f"{end:g}".replace("-", "\u2212") for end in possible)
+            least, most = (f"{end:,.12g}".replace("-", "\u2212") for end in possible)
             said = f"{said} (possible: {least} to {most})"
         each.append(said)
     return (

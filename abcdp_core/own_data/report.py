@@ -24,6 +24,7 @@ from abcdp_core.own_data.verification import cannot_be_known
 from abcdp_core.parameters import cut, shown
 from abcdp_core.privacy.accounting import NEIGHBOURS, in_digits
 from abcdp_core.privacy.promise import odds, presence_in_short, promise_in_short
+from abcdp_core.sentences import amount
 
 
 def page(document: Document, file: bytes, name: str = "release.json", about: str = "") -> str:
@@ -113,13 +114,8 @@ def _table(document: Document) -> tuple[list[str], list[list[str]]]:
         header.append("before any data")
         for place, (row, parameter) in enumerate(zip(rows, parameters, strict=True)):
             before = [x for style, x in document.marks(place) if style is PRIOR]
-            row.append(f"{_number(float(before[0][0]))}{unit_of(parameter)}" if before else "")
+            row.append(f"{amount(float(before[0][0]))}{unit_of(parameter)}" if before else "")
     return header, rows
-
-
-def _number(value: float) -> str:
-    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-    return text.replace("-", "\u2212") if value else "0"
 
 
 def _label(content: Mapping[str, Any]) -> str:

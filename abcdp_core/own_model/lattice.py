@@ -691,7 +691,7 @@ def _bounds(columns: Sequence[tuple[str, float, float]]) -> str:
     """Names with their bounds in a sentence; empty if there are none."""
     if not columns:
         return ""
-    ends = ([f"{end:g}".replace("-", "\u2212") for end in item[1:]] for item in columns)
+    ends = ([f"{end:,.12g}".replace("-", "\u2212") for end in item[1:]] for item in columns)
     each = (f"{item[0]} {low} to {high}" for item, (low, high) in zip(columns, ends, strict=True))
     return f"Known beforehand: {', '.join(each)}; what lies outside counts as the nearer bound."
 

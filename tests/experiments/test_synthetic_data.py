@@ -51,8 +51,6 @@ def test_the_summary_counts_data_sets_and_calls_no_day_a_point() -> None:
     one = dataclasses.replace(SMALL, data_sets=1)
     assert result_of(one).summary.startswith("1 data set of N = 1,000 from each run.")
     assert result_of().summary.startswith("6 data sets of N = 1,000 from each run.")
-    assert synthetic_data._number(1130.4) == "1,130"
-    assert synthetic_data._number(2.654) == "2.65"
 
 
 def test_what_stands_beside_the_private_data_is_not_called_protected() -> None:

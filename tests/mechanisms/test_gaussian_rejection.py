@@ -166,6 +166,13 @@ def test_the_bound_is_a_quantile_of_simulated_distances() -> None:
     assert bound_quantile(distances, 1.0) == 100.0
 
 
+def test_data_that_are_often_alike_are_bounded_by_those_that_are_not() -> None:
+    """A count of few records is the same in many simulated data sets."""
+    distances = np.concatenate([np.zeros(50), np.arange(1.0, 101.0)])
+    assert bound_quantile(distances, 0.05) == pytest.approx(5.95)
+    assert bound_quantile(distances, 1.0) == 100.0
+
+
 @pytest.mark.parametrize("quantile", [0.0, -0.1, 1.1, math.nan])
 def test_what_is_no_quantile_is_an_error(quantile: float) -> None:
     with pytest.raises(ValueError, match=r"quantile = .* must lie above 0"):
