@@ -36,7 +36,7 @@ from streamlit.watcher import LocalSourcesWatcher
 
 from ui import addresses, callers, files, lost, served
 
-STREAM, UPLOAD, MEDIA = "/_stcore/stream", "/_stcore/upload_file/", "/media/"
+STREAM, UPLOAD = "/_stcore/stream", "/_stcore/upload_file/"
 
 ANSWERED = ("/_stcore/health", "/_stcore/host-config")
 """What Streamlit's page asks its server for; all else under `CLOSED` is for others."""
@@ -57,8 +57,9 @@ PIECE = 1 << 16
 written as a whole all has to be read in the time for one piece, and others wait meanwhile."""
 
 ANOTHER_COPY = (b"range", b"if-range", b"accept-encoding")
-"""By what somebody gets a copy of their own of a file that a page has made. Hundreds that nobody
-reads have gigabytes, or are compressed for half a minute; the file itself is there once."""
+"""By what somebody gets a copy of their own of a file, be it made by a page or Streamlit's. Hundreds
+that nobody reads have gigabytes, or are compressed for half a minute; the file itself is there
+once. Streamlit would compress no static file, by a path that can be written in other ways."""
 
 OPEN_FILES = 4096
 """What may be open at a time: four for each visitor, three for each of 128 who left not long ago,
@@ -244,14 +245,9 @@ class Gate:
             if self._opened is not None:
                 self._opened(scope["path"].removeprefix(self._below))
             answer = _in_pieces(_with_headers(send, self._below))
-            await self._app(self._as_handed_on(scope), receive, answer)
+            await self._app(_without(scope, b"origin", *ANOTHER_COPY), receive, answer)
         else:
             await self._let_in(scope, receive, send)
-
-    def _as_handed_on(self, scope: Scope) -> Scope:
-        """The same request, without what only some of its kind have a use for."""
-        is_media = scope["path"].removeprefix(self._below).startswith(MEDIA)
-        return _without(scope, b"origin", *ANOTHER_COPY * is_media)
 
     async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a page talk as long as it is open, if there is a place left, and for its address."""

@@ -255,9 +255,13 @@ LINES = b"a:\r\n"
 
 @pytest.mark.parametrize(
     "parts",
-    [(GET + 10_000 * b"a:\n" + b"\n",), (GET + 90 * LINES, 90 * LINES), (GET + b"\r\n" + GET + 5000 * LINES + b"\r\n",)],
+    [
+        (GET + 10_000 * b"a:\n" + b"\n",),
+        (GET + 90 * LINES, 90 * LINES),
+        (GET + b"\r\n" + GET + 5000 * LINES + b"\r\n",),
+    ],
     ids=["at once", "in parts", "after another"],
-)  # fmt: skip
+)
 def test_a_head_of_thousands_of_lines_is_not_looked_at(
     parts: tuple[bytes, ...], calls: Call
 ) -> None:
