@@ -57,9 +57,9 @@ PIECE = 1 << 16
 written as a whole all has to be read in the time for one piece, and others wait meanwhile."""
 
 ANOTHER_COPY = (b"range", b"if-range", b"accept-encoding")
-"""By what somebody gets a copy of their own of a file, be it made by a page or Streamlit's. Hundreds
-that nobody reads have gigabytes, or are compressed for half a minute; the file itself is there
-once. Streamlit would compress no static file, by a path that can be written in other ways."""
+"""By what somebody gets a copy of their own of a file, of a page or of Streamlit. Hundreds that
+nobody reads have gigabytes, or are compressed for half a minute; the file itself is there once.
+Streamlit leaves static ones as they are by the path alone, which can be written in other ways."""
 
 OPEN_FILES = 4096
 """What may be open at a time: four for each visitor, three for each of 128 who left not long ago,
