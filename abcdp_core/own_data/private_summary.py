@@ -609,7 +609,9 @@ class PrivateSummaryDocument(Document):
         found = []
         for each, value, spread in zip(table.summaries, self.natural, noise.tolist(), strict=True):
             digits = 0 if each.kind == "count" else _digits(spread)
-            size = _said(spread, _digits(spread)) if spread >= 1e-4 else "below 0.0001"
+            # What has a unit may all be as small as that; of a count it is nothing.
+            least = 1e-4 if each.kind == "count" else 1e-12
+            size = _said(spread, _digits(spread)) if spread >= least else "below 0.0001"
             found.append(f"{each.name}: {_said(value, digits)} ({size})")
         return found
 
