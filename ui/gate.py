@@ -34,7 +34,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 from streamlit.watcher import LocalSourcesWatcher
 
-from ui import addresses, callers, files, lost, served
+from ui import addresses, callers, files, log, lost, served
 
 STREAM, UPLOAD = "/_stcore/stream", "/_stcore/upload_file/"
 
@@ -174,6 +174,7 @@ def middleware(opened: Opened | None = None) -> list[Middleware]:
     _allow_open_files()
     _look_for_no_changes()
     callers.have_patience()
+    log.write_seldom()
     files.stay_in_memory()
     below = str(st.get_option("server.baseUrlPath")).strip("/")
     below = f"/{below}" if below else ""

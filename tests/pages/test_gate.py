@@ -56,6 +56,11 @@ def scope(
     )
 
 
+@pytest.fixture(autouse=True)
+def other_tests_log_what_they_like(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate.log, "write_seldom", lambda: None)
+
+
 @pytest.mark.parametrize("host", ["localhost:8501", "127.0.0.1:8501", "[::1]:8501", "LOCALHOST"])
 def test_this_machine_may_always_ask(host: str) -> None:
     assert refusal(scope(host=host), RELEASES) is None

@@ -1,0 +1,44 @@
+"""How often the same is written to the log: whoever opens a page can have things written there.
+
+A message that asks for a part of a page which is not there leaves a line, and a widget of another
+kind a traceback; both may be sent twenty times a second over each of many connections. The disk
+would be full in days, and what else was logged is gone from a log that is kept short.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+
+MOST, WITHIN = 10, 60.0
+"""Lines from one place in a program, in so many seconds."""
+
+
+class Seldom(logging.Filter):
+    """Lets each place in a program write so often; the next line then says what was left out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        # Place -> when its time began, and how many lines wanted to be written since then.
+        self._places: dict[tuple[str, int], tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a line is written."""
+        place, now = (record.pathname, record.lineno), time.monotonic()
+        began, count = self._places.get(place, (now, 0))
+        if now - began >= WITHIN:
+            if count > MOST:
+                record.msg = f"{record.msg} ({count - MOST:,} more of this kind were left out.)"
+            began, count = now, 0
+        self._places[place] = began, count + 1
+        return count < MOST
+
+
+_seldom = Seldom()
+
+
+def write_seldom() -> None:
+    """Have it hold for all loggers there are."""
+    for logger in [*logging.root.manager.loggerDict.values()]:
+        if isinstance(logger, logging.Logger):
+            logger.addFilter(_seldom)
