@@ -16,6 +16,7 @@ from pathlib import Path
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.runtime.scriptrunner import StopException
 
 from abcdp_core import __version__
 from abcdp_core.parameters import ParameterError
@@ -413,10 +414,14 @@ def _file(name: str) -> Path:
 
 
 def guard() -> None:
-    """Stop unless the page was reached through :func:`main`; go through it then."""
+    """Stop unless the page was reached through :func:`main`; go through it then.
+
+    Streamlit runs the file of a page itself as long as it knows of no other way. ``st.stop`` would
+    ask it to stop in place of what a visitor asked for just before: a move of a knob was lost.
+    """
     if not _inside.get():
         main()
-        st.stop()
+        raise StopException
 
 
 def known_keys() -> list[str]:

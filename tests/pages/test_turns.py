@@ -11,11 +11,12 @@ from types import SimpleNamespace
 
 import pytest
 from streamlit import runtime
+from streamlit.commands import execution_control
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.runtime.scriptrunner import RerunData, StopException
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests, ScriptRequestType
 
-from ui import turns
+from ui import router, turns
 from ui.turns import Turns
 
 SOON = 20.0
@@ -129,6 +130,18 @@ def drawn_and_stopped(requests: ScriptRequests, *, by_the_server: bool) -> None:
 def test_a_page_that_ends_early_loses_no_move_that_came_before(requests: ScriptRequests) -> None:
     with pytest.raises(StopException):
         drawn_and_stopped(requests, by_the_server=False)
+    assert requests.on_scriptrunner_ready().rerun_data.query_string == "click"
+
+
+def test_a_page_that_streamlit_runs_by_itself_loses_no_move(
+    requests: ScriptRequests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So it does with the first of all pages that a server draws."""
+    context = SimpleNamespace(script_requests=requests)
+    monkeypatch.setattr(execution_control, "get_script_run_ctx", lambda: context)
+    monkeypatch.setattr(router, "main", lambda: move(requests, "click"))
+    with pytest.raises(StopException):
+        router.guard()
     assert requests.on_scriptrunner_ready().rerun_data.query_string == "click"
 
 
