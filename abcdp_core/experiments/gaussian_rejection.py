@@ -306,11 +306,16 @@ def _noises_sentence(result: Result) -> str:
     larger = int((shown.exact > shown.epsilon_abc).sum())
     return (
         f"At {sentences.budget_name(float(shown.epsilon_total.iloc[0]))} the exact account asks "
-        f"for noise of standard deviation {shown.exact.min():.3g} to {shown.exact.max():.3g} over "
-        f"the thresholds and bounds shown, the published bound for {shown.published.min():.3g} to "
-        f"{shown.published.max():.3g}. Even the exact one is larger than the threshold at {larger} "
-        f"of {len(shown)} settings."
+        f"for noise of standard deviation {_from_to(shown.exact)} over the thresholds and bounds "
+        f"shown, the published bound for {_from_to(shown.published)}. Even the exact one is larger "
+        f"than the threshold at {larger} of {len(shown)} settings."
     )
+
+
+def _from_to(values: pd.Series) -> str:
+    """The smallest and the largest of positive numbers."""
+    low, high = sentences.amount(values.min()), sentences.amount(values.max())
+    return low if low == high else f"{low} to {high}"
 
 
 def _bounds(result: Result) -> dict[float, str]:
