@@ -369,7 +369,7 @@ def collect(params: Params, rows: Tables) -> Result:
         "main": _table("main", (_row(params, name, each) for name, each in found.items())),
         "goal": _table("goal", (_goal_row(goal, name, each) for name, each in found.items())),
         "intervals": _intervals(goal, found),
-        "enough": _enough(params, curve),
+        "enough": _enough(params, curve, outcomes),
         "curve": curve,
         "refused": _table("refused", ((name, why) for name, why in refused if why)),
         "prior": _table("prior", of_prior),
@@ -418,7 +418,7 @@ def _row(params: Params, name: str, found: _Found) -> tuple[Any, ...]:
     return (
         *(name, params.epsilon_total, delta, params.n, c, epsilon_abc, params.metric),
         *dataclasses.astuple(found.error),
-        goal_of(params).is_met(found.value.value, found.coverage, known),
+        goal_of(params).is_met(found.value, found.coverage, known),
     )
 
 
@@ -469,9 +469,17 @@ def _curve(params: Params, outcomes: pd.DataFrame, found: Mapping[str, _Found]) 
     return _typed("curve", rows).astype({"n": np.int64})
 
 
-def _enough(params: Params, curve: pd.DataFrame) -> pd.DataFrame:
+def _enough(params: Params, curve: pd.DataFrame, outcomes: pd.DataFrame) -> pd.DataFrame:
+    """What would be enough; nothing of budgets, or of sizes, before all of them were looked at."""
+    whole: dict[str, set[float]] = {
+        "epsilon_total": {*_budgets(params)},
+        "n": {*_sizes(params)},
+    }
+    looked_at = {knob: {*outcomes[outcomes.part == part][knob]} for part, knob in KNOBS.items()}
     rows = []
     for (name, knob), part in curve.groupby(["mechanism", "knob"], sort=False):
+        if not whole[str(knob)] <= looked_at[str(knob)]:
+            continue
         y = [Estimate(*each) for each in part[["value", "value_low", "value_high"]].to_numpy()]
         x, home = part[str(knob)].to_numpy(float), float(getattr(params, str(knob)))
         each = planning.enough(x, y, home, params.wanted, str(knob))
@@ -615,9 +623,12 @@ def _least(result: Result) -> str:
         return f" About {' or '.join(texts)} would be enough."
     if table.empty:
         return ""
-    sizes = (table.knob == "n").any()
-    size = f" and no N {_looked_at(result, 'n')}" if sizes else ""
-    return f" No budget {_looked_at(result, 'epsilon_total')}{size} is predicted to be enough."
+    none = " and ".join(
+        f"no {words} {_looked_at(result, knob)}"
+        for knob, words in (("epsilon_total", "budget"), ("n", "N"))
+        if (table.knob == knob).any()
+    )
+    return f" N{none[1:]} is predicted to be enough."
 
 
 def _privacy(params: Params, names: Sequence[str]) -> str:
@@ -678,7 +689,9 @@ def _title(result: Result) -> str:
 def _settings(result: Result) -> str:
     params, goal = cast(Params, result.params), result.tables["goal"]
     sets = int(goal.data_sets.max())
-    filled = "better than the prior" if params.goal == "smallest-error" else "meets the goal"
+    filled = (
+        "clearly better than the prior" if params.goal == "smallest-error" else "meets the goal"
+    )
     return (
         f"N = {params.n:,}, ε_total = {params.epsilon_total:g}, T = {params.pool_size:,}, best "
         f"public settings, truths from the prior, {sentences.counted(sets, 'data set')}, 95 % "

@@ -97,11 +97,16 @@ class Goal:
             return float(np.quantile(each, self.probability))
         return math.sqrt(known.mse) if self.metric == "rmse" else known.mae
 
-    def is_met(self, value: float, coverage: float, known: Prior) -> bool:
-        """Whether it is; if no number is wanted, whether the error is clearly below the prior's."""
+    def is_met(self, found: Estimate, coverage: float, known: Prior) -> bool:
+        """Whether it is predicted to be.
+
+        If no number is wanted, whether the error is clearly below that of the prior mean: by more
+        than a little, and so is its interval, once there is one.
+        """
         if self.wanted is None:
-            return value < CLEARLY * self.of_prior(known)
-        return value <= self.wanted and coverage >= HONEST
+            prior = self.of_prior(known)
+            return found.value < CLEARLY * prior and not found.high > prior
+        return found.value <= self.wanted and coverage >= HONEST
 
     def ratio(self, there: pd.DataFrame, here: pd.DataFrame) -> Estimate:
         """How what it is about changes, by a few cases in which all settings were tried.

@@ -150,6 +150,25 @@ def test_that_no_less_would_do_is_not_said_of_intervals() -> None:
     assert people.endswith("None: not from N = 300 up to 20,000.")
 
 
+@pytest.mark.parametrize(
+    ("left_out", "looked_at", "said"),
+    [
+        (("epsilon_total", 100.0), "n", "No N up to 20,000 is predicted to be enough."),
+        (("n", 20_000), "epsilon_total", "No budget up to 100 is predicted to be enough."),
+    ],
+)
+def test_what_would_be_enough_is_said_once_all_was_looked_at(
+    left_out: tuple[str, float], looked_at: str, said: str
+) -> None:
+    params = result_of(goal="error-below", wanted=1e-6).params
+    knob, value = left_out
+    tasks = plan.tasks(params, 1)  # type: ignore[arg-type]
+    rows = [outcomes_of(task) for task in tasks if getattr(task.params, knob) != value]
+    found = plan.collect(params, {"outcomes": pd.concat(rows)})  # type: ignore[arg-type]
+    assert {*found.tables["enough"].knob} == {looked_at}
+    assert said in found.summary
+
+
 @pytest.mark.parametrize("goal", ["error-below", "interval-below"])
 def test_what_another_plan_has_kept_alone_predicts_nothing_and_says_so(goal: str) -> None:
     whole = result_of(goal=goal, mechanism=("noisy-counts",), runs=2, wanted=0.1)

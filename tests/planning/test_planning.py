@@ -292,12 +292,14 @@ def test_a_goal_says_what_it_is_about_and_what_settings_are_chosen_by() -> None:
 
 def test_intervals_that_miss_too_often_do_not_meet_a_goal() -> None:
     known, wanted = planning.prior(MIXTURE), Goal("rmse", 1.0, intervals=True)
-    assert wanted.is_met(0.9, 0.9, known)
-    assert not wanted.is_met(1.1, 0.9, known)
-    assert not wanted.is_met(0.9, 0.5, known)
+    assert wanted.is_met(Estimate(0.9), 0.9, known)
+    assert not wanted.is_met(Estimate(1.1), 0.9, known)
+    assert not wanted.is_met(Estimate(0.9), 0.5, known)
     # Without a number wanted it is the prior that is to be beaten: 0.163.
-    assert Goal("rmse").is_met(0.15, 1.0, known)
-    assert not Goal("rmse").is_met(0.16, 1.0, known)
+    assert Goal("rmse").is_met(Estimate(0.15), 1.0, known)
+    assert Goal("rmse").is_met(Estimate(0.15, 0.14, 0.163), 1.0, known)
+    assert not Goal("rmse").is_met(Estimate(0.16), 1.0, known)
+    assert not Goal("rmse").is_met(Estimate(0.1, 0.01, 1.0), 1.0, known)
 
 
 def test_the_priors_error_is_a_quantile_where_the_goal_is_one() -> None:
