@@ -109,6 +109,17 @@ def amount(value: float, digits: int = 3) -> str:
     return f"{value:.{_decimals(value, digits)}f}".rstrip("0")
 
 
+def above(value: float, bound: float) -> str:
+    """A number that is larger than another, in two digits or in as many as show that it is.
+
+    Args:
+        value: above ``bound``.
+        bound: at least 0.
+    """
+    texts = (amount(value, digits) for digits in range(2, 18))
+    return next(text for text in texts if float(text.replace(",", "")) > bound)
+
+
 PLAIN = 1e-3
 """From here on a format by digits writes no exponent; it would below a tenth of this."""
 

@@ -66,7 +66,7 @@ CORE_ARROWS: dict[str, set[str]] = {
     },
     "planning": {
         *("cache", "distances", "error_curve", "fingerprint", "mechanisms", "parameters", "pool"),
-        *("privacy", "simulators", "statistic", "streams", "summaries", "supports"),
+        *("privacy", "sentences", "simulators", "statistic", "streams", "summaries", "supports"),
     },
     "experiments": {
         *("distances", "error_curve", "error_gaps", "figures", "mechanisms", "online"),

@@ -77,6 +77,17 @@ def test_what_has_a_unit_is_never_too_small_to_say(value: float, digits: int, te
 
 
 @pytest.mark.parametrize(
+    ("value", "bound", "text"),
+    [(0.031, 0.02, "0.031"), (0.0204, 0.02, "0.0204"), (0.02 + 1e-12, 0.02, "0.020000000001"),
+     (1200.4, 1200.0, "1200.4"), (1e-7, 0.0, "0.0000001")],
+)  # fmt: skip
+def test_a_number_that_is_larger_is_so_as_it_is_written(
+    value: float, bound: float, text: str
+) -> None:
+    assert sentences.above(value, bound).startswith(text)
+
+
+@pytest.mark.parametrize(
     ("probability", "text"),
     [(0.0, "below one in a million"), (1e-6, "one in 1,000,000"), (6.63e-05, "one in 15,000"),
      (0.000999, "one in 1,000"), (0.001, "0.001"), (0.0123456, "0.0123"), (1.0, "1")],

@@ -536,7 +536,8 @@ def advice(result: Result) -> str:
         )
     nearest = ""
     if math.isfinite(value):
-        nearest = f" The nearest is {_named(result, 0)}: {_number(value)}{_between(rows[0])}"
+        shown = sentences.above(value, params.wanted) if value > params.wanted else _number(value)
+        nearest = f" The nearest is {_named(result, 0)}: {shown}{_between(rows[0])}"
         nearest += f"{_too_sure(result, best)}."
     return (
         f"{at} no mechanism is predicted to meet the goal of {wanted} in {what}.{nearest}"

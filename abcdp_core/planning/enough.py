@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from abcdp_core import sentences
 from abcdp_core.planning.estimates import Estimate
 
 Array = NDArray[np.float64]
@@ -80,7 +81,10 @@ def least(x: Array, y: Array, wanted: float, knob: str) -> tuple[float, str]:
         if math.isinf(y[-1]):
             more = f" and above, up to {x[-1]:,g}" * (len(x) > 1)
             return math.inf, f"its intervals miss the truth too often at {name} = {x[0]:,g}{more}"
-        return math.inf, f"{y[-1]:.2g} is predicted even at {name} = {x[-1]:,g}"
+        return (
+            math.inf,
+            f"{sentences.above(float(y[-1]), wanted)} is predicted even at {name} = {x[-1]:,g}",
+        )
     first = int(reached[0])
     if first == 0:
         return float(x[0]), f"the smallest {name} that was looked at"
