@@ -249,7 +249,7 @@ def _summary(params: Params, tables: Tables) -> str:
     elif largest == 0:
         found = (
             f"Not even c = {first} keeps {what} at or under {level}: there it is "
-            f"{percent(main.false_share[first])}"
+            f"{percent(main.false_share[first], params.false_level)}"
         )
     elif largest == most:
         found = f"Every c up to {most} keeps {what} at or under {level}"
@@ -278,7 +278,8 @@ def _here(params: Params, main: pd.DataFrame) -> str:
     here = _at(main, params.c)
     if not math.isfinite(here.false_share):
         return ""
-    return f"At c = {params.c} it is {percent(here.false_share)}{_fewer(here)}. "
+    share = percent(here.false_share, params.false_level)
+    return f"At c = {params.c} it is {share}{_fewer(here)}. "
 
 
 def _fewer(row: pd.Series[float]) -> str:
@@ -325,11 +326,15 @@ def _by_median(params: Params, tables: Tables) -> str:
     return f"{what} up to c = {largest}, where {false}."
 
 
-def percent(share: float) -> str:
-    """A share in words; never rounded to nothing or to all."""
+def percent(share: float, level: float = 0.0) -> str:
+    """A share in words; never rounded to nothing or to all, nor across a level from 1 to 99 %."""
     if 0.0 < share < 0.005:
         return "less than 1 %"
-    return "more than 99 %" if 0.995 < share < 1.0 else f"{100 * share:.0f} %"
+    if 0.995 < share < 1.0:
+        return "more than 99 %"
+    texts = (f"{100.0 * share:.{decimals}f}" for decimals in range(12))
+    same = (text for text in texts if (float(text) > 100.0 * level) == (share > level))
+    return f"{next(same, repr(100.0 * share))} %"
 
 
 def figures(result: Result) -> dict[str, fig.Drawn]:
@@ -413,7 +418,7 @@ def _mark_here(figure: go.Figure, params: Params, part: pd.DataFrame) -> None:
         figure.add_trace(point.update(name="your c", marker={"size": 14}))
         side = "left" if params.c <= RIGHT_HALF else "right"
         place = f"{'top' if share > 0.15 else 'bottom'} {side}"
-        said = f" your c = {params.c:,}: {percent(share)} "
+        said = f" your c = {params.c:,}: {percent(share, params.false_level)} "
         fig.note(figure, params.c, share, said, fig.PRIVATE.color, place)
 
 

@@ -140,3 +140,21 @@ def test_the_warning_does_not_speak_of_far_draws_where_there_are_few() -> None:
 )
 def test_shares_are_never_rounded_to_nothing_or_all(share: float, text: str) -> None:
     assert flip_guideline.percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "level", "text"),
+    [
+        (0.103, 0.1, "10.3 %"),
+        (0.1, 0.1, "10 %"),
+        (0.096, 0.1, "10 %"),
+        (0.096, 0.095, "10 %"),
+        (0.0949, 0.0945, "9.5 %"),
+        (0.0952, 0.0955, "9.5 %"),
+        (0.998, 0.99, "more than 99 %"),
+    ],
+)
+def test_a_share_beyond_what_is_allowed_is_not_rounded_to_it(
+    share: float, level: float, text: str
+) -> None:
+    assert flip_guideline.percent(share, level) == text
