@@ -34,7 +34,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 from streamlit.watcher import LocalSourcesWatcher
 
-from ui import addresses, callers, files, log, lost, served
+from ui import addresses, callers, files, log, lost, open_files, served
 
 STREAM, UPLOAD = "/_stcore/stream", "/_stcore/upload_file/"
 
@@ -60,10 +60,6 @@ ANOTHER_COPY = (b"range", b"if-range", b"accept-encoding")
 """By what somebody gets a copy of their own of a file, of a page or of Streamlit. Hundreds that
 nobody reads have gigabytes, or are compressed for half a minute; the file itself is there once.
 Streamlit leaves static ones as they are by the path alone, which can be written in other ways."""
-
-OPEN_FILES = 4096
-"""What may be open at a time: four for each visitor, three for each of 128 who left not long ago,
-and pools, workers and browsers. Many systems allow 256 or 1024 unless asked."""
 
 MOST_FILES = 2
 """Files of one visitor that are being sent or wait for their page to read them."""
@@ -171,7 +167,7 @@ def middleware(opened: Opened | None = None) -> list[Middleware]:
         settings = served.settings()
     except served.ServedError as error:
         sys.exit(str(error))
-    _allow_open_files()
+    open_files.allow()
     _look_for_no_changes()
     callers.have_patience()
     log.write_seldom()
@@ -179,20 +175,6 @@ def middleware(opened: Opened | None = None) -> list[Middleware]:
     below = str(st.get_option("server.baseUrlPath")).strip("/")
     below = f"/{below}" if below else ""
     return [Middleware(Gate, settings=settings, below=below, opened=opened)]
-
-
-def _allow_open_files() -> None:
-    """Let this process have as many files and connections open as its visitors need."""
-    try:
-        import resource
-    except ImportError:
-        # Windows, which has no such limit.
-        return
-    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = OPEN_FILES if most == resource.RLIM_INFINITY else min(OPEN_FILES, most)
-    if now != resource.RLIM_INFINITY and now < wanted:
-        with contextlib.suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 def _look_for_no_changes() -> None:
@@ -229,7 +211,8 @@ class Gate:
         self._app, self._opened = app, opened
         self._settings = settings
         self._below = below
-        self._places, self._room = Places(MOST_VISITORS), Places(MOST_SENT)
+        self._places = Places(open_files.room_for(MOST_VISITORS))
+        self._room = Places(MOST_SENT)
         # Session and file -> the address that it comes from, and its place.
         self._sent: dict[tuple[str, str], tuple[str, asyncio.Event]] = {}
         self._unread: dict[tuple[str, str], tuple[str, asyncio.Event]] = {}

@@ -15,8 +15,10 @@ from streamlit import config, runtime
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.session_manager import SessionInfo
 
+from ui import open_files
+
 MOST = 128
-"""Sessions that are kept; each takes memory."""
+"""Sessions that are kept; each takes memory, and open files."""
 
 caller: ContextVar[str] = ContextVar("caller", default="")
 """Address of the page whose connection is being served."""
@@ -26,8 +28,9 @@ class Lost(MemorySessionStorage):
     """Sessions without a connection, for some minutes."""
 
     def __init__(self, seconds: int) -> None:
+        self._most = open_files.room_for(MOST)
         # One more than are kept, so that it drops none by itself.
-        super().__init__(MOST + 1, seconds)
+        super().__init__(self._most + 1, seconds)
         # Session -> the address that it comes from.
         self._from: dict[str, str] = {}
 
@@ -38,7 +41,7 @@ class Lost(MemorySessionStorage):
         self._from[session_info.session.id] = caller.get()
         self._from = {who: self._from.get(who, "") for who in runs}
         super().save(session_info)
-        if len(runs) > MOST:
+        if len(runs) > self._most:
             gone = self._least(runs)
             self.delete(gone)
             del self._from[gone]

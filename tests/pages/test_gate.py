@@ -759,24 +759,6 @@ def test_a_large_file_is_not_written_to_the_disk_on_its_way(
     assert not asyncio.run(is_written())
 
 
-@pytest.mark.parametrize(
-    ("now", "most", "then"),
-    [
-        *((256, -1, gate.OPEN_FILES), (1024, 512_000, gate.OPEN_FILES), (256, 1000, 1000)),
-        *((-1, -1, None), (20_000, 20_000, None), (256, 256, None)),
-    ],
-)
-def test_a_large_class_can_be_let_in_where_few_files_may_be_open(
-    monkeypatch: pytest.MonkeyPatch, now: int, most: int, then: int | None
-) -> None:
-    resource = pytest.importorskip("resource")
-    asked: list[Any] = []
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (now, most))
-    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: asked.append(limits))
-    gate._allow_open_files()
-    assert asked == ([] if then is None else [(then, most)])
-
-
 def test_a_setting_that_is_not_allowed_ends_the_start_in_one_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
