@@ -215,9 +215,19 @@ def distance(bandwidth: float | None = None, name: str | None = None) -> Distanc
 def own_parameters(low: float, high: float, n: int) -> list[tuple[str, str, float, float]]:  # noqa: ARG001
     """Shares in per cent, each called by its interval of a domain from ``low`` to ``high``."""
     edges = (low + np.arange(6) / 5.0 * (high - low)).tolist()
-    digits = next((d for d in range(3, 17) if len({f"{e:.{d}g}" for e in edges}) == 6), 17)
+    width = edges[1] - edges[0]
+    digits = next((d for d in range(3, 17) if _rounding(edges, d) <= NO_MORE * width), 17)
     said = [_edge(edge, digits) for edge in edges]
     return [(f"{a} to {b}", "%", 0.0, 100.0) for a, b in itertools.pairwise(said)]
+
+
+NO_MORE = 1e-6
+"""Part of an interval by which its ends may be rounded where it is named by them."""
+
+
+def _rounding(values: list[float], digits: int) -> float:
+    """The most by which so many digits are off."""
+    return max(abs(float(f"{value:.{digits}g}") - value) for value in values)
 
 
 def _edge(value: float, digits: int) -> str:
