@@ -139,14 +139,23 @@ def _by_simulating(problem: Problem, model: Model, each: Each) -> Posterior:
     first = _round(problem, model, PRIOR, 0, min(FIRST, problem.draws), each)
     x, log_noise, log_base = first.x, first.log_noise, np.zeros(len(first))
     proposals, sizes = [PRIOR], [len(first)]
+    log_prior = model.log_prior(x)
+    log_drawn = drawn_by(proposals, sizes, x, log_prior)
     rounds = [(len(x), _effective(log_noise))]
     while rounds[-1][1] < problem.wanted and len(x) < problem.draws and _possible(log_noise):
         proposals.append(fitted(x, log_base, log_noise))
         sizes.append(_next_size(problem, rounds))
         more = _round(problem, model, proposals[-1], len(rounds), sizes[-1], each)
+        more_prior = model.log_prior(more.x)
+        # What earlier rounds add at earlier draws is known.
+        added = drawn_by(proposals[-1:], sizes[-1:], x, log_prior)
+        more_drawn = drawn_by(proposals, sizes, more.x, more_prior)
+        log_drawn = np.concatenate([np.logaddexp(log_drawn, added), more_drawn])
+        log_prior = np.concatenate([log_prior, more_prior])
         x = np.concatenate([x, more.x])
         log_noise = np.concatenate([log_noise, more.log_noise])
-        log_base = log_ratio(model, x, proposals, sizes)
+        # The prior over the mixture of all proposals, each by its share of draws.
+        log_base = log_prior - (log_drawn - math.log(len(x)))
         rounds.append((len(x), _effective(log_base + log_noise)))
     return _posterior(
         problem, first, x, log_base + log_noise, tuple(rounds), model.theta, ALL_REALS
@@ -194,15 +203,17 @@ def _round(
     )
 
 
-def log_ratio(model: Model, x: Array, proposals: Sequence[Proposal], sizes: Sequence[int]) -> Array:
-    """Log of the prior over the mixture of all proposals ``(m,)``, each by its share of draws."""
-    log_prior = model.log_prior(x)
-    shares = np.log(np.array(sizes) / sum(sizes))
-    mixture = np.full(len(x), -np.inf)
-    for share, proposal in zip(shares, proposals, strict=True):
-        mixture = np.logaddexp(mixture, share + proposal.log_density(x, log_prior))
-    found: Array = log_prior - mixture
-    return found
+def drawn_by(
+    proposals: Sequence[Proposal], sizes: Sequence[int], x: Array, log_prior: Array
+) -> Array:
+    """Log-density ``(m,)`` at ``x (m, d)`` of so many draws of each proposal together.
+
+    It is a sum over proposals, not a mean: its integral is how many draws there are.
+    """
+    together = np.full(len(x), -np.inf)
+    for size, proposal in zip(sizes, proposals, strict=True):
+        together = np.logaddexp(together, math.log(size) + proposal.log_density(x, log_prior))
+    return together
 
 
 def _effective(log_weights: Array) -> float:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import pickle
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -133,16 +135,37 @@ def test_draws_of_all_rounds_are_weighted_by_their_mixture() -> None:
     student = stats.multivariate_t.pdf(x, [0.5, 0.0], root @ root.T, df=5)
     density = stats.norm.pdf(x).prod(axis=1)
     mixture = 0.75 * density + 0.25 * (0.1 * density + 0.9 * student)
-    found = inference.log_ratio(source, x, [proposals.PRIOR, fitted], [300, 100])
-    np.testing.assert_allclose(np.exp(found), density / mixture)
+    log_prior = source.log_prior(x)
+    found = inference.drawn_by([proposals.PRIOR, fitted], [300, 100], x, log_prior)
+    np.testing.assert_allclose(np.exp(found), 400 * mixture)
 
 
 def test_no_weight_is_larger_than_the_first_round_allows() -> None:
     source = model(simulate)
     narrow = proposals.Proposal(0.1, (0.0, 0.0), ((1e-3, 0.0), (0.0, 1e-3)))
     x = np.random.default_rng(1).normal(size=(50, 2))
-    found = inference.log_ratio(source, x, [proposals.PRIOR, narrow], [100, 900])
+    log_prior = source.log_prior(x)
+    drawn = inference.drawn_by([proposals.PRIOR, narrow], [100, 900], x, log_prior)
+    found = log_prior - (drawn - np.log(1000))
     assert (np.exp(found) <= 1.0 / (0.1 + 0.9 * 0.1) + 1e-9).all()
+
+
+def test_weights_of_all_rounds_are_the_prior_over_what_was_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each round adds to those before it; that is as if all had been added up at the end."""
+    seen, asked = list[Any](), list[Any]()
+    posterior, drawn_by = inference._posterior, inference.drawn_by
+    monkeypatch.setattr(inference, "_posterior", lambda *of: seen.append(of) or posterior(*of))
+    monkeypatch.setattr(inference, "drawn_by", lambda *of: asked.append(of) or drawn_by(*of))
+    noise, query = Laplace((0.01,) * 2), np.array([1.0, -0.5])
+    inference.infer(problem(noise, query, model(exactly)))
+    ((_, _, x, log_weights, rounds, *_),) = seen
+    made, sizes, *_ = asked[-1]
+    assert len(rounds) == len(sizes) > 2
+    drawn = drawn_by(made, sizes, x, log_prior(x))
+    expected = log_prior(x) + math.log(len(x)) - drawn + noise.log_density(query, x)
+    np.testing.assert_allclose(log_weights, expected)
 
 
 # ------------------------------------------------------------------------- where they do not carry
