@@ -19,7 +19,7 @@ from abcdp_core.output import citation
 from abcdp_core.output.frame import framed
 from abcdp_core.own_data import releasable, strips
 from abcdp_core.own_data.document import PRIOR, Document, figure, unit_of, verifying
-from abcdp_core.own_data.request import rows_of, source_of
+from abcdp_core.own_data.request import ends, rows_of, source_of
 from abcdp_core.own_data.verification import cannot_be_known
 from abcdp_core.parameters import cut, shown
 from abcdp_core.privacy.accounting import NEIGHBOURS, in_digits
@@ -171,8 +171,8 @@ def _asked(document: Document, content: Mapping[str, Any]) -> str:
     }
     public.pop("scenario_domain", None)
     if public.keys() >= {"low", "high"}:
-        ends = [_value(float(public.pop(end))) for end in ("low", "high")]
-        rows["Range that the values were known to have"] = " to ".join(ends)
+        of_domain = " to ".join(ends(float(public.pop("low")), float(public.pop("high"))))
+        rows["Range that the values were known to have"] = of_domain.replace("-", "\u2212")
     if "n" in content:
         rows[f"Number of {rows_of(request.scenario)}"] = _value(content["n"])
     for name, value in public.items():

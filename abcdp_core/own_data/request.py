@@ -234,9 +234,8 @@ class ReleaseRequest(Params):
 
 
 def ends(low: float, high: float) -> tuple[str, str]:
-    """Both ends of a domain, in as few digits as tell them apart."""
-    short = f"{low:.6g}", f"{high:.6g}"
-    return short if short[0] != short[1] else (exact(low), exact(high))
+    """Both ends of a domain, as they were given."""
+    return exact(low), exact(high)
 
 
 @dataclass(frozen=True)
