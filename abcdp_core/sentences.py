@@ -126,10 +126,8 @@ PLAIN = 1e-3
 
 def exact(value: float) -> str:
     """A number that somebody gave, in as many digits as tell it from all others."""
-    if abs(value) < 1e15 and float(value).is_integer():
-        return f"{value + 0.0:.0f}"
     short = f"{value:g}"
-    return short if float(short) == value else repr(value)
+    return short if float(short) == value else f"{value!r}".removesuffix(".0")
 
 
 def one_in(probability: float) -> str:

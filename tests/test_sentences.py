@@ -77,16 +77,6 @@ def test_what_has_a_unit_is_never_too_small_to_say(value: float, digits: int, te
 
 
 @pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.0, "0"), (-0.0, "0"), (0.1, "0.1"), (-2.5e-7, "-2.5e-07"), (1_234_567.0, "1234567"),
-     (1e9 + 5.0, "1000000005"), (1e20, "1e+20"), (10.0 / 3.0, "3.3333333333333335"),
-     (1_234_567.5, "1234567.5"), (math.inf, "inf")],
-)  # fmt: skip
-def test_what_somebody_gave_is_written_as_it_is(value: float, text: str) -> None:
-    assert sentences.exact(value) == text
-
-
-@pytest.mark.parametrize(
     ("value", "bound", "text"),
     [(0.031, 0.02, "0.031"), (0.0204, 0.02, "0.0204"), (0.02 + 1e-12, 0.02, "0.020000000001"),
      (1200.4, 1200.0, "1200.4"), (1e-7, 0.0, "0.0000001")],

@@ -234,8 +234,13 @@ class ReleaseRequest(Params):
 
 
 def ends(low: float, high: float) -> tuple[str, str]:
-    """Both ends of a domain, as they were given."""
-    return exact(low), exact(high)
+    """Both ends of a domain as they were given, without an exponent where people write none."""
+
+    def given(value: float) -> str:
+        is_plain = abs(value) < 1e15 and float(value).is_integer()
+        return f"{value + 0.0:.0f}" if is_plain else exact(value)
+
+    return given(low), given(high)
 
 
 @dataclass(frozen=True)

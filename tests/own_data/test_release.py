@@ -22,7 +22,14 @@ from abcdp_core.output.settings import event_from_json
 from abcdp_core.own_data import releasable, release
 from abcdp_core.own_data.document import figure, in_scale, synthetic
 from abcdp_core.own_data.release import prepare
-from abcdp_core.own_data.request import SERIES, columns_of, own_sizes, question, scenarios
+from abcdp_core.own_data.request import (
+    SERIES,
+    columns_of,
+    ends,
+    own_sizes,
+    question,
+    scenarios,
+)
 from abcdp_core.own_data.series import to_domain
 from abcdp_core.own_data.sparse_vector import (
     SparseVectorDocument,
@@ -131,6 +138,16 @@ def test_shares_are_called_by_their_intervals(low: float, high: float, names: li
     drawn = figure(document)
     assert names[0] in str(drawn.layout.to_plotly_json())
     assert names[0] in document.in_own_words
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (-0.0, "0"), (0.1, "0.1"), (-2.5e-7, "-2.5e-07"), (1_234_567.0, "1234567"),
+     (1e9 + 5.0, "1000000005"), (1e20, "1e+20"), (10.0 / 3.0, "3.3333333333333335"),
+     (1_234_567.5, "1234567.5"), (math.inf, "inf")],
+)  # fmt: skip
+def test_an_end_of_a_domain_is_written_as_it_was_given(value: float, text: str) -> None:
+    assert ends(value, value) == (text, text)
 
 
 def test_a_curve_is_that_of_the_scenario_in_the_scale_of_the_series() -> None:
