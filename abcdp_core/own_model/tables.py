@@ -9,7 +9,7 @@ import io
 import itertools
 import stat
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -86,13 +86,15 @@ def parsed(name: str, source: BinaryIO) -> pd.DataFrame:
     try:
         if name.endswith(".parquet"):
             return _parquet(name, source)
-        _check_size(name, source)
+        _check_csv(name, source)
         source.seek(0)
         table = pd.read_csv(source, encoding="utf-8", low_memory=False)
     except OwnError:
         raise
     except ImportError as error:
         raise OwnError(f"{name}: reading Parquet needs pyarrow; write it as CSV.") from error
+    except UnicodeDecodeError as error:
+        raise OwnError(f"{name}: is no table (not in UTF-8).") from error
     except (ValueError, NotImplementedError) as error:
         raise OwnError(f"{name}: is no table ({type(error).__name__}).") from error
     if not isinstance(table.index, pd.RangeIndex):
@@ -101,8 +103,10 @@ def parsed(name: str, source: BinaryIO) -> pd.DataFrame:
     return table
 
 
-def _check_size(name: str, source: BinaryIO) -> None:
-    """Refuse a CSV file whose lines, filled up, have more in them than the memory may hold.
+def _check_csv(name: str, source: BinaryIO) -> None:
+    """Refuse a CSV file that, filled up, has more in it than the memory may hold, or a name twice.
+
+    One of two columns of a name would be called anew.
 
     Raises:
         OwnError: it is such a one.
@@ -113,11 +117,20 @@ def _check_size(name: str, source: BinaryIO) -> None:
     source.seek(0)
     if lines > MOST_NUMBERS:
         raise OwnError(f"{name}: has more than {MOST_NUMBERS:,} lines.")
-    columns = max(map(len, _first_rows(name, source)), default=0)
+    rows = _first_rows(name, source)
+    columns = max(map(len, rows), default=0)
     if columns > MOST_COLUMNS:
         raise OwnError(f"{name}: has more than {MOST_COLUMNS:,} columns.")
     if lines * columns > MOST_NUMBERS:
         raise OwnError(f"{name}: has more than {MOST_NUMBERS:,} numbers.")
+    # Of columns without a name each is given one of its own.
+    if twice := _twice(each for row in rows[:1] for each in row if each):
+        raise OwnError(f"{name}: has two columns {shown(twice)}.")
+
+
+def _twice(names: Iterable[str]) -> str:
+    """The first of the names that is there more than once, or nothing."""
+    return next((name for name, count in Counter(names).items() if count > 1), "")
 
 
 def _first_rows(name: str, source: BinaryIO) -> list[list[str]]:
@@ -164,8 +177,8 @@ def _parquet(name: str, source: BinaryIO) -> pd.DataFrame:
     if sum(abs(part.total_byte_size) for part in parts) > LARGEST_FILE:
         raise OwnError(f"{name}: is larger than {LARGEST_FILE // 2**20:,} MB once unpacked.")
     columns = said.schema.to_arrow_schema()
-    if twice := [name for name, count in Counter(columns.names).items() if count > 1]:
-        raise OwnError(f"{name}: has two columns {shown(twice[0])}.")
+    if twice := _twice(columns.names):
+        raise OwnError(f"{name}: has two columns {shown(twice)}.")
     of_numbers = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
     kinds = {
         column.name: column.type.value_type if types.is_dictionary(column.type) else column.type

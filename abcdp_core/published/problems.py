@@ -34,7 +34,6 @@ names them as the simulator or the pool does::
 from __future__ import annotations
 
 import numbers
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,7 +81,8 @@ NEEDED = ("query", "noise")
 LARGEST_FILE = 1_000_000
 """Bytes of a problem's file."""
 
-UNIT = re.compile(r"[^\x00-\x1f]{1,60}")
+LONGEST_UNIT = 60
+"""Characters of the unit's name."""
 
 
 @dataclass(frozen=True)
@@ -212,8 +212,10 @@ def _check_keys(
 
 def _text(document: Mapping[str, Any], key: str) -> str:
     value = document[key]
-    if not isinstance(value, str) or not value:
+    if not isinstance(value, str) or not value.strip():
         raise ParameterError(f"{key} = {shown(value)}: must be a name in quotation marks.")
+    if not value.isprintable():
+        raise ParameterError(f"{key} = {shown(value)}: has a character that cannot be printed.")
     return value
 
 
@@ -248,7 +250,10 @@ def _query(value: Any, names: Sequence[str]) -> Array:
         raise ParameterError(f"query: has {given}; {needed} ({', '.join(names)}).")
     for place, each in enumerate(value, start=1):
         if not _is_number(each) or not abs(each) <= pools.LARGEST:
-            raise ParameterError(f"query, number {place} = {shown(each)}: must be a finite number.")
+            raise ParameterError(
+                f"query, number {place} = {shown(each)}: must be a number from "
+                f"{-pools.LARGEST:g} to {pools.LARGEST:g}."
+            )
     return np.array(value, dtype=float)
 
 
@@ -269,8 +274,8 @@ def _spent(document: Mapping[str, Any]) -> Spent | None:
     if len(whose) == 1:
         raise ParameterError("unit, neighbours: give both or neither.")
     unit = _text(document, "unit")
-    if not UNIT.fullmatch(unit):
-        raise ParameterError(f"unit = {shown(unit)}: must be a text of 1 to 60 characters.")
+    if len(unit) > LONGEST_UNIT:
+        raise ParameterError(f"unit: must be a text of 1 to {LONGEST_UNIT} characters.")
     neighbours = NEIGHBOURS.check("neighbours", document["neighbours"])
     return Spent(epsilon_total, unit, str(neighbours))
 

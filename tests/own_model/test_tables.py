@@ -285,5 +285,7 @@ def test_blank_lines_without_end_are_not_looked_through(
 def test_two_columns_of_one_name_are_one_line(tmp_path: Path) -> None:
     made = pa.table([[1.0, 2.0], [3.0, 4.0]], names=["summary.s", "summary.s"])
     pq.write_table(made, tmp_path / "t.parquet")
-    with pytest.raises(OwnError, match=r"t\.parquet: has two columns summary\.s\."):
-        tables.read(tmp_path / "t.parquet")
+    (tmp_path / "t.csv").write_text('summary.s,"summary.s"\n1,3\n2,4\n', encoding="utf-8")
+    for name in ("t.parquet", "t.csv"):
+        with pytest.raises(OwnError, match=rf"{name}: has two columns summary\.s\."):
+            tables.read(tmp_path / name)

@@ -201,19 +201,19 @@ def test_every_example_has_an_exact_answer() -> None:
         ((REGRESSION, "query = [1]", LAPLACE), r"query: has 1 number; 9 are needed"),
         (
             (REGRESSION, NINE.replace("[0, 0", "[0, nan"), LAPLACE),
-            "query, number 2 = nan: must be a finite number.",
+            "query, number 2 = nan: must be a number from -1e.12 to 1e.12.",
         ),
         (
             (REGRESSION, NINE.replace("[0,", "[true,"), LAPLACE),
-            "query, number 1 = true: must be a finite number.",
+            "query, number 1 = true: must be a number from -1e.12 to 1e.12.",
         ),
         (
             (REGRESSION, NINE.replace("[0,", "[-inf,"), LAPLACE),
-            "query, number 1 = -inf: must be a finite number.",
+            "query, number 1 = -inf: must be a number from -1e.12 to 1e.12.",
         ),
         (
             (REGRESSION, NINE.replace("[0,", '["x",'), LAPLACE),
-            "query, number 1 = x: must be a finite number.",
+            "query, number 1 = x: must be a number from -1e.12 to 1e.12.",
         ),
         (
             (REGRESSION, NINE, 'noise = "laplace"'),
@@ -263,11 +263,30 @@ def test_every_example_has_an_exact_answer() -> None:
             "unit = 3: must be a name in quotation marks.",
         ),
         (
-            (REGRESSION, NINE, "epsilon_total = 1", 'unit = "\\n"\nneighbours = 4', LAPLACE),
-            "unit = .*: must be a text of 1 to 60 characters.",
+            (REGRESSION, NINE, "epsilon_total = 1", 'unit = "a\\n"\nneighbours = 4', LAPLACE),
+            "unit = .*: has a character that cannot be printed.",
+        ),
+        (
+            (REGRESSION, NINE, "epsilon_total = 1", 'unit = "  "\nneighbours = 4', LAPLACE),
+            "unit =   : must be a name in quotation marks.",
+        ),
+        (
+            (
+                REGRESSION,
+                NINE,
+                "epsilon_total = 1",
+                f'unit = "{"a" * 61}"\nneighbours = 4',
+                LAPLACE,
+            ),
+            "unit: must be a text of 1 to 60 characters.",
+        ),
+        (
+            (REGRESSION, NINE.replace("[0,", "[1e13,"), LAPLACE),
+            r"query, number 1 = 1e.13: must be a number from",
         ),
         ((REGRESSION, "query = [", LAPLACE), "is no TOML"),
         (('pool = "nowhere.csv"', NINE, LAPLACE), "nowhere.csv: No such file"),
+        (('pool = "a\\u0000.csv"', NINE, LAPLACE), "has a character that cannot be printed"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(
@@ -303,7 +322,8 @@ def test_what_is_wrong_is_said_in_one_line(
         ("\n".join(POOL.split("\n")[:50]), "has 49 rows; at least 100 are needed."),
         ("theta.a,summary.s\n" + "1,2\n" * 60 + "2,2\n" * 60, "column summary.s is 2 in every row"),
         ("", "is no table"),
-        (POOL.replace("theta.a", "theta.a\udce9"), "is no table"),
+        (POOL.replace("theta.a", "theta.a\udce9"), r"is no table \(not in UTF-8\)"),
+        (POOL.replace("summary.t", "summary.s"), r"has two columns summary\.s\."),
     ],
 )
 def test_what_is_wrong_with_a_pool_is_said_in_one_line(
