@@ -9,22 +9,29 @@ from __future__ import annotations
 
 import logging
 import time
+import traceback
 
 MOST, WITHIN = 10, 60.0
 """Lines from one place in a program, in so many seconds."""
 
+Place = tuple[str, int]
+"""A file and a line in it."""
+
 
 class Seldom(logging.Filter):
-    """Lets each place in a program write so often; the next line then says what was left out."""
+    """Lets each place in a program write so often; the next line then says what was left out.
+
+    One place writes the errors of all pages, so they are told apart by where they were raised.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        # Place -> when its time began, and how many lines wanted to be written since then.
-        self._places: dict[tuple[str, int], tuple[float, int]] = {}
+        # Places -> when their time began, and how many lines wanted to be written since then.
+        self._places: dict[tuple[Place, Place | None], tuple[float, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether a line is written."""
-        place, now = (record.pathname, record.lineno), time.monotonic()
+        place, now = ((record.pathname, record.lineno), _raised(record)), time.monotonic()
         began, count = self._places.get(place, (now, 0))
         if now - began >= WITHIN:
             if count > MOST:
@@ -32,6 +39,15 @@ class Seldom(logging.Filter):
             began, count = now, 0
         self._places[place] = began, count + 1
         return count < MOST
+
+
+def _raised(record: logging.LogRecord) -> Place | None:
+    """Where the error was raised that a line tells of, if it does."""
+    error = record.exc_info[1] if record.exc_info else None
+    if error is None or error.__traceback__ is None:
+        return None
+    *_, (frame, line) = traceback.walk_tb(error.__traceback__)
+    return frame.f_code.co_filename, line
 
 
 _seldom = Seldom()

@@ -54,3 +54,28 @@ def test_a_part_of_a_page_that_is_not_there_is_such_a_line(
     for _ in range(50):
         app_session._LOGGER.info("The fragment with id %s does not exist anymore", "f" * 256)
     assert len(caplog.messages) == log.MOST
+
+
+def fail(name: str, error: type[Exception], times: int) -> None:
+    """As a page does: one place writes the errors of all."""
+    for _ in range(times):
+        try:
+            if error is KeyError:
+                raise KeyError
+            raise error
+        except Exception:
+            logging.getLogger(name).exception("Uncaught app execution")
+
+
+@pytest.mark.usefixtures("seldom")
+def test_one_error_hides_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    fail("one", ValueError, 50)
+    fail("one", KeyError, 50)
+    kinds = [record.exc_info[0] for record in caplog.records if record.exc_info]
+    assert kinds == [ValueError] * log.MOST + [KeyError] * log.MOST
+
+
+@pytest.mark.usefixtures("seldom")
+def test_an_error_that_was_never_raised_is_written(caplog: pytest.LogCaptureFixture) -> None:
+    logging.getLogger("one").warning("a word", exc_info=ValueError())
+    assert caplog.messages == ["a word"]
