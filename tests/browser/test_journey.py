@@ -62,6 +62,9 @@ def the_keyboard_moves_a_knob_and_figure_and_link_follow(visit: Visit) -> None:
     expect(visit.page).to_have_url(re.compile("epsilon_total=0.02"))
 
 
+TRIES = 10
+
+
 def the_camera_saves_pictures_from_the_browser(visit: Visit) -> None:
     assert camera(visit, "svg").startswith(b"<svg")
     visit.page.get_by_role("radio", name="png").click()
@@ -71,11 +74,19 @@ def the_camera_saves_pictures_from_the_browser(visit: Visit) -> None:
 
 
 def camera(visit: Visit, form: str) -> bytes:
-    """The first figure as its camera button saves it."""
-    visit.page.get_by_test_id("stPlotlyChart").first.hover()
-    with visit.page.expect_download() as download:
-        visit.page.get_by_role("button", name="Download plot").first.click()
-    assert download.value.suggested_filename == f"posterior-posterior.{form}"
+    """The first figure as its camera button saves it.
+
+    The figure takes a new format some moments after the page has it, and nothing shows when.
+    """
+    for _ in range(TRIES):
+        visit.page.get_by_test_id("stPlotlyChart").first.hover()
+        with visit.page.expect_download() as download:
+            visit.page.get_by_role("button", name="Download plot").first.click()
+        if download.value.suggested_filename == f"posterior-posterior.{form}":
+            break
+        visit.page.wait_for_timeout(500)
+    else:
+        pytest.fail(f"{download.value.suggested_filename} after {TRIES} tries")
     return Path(download.value.path()).read_bytes()
 
 

@@ -12,7 +12,7 @@ import pytest
 from abcdp_core import experiments
 from abcdp_core import figures as fig
 from abcdp_core.experiments import ways_of_asking as study
-from abcdp_core.online import ceiling, channels
+from abcdp_core.online import best_channel, ceiling, channels
 from abcdp_core.online.families import FAMILIES
 from abcdp_core.online.intervals import SCORES
 from abcdp_core.results import Result
@@ -190,8 +190,10 @@ REMAKE = "assets/ceiling is of other numbers: run python -m abcdp_core.online.ce
     ("epsilon_total", "family"), [(0.1, "normal"), (20.0, "student-t"), (15.0, "logistic")]
 )
 def test_the_ceiling_that_is_shipped_is_what_is_computed(epsilon_total: float, family: str) -> None:
+    """Of several optimal duals machines take different ones: true bounds, and as close as that."""
     _, bound = ceiling.found(epsilon_total, family, "mu")
-    assert ceiling.bound(epsilon_total, family, "mu") == pytest.approx(bound, rel=1e-6), REMAKE
+    shipped = ceiling.bound(epsilon_total, family, "mu")
+    assert shipped == pytest.approx(bound, rel=best_channel.CLOSE), REMAKE
 
 
 @pytest.mark.parametrize("family", FAMILIES)
