@@ -333,7 +333,7 @@ def percent(share: float, level: float = 0.0) -> str:
     if 0.995 < share < 1.0:
         return "more than 99 %"
     texts = (f"{100.0 * share:.{decimals}f}" for decimals in range(12))
-    same = (text for text in texts if (float(text) > 100.0 * level) == (share > level))
+    same = (text for text in texts if (float(f"{text}e-2") > level) == (share > level))
     return f"{next(same, repr(100.0 * share))} %"
 
 
