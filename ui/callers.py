@@ -20,8 +20,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import h11
-from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
+from uvicorn._types import ASGISendEvent
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
 
@@ -48,6 +49,11 @@ message they hold hundreds; the head of a request fits into them."""
 MOST_LINES = 100
 """Lines of a request's head. A browser sends two dozen and a proxy some more; each is worked on for
 microseconds, and in the bytes of a head there may be ten thousand."""
+
+LARGEST_MESSAGE = 100_000
+"""Bytes of a message of an open page: a pasted problem has up to 64 kB, all else some thousands. Of
+lists written as text Streamlit makes ones that take twenty times as much, as long as a page is
+open; and while a message is not complete, what there is of it waits."""
 
 FRAMES_PER_SECOND, FRAMES_AT_ONCE = 50.0, 500
 """Frames of an open page, so many a second and so many that were saved up. A browser sends a large
@@ -197,8 +203,7 @@ def _on_response_complete(self: H11Protocol) -> None:
 def _handle_websocket_upgrade(self: H11Protocol, event: h11.Request) -> None:
     _leave(self)
     self.ws_protocol_class = OpenPage
-    # As much as is ever read of a message; otherwise sixteen times as much waits for its end.
-    self.config.ws_max_size = get_max_widget_state_size_bytes()
+    self.config.ws_max_size = LARGEST_MESSAGE
     _upgraded(self, event)
     # Of a handshake with a long line or a body nothing is read: it would be left without an answer
     # as long as its sender likes, and a traceback would be logged when more of it comes.
@@ -247,6 +252,12 @@ class OpenPage(WebSocketsSansIOProtocol):
         """Close for who does not answer, and do not wait until they have read all before that."""
         super().keepalive_timeout()
         self._end()
+
+    async def send(self, message: ASGISendEvent) -> None:
+        """Say that the page is gone to who sends to it after its end, instead of an error."""
+        if self.handshake_complete and self.close_sent:
+            raise ClientDisconnected
+        await super().send(message)
 
     def on_task_complete(self, task: asyncio.Task[None]) -> None:
         """The same for who is not to be answered any more."""

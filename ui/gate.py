@@ -14,15 +14,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import itertools
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import streamlit as st
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from google.protobuf.message import Message as Part
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect
@@ -31,7 +33,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnected
 from streamlit.file_util import get_static_dir
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 from streamlit.watcher import LocalSourcesWatcher
 
 from ui import addresses, callers, files, log, lost, open_files, served
@@ -80,8 +81,9 @@ MOST_NAMES = 16
 """Files that a page may say at once that it wants to send: for half a million, which fit into one
 message, Streamlit works for half a minute, and for nobody else."""
 
-MOST_WIDGETS = 1000
-"""What a page may say of its widgets at once; ours have a few hundred. Each is looked at."""
+MOST_VALUES = 1000
+"""Members of all lists in a message: widgets, the values of each, names. Ours have a few hundred.
+Streamlit works on each, and keeps some of them as long as the page is open."""
 
 LONGEST_NAME = 256
 """Characters of a name in a message: it may be written to the log."""
@@ -91,7 +93,7 @@ PER_SECOND, AT_ONCE = 20.0, 100
 twice a second in a few places; people are slower than that. Were the others left to wait, who sent
 them and went would keep a place as long as they do."""
 
-SMALL = 50_000
+SMALL = 10_000
 """Bytes for which a message counts once more: to read a large one takes its time."""
 
 HEARD = ("rerun_script", "stop_script", "app_heartbeat", "file_urls_request")
@@ -384,7 +386,7 @@ def _heard(receive: Receive) -> Receive:
             if message["type"] != "websocket.receive":
                 return message
             content = message.get("bytes") or b""
-            if len(content) > get_max_widget_state_size_bytes():
+            if len(content) > callers.LARGEST_MESSAGE:
                 return {"type": "websocket.disconnect", "code": 1009}
             pace = (1 + len(content) / SMALL) / PER_SECOND
             due = max(due, clock() - AT_ONCE / PER_SECOND) + pace
@@ -411,15 +413,26 @@ def is_of_use(said: BackMsg) -> bool:
     rerun, asked = said.rerun_script, said.backend_operation_request
     known = said.WhichOneof("type") in HEARD or asked.WhichOneof("payload") in OPERATIONS
     names = [rerun.fragment_id, rerun.page_script_hash, rerun.page_name]
+    names += [rerun.context_info.timezone, rerun.context_info.locale]
     names += [asked.request_id, asked.session_id, asked.deferred_file.file_id]
     names.append(said.file_urls_request.request_id)
     names += [text for _, text in asked.dataframe_chunk.ListFields() if isinstance(text, str)]
     few = len(said.file_urls_request.file_names) <= MOST_NAMES
-    few = few and len(rerun.widget_states.widgets) <= MOST_WIDGETS
+    few = few and all(count <= MOST_VALUES for count in itertools.accumulate(_lengths(said)))
     plain = all(len(name) <= LONGEST_NAME and name.isprintable() for name in names)
     # No browser could have asked for a longer one, and half a megabyte of pins takes seconds.
     short = len(rerun.query_string) <= LONGEST_ADDRESS
     return known and few and plain and short and _is_address(rerun.context_info.url)
+
+
+def _lengths(part: Part) -> Iterator[int]:
+    """Of the lists in a message of a page, each before what is in it."""
+    for field, value in part.ListFields():
+        if field.is_repeated:
+            yield len(value)
+        if field.message_type is not None:
+            for each in value if field.is_repeated else (value,):
+                yield from _lengths(each)
 
 
 def _is_address(url: str) -> bool:

@@ -26,6 +26,9 @@ from ui.verbatim import verbatim
 
 DESK = "_own_query"
 
+LONGEST_PASTED = given.LARGEST_TEXT // 4
+"""Characters of a problem that is pasted: of any kind, they are no more bytes than it may have."""
+
 TABLE_ENDS = ".csv"
 """Of the name of a pool's table; a file of any other name is taken for the problem."""
 
@@ -188,7 +191,7 @@ def _begin() -> None:
 def _ask_for_text(here: Desk) -> None:
     """Take the problem alone, where this server takes no files."""
     text = st.text_area(
-        "The problem, in TOML", max_chars=given.LARGEST_TEXT, height=220, key="own-query-text"
+        "The problem, in TOML", max_chars=LONGEST_PASTED, height=220, key="own-query-text"
     )
     content = text.encode() if text.strip() else None
     if content is not None and content != here.text:
