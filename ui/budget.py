@@ -50,7 +50,7 @@ def allows(request: ReleaseRequest) -> bool:
     _history(account)
     if fits(account.budget, [*account.reserved.values(), asked]):
         return True
-    st.error(f"ε_total = {request.epsilon_total:g} does not fit. Nothing can be released with it.")
+    st.error(f"{request.spends} does not fit. Nothing can be released with it.")
     return False
 
 

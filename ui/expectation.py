@@ -31,13 +31,13 @@ def studies(by: Releasable) -> tuple[str, ...]:
 def cost(by: Releasable) -> str:
     """What a release costs, before it is made."""
     request = _usual(by)
-    epsilon = request.epsilon_total
     what = f"Another {request.unit} in place of one"
     if request.neighbours == "add-remove":
         what = f"One {request.unit} more or less"
     return (
-        f"**What it costs:** ε_total = {epsilon:g} of these data's privacy, once and for good. "
-        f"{what} changes the probability of any result by at most {odds(epsilon)}."
+        f"**What it costs:** {request.spends} of these data's privacy, once and for good. "
+        f"{what} changes the probability of any result by at most "
+        f"{odds(request.epsilon_total)}."
     )
 
 

@@ -34,6 +34,7 @@ from abcdp_core.own_data.request import (
 )
 from abcdp_core.own_data.sparse_vector import SparseVectorRequest
 from abcdp_core.parameters import ParameterError
+from abcdp_core.privacy import in_digits
 from ui import budget, charts, expectation, jobs, reports, served, state, steps, uploads, watch
 from ui.job import Job, UnwantedError
 from ui.uploads import MINUTES, Held, Upload
@@ -313,15 +314,16 @@ def confirm(request: ReleaseRequest, series_of: Upload, planned: int, expected: 
         spent = sum(document.request.epsilon_total for document in made)
         times = "once" if len(made) == 1 else f"{len(made)} times, together"
         st.markdown(
-            f"These numbers were released {times} in this session, for ε_total = {spent:g}. One "
-            f"more release makes it {spent + request.epsilon_total:g}."
+            f"These numbers were released {times} in this session, for ε_total = "
+            f"{in_digits(spent)}. One more release makes it "
+            f"{in_digits(spent + request.epsilon_total)}."
         )
     if not budget.allows(request):
         return
     # Another request, or one more of the same, needs a confirmation of its own.
     accepted = _accepts(request, len(made))
     sure = st.checkbox(
-        f"I want to spend ε_total = {request.epsilon_total:g} of these data's privacy",
+        f"I want to spend {request.spends} of these data's privacy",
         key=f"own-confirmed-{len(made)}-{_known_by(request)}",
     )
     if st.button(

@@ -58,7 +58,7 @@ def drawn(request: ReleaseRequest, planned: int) -> fig.Drawn | None:
         "number of values N",
         "error, percentage points",
         height=HEIGHT,
-        settings=f"ε_total = {request.epsilon_total:g}, {releasable.of(request).title.lower()}",
+        settings=f"{request.spends}, {releasable.of(request).title.lower()}",
     )
     figure.update_xaxes(
         type="log",

@@ -280,7 +280,7 @@ class NoisyCountsDocument(Document):
     def settings(self) -> str:
         """Budget, mechanism and size."""
         return (
-            f"ε_total = {self.request.epsilon_total:g}, noisy counts, N = {self.n:,}; "
+            f"{self.request.spends}, noisy counts, N = {self.n:,}; "
             "population: mean and 90 % interval"
         )
 

@@ -711,9 +711,7 @@ class PrivateSummaryDocument(Document):
         """Budget, mechanism and, where it is public, size."""
         rows = rows_of(self.request.scenario)
         size = f", {self.n:,} {rows}" if self.request.tells_size else ""
-        return (
-            f"ε_total = {self.request.epsilon_total:g}, private summary{size}; mean, 90 % interval"
-        )
+        return f"{self.request.spends}, private summary{size}; mean, 90 % interval"
 
     @property
     def marks_in_words(self) -> str:

@@ -191,7 +191,7 @@ def _computed(document: Document, content: Mapping[str, Any]) -> str:
         "gave.</p>\n"
         f"<p>{_said(releasable.of(document.request).reason)} {_said(document.exactness())}</p>\n"
         f"<p>For the accountant, the event is {_said(kind)}: {_said(noise)}. Its cost, computed "
-        f"from these numbers, is ε_total = {content['cost']['epsilon']:.6g} and "
+        f"from these numbers, is ε_total = {in_digits(content['cost']['epsilon'])} and "
         f"δ = {content['cost']['delta']:.6g}.</p>",
     )
 

@@ -260,8 +260,7 @@ class SparseVectorDocument(Document):
         """Budget, threshold, acceptances and size."""
         request = self.request
         return (
-            f"ε_total = {request.epsilon_total:g}, ε_abc = {request.epsilon_abc:g}, "
-            f"c = {request.c:,}, N = {self.n:,}"
+            f"{request.spends}, ε_abc = {request.epsilon_abc:g}, c = {request.c:,}, N = {self.n:,}"
         )
 
     @property

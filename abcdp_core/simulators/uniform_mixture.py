@@ -63,7 +63,8 @@ DISTANCE_AXIS = 1.0
 OWN_SIZES = (10, 20_000)
 OWN_MODEL = (
     "For the question *what share of the values lies where?* The range is cut into five equal "
-    "intervals; within each, all values are taken for equally likely."
+    "intervals, and a value where two of them meet belongs to the upper one; within each, all "
+    "values are taken for equally likely."
 )
 
 

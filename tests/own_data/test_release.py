@@ -329,6 +329,40 @@ def test_the_domain_becomes_that_of_the_scenario() -> None:
     assert carried.tolist() == [0.0, 0.0, 2.5, 5.0, 5.0]
 
 
+@pytest.mark.parametrize(
+    ("domain", "ends"),
+    [
+        (("-3", "-1"), ("-2.6", "-2.2", "-1.8", "-1.4")),
+        (("35.5", "42"), ("36.8", "38.1", "39.4", "40.7")),
+        (("0.1", "0.6"), ("0.2", "0.3", "0.4", "0.5")),
+        (("1.1", "2.2"), ("1.32", "1.54", "1.76", "1.98")),
+        (("36", "36.5"), ("36.1", "36.2", "36.3", "36.4")),
+        (("0.3", "0.8"), ("0.4", "0.5", "0.6", "0.7")),
+        (("73000.1", "73000.6"), ("73000.2", "73000.3", "73000.4", "73000.5")),
+        (("0", "100000"), ("20000", "40000", "60000", "80000")),
+    ],
+)
+def test_a_value_written_as_where_two_intervals_meet_counts_in_the_upper_one(
+    domain: tuple[str, str], ends: tuple[str, ...]
+) -> None:
+    """Of -2.6 and -1.8 in -3 to -1 one fell below its border and one above."""
+    low, high = map(float, domain)
+    places = np.array([float(each) for each in ends])
+    below, above = places - 1e-6 * (high - low), places + 1e-6 * (high - low)
+    for values, cells in ((places, [1, 2, 3, 4]), (below, [0, 1, 2, 3]), (above, [1, 2, 3, 4])):
+        carried = to_domain(values, (low, high), (0.0, 5.0))
+        assert np.floor(carried).tolist() == cells
+
+
+@given(st.integers(-(10**6), 10**6), st.integers(1, 10**6), st.integers(0, 6))
+def test_ends_of_intervals_are_whole_numbers_whatever_their_decimals(
+    low: int, fifth: int, decimals: int
+) -> None:
+    written = [float(f"{low + i * fifth}e-{decimals}") for i in range(6)]
+    carried = to_domain(np.array(written), (written[0], written[-1]), (0.0, 5.0))
+    assert carried.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+
+
 @pytest.mark.parametrize("target", [(0.2, 0.9), (0.3, 0.9)])
 def test_bounds_are_met_exactly_whichever_way_they_round(target: tuple[float, float]) -> None:
     # 0.2 + (0.9 − 0.2) is below 0.9 in floating point, and 0.3 + (0.9 − 0.3) above.
