@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from abcdp_core.parameters import Scalar, text_of
-from ui import class_link, knobs, labels, locks, pin, share, state
+from ui import class_link, history, knobs, labels, locks, pin, share, state
 from ui.knobs import FOUR, MORE, SHARED
 from ui.page import Page
 from ui.state import held
@@ -66,6 +66,7 @@ def sidebar(version: str, pages: Iterable[Page]) -> None:
         st.caption(f"ABCDP Explorer {version}{labels.run_by()}. {labels.where_to()}")
         # Not shown, but there: a widget that is left out loses its value for the other pages.
         with st.container(key="unused"):
+            history.by_page()
             widget("lesson")
             widget("step")
             for name in SHARED:
@@ -140,6 +141,8 @@ def _shared(page: Page) -> dict[str, Scalar]:
     keys = [*SHARED, *page.own, *(["preset"] if state.offers_presets(page) else [])]
     if held("lesson") != knobs.NO_LESSON:
         keys += ["lesson", "step"]
+    # A knob of another page that is locked has to be so where it stands.
+    keys += [key for key in locks.elsewhere() if key in st.session_state]
     return {key: held(key) for key in keys} | locks.in_link() | pin.in_link()
 
 

@@ -43,6 +43,14 @@ def here() -> tuple[str, ...]:
     return tuple(key for key in state.knobs_of_page() if is_fixed(key))
 
 
+def elsewhere() -> list[str]:
+    """The knobs of other pages that cannot be moved."""
+    page = state.on_screen()
+    here = {*knobs.SHARED, *knobs.EVERYWHERE, *page.own, "preset"}
+    listed = dict.fromkeys([*state.listed(knobs.LOCK), *state.listed(knobs.HIDE)])
+    return [key for key in listed if key not in here]
+
+
 def reason(key: str) -> str:
     """Why a knob cannot be moved; empty if it can."""
     if is_fixed(key):

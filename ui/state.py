@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from abcdp_core import __version__, experiments
 from abcdp_core.parameters import ParameterError, Params, Scalar, text_of
@@ -74,6 +75,8 @@ def begin(page: Page, known: Iterable[str], ready: Callable[[str], None]) -> Non
     """
     st.session_state[PAGE] = page
     begin_again()
+    if LINK_READ in st.session_state and _is_gone_back():
+        _follow_address(page)
     _follow_preset(page)
     ready(scenario_in_force())
     if LINK_READ in st.session_state:
@@ -87,6 +90,24 @@ def begin(page: Page, known: Iterable[str], ready: Callable[[str], None]) -> Non
     for key in (knobs.LOCK, knobs.HIDE):
         keep(key, ",".join(listed(key)))
     _keep_fixed(page, known)
+
+
+def _is_gone_back() -> bool:
+    """Whether the browser went back to an address, or forward."""
+    context = get_script_run_ctx()
+    return context is not None and context.is_history_navigation
+
+
+def _follow_address(page: Page) -> None:
+    """Have the knobs stand at what an address says that the browser shows again.
+
+    Streamlit gives that to each widget as it is drawn, when much was already asked for.
+    """
+    _keep_by_scenario(str(st.session_state[SCENARIO]))
+    for key in ({*SHARED, *knobs.EVERYWHERE, *page.own, "preset"}) - {*knobs.FOR_A_CLASS}:
+        st.session_state.pop(key, None)
+    st.session_state[SCENARIO] = scenario_in_force()
+    st.session_state[PIN_ASKED] = st.query_params.get(knobs.PIN, "")
 
 
 def _keep_fixed(page: Page, known: Iterable[str]) -> None:
@@ -141,6 +162,9 @@ def _read_link(page: Page, known: Iterable[str]) -> None:
     for key in knobs.FOR_A_CLASS:
         stands.pop(key, None)
     asked = link.of_today(stands, {*known}, page.own)
+    if (brought := _view_of_preset(page)) and asked.get(page.view) != brought:
+        # A new widget takes what the address says.
+        asked.pop(page.view, None)
     unused = page.unused(view())
     # Only what the link asks for: each knob of another page would load the study it belongs to.
     found = {key: knobs.find(key, page.every, scenario) for key in asked.keys() & {*known}}
@@ -233,9 +257,15 @@ def leave_scenario() -> None:
 
 def _follow_preset(page: Page) -> None:
     """A preset brings its view with it."""
-    owners = [view for view, shown in page.views.items() if preset(shown[0]) is not None]
-    if owners and owners[0] != held(page.view):
-        st.session_state[page.view] = owners[0]
+    brought = _view_of_preset(page)
+    if brought and brought != held(page.view):
+        st.session_state[page.view] = brought
+
+
+def _view_of_preset(page: Page) -> str:
+    """The view that a preset in force brings with it; empty if there is none."""
+    owners = (view for view, shown in page.views.items() if preset(shown[0]) is not None)
+    return next(owners, "")
 
 
 def _follow_scenario() -> None:

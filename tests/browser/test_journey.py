@@ -341,6 +341,22 @@ def test_each_scenario_has_its_knobs_and_the_link_reproduces_it(visit: Visit) ->
     assert visit.title == title
     assert "ε_abc = 150" in title
     expect(visit.page.get_by_role("alert")).to_have_count(0)
+    back_leads_to_the_page_as_it_was_left(visit, title)
+
+
+def back_leads_to_the_page_as_it_was_left(visit: Visit, title: str) -> None:
+    """Streamlit leads to an address without the scenario, whose page showed half of each."""
+    left = visit.page.url
+    visit.page.get_by_role("link", name="Flip probability").click()
+    expect(visit.page.get_by_text("Noise draw number 0")).to_be_visible()
+    visit.page.get_by_role("button", name="New noise").click()
+    expect(visit.page.get_by_text("Noise draw number 1")).to_be_visible()
+    visit.page.go_back()
+    shows(visit, "ε_abc = 150")
+    expect(visit.page.locator(".st-key-scenario input")).to_have_value("tuberculosis")
+    # What the next page moved stands here where it did; the caption is above its widget.
+    expect(visit.page.get_by_text("Noise draw number 0")).to_be_visible()
+    assert (visit.title, visit.page.url) == (title, left)
 
 
 def test_a_case_study_is_judged(visit: Visit) -> None:

@@ -91,6 +91,14 @@ def test_a_locked_knob_is_shown_with_its_value_and_a_hidden_one_is_not() -> None
     assert "by this link" not in texts(app)
 
 
+def test_what_is_shared_says_where_a_locked_knob_of_another_page_stands() -> None:
+    """Who got the link found it locked at its default."""
+    app = opened("overview", **{"mse-curves.runs": "20", "lock": "mse-curves.runs"})
+    (share,) = [each for each in app.get("bidi_component") if each.key == "share"]
+    assert "mse-curves.runs=20" in str(share.proto)
+    assert "lock=mse-curves.runs" in str(share.proto)
+
+
 def test_it_stays_from_page_to_page_and_in_the_address() -> None:
     app = opened("posterior", lock="c,n", hide="seed")
     app = settled(app.switch_page("pages/flip_probability.py").run())

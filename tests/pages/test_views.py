@@ -138,6 +138,26 @@ def test_ways_of_asking_show_the_knobs_that_act_and_say_why_symbols_win():
     assert "ways-of-asking.weight" not in keys
 
 
+@pytest.mark.parametrize(
+    ("page", "preset", "view"),
+    [
+        ("mechanisms", "full-size", {"mechanisms.view": "what a budget buys"}),
+        ("gaussian_noise", "p22-figure-4", {"gaussian-noise.view": "rejection"}),
+        ("adaptive_truncation", "y23-intervals", {"adaptive-truncation.view": "live"}),
+    ],
+)
+def test_a_preset_brings_its_view_also_where_a_link_asks_for_another(
+    page: str, preset: str, view: dict[str, str]
+) -> None:
+    """The page showed the link's view, the knobs what the preset sets."""
+    ((key, asked),) = view.items()
+    app = opened(page, preset=preset, **view)
+    assert not app.exception
+    assert app.session_state[key] != asked
+    assert key not in app.query_params or app.query_params[key] != asked
+    assert "do not go together" not in texts(app)
+
+
 def test_a_preset_brings_its_view_with_it():
     app = opened("adaptive_truncation", preset="y23-intervals")
     assert not app.exception

@@ -1,0 +1,27 @@
+// Back leads to the page before, as it was left, as ui/history.py asks for it.
+//
+// Streamlit makes an entry in the browser's history whenever the program moves a knob, and several
+// on the way to another page, with the old page's path and an address that is half emptied.
+
+let left = location.href; // when something was last pressed
+
+export default function () {
+  if (history.pushState.isOurs) return;
+  const note = () => {
+    left = location.href;
+  };
+  addEventListener("pointerdown", note, true);
+  addEventListener("keydown", note, true);
+  const push = history.pushState;
+  history.pushState = (state, title, url) => {
+    const to = new URL(url, location.href);
+    if (to.pathname === location.pathname) {
+      history.replaceState(state, title, url);
+      return;
+    }
+    if (new URL(left).pathname === location.pathname) history.replaceState({}, "", left);
+    push.call(history, state, title, url);
+    left = location.href;
+  };
+  history.pushState.isOurs = true;
+}
