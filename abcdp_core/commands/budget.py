@@ -95,6 +95,9 @@ def _show(options: argparse.Namespace) -> None:
         many = len(documents) > 1
         which = f"All {len(documents)} documents are" if many else "The document is"
         say(f"{which} in the ledger.")
+    for file, found in documents.items():
+        if options.name not in (None, found.budget):
+            say(f"{file} was taken from another budget, {found.budget}.")
 
 
 def _promise(budget: Budget) -> str:

@@ -35,7 +35,8 @@ OURS = (BEGUN, READY, UNDONE, BEFORE)
 
 MARK = "made-in-the-folder"
 """A file with the number of the folder that it is in: what somebody else has packed, and others
-unpack, has another one, and nothing of theirs is moved or removed for it."""
+unpack, has another one, and nothing of theirs is moved or removed for it. So has one on a drive
+that numbers its folders anew whenever it is mounted, as some network drives do."""
 
 NEW = "names-that-were-not-there.json"
 """In the last one: which of the files are no earlier ones'."""
@@ -46,12 +47,12 @@ class MixedError(OSError):
 
 
 class CopiedError(FileExistsError):
-    """Files that may be of two results, and nobody here can tell: the folder was copied so."""
+    """Files that may be of two results, in a folder with another number: nobody can tell whose."""
 
 
 COPIED = (
-    "was left by a command that was ended between two files, in a folder of which this one is a "
-    "copy: files here may be of two results; make them again in another folder"
+    "was left by a command that was ended between two files, and the folder was copied since, or "
+    "its drive mounted anew: files here may be of two results; make them again in another folder"
 )
 
 

@@ -50,7 +50,12 @@ def test_three_releases_fit_and_a_fourth_is_refused(
     assert "Left: ε = 0.0" in said
     assert "All 2 documents are in the ledger" in said
     assert main(["budget", "show", "income", "--documents", "1.json"]) == 0
-    assert "The document is in the ledger." in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "The document is in the ledger." in said
+    assert "another budget" not in said
+    assert main(["budget", "create", "b", "--epsilon", "1", "--unit", "day"]) == 0
+    assert main(["budget", "show", "b", "--documents", "1.json"]) == 0
+    assert "1.json was taken from another budget, income." in capsys.readouterr().out
     written = json.loads((tmp_path / "1.json").read_text())
     assert written["ledger"]["entry"] == 3
 
