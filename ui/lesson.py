@@ -51,12 +51,16 @@ def on() -> tuple[Lesson, int] | None:
 def begin(asked: set[str]) -> None:
     """At the start of a session: a link that sets knobs of its own says how they stand.
 
+    So does an address that the browser went back to: it leads to the step as it was left.
+
     Args:
         asked: the keys that the address sets.
     """
     if ENTERED not in st.session_state:
         own = asked - {"version", *knobs.EVERYWHERE}
         st.session_state[ENTERED] = _place() if own else None
+    elif state.is_gone_back():
+        st.session_state[ENTERED] = _place()
 
 
 def enter(pages: Iterable[Page]) -> str:

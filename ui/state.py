@@ -75,7 +75,7 @@ def begin(page: Page, known: Iterable[str], ready: Callable[[str], None]) -> Non
     """
     st.session_state[PAGE] = page
     begin_again()
-    if LINK_READ in st.session_state and _is_gone_back():
+    if LINK_READ in st.session_state and is_gone_back():
         _follow_address(page)
     _follow_preset(page)
     ready(scenario_in_force())
@@ -92,7 +92,7 @@ def begin(page: Page, known: Iterable[str], ready: Callable[[str], None]) -> Non
     _keep_fixed(page, known)
 
 
-def _is_gone_back() -> bool:
+def is_gone_back() -> bool:
     """Whether the browser went back to an address, or forward."""
     context = get_script_run_ctx()
     return context is not None and context.is_history_navigation

@@ -16,7 +16,7 @@ from abcdp_core import __version__, lessons
 from abcdp_core.lessons import Step
 from abcdp_core.parameters import ParameterError, text_of
 from tests.pages.app import ROOT, opened, settled, texts
-from ui import knobs, lesson, lesson_list, router, watch
+from ui import knobs, lesson, lesson_list, router, state, watch
 from ui.job import Request
 
 STEPS = [
@@ -184,6 +184,29 @@ def test_a_step_is_set_where_a_knob_had_one_value_in_the_scenario_before(scenari
 def stands_at(name: str, step: int) -> Mapping[str, Any]:
     """What a step sets."""
     return lessons.load()[name].steps[step - 1].knobs
+
+
+def test_a_step_that_the_browser_goes_back_to_is_as_it_was_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = opened("flip_probability", lesson="every-yes", step="2")
+    left = dict(app.query_params)
+    assert app.select_slider(key="n").value == 100
+    app = settled(app.button(key=lesson.NEXT).click().run())
+    assert "step 3 of 3" in texts(app)
+    assert app.select_slider(key="n").value != 100
+    set_so: list[object] = []
+    monkeypatch.setattr(state, "is_gone_back", lambda: True)
+    monkeypatch.setattr(state, "move_to", lambda *values: set_so.append(values))
+    app.query_params.clear()
+    app.query_params.update(left)
+    app.switch_page("pages/flip_probability.py").run()
+    monkeypatch.undo()
+    assert not set_so
+    app = settled(app)
+    assert "step 2 of 3" in texts(app)
+    assert app.select_slider(key="n").value == 100
+    assert "do not stand as this step sets them" in texts(app)
 
 
 def test_a_person_elsewhere_returns_to_the_page_of_the_step() -> None:
