@@ -10,7 +10,7 @@ export default function () {
   const note = () => {
     left = location.href;
   };
-  addEventListener("pointerdown", note, true);
+  addEventListener("click", note, true);
   addEventListener("keydown", note, true);
   const push = history.pushState;
   history.pushState = (state, title, url) => {
