@@ -24,7 +24,7 @@ from ui import charts, jobs, labels, served, steps, uploads, watch
 from ui.job import Job
 from ui.verbatim import verbatim
 
-DESK = "_own_query"
+DESK, TEXT = "_own_query", "own-query-text"
 
 LONGEST_PASTED = given.LARGEST_TEXT // 4
 """Characters of a problem that is pasted: of any kind, they are no more bytes than it may have."""
@@ -165,7 +165,7 @@ def show(example: str) -> None:
     if takes_files:
         _ask_for_files(here)
     else:
-        _ask_for_text(here)
+        _ask_for_text()
     if here.refused:
         st.error(f"This cannot be used. {verbatim(here.refused)}")
     if here.problem is None:
@@ -188,14 +188,24 @@ def _begin() -> None:
         here.begin(here.problem)
 
 
-def _ask_for_text(here: Desk) -> None:
+def _ask_for_text() -> None:
     """Take the problem alone, where this server takes no files."""
-    text = st.text_area(
-        "The problem, in TOML", max_chars=LONGEST_PASTED, height=220, key="own-query-text"
+    st.text_area(
+        # A browser takes nothing of a longer one, and says nothing.
+        f"The problem, in TOML, of at most {LONGEST_PASTED:,} characters",
+        max_chars=LONGEST_PASTED,
+        height=220,
+        key=TEXT,
+        on_change=_take_text,
     )
-    content = text.encode() if text.strip() else None
-    if content is not None and content != here.text:
-        here.take("problem.toml", content)
+
+
+def _take_text() -> None:
+    here, text = desk(), st.session_state[TEXT]
+    if text.strip():
+        here.take("problem.toml", text.encode())
+    else:
+        here.forget()
 
 
 def _ask_for_files(here: Desk) -> None:

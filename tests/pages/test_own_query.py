@@ -135,6 +135,11 @@ def test_a_server_that_takes_no_files_takes_a_text(
     assert "This server takes no files, so a pool" in texts(app)
     app = app.text_area(key="own-query-text").set_value("seed = 3").run()
     assert errors(app) == ["This cannot be used. ` query: is missing. `"]
+    app = app.text_area(key="own-query-text").set_value(example()).run()
+    assert "Read: 8 noisy numbers" in texts(app)
+    # Who empties the box, and pastes more than goes into it, has given nothing.
+    app = app.text_area(key="own-query-text").set_value("").run()
+    assert "Read:" not in texts(app)
     assert not app.exception
 
 
