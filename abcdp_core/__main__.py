@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _stopped(stop: KeyboardInterrupt) -> int:
-    left = str(stop) or "nothing is done yet that could be written."
+    left = str(stop) or "what it was to write is there as a whole, or not at all."
     ending.complain(f"{interruption.words_for(stop)}; {left}")
     return interruption.exit_code(stop)
 

@@ -82,6 +82,9 @@ def like_ctrl_c() -> Iterator[None]:
         raise Stopped(number)
 
     def dropped(what: sys.UnraisableHookArgs) -> None:
+        if isinstance(what.exc_value, OSError) and what.object is None:
+            # Python's word that it passes over a QUIT which came at the same moment as another one.
+            return
         if not isinstance(what.exc_value, Stopped):
             complain(what)
             return
@@ -104,10 +107,11 @@ def like_ctrl_c() -> Iterator[None]:
     finally:
         for timer in timers:
             timer.cancel()
-        if sys.unraisablehook is dropped:
-            sys.unraisablehook = complain
         for each, usual in before.items():
             signal.signal(each, usual)
+        # Not before: of a signal that has come already Python complains when the next one is set.
+        if sys.unraisablehook is dropped:
+            sys.unraisablehook = complain
 
 
 MOMENT = 0.01

@@ -60,6 +60,26 @@ def test_what_strikes_where_python_drops_it_is_raised_all_the_same(
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
 
+def test_of_two_at_the_same_moment_the_first_counts_and_nothing_is_said(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    both = {signal.SIGINT, signal.SIGQUIT}
+
+    def work() -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, both)
+        try:
+            for number in both:
+                os.kill(os.getpid(), number)
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, both)
+        threading.Event().wait(10.0)
+
+    with pytest.raises(Stopped) as caught, like_ctrl_c():
+        work()
+    assert caught.value.number == signal.SIGINT
+    assert capsys.readouterr().err == ""
+
+
 def test_of_other_things_that_python_drops_it_complains_as_ever(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,7 +108,9 @@ def test_what_strikes_while_handlers_change_ends_the_program_in_a_line(
     assert main(["list"]) == code
     assert struck
     said = capsys.readouterr().err
-    assert said == ("Hung up; nothing is done yet that could be written.\n" if code else "")
+    assert said == (
+        "Hung up; what it was to write is there as a whole, or not at all.\n" if code else ""
+    )
 
 
 def test_ctrl_c_itself_has_words_and_a_code() -> None:

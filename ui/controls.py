@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from abcdp_core.parameters import Scalar, text_of
-from ui import class_link, history, knobs, labels, locks, pin, share, state
+from ui import class_link, knobs, labels, locks, pin, share, state
 from ui.knobs import FOUR, MORE, SHARED
 from ui.page import Page
 from ui.state import held
@@ -66,7 +66,6 @@ def sidebar(version: str, pages: Iterable[Page]) -> None:
         st.caption(f"ABCDP Explorer {version}{labels.run_by()}. {labels.where_to()}")
         # Not shown, but there: a widget that is left out loses its value for the other pages.
         with st.container(key="unused"):
-            history.by_page()
             widget("lesson")
             widget("step")
             for name in SHARED:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import itertools
 import math
 import sys
 from collections.abc import Callable, Iterator
@@ -35,9 +34,12 @@ from streamlit.file_util import get_static_dir
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.watcher import LocalSourcesWatcher
 
-from ui import addresses, callers, files, log, lost, open_files, served
+from ui import addresses, callers, files, history, log, lost, open_files, served
 
 STREAM, UPLOAD = "/_stcore/stream", "/_stcore/upload_file/"
+
+MADE = "/media/"
+"""Where the files are that pages made: they are sent as they are."""
 
 ANSWERED = ("/_stcore/health", "/_stcore/host-config")
 """What Streamlit's page asks its server for; all else under `CLOSED` is for others."""
@@ -85,6 +87,10 @@ MOST_VALUES = 1000
 """Members of all lists in a message: widgets, the values of each, names. Ours have a few hundred.
 Streamlit works on each, and keeps some of them as long as the page is open."""
 
+OF_A_WIDGET = "$$"
+"""How the name of each widget begins. By another one Streamlit would keep what is said of it among
+the values of the program's own."""
+
 LONGEST_NAME = 256
 """Characters of a name in a message: it may be written to the log."""
 
@@ -93,8 +99,8 @@ PER_SECOND, AT_ONCE = 20.0, 100
 twice a second in a few places; people are slower than that. Were the others left to wait, who sent
 them and went would keep a place as long as they do."""
 
-SMALL = 10_000
-"""Bytes for which a message counts once more: to read a large one takes its time."""
+SMALL, FEW = 10_000, 50
+"""Bytes, and values, for which a message counts once more: each value is worked on repeatedly."""
 
 HEARD = ("rerun_script", "stop_script", "app_heartbeat", "file_urls_request")
 OPERATIONS = ("deferred_file", "dataframe_chunk")
@@ -114,9 +120,6 @@ HEADERS = {
     "referrer-policy": "same-origin",
     "x-content-type-options": "nosniff",
 }
-
-
-PAGE = "text/html"
 
 
 @functools.cache
@@ -228,10 +231,13 @@ class Gate:
         elif scope["type"] == "http" and scope["method"] == "PUT":
             await self._take_file(scope, receive, send)
         elif scope["type"] == "http":
+            path = scope["path"].removeprefix(self._below)
             if self._opened is not None:
-                self._opened(scope["path"].removeprefix(self._below))
-            answer = _in_pieces(_with_headers(send, self._below))
-            await self._app(_without(scope, b"origin", *ANOTHER_COPY), receive, answer)
+                self._opened(path)
+            answer = _with_headers(send, self._below)
+            if not path.startswith(MADE):
+                answer = history.by_page(answer)
+            await self._app(_without(scope, b"origin", *ANOTHER_COPY), receive, _in_pieces(answer))
         else:
             await self._let_in(scope, receive, send)
 
@@ -388,17 +394,18 @@ def _heard(receive: Receive) -> Receive:
             content = message.get("bytes") or b""
             if len(content) > callers.LARGEST_MESSAGE:
                 return {"type": "websocket.disconnect", "code": 1009}
-            pace = (1 + len(content) / SMALL) / PER_SECOND
-            due = max(due, clock() - AT_ONCE / PER_SECOND) + pace
-            if due > clock():
-                return {"type": "websocket.disconnect", "code": 1008}
             try:
                 said = BackMsg.FromString(content)
             except DecodeError:
                 return {"type": "websocket.disconnect", "code": 1002}
+            values = _values(said)
+            pace = (1 + len(content) / SMALL + values / FEW) / PER_SECOND
+            due = max(due, clock() - AT_ONCE / PER_SECOND) + pace
+            if due > clock():
+                return {"type": "websocket.disconnect", "code": 1008}
             if message.get("text") is not None:
                 return {"type": "websocket.disconnect", "code": 1003}
-            if is_of_use(said):
+            if values <= MOST_VALUES and is_of_use(said):
                 return message
 
     return receiving
@@ -418,11 +425,21 @@ def is_of_use(said: BackMsg) -> bool:
     names.append(said.file_urls_request.request_id)
     names += [text for _, text in asked.dataframe_chunk.ListFields() if isinstance(text, str)]
     few = len(said.file_urls_request.file_names) <= MOST_NAMES
-    few = few and all(count <= MOST_VALUES for count in itertools.accumulate(_lengths(said)))
+    own = all(each.id.startswith(OF_A_WIDGET) for each in rerun.widget_states.widgets)
     plain = all(len(name) <= LONGEST_NAME and name.isprintable() for name in names)
     # No browser could have asked for a longer one, and half a megabyte of pins takes seconds.
     short = len(rerun.query_string) <= LONGEST_ADDRESS
-    return known and few and plain and short and _is_address(rerun.context_info.url)
+    return known and few and own and plain and short and _is_address(rerun.context_info.url)
+
+
+def _values(said: BackMsg) -> int:
+    """Members of all lists in a message, counted until they are too many."""
+    count = 0
+    for length in _lengths(said):
+        count += length
+        if count > MOST_VALUES:
+            break
+    return count
 
 
 def _lengths(part: Part) -> Iterator[int]:
@@ -473,7 +490,8 @@ def _with_headers(send: Send, below: str) -> Send:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             headers.update(HEADERS)
-            if (drawing := drawing_code()) and headers.get("content-type", "").startswith(PAGE):
+            is_page = headers.get("content-type", "").startswith(history.PAGE)
+            if is_page and (drawing := drawing_code()):
                 headers["link"] = f"<{below}{drawing}>; rel=modulepreload"
         await send(message)
 

@@ -1,22 +1,52 @@
-"""Back and Forward in the browser lead from page to page, each as it was left."""
+"""Back and Forward in the browser lead from page to page, each as it was left.
+
+Streamlit has no setting for it. Its page, as it is sent, gets a script that the browser runs before
+any of Streamlit's.
+"""
 
 from __future__ import annotations
 
 import functools
 from pathlib import Path
 
-import streamlit as st
-from streamlit.components.v2.types import ComponentRenderer
+from starlette.datastructures import MutableHeaders
+from starlette.types import Message, Send
 
 SCRIPT = Path(__file__).parents[1] / "assets" / "history.js"
 
+PAGE = "text/html"
+HEAD = b"<head>"
 
-def by_page() -> None:
-    """Let the browser remember an address for each page that was opened, and no others."""
-    _component()(key="history", height=0)
+FORMER = ("etag", "last-modified")
+"""By these a browser would keep a page with a former script."""
+
+
+def by_page(send: Send) -> Send:
+    """The same; in a page that is sent, the browser remembers each page opened and nothing else."""
+    begun: Message | None = None
+
+    async def sending(message: Message) -> None:
+        nonlocal begun
+        if message["type"] == "http.response.start":
+            if MutableHeaders(scope=message).get("content-type", "").startswith(PAGE):
+                # Until it is known how long the page is.
+                begun = message
+                return
+        elif begun is not None:
+            start, begun = begun, None
+            before = message.get("body", b"")
+            message = {**message, "body": before.replace(HEAD, HEAD + _script(), 1)}
+            headers = MutableHeaders(scope=start)
+            for name in FORMER:
+                del headers[name]
+            length = int(headers.get("content-length", 0)) + len(message["body"]) - len(before)
+            headers["content-length"] = str(length)
+            await send(start)
+        await send(message)
+
+    return sending
 
 
 @functools.cache
-def _component() -> ComponentRenderer:
-    html, js = '<div class="history" hidden></div>', SCRIPT.read_text(encoding="utf-8")
-    return st.components.v2.component("history", html=html, js=js)
+def _script() -> bytes:
+    return b"\n<script>\n" + SCRIPT.read_bytes() + b"</script>\n"

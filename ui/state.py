@@ -207,14 +207,18 @@ def move_to(values: Mapping[str, Scalar], page: Page) -> None:
         page: the one that is shown then.
     """
     _keep_by_scenario(str(st.session_state[SCENARIO]))
-    # A knob that has one value in a scenario has no widget there, and a new one begins as the
-    # address said when the page was begun. The seed has one wherever anything was drawn.
-    is_drawn = "seed" in st.session_state and page == on_screen()
-    bare = values.keys() & {*knobs.BY_SCENARIO} - {*st.session_state} if is_drawn else set()
+    # A new widget begins as the address said when the page was begun. Before anything was drawn all
+    # are new; then a knob that has one value in a scenario has no widget there. The seed has one
+    # wherever anything was drawn.
+    bare: set[str] = set()
+    if page == on_screen():
+        is_drawn = "seed" in st.session_state
+        new = {*knobs.BY_SCENARIO} if is_drawn else {*SHARED, *page.own}
+        bare = values.keys() & new - {*st.session_state}
     for key, value in values.items():
         st.session_state[key] = value
     st.session_state[SCENARIO] = scenario = _scenario_of(page)
-    for key in bare:
+    for key in sorted(bare):
         usual = knobs.find(key, page.every, scenario).default
         keep(key, "" if values[key] == usual else text_of(values[key]))
     st.session_state[AGAIN] = bool(bare)
@@ -391,7 +395,8 @@ def preset(experiment: str) -> Params | None:
 
 
 def _preset_name() -> str:
-    return str(st.session_state.get("preset") or st.query_params.get("preset", NO_PRESET))
+    name = str(st.session_state.get("preset") or st.query_params.get("preset", NO_PRESET))
+    return experiments.RETIRED.get(name, name)
 
 
 def _presets_are_asked_for() -> bool:

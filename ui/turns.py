@@ -242,8 +242,9 @@ def interruptible() -> Iterator[None]:
         let_through(False)
 
 
-LARGEST_HELD = 2_000_000
-"""Bytes of requests that wait to be joined: a browser's largest message, twice."""
+LARGEST_HELD, MOST_HELD = 200_000, 1000
+"""Bytes, and widgets, of requests that wait to be joined: a page's largest message, twice, and far
+more than a page has. Whenever another one comes all that wait are gone through."""
 
 
 def _keep_what_a_visitor_asked_for() -> None:
@@ -262,17 +263,17 @@ def _keep_what_a_visitor_asked_for() -> None:
         waits = self._state == ScriptRequestType.RERUN and _is_full_app_rerun(self._rerun_data)
         if new_data.is_auto_rerun and waits:
             return True
-        if self._state == ScriptRequestType.RERUN and _bytes(self._rerun_data, new_data) > (
-            LARGEST_HELD
-        ):
+        if self._state == ScriptRequestType.RERUN and _are_too_much(self._rerun_data, new_data):
             self._state = ScriptRequestType.CONTINUE
         return join(self, new_data)
 
     ScriptRequests._request_rerun_locked = request  # type: ignore[method-assign]
 
 
-def _bytes(*requests: RerunData) -> int:
-    return sum(each.widget_states.ByteSize() for each in requests if each.widget_states)
+def _are_too_much(*requests: RerunData) -> bool:
+    states = [each.widget_states for each in requests if each.widget_states]
+    widgets = sum(len(each.widgets) for each in states)
+    return widgets > MOST_HELD or sum(each.ByteSize() for each in states) > LARGEST_HELD
 
 
 _keep_what_a_visitor_asked_for()

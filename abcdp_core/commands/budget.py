@@ -133,6 +133,8 @@ def _reservation(file: Path) -> Reservation:
     # Inside the function: who names no document need not wait for what reads one.
     from abcdp_core.own_data.verification import read_file
 
+    if not file.exists():
+        raise ParameterError(f"documents = {file}: there is no such file.")
     try:
         # A pipe would be waited for, and a device has no end.
         if not file.is_file():

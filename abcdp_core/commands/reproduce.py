@@ -57,17 +57,22 @@ def run(options: argparse.Namespace) -> int:
     hire = functools.partial(executor_for, workers, options.scheduler)
     done: list[Computed] = []
     try:
-        _compute(plan, hire, Store(options.out / "store", keep_all=True), done)
-    except (KeyboardInterrupt, UnheardError) as stop:
-        if done:
-            _write(plan, done, options.out, quietly=isinstance(stop, UnheardError))
-        words = "finished tasks are kept; the same command goes on."
-        if isinstance(stop, UnheardError):
-            raise UnheardError(stop.error, words) from stop
-        stop.args = (words,)
+        try:
+            _compute(plan, hire, Store(options.out / "store", keep_all=True), done)
+        except (KeyboardInterrupt, UnheardError) as stop:
+            if done:
+                _write(plan, done, options.out, quietly=isinstance(stop, UnheardError))
+            if isinstance(stop, UnheardError):
+                raise UnheardError(stop.error, KEPT) from stop
+            raise
+        _write(plan, done, options.out)
+    except KeyboardInterrupt as stop:
+        stop.args = (KEPT,)
         raise
-    _write(plan, done, options.out)
     return 0
+
+
+KEPT = "finished tasks are kept; the same command goes on."
 
 
 def _compute(plan: Plan, hire: Callable[[], Hired], store: Store, done: list[Computed]) -> None:

@@ -115,7 +115,7 @@ class Account:
 
     def left(self) -> Decimal:
         """The largest ε of one more pure release that fits."""
-        return left(self.budget, [*self.reserved.values()])
+        return left(self.budget, [*self.reserved.values()]).normalize()
 
 
 @dataclass(frozen=True)
@@ -260,7 +260,7 @@ def reserve(file: Path, name: str, claim: Claim, unit: str, neighbours: str) -> 
             )
         if not fits(there.budget, [*there.reserved.values(), claim]):
             raise ParameterError(
-                f"budget = {name}: {claim.epsilon} does not fit; {there.left()} is left of "
+                f"budget = {name}: {claim.epsilon} does not fit; {there.left():f} is left of "
                 f"{there.budget.epsilon}{_delta_words(there.budget, claim)}. Nothing was spent."
             )
         day = datetime.datetime.now(datetime.UTC).date().isoformat()

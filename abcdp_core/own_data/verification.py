@@ -132,7 +132,8 @@ def document_in(content: Any) -> Document:
     except NO_FORM as error:
         if isinstance(error, ParameterError):
             raise
-        raise ParameterError("document: is not of the form that a release has.") from error
+        by = " by the model or the pool that --plugin names" if "model" in content else ""
+        raise ParameterError(f"document: is not of the form that a release{by} has.") from error
 
 
 def compared(content: Mapping[str, Any], document: Document) -> list[Finding]:

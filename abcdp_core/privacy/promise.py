@@ -19,13 +19,13 @@ from decimal import ROUND_DOWN, ROUND_UP, Decimal
 
 import numpy as np
 
-from abcdp_core.privacy.accounting import belief
+from abcdp_core.privacy.accounting import belief, in_digits
 
 
 def odds(epsilon: float) -> str:
     """The factor e^ε in words: a bound, so what is printed is never below it."""
     if epsilon > 14.0:
-        return f"a factor of e^{epsilon:g}, more than a million"
+        return f"a factor of e^{in_digits(epsilon)}, more than a million"
     factor = math.exp(epsilon)
     digits = max(0, 2 - math.floor(math.log10(math.expm1(epsilon))))
     place = Decimal(1).scaleb(-digits)
@@ -40,8 +40,9 @@ def promise_in_full(epsilon: float) -> str:
     """What ε_total promises, to whom, with numbers."""
     strength = next(word for limit, word in STRENGTHS.items() if epsilon <= limit)
     return (
-        f"ε_total = {epsilon:g} is a **{strength}** guarantee: putting another record in place of "
-        f"yours changes the probability of any result by at most {odds(epsilon)}. Take someone who "
+        f"ε_total = {in_digits(epsilon)} is a **{strength}** guarantee: putting another record in "
+        f"place of yours changes the probability of any result by at most {odds(epsilon)}. Take "
+        f"someone who "
         f"knows everybody else's record and believes with 50 % that yours has a certain value. "
         f"After the release they believe it with {reach(epsilon)}. Someone who knows less may "
         f"learn more about you, as from any study of many people: ε_total limits only how much the "

@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from abcdp_core.own_model import tables
+from abcdp_core.own_model.statistics import AS_HTML, HTML
 from abcdp_core.parameters import ParameterError, shown
 
 Array = NDArray[np.float64]
@@ -71,6 +72,9 @@ def from_table(name: str, table: pd.DataFrame) -> Pool:
         raise ParameterError(
             f"{name}: column {shown(other[0])} must be called {THETA}NAME or {SUMMARY}NAME."
         )
+    for column in columns:
+        if HTML.search(column):
+            raise ParameterError(f"{name}: column {shown(column)}: {AS_HTML}.")
     if len(table) < FEWEST:
         raise ParameterError(f"{name}: has {len(table)} rows; at least {FEWEST} are needed.")
     return Pool(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
 from abcdp_core.figures import Drawn
+from abcdp_core.privacy import in_digits
 from abcdp_core.published.models import Model
 from abcdp_core.published.posteriors import Moments, Posterior
 from abcdp_core.published.problems import Problem
@@ -67,7 +68,8 @@ def spent(problem: Problem) -> str:
     if stated is None:
         return "What the release itself spent is not stated."
     whom = f" for {stated.unit} {NEIGHBOURS[stated.neighbours]}" if stated.unit else ""
-    return f"The release itself spent ε_total = {stated.epsilon_total:g}{whom}, as stated with it."
+    epsilon = in_digits(stated.epsilon_total)
+    return f"The release itself spent ε_total = {epsilon}{whom}, as stated with it."
 
 
 def finding(problem: Problem, posterior: Posterior) -> str:

@@ -151,6 +151,6 @@ def test_ctrl_c_leaves_what_was_there(
 
     monkeypatch.setattr(inference, "simulate", interrupted)
     assert infer(REGRESSION, tmp_path) == INTERRUPTED
-    assert "nothing is done yet" in capsys.readouterr().err
+    assert "there as a whole, or not at all" in capsys.readouterr().err
     assert [file.name for file in tmp_path.iterdir()] == ["infer.csv"]
     assert (tmp_path / "infer.csv").read_text(encoding="utf-8") == "earlier"

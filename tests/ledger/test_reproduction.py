@@ -21,6 +21,7 @@ import pytest
 
 from abcdp_core import ledger, registry, runner
 from abcdp_core.__main__ import INTERRUPTED, main
+from abcdp_core.commands import reproduce as command
 from abcdp_core.ledger import document, reading, report, reproduction
 from tests import toy_experiment
 
@@ -249,6 +250,14 @@ def test_ctrl_c_writes_what_is_done_and_the_same_command_goes_on(
     assert main(asked) == 0
     again = report.read(tmp_path).details["runs"]["squares"]
     assert again["tasks_kept_from_before"] == 4
+
+    def written(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    capsys.readouterr()
+    monkeypatch.setattr(command, "_write", written)
+    assert main(asked) == INTERRUPTED
+    assert capsys.readouterr().err.endswith(said)
 
 
 def test_a_report_that_nobody_reads_is_written_and_the_same_command_goes_on(

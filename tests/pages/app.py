@@ -63,8 +63,8 @@ def settled(app: AppTest) -> AppTest:
 
 
 def pictures(app: AppTest) -> list[object]:
-    """Figures, and the player of the adaptive half; what is not seen, and Share, are neither."""
-    others = [each for each in app.get("bidi_component") if each.key not in ("share", "history")]
+    """Figures, and the player of the adaptive half; Share and what moves marks are neither."""
+    others = [each for each in app.get("bidi_component") if each.key != "share"]
     players = [each for each in others if not str(each.key).startswith("motion-")]
     return [*app.get("plotly_chart"), *players]
 

@@ -520,11 +520,11 @@ def test_a_page_says_few_values_at_once_whatever_of() -> None:
         said = BackMsg()
         said.rerun_script.cached_message_hashes.extend(["x"] * kept)
         for _ in range(widgets):
-            said.rerun_script.widget_states.widgets.add(id="c").bool_value = True
+            said.rerun_script.widget_states.widgets.add(id="$$ID-c").bool_value = True
         if texts:
             first = said.rerun_script.widget_states.widgets[0]
             first.string_array_value.data.extend([""] * texts)
-        return gate.is_of_use(said)
+        return len(heard(says(said))) > 1
 
     most = gate.MOST_VALUES
     at_most = [(most, 0, 0), (1, most - 1, 0), (0, 0, most), (most - 200, 100, 100)]
@@ -533,12 +533,28 @@ def test_a_page_says_few_values_at_once_whatever_of() -> None:
     assert [of_use(*counts) for counts in above] == [False] * 4
 
 
+@pytest.mark.parametrize(("name", "is_heard"), [("$$ID-0-c", True), ("c", False), ("", False)])
+def test_what_a_page_says_of_a_widget_is_of_one(name: str, is_heard: bool) -> None:
+    """By a plain name it is a value of the session's, and the page ended in an error."""
+    said = BackMsg()
+    said.rerun_script.widget_states.widgets.add(id=name).bool_value = True
+    assert gate.is_of_use(said) == is_heard
+
+
+def test_who_says_many_values_is_heard_less_often() -> None:
+    """Ten pages with 990 widgets in each of eight messages a second held everybody."""
+    said = BackMsg()
+    for _ in range(990):
+        said.rerun_script.widget_states.widgets.add(id="$$ID-c").bool_value = True
+    many = says(said)
+    assert len(heard(*[many] * 10)) <= 6
+
+
 def test_of_too_many_values_none_is_looked_at() -> None:
     """To go through those of a large message would hold everybody."""
     said = BackMsg()
     said.rerun_script.widget_states.widgets.extend([WidgetState()] * (gate.MOST_VALUES + 1))
-    assert next(gate._lengths(said)) == gate.MOST_VALUES + 1
-    assert not gate.is_of_use(said)
+    assert next(gate._lengths(said)) == gate._values(said) == gate.MOST_VALUES + 1
 
 
 @pytest.mark.parametrize(
@@ -572,6 +588,39 @@ def test_a_page_opened_by_a_message_has_no_longer_link_than_one_opened_by_a_brow
     assert not gate.is_of_use(said)
 
 
+@pytest.mark.parametrize(
+    ("path", "kind", "is_added"),
+    [
+        ("/", "text/html; charset=utf-8", True),
+        ("/posterior", "text/html", True),
+        ("/media/report.html", "text/html", False),
+        ("/static/js/index.js", "text/javascript", False),
+    ],
+)
+def test_streamlits_page_gets_a_script_for_the_browsers_history_and_nothing_else_does(
+    path: str, kind: str, is_added: bool
+) -> None:
+    page = b"<html><head><title>A</title></head></html>"
+    sent: list[Any] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        headers = [(b"content-type", kind.encode()), (b"content-length", b"%d" % len(page))]
+        headers.append((b"etag", b"x"))
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": page})
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    asyncio.run(Gate(app, RELEASES)(scope(path), AsyncMock(), send))
+    start, body = sent
+    headers = Headers(raw=start["headers"])
+    assert int(headers["content-length"]) == len(body["body"])
+    assert (b"<head>\n<script>" in body["body"]) == is_added
+    assert (body["body"] == page) != is_added
+    assert ("etag" in headers) != is_added
+
+
 def test_who_says_more_than_a_page_is_heard_no_more() -> None:
     stop = says(BackMsg(stop_script=True))
     assert heard(*[stop] * gate.AT_ONCE) == [
@@ -586,7 +635,7 @@ def test_who_says_more_than_a_page_is_heard_no_more() -> None:
 
 def test_a_large_message_counts_for_many_and_one_too_large_is_not_read() -> None:
     state = ClientState(page_name="posterior")
-    state.widget_states.widgets.add(id="x" * 90_000)
+    state.widget_states.widgets.add(id="$$".ljust(90_000, "x"))
     large = says(BackMsg(rerun_script=state))
     assert 5 <= len(heard(*[large] * 20)) < 15
     state.widget_states.widgets.add(id="x" * 10_000)

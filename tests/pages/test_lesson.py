@@ -186,6 +186,20 @@ def stands_at(name: str, step: int) -> Mapping[str, Any]:
     return lessons.load()[name].steps[step - 1].knobs
 
 
+def test_the_address_says_what_a_step_has_set_where_it_was_opened() -> None:
+    """Opened again after a move, the link that names the step alone showed other numbers."""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for key, text in {"version": __version__, "lesson": "say-what-is-noise", "step": "2"}.items():
+        app.query_params[key] = text
+    app.switch_page("pages/posterior.py").run()
+    sets = stands_at("say-what-is-noise", 2)
+    moved = {key: each for key, each in sets.items() if each != knobs.find(key).default}
+    assert len(moved) == 3
+    assert {key: app.query_params[key] for key in moved} == {
+        key: text_of(value) for key, value in moved.items()
+    }
+
+
 def test_a_step_that_the_browser_goes_back_to_is_as_it_was_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

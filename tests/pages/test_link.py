@@ -6,7 +6,7 @@ import pytest
 
 from abcdp_core import __version__, experiments
 from abcdp_core.parameters import text_of
-from ui import knobs, link, router
+from ui import knobs, link, router, state
 
 
 def test_link_reads_back_what_address_wrote():
@@ -36,6 +36,14 @@ def test_retired_presets_have_successors_that_exist(old, new):
     every = [preset for name in experiments.names() for preset in experiments.load(name).PRESETS]
     assert old not in every
     assert new in every
+
+
+@pytest.mark.parametrize(("old", "new"), experiments.RETIRED.items())
+def test_a_retired_preset_is_its_successor_from_the_first(old, new, monkeypatch):
+    """The successor brings its view with it, before the address says its name."""
+    monkeypatch.setattr(state.st, "session_state", {"preset": old})
+    (owner,) = (name for name in experiments.names() if new in experiments.load(name).PRESETS)
+    assert state.preset(owner) == experiments.load(owner).PRESETS[new]
 
 
 def test_a_retired_preset_of_another_page_is_said_like_any_unknown_one():

@@ -667,7 +667,7 @@ def test_who_comes_second_reads_that_it_does_not_fit(
     monkeypatch.setattr(budget_ledger, "taken", second)
     app = released(app)
     error, _ = (each.value for each in app.error)
-    assert "50.0 does not fit; 25.0 is left of 75. Nothing was spent." in error
+    assert "50.0 does not fit; 25 is left of 75. Nothing was spent." in error
     assert not documents(app)
     assert budget_ledger.account(ledger, "income").left() == 25
 
