@@ -34,13 +34,12 @@ def by_page(send: Send) -> Send:
                 return
         elif begun is not None:
             start, begun = begun, None
-            before = message.get("body", b"")
-            message = {**message, "body": before.replace(HEAD, HEAD + _script(), 1)}
-            headers = MutableHeaders(scope=start)
+            headers, body = MutableHeaders(scope=start), message.get("body", b"")
             for name in FORMER:
                 del headers[name]
-            length = int(headers.get("content-length", 0)) + len(message["body"]) - len(before)
-            headers["content-length"] = str(length)
+            if HEAD in body and "content-length" in headers:
+                headers["content-length"] = str(int(headers["content-length"]) + len(_script()))
+            message = {**message, "body": body.replace(HEAD, HEAD + _script(), 1)}
             await send(start)
         await send(message)
 

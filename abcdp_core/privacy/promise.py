@@ -42,11 +42,10 @@ def promise_in_full(epsilon: float) -> str:
     return (
         f"ε_total = {in_digits(epsilon)} is a **{strength}** guarantee: putting another record in "
         f"place of yours changes the probability of any result by at most {odds(epsilon)}. Take "
-        f"someone who "
-        f"knows everybody else's record and believes with 50 % that yours has a certain value. "
-        f"After the release they believe it with {reach(epsilon)}. Someone who knows less may "
-        f"learn more about you, as from any study of many people: ε_total limits only how much the "
-        f"release depends on your record."
+        f"someone who knows everybody else's record and believes with 50 % that yours has a "
+        f"certain value. After the release they believe it with {reach(epsilon)}. Someone who "
+        f"knows less may learn more about you, as from any study of many people: ε_total limits "
+        f"only how much the release depends on your record."
     )
 
 
