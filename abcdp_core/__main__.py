@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _stopped(stop: KeyboardInterrupt) -> int:
-    left = str(stop) or "what it was to write is there as a whole, or not at all."
+    left = str(stop) or "nothing is done yet."
     ending.complain(f"{interruption.words_for(stop)}; {left}")
     return interruption.exit_code(stop)
 
@@ -101,6 +101,10 @@ def _do(given: Sequence[str]) -> int:
 def _run(options: argparse.Namespace) -> int:
     try:
         code: int = options.run(options)
+    except KeyboardInterrupt as stop:
+        if not stop.args:
+            stop.args = ("what it was to write is there as a whole, or not at all.",)
+        raise
     except SystemExit as error:
         # Its author reads where; nobody is to take it for success.
         raise RuntimeError("a plug-in ended the program.") from error

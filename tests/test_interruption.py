@@ -108,9 +108,7 @@ def test_what_strikes_while_handlers_change_ends_the_program_in_a_line(
     assert main(["list"]) == code
     assert struck
     said = capsys.readouterr().err
-    assert said == (
-        "Hung up; what it was to write is there as a whole, or not at all.\n" if code else ""
-    )
+    assert said == ("Hung up; nothing is done yet.\n" if code else "")
 
 
 def test_ctrl_c_itself_has_words_and_a_code() -> None:

@@ -38,8 +38,8 @@ from ui import addresses, callers, files, history, log, lost, open_files, served
 
 STREAM, UPLOAD = "/_stcore/stream", "/_stcore/upload_file/"
 
-MADE = "/media/"
-"""Where the files are that pages made: they are sent as they are."""
+MADE, STATIC = "/media/", "/static/"
+"""Where the files are that pages made, and Streamlit's parts: they are sent as they are."""
 
 ANSWERED = ("/_stcore/health", "/_stcore/host-config")
 """What Streamlit's page asks its server for; all else under `CLOSED` is for others."""
@@ -234,10 +234,11 @@ class Gate:
             path = scope["path"].removeprefix(self._below)
             if self._opened is not None:
                 self._opened(path)
+            asked = _without(scope, b"origin", *ANOTHER_COPY)
             answer = _with_headers(send, self._below)
-            if not path.startswith(MADE):
-                answer = history.by_page(answer)
-            await self._app(_without(scope, b"origin", *ANOTHER_COPY), receive, _in_pieces(answer))
+            if not path.startswith((MADE, STATIC)):
+                asked, answer = _without(asked, *history.FORMERLY), history.by_page(answer)
+            await self._app(asked, receive, _in_pieces(answer))
         else:
             await self._let_in(scope, receive, send)
 

@@ -17,8 +17,8 @@ SCRIPT = Path(__file__).parents[1] / "assets" / "history.js"
 PAGE = "text/html"
 HEAD = b"<head>"
 
-FORMER = ("etag", "last-modified")
-"""By these a browser would keep a page with a former script."""
+FORMER, FORMERLY = ("etag", "last-modified"), (b"if-none-match", b"if-modified-since")
+"""By these a browser would keep a page with another script, or with none."""
 
 
 def by_page(send: Send) -> Send:

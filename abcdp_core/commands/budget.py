@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import stat
 from pathlib import Path
 
 from abcdp_core.commands import arguments
@@ -133,12 +134,12 @@ def _reservation(file: Path) -> Reservation:
     # Inside the function: who names no document need not wait for what reads one.
     from abcdp_core.own_data.verification import read_file
 
-    if not file.exists():
-        raise ParameterError(f"documents = {file}: there is no such file.")
     try:
         # A pipe would be waited for, and a device has no end.
-        if not file.is_file():
+        if not stat.S_ISREG(file.stat().st_mode):
             raise ValueError("not a file")
         return budget_ledger.reservation_in(read_file(file)[1])
+    except FileNotFoundError as error:
+        raise ParameterError(f"documents = {file}: there is no such file.") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ParameterError(f"documents = {file}: says nothing of a ledger.") from error

@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-KEPT = "finished tasks are kept; the same command goes on."
+KEPT = "the same command goes on from the finished tasks that were kept."
 
 
 def _compute(plan: Plan, hire: Callable[[], Hired], store: Store, done: list[Computed]) -> None:

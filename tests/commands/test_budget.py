@@ -106,6 +106,9 @@ def test_a_pipe_is_no_document_and_is_not_waited_for(
     os.mkfifo(tmp_path / "pipe")
     assert main(["budget", "show", "--documents", "pipe"]) == 2
     assert "documents = pipe: says nothing" in capsys.readouterr().err
+    for name, what in (("none.json", "there is no such file"), ("x" * 300, "says nothing")):
+        assert main(["budget", "show", "--documents", name]) == 2
+        assert f"{name[-9:]}: {what}" in capsys.readouterr().err
 
 
 def test_the_cost_is_on_the_disk_before_the_data_are_read(

@@ -241,7 +241,7 @@ def test_ctrl_c_writes_what_is_done_and_the_same_command_goes_on(
     asked = ["reproduce", "--workers", "1", "--out", str(tmp_path)]
     assert main(asked) == INTERRUPTED
     said = capsys.readouterr().err
-    assert said == "Interrupted; finished tasks are kept; the same command goes on.\n"
+    assert said == "Interrupted; the same command goes on from the finished tasks that were kept.\n"
     found = report.read(tmp_path)
     assert verdicts(found)["index-at-most-square"] == "agrees"
     reason = found.table.set_index("id").loc["broken-run", "reason"]
@@ -275,7 +275,7 @@ def test_a_report_that_nobody_reads_is_written_and_the_same_command_goes_on(
     assert main(["reproduce", "--workers", "1", "--out", str(tmp_path)]) == 141
     assert capsys.readouterr().err == (
         "error: standard output cannot be written (Broken pipe); "
-        "finished tasks are kept; the same command goes on.\n"
+        "the same command goes on from the finished tasks that were kept.\n"
     )
     assert verdicts(report.read(tmp_path))["index-at-most-square"] == "agrees"
 

@@ -589,7 +589,7 @@ def test_a_page_opened_by_a_message_has_no_longer_link_than_one_opened_by_a_brow
 
 
 @pytest.mark.parametrize(
-    ("path", "kind", "is_added"),
+    ("path", "kind", "is_page"),
     [
         ("/", "text/html; charset=utf-8", True),
         ("/posterior", "text/html", True),
@@ -598,12 +598,15 @@ def test_a_page_opened_by_a_message_has_no_longer_link_than_one_opened_by_a_brow
     ],
 )
 def test_streamlits_page_gets_a_script_for_the_browsers_history_and_nothing_else_does(
-    path: str, kind: str, is_added: bool
+    path: str, kind: str, is_page: bool
 ) -> None:
     page = b"<html><head><title>A</title></head></html>"
     sent: list[Any] = []
+    former = {"if-none-match": "x", "if-modified-since": "y"}
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
+        # Who has a page without the script is not told that it is the same.
+        assert (former.items() <= dict(Headers(scope=scope)).items()) != is_page
         headers = [(b"content-type", kind.encode()), (b"content-length", b"%d" % len(page))]
         headers.append((b"etag", b"x"))
         await send({"type": "http.response.start", "status": 200, "headers": headers})
@@ -612,13 +615,13 @@ def test_streamlits_page_gets_a_script_for_the_browsers_history_and_nothing_else
     async def send(message: Any) -> None:
         sent.append(message)
 
-    asyncio.run(Gate(app, RELEASES)(scope(path), AsyncMock(), send))
+    asyncio.run(Gate(app, RELEASES)(scope(path, **former), AsyncMock(), send))
     start, body = sent
     headers = Headers(raw=start["headers"])
     assert int(headers["content-length"]) == len(body["body"])
-    assert (b"<head>\n<script>" in body["body"]) == is_added
-    assert (body["body"] == page) != is_added
-    assert ("etag" in headers) != is_added
+    assert (b"<head>\n<script>" in body["body"]) == is_page
+    assert (body["body"] == page) != is_page
+    assert ("etag" in headers) != is_page
 
 
 def test_who_says_more_than_a_page_is_heard_no_more() -> None:
