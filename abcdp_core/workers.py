@@ -82,6 +82,9 @@ IDLE_SECONDS = 300
 """Worker processes with nothing to do end after this time; new ones start when there is work."""
 
 
+NO_THREAD = "can't start new thread"
+"""What Python says where a system lets its user start no more; there is no error of its own."""
+
 NO_PROCESSES = (OSError, ImportError)
 """What is raised where the system has no shared semaphores, which worker processes need."""
 
@@ -114,10 +117,13 @@ class Processes(Executor):
         with held(), _spared(), self._changing:
             try:
                 return self._given_out(fn, *args, **kwargs)
-            except OSError as error:
+            except (OSError, RuntimeError) as error:
+                if isinstance(error, RuntimeError) and NO_THREAD not in str(error):
+                    raise
+                why = getattr(error, "strerror", None) or error
                 raise LostWorkersError(
-                    f"worker processes cannot be started ({error.strerror or error}): "
-                    "fewer workers may do, one worker needs none."
+                    f"worker processes cannot be started ({why}): fewer workers may do, one worker "
+                    "needs none."
                 ) from error
 
     def _given_out(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -135,7 +141,9 @@ class Processes(Executor):
         """Let go of the workers, whatever they are doing; there is nothing to choose."""
         with held(), self._changing:
             self._ended = True
-            self._pool.shutdown(kill_workers=True)
+            # Of a thread that could not be started it says that it cannot be joined.
+            with contextlib.suppress(RuntimeError):
+                self._pool.shutdown(kill_workers=True)
 
 
 def _new_pool(count: int) -> Any:
@@ -183,7 +191,9 @@ def _begin_worker(named: Mapping[str, bytes]) -> None:
     if hasattr(os, "nice"):
         # Whoever gave out the work stays quick to answer while all processors are busy.
         os.nice(NICENESS)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    # Where a thread is too much the worker ends when it was idle for long.
+    with contextlib.suppress(RuntimeError):
+        threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:

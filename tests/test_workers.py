@@ -109,6 +109,20 @@ def test_processes_that_cannot_be_started_are_one_error(monkeypatch: pytest.Monk
     pool.shutdown()
 
 
+def test_a_system_that_starts_no_thread_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = workers.Processes(1)
+
+    def start(*_: Any, **__: Any) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", start)
+        with pytest.raises(workers.LostWorkersError, match=r"started \(can't start new thread\)"):
+            pool.submit(abs, -1)
+        # Nor is there anything to wait for.
+        pool.shutdown()
+
+
 def test_a_broken_pool_that_was_let_go_of_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken(Executor):
         def submit(self, *_: Any, **__: Any) -> Any:
