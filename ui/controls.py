@@ -141,8 +141,8 @@ def _shared(page: Page) -> dict[str, Scalar]:
     if held("lesson") != knobs.NO_LESSON:
         keys += ["lesson", "step"]
     # A knob of another page that is locked has to be so where it stands.
-    keys += [key for key in locks.elsewhere() if key in st.session_state]
-    return {key: held(key) for key in keys} | locks.in_link() | pin.in_link()
+    fixed = {key: st.session_state[key] for key in locks.elsewhere() if key in st.session_state}
+    return {key: held(key) for key in keys} | fixed | locks.in_link() | pin.in_link()
 
 
 # --------------------------------------------------------------------------------------- widgets

@@ -99,8 +99,9 @@ PER_SECOND, AT_ONCE = 20.0, 100
 twice a second in a few places; people are slower than that. Were the others left to wait, who sent
 them and went would keep a place as long as they do."""
 
-SMALL, FEW = 10_000, 50
-"""Bytes, and values, for which a message counts once more: each value is worked on repeatedly."""
+SMALL, FEW, USUAL = 10_000, 50, 100
+"""Bytes, and values beyond those that pages usually say, for which a message counts once more: each
+value is worked on repeatedly."""
 
 HEARD = ("rerun_script", "stop_script", "app_heartbeat", "file_urls_request")
 OPERATIONS = ("deferred_file", "dataframe_chunk")
@@ -400,7 +401,7 @@ def _heard(receive: Receive) -> Receive:
             except DecodeError:
                 return {"type": "websocket.disconnect", "code": 1002}
             values = _values(said)
-            pace = (1 + len(content) / SMALL + values / FEW) / PER_SECOND
+            pace = (1 + len(content) / SMALL + max(0, values - USUAL) / FEW) / PER_SECOND
             due = max(due, clock() - AT_ONCE / PER_SECOND) + pace
             if due > clock():
                 return {"type": "websocket.disconnect", "code": 1008}

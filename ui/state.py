@@ -169,7 +169,8 @@ def _read_link(page: Page, known: Iterable[str]) -> None:
     # Only what the link asks for: each knob of another page would load the study it belongs to.
     found = {key: knobs.find(key, page.every, scenario) for key in asked.keys() & {*known}}
     # What is not used here may be meant for another page, so for the scenario of the others.
-    elsewhere = {key: knobs.find(key, page.every) for key in found.keys() & unused}
+    here = {*SHARED, *knobs.EVERYWHERE, *page.own, "preset"} - unused.keys()
+    elsewhere = {key: knobs.find(key, page.every) for key in found.keys() - here}
     found |= {
         key: knob for key, knob in elsewhere.items() if not _allows(found[key], asked.get(key))
     }
@@ -283,8 +284,8 @@ def _follow_scenario() -> None:
         start = knobs.find(key, scenario=now).default
         st.session_state[key] = kept.get(now, {}).get(key, start)
     for key in knobs.LIMITED_BY_SCENARIO:
-        # A widget cannot stand at what it does not offer.
-        if key in st.session_state:
+        # A widget cannot stand at what it does not offer; another page has a scenario of its own.
+        if key in st.session_state and key in on_screen().own:
             st.session_state[key] = _standing(key, now)
 
 

@@ -98,7 +98,9 @@ class Tray:
             values = columns.read(content, scenario, column)
             self.held = Held(Upload(series.digest_of(values), values, _kind(scenario, column)))
         except series.SeriesError as error:
-            self.held, self.refused = None, f"This file cannot be used. {verbatim(error)}"
+            # A browser that refuses a file says nothing to the server.
+            self.refused = f"The file that was read last cannot be used. {verbatim(error)}"
+            self.held = None
 
 
 def _kind(scenario: str, column: str) -> str:

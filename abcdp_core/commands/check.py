@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from abcdp_core import experiments, interruption, mechanisms, simulators
+from abcdp_core import experiments, mechanisms, simulators
 from abcdp_core.commands import arguments, progress, public_pool
 from abcdp_core.commands.ending import say
 from abcdp_core.commands.layout import between, folded, number, table
@@ -250,7 +250,7 @@ def _simulate(
         workers = arguments.workers(options.workers, len(study.tasks(params, seed)))
         result, stop = compute(study, params, seed, workers, options)
         if isinstance(stop, KeyboardInterrupt):
-            return interruption.exit_code(stop)
+            stop.args = ("errors and coverage are not measured.",)
         if stop is not None:
             raise stop
         assert result is not None

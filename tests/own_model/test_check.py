@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from abcdp_core import experiments, registry
+from abcdp_core import experiments, registry, simulators
 from abcdp_core.__main__ import main
 from abcdp_core.__main__ import parser_of as main_parser
 from abcdp_core.commands import check, public_pool
@@ -90,6 +90,14 @@ def test_a_small_pool_is_called_one(tmp_path: Path, capsys: pytest.CaptureFixtur
     arguments = ["--runs", "0", "--n", "100", "--pool-size", "500", "--workers", "1"]
     assert main(["check", own_file(tmp_path), *arguments]) == 0
     assert "A pool of 500 is smaller than that: intervals may be off." in capsys.readouterr().out
+
+
+def test_who_stops_it_reads_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "compute", lambda *_: (None, KeyboardInterrupt()))
+    options = SimpleNamespace(scheduler=None, plugin=[], workers="1")
+    source = simulators.load("uniform-mixture")
+    with pytest.raises(KeyboardInterrupt, match=r"errors and coverage are not measured\."):
+        check._simulate(source, 100, 1.0, 500, 2, 1, 1, options)  # type: ignore[arg-type]
 
 
 DECLARED = 'declared("xy", lambda r: np.median(r[..., 1], axis=-1), ["m"], 0.1)'

@@ -99,6 +99,23 @@ def test_what_is_shared_says_where_a_locked_knob_of_another_page_stands() -> Non
     assert "lock=mse-curves.runs" in str(share.proto)
 
 
+def test_a_locked_choice_of_another_page_need_not_suit_the_scenario_here() -> None:
+    """It was set to another one, and locked there."""
+    asked = {"compare-mechanisms.scenario": "covid-people", "posterior.view": "change one person"}
+    app = opened("mechanisms", **asked, lock="posterior.view")
+    assert not any("posterior.view" in str(each.value) for each in app.warning)
+    (share,) = [each for each in app.get("bidi_component") if each.key == "share"]
+    assert "posterior.view=change+one+person" in str(share.proto)
+
+
+def test_another_pages_scenario_moves_no_locked_choice() -> None:
+    app = opened("posterior", **{"posterior.view": "change one person"}, lock="posterior.view")
+    app = settled(app.switch_page("pages/mechanisms.py").run())
+    app.session_state["compare-mechanisms.scenario"] = "covid-people"
+    app = settled(app.run())
+    assert app.session_state["posterior.view"] == "change one person"
+
+
 def test_it_stays_from_page_to_page_and_in_the_address() -> None:
     app = opened("posterior", lock="c,n", hide="seed")
     app = settled(app.switch_page("pages/flip_probability.py").run())
