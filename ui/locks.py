@@ -45,8 +45,7 @@ def here() -> tuple[str, ...]:
 
 def elsewhere() -> list[str]:
     """The knobs of other pages that cannot be moved."""
-    page = state.on_screen()
-    here = {*knobs.SHARED, *knobs.EVERYWHERE, *page.own, "preset"}
+    here = state.of_page(state.on_screen())
     listed = dict.fromkeys([*state.listed(knobs.LOCK), *state.listed(knobs.HIDE)])
     return [key for key in listed if key not in here]
 

@@ -92,6 +92,11 @@ def begin(page: Page, known: Iterable[str], ready: Callable[[str], None]) -> Non
     _keep_fixed(page, known)
 
 
+def of_page(page: Page) -> set[str]:
+    """Keys of a link that mean something on a page; all others are for other pages."""
+    return {*SHARED, *knobs.EVERYWHERE, *page.own, "preset"}
+
+
 def is_gone_back() -> bool:
     """Whether the browser went back to an address, or forward."""
     context = get_script_run_ctx()
@@ -104,7 +109,7 @@ def _follow_address(page: Page) -> None:
     Streamlit gives that to each widget as it is drawn, when much was already asked for.
     """
     _keep_by_scenario(str(st.session_state[SCENARIO]))
-    for key in ({*SHARED, *knobs.EVERYWHERE, *page.own, "preset"}) - {*knobs.FOR_A_CLASS}:
+    for key in of_page(page) - {*knobs.FOR_A_CLASS}:
         st.session_state.pop(key, None)
     st.session_state[SCENARIO] = scenario_in_force()
     st.session_state[PIN_ASKED] = st.query_params.get(knobs.PIN, "")
@@ -115,9 +120,8 @@ def _keep_fixed(page: Page, known: Iterable[str]) -> None:
 
     Otherwise a page without them, once it is loaded again, would only know that they are.
     """
-    here = {*SHARED, *knobs.EVERYWHERE, *page.own, page.chooser, page.view, "preset"}
     fixed = {*listed(knobs.LOCK), *listed(knobs.HIDE)}
-    for key in ({*known} - here) & fixed & {*st.session_state}:
+    for key in ({*known} - of_page(page)) & fixed & {*st.session_state}:
         value = st.session_state[key]
         keep(key, "" if value == knobs.find(key).default else text_of(value))
 
@@ -169,7 +173,7 @@ def _read_link(page: Page, known: Iterable[str]) -> None:
     # Only what the link asks for: each knob of another page would load the study it belongs to.
     found = {key: knobs.find(key, page.every, scenario) for key in asked.keys() & {*known}}
     # What is not used here may be meant for another page, so for the scenario of the others.
-    here = {*SHARED, *knobs.EVERYWHERE, *page.own, "preset"} - unused.keys()
+    here = of_page(page) - unused.keys()
     elsewhere = {key: knobs.find(key, page.every) for key in found.keys() - here}
     found |= {
         key: knob for key, knob in elsewhere.items() if not _allows(found[key], asked.get(key))

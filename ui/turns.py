@@ -22,7 +22,7 @@ from streamlit.runtime.scriptrunner_utils.script_requests import (
     _is_full_app_rerun,
 )
 
-from ui import addresses, jobs
+from ui import addresses, callers, jobs
 from ui.line import Line
 
 Tell = Callable[[int, float], None]
@@ -242,7 +242,7 @@ def interruptible() -> Iterator[None]:
         let_through(False)
 
 
-LARGEST_HELD, MOST_HELD = 200_000, 1000
+LARGEST_HELD, MOST_HELD = 2 * callers.LARGEST_MESSAGE, 1000
 """Bytes, and widgets, of requests that wait to be joined: a page's largest message, twice, and far
 more than a page has. Whenever another one comes all that wait are gone through."""
 
