@@ -34,7 +34,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from abcdp_core import fingerprint, registry, threads
+from abcdp_core import fingerprint, interruption, registry, threads
 from abcdp_core.experiments import Link
 from abcdp_core.interruption import held
 from abcdp_core.parameters import ParameterError
@@ -158,10 +158,9 @@ def _new_pool(count: int) -> Any:
     )
 
 
-TO_ALL = ("SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM")
-FROM_OUTSIDE = [getattr(signal, name) for name in TO_ALL if hasattr(signal, name)]
+FROM_OUTSIDE = [number for number in interruption.NUMBERS if number != signal.SIGTERM]
 """Signals that a terminal or a batch system sends to workers too; who gave out the work alone
-reacts to them."""
+reacts to them. By TERM workers are ended."""
 
 
 @contextlib.contextmanager

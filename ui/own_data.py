@@ -310,13 +310,15 @@ def confirm(request: ReleaseRequest, series_of: Upload, planned: int, expected: 
         )
         return
     made = [document for digest, document in here.made if digest == series_of.name]
+    others = [document for digest, document in here.made if digest != series_of.name]
     if made:
-        spent = sum(document.request.epsilon_total for document in made)
-        times = "once" if len(made) == 1 else f"{len(made)} times, together"
+        more = in_digits(_spent(made) + request.epsilon_total)
+        st.markdown(f"These numbers were {_released(made)}. One more release makes it {more}.")
+    if others:
+        # Other columns of the same people, or all but one of them.
         st.markdown(
-            f"These numbers were released {times} in this session, for ε_total = "
-            f"{in_digits(spent)}. One more release makes it "
-            f"{in_digits(spent + request.epsilon_total)}."
+            f"Other numbers were {_released(others)}. Where these are of the same people, that "
+            "counts on top."
         )
     if not budget.allows(request):
         return
@@ -332,6 +334,15 @@ def confirm(request: ReleaseRequest, series_of: Upload, planned: int, expected: 
         if held is not None:
             here.begin(request, held, series_of.name)
         st.rerun()
+
+
+def _spent(made: list[Document]) -> float:
+    return sum(document.request.epsilon_total for document in made)
+
+
+def _released(made: list[Document]) -> str:
+    times = "once" if len(made) == 1 else f"{len(made)} times, together"
+    return f"released {times} in this session, for ε_total = {in_digits(_spent(made))}"
 
 
 def _accepts(request: ReleaseRequest, made: int) -> bool:

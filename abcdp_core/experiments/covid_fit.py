@@ -454,12 +454,12 @@ def spread_finding(params: Params, result: Result) -> str:
             return "How far curves spread without noise"
         return f"No run kept two curves at ε_total = {finite[0]:g}"
     if math.inf in known and known[math.inf] > 0.0:
-        ratio = here / known[math.inf]
-        what = f"{sentences.plain(ratio, 2)} times as wide as without noise"
+        other, what = known[math.inf], "without noise"
     else:
-        prior = float(result.tables["spread"].prior_spread.iloc[0])
-        what = f"{sentences.plain(here / prior, 2)} times as wide as the prior"
-    return f"At ε_total = {finite[0]:g} the curves spread {what}"
+        other, what = float(result.tables["spread"].prior_spread.iloc[0]), "the prior"
+    ratio = sentences.plain(here / other, 2)
+    how = "as wide" if ratio == "1" else f"{ratio} times as wide"
+    return f"At ε_total = {finite[0]:g} the curves spread {how} as {what}"
 
 
 def _spread_figure(params: Params, result: Result) -> go.Figure:

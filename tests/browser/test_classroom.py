@@ -6,7 +6,8 @@ import re
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect
+from playwright.sync_api import WebSocket, expect
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.browser.conftest import SIZE, Visit
 
@@ -20,8 +21,17 @@ WIDE, NARROW, TELEPHONE = (1400, 900), (1000, 800), (390, 844)
 
 
 def test_a_teacher_makes_a_link_and_a_student_opens_it(look: Visit) -> None:
+    frames: list[bytes] = []
+
+    def listen(connection: WebSocket) -> None:
+        connection.on("framereceived", lambda frame: frames.append(frame))
+
+    look.page.on("websocket", listen)
     look.open("posterior", c="20")
     address = the_link_is_made(look)
+    # What a page is only reminded of it may have forgotten, and Streamlit's then stops for good.
+    assert frames
+    assert not any(ForwardMsg.FromString(frame).HasField("ref_hash") for frame in frames)
     look.page.goto(address)
     look.page.wait_for_selector("svg.main-svg", state="attached")
     look.settle()
