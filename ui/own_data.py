@@ -341,8 +341,8 @@ def _spent(made: list[Document]) -> float:
 
 
 def _released(made: list[Document]) -> str:
-    times = "once" if len(made) == 1 else f"{len(made)} times, together"
-    return f"released {times} in this session, for ε_total = {in_digits(_spent(made))}"
+    times, sum_of = ("once", "") if len(made) == 1 else (f"{len(made)} times", " together")
+    return f"released {times} in this session, for ε_total = {in_digits(_spent(made))}{sum_of}"
 
 
 def _accepts(request: ReleaseRequest, made: int) -> bool:
