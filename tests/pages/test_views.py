@@ -141,7 +141,6 @@ def test_ways_of_asking_show_the_knobs_that_act_and_say_why_symbols_win():
 @pytest.mark.parametrize(
     ("page", "preset", "view"),
     [
-        ("mechanisms", "full-size", {"mechanisms.view": "what a budget buys"}),
         ("gaussian_noise", "p22-figure-4", {"gaussian-noise.view": "rejection"}),
         ("adaptive_truncation", "y23-intervals", {"adaptive-truncation.view": "live"}),
     ],
