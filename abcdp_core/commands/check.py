@@ -33,7 +33,7 @@ from abcdp_core.commands.run import compute
 from abcdp_core.mechanisms import private_summary
 from abcdp_core.own_model import Model, contract, examination, held_out
 from abcdp_core.own_model.blame import OwnError
-from abcdp_core.parameters import EPSILON_TOTAL, Parameter, ParameterError
+from abcdp_core.parameters import EPSILON_TOTAL, WORK_LIMIT, Parameter, ParameterError
 from abcdp_core.sentences import amount, counted, plain
 
 RUNS = Parameter("integer", "Data sets", low=2, high=1000, special=(0.0,))
@@ -99,8 +99,12 @@ def run(options: argparse.Namespace) -> int:
     if model.statistics:
         _search(model, found, seed)
     needed = needed_pool(source)
-    pool_size = needed if asked is None else asked
+    # As many as a study may simulate of data sets of this size.
+    pool_size = min(needed, WORK_LIMIT // n) if asked is None else asked
     say("", *_pool(needed, pool_size, found.seconds, workers))
+    if model.statistics and pool_size < needed and asked is None:
+        own = f"`release` simulates {source.OWN_TABLE.draws:,}"
+        say(folded(f"More are not possible in a study of N = {n:,}; {own}."))
     file = shlex.quote(str(options.file))
     after = (
         f"Next: python -m abcdp_core plan {model.name} --plugin {file} --n {n} "

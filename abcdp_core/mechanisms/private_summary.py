@@ -96,6 +96,9 @@ FEWEST_ACCEPTED = 100
 FEWEST = 1000
 """Draws of the smallest pool that are moved."""
 
+LEFT_OUT = 1000
+"""Draws of a smaller pool that are looked for among the rest."""
+
 PER_FEATURE = 20
 """Fewest draws of the pool for each coefficient of the regression with products."""
 
@@ -305,8 +308,7 @@ def posterior(
         support: of the prior.
         theta: parameters of the pool ``(T, d)``.
     """
-    count = max(FEWEST_ACCEPTED, min(ACCEPTED, len(theta) // 4))
-    found = regression_adjustment.near(regression.away(z), count)
+    found = regression_adjustment.near(regression.away(z), accepted(len(theta)))
     enough = len(theta) >= minimum_pool(len(z))
     if not enough:
         equal = np.full(len(found.indices), 1.0 / len(found.indices))
@@ -314,9 +316,58 @@ def posterior(
     return regression_adjustment.posterior(found, event, support, theta, move=enough)
 
 
+def accepted(draws: int) -> int:
+    """How many of a pool are accepted, or all."""
+    return max(FEWEST_ACCEPTED, min(ACCEPTED, draws // 4))
+
+
 def minimum_pool(numbers: int) -> int:
     """Fewest draws of a pool that are moved, for so many released numbers."""
     return max(FEWEST, PER_FEATURE * coefficients(numbers, products=False))
+
+
+def error(regression: Regression, pool: Array, theta: Array) -> Array:
+    """Root mean squared error ``(d,)`` of :func:`posterior`'s mean, on average over the pool.
+
+    Where draws are moved it is that of the regression. In a smaller pool the regression knows its
+    own draws far better than others, so each of them is looked for among the rest, by the
+    regression on the rest.
+
+    Args:
+        regression: fitted to the pool.
+        pool: noisy summaries ``(T, k)``.
+        theta: parameters ``(T, d)``.
+    """
+    if len(theta) >= minimum_pool(pool.shape[1]):
+        off = regression.predicted - theta
+    else:
+        off = _off_by_the_rest(regression, pool, theta)
+    found: Array = np.sqrt(np.mean(off**2, axis=0))
+    return found
+
+
+def _off_by_the_rest(regression: Regression, pool: Array, theta: Array) -> Array:
+    r"""Means of the draws nearest to each of some draws, less its parameters ``(m, d)``.
+
+    Without draw i a prediction $\hat y_j$ is $\hat y_j - h_{ij} (y_i - \hat y_i) / (1 - h_{ii})$,
+    with $H$ the matrix that makes predictions of what is predicted.
+    """
+    draws = len(theta)
+    some = np.unique(np.linspace(0, draws - 1, LEFT_OUT).astype(int))
+    features = regression.scaling.features(pool, products=regression.products)
+    gram = features.T @ features + RIDGE * draws * np.eye(features.shape[1])
+    hat = features @ np.linalg.solve(gram, features[some].T)
+    wanted = (theta - regression.mean) / regression.spread
+    off = np.empty((len(some), theta.shape[1]))
+    for row, i in enumerate(some.tolist()):
+        left = (wanted[i] - regression.predictions[i]) / (1.0 - hat[i, row])
+        without = regression.predictions - hat[:, row, None] * left
+        distance = np.linalg.norm(without - without[i], axis=1)
+        distance[i] = np.inf
+        count = min(accepted(draws), draws - 1)
+        nearest = regression_adjustment.nearest(distance, count)
+        off[row] = theta[nearest].mean(axis=0) - theta[i]
+    return off
 
 
 # ---------------------------------------------------------------------------------- the contract

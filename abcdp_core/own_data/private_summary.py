@@ -33,7 +33,15 @@ from numpy.typing import NDArray
 
 from abcdp_core import figures as fig
 from abcdp_core import pool, simulators, supports
-from abcdp_core.mechanisms.private_summary import Regression, SummaryNoise, noisy, posterior
+from abcdp_core.mechanisms.private_summary import (
+    Regression,
+    SummaryNoise,
+    accepted,
+    error,
+    minimum_pool,
+    noisy,
+    posterior,
+)
 from abcdp_core.own_data.budget_ledger import Reservation
 from abcdp_core.own_data.discrete_summary import summary_noise, with_noise
 from abcdp_core.own_data.document import (
@@ -62,7 +70,7 @@ from abcdp_core.own_data.request import (
     source_of,
 )
 from abcdp_core.own_model.lattice import Table
-from abcdp_core.parameters import ParameterError, check_work
+from abcdp_core.parameters import ParameterError
 from abcdp_core.privacy.discrete import RandBelow, deviation
 from abcdp_core.statistic import Quantity, Question, Statistic, stated_by
 from abcdp_core.streams import generator
@@ -150,16 +158,6 @@ class PrivateSummaryRequest(ReleaseRequest):
         told += [(each.name, each.unit) for each in _quantities(self)]
         return tuple(OwnParameter(name, unit, 0.0, 1.0) for name, unit in told)
 
-    def check_size(self, n: int) -> None:
-        """Refuse data of another size, or more simulations than anybody waits for.
-
-        Raises:
-            ParameterError: it is, or there are.
-        """
-        super().check_size(n)
-        if (table := table_of(self)) is not None:
-            check_work(n, table.draws)
-
     def check_values(self, values: Array) -> None:
         """Of records whose number is private, those that are all NaN are none."""
         if table_of(self) is not None and self.neighbours == "add-remove":
@@ -221,11 +219,22 @@ class PrivateSummaryRequest(ReleaseRequest):
         return "" if table is None else _reach(self, table, n)
 
     def drowned(self, n: int) -> str:
-        """Where the release leaves nearly all of the prior's deviation of everything."""
+        """Where the release leaves nearly all of the prior's deviation of everything, and why."""
         found = expected(self, n)
-        both = zip(found.error, found.prior, strict=True)
-        if any(error <= LITTLE * prior for error, prior in both):
+
+        def is_told(errors: tuple[float, ...]) -> bool:
+            return any(
+                here <= LITTLE * prior for here, prior in zip(errors, found.prior, strict=True)
+            )
+
+        if is_told(found.error):
             return ""
+        if not is_told(found.plain):
+            return (
+                "Even without noise the error of everything is expected to be more than "
+                f"{100 * LITTLE:.0f} % of what it is without any data, so what comes out will say "
+                "little more than the prior, and a larger ε_total does not help."
+            )
         return (
             "With so much noise the error of everything is expected to be more than "
             f"{100 * LITTLE:.0f} % of what it is without any data, so what comes out will say "
@@ -411,10 +420,10 @@ class Learner:
         """What the numbers of the pool reach with this noise."""
         return Likeness.of(self.numbers)
 
+    @functools.cached_property
     def error(self) -> Array:
-        """Root mean squared error of the regression over the pool ``(d,)``."""
-        left: Array = np.sqrt(np.mean((self.regression.predicted - self.public.values) ** 2, 0))
-        return left
+        """Root mean squared error of the mean over the pool ``(d,)``."""
+        return error(self.regression, self.numbers, self.public.values)
 
     def sample(self, z: Array) -> tuple[Array, Array]:
         """Values ``(m, d)`` and weights ``(m,)`` given released numbers ``(k,)``."""
@@ -528,6 +537,18 @@ def inferred(request: PrivateSummaryRequest, n: int, released: tuple[int, ...]) 
         learner.likeness.level,
         len(public.values),
         samples[_evenly(weights, request.draws)],
+    )
+
+
+def _too_few(simulations: int, numbers: int) -> str:
+    """What to say of a pool that is too small for so many numbers; empty if it is not."""
+    needed = minimum_pool(numbers)
+    if simulations >= needed:
+        return ""
+    return (
+        f"The public pool has {simulations:,} simulations, too few to be moved to what is released "
+        f"by a regression ({needed:,}): the {min(accepted(simulations), simulations):,} nearest "
+        "are taken as they are, so intervals are wider than the data allow."
     )
 
 
@@ -741,10 +762,13 @@ class PrivateSummaryDocument(Document):
         own = ""
         if self.table_of_records is not None:
             own = " What is released is rounded to a public lattice first."
+        simulations = self.inferred.simulations
+        few = _too_few(simulations, len(self.released))
         return (
             "The numbers, their noise and the sums are exact, in whole numbers. The posterior is "
-            f"computed from what was released, by {self.inferred.simulations:,} public simulations "
-            f"and a regression, so it is approximate; it holds if the data follow the model.{own}"
+            f"computed from what was released, by {simulations:,} public simulations and a "
+            "regression, so it is approximate; it holds if the data follow the model."
+            f"{f' {few}' if few else ''}{own}"
         )
 
     def contents(self) -> dict[str, Any]:
@@ -957,16 +981,20 @@ def largest_file(request: PrivateSummaryRequest) -> int:
 
 
 def expected(request: PrivateSummaryRequest, n: int) -> Simulated:
-    """Errors of the regression over the public pool, with the noise and without it."""
+    """Errors over the public pool, with the noise and without it."""
     event = request.event(n)
     silent = dataclasses.replace(event, scale=0.0)
-    private, plain = (_learner(request, n, each).error() for each in (event, silent))
-    prior = public_pool(request.scenario, n, request.pool_seed).values.std(axis=0)
+    private, plain = (_learner(request, n, each).error for each in (event, silent))
+    public = public_pool(request.scenario, n, request.pool_seed)
+    prior = public.values.std(axis=0)
     named = request.own_parameters(n)
     return Simulated(
         tuple(each.name for each in named),
         tuple(each.unit for each in named),
-        *(tuple(each.tolist()) for each in (private, plain, prior)),
+        error=tuple(private.tolist()),
+        plain=tuple(plain.tolist()),
+        prior=tuple(prior.tolist()),
+        remark=_too_few(*public.numbers.shape),
     )
 
 

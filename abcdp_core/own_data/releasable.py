@@ -62,7 +62,7 @@ class Expected(NamedTuple):
 
 
 class Simulated(NamedTuple):
-    """Root mean squared errors on average over the public pool, of its regression.
+    """Root mean squared errors of means, on average over the public pool.
 
     Attributes:
         names: of what is inferred.
@@ -70,6 +70,7 @@ class Simulated(NamedTuple):
         error: with the noise of the release.
         plain: without it.
         prior: without any data.
+        remark: what is to be said of the pool; may be empty.
     """
 
     names: tuple[str, ...]
@@ -77,6 +78,7 @@ class Simulated(NamedTuple):
     error: tuple[float, ...]
     plain: tuple[float, ...]
     prior: tuple[float, ...]
+    remark: str = ""
 
     def rows(self) -> list[tuple[str, str, str, str]]:
         """Name, and the three errors in words."""
@@ -94,8 +96,8 @@ class Simulated(NamedTuple):
             for name, error, plain, prior in self.rows()
         )
         return (
-            f"Errors to expect (root mean square over the public simulations, of the regression "
-            f"on them): {each}."
+            f"Errors to expect (of means, root mean square over the public simulations): {each}."
+            f"{f' {self.remark}' if self.remark else ''}"
         )
 
 

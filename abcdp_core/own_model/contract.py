@@ -98,7 +98,7 @@ def scenario(model: Model) -> ModuleType:
         ),
         "C_DEFAULT": model.accepted,
         "POOL_SIZE": par.POOL_SIZE,
-        "POOL_SIZE_DEFAULT": model.pool_size,
+        "POOL_SIZE_DEFAULT": model.draws(),
         "DISTANCES": (model.distance_kind,),
         "DISTANCE_AXIS": highest,
         "STATISTICS": statistics(model),

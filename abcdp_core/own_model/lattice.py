@@ -61,6 +61,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abcdp_core import cache, fingerprint, registry, supports
+from abcdp_core.mechanisms.private_summary import minimum_pool
 from abcdp_core.own_model.blame import TWICE, OwnError, call, call_quietly, check_again
 from abcdp_core.own_model.model import Model, Parameter
 from abcdp_core.own_model.pool_file import PoolFile, Summary
@@ -318,7 +319,7 @@ def of_model(model: Model) -> Table:
         bounds=_bounds([(each.name, each.low, each.high) for each in model.columns]),
         wrong=lambda values: "",  # noqa: ARG005 - records are what they are
         pool=lambda n, seed, progress: _pool(model, n, seed, progress),
-        draws=model.pool_size,
+        draws=_draws(model),
     )
 
 
@@ -415,9 +416,14 @@ def _quietly(
     return found
 
 
+def _draws(model: Model) -> int:
+    """Of the pool: however large a data set is, enough to be moved to what is released."""
+    return model.draws(minimum_pool(len(summaries_of(model))))
+
+
 def _pool(model: Model, n: int, seed: int, progress: Progress | None) -> tuple[Array, Array]:
     """Parameters ``(T, p)`` and numbers ``(T, k)`` of public draws; kept on disk."""
-    key = {"model": model.name, "n": n, "seed": seed, "pool_size": model.pool_size}
+    key = {"model": model.name, "n": n, "seed": seed, "pool_size": _draws(model)}
     entry = cache.entry("own-pool", key, fingerprint.of(model.module))
     made = cache.load_or_make(entry, lambda: _simulated(model, n, seed, progress))
     return made["theta"], made["numbers"]
@@ -430,10 +436,11 @@ def _simulated(model: Model, n: int, seed: int, progress: Progress | None) -> di
         OwnError: the model raises or makes something else, or a statistic of single records looks
             at several.
     """
-    theta = model.draw(generator(seed, "own-summary-prior"), model.pool_size)
+    draws = _draws(model)
+    theta = model.draw(generator(seed, "own-summary-prior"), draws)
     summaries, parts = summaries_of(model), []
     _check_again(model, summaries, n, seed)
-    for start in range(0, model.pool_size, PART):
+    for start in range(0, draws, PART):
         rng = generator(seed, "own-summary-pool", start)
         data = model.records(rng, theta[start : start + PART], n)
         if start == 0:
@@ -444,7 +451,7 @@ def _simulated(model: Model, n: int, seed: int, progress: Progress | None) -> di
             for first in range(0, len(data), step)
         ]
         if progress is not None:
-            progress(min((start + PART) / model.pool_size, 1.0))
+            progress(min((start + PART) / draws, 1.0))
     return {"theta": theta, "numbers": np.concatenate(parts)}
 
 
@@ -464,7 +471,7 @@ def _check_again(model: Model, summaries: tuple[Summary, ...], n: int, seed: int
 
 def _made(model: Model, summaries: tuple[Summary, ...], n: int, seed: int) -> tuple[Array, ...]:
     """Parameters, data sets and numbers of the first draws."""
-    theta = model.draw(generator(seed, "own-summary-prior"), model.pool_size)[:TWICE]
+    theta = model.draw(generator(seed, "own-summary-prior"), _draws(model))[:TWICE]
     data = model.records(generator(seed, "own-summary-again"), theta, n)
     return theta, data, _together(model, summaries, data)
 

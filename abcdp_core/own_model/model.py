@@ -146,8 +146,7 @@ class Model:
         distance: between data sets: ``numbers``, of their statistics, the default where there are
             any; or ``records``, a kernel distance of records, where n is public.
         accepted: draws that a study accepts unless it is told otherwise.
-        pool_size: draws in the pool unless told otherwise; of data sets above 20,000 records only
-            as many as :data:`~abcdp_core.parameters.WORK_LIMIT` allows of the largest size.
+        pool_size: draws in the pool unless told otherwise; see :meth:`draws`.
         module, file: that state it; known once they are read.
     """
 
@@ -187,9 +186,17 @@ class Model:
             object.__setattr__(self, name, several)
         for reason in _reasons(self):
             raise ValueError(f"model {self.name}: {reason}")
-        # Of records as many are simulated at a time as of any scenario.
-        room = max(FEWEST, WORK_LIMIT // max(self.sizes))
-        object.__setattr__(self, "pool_size", min(self.pool_size, room))
+
+    def draws(self, least: int = FEWEST) -> int:
+        """Draws in a pool: of large data sets fewer than ``pool_size``.
+
+        As many as :data:`~abcdp_core.parameters.WORK_LIMIT` allows of the largest size, as of any
+        scenario, and no fewer than are needed.
+
+        Args:
+            least: how many are needed.
+        """
+        return min(self.pool_size, max(least, WORK_LIMIT // max(self.sizes)))
 
     def scenario(self, module: str, file: str) -> ModuleType:
         """The model as a scenario.

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from abcdp_core import mechanisms, pool, simulators, summaries
 from abcdp_core.mechanisms import Budget, Prepared, private_summary
 from abcdp_core.mechanisms.private_summary import (
+    RIDGE,
     Regression,
     Scaling,
     SummaryNoise,
@@ -355,6 +356,32 @@ def test_small_pools_keep_their_draws_where_they_are(pool_size: int, way: str, d
     assert (found.samples is None) == (way == "kept")
     if way == "kept":
         assert np.ptp(found.weights) == 0.0
+
+
+@pytest.mark.parametrize("numbers", [1, 40])
+def test_the_error_of_a_small_pool_is_that_of_each_draw_among_the_others(numbers: int) -> None:
+    """Of its own draws the regression knows far more than of others."""
+    rng, draws = rng_of(5), 150
+    theta = rng.standard_normal((draws, 2))
+    pool = 3.0 * theta[:, :1] + rng.standard_normal((draws, numbers))
+    found = Regression.fit(pool, theta)
+    off = []
+    for i in range(draws):
+        others = np.arange(draws) != i
+        features = found.scaling.features(pool, products=found.products)
+        near = RIDGE * draws * np.eye(features.shape[1]) + features[others].T @ features[others]
+        wanted = (theta[others] - found.mean) / found.spread
+        told = features @ np.linalg.solve(near, features[others].T @ wanted)
+        distance = np.linalg.norm(told - told[i], axis=1)[others]
+        nearest = theta[others][np.argsort(distance, kind="stable")[:100]]
+        off.append(nearest.mean(axis=0) - theta[i])
+    expected = np.sqrt(np.mean(np.square(off), axis=0))
+    said = private_summary.error(found, pool, theta)
+    np.testing.assert_allclose(said, expected, rtol=1e-6)
+    by_its_own = np.sqrt(np.mean((found.predicted - theta) ** 2, axis=0))
+    assert (said > 1.2 * by_its_own)[0]
+    # The other parameter is in no number: no mean of draws tells it.
+    assert said[1] == pytest.approx(theta[:, 1].std(), rel=0.1)
 
 
 def test_the_regression_has_products_only_where_the_pool_is_large_enough() -> None:

@@ -35,6 +35,7 @@ from abcdp_core.own_data.private_summary import (
     pool_of,
     public_pool,
 )
+from abcdp_core.own_data.releasable import Simulated
 from abcdp_core.own_data.request import claim, question
 from abcdp_core.parameters import ParameterError
 from abcdp_core.simulators import covid_people, tuberculosis_patients
@@ -430,6 +431,17 @@ def test_what_is_said_is_sound_at_every_budget(scenario: str, epsilon_total: flo
     # An epidemic may have so many cases that the noise of 0.001 leaves something of it.
     little = document.request.drowned(document.n)
     assert bool(little) == (epsilon_total == 0.001 and scenario == PATIENTS)
+
+
+@pytest.mark.parametrize(
+    ("plain", "said"), [(0.95, "a larger ε_total does not help"), (0.5, "A larger ε_total helps")]
+)
+def test_what_no_budget_mends_is_not_put_down_to_the_noise(
+    plain: float, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = Simulated(("rate",), ("",), error=(0.99,), plain=(plain,), prior=(1.0,))
+    monkeypatch.setattr(private_summary, "expected", lambda *_: found)
+    assert said in request_of().drowned(rows_of(PATIENTS))
 
 
 @EACH

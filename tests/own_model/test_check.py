@@ -177,6 +177,18 @@ def test_enough_is_twice_what_the_neediest_mechanism_moves(tmp_path: Path) -> No
     assert check.needed_pool(source) == 2000
 
 
+def test_data_sets_too_large_for_so_many_draws_are_checked_with_fewer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ended in an error, after minutes, by a size of its own choice."""
+    monkeypatch.setattr(check, "WORK_LIMIT", 100 * 300)
+    assert main(["check", own_file(tmp_path), "--n", "100", "--runs", "0"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert ", 300 of them " in said
+    assert "A pool of 300 is smaller than that" in said
+    assert "More are not possible in a study of N = 100; `release` simulates 1" in said
+
+
 @pytest.mark.parametrize(
     ("seconds", "said"),
     [(0.0123, "12 ms"), (12.3, "12 s"), (90.0, "1.5 min"), (7200.0, "2 h")],

@@ -18,6 +18,7 @@ from abcdp_core.own_model import (
     count,
     declared,
     histogram,
+    lattice,
     mean,
     one_at_a_time,
 )
@@ -381,8 +382,17 @@ def test_a_pool_is_as_large_as_the_largest_data_set_allows(
     sizes: tuple[int, ...], draws: int
 ) -> None:
     """Nothing could be released from a register of 30,000 records otherwise."""
-    assert changed(sizes=sizes).pool_size == draws
+    assert changed(sizes=sizes).draws() == draws
     check_work(sizes[-1], draws)
+
+
+def test_what_is_released_of_a_large_register_has_the_pool_that_it_needs() -> None:
+    """With 666 draws of 300,000 records intervals were thirty times as wide as they could be."""
+    register = changed(sizes=(300_000,))
+    assert register.draws() == 666
+    assert lattice.of_model(register).draws == 1000
+    # Who asks for fewer gets these.
+    assert lattice.of_model(changed(sizes=(300_000,), pool_size=200)).draws == 200
 
 
 def test_labels_say_where_a_sensitivity_is_declared() -> None:

@@ -110,6 +110,8 @@ def test_a_document_is_verified_and_reported_by_its_model(
     out, plugin = file.parent / "out.json", ["--plugin", str(file)]
     assert "Errors to expect" in said
     assert "The 200 public simulations reach, with this noise, " in said
+    few = "200 simulations, too few to be moved to what is released by a regression (1,000)"
+    assert few in said
     document = json.loads(out.read_text(encoding="utf-8"))
     assert document["model"]["file"] == "ours.py"
     drawn = verification.document_in(document)
@@ -122,6 +124,7 @@ def test_a_document_is_verified_and_reported_by_its_model(
     text = page.read_text(encoding="utf-8")
     assert "python -m abcdp_core verify out.json --plugin ours.py" in text
     assert document["model"]["sha256"] in text
+    assert few in text
     if kind == "declared":
         assert "if the sensitivity declared for middle holds" in document["statement"]
         for words in (said, text, " ".join(document["remains"])):
