@@ -92,18 +92,36 @@ class Params(BaseParams):
 PRESETS: dict[str, BaseParams] = {}
 
 
-def tasks(params: Params, seed: int) -> list[experiments.SingleTask[Params]]:
-    """The budget of the answers drawn, and those of the curves that are not shipped."""
-    others = ceiling.BUDGETS if params.score == "weights" else ()
-    return [
-        experiments.SingleTask(experiments.with_values(params, epsilon_total=budget), seed)
-        for budget in dict.fromkeys([params.epsilon_total, *others])
-    ]
+@dataclass(frozen=True)
+class Task(experiments.SingleTask[Params]):
+    """All budgets, in their order: nothing can be said before the first of them."""
+
+    @property
+    def budgets(self) -> list[float]:
+        """That of the answers drawn, and those of the curves that are not shipped."""
+        others = ceiling.BUDGETS if self.params.score == "weights" else ()
+        return [*dict.fromkeys([self.params.epsilon_total, *others])]
+
+    @property
+    def links(self) -> int:
+        """A budget each."""
+        return len(self.budgets)
 
 
-def work(task: experiments.SingleTask[Params]) -> Tables:
+def tasks(params: Params, seed: int) -> list[Task]:
+    """A single task."""
+    return [Task(params, seed)]
+
+
+def work(task: Task | experiments.Onward[Task]) -> experiments.Link:
+    """What each way tells for the next budget, and the optimal symbols."""
+    here = experiments.Onward.of(task)
+    budget = here.task.budgets[here.done]
+    return here.link(told(experiments.with_values(here.task.params, epsilon_total=budget)))
+
+
+def told(params: Params) -> Tables:
     """What each way tells for a budget, and the optimal symbols."""
-    params = task.params
     optimal = best_channel.best(
         params.epsilon_total, params.family, params.score, weight=params.weight
     ).channel
@@ -225,7 +243,7 @@ def make(file: Path) -> None:
     for family, best_for in itertools.product(FAMILIES, intervals.SCORES):
         for budget in ceiling.BUDGETS if best_for != "weights" else ():
             params = Params(epsilon_total=budget, family=family, score=best_for)
-            table = work(experiments.SingleTask(params, 0))["main"]
+            table = told(params)["main"]
             rows.append(table.assign(family=family, best_for=best_for))
     pd.concat(rows).to_csv(file, index=False, float_format="%.10g")
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from abcdp_core import experiments
 from abcdp_core import figures as fig
 from abcdp_core.experiments import ways_of_asking as study
 from abcdp_core.online import best_channel, ceiling, channels
@@ -20,7 +19,7 @@ from abcdp_core.results import Result
 
 def result(**changes: Any) -> Result:
     params = study.Params(**changes)
-    return study.collect(params, study.work(experiments.SingleTask(params, 1)))
+    return study.collect(params, study.told(params))
 
 
 def row(found: Result, way: str, epsilon_total: float) -> dict[str, Any]:
@@ -225,7 +224,7 @@ def test_the_curves_that_are_shipped_are_what_is_computed(
     epsilon_total: float, family: str, score: str
 ) -> None:
     params = study.Params(epsilon_total=epsilon_total, family=family, score=score)
-    computed = study.work(experiments.SingleTask(params, 1))["main"]
+    computed = study.told(params)["main"]
     shipped = study._shipped()
     shipped = shipped[(shipped.family == family) & (shipped.best_for == score)]
     shipped = shipped[shipped.epsilon_total == epsilon_total]
@@ -244,5 +243,8 @@ def test_every_curve_is_shipped_and_those_with_a_weight_are_computed() -> None:
     counts = shipped.groupby(["family", "best_for"]).size()
     assert set(counts) == {len(study.WAYS) * len(ceiling.BUDGETS)}
     assert len(counts) == len(FAMILIES) * (len(SCORES) - 1)
-    assert len(study.tasks(study.Params(), 1)) == 1
-    assert len(study.tasks(study.Params(score="weights"), 1)) == len(ceiling.BUDGETS)
+    assert study.tasks(study.Params(), 1)[0].links == 1
+    (task,) = study.tasks(study.Params(score="weights", epsilon_total=2.0), 1)
+    assert task.links == len(ceiling.BUDGETS)
+    # There is no sentence and no picture without it.
+    assert task.budgets[0] == 2.0
