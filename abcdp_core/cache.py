@@ -6,9 +6,9 @@ beside its place and moved there in one step, so a reader sees all of it or noth
 does not read back is removed and made anew. Its name is a hash of its key; inside are the text of
 the key and a fingerprint of the code that made it, and a file with another key or from other code
 is as if it were not there, and overwritten. The folder is the user's cache folder or
-``ABCDP_CACHE_DIR``; it holds at most :data:`SIZE_LIMIT` in :data:`COUNT_LIMIT` files, oldest use
-out first. Where it cannot be written the program runs without it and says so once. What the first
-page needs comes with the program (:mod:`abcdp_core.first_view`) and is found the same way.
+``ABCDP_CACHE_DIR``; it holds at most about :data:`SIZE_LIMIT` in :data:`COUNT_LIMIT` files, oldest
+use out first. Where it cannot be written the program runs without it and says so once. What the
+first page needs comes with the program (:mod:`abcdp_core.first_view`) and is found the same way.
 
 Only what is public or synthetic may be kept here.
 """
@@ -48,7 +48,11 @@ SIZE_LIMIT = 2 * 1024**3
 """Bytes the folder may hold."""
 
 COUNT_LIMIT = 50_000
-"""Files the folder may hold: all are looked at whenever one is added, however small they are."""
+"""Files the folder may hold."""
+
+SELDOM = 100
+"""The folder is looked through once a part of so much of either has come in: with as many files as
+it may hold that takes seconds."""
 
 LABEL = "label.json"
 """What in a file says what it was made for, and by what code."""
@@ -77,8 +81,9 @@ BEAT = 1.0
 STILL = 8.0
 """Seconds without one after which who waits makes it, too: the other was stopped, as by Ctrl-Z."""
 
-UNUSED_LOCK = 86_400.0
-"""Seconds after which a lock file is taken for one that nobody holds or waits for."""
+UNUSED_LOCK = 600.0
+"""Seconds after which a lock file is taken for one that nobody holds or waits for: who holds one
+gives signs of life, and who waits for one without them gives up."""
 
 LOCK = re.compile(r".+-[0-9a-f]{32}\.lock")
 KEPT = re.compile(r".+-[0-9a-f]{32}\.npz")
@@ -274,9 +279,25 @@ def save(made: Entry, arrays: Mapping[str, NDArray[Any]], *, make_room: bool = T
     finally:
         with contextlib.suppress(OSError):
             name.unlink()
-    if make_room:
+    if make_room and _is_time_to_look(directory, sum(each.nbytes for each in arrays.values())):
         evict(directory)
     return True
+
+
+_since: dict[Path, tuple[int, int]] = {}
+"""Folder -> files, and bytes, that this process added since it last looked through it."""
+
+_counting = threading.Lock()
+
+
+def _is_time_to_look(directory: Path, size: int) -> bool:
+    """Whether a folder has to be looked through after one more file of so many bytes."""
+    with _counting:
+        files, total = _since.get(directory, (COUNT_LIMIT, 0))
+        files, total = files + 1, total + size
+        is_due = files > COUNT_LIMIT // SELDOM or total > SIZE_LIMIT // SELDOM
+        _since[directory] = (0, 0) if is_due else (files, total)
+    return is_due
 
 
 def load_or_make(wanted: Entry, make: Callable[[], Arrays]) -> Arrays:
@@ -354,12 +375,12 @@ def _signs_of_life(lock: filelock.BaseFileLock) -> Iterator[None]:
 def evict(directory: Path, limit: int = SIZE_LIMIT, count: int = COUNT_LIMIT) -> None:
     """Remove the files used longest ago until the rest fits, and what killed writers left.
 
-    Lock files stay for a day: were one removed while a process holds it or waits for it, the next
-    process would get a new one and do the work of the first again.
+    Lock files stay for some minutes: were one removed while a process holds it or waits for it, the
+    next process would get a new one and do the work of the first again.
     """
-    sweep(directory)
-    _remove(_files(directory, LOCK), UNUSED_LOCK)
-    files = _files(directory, KEPT)
+    unfinished, locks, files = _files(directory, PART, LOCK, KEPT)
+    _remove(unfinished, LEFT_BEHIND)
+    _remove(locks, UNUSED_LOCK)
     total = sum(size for _, size, _ in files)
     for number, (_, size, path) in enumerate(files):
         if total > limit or len(files) - number > count:
@@ -370,7 +391,8 @@ def evict(directory: Path, limit: int = SIZE_LIMIT, count: int = COUNT_LIMIT) ->
 
 def sweep(directory: Path) -> None:
     """Remove what killed writers left."""
-    _remove(_files(directory, PART), LEFT_BEHIND)
+    (unfinished,) = _files(directory, PART)
+    _remove(unfinished, LEFT_BEHIND)
 
 
 def _remove(files: Iterable[tuple[float, int, Path]], seconds: float) -> None:
@@ -382,16 +404,17 @@ def _remove(files: Iterable[tuple[float, int, Path]], seconds: float) -> None:
                 path.unlink()
 
 
-def _files(directory: Path, names: re.Pattern[str]) -> list[tuple[float, int, Path]]:
-    """Date, bytes and path of the files whose name is such a one, oldest first."""
-    files = []
+def _files(directory: Path, *kinds: re.Pattern[str]) -> list[list[tuple[float, int, Path]]]:
+    """For each kind, date, bytes and path of the files that are named so, oldest first."""
+    files: list[list[tuple[float, int, Path]]] = [[] for _ in kinds]
     with contextlib.suppress(OSError), os.scandir(directory) as found:
         for file in found:
-            if names.fullmatch(file.name):
-                with contextlib.suppress(OSError):
-                    status = file.stat()
-                    files.append((status.st_mtime, status.st_size, Path(file.path)))
-    return sorted(files)
+            for kind, names in enumerate(kinds):
+                if names.fullmatch(file.name):
+                    with contextlib.suppress(OSError):
+                        status = file.stat()
+                        files[kind].append((status.st_mtime, status.st_size, Path(file.path)))
+    return [sorted(each) for each in files]
 
 
 def _reason(error: Exception) -> str:

@@ -450,8 +450,23 @@ def test_saving_makes_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     os.utime(tmp_path / ours("first"), (1e9, 1e9))
     size = (tmp_path / ours("first")).stat().st_size
     monkeypatch.setattr(cache.evict, "__defaults__", (size, 9))
+    monkeypatch.setattr(cache, "SIZE_LIMIT", size)
     cache.save(at(tmp_path / ours("second")), {"values": np.zeros(1000)})
     assert names_in(tmp_path) == [ours("second")]
+
+
+@pytest.mark.parametrize(("name", "limit"), [("COUNT_LIMIT", 400), ("SIZE_LIMIT", 4000)])
+def test_a_folder_is_looked_through_at_first_and_then_seldom(
+    name: str, limit: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With 50,000 files in it each look took seconds, at each of them that was added."""
+    looks: list[int] = []
+    monkeypatch.setattr(cache, name, limit)
+    monkeypatch.setattr(cache, "evict", lambda _: looks.append(added))
+    for added in range(1, 13):
+        # Eight bytes each.
+        cache.save(at(tmp_path / ours(f"{added}")), {"values": np.zeros(1)})
+    assert looks == [1, 6, 11] if name == "COUNT_LIMIT" else [1, 7]
 
 
 @pytest.mark.parametrize("fails", [False, True])

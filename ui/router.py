@@ -20,7 +20,7 @@ from streamlit.runtime.scriptrunner import StopException
 
 from abcdp_core import __version__
 from abcdp_core.parameters import ParameterError
-from ui import blocks, controls, knobs, lesson, pin, served, state, turns, watch
+from ui import blocks, controls, forgotten, knobs, lesson, pin, served, state, turns, watch
 from ui.link import VERSION
 from ui.page import Page
 from ui.verbatim import LONGEST_BLAME, verbatim
@@ -349,6 +349,9 @@ def _draw(line: DeltaGenerator) -> None:
     pages = [copy.copy(_entry(page.file, page.title, page.help)) for page in shown()]
     chosen = st.navigation(pages, position="hidden")
     page = shown()[[entry.title for entry in pages].index(chosen.title)]
+    if forgotten.is_so():
+        forgotten.load_again()
+        return
     if (owner := state.leads_to(page, shown())) is not None:
         st.switch_page(_file(owner.file), query_params=st.query_params.to_dict())
     state.begin(page, known_keys(), functools.partial(watch.scales, line, state.leave_scenario))

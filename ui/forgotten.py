@@ -1,0 +1,38 @@
+"""A page of which the server no longer knows anything is loaded again, by its address.
+
+A laptop that slept for long, or a server that was started again: the browser connects by itself and
+shows the page as it was. What is pressed then comes as the first request of a new session. It knows
+neither what stood there before, so that another scenario would get the values of the former one,
+nor what a button does.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import streamlit as st
+from streamlit.components.v2.types import ComponentRenderer
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from ui import state
+
+
+def is_so() -> bool:
+    """Whether a session begins with widgets that stand at something: a loaded page has none."""
+    context = get_script_run_ctx()
+    if context is None or state.LINK_READ in st.session_state:
+        return False
+    # There is no public way to what a browser says before widgets are made.
+    return bool(context.session_state._state._new_widget_state.states)
+
+
+def load_again() -> None:
+    """Have the browser load the page, which is then as its address says."""
+    st.info("The server did not know this page any more, so it is loaded again.")
+    _component()(key="load-again", height=0)
+
+
+@functools.cache
+def _component() -> ComponentRenderer:
+    js = "export default function () { location.reload(); }"
+    return st.components.v2.component("load-again", html="<span hidden></span>", js=js)
