@@ -193,6 +193,11 @@ def test_a_store_that_is_full_is_called_so_and_not_a_cache(
     assert second.startswith("cannot write to the cache folder")
 
 
+def looked_through_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache folder, at whatever is added."""
+    monkeypatch.setattr(cache, "COUNT_LIMIT", 0)
+
+
 @pytest.mark.parametrize(("keep_all", "left"), [(True, 4), (False, 1)])
 def test_only_a_store_in_a_cache_makes_room(
     keep_all: bool, left: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -203,6 +208,7 @@ def test_only_a_store_in_a_cache_makes_room(
             file.unlink()
 
     monkeypatch.setattr(cache, "evict", make_room)
+    looked_through_each_time(monkeypatch)
     (tmp_path / "mine.npz").write_bytes(b"a person's own file")
     last(runner.run(TOY, Params(size=3), 1, store=Store(tmp_path, keep_all)))
     assert len(list(tmp_path.iterdir())) == left
@@ -210,7 +216,10 @@ def test_only_a_store_in_a_cache_makes_room(
 
 
 @pytest.mark.parametrize("keep_all", [False, True])
-def test_what_a_killed_writer_left_goes_with_the_next_run(keep_all: bool, tmp_path: Path) -> None:
+def test_what_a_killed_writer_left_goes_with_the_next_run(
+    keep_all: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_through_each_time(monkeypatch)
     store = Store(tmp_path, keep_all)
     (tmp_path / "half.abcdp-part").write_bytes(b"half")
     (tmp_path / "fresh.abcdp-part").write_bytes(b"half")
