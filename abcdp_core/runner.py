@@ -24,7 +24,7 @@ import pandas as pd
 from abcdp_core import workers
 from abcdp_core.experiments import Experiment, Link
 from abcdp_core.interruption import held
-from abcdp_core.parameters import Params
+from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.results import Result, Tables
 from abcdp_core.store import Store
 from abcdp_core.workers import executor_for
@@ -73,8 +73,9 @@ def run(
             workers; what it raises ends the run. Workers finish the tasks that they have begun.
 
     Raises:
-        LostWorkersError: workers were lost again and again. Like Ctrl-C and a lack of memory it
-            comes after a last result with all that was done.
+        LostWorkersError: workers were lost again and again.
+        ParameterError: a worker of a cluster, or somebody's own model, cannot be used. Like the
+            above, Ctrl-C and a lack of memory it comes after a last result with all that was done.
     """
     begun = time.monotonic()
     tasks = experiment.tasks(params, seed)
@@ -109,7 +110,7 @@ def run(
                     unsaid = False
                     yield result
                     due = time.monotonic() + max(YIELD_EVERY, taken / YIELD_SHARE)
-    except (KeyboardInterrupt, MemoryError, BrokenExecutor):
+    except (KeyboardInterrupt, MemoryError, BrokenExecutor, ParameterError):
         if unsaid:
             yield result_now()
         raise

@@ -30,6 +30,7 @@ from concurrent.futures import (
     Future,
     ThreadPoolExecutor,
 )
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -44,6 +45,10 @@ log = logging.getLogger(__name__)
 
 class LostWorkersError(BrokenExecutor):
     """Work cannot go on because who did it is gone; a sentence says what to do about it."""
+
+
+class UnlikeWorkersError(ParameterError):
+    """A worker of a cluster would do the work otherwise, or cannot; a sentence says why."""
 
 
 def processor_count() -> int:
@@ -228,17 +233,17 @@ class _Cluster(Executor):
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         # As one text: arrays that Dask takes out come back at odd places in memory, where sums have
         # other last digits.
-        packed = pickle.dumps((fn, args, kwargs))
+        call = _Call(fingerprint.whole(), _named(), pickle.dumps((fn, args, kwargs)))
         with held():
             try:
-                future: Future[Any] = self.inner.submit(
-                    _with_code, fingerprint.whole(), _named(), packed
-                )
+                # What a worker without the program cannot load is loaded by the task: were it part
+                # of the message, the worker would end and the task wait for ever.
+                future: Future[Any] = self.inner.submit(pickle.loads, pickle.dumps(call))
             except Exception as error:
                 if self.client.status == "running":
                     raise
                 raise lost(self, 1) from error
-            return future
+            return _told(future)
 
     def width(self) -> int:
         """Tasks that all workers there are now can do at a time.
@@ -253,6 +258,42 @@ class _Cluster(Executor):
 
     def shutdown(self, *_: Any, **__: Any) -> None:
         self.client.close()
+
+
+@dataclass(frozen=True)
+class _Call:
+    """What :func:`_with_code` is given; it comes out of a pickle as what that comes to."""
+
+    code: str
+    named: dict[str, str]
+    packed: bytes
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return _with_code, (self.code, self.named, self.packed)
+
+
+def _told(inner: Future[Any]) -> Future[Any]:
+    """The same, but a worker that does not have the program is said to be one."""
+    outer: Future[Any] = Future()
+
+    def over(_: Future[Any]) -> None:
+        if inner.cancelled():
+            outer.cancel()
+        if not outer.set_running_or_notify_cancel():
+            return
+        error = inner.exception()
+        if isinstance(error, ModuleNotFoundError) and error.name == __name__.partition(".")[0]:
+            error = UnlikeWorkersError(
+                "scheduler: one of its workers does not have this program; all have to have it."
+            )
+        if error is not None:
+            outer.set_exception(error)
+        else:
+            outer.set_result(inner.result())
+
+    outer.add_done_callback(lambda each: inner.cancel() if each.cancelled() else None)
+    inner.add_done_callback(over)
+    return outer
 
 
 def _named() -> dict[str, str]:
@@ -270,17 +311,17 @@ def _with_code(code: str, named: Mapping[str, str], packed: bytes) -> Any:
         packed: what is to be done: a function, its arguments, and those that have names.
 
     Raises:
-        ParameterError: another version would do it, whose results nobody could tell apart.
+        UnlikeWorkersError: another version would do it, whose results nobody could tell apart.
     """
     if fingerprint.whole() != code:
-        raise ParameterError(
+        raise UnlikeWorkersError(
             "scheduler: one of its workers runs another version of this program, or of numpy; all "
             "have to run the same."
         )
     here = _named()
     for name, digest in named.items():
         if here.get(name) != digest:
-            raise ParameterError(
+            raise UnlikeWorkersError(
                 f"scheduler: {name}, which {registry.PLUGINS} names, is not named at one of its "
                 "workers, or has another text there; all have to have the same."
             )

@@ -334,15 +334,80 @@ class Gone:
         return future
 
 
-def test_a_worker_of_a_cluster_that_runs_other_code_is_refused() -> None:
+def test_a_worker_of_a_cluster_that_runs_other_code_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """What it computes would be kept as if it were of this code."""
     cluster = workers._Cluster.__new__(workers._Cluster)
     with ThreadPoolExecutor(1) as there:
         cluster.client = cluster.inner = SimpleNamespace(submit=there.submit)
         assert cluster.submit(divmod, 7, 2).result() == (3, 1)
-        cluster.inner.submit = lambda work, code, *given: there.submit(work, code[::-1], *given)
-        with pytest.raises(ParameterError, match="another version of this program"):
+        monkeypatch.setattr(fingerprint, "whole", iter(("here", "there")).__next__)
+        with pytest.raises(workers.UnlikeWorkersError, match="another version of this program"):
             cluster.submit(divmod, 7, 2).result()
+
+
+def without(name: str) -> Future[Any]:
+    """What a task comes to that needs a module which is not there."""
+    future: Future[Any] = Future()
+    future.set_exception(ModuleNotFoundError(f"No module named {name!r}", name=name))
+    return future
+
+
+def test_a_worker_of_a_cluster_without_the_program_fails_the_task_and_lives_on() -> None:
+    """What it could not load was part of the message, so it ended, and nothing was said."""
+    cluster = workers._Cluster.__new__(workers._Cluster)
+    given: list[tuple[Any, ...]] = []
+
+    def submit(*sent: Any) -> Future[Any]:
+        given.append(sent)
+        return without("abcdp_core")
+
+    cluster.inner = SimpleNamespace(submit=submit)
+    with pytest.raises(workers.UnlikeWorkersError, match="does not have this program"):
+        cluster.submit(divmod, 7, 2).result()
+    # Nothing of ours is in the message but as bytes.
+    ((work, content),) = given
+    assert work is pickle.loads
+    assert type(content) is bytes
+    cluster.inner = SimpleNamespace(submit=lambda *_: without("another"))
+    with pytest.raises(ModuleNotFoundError):
+        cluster.submit(divmod, 7, 2).result()
+
+
+def test_an_answer_that_nobody_wants_any_more_is_not_waited_for() -> None:
+    asked: Future[Any] = Future()
+    told = workers._told(asked)
+    assert told.cancel()
+    assert asked.cancelled()
+    stopped: Future[Any] = Future()
+    told = workers._told(stopped)
+    stopped.cancel()
+    assert told.cancelled()
+
+
+class Joined(Executor):
+    """A cluster that a worker of another version joins after a task."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self.asked += 1
+        if self.asked == 1:
+            future.set_result(fn(*args, **kwargs))
+        else:
+            future.set_exception(workers.UnlikeWorkersError("another version"))
+        return future
+
+
+def test_what_was_done_before_a_worker_is_refused_is_a_partial_result() -> None:
+    results: list[Result] = []
+    with pytest.raises(workers.UnlikeWorkersError):
+        results.extend(runner.run(TOY, Params(), 1, Joined()))
+    assert results[-1].is_partial
+    assert results[-1].done == 1
 
 
 def test_a_scheduler_without_workers_is_given_work_for_one() -> None:

@@ -25,7 +25,7 @@ from abcdp_core.ledger.reproduction import Computed, Hired, Plan
 from abcdp_core.output.together import together
 from abcdp_core.sentences import counted
 from abcdp_core.store import Store
-from abcdp_core.workers import executor_for
+from abcdp_core.workers import UnlikeWorkersError, executor_for
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
 
     Raises:
         ParameterError: something asked for is not possible.
-        KeyboardInterrupt: before the end, with what was done written.
+        KeyboardInterrupt, UnlikeWorkersError: before the end, with what was done written.
     """
     seed = arguments.seed(options.seed)
     plan = reproduction.plan(reading.load(), options.claims, options.profile, seed)
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         try:
             _compute(plan, hire, Store(options.out / "store", keep_all=True), done)
-        except (KeyboardInterrupt, UnheardError) as stop:
+        except (KeyboardInterrupt, UnheardError, UnlikeWorkersError) as stop:
             if done:
                 _write(plan, done, options.out, quietly=isinstance(stop, UnheardError))
             if isinstance(stop, UnheardError):

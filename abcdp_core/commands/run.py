@@ -146,7 +146,7 @@ def compute(
             for result in results:
                 bar.total = result.total
                 bar.update(result.done - bar.n)
-    except (KeyboardInterrupt, LostWorkersError, MemoryError) as stop:
+    except (KeyboardInterrupt, LostWorkersError, MemoryError, ParameterError) as stop:
         return result, stop
     return result, None
 

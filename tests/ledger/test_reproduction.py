@@ -19,7 +19,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from abcdp_core import ledger, registry, runner
+from abcdp_core import ledger, registry, runner, workers
 from abcdp_core.__main__ import INTERRUPTED, main
 from abcdp_core.commands import reproduce as command
 from abcdp_core.ledger import document, reading, report, reproduction
@@ -353,6 +353,20 @@ def test_workers_that_break_down_are_hired_anew(entries: ledger.Ledger, tmp_path
     reasons = [one.reason for one in reproduction.carry_out(plan, hire, store, watch)]
     assert reasons[0] == "its run failed (BrokenExecutor: gone)"
     assert len(executor_for) == 2
+
+
+def test_a_cluster_that_is_refused_says_nothing_of_a_claim(
+    entries: ledger.Ledger, tmp_path: Path
+) -> None:
+    """It was a verdict, "not testable", of each of them."""
+
+    def watch(run: ledger.Run, done: int, total: int) -> None:
+        raise workers.UnlikeWorkersError("another version")
+
+    plan = reproduction.plan(entries, ["P99"], "full", 1)
+    store = runner.Store(tmp_path, keep_all=True)
+    with pytest.raises(workers.UnlikeWorkersError):
+        list(reproduction.carry_out(plan, contextlib.nullcontext, store, watch))
 
 
 def test_a_rule_that_fails_costs_no_other_claim(
