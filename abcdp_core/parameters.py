@@ -119,7 +119,8 @@ class Parameter:
         except OverflowError:
             return None
         if self.kind == "real":
-            return None if math.isnan(number) else number
+            # There is one zero: what is kept for the other would be given out with its sign.
+            return None if math.isnan(number) else number + 0.0
         return int(number) if number.is_integer() else None
 
     def parse(self, name: str, text: str) -> Scalar:

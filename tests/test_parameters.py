@@ -344,3 +344,10 @@ def test_parameters_do_not_change() -> None:
     for field in fields(params):
         with pytest.raises(AttributeError):
             setattr(params, field.name, getattr(params, field.name))
+
+
+def test_there_is_one_zero() -> None:
+    """What was kept for a link that asks for -0 said so to whoever asked for 0."""
+    real = Parameter(kind="real", label="real", low=-1.0, high=1.0)
+    for text in ("0", "-0", "-0.0"):
+        assert math.copysign(1.0, float(real.parse("real", text))) == 1.0

@@ -220,7 +220,13 @@ def check(findings: Sequence[Finding]) -> None:
     Raises:
         ParameterError: it differs; the sentence names the keys.
     """
-    if wrong := [each.key for each in findings if not each.agrees]:
+    wrong = [each.key for each in findings if not each.agrees]
+    if wrong == ["model"]:
+        raise ParameterError(
+            "was made with another file of the model, or with the same one with other line ends; "
+            "all else follows from the one given here, too."
+        )
+    if wrong:
         raise ParameterError(
             "was changed, or made by a version that computes otherwise; "
             f"{', '.join(wrong)} {'differs' if len(wrong) == 1 else 'differ'} from what follows."

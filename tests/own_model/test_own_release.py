@@ -136,7 +136,10 @@ def test_a_document_is_verified_and_reported_by_its_model(
     # Another text of the model is another model.
     file.write_text(file.read_text(encoding="utf-8") + "\n# more\n", encoding="utf-8")
     assert main(["verify", str(out), *plugin]) != 0
-    assert "DIFFERS  file of the model" in capsys.readouterr().out
+    said, wrong = capsys.readouterr()
+    assert "DIFFERS  file of the model" in said
+    # Nobody changed the document.
+    assert "was made with another file of the model" in wrong
     assert main(["verify", str(out)]) != 0
 
 

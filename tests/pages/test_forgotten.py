@@ -1,0 +1,23 @@
+"""A page of which the server no longer knows anything draws nothing but is loaded again."""
+
+from __future__ import annotations
+
+from streamlit.testing.v1 import AppTest
+
+from abcdp_core import __version__
+from tests.pages.app import ROOT, opened
+from ui import state
+
+
+def test_a_session_that_begins_with_widgets_is_loaded_again() -> None:
+    """They are of a session that is gone, which knew what they meant."""
+    before = opened("posterior", scenario="tuberculosis")
+    after = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    after.query_params["version"] = __version__
+    after._page_hash = before._page_hash
+    after._run(before._tree.get_widget_states())
+    assert not after.exception
+    assert "loaded again" in after.info[0].value
+    assert [each.key for each in after.get("bidi_component")] == ["load-again"]
+    assert not after.get("plotly_chart")
+    assert state.LINK_READ not in after.session_state
