@@ -47,10 +47,6 @@ class LostWorkersError(BrokenExecutor):
     """Work cannot go on because who did it is gone; a sentence says what to do about it."""
 
 
-class UnlikeWorkersError(ParameterError):
-    """A worker of a cluster would do the work otherwise, or cannot; a sentence says why."""
-
-
 def processor_count() -> int:
     """Processors this process may use, which can be fewer than the machine has."""
     from loky import cpu_count
@@ -283,7 +279,7 @@ def _told(inner: Future[Any]) -> Future[Any]:
             return
         error = inner.exception()
         if isinstance(error, ModuleNotFoundError) and error.name == __name__.partition(".")[0]:
-            error = UnlikeWorkersError(
+            error = ParameterError(
                 "scheduler: one of its workers does not have this program; all have to have it."
             )
         if error is not None:
@@ -311,17 +307,17 @@ def _with_code(code: str, named: Mapping[str, str], packed: bytes) -> Any:
         packed: what is to be done: a function, its arguments, and those that have names.
 
     Raises:
-        UnlikeWorkersError: another version would do it, whose results nobody could tell apart.
+        ParameterError: another version would do it, whose results nobody could tell apart.
     """
     if fingerprint.whole() != code:
-        raise UnlikeWorkersError(
+        raise ParameterError(
             "scheduler: one of its workers runs another version of this program, or of numpy; all "
             "have to run the same."
         )
     here = _named()
     for name, digest in named.items():
         if here.get(name) != digest:
-            raise UnlikeWorkersError(
+            raise ParameterError(
                 f"scheduler: {name}, which {registry.PLUGINS} names, is not named at one of its "
                 "workers, or has another text there; all have to have the same."
             )

@@ -343,7 +343,7 @@ def test_a_worker_of_a_cluster_that_runs_other_code_is_refused(
         cluster.client = cluster.inner = SimpleNamespace(submit=there.submit)
         assert cluster.submit(divmod, 7, 2).result() == (3, 1)
         monkeypatch.setattr(fingerprint, "whole", iter(("here", "there")).__next__)
-        with pytest.raises(workers.UnlikeWorkersError, match="another version of this program"):
+        with pytest.raises(ParameterError, match="another version of this program"):
             cluster.submit(divmod, 7, 2).result()
 
 
@@ -364,7 +364,7 @@ def test_a_worker_of_a_cluster_without_the_program_fails_the_task_and_lives_on()
         return without("abcdp_core")
 
     cluster.inner = SimpleNamespace(submit=submit)
-    with pytest.raises(workers.UnlikeWorkersError, match="does not have this program"):
+    with pytest.raises(ParameterError, match="does not have this program"):
         cluster.submit(divmod, 7, 2).result()
     # Nothing of ours is in the message but as bytes.
     ((work, content),) = given
@@ -398,13 +398,13 @@ class Joined(Executor):
         if self.asked == 1:
             future.set_result(fn(*args, **kwargs))
         else:
-            future.set_exception(workers.UnlikeWorkersError("another version"))
+            future.set_exception(ParameterError("another version"))
         return future
 
 
 def test_what_was_done_before_a_worker_is_refused_is_a_partial_result() -> None:
     results: list[Result] = []
-    with pytest.raises(workers.UnlikeWorkersError):
+    with pytest.raises(ParameterError):
         results.extend(runner.run(TOY, Params(), 1, Joined()))
     assert results[-1].is_partial
     assert results[-1].done == 1

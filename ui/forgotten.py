@@ -12,6 +12,8 @@ import functools
 
 import streamlit as st
 from streamlit.components.v2.types import ComponentRenderer
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ui import state
@@ -36,3 +38,21 @@ def load_again() -> None:
 def _component() -> ComponentRenderer:
     js = "export default function () { location.reload(); }"
     return st.components.v2.component("load-again", html="<span hidden></span>", js=js)
+
+
+def _take_parts_for_pages() -> None:
+    """Have a press in a part of a page that is drawn by itself heard, too, as one on its page.
+
+    Streamlit passes over parts that it does not know, and of a new session it knows none.
+    """
+    handle = AppSession._handle_rerun_script_request
+
+    def whole(self: AppSession, client_state: ClientState | None = None) -> None:
+        if client_state is not None and state.LINK_READ not in self.session_state:
+            client_state.fragment_id = ""
+        handle(self, client_state)
+
+    AppSession._handle_rerun_script_request = whole  # type: ignore[method-assign]
+
+
+_take_parts_for_pages()

@@ -23,9 +23,10 @@ from abcdp_core.figures import Drawn
 from abcdp_core.ledger import Run, document, reading, report, reproduction
 from abcdp_core.ledger.reproduction import Computed, Hired, Plan
 from abcdp_core.output.together import together
+from abcdp_core.parameters import ParameterError
 from abcdp_core.sentences import counted
 from abcdp_core.store import Store
-from abcdp_core.workers import UnlikeWorkersError, executor_for
+from abcdp_core.workers import executor_for
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
 
     Raises:
         ParameterError: something asked for is not possible.
-        KeyboardInterrupt, UnlikeWorkersError: before the end, with what was done written.
+        KeyboardInterrupt: before the end, with what was done written.
     """
     seed = arguments.seed(options.seed)
     plan = reproduction.plan(reading.load(), options.claims, options.profile, seed)
@@ -59,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         try:
             _compute(plan, hire, Store(options.out / "store", keep_all=True), done)
-        except (KeyboardInterrupt, UnheardError, UnlikeWorkersError) as stop:
+        except (KeyboardInterrupt, UnheardError, ParameterError) as stop:
             if done:
                 _write(plan, done, options.out, quietly=isinstance(stop, UnheardError))
             if isinstance(stop, UnheardError):

@@ -26,7 +26,6 @@ from abcdp_core.output.together import replace
 from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.results import Result
 from abcdp_core.store import code_of
-from abcdp_core.workers import UnlikeWorkersError
 
 NOT_FINISHED = "its run was not finished"
 
@@ -195,8 +194,8 @@ def carry_out(
             except BrokenExecutor as error:
                 result, reason = None, _failed(error)
                 executor = stack.enter_context(hire())
-            except UnlikeWorkersError:
-                # It says nothing of a claim.
+            except ParameterError:
+                # Of a worker of a cluster: it says nothing of a claim.
                 raise
             except Exception as error:  # noqa: BLE001 - told in the report; other runs go on
                 result, reason = None, _failed(error)

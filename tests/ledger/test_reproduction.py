@@ -19,10 +19,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from abcdp_core import ledger, registry, runner, workers
+from abcdp_core import ledger, registry, runner
 from abcdp_core.__main__ import INTERRUPTED, main
 from abcdp_core.commands import reproduce as command
 from abcdp_core.ledger import document, reading, report, reproduction
+from abcdp_core.parameters import ParameterError
 from tests import toy_experiment
 
 ENTRIES = """
@@ -361,11 +362,11 @@ def test_a_cluster_that_is_refused_says_nothing_of_a_claim(
     """It was a verdict, "not testable", of each of them."""
 
     def watch(run: ledger.Run, done: int, total: int) -> None:
-        raise workers.UnlikeWorkersError("another version")
+        raise ParameterError("another version")
 
     plan = reproduction.plan(entries, ["P99"], "full", 1)
     store = runner.Store(tmp_path, keep_all=True)
-    with pytest.raises(workers.UnlikeWorkersError):
+    with pytest.raises(ParameterError):
         list(reproduction.carry_out(plan, contextlib.nullcontext, store, watch))
 
 

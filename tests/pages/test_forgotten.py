@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
+import pytest
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.runtime.app_session import AppSession
 from streamlit.testing.v1 import AppTest
 
 from abcdp_core import __version__
@@ -21,3 +26,13 @@ def test_a_session_that_begins_with_widgets_is_loaded_again() -> None:
     assert [each.key for each in after.get("bidi_component")] == ["load-again"]
     assert not after.get("plotly_chart")
     assert state.LINK_READ not in after.session_state
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_part_of_a_page_that_was_forgotten_is_its_page(known: bool) -> None:
+    """Streamlit passes over a part that it does not know, so nothing that was pressed was heard."""
+    session = Mock(session_state={state.LINK_READ: True} if known else {})
+    asked = ClientState(fragment_id="a dialog")
+    AppSession._handle_rerun_script_request(session, asked)
+    (given,) = session.request_rerun.call_args.args
+    assert given.fragment_id == ("a dialog" if known else "")
