@@ -269,7 +269,7 @@ class _Call:
 
 
 def _told(inner: Future[Any]) -> Future[Any]:
-    """The same, but a worker that does not have the program is said to be one."""
+    """The same, but a worker that lacks the program, or what it needs, is said to be one."""
     outer: Future[Any] = Future()
 
     def over(_: Future[Any]) -> None:
@@ -278,9 +278,10 @@ def _told(inner: Future[Any]) -> Future[Any]:
         if not outer.set_running_or_notify_cancel():
             return
         error = inner.exception()
-        if isinstance(error, ModuleNotFoundError) and error.name == __name__.partition(".")[0]:
+        if isinstance(error, ModuleNotFoundError):
             error = ParameterError(
-                "scheduler: one of its workers does not have this program; all have to have it."
+                f"scheduler: one of its workers does not have all of this program ({error}); all "
+                "have to have it."
             )
         if error is not None:
             outer.set_exception(error)

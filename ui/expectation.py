@@ -119,7 +119,7 @@ def _of_pool(request: ReleaseRequest, planned: int, known: Simulated) -> str:
     most = known.names.index(cast(Any, source_of(request)).OWN_HEADLINE)
     name, error, plain, prior = rows[most]
     words = f": the typical error. **Without noise {plain}, without any data {prior}.**"
-    rest = "Root mean square over the public simulations, of the regression on them."
+    rest = f"Of means, root mean square over the public simulations. {known.remark}".rstrip()
     _headline(error, f"{name}{words}", rest)
     heads = ("error to expect", "with the noise", "without noise", "without data")
     st.table([dict(zip(heads, row, strict=True)) for row in rows])

@@ -25,7 +25,10 @@ def is_so() -> bool:
     if context is None or state.LINK_READ in st.session_state:
         return False
     # There is no public way to what a browser says before widgets are made.
-    return bool(context.session_state._state._new_widget_state.states)
+    states = context.session_state._state._new_widget_state.states.values()
+    texts = [getattr(each.value, "string_value", "") for each in states]
+    # A text in lines is somebody's work, and nowhere else.
+    return bool(texts) and not any("\n" in text for text in texts)
 
 
 def load_again() -> None:

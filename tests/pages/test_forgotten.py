@@ -28,6 +28,19 @@ def test_a_session_that_begins_with_widgets_is_loaded_again() -> None:
     assert state.LINK_READ not in after.session_state
 
 
+def test_a_text_that_somebody_wrote_is_not_thrown_away() -> None:
+    """A problem that was not sent yet is nowhere but in its field."""
+    before = opened("published_queries")
+    states = before._tree.get_widget_states()
+    (chosen,) = [each for each in states.widgets if each.id.endswith("-lesson")]
+    chosen.string_value = "title = 1\nnames = 2"
+    after = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    after.query_params["version"] = __version__
+    after._page_hash = before._page_hash
+    after._run(states)
+    assert state.LINK_READ in after.session_state
+
+
 @pytest.mark.parametrize("known", [False, True])
 def test_a_part_of_a_page_that_was_forgotten_is_its_page(known: bool) -> None:
     """Streamlit passes over a part that it does not know, so nothing that was pressed was heard."""
