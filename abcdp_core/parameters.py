@@ -23,6 +23,10 @@ Kind = Literal["real", "integer", "switch", "choice"]
 WORK_LIMIT = 200_000_000
 """Largest ``n * pool_size``: simulated points of one pool."""
 
+ALWAYS_POSSIBLE = 1000
+"""Draws that a pool may hold however many records a data set has: with fewer, none of them can be
+moved to the data by a regression."""
+
 
 MOST_ROWS = 5_000_000
 """Rows of a result that one task makes: about a gigabyte while it is made."""
@@ -292,13 +296,18 @@ def check_work(n: int, pool_size: int) -> None:
     """Refuse a pool that is too large, before anything is allocated.
 
     Raises:
-        ParameterError: ``n * pool_size`` is above :data:`WORK_LIMIT`.
+        ParameterError: it has more draws than :func:`most_draws`.
     """
-    if n * pool_size > WORK_LIMIT:
+    if pool_size > most_draws(n):
         raise ParameterError(
             f"n * pool_size = {n * pool_size:,}: must be at most {WORK_LIMIT:,}; "
-            f"with n = {n} the pool may hold {WORK_LIMIT // n:,} draws."
+            f"with n = {n} the pool may hold {most_draws(n):,} draws."
         )
+
+
+def most_draws(n: int) -> int:
+    """Draws that a pool of data sets of ``n`` records may hold."""
+    return max(WORK_LIMIT // n, ALWAYS_POSSIBLE)
 
 
 def check_accepted(c: int, pool_size: int) -> None:

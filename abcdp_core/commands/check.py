@@ -33,7 +33,7 @@ from abcdp_core.commands.run import compute
 from abcdp_core.mechanisms import private_summary
 from abcdp_core.own_model import Model, contract, examination, held_out
 from abcdp_core.own_model.blame import OwnError
-from abcdp_core.parameters import EPSILON_TOTAL, WORK_LIMIT, Parameter, ParameterError
+from abcdp_core.parameters import EPSILON_TOTAL, Parameter, ParameterError, most_draws
 from abcdp_core.sentences import amount, counted, plain
 
 RUNS = Parameter("integer", "Data sets", low=2, high=1000, special=(0.0,))
@@ -100,11 +100,12 @@ def run(options: argparse.Namespace) -> int:
         _search(model, found, seed)
     needed = needed_pool(source)
     # As many as a study may simulate of data sets of this size.
-    pool_size = min(needed, WORK_LIMIT // n) if asked is None else asked
+    pool_size = min(needed, most_draws(n)) if asked is None else asked
     say("", *_pool(needed, pool_size, found.seconds, workers))
-    if model.statistics and pool_size < needed and asked is None:
-        own = f"`release` simulates {source.OWN_TABLE.draws:,}"
-        say(folded(f"More are not possible in a study of N = {n:,}; {own}."))
+    if asked is None and pool_size < needed:
+        say(folded(f"More are not possible in a study of N = {n:,}."))
+    if model.statistics:
+        say(folded(_of_release(source.OWN_TABLE, found.seconds)))
     file = shlex.quote(str(options.file))
     after = (
         f"Next: python -m abcdp_core plan {model.name} --plugin {file} --n {n} "
@@ -215,6 +216,15 @@ def _pool(needed: int, pool_size: int, seconds: float, workers: int) -> list[str
     if pool_size < needed:
         lines.append(f"A pool of {pool_size:,} is smaller than that: intervals may be off.")
     return lines
+
+
+def _of_release(table: Any, seconds: float) -> str:
+    """What a release simulates, which has a pool of its own, and whether that is enough."""
+    draws, least = table.draws, private_summary.minimum_pool(len(table.summaries))
+    said = f"`release` simulates {draws:,}, which takes {in_words(seconds * draws)}"
+    if draws < least:
+        said += f": fewer than {least:,}, so intervals will be wide; a larger pool_size helps"
+    return f"{said}."
 
 
 def in_words(seconds: float) -> str:

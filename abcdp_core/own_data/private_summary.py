@@ -548,7 +548,7 @@ def _too_few(simulations: int, numbers: int) -> str:
     return (
         f"The public pool has {simulations:,} simulations, too few to be moved to what is released "
         f"by a regression ({needed:,}): the {min(accepted(simulations), simulations):,} nearest "
-        "are taken as they are, so intervals are wider than the data allow."
+        "are taken as they are, so intervals are wider than the data allow. A larger pool helps."
     )
 
 

@@ -417,7 +417,7 @@ def _quietly(
 
 
 def _draws(model: Model) -> int:
-    """Of the pool: however large a data set is, enough to be moved to what is released."""
+    """Of the pool: enough to be moved to what is released, unless somebody asked for fewer."""
     return model.draws(minimum_pool(len(summaries_of(model))))
 
 

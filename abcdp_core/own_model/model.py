@@ -22,7 +22,7 @@ from abcdp_core.own_model.statistics import (
     check_texts,
     take_plain,
 )
-from abcdp_core.parameters import WORK_LIMIT
+from abcdp_core.parameters import most_draws
 
 Array = NDArray[np.float64]
 Simulator = Callable[[np.random.Generator, Array, int], Array]
@@ -31,7 +31,7 @@ Law = Callable[[np.random.Generator, int], Array]
 MANY = 100
 """Draws among which a prior that has several values at all has two of them."""
 
-FEWEST = 10
+FEWEST, USUAL = 10, 10_000
 """Draws of a pool."""
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -146,7 +146,8 @@ class Model:
         distance: between data sets: ``numbers``, of their statistics, the default where there are
             any; or ``records``, a kernel distance of records, where n is public.
         accepted: draws that a study accepts unless it is told otherwise.
-        pool_size: draws in the pool unless told otherwise; see :meth:`draws`.
+        pool_size: draws in the pool unless told otherwise; if not given :data:`USUAL`, or as many
+            as are needed. See :meth:`draws`.
         module, file: that state it; known once they are read.
     """
 
@@ -164,7 +165,7 @@ class Model:
     truth: tuple[float, ...] | None = None
     distance: Literal["", "numbers", "records"] = ""
     accepted: int = 10
-    pool_size: int = 10_000
+    pool_size: int | None = None
     module: str = field(default="", compare=False)
     file: str = field(default="model", compare=False)
 
@@ -187,16 +188,17 @@ class Model:
         for reason in _reasons(self):
             raise ValueError(f"model {self.name}: {reason}")
 
-    def draws(self, least: int = FEWEST) -> int:
+    def draws(self, needed: int = FEWEST) -> int:
         """Draws in a pool: of large data sets fewer than ``pool_size``.
 
-        As many as :data:`~abcdp_core.parameters.WORK_LIMIT` allows of the largest size, as of any
-        scenario, and no fewer than are needed.
+        As many as may be simulated of the largest size, as of any scenario, or as many as are
+        needed.
 
         Args:
-            least: how many are needed.
+            needed: how many that is.
         """
-        return min(self.pool_size, max(least, WORK_LIMIT // max(self.sizes)))
+        wanted = max(USUAL, needed) if self.pool_size is None else self.pool_size
+        return min(wanted, max(needed, most_draws(max(self.sizes))))
 
     def scenario(self, module: str, file: str) -> ModuleType:
         """The model as a scenario.
@@ -367,10 +369,10 @@ def _reasons(model: Model) -> list[str]:
         and model.neighbours == "add-remove",
         "distance = numbers: there are no statistics.": model.distance == "numbers"
         and not model.statistics,
-        f"pool_size = {model.pool_size}: must be a whole number from {FEWEST} up.": not isinstance(
-            model.pool_size, int
-        )
-        or model.pool_size < FEWEST,
+        f"pool_size = {model.pool_size}: must be a whole number from {FEWEST} up.": (
+            model.pool_size is not None
+            and (not isinstance(model.pool_size, int) or model.pool_size < FEWEST)
+        ),
         f"truth = {model.truth}: must be one number for each parameter.": model.truth is not None
         and len(model.truth) != len(unknowns),
     }

@@ -181,12 +181,13 @@ def test_data_sets_too_large_for_so_many_draws_are_checked_with_fewer(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It ended in an error, after minutes, by a size of its own choice."""
-    monkeypatch.setattr(check, "WORK_LIMIT", 100 * 300)
+    monkeypatch.setattr(check, "most_draws", lambda _: 300)
     assert main(["check", own_file(tmp_path), "--n", "100", "--runs", "0"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert ", 300 of them " in said
     assert "A pool of 300 is smaller than that" in said
-    assert "More are not possible in a study of N = 100; `release` simulates 1" in said
+    assert "More are not possible in a study of N = 100." in said
+    assert "`release` simulates 10,000, which takes " in said
 
 
 @pytest.mark.parametrize(
