@@ -153,7 +153,7 @@ def text_of(content: bytes, limit: int, what: str = "one column") -> str:
     if len(content) > LARGEST_FILE:
         raise SeriesError(
             f"The file is larger than {LARGEST_FILE // 2**20} MB, the most that is read: give "
-            f"{what} of at most {limit:,} rows, and no more."
+            f"{what} of at most {limit:,} rows and no more, in as few digits as will do."
         )
     for beginning, what in OTHER_FILES.items():
         if content.startswith(beginning):

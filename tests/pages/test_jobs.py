@@ -376,11 +376,8 @@ def test_where_another_address_was_seen_one_leaves_room(
                     closed.add(who)
             while sum(job.lane == "slow" for job in desk.jobs) < 4:
                 time.sleep(0.001)
-            allowed, others, end = (
-                2 if addresses == "aa" else 1,
-                desk.work[1:],
-                time.monotonic() + SOON,
-            )
+            allowed, others = 2 if addresses == "aa" else 1, desk.work[1:]
+            end = time.monotonic() + SOON
             while sum(work.begun.is_set() for work in others) < allowed and time.monotonic() < end:
                 time.sleep(0.001)
             # Nor do more begin.
