@@ -176,6 +176,9 @@ def carry_out(
         hire: gives the workers that all runs share; asked again where they broke down.
         store: finished tasks are taken from and kept in it.
         watch: is told how much of a run is done, and of how much, first that nothing is.
+
+    Raises:
+        ParameterError: a worker of a cluster cannot be used; the runs before that were given.
     """
     with contextlib.ExitStack() as stack:
         executor = stack.enter_context(hire())

@@ -350,7 +350,7 @@ def _off_by_the_rest(regression: Regression, pool: Array, theta: Array) -> Array
     r"""Means of the draws nearest to each of some draws, less its parameters ``(m, d)``.
 
     Without draw i a prediction $\hat y_j$ is $\hat y_j - h_{ij} (y_i - \hat y_i) / (1 - h_{ii})$,
-    with $H$ the matrix that makes predictions of what is predicted.
+    with $H$ the matrix that makes predictions of what is predicted (Allen, Technometrics 16, 1974).
     """
     draws = len(theta)
     some = np.unique(np.linspace(0, draws - 1, LEFT_OUT).astype(int))
