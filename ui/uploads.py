@@ -174,6 +174,11 @@ def _ask(scenario: str, column: str, here: Tray) -> None:
         f"{_content(scenario, column)}",
         key=f"own-file-{here.given}",
     )
+    if table_for(scenario) is not None:
+        st.caption(
+            f"A larger table, of up to {columns.LARGEST_TABLE // 2**20} MB, is read by the command "
+            f"`python -m abcdp_core release`."
+        )
     if file is None:
         if here.refused:
             st.error(here.refused)

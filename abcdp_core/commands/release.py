@@ -267,7 +267,8 @@ def _check_options(kind: type[ReleaseRequest], texts: Mapping[str, str]) -> None
 def _values(request: ReleaseRequest, column: str, file: Path) -> NDArray[np.float64]:
     """The values; what is wrong with them is said without one."""
     try:
-        return columns.read(series.content_of(file), request.scenario, column)
+        content = series.content_of(file, columns.largest_file(column))
+        return columns.read(content, request.scenario, column)
     except series.SeriesError as error:
         raise ParameterError(f"data = {file}: {error}") from error
 

@@ -34,6 +34,10 @@ LARGEST_CLUSTER = 1_000_000
 LARGEST_COUNT = 1_000_000_000
 """Cases of a day: more is a slip."""
 
+LARGEST_TABLE = 2**26
+"""Bytes of a table of records: a register of a million people in columns of six digits has nine of
+them. A page takes less, as what is sent to a server takes memory before it is looked at."""
+
 LONGEST_LABEL = 200
 """Characters."""
 
@@ -115,7 +119,7 @@ def records(content: bytes, table: Table) -> Array:
         SeriesError: the file is something else; a sentence names column and row, and no value.
     """
     most, public = table.sizes[1], table.neighbours == "replace"
-    text = series.text_of(content, most, "the columns that are read")
+    text = series.text_of(content, most, "the columns that are read", LARGEST_TABLE)
     header, *rows = text.split("\n")
     names = [series.unquoted(name) for name in _fields(header, 1)]
     for name in table.columns:
@@ -208,6 +212,11 @@ def chosen(scenario: str, name: str | None) -> str:
         given = "none was named" if name is None else shown(name)
         raise ParameterError(f"column = {given}: for {scenario} it must be {which}.")
     return name
+
+
+def largest_file(column: str) -> int:
+    """Bytes of a file of such values, at most."""
+    return LARGEST_TABLE if column == RECORDS else series.LARGEST_FILE
 
 
 def read(content: bytes, scenario: str, column: str) -> Array:

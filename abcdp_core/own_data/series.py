@@ -102,8 +102,8 @@ def header_rows(text: str) -> int:
     return int(_is_header(text.partition("\n")[0]))
 
 
-def content_of(file: Path) -> bytes:
-    """The bytes of a file, one more than :data:`LARGEST_FILE` at most; it never waits.
+def content_of(file: Path, largest: int = LARGEST_FILE) -> bytes:
+    """The bytes of a file, one more than ``largest`` at most; it never waits.
 
     Raises:
         SeriesError: it is none, or cannot be read.
@@ -114,7 +114,7 @@ def content_of(file: Path) -> bytes:
         # What took the file's place since then is opened without waiting for a writer.
         with open(file, "rb", opener=_without_waiting) as opened:
             _check_regular(os.fstat(opened.fileno()))
-            return opened.read(LARGEST_FILE + 1)
+            return opened.read(largest + 1)
     except OSError as error:
         raise SeriesError(f"cannot be read ({error.strerror or type(error).__name__}).") from error
 
@@ -139,20 +139,23 @@ def digest_of(values: Array) -> str:
     return hashlib.blake2b(ordered.tobytes(), key=_KEY).hexdigest()
 
 
-def text_of(content: bytes, limit: int, what: str = "one column") -> str:
+def text_of(
+    content: bytes, limit: int, what: str = "one column", largest: int = LARGEST_FILE
+) -> str:
     """The file as text, rows parted by line feeds, nothing blank at the end.
 
     Args:
         content: the file's bytes.
         limit: most rows that are read.
         what: has to be in it.
+        largest: most bytes that are read.
 
     Raises:
         SeriesError: the file is something else.
     """
-    if len(content) > LARGEST_FILE:
+    if len(content) > largest:
         raise SeriesError(
-            f"The file is larger than {LARGEST_FILE // 2**20} MB, the most that is read: give "
+            f"The file is larger than {largest // 2**20} MB, the most that is read: give "
             f"{what} of at most {limit:,} rows and no more, in as few digits as will do."
         )
     for beginning, what in OTHER_FILES.items():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from abcdp_core.own_data import columns, series
 from abcdp_core.own_data.request import columns_of, own_sizes, scenarios
 from abcdp_core.own_data.series import SeriesError
+from abcdp_core.own_model.lattice import Table
 from abcdp_core.parameters import ParameterError
 from abcdp_core.simulators import tuberculosis_patients
 
@@ -140,3 +143,39 @@ def test_the_longest_report_is_below_the_largest_file() -> None:
     longest = "x" * (series.LARGEST_FILE // own_sizes(PATIENTS)[1] - 6)
     assert len(longest) > 80
     assert tuberculosis_patients.from_series(np.zeros(20_000)).shape == (20_000, 1)
+
+
+REGISTER = Table(
+    columns=("minutes",),
+    whole=frozenset(),
+    summaries=(),
+    neighbours="replace",
+    sizes=(2, 1000),
+    unit="a patient",
+    declared=(),
+    file="register.toml",
+    digest="",
+    statistic=cast("Any", None),
+    bounds="",
+    wrong=lambda _values: "",
+    pool=cast("Any", None),
+)
+
+
+def test_a_register_is_a_larger_file_than_a_series(tmp_path: Path) -> None:
+    # A column that is not looked at makes few rows a large file.
+    rows = [f"{row},{'x' * 100_000}\n" for row in range(30)]
+    file = tmp_path / "register.csv"
+    file.write_text("minutes,remark\n" + "".join(rows))
+    assert file.stat().st_size > 1.4 * series.LARGEST_FILE
+    content = series.content_of(file, columns.largest_file(columns.RECORDS))
+    assert columns.records(content, REGISTER)[:, 0].tolist() == list(range(30))
+    with pytest.raises(SeriesError, match="is larger than 2 MB"):
+        series.read(series.content_of(file, columns.largest_file("values")), 20_000)
+
+
+def test_a_register_too_large_is_not_even_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columns, "LARGEST_TABLE", 2**20)
+    said = "The file is larger than 1 MB, the most that is read: give the columns that are read"
+    with pytest.raises(SeriesError, match=said):
+        columns.records(bytes(2**20 + 1), REGISTER)

@@ -261,12 +261,10 @@ def test_a_file_is_read_no_further_than_needed(
     file = tmp_path / "data.csv"
     file.write_bytes(b"1\n2\n3\n")
     assert content_of(file) == b"1\n2\n3\n"
-    monkeypatch.setattr(series, "LARGEST_FILE", 6)
-    assert read(content_of(file), LIMIT).tolist() == [1.0, 2.0, 3.0]
-    monkeypatch.setattr(series, "LARGEST_FILE", 3)
-    assert content_of(file) == b"1\n2\n"
+    assert read(content_of(file, largest=6), LIMIT).tolist() == [1.0, 2.0, 3.0]
+    assert content_of(file, largest=3) == b"1\n2\n"
     monkeypatch.delattr(os, "O_NONBLOCK", raising=False)
-    assert content_of(file) == b"1\n2\n", "a system without this flag will do"
+    assert content_of(file, largest=3) == b"1\n2\n", "a system without this flag will do"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes and devices of POSIX")
