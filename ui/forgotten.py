@@ -12,7 +12,9 @@ import functools
 
 import streamlit as st
 from streamlit.components.v2.types import ComponentRenderer
+from streamlit.proto.BackMsg_pb2 import BackendOperationRequest
 from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
@@ -58,4 +60,27 @@ def _take_parts_for_pages() -> None:
     AppSession._handle_rerun_script_request = whole  # type: ignore[method-assign]
 
 
+def _take_downloads_for_presses() -> None:
+    """Have a press on a download heard, too.
+
+    Streamlit refuses it, in silence, as another session's. It says nothing of the page, so the
+    browser is asked for what it would say at any other press.
+    """
+    handle = AppSession._handle_backend_operation_request
+
+    async def asked(self: AppSession, request: BackendOperationRequest) -> None:
+        if state.LINK_READ not in self.session_state:
+            again = ForwardMsg()
+            again.auto_rerun.fragment_id = "forgotten"
+            again.auto_rerun.interval = UNTIL_ASKED
+            self._enqueue_forward_msg(again)
+        await handle(self, request)
+
+    AppSession._handle_backend_operation_request = asked  # type: ignore[method-assign]
+
+
+UNTIL_ASKED = 0.5
+"""Seconds; again and again until the page is loaded, so not at once."""
+
 _take_parts_for_pages()
+_take_downloads_for_presses()

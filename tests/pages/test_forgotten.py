@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from unittest.mock import Mock
 
 import pytest
+from streamlit.proto.BackMsg_pb2 import BackendOperationRequest
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime.app_session import AppSession
 from streamlit.testing.v1 import AppTest
@@ -49,3 +51,18 @@ def test_a_part_of_a_page_that_was_forgotten_is_its_page(known: bool) -> None:
     AppSession._handle_rerun_script_request(session, asked)
     (given,) = session.request_rerun.call_args.args
     assert given.fragment_id == ("a dialog" if known else "")
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_download_of_a_page_that_was_forgotten_has_the_browser_say_what_it_shows(
+    known: bool,
+) -> None:
+    """Streamlit refuses it as another session's, and the browser says nothing of that."""
+    session = Mock(session_state={state.LINK_READ: True} if known else {}, id="new")
+    request = BackendOperationRequest(request_id="1", session_id="gone")
+    asyncio.run(AppSession._handle_backend_operation_request(session, request))
+    sent = [call.args[0] for call in session._enqueue_forward_msg.call_args_list]
+    kinds = [message.WhichOneof("type") for message in sent]
+    # A browser passes over one that names no part of a page; `_handle_rerun_script_request` above.
+    assert kinds == ["auto_rerun"] * (not known) + ["backend_operation_response"]
+    assert known or sent[0].auto_rerun.fragment_id
