@@ -13,10 +13,12 @@ import secrets
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import streamlit as st
+from streamlit.components.v2.types import ComponentRenderer
 from streamlit.delta_generator import DeltaGenerator
 
 from abcdp_core.figures import Drawn
@@ -41,6 +43,7 @@ from ui.uploads import MINUTES, Held, Upload
 from ui.verbatim import verbatim
 
 DESK = "_releases"
+LEAVING = Path(__file__).parents[1] / "assets" / "leaving.js"
 
 SETS = 5
 """Synthetic series offered."""
@@ -441,6 +444,7 @@ def show(documents: list[Document]) -> None:
                 key="own-synthetic",
                 on_click="ignore",
             )
+    _leaving()(key="leaving", data={"releases": len(documents)}, height=0)
     simulated = (
         " The synthetic series are simulated from what was released, which costs no further "
         "privacy."
@@ -450,6 +454,13 @@ def show(documents: list[Document]) -> None:
         "follows from it. The report is for people to read."
         f"{simulated if offers_series(last) else ''}"
     )
+
+
+@functools.cache
+def _leaving() -> ComponentRenderer:
+    """Has the browser ask before a release that was not saved is left behind."""
+    html, js = "<span hidden></span>", LEAVING.read_text(encoding="utf-8")
+    return st.components.v2.component("leaving", html=html, js=js)
 
 
 def offers_series(document: Document) -> bool:

@@ -290,6 +290,14 @@ def test_people_answer_and_the_player_obeys(visit: Visit) -> None:
     expect(said).to_have_text("person 100 of 100")
 
 
+def asks_before_it_is_left(visit: Visit) -> bool:
+    """Whether a browser would ask its user, were the page loaded again now."""
+    asked: bool = visit.page.evaluate(
+        "!dispatchEvent(new Event('beforeunload', { cancelable: true }))"
+    )
+    return asked
+
+
 def test_a_release_from_a_file_and_its_document(visit: Visit, tmp_path: Path) -> None:
     file = tmp_path / "mine.csv"
     file.write_text("income\n" + "\n".join(f"{value % 97}.61803" for value in range(300)))
@@ -311,8 +319,10 @@ def test_a_release_from_a_file_and_its_document(visit: Visit, tmp_path: Path) ->
     # A file that is asked for while the page is still being made may not be there yet.
     expect(save).to_be_visible()
     visit.settle()
+    assert asks_before_it_is_left(visit), "the only copy is not saved yet"
     with visit.page.expect_download() as download:
         save.click()
+    assert not asks_before_it_is_left(visit)
     document = json.loads(Path(download.value.path()).read_text())
     assert (document["mode"], document["n"]) == ("release", 300)
     assert document["cost"]["epsilon"] <= 20

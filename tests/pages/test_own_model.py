@@ -100,7 +100,8 @@ def test_a_model_of_the_server_is_released_by_as_the_cases_are() -> None:
     # The next one is confirmed, and answered for, anew.
     assert [box.value for box in app.checkbox] == [False, False]
     app.button(key="own-forget").click().run()
-    assert app.file_uploader
+    assert "of at most 2 MB" in app.file_uploader[0].label
+    assert "A larger table, of up to 64 MB, is read by the command" in texts(app)
 
 
 @pytest.fixture
