@@ -28,6 +28,7 @@ def zip_bytes(results: Sequence[tuple[Result, Figures]], formats: Sequence[str])
         directory = Path(folder)
         images: list[Image] = []
         captions: list[str] = []
+        commands = ""
         for stem, (result, figures) in zip(_stems(results), results, strict=True):
             write_text(result, figures, directory, formats, stem)
             images += images_of(result, figures, directory, formats, stem)
@@ -35,9 +36,9 @@ def zip_bytes(results: Sequence[tuple[Result, Figures]], formats: Sequence[str])
                 f"{stem}.{name}\n{title_of(result, each.figure)}\n{caption(result, each)}\n"
                 for name, each in figures.items()
             ]
+            commands += f"{command(result, stem)}\n"
         (directory / "captions.txt").write_text("\n".join(captions), encoding="utf-8")
         (directory / "citation.txt").write_text(citation.IN_FULL, encoding="utf-8")
-        commands = "".join(f"{command(result)}\n" for result, _ in results)
         (directory / "command.txt").write_text(commands, encoding="utf-8")
         try:
             draw(images)

@@ -16,15 +16,16 @@ from abcdp_core.privacy import Event
 from abcdp_core.results import Result, versions
 
 
-def command(result: Result) -> str:
-    """The line that computes the result again."""
-    return command_of(result.experiment, result.params, result.seed)
+def command(result: Result, folder: str = "") -> str:
+    """The line that computes the result again, into a folder of this name in ``results``."""
+    return command_of(result.experiment, result.params, result.seed, folder)
 
 
-def command_of(experiment: str, params: Params, seed: int) -> str:
+def command_of(experiment: str, params: Params, seed: int, folder: str = "") -> str:
     """The line that runs an experiment with these parameters.
 
-    It names files that added the experiment and its scenario, without their folders.
+    It names files that added the experiment and its scenario, without their folders. Its own folder
+    is named like the experiment, or as several results of one experiment need it.
     """
     used = {"EXPERIMENT": experiment, "SCENARIO": getattr(params, "scenario", None)}
     added = (registry.file_that_added(marker, name) for marker, name in used.items() if name)
@@ -32,7 +33,7 @@ def command_of(experiment: str, params: Params, seed: int) -> str:
     settings = (f"--set {shlex.quote(f'{k}={v}')}" for k, v in params.to_text().items())
     return (
         f"python -m abcdp_core run {shlex.quote(experiment)} {plugins}{' '.join(settings)} "
-        f"--seed {seed} --out {shlex.quote(f'results/{experiment}')}"
+        f"--seed {seed} --out {shlex.quote(f'results/{folder or experiment}')}"
     )
 
 

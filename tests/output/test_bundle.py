@@ -34,7 +34,9 @@ def test_an_archive_holds_all_results_and_how_to_make_them_again(result: Result)
            for end in ("csv", "limits.csv", "json", "squares.html")]
     )  # fmt: skip
     commands = written["command.txt"].decode().splitlines()
-    assert commands == [command(result), command(other)]
+    assert commands == [command(result), command(other, "toy-2")]
+    # Run one after the other, none writes over what another made.
+    assert [line.split("--out ")[1] for line in commands] == ["results/toy", "results/toy-2"]
     assert json.loads(written["toy-2.json"])["seed"] == 5
     captions = written["captions.txt"].decode()
     assert captions.startswith("toy.squares\nSquares of whole numbers\nThe largest square is 4.")
