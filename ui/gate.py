@@ -34,7 +34,7 @@ from streamlit.file_util import get_static_dir
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.watcher import LocalSourcesWatcher
 
-from ui import addresses, callers, files, history, log, lost, open_files, served
+from ui import addresses, callers, files, index_page, log, lost, open_files, served
 
 STREAM, UPLOAD = "/_stcore/stream", "/_stcore/upload_file/"
 
@@ -238,7 +238,8 @@ class Gate:
             asked = _without(scope, b"origin", *ANOTHER_COPY)
             answer = _with_headers(send, self._below)
             if not path.startswith((MADE, STATIC)):
-                asked, answer = _without(asked, *history.FORMERLY), history.by_page(answer)
+                asked = _without(asked, *index_page.FORMERLY)
+                answer = index_page.with_additions(answer)
             await self._app(asked, receive, _in_pieces(answer))
         else:
             await self._let_in(scope, receive, send)
@@ -492,7 +493,7 @@ def _with_headers(send: Send, below: str) -> Send:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             headers.update(HEADERS)
-            is_page = headers.get("content-type", "").startswith(history.PAGE)
+            is_page = headers.get("content-type", "").startswith(index_page.PAGE)
             if is_page and (drawing := drawing_code()):
                 headers["link"] = f"<{below}{drawing}>; rel=modulepreload"
         await send(message)

@@ -597,7 +597,7 @@ def test_a_page_opened_by_a_message_has_no_longer_link_than_one_opened_by_a_brow
         ("/static/js/index.js", "text/javascript", False),
     ],
 )
-def test_streamlits_page_gets_a_script_for_the_browsers_history_and_nothing_else_does(
+def test_streamlits_page_gets_what_it_lacks_and_nothing_else_does(
     path: str, kind: str, is_page: bool
 ) -> None:
     page = b"<html><head><title>A</title></head></html>"
@@ -619,7 +619,8 @@ def test_streamlits_page_gets_a_script_for_the_browsers_history_and_nothing_else
     start, body = sent
     headers = Headers(raw=start["headers"])
     assert int(headers["content-length"]) == len(body["body"])
-    assert (b"<head>\n<script>" in body["body"]) == is_page
+    assert (b"</script>" in body["body"]) == is_page
+    assert (b'<meta name="google" content="notranslate">' in body["body"]) == is_page
     assert (body["body"] == page) != is_page
     assert ("etag" in headers) != is_page
 

@@ -1,7 +1,8 @@
-"""Back and Forward in the browser lead from page to page, each as it was left.
+"""What Streamlit's page lacks and has no setting for is put into it as it is sent.
 
-Streamlit has no setting for it. Its page, as it is sent, gets a script that the browser runs before
-any of Streamlit's.
+Back and Forward in the browser lead from page to page, each as it was left, by a script that runs
+before any of Streamlit's. And no browser translates the page: a translator puts texts of its own
+where Streamlit looks for its own, so that figures of former settings stay and drawing fails.
 """
 
 from __future__ import annotations
@@ -17,12 +18,17 @@ SCRIPT = Path(__file__).parents[1] / "assets" / "history.js"
 PAGE = "text/html"
 HEAD = b"<head>"
 
+# For Google's translator, and for others.
+AS_IT_IS = b"""
+<meta name="google" content="notranslate">
+<script>document.documentElement.translate = false;</script>"""
+
 FORMER, FORMERLY = ("etag", "last-modified"), (b"if-none-match", b"if-modified-since")
-"""By these a browser would keep a page with another script, or with none."""
+"""By these a browser would keep a page with other additions, or with none."""
 
 
-def by_page(send: Send) -> Send:
-    """The same; in a page that is sent, the browser remembers each page opened and nothing else."""
+def with_additions(send: Send) -> Send:
+    """The same, with the additions in a page that is sent."""
     begun: Message | None = None
 
     async def sending(message: Message) -> None:
@@ -38,8 +44,8 @@ def by_page(send: Send) -> Send:
             for name in FORMER:
                 del headers[name]
             if HEAD in body and "content-length" in headers:
-                headers["content-length"] = str(int(headers["content-length"]) + len(_script()))
-            message = {**message, "body": body.replace(HEAD, HEAD + _script(), 1)}
+                headers["content-length"] = str(int(headers["content-length"]) + len(_additions()))
+            message = {**message, "body": body.replace(HEAD, HEAD + _additions(), 1)}
             await send(start)
         await send(message)
 
@@ -47,5 +53,5 @@ def by_page(send: Send) -> Send:
 
 
 @functools.cache
-def _script() -> bytes:
-    return b"\n<script>\n" + SCRIPT.read_bytes() + b"</script>\n"
+def _additions() -> bytes:
+    return AS_IT_IS + b"\n<script>\n" + SCRIPT.read_bytes() + b"</script>\n"
