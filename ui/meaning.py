@@ -61,8 +61,7 @@ def icons(epsilon: float) -> Drawn:
         )
         figure.add_trace(marks)
     words = (
-        f"Of 100 such statements at least {least} are true (full),<br>"
-        f"at most {most} (with the pale ones)."
+        f"Of 100 such statements at least {least}<br>are true (full), at most {most} (pale, too)."
     )
     fig.note(figure, 0.0, -3.3, words, fig.TRUTH.color, "top left")
     figure.layout.annotations[-1].align = "left"

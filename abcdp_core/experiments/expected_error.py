@@ -399,6 +399,9 @@ TOP = 1.2 * PRIOR_ERROR
 ENDS = (min(BUDGETS) / 1.15, max(BUDGETS) * 1.25)
 """Of the axis of budgets."""
 
+LAST_NAMED = 2.0
+"""The largest budget that has room for the name of a line right of it, on a telephone too."""
+
 
 def _curves(result: Result) -> go.Figure:
     params, main = cast(Params, result.params), result.tables["main"]
@@ -441,7 +444,9 @@ def _curves(result: Result) -> go.Figure:
         others = [other.error.to_numpy() for key, other in curves.items() if key != c]
         levels = [np.full(len(y), level) for level in (0.0, plain, PRIOR_ERROR)]
         within = _within(y)
-        at_label, place = _place(y[within], [each[within] for each in (*others, *levels)])
+        at_label, place = _place(
+            x[within], y[within], [each[within] for each in (*others, *levels)]
+        )
         at_label += within.start
         fig.note(figure, x[at_label], min(y[at_label], top), _keep(c), style.color, place)
     if _is_on_axis(params.epsilon_total):
@@ -566,12 +571,13 @@ def _within(y: Array) -> slice:
     return slice(min(first, len(y) - 2), len(y))
 
 
-def _place(y: Array, others: Sequence[Array]) -> tuple[int, str]:
+def _place(x: Array, y: Array, others: Sequence[Array]) -> tuple[int, str]:
     """Where there is most room for the name of a line, and which side of the name is there.
 
     It stands above to the right or below to the left, as lines fall to the right.
 
     Args:
+        x: the budgets.
         y: of the line, at each budget.
         others: what else is drawn, at the same budgets.
     """
@@ -585,6 +591,7 @@ def _place(y: Array, others: Sequence[Array]) -> tuple[int, str]:
 
     pairs = range(len(y) - 1)
     above, below = (np.array([room(first, side) for first in pairs]) for side in (1.0, -1.0))
+    above[x[:-1] > LAST_NAMED] = 0.0
     if above.max() >= below.max():
         return int(above.argmax()), "bottom left"
     return int(below.argmax()) + 1, "top right"

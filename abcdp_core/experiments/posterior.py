@@ -293,8 +293,8 @@ AXIS = 3.0
 BELOW = 0.25
 """Part of the axis of noisy distances that is below 0."""
 
-NARROW = 16
-"""Characters of a line in a corner."""
+NARROW = {"top left": 10}
+"""Characters of a line in a corner whose neighbour leaves no more room; in the others 16."""
 
 LANES = (
     ("kept by both", True, True, fig.BOTH, "bottom left"),
@@ -335,7 +335,7 @@ def _decided(result: Result) -> go.Figure:
         lanes.append(_Lane(lane, style, size, flipped=non_private != private))
         place = (end if "right" in corner else 0.0), (end if "top" in corner else ends[0])
         # Two narrow lines: on a telephone the corners are close to each other.
-        lines = textwrap.wrap(f"{len(lane):,} {name}", NARROW)
+        lines = textwrap.wrap(f"{len(lane):,} {name}", NARROW.get(corner, 16))
         notes.append(fig.words(*place, f"<b>{'<br>'.join(lines)}</b>", style.color, corner))
     traces.append(_marks(lanes, end))
     layout = fig.layout(

@@ -189,11 +189,17 @@ def test_a_median_of_nothing_kept_is_said(result: Result) -> None:
 def test_the_name_of_a_line_stands_where_nothing_else_is_drawn() -> None:
     falling = np.array([0.10, 0.08, 0.05, 0.03, 0.03])
     floor, top = np.full(5, 0.03), np.full(5, 0.13)
-    assert expected_error._place(falling, [floor, top]) == (1, "bottom left")
+    x = np.array([0.1, 0.5, 1.0, 2.0, 5.0])
+    assert expected_error._place(x, falling, [floor, top]) == (1, "bottom left")
     # Below the upper one of two lines that end together, where the lower one is far away.
     upper = np.array([0.12, 0.12, 0.11, 0.09, 0.03])
-    index, side = expected_error._place(upper, [falling, top])
+    index, side = expected_error._place(x, upper, [falling, top])
     assert (index, side) == (3, "top right")
+    # Most room is where the lines end: right of that there is none.
+    late = np.array([0.12, 0.12, 0.12, 0.11, 0.02, 0.02])
+    with_end = np.array([*x, 10.0])
+    found = expected_error._place(with_end, late, [np.full(6, 0.015), np.full(6, 0.13)])
+    assert found == (1, "top right")
 
 
 @pytest.mark.parametrize(
