@@ -44,11 +44,13 @@ class Support:
             differ from a straight one, to values ``(k, d)`` on it.
         from_unconstrained: the inverse. Whatever the values are, what comes back is inside, unless
             both are :func:`unchanged` although there are bounds.
+        separate: whether a parameter that moves leaves the others where they may be.
     """
 
     contains: Callable[[Array], NDArray[np.bool_]]
     to_unconstrained: Callable[[Array, Array], Array]
     from_unconstrained: Callable[[Array, Array], Array]
+    separate: bool = True
 
 
 def unchanged(values: Array, distance: Array) -> Array:  # noqa: ARG001 - part of the interface
@@ -85,7 +87,7 @@ def _reals_to_weights(values: Array, distance: Array) -> Array:
     return closed
 
 
-SIMPLEX = Support(_on_simplex, _weights_to_reals, _reals_to_weights)
+SIMPLEX = Support(_on_simplex, _weights_to_reals, _reals_to_weights, separate=False)
 """Weights of at least 0 that add up to 1."""
 
 

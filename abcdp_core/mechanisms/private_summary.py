@@ -25,7 +25,8 @@ is about.
 **Posterior.** The summary of each public draw gets noise of its own of the same law, so a draw that
 resembles $z$ resembles the *release*, with the privacy noise inside. Three steps:
 
-1. a regression, on the noisy pool, of the parameters on $z$, on $a = \operatorname{asinh}(z / q)$,
+1. a regression, on the noisy pool, of the parameters, or of scores of those whose prior is over
+   decades (:mod:`.prior_scale`), on $z$, on $a = \operatorname{asinh}(z / q)$,
    $q$ the medians of $|z|$ over the pool, and on all products $a_i a_j$: a logarithm for counts far
    above that, a straight line near 0, where noise makes them negative. With a ridge, and with
    products only where the pool has :data:`PER_FEATURE` draws for each coefficient;
@@ -60,8 +61,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol, cast
@@ -78,8 +80,9 @@ from abcdp_core.mechanisms import (
     Release,
     regression_adjustment,
 )
+from abcdp_core.mechanisms.prior_scale import PriorScale
 from abcdp_core.parameters import Parameter, Params
-from abcdp_core.privacy import Cost, Event, cost
+from abcdp_core.privacy import Cost, Event, NonPrivate, cost
 from abcdp_core.privacy.calibration import round_up, scale_for
 from abcdp_core.statistic import Statistic, stated_by
 from abcdp_core.streams import generator
@@ -96,8 +99,8 @@ FEWEST_ACCEPTED = 100
 FEWEST = 1000
 """Draws of the smallest pool that are moved."""
 
-LEFT_OUT = 1000
-"""Draws of a smaller pool that are looked for among the rest."""
+LOOKED_FOR = 200
+"""Draws of a pool that are looked for among the others, to know how far off that is."""
 
 PER_FEATURE = 20
 """Fewest draws of the pool for each coefficient of the regression with products."""
@@ -241,13 +244,15 @@ class Regression:
     """What the public pool says of parameters, given noisy numbers.
 
     Attributes:
+        scale: of the parameters.
         scaling: of the numbers.
         products: whether products are among the features.
         coefficients: ``(p, d)``.
         predictions: for each draw of the pool ``(T, d)``, in spreads from the mean.
-        mean, spread: of the pool's parameters ``(d,)``.
+        mean, spread: of the pool's parameters, on their scale ``(d,)``.
     """
 
+    scale: PriorScale
     scaling: Scaling
     products: bool
     coefficients: Array = field(repr=False)
@@ -256,13 +261,16 @@ class Regression:
     spread: Array
 
     @classmethod
-    def fit(cls, pool: Array, theta: Array) -> Regression:
+    def fit(cls, pool: Array, theta: Array, support: Support) -> Regression:
         """By least squares with a ridge.
 
         Args:
             pool: noisy summaries ``(T, k)``.
             theta: parameters ``(T, d)``.
+            support: of the prior.
         """
+        scale = PriorScale.of(theta, support)
+        theta = scale.scores(theta)
         scaling = Scaling.of(pool)
         products = len(pool) >= PER_FEATURE * coefficients(pool.shape[1], products=True)
         size = coefficients(pool.shape[1], products=products)
@@ -277,12 +285,13 @@ class Regression:
             cross += features.T @ wanted[block]
         found = np.asarray(np.linalg.solve(gram, cross), dtype=np.float64)
         predictions = [scaling.features(pool[block], products=products) @ found for block in blocks]
-        return cls(scaling, products, found, np.concatenate(predictions), mean, spread)
+        predicted = np.concatenate(predictions)
+        return cls(scale, scaling, products, found, predicted, mean, spread)
 
     @property
     def predicted(self) -> Array:
         """Parameters ``(T, d)`` that are predicted for each draw of the pool."""
-        return self.mean + self.spread * self.predictions
+        return self.scale.parameters(self.mean + self.spread * self.predictions)
 
     def away(self, z: Array) -> Array:
         """Predictions of the pool ``(T, d)`` less that from ``z (k,)``, in prior spreads."""
@@ -308,12 +317,21 @@ def posterior(
         support: of the prior.
         theta: parameters of the pool ``(T, d)``.
     """
-    found = regression_adjustment.near(regression.away(z), accepted(len(theta)))
-    enough = len(theta) >= minimum_pool(len(z))
+    count = accepted(len(theta))
+    return _told(regression.away(z), count, regression, event, support, theta)
+
+
+def _told(
+    away: Array, count: int, regression: Regression, event: Event, support: Support, theta: Array
+) -> Release:
+    """So many draws whose predictions are least away ``(T, d)``, moved if they are enough."""
+    found = regression_adjustment.near(away, count)
+    enough = len(theta) >= minimum_pool(len(regression.scaling.unit))
     if not enough:
         equal = np.full(len(found.indices), 1.0 / len(found.indices))
         found = dataclasses.replace(found, weights=equal)
-    return regression_adjustment.posterior(found, event, support, theta, move=enough)
+    scale = regression.scale.on(support)
+    return regression_adjustment.posterior(found, event, scale, theta, move=enough)
 
 
 def accepted(draws: int) -> int:
@@ -326,48 +344,49 @@ def minimum_pool(numbers: int) -> int:
     return max(FEWEST, PER_FEATURE * coefficients(numbers, products=False))
 
 
-def error(regression: Regression, pool: Array, theta: Array) -> Array:
-    """Root mean squared error ``(d,)`` of :func:`posterior`'s mean, on average over the pool.
+def error(regression: Regression, pool: Array, support: Support, theta: Array) -> Array:
+    """Root mean squared error ``(d,)`` of :func:`posterior`'s mean, over some draws of the pool.
 
-    Where draws are moved it is that of the regression. In a smaller pool the regression knows its
-    own draws far better than others, so each of them is looked for among the rest, by the
-    regression on the rest.
+    Each of them is looked for among the others. In a pool too small to be moved the regression
+    knows its own draws far better than others, so there it is the regression on the others, too.
 
     Args:
         regression: fitted to the pool.
         pool: noisy summaries ``(T, k)``.
+        support: of the prior.
         theta: parameters ``(T, d)``.
     """
-    if len(theta) >= minimum_pool(pool.shape[1]):
-        off = regression.predicted - theta
+    draws = len(theta)
+    some = np.unique(np.linspace(0, draws - 1, LOOKED_FOR).astype(int))
+    if draws >= minimum_pool(pool.shape[1]):
+        predictions: Iterable[Array] = itertools.repeat(regression.predictions)
     else:
-        off = _off_by_the_rest(regression, pool, theta)
+        predictions = _without_each(some, regression, pool, theta)
+    off, count = np.empty((len(some), theta.shape[1])), min(accepted(draws), draws - 1)
+    for row, (i, told) in enumerate(zip(some, predictions, strict=False)):
+        away = told - told[i]
+        away[i] = np.inf
+        release = _told(away, count, regression, NonPrivate(), support, theta)
+        off[row] = release.mean(theta, theta[i]) - theta[i]
     found: Array = np.sqrt(np.mean(off**2, axis=0))
     return found
 
 
-def _off_by_the_rest(regression: Regression, pool: Array, theta: Array) -> Array:
-    r"""Means of the draws nearest to each of some draws, less its parameters ``(m, d)``.
+def _without_each(
+    some: NDArray[np.int64], regression: Regression, pool: Array, theta: Array
+) -> Iterator[Array]:
+    r"""Predictions ``(T, d)`` by the regression on all draws but one, for each of some.
 
-    Without draw i a prediction $\hat y_j$ is $\hat y_j - h_{ij} (y_i - \hat y_i) / (1 - h_{ii})$,
-    with $H$ the matrix that makes predictions of what is predicted (Allen, Technometrics 16, 1974).
+    Without draw i they are $\hat y_j - h_{ij} (y_i - \hat y_i) / (1 - h_{ii})$, with $H$ the
+    matrix that makes predictions of what is predicted (Allen, Technometrics 16, 1974).
     """
-    draws = len(theta)
-    some = np.unique(np.linspace(0, draws - 1, LEFT_OUT).astype(int))
     features = regression.scaling.features(pool, products=regression.products)
-    gram = features.T @ features + RIDGE * draws * np.eye(features.shape[1])
+    gram = features.T @ features + RIDGE * len(theta) * np.eye(features.shape[1])
     hat = features @ np.linalg.solve(gram, features[some].T)
-    wanted = (theta - regression.mean) / regression.spread
-    off = np.empty((len(some), theta.shape[1]))
-    for row, i in enumerate(some.tolist()):
-        left = (wanted[i] - regression.predictions[i]) / (1.0 - hat[i, row])
-        without = regression.predictions - hat[:, row, None] * left
-        distance = np.linalg.norm(without - without[i], axis=1)
-        distance[i] = np.inf
-        count = min(accepted(draws), draws - 1)
-        nearest = regression_adjustment.nearest(distance, count)
-        off[row] = theta[nearest].mean(axis=0) - theta[i]
-    return off
+    wanted = (regression.scale.scores(theta) - regression.mean) / regression.spread
+    for i, influence in zip(some.tolist(), hat.T, strict=True):
+        left = (wanted[i] - regression.predictions[i]) / (1.0 - influence[i])
+        yield regression.predictions - influence[:, None] * left
 
 
 # ---------------------------------------------------------------------------------- the contract
@@ -444,7 +463,7 @@ def released(
 def _fitted(public: PublicSide, name: str, event: Event) -> Regression:
     """The regression on the pool with noise of an event: a fixed one, so that z decides all."""
     pool = noisy(public.summaries(name), event, generator(0, "private-summary-pool"))
-    return Regression.fit(pool, public.theta)
+    return Regression.fit(pool, public.theta, public.support)
 
 
 def parts(prepared: Prepared) -> tuple[Part, ...]:

@@ -84,8 +84,17 @@ def near(away: Array, count: int) -> Near:
 
 
 def nearest(distance: Array, count: int) -> NDArray[np.int64]:
-    """Indices of the smallest distances, in order of the pool; all if there are no more."""
-    return np.sort(np.argsort(distance, kind="stable")[:count])
+    """Indices of the smallest distances, in order of the pool; all if there are no more.
+
+    Of those that are equally far the first are taken.
+    """
+    if count >= len(distance):
+        return np.arange(len(distance))
+    # Faster than to sort all of a pool.
+    farthest = np.partition(distance, count - 1)[count - 1]
+    nearer = np.flatnonzero(distance < farthest)
+    as_far = np.flatnonzero(distance == farthest)[: count - len(nearer)]
+    return np.sort(np.concatenate([nearer, as_far]))
 
 
 def posterior(

@@ -389,6 +389,7 @@ def _beside(first: Support, d: int, second: Support) -> Support:
         lambda values: first.contains(values[:, :d]) & second.contains(values[:, d:]),
         functools.partial(both, "to_unconstrained"),
         functools.partial(both, "from_unconstrained"),
+        separate=first.separate,
     )
 
 
@@ -412,7 +413,7 @@ class Learner:
     def of(cls, public: PublicPool, event: SummaryNoise, seed: int) -> Learner:
         """With noise from a public seed."""
         with_its_noise = noisy(public.numbers, event, generator(seed, "own-summary-noise"))
-        regression = Regression.fit(with_its_noise, public.values)
+        regression = Regression.fit(with_its_noise, public.values, public.support)
         return cls(public, event, regression, with_its_noise)
 
     @functools.cached_property
@@ -423,7 +424,8 @@ class Learner:
     @functools.cached_property
     def error(self) -> Array:
         """Root mean squared error of the mean over the pool ``(d,)``."""
-        return error(self.regression, self.numbers, self.public.values)
+        public = self.public
+        return error(self.regression, self.numbers, public.support, public.values)
 
     def sample(self, z: Array) -> tuple[Array, Array]:
         """Values ``(m, d)`` and weights ``(m,)`` given released numbers ``(k,)``."""
@@ -690,7 +692,10 @@ class PrivateSummaryDocument(Document):
         found = []
         for i, each in enumerate(self.parameters):
             low, _, high = told.quantiles[:, i]
-            digits = min(_digits(high - low), _digits(FINEST * np.ptp(prior.quantiles[:, i])))
+            # Of a prior over decades by its narrower half, in which the smallest values are.
+            halves = np.diff(prior.quantiles[:, i])
+            width = 2.0 * min(halves[halves > 0.0], default=0.0)
+            digits = min(_digits(high - low), _digits(FINEST * width))
             numbers = (told.mean[i], low, high, prior.mean[i], *prior.quantiles[[0, 2], i])
             found.append(Row(each.name, unit_of(each), *(_said(x, digits) for x in numbers)))
         return found

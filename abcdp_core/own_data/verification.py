@@ -226,6 +226,13 @@ def check(findings: Sequence[Finding]) -> None:
             "was made with another file of the model, or with the same one with other line ends; "
             "all else follows from the one given here, too."
         )
+    if "model" in wrong:
+        others = ", ".join(key for key in wrong if key != "model")
+        raise ParameterError(
+            "was made with another file of the model than the one given here, from which "
+            f"{others} {'do' if ',' in others else 'does'} not follow: give the file that it was "
+            "made with."
+        )
     if wrong:
         raise ParameterError(
             "was changed, or made by a version that computes otherwise; "

@@ -335,7 +335,7 @@ def _by_regression(
     problem: Problem, prior: Draws, noisy: Array, support: Support
 ) -> tuple[Array, Array]:
     """Draws ``(m, d)`` near the query, moved by a regression, and weights: noise on both sides."""
-    regression = private_summary.Regression.fit(noisy, prior.x)
+    regression = private_summary.Regression.fit(noisy, prior.x, support)
     release = private_summary.posterior(
         problem.query, regression, _NothingPrivate(), support, prior.x
     )

@@ -290,7 +290,7 @@ def covered(budget: float, *, noise_on_draws: bool, sets: int = 150) -> NDArray[
     truths, own = patients.held_out()
     event = noise_for(SUMMARY, 1, budget)
     model = event if noise_on_draws else NonPrivate()
-    regression = Regression.fit(noisy(numbers, model, rng_of(6)), theta)
+    regression = Regression.fit(noisy(numbers, model, rng_of(6)), theta, patients.SUPPORT)
     found = []
     for z, truth in zip(noisy(own[:sets], event, rng_of(7)), truths[:sets], strict=True):
         release = posterior(z, regression, event, patients.SUPPORT, theta)
@@ -328,7 +328,7 @@ def test_the_posterior_of_one_count_is_the_exact_one() -> None:
     spread = math.sqrt(density @ (grid - exact) ** 2)
 
     def moments(model: SummaryNoise | NonPrivate) -> tuple[float, float]:
-        regression = Regression.fit(noisy(counts, model, rng_of(9)), theta)
+        regression = Regression.fit(noisy(counts, model, rng_of(9)), theta, support)
         release = posterior(z, regression, event, support, theta)
         sample = release.parameters(theta)[:, 0]
         mean = float(release.weights @ sample)
@@ -350,7 +350,9 @@ def test_small_pools_keep_their_draws_where_they_are(pool_size: int, way: str, d
     theta = rng.normal(size=(pool_size, 2))
     numbers = theta + rng.normal(size=theta.shape)
     event = noise_for(statistic(1.0, None), 1, 1.0)
-    found = posterior(numbers[0], Regression.fit(numbers, theta), event, ALL_REALS, theta)
+    found = posterior(
+        numbers[0], Regression.fit(numbers, theta, ALL_REALS), event, ALL_REALS, theta
+    )
     assert found.made is not None
     assert (found.made.way, len(found.indices)) == (way, draws)
     assert (found.samples is None) == (way == "kept")
@@ -364,7 +366,7 @@ def test_the_error_of_a_small_pool_is_that_of_each_draw_among_the_others(numbers
     rng, draws = rng_of(5), 150
     theta = rng.standard_normal((draws, 2))
     pool = 3.0 * theta[:, :1] + rng.standard_normal((draws, numbers))
-    found = Regression.fit(pool, theta)
+    found = Regression.fit(pool, theta, ALL_REALS)
     off = []
     for i in range(draws):
         others = np.arange(draws) != i
@@ -376,7 +378,7 @@ def test_the_error_of_a_small_pool_is_that_of_each_draw_among_the_others(numbers
         nearest = theta[others][np.argsort(distance, kind="stable")[:100]]
         off.append(nearest.mean(axis=0) - theta[i])
     expected = np.sqrt(np.mean(np.square(off), axis=0))
-    said = private_summary.error(found, pool, theta)
+    said = private_summary.error(found, pool, ALL_REALS, theta)
     np.testing.assert_allclose(said, expected, rtol=1e-6)
     by_its_own = np.sqrt(np.mean((found.predicted - theta) ** 2, axis=0))
     assert (said > 1.2 * by_its_own)[0]
@@ -389,7 +391,7 @@ def test_the_regression_has_products_only_where_the_pool_is_large_enough() -> No
     rng = rng_of(11)
     for pool_size, products in ((679, False), (680, True)):
         numbers = rng.normal(size=(pool_size, 6))
-        assert Regression.fit(numbers, numbers[:, :2]).products == products
+        assert Regression.fit(numbers, numbers[:, :2], ALL_REALS).products == products
     assert [minimum_pool(numbers) for numbers in (1, 6, 18, 24, 30)] == [
         1000,
         1000,
@@ -411,7 +413,7 @@ def test_the_regression_is_ridge_regression_on_standard_features(
     numbers = np.column_stack([numbers, np.maximum(rng.laplace(size=size) - 1.0, 0.0)])
     monkeypatch.setattr(private_summary, "PER_FEATURE", 10)
     monkeypatch.setattr(private_summary, "BLOCK", 33)
-    fitted = Regression.fit(numbers, theta)
+    fitted = Regression.fit(numbers, theta, ALL_REALS)
     assert fitted.products == products
     unit = np.append(np.median(np.abs(numbers[:, :2]), axis=0), 1.0)
     straight, bent = (
@@ -441,7 +443,7 @@ def test_the_unit_of_parameters_and_how_far_from_0_they_are_change_nothing(
 
     def found(theta: Array, low: float, high: float) -> Array:
         support = box(np.full(2, low), np.full(2, high))
-        regression = Regression.fit(numbers, theta)
+        regression = Regression.fit(numbers, theta, ALL_REALS)
         found = private_summary.posterior(numbers[7], regression, event, support, theta)
         assert found.samples is not None
         return found.samples
@@ -460,11 +462,11 @@ def test_numbers_are_bent_from_their_median_size_on() -> None:
 def test_numbers_that_never_change_are_no_obstacle() -> None:
     theta = rng_of(12).uniform(size=(2000, 1))
     numbers = np.column_stack([np.full(2000, 0.1), np.zeros(2000), np.round(20.0 * theta[:, 0])])
-    regression = Regression.fit(numbers, theta)
+    regression = Regression.fit(numbers, theta, ALL_REALS)
     found = posterior(np.array([0.3, 5.0, 10.0]), regression, NonPrivate(), ALL_REALS, theta)
     assert found.mean(theta, theta[0]) == pytest.approx([0.5], abs=0.05)
     # Nor is a pool in which nothing changes: then its draws are the prior's.
-    regression = Regression.fit(numbers[:, :2], theta)
+    regression = Regression.fit(numbers[:, :2], theta, ALL_REALS)
     found = posterior(np.array([0.3, 5.0]), regression, NonPrivate(), ALL_REALS, theta)
     assert np.isfinite(found.parameters(theta)).all()
 

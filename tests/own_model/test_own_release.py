@@ -139,7 +139,15 @@ def test_a_document_is_verified_and_reported_by_its_model(
     said, wrong = capsys.readouterr()
     assert "DIFFERS  file of the model" in said
     # Nobody changed the document.
-    assert "was made with another file of the model" in wrong
+    assert "was made with another file of the model, or" in wrong
+    # Nor where the model says something else now.
+    wider = file.read_text(encoding="utf-8").replace('"mu", -1.0', '"mu", -1.5')
+    file.write_text(wider, encoding="utf-8")
+    assert main(["verify", str(out), *plugin]) != 0
+    _, wrong = capsys.readouterr()
+    assert "than the one given here, from which" in wrong
+    assert "posterior" in wrong
+    assert "was changed" not in wrong
     assert main(["verify", str(out)]) != 0
 
 
