@@ -292,7 +292,7 @@ function zoom(player) {
   cursor(plot);
 }
 
-// Half of the 95 % interval, on two logarithmic axes.
+// 1.96 standard deviations of the posterior, on two logarithmic axes.
 function known(player) {
   const { data, runs } = player, which = player.which.value;
   const plot = plotOf(player, player.known, data.axes[which], true);

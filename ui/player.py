@@ -65,11 +65,11 @@ HTML = """
     <figure><figcaption>Close to the true mean <select class="moving"
       aria-label="Way of asking that is shown close to the true mean"></select></figcaption>
       <canvas class="zoom" role="img" aria-label="Where people are asked close to the true mean,
-        with the posterior mean and its 95 % interval"></canvas></figure>
+        with the posterior mean ± 1.96 standard deviations"></canvas></figure>
     <figure><figcaption>How well <select class="which" aria-label="What is known">
       <option value="mu">the mean μ</option><option value="sigma">the spread σ</option></select>
-      is known by then, ±</figcaption>
-      <canvas class="known" role="img" aria-label="Half of the 95 % interval, by person"></canvas>
+      is known, ± 1.96 sd</figcaption>
+      <canvas class="known" role="img" aria-label="1.96 standard deviations, by person"></canvas>
     </figure>
   </div>
   <figure class="below"><figcaption class="who"></figcaption>
@@ -77,8 +77,9 @@ HTML = """
       where it is asked about and what is answered"></canvas></figure>
   <div class="scroll" tabindex="0" role="region" aria-label="Numbers of this person"><table>
     <thead><tr><th scope="col">way of asking</th><th scope="col">knows beforehand</th>
-      <th scope="col">asked in</th><th scope="col">noise</th><th scope="col">μ, 95 %</th>
-      <th scope="col">σ, 95 %</th><th scope="col">the 95 % interval missed μ after</th></tr></thead>
+      <th scope="col">asked in</th><th scope="col">noise</th><th scope="col">μ ± 1.96 sd</th>
+      <th scope="col">σ ± 1.96 sd</th><th scope="col">μ ± 1.96 sd missed the truth after</th></tr>
+    </thead>
     <tbody></tbody></table></div>
   <p class="said" role="status"></p>
 </div>
@@ -147,13 +148,13 @@ def frames(runs: Runs) -> dict[str, Any]:
 
     Returns:
         ``ids`` (run -> its settings), ``n``, ``truth``, ``times`` (frame -> person), ``axes``
-        (name -> range), ``plain`` (half of the 95 % interval that one person's value would give if
-        it were not private, which falls with the root of their number), ``unit_scale`` (of the
+        (name -> range), ``plain`` (1.96 standard deviations of what one person's value would tell
+        if it were not private, which fall with the root of their number), ``unit_scale`` (of the
         noise per unit of width), ``learnt`` (what ``narrower`` has to be for a σ that counts as
         learnt), ``known`` (whether σ is), ``colors`` (name -> theme -> colour), ``looks``,
         ``lanes`` (names of the runs whose answer is shown person by person) and ``runs`` (name ->
         series, among them by which share the posterior of log σ is ``narrower`` than the prior, and
-        after how many people so far the 95 % interval ``missed`` μ).
+        after how many people so far mean ± 1.96 standard deviations ``missed`` μ).
     """
     there = {
         name: run

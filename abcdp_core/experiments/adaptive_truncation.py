@@ -56,6 +56,7 @@ from abcdp_core.parameters import ParameterError
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.results import Result, Tables
 from abcdp_core.sentences import counted, plain
+from abcdp_core.summaries import weighted_quantile
 
 Array = NDArray[np.float64]
 
@@ -160,13 +161,15 @@ def _summary(params: Params, last: pd.Series[Any]) -> str:
         f"After {int(last.t):,} of {counted(params.n, 'person', 'people')}, {_way(params)}, "
         f"ε_total = {params.epsilon_total:g} each: "
         f"μ = {online.estimate(last.mean_mu, last.sd_mu)} (true {params.mu:.4g}); "
-        f"{of_sigma}; the last person was asked {where}."
+        f"{of_sigma}; the last person was asked {where}. ± is a posterior standard deviation."
     )
 
 
 def _way(params: Params) -> str:
     """How people are asked, in words."""
     if params.channel == "truncation":
+        if params.interval == "fixed":
+            return f"fixed interval μ ± {params.fixed_width:.3g}σ"
         return f"{params.interval} interval"
     return "a sign at an adaptive place" if params.channel == "sign" else "optimal symbols"
 
@@ -262,10 +265,11 @@ def headline(found: Mapping[str, Result]) -> tuple[str, str, str]:
     symbols = f", **answers by symbols** to {known[SYMBOLS]}" if SYMBOLS in known else ""
     sentence = (
         f"{words} in this run{so_far}: after {people}, **intervals that follow the answers** give "
-        f"the mean to {known['adaptive']}, one interval for everybody, {left} to {right}, to "
-        f"{known['fixed']}{symbols}."
+        f"the mean to {known['adaptive']} (1.96 standard deviations), one interval for everybody, "
+        f"{left} to {right}, to {known['fixed']}{symbols}."
     )
-    return number, sentence, " ".join(_besides(rows, known, params))
+    among = _middle(found[PLACED], last) if PLACED in found else None
+    return number, sentence, " ".join(_besides(rows, known, params, among))
 
 
 def _sharper(adaptive: float, fixed: float) -> tuple[str, str]:
@@ -279,8 +283,21 @@ def _sharper(adaptive: float, fixed: float) -> tuple[str, str]:
     return f"{_size(ratio)}× sharper", "by asking where answers tell most,"
 
 
+def _middle(result: Result, people: int) -> str | None:
+    """Where the middle 95 % of the particles for μ lie; ``None`` if those of then are not kept."""
+    particles = result.tables["particles"]
+    cloud = particles[particles.t == people]
+    if cloud.empty:
+        return None
+    ends = weighted_quantile(cloud[["mu"]].to_numpy(), cloud.weight.to_numpy(), [0.025, 0.975])
+    return online.ends(*ends[:, 0].tolist())
+
+
 def _besides(
-    rows: Mapping[str, pd.Series[Any]], known: Mapping[str, str], params: Params
+    rows: Mapping[str, pd.Series[Any]],
+    known: Mapping[str, str],
+    params: Params,
+    among: str | None,
 ) -> list[str]:
     """Who misses the truth, what a symbol tells, how an interval does that is placed right."""
     missed = [way for way, row in rows.items() if abs(row.mean_mu - params.mu) > 1.96 * row.sd_mu]
@@ -289,15 +306,18 @@ def _besides(
         texts.append(told_by_symbols(params))
     if PLACED in rows:
         row = rows[PLACED]
+        # Where σ is left open a few far particles make a deviation that says little.
+        told = known[PLACED] if among is None else f"{among} for 95 % of its particles"
         texts.append(
             f"One that is placed right from the start, {online.ends(row.left, row.right)}, gives "
-            f"{known[PLACED]}; only someone who knows μ and σ can place it."
+            f"{told}; only someone who knows μ and σ can place it."
         )
     if missed:
         *others, last = [f"*{way}*" for way in missed]
         names = f"{', '.join(others)} and {last}" if others else last
-        hold = "interval does" if len(missed) == 1 else "intervals do"
-        texts.append(f"The 95 % {hold} not hold the true mean {params.mu:.4g}: {names}.")
+        texts.append(
+            f"More than 1.96 standard deviations from the true mean {params.mu:.4g}: {names}."
+        )
     return texts
 
 
@@ -474,7 +494,7 @@ def _belief(
     t: Array, mean: Array, spread: Array, is_grey: NDArray[np.bool_], style: fig.Style
 ) -> list[go.Scatter]:
     """Bands and lines of a posterior over time, grey where it is little else than the prior."""
-    named = dataclasses.replace(style, name="posterior mean, 95 % interval")
+    named = dataclasses.replace(style, name="posterior mean ± 1.96 standard deviations")
     traces = []
     for part in _stretches(is_grey):
         look = fig.UNLEARNT if is_grey[part][0] else named

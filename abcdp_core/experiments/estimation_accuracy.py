@@ -606,7 +606,7 @@ def missed(result: Result, name: str) -> pd.DataFrame:
 
 
 def missing(result: Result, name: str) -> str:
-    """The title of the estimates: how often 95 % intervals miss the truth."""
+    """The title of the estimates: how often mean ± 1.96 standard deviations misses the truth."""
     table = missed(result, name)
     symbol = _SYMBOL[name]
     if table.empty:
@@ -615,7 +615,7 @@ def missing(result: Result, name: str) -> str:
         f"{row.missed} of {row.count} {row.interval}"
         for row in table.itertuples(index=False, name="Row")
     )
-    return f"95 % intervals that miss {symbol}: {each}"
+    return f"Mean ± 1.96 standard deviations misses {symbol}: {each}"
 
 
 def finding(result: Result, name: str) -> str:

@@ -157,7 +157,8 @@ def _summary(params: Params, main: pd.DataFrame) -> str:
             )
     return (
         f"Streams of {counted(params.n, 'person', 'people')}, one for each budget and way of "
-        f"asking, true μ = {params.mu:.4g}: {'; '.join(parts)}."
+        f"asking, true μ = {params.mu:.4g}: {'; '.join(parts)}. ± is a posterior standard "
+        "deviation."
     )
 
 

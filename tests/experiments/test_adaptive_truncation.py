@@ -272,7 +272,7 @@ def test_the_summary_is_a_sentence_with_the_last_row() -> None:
     assert result.summary.startswith("After 25 of 25 people, adaptive interval, ε_total = 2 each:")
     assert f"μ = {estimate(last.mean_mu, last.sd_mu)} (true 50)" in result.summary
     assert f"true {math.sqrt(10):.3g}" in result.summary
-    assert result.summary.endswith("].")
+    assert result.summary.endswith("]. ± is a posterior standard deviation.")
 
 
 # -------------------------------------------------------------------------------- ways of asking
@@ -353,15 +353,15 @@ def test_the_headline_says_which_way_is_sharper(
     assert said[0] == number
     assert words in said[1]
     assert "after 2 people" in said[1]
-    assert "not hold" not in said[2]
+    assert "from the true mean" not in said[2]
 
 
 def test_the_headline_says_who_misses_the_truth_and_waits_for_both() -> None:
     found = last_rows(adaptive=0.5, fixed=5.0, mean=52.0)
     rest = study.headline(found)[2]
-    assert rest.endswith("The 95 % interval does not hold the true mean 50: *adaptive*.")
+    assert rest.endswith("More than 1.96 standard deviations from the true mean 50: *adaptive*.")
     both = study.headline(last_rows(adaptive=0.5, fixed=0.8, mean=52.0))[2]
-    assert "The 95 % intervals do not hold the true mean 50: *adaptive* and *fixed*." in both
+    assert both.endswith("from the true mean 50: *adaptive* and *fixed*.")
     everybody = study.headline(last_rows(adaptive=0.5, fixed=0.8, mean=500.0))[2]
     assert everybody.endswith("50: *adaptive*, *fixed*, *symbols* and *placed right*.")
     number, words, _ = study.headline({"fixed": found["fixed"]})

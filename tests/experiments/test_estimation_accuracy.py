@@ -348,10 +348,10 @@ def test_titles_say_what_is_found(
 ) -> None:
     found = with_errors(adaptive, fixed)
     assert study.finding(found, "mu") == f"At ε_total = 2 {error}"
-    assert study.missing(found, "mu") == f"95 % intervals that miss μ: {missed}"
+    assert study.missing(found, "mu") == f"Mean ± 1.96 standard deviations misses μ: {missed}"
     titles = {name: fig.one_line(d.figure) for name, d in study.figures(found).items()}
     assert titles["error-mu"] == f"At ε_total = 2 {error}"
-    assert titles["means-sigma"].startswith("95 % intervals that miss σ")
+    assert titles["means-sigma"].startswith("Mean ± 1.96 standard deviations misses σ")
 
 
 def test_titles_without_anything_to_compare() -> None:
