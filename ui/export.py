@@ -22,7 +22,6 @@ from streamlit.runtime.media_file_storage import MediaFileStorageError
 from abcdp_core.figures import Drawn
 from abcdp_core.output import bundle, citation, images, single
 from abcdp_core.output.formats import FORMATS, STATIC, ExportError
-from abcdp_core.output.settings import command
 from abcdp_core.results import Result
 from ui import controls, drawings, gate, jobs
 from ui.job import Job
@@ -208,8 +207,8 @@ def block(name: str, *found: Result | Job) -> None:
     )
     label = "The commands that make these figures again"
     with st.expander(label, key="commands", on_change="rerun") as folded:
-        for result in _results(found) if folded.open else ():
-            st.code(command(result), language="bash", wrap_lines=True)
+        for line in bundle.commands(_results(found)) if folded.open else ():
+            st.code(line, language="bash", wrap_lines=True)
 
 
 def figure(key: str, found: Result, name: str, drawn: Drawn, tables: Sequence[str]) -> None:

@@ -190,7 +190,7 @@ def _begin() -> None:
 
 def _ask_for_text() -> None:
     """Take the problem alone, where this server takes no files."""
-    st.text_area(
+    text = st.text_area(
         # A browser takes nothing of a longer one, and says nothing.
         f"The problem, in TOML, of at most {LONGEST_PASTED:,} characters",
         max_chars=LONGEST_PASTED,
@@ -198,6 +198,9 @@ def _ask_for_text() -> None:
         key=TEXT,
         on_change=_take_text,
     )
+    if text.strip() and desk().text is None:
+        # What a session begins with, as the server forgot the one before, is no change to it.
+        _take_text()
 
 
 def _take_text() -> None:

@@ -28,18 +28,18 @@ def zip_bytes(results: Sequence[tuple[Result, Figures]], formats: Sequence[str])
         directory = Path(folder)
         images: list[Image] = []
         captions: list[str] = []
-        commands = ""
-        for stem, (result, figures) in zip(_stems(results), results, strict=True):
+        stems = _stems([result for result, _ in results])
+        for stem, (result, figures) in zip(stems, results, strict=True):
             write_text(result, figures, directory, formats, stem)
             images += images_of(result, figures, directory, formats, stem)
             captions += [
                 f"{stem}.{name}\n{title_of(result, each.figure)}\n{caption(result, each)}\n"
                 for name, each in figures.items()
             ]
-            commands += f"{command(result, stem)}\n"
         (directory / "captions.txt").write_text("\n".join(captions), encoding="utf-8")
         (directory / "citation.txt").write_text(citation.IN_FULL, encoding="utf-8")
-        (directory / "command.txt").write_text(commands, encoding="utf-8")
+        lines = "".join(f"{line}\n" for line in commands([result for result, _ in results]))
+        (directory / "command.txt").write_text(lines, encoding="utf-8")
         try:
             draw(images)
         except ExportError as error:
@@ -47,11 +47,16 @@ def zip_bytes(results: Sequence[tuple[Result, Figures]], formats: Sequence[str])
         return _zipped(directory)
 
 
-def _stems(results: Sequence[tuple[Result, Figures]]) -> list[str]:
+def commands(results: Sequence[Result]) -> list[str]:
+    """The lines that compute results again, each into a folder of its own."""
+    return [command(result, stem) for result, stem in zip(results, _stems(results), strict=True)]
+
+
+def _stems(results: Sequence[Result]) -> list[str]:
     """Names of experiments; the second result of the same experiment gets a number."""
     seen: Counter[str] = Counter()
     stems = []
-    for result, _ in results:
+    for result in results:
         seen[result.experiment] += 1
         count = seen[result.experiment]
         stems.append(result.experiment if count == 1 else f"{result.experiment}-{count}")

@@ -143,6 +143,16 @@ def test_a_server_that_takes_no_files_takes_a_text(
     assert not app.exception
 
 
+def test_a_text_that_a_session_begins_with_is_taken(
+    small: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server forgot the session in which it was written, so nothing changed in this one."""
+    monkeypatch.setattr(served, "settings", lambda: served.Served(own_data=False))
+    small.session_state[own_query.DESK].forget()
+    small.session_state[own_query.TEXT] = example()
+    assert "Read: 8 noisy numbers" in texts(small.run())
+
+
 def test_simulations_are_those_of_the_command() -> None:
     problem = dataclasses.replace(given.read(example().encode()), draws=21_000)
     done: list[float] = []
