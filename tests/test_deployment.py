@@ -223,3 +223,21 @@ def test_the_proxy_hands_on_what_the_app_takes() -> None:
     assert "proxy_request_buffering off;" in text
     ports = re.findall(r"listen (\d+)", text)
     assert set(ports) == {entry.split(":")[1] for entry in proxy["ports"]}
+
+
+def test_a_class_behind_one_address_gets_its_files_through_the_proxy() -> None:
+    """Of 80 browsers, each with six connections, all lost a script and stayed white."""
+    text, own = NGINX.read_text(), (NGINX.parent / "nginx.conf").read_text()
+    limits = dict(re.findall(r"limit_conn (\w+) (\d+);", text))
+    assert set(limits) == set(re.findall(r"limit_conn_zone \S+ zone=(\w+):", text))
+    assert int(limits["files"]) >= 6 * 150
+    # An open page keeps no file waiting: what is said in a block stands for what is around it.
+    stream = text.split("location = /_stcore/stream {")[1].split("}")[0]
+    assert f"limit_conn pages {limits['pages']};" in stream
+    assert int(limits["pages"]) >= gate.MOST_VISITORS
+    (connections,) = re.findall(r"worker_connections (\d+);", own)
+    assert int(connections) >= 2 * sum(map(int, limits.values()))
+    volumes = compose()["services"]["proxy"]["volumes"]
+    assert "./deploy/nginx.conf:/etc/nginx/nginx.conf:ro" in volumes
+    # Addresses, what links say, and names of sessions stay out of its log.
+    assert "access_log off;" in own

@@ -26,16 +26,16 @@ from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
 
-from ui import addresses, served
+from ui import addresses, open_files, served
 
 PATIENCE = 20.0
 """Seconds that a connection may take to ask for something, for something more, or to go on reading
 what it asked for."""
 
-MOST_WAITING = 512
+MOST_WAITING = 1000
 """Connections that may take that time to ask, and as many to read: of more, one of the address that
-has most of them is closed, the one that has taken the most. A whole class that opens the page has
-about as many, each for a moment."""
+has most of them is closed, the one that has taken the most. A class that opens the page has six for
+each browser, for half a minute on a slow line; so 160 can. Fewer where few files may be open."""
 
 MOST_SENT_AHEAD = 1 << 18
 """Bytes that the system takes before they are read, of each connection. It asks for more when a
@@ -82,7 +82,7 @@ def _wait_in(line: Line, connection: H11Protocol) -> None:
     _leave(connection)
     until = connection.loop.call_later(PATIENCE, _let_go, connection)
     line[connection] = until, _address_of(connection)
-    if len(line) > MOST_WAITING:
+    if len(line) > min(MOST_WAITING, open_files.half()):
         _let_go(_first_of_most(line))
 
 

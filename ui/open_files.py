@@ -29,6 +29,14 @@ def allow() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
+def half() -> int:
+    """Half of what may be open, or is wanted."""
+    if resource is None:
+        return WANTED // 2
+    now, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return (WANTED if now == resource.RLIM_INFINITY else min(WANTED, now)) // 2
+
+
 def room_for(most: int) -> int:
     """For how many visitors there is room, of so many; as many may have left not long ago."""
     if resource is None:

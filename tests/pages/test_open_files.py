@@ -8,7 +8,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from ui import gate, lost, open_files, served
+from ui import callers, gate, lost, open_files, served
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,14 @@ def test_no_more_are_let_in_and_kept_than_there_are_open_files_for(
     for each in map(str, range(200)):
         kept.save(SimpleNamespace(session=SimpleNamespace(id=each), script_run_count=1))  # type: ignore[arg-type]
     assert len(kept.list()) == left
+
+
+@pytest.mark.parametrize(("now", "half"), [(-1, 2048), (20_000, 2048), (1024, 512), (256, 128)])
+def test_who_waits_has_half_of_the_open_files(
+    monkeypatch: pytest.MonkeyPatch, now: int, half: int
+) -> None:
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (now, now))
+    assert open_files.half() == half
+    # A browser has six connections while it opens a page; 160 of a class do at once.
+    assert min(callers.MOST_WAITING, open_files.half()) >= 6 * 160 or now in {1024, 256}
