@@ -12,6 +12,9 @@ PAPERS = (
     "noise)",
     "Sinan Yıldırım: Differentially private online Bayesian estimation with adaptive truncation. "
     "arXiv:2301.08202, 2023",
+    "Yifei Xiong, Nianqiao Phyllis Ju, Sanguo Zhang: Simulation-based Bayesian Inference from "
+    "Privacy Protected Data. Transactions on Machine Learning Research, 2025. arXiv:2310.12781 "
+    "(the published queries)",
 )
 
 TEXT = (
@@ -20,7 +23,7 @@ TEXT = (
 )
 
 BIBTEX = f"""@software{{abcdp_explorer,
-  title   = {{ABCDP Explorer}},
+  title   = {{{{ABCDP Explorer}}}},
   author  = {{{{The ABCDP Explorer authors}}}},
   version = {{{__version__}}},
 }}"""
