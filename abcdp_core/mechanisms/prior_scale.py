@@ -42,7 +42,7 @@ SHARED, LEAST = 0.01, 400
 """A value that more than this part of a pool has, and of this many draws in a small pool, is one
 that the prior takes often."""
 
-FARTHEST = 8.0
+FARTHEST_SCORE = 8.0
 """A score that no pool has."""
 
 
@@ -70,7 +70,7 @@ class Scores:
             return None
         below = np.cumsum(counts) - counts
         first, middle, last = (
-            np.clip(ndtri((below + part * counts) / len(theta)), -FARTHEST, FARTHEST)
+            np.clip(ndtri((below + part * counts) / len(theta)), -FARTHEST_SCORE, FARTHEST_SCORE)
             for part in (0.0, 0.5, 1.0)
         )
         pairs = np.column_stack([np.where(shared, first, middle), np.where(shared, last, middle)])
