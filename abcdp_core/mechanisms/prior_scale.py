@@ -2,12 +2,9 @@ r"""On which scale parameters are regressed: their own, or that of the prior's n
 
 A prior over decades, as of a rate that is uniform in its logarithm, has a few draws far above all
 others. A regression of the parameter itself follows these alone: it calls draws a decade apart
-near, and moves them by slopes that hold for neither. And a parameter that takes few values, or one
-of them often, as an effect that may be 0, is moved between them. On the scale
-$x = \Phi^{-1}(F(\theta))$, with $F$ the share of the pool's draws below and half of those that are
-equal, every prior is standard normal, or nearly so. It has no setting, and what is moved on it
-stays within the pool's draws: at a value that many of them share wherever $\Phi(x)$ is within the
-share that they are.
+near, and moves them by slopes that hold for neither. On the scale $x = \Phi^{-1}(F(\theta))$, with
+$F$ the share of the pool's draws below and half of those that are equal, every prior is standard
+normal, or nearly so. It has no setting, and what is moved on it stays within the pool's draws.
 
 A rate that is uniform in its logarithm, and known to 4 % by a mean of 1000 logarithms (400 data
 sets, 10,000 draws, ``python -m benchmarks.prior_scale``): coverage of 90 % intervals by the rate
@@ -19,7 +16,11 @@ and on this scale, and medians of their widths in those of the exact ones.
 | 0.001 to 10,000 | 0.83 | 0.89 | 19 | 1.13 |
 | $10^{-7}$ to $10^5$ | 0.55 | 0.88 | 780 | 1.33 |
 
-A prior with neither far draws nor such values keeps its own scale.
+A prior without far draws keeps its own scale, and so does one with a value that a quarter of the
+draws or more have, as an effect that is mostly 0: draws elsewhere would be too few to be near.
+
+A parameter that takes few values, as a number of strains, is moved like others and then has the
+nearest of these. One that is often at an end of its range is there when it is moved to close by.
 """
 
 from __future__ import annotations
@@ -38,91 +39,120 @@ WIDE = 1.0
 """A standard deviation above so many interquartile ranges is that of a few far draws. A normal
 prior has 0.74, a uniform one 0.58, an exponential one 0.91, decades from 2.3 of them on more."""
 
-SHARED, LEAST = 0.01, 400
-"""A value that more than this part of a pool has, and of this many draws in a small pool, is one
-that the prior takes often."""
+FEW = 50
+"""A parameter takes few values if as many draws as this share each, on average."""
 
-FARTHEST_SCORE = 8.0
-"""A score that no pool has."""
+OFTEN = 0.01
+"""At an end of its range is often what more than this part of a pool is."""
+
+AT_AN_END = 0.05
+"""Nearer than so many of the distances within which the range's scale is bent is at its end."""
+
+MOST_EQUAL = 0.25
+"""Part of a pool that may be equal on the scale of scores."""
 
 
 @dataclass(frozen=True)
-class Scores:
-    """Of one parameter, by the draws of a pool.
+class Column:
+    """What one parameter of a pool needs.
 
     Attributes:
         values: the different ones, rising ``(m,)``.
-        scores: of each ``(m,)``.
-        ends: scores, rising, and the values at them ``(2, l)``: twice a value that many share.
+        scores: of each ``(m,)``; ``None`` on the parameter's own scale.
+        are_few: whether there are no others.
+        ends: the lowest and the highest where draws often are, else infinite.
     """
 
     values: Array
-    scores: Array
-    ends: Array
+    scores: Array | None
+    are_few: bool
+    ends: tuple[float, float]
 
     @classmethod
-    def of(cls, theta: Array) -> Scores | None:
-        """Of draws ``(T,)``; ``None`` if the prior needs none."""
+    def of(cls, theta: Array) -> Column | None:
+        """By draws ``(T,)``; ``None`` if it needs nothing."""
         values, counts = np.unique(theta, return_counts=True)
-        shared = counts > SHARED * max(len(theta), LEAST)
+        draws, few = len(theta), FEW * len(values) <= len(theta)
+        at_low, at_high = (count > OFTEN * draws for count in counts[[0, -1]])
+        ends = (values[0] if at_low else -np.inf), (values[-1] if at_high else np.inf)
         quarter, three = np.quantile(theta, [0.25, 0.75])
-        if len(values) == 1 or not (shared.any() or theta.std() > WIDE * (three - quarter)):
+        scores = None
+        if counts.max() < MOST_EQUAL * draws and theta.std() > WIDE * (three - quarter):
+            below = np.cumsum(counts) - 0.5 * counts
+            scores = np.asarray(ndtri(below / draws))
+        if scores is None and not (few or at_low or at_high):
             return None
-        below = np.cumsum(counts) - counts
-        first, middle, last = (
-            np.clip(ndtri((below + part * counts) / len(theta)), -FARTHEST_SCORE, FARTHEST_SCORE)
-            for part in (0.0, 0.5, 1.0)
-        )
-        pairs = np.column_stack([np.where(shared, first, middle), np.where(shared, last, middle)])
-        return cls(values, middle, np.stack([pairs.ravel(), np.repeat(values, 2)]))
+        return cls(values, scores, few, (float(ends[0]), float(ends[1])))
+
+    def to_scores(self, theta: Array) -> Array:
+        """Values ``(m,)`` on the scale."""
+        return theta if self.scores is None else np.interp(theta, self.values, self.scores)
+
+    def from_scores(self, scores: Array) -> Array:
+        """The inverse, within the draws of the pool."""
+        return scores if self.scores is None else np.interp(scores, self.scores, self.values)
+
+    def settled(self, theta: Array, distance: float) -> Array:
+        """Values ``(m,)`` that were moved, where the parameter can be."""
+        if self.are_few:
+            between = 0.5 * (self.values[1:] + self.values[:-1])
+            return self.values[np.searchsorted(between, theta)]
+        low, high = self.ends
+        near = AT_AN_END * distance
+        return np.where(theta <= low + near, low, np.where(theta >= high - near, high, theta))
 
 
 @dataclass(frozen=True)
 class PriorScale:
-    """Scores of some parameters; the others are left as they are.
+    """What some parameters need; the others are left as they are.
 
     Attributes:
-        columns: place of a parameter -> its scores.
+        columns: place of a parameter -> what it needs.
     """
 
-    columns: dict[int, Scores] = field(repr=False)
+    columns: dict[int, Column] = field(repr=False)
 
     @classmethod
     def of(cls, theta: Array, support: Support) -> PriorScale:
         """For the parameters ``(T, d)`` of a pool, if each may be moved by itself."""
         if not support.separate:
             return cls({})
-        found = {place: Scores.of(column) for place, column in enumerate(theta.T)}
+        found = {place: Column.of(column) for place, column in enumerate(theta.T)}
         return cls({place: each for place, each in found.items() if each is not None})
 
     def scores(self, theta: Array) -> Array:
         """Parameters ``(m, d)`` on the scale."""
         found = np.array(theta)
         for place, each in self.columns.items():
-            found[:, place] = np.interp(theta[:, place], each.values, each.scores)
+            found[:, place] = each.to_scores(theta[:, place])
         return found
 
     def parameters(self, scores: Array) -> Array:
         """The inverse of :meth:`scores`, within the draws of the pool."""
         found = np.array(scores)
         for place, each in self.columns.items():
-            found[:, place] = np.interp(scores[:, place], *each.ends)
+            found[:, place] = each.from_scores(scores[:, place])
         return found
 
     def on(self, support: Support) -> Support:
-        """The support, whose own scale serves the other parameters."""
+        """The support with the scale of each parameter; what is moved on it is where it can be."""
         if not self.columns:
             return support
-        places = list(self.columns)
 
         def to_unconstrained(theta: Array, distance: Array) -> Array:
             found = np.array(support.to_unconstrained(theta, distance))
-            found[:, places] = self.scores(theta)[:, places]
+            for place, each in self.columns.items():
+                if each.scores is not None:
+                    found[:, place] = each.to_scores(theta[:, place])
             return found
 
         def from_unconstrained(values: Array, distance: Array) -> Array:
             found = np.array(support.from_unconstrained(values, distance))
-            found[:, places] = self.parameters(values)[:, places]
+            for place, each in self.columns.items():
+                own = found[:, place]
+                if each.scores is not None:
+                    own = each.from_scores(values[:, place])
+                found[:, place] = each.settled(own, float(distance[place]))
             return found
 
         return Support(support.contains, to_unconstrained, from_unconstrained)

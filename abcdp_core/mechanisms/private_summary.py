@@ -99,7 +99,7 @@ FEWEST_ACCEPTED = 100
 FEWEST = 1000
 """Draws of the smallest pool that are moved."""
 
-LOOKED_FOR = 200
+LOOKED_FOR = 400
 """Draws of a pool that are looked for among the others, to know how far off that is."""
 
 PER_FEATURE = 20
@@ -345,10 +345,12 @@ def minimum_pool(numbers: int) -> int:
 
 
 def error(regression: Regression, pool: Array, support: Support, theta: Array) -> Array:
-    """Root mean squared error ``(d,)`` of :func:`posterior`'s mean, over some draws of the pool.
+    """Root mean squared error ``(d,)`` of :func:`posterior`'s mean, on average over the pool.
 
-    Each of them is looked for among the others. In a pool too small to be moved the regression
-    knows its own draws far better than others, so there it is the regression on the others, too.
+    Some draws are looked for among the others; those that are far from the prior's mean more often,
+    and then count for less: of a prior with far draws these make the error. In a pool too small to
+    be moved the regression knows its own draws far better than others, so there it is the
+    regression on the others, too.
 
     Args:
         regression: fitted to the pool.
@@ -356,20 +358,38 @@ def error(regression: Regression, pool: Array, support: Support, theta: Array) -
         support: of the prior.
         theta: parameters ``(T, d)``.
     """
-    draws = len(theta)
-    some = np.unique(np.linspace(0, draws - 1, LOOKED_FOR).astype(int))
-    if draws >= minimum_pool(pool.shape[1]):
+    some, weights = _looked_for(theta)
+    if len(theta) >= minimum_pool(pool.shape[1]):
         predictions: Iterable[Array] = itertools.repeat(regression.predictions)
     else:
         predictions = _without_each(some, regression, pool, theta)
-    off, count = np.empty((len(some), theta.shape[1])), min(accepted(draws), draws - 1)
+    count = min(accepted(len(theta)), len(theta) - 1)
+    off = np.empty((len(some), theta.shape[1]))
     for row, (i, told) in enumerate(zip(some, predictions, strict=False)):
         away = told - told[i]
         away[i] = np.inf
         release = _told(away, count, regression, NonPrivate(), support, theta)
         off[row] = release.mean(theta, theta[i]) - theta[i]
-    found: Array = np.sqrt(np.mean(off**2, axis=0))
+    found: Array = np.sqrt(weights @ off**2)
     return found
+
+
+def _looked_for(theta: Array) -> tuple[NDArray[np.int64], Array]:
+    """Draws ``(m,)`` of a pool ``(T, d)``, and weights for a mean over all of it.
+
+    Half of them by even chances, half by the squared distance from the mean; evenly spread, so that
+    nothing is left to chance. All of a small pool.
+    """
+    draws = len(theta)
+    if draws <= LOOKED_FOR:
+        return np.arange(draws), np.full(draws, 1.0 / draws)
+    far = np.mean(((theta - theta.mean(axis=0)) / _spread(theta)) ** 2, axis=1)
+    even = np.full(draws, 1.0 / draws)
+    chances = 0.5 * even + 0.5 * (far / far.sum() if far.any() else even)
+    places = (np.arange(LOOKED_FOR) + 0.5) / LOOKED_FOR
+    some = np.minimum(np.searchsorted(np.cumsum(chances), places), draws - 1)
+    chosen, times = np.unique(some, return_counts=True)
+    return chosen, times / (LOOKED_FOR * draws * chances[chosen])
 
 
 def _without_each(

@@ -692,10 +692,7 @@ class PrivateSummaryDocument(Document):
         found = []
         for i, each in enumerate(self.parameters):
             low, _, high = told.quantiles[:, i]
-            # Of a prior over decades by its narrower half, in which the smallest values are.
-            halves = np.diff(prior.quantiles[:, i])
-            width = 2.0 * min(halves[halves > 0.0], default=0.0)
-            digits = min(_digits(high - low), _digits(FINEST * width))
+            digits = _decimals(high - low, prior.quantiles[:, i])
             numbers = (told.mean[i], low, high, prior.mean[i], *prior.quantiles[[0, 2], i])
             found.append(Row(each.name, unit_of(each), *(_said(x, digits) for x in numbers)))
         return found
@@ -875,6 +872,17 @@ def _whole(number: Fraction) -> str:
 
 FINEST = 1e-3
 """Part of the prior's interval below which nothing is said, however narrow the posterior is."""
+
+
+def _decimals(width: float, prior: Array) -> int:
+    """Decimals of an interval so wide, given three quantiles of its prior ``(3,)``.
+
+    Of a prior over decades the narrower half counts, in which the smallest values are; and where
+    the interval is a single value that half alone.
+    """
+    halves = np.diff(prior)
+    half = float(min(halves[halves > 0.0], default=0.0))
+    return _digits(max(width, 2.0 * FINEST * half) if width > 0.0 else half)
 
 
 def _digits(width: float) -> int:

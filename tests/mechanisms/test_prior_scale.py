@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from abcdp_core.mechanisms import private_summary
-from abcdp_core.mechanisms.prior_scale import PriorScale, Scores
+from abcdp_core.mechanisms.prior_scale import Column, PriorScale
 from abcdp_core.privacy import NonPrivate
 from abcdp_core.summaries import weighted_quantile
 from abcdp_core.supports import ALL_REALS, SIMPLEX, box
@@ -20,23 +20,33 @@ PARTS = (np.arange(4000) + 0.5) / 4000
 
 
 @pytest.mark.parametrize(
-    ("name", "theta", "has_scores"),
+    ("name", "theta", "needs"),
     [
-        ("normal", ndtri(PARTS), False),
-        ("uniform", PARTS, False),
-        ("exponential", -np.log(PARTS), False),
-        ("two decades", 10.0 ** (2.0 * PARTS), False),
-        ("three decades", 10.0 ** (3.0 * PARTS), True),
-        ("log-normal", np.exp(ndtri(PARTS)), True),
-        ("no effect for half", np.maximum(PARTS - 0.5, 0.0), True),
-        ("four values", np.ceil(4.0 * PARTS), True),
-        ("always the same", np.full(4000, 3.0), False),
+        ("normal", ndtri(PARTS), ""),
+        ("uniform", PARTS, ""),
+        ("exponential", -np.log(PARTS), ""),
+        ("two decades", 10.0 ** (2.0 * PARTS), ""),
+        ("three decades", 10.0 ** (3.0 * PARTS), "scores"),
+        ("three below 0", -(10.0 ** (3.0 * PARTS)), "scores"),
+        ("log-normal", np.exp(ndtri(PARTS)), "scores"),
+        ("no effect for half", np.maximum(PARTS - 0.5, 0.0), "low end"),
+        ("mostly no effect", np.maximum(PARTS - 0.95, 0.0), "low end"),
+        ("mostly whole", np.minimum(PARTS, 0.9), "high end"),
+        ("rarely 0", np.maximum(PARTS - 0.009, 0.0), ""),
+        ("0 or over decades", np.where(PARTS < 0.5, 0.0, 10.0 ** (7.0 * PARTS)), "low end"),
+        ("four values", np.ceil(4.0 * PARTS), "values, low end, high end"),
+        ("powers of ten", 10.0 ** np.ceil(5.0 * PARTS), "scores, values, low end, high end"),
+        ("always the same", np.full(4000, 3.0), "values, low end, high end"),
     ],
 )
-def test_priors_without_far_draws_and_shared_values_keep_their_scale(
-    name: str, theta: Array, has_scores: bool
-) -> None:
-    assert (Scores.of(theta) is not None) == has_scores, name
+def test_each_prior_has_what_it_needs(name: str, theta: Array, needs: str) -> None:
+    found = Column.of(theta)
+    assert (found is None) == (needs == ""), name
+    if found is not None:
+        low, high = np.isfinite(found.ends)
+        has = {"scores": found.scores is not None, "values": found.are_few}
+        has |= {"low end": bool(low), "high end": bool(high)}
+        assert ", ".join(each for each in has if has[each]) == needs
 
 
 def test_scores_are_normal_and_lead_back() -> None:
@@ -50,19 +60,19 @@ def test_scores_are_normal_and_lead_back() -> None:
     assert far.tolist() == [[5.0, theta[-1, 1]], [5.0, theta[0, 1]]]
 
 
-def test_a_value_that_many_draws_share_is_met_as_often() -> None:
-    theta = np.maximum(PARTS - 0.3, 0.0)[:, None]
-    scale = PriorScale.of(theta, ALL_REALS)
-    back = scale.parameters(ndtri(PARTS)[:, None])[:, 0]
-    assert (back == 0.0).mean() == pytest.approx(0.3, abs=1e-3)
-    assert back == pytest.approx(theta[:, 0], abs=1e-3)
-    few = np.ceil(4.0 * PARTS)[:, None]
-    back = PriorScale.of(few, ALL_REALS).parameters(ndtri(PARTS)[:, None])
-    assert back.tolist() == few.tolist()
+def test_what_is_moved_is_where_the_parameter_can_be() -> None:
+    low, high = np.zeros(2), np.full(2, 4.0)
+    theta = np.column_stack([np.ceil(4.0 * PARTS), np.clip(5.0 * PARTS - 0.5, 0.0, 4.0)])
+    support = PriorScale.of(theta, ALL_REALS).on(box(low, high))
+    distance = np.array([0.1, 1.0])
+    straight = np.array([[0.2, 0.04], [2.4, 0.06], [2.6, 3.94], [3.9, 3.96]])
+    moved = box(low, high).to_unconstrained(straight, distance)
+    came = support.from_unconstrained(moved, distance)
+    assert came == pytest.approx(np.array([[1.0, 0.0], [2.0, 0.06], [3.0, 3.94], [4.0, 4.0]]))
 
 
 def test_parameters_that_move_together_keep_their_scale() -> None:
-    first = np.where(PARTS < 0.9, 0.0, 1.0)
+    first = np.where(PARTS < 0.5, 0.0, 1.0)
     theta = np.column_stack([first, 1.0 - first])
     assert not PriorScale.of(theta, SIMPLEX).columns
     assert set(PriorScale.of(theta, ALL_REALS).columns) == {0, 1}
@@ -91,14 +101,29 @@ def test_a_rate_over_twelve_decades_is_told_as_exactly_in_each(logarithm: float)
     assert ends == pytest.approx(exact, abs=spread)
 
 
-def test_no_effect_has_the_probability_that_it_has() -> None:
-    """Half of the prior is at 0; the noise is normal, so the posterior is a sum of two parts."""
-    rng, spread, z = np.random.default_rng(2), 0.2, 0.15
-    theta = np.where(rng.random(20_000) < 0.5, 0.0, rng.random(20_000))
-    samples, weights = told(theta, theta + spread * rng.normal(size=20_000), z, 0.0, 1.0)
-    grid = (np.arange(1000) + 0.5) / 1000
-    none, some = (np.exp(-0.5 * ((z - at) / spread) ** 2).mean() for at in (np.zeros(1), grid))
-    assert weights[samples == 0.0].sum() == pytest.approx(none / (none + some), abs=0.05)
+@pytest.mark.parametrize(("part", "z"), [(0.5, 0.0), (0.5, 0.2), (0.9, 0.1), (0.9, 1.0)])
+def test_no_effect_has_the_probability_that_it_has(part: float, z: float) -> None:
+    """Part of the prior is at 0; the noise is normal, so the posterior is a sum of two parts."""
+    rng, spread = np.random.default_rng(2), 0.1
+    theta = np.where(rng.random(20_000) < part, 0.0, 2.0 * rng.random(20_000))
+    samples, weights = told(theta, theta + spread * rng.normal(size=20_000), z, 0.0, 2.0)
+    grid = 2.0 * (np.arange(1000) + 0.5) / 1000
+    likelihood = np.exp(-0.5 * ((z - grid) / spread) ** 2)
+    none = part * np.exp(-0.5 * (z / spread) ** 2)
+    some = (1.0 - part) * likelihood.mean()
+    assert weights[samples == 0.0].sum() == pytest.approx(none / (none + some), abs=0.1)
+    exact = (1.0 - part) * (grid * likelihood).mean() / (none + some)
+    assert weights @ samples == pytest.approx(exact, abs=0.5 * spread)
+
+
+def test_few_values_have_the_probabilities_that_they_have() -> None:
+    rng, spread, z = np.random.default_rng(4), 0.6, 1.4
+    theta = rng.integers(1, 5, 20_000).astype(float)
+    samples, weights = told(theta, theta + spread * rng.normal(size=20_000), z, 1.0, 4.0)
+    values = np.arange(1.0, 5.0)
+    exact = np.exp(-0.5 * ((z - values) / spread) ** 2)
+    found = [weights[samples == value].sum() for value in values]
+    assert found == pytest.approx(exact / exact.sum(), abs=0.1)
 
 
 def test_the_error_of_a_prior_over_decades_is_that_of_its_posterior() -> None:
@@ -116,3 +141,26 @@ def test_the_error_of_a_prior_over_decades_is_that_of_its_posterior() -> None:
         off.append(found.mean(theta, truth) - truth)
     # Each is known to some 10 %, as few draws decide it.
     assert said == pytest.approx(np.sqrt(np.mean(np.square(off), axis=0)), rel=0.5)
+
+
+def test_the_error_of_what_tells_nothing_is_that_of_the_prior() -> None:
+    """Few draws of a prior over decades are far, and all of its error is theirs."""
+    rng = np.random.default_rng(5)
+    theta = 10.0 ** rng.uniform(-7.0, 5.0, (10_000, 1))
+    pool, support = rng.normal(size=theta.shape), box(np.array([1e-7]), np.array([1e5]))
+    regression = private_summary.Regression.fit(pool, theta, support)
+    said = private_summary.error(regression, pool, support, theta)
+    assert said == pytest.approx(theta.std(axis=0), rel=0.1)
+
+
+def test_draws_that_are_looked_for_stand_for_the_pool() -> None:
+    rng = np.random.default_rng(6)
+    theta = np.column_stack([rng.random(10_000), np.exp(3.0 * rng.normal(size=10_000))])
+    some, weights = private_summary._looked_for(theta)
+    assert weights.sum() == pytest.approx(1.0, abs=0.02)
+    around = (theta - theta.mean(axis=0)) ** 2
+    assert weights @ around[some] == pytest.approx(around.mean(axis=0), rel=0.1)
+    some, weights = private_summary._looked_for(np.ones((10_000, 1)))
+    assert weights.sum() == pytest.approx(1.0)
+    some, weights = private_summary._looked_for(theta[:50])
+    assert (some.tolist(), np.ptp(weights)) == (list(range(50)), 0.0)

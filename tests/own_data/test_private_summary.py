@@ -542,3 +542,21 @@ def test_who_would_have_to_wait_for_a_pool_is_known_before(monkeypatch: pytest.M
     assert not private_summary.has_pool(request, 8)
     shipped = PrivateSummaryRequest(scenario="tuberculosis-patients", epsilon_total=1.0)
     assert private_summary.has_pool(shipped, 473)
+
+
+@pytest.mark.parametrize(
+    ("width", "prior", "decimals"),
+    [
+        (0.2, [0.0, 0.5, 1.0], 2),
+        (1e-5, [0.0, 0.5, 1.0], 4),
+        (2e-4, [1e-3, 3.0, 5e3], 4),
+        (0.0, [1e-5, 5e-5, 2e-4], 6),
+        (0.0, [0.0, 0.0, 0.03], 3),
+        (0.0, [0.0, 0.0, 0.0], 3),
+        (2e-5, [0.0, 0.0, 0.0], 6),
+    ],
+)
+def test_an_interval_has_the_decimals_that_it_can_be_read_by(
+    width: float, prior: list[float], decimals: int
+) -> None:
+    assert private_summary._decimals(width, np.array(prior)) == decimals
