@@ -35,7 +35,8 @@ what it asked for."""
 MOST_WAITING = 1000
 """Connections that may take that time to ask, and as many to read: of more, one of the address that
 has most of them is closed, the one that has taken the most. A class that opens the page has six for
-each browser, for half a minute on a slow line; so 160 can. Fewer where few files may be open."""
+each browser, for half a minute on a slow line; so 160 can. Fewer where few files may be open: who reads a file has
+two of them."""
 
 MOST_SENT_AHEAD = 1 << 18
 """Bytes that the system takes before they are read, of each connection. It asks for more when a
@@ -82,7 +83,7 @@ def _wait_in(line: Line, connection: H11Protocol) -> None:
     _leave(connection)
     until = connection.loop.call_later(PATIENCE, _let_go, connection)
     line[connection] = until, _address_of(connection)
-    if len(line) > min(MOST_WAITING, open_files.half()):
+    if len(line) > min(MOST_WAITING, open_files.quarter()):
         _let_go(_first_of_most(line))
 
 

@@ -29,12 +29,12 @@ def allow() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
-def half() -> int:
-    """Half of what may be open, or is wanted."""
+def quarter() -> int:
+    """A quarter of what may be open, or is wanted."""
     if resource is None:
-        return WANTED // 2
+        return WANTED // 4
     now, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return (WANTED if now == resource.RLIM_INFINITY else min(WANTED, now)) // 2
+    return (WANTED if now == resource.RLIM_INFINITY else min(WANTED, now)) // 4
 
 
 def room_for(most: int) -> int:
