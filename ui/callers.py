@@ -35,8 +35,8 @@ what it asked for."""
 MOST_WAITING = 1000
 """Connections that may take that time to ask, and as many to read: of more, one of the address that
 has most of them is closed, the one that has taken the most. A class that opens the page has six for
-each browser, for half a minute on a slow line; so 160 can. Fewer where few files may be open: who reads a file has
-two of them."""
+each browser, for half a minute on a slow line; so 160 can. Fewer where few files may be open, as
+who reads a file has two of them."""
 
 MOST_SENT_AHEAD = 1 << 18
 """Bytes that the system takes before they are read, of each connection. It asks for more when a
