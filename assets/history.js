@@ -1,4 +1,4 @@
-// Back leads to the page before, as it was left; ui/history.py puts this into Streamlit's page.
+// Back leads to the page before, as it was left; ui/index_page.py puts this into Streamlit's page.
 //
 // Streamlit makes an entry in the browser's history whenever the program moves a knob, and several
 // on the way to another page, with the old page's path and an address that is half emptied.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -504,6 +505,15 @@ def theory(*names: str, of: Callable[..., object] | None = None) -> None:
         for module, work in works:
             first, _, rest = (inspect.getdoc(sys.modules[module]) or "").partition("\n")
             st.markdown(f"### {first.rstrip('.')}")
-            st.markdown(rest)
+            st.markdown(with_formulas(rest))
             st.code(inspect.getsource(work), language="python")
         st.caption(SOURCES)
+
+
+FORMULA = re.compile(r"^([ \t]*)\$\$(.+?)\$\$[ \t]*$", re.MULTILINE | re.DOTALL)
+"""A formula with nothing else in its lines."""
+
+
+def with_formulas(text: str) -> str:
+    """A docstring as Markdown, where a formula of several lines needs two that are its ends."""
+    return FORMULA.sub(r"\1$$\n\1\2\n\1$$", text)
