@@ -16,8 +16,10 @@ and on this scale, and medians of their widths in those of the exact ones.
 | 0.001 to 10,000 | 0.83 | 0.89 | 19 | 1.13 |
 | $10^{-7}$ to $10^5$ | 0.55 | 0.88 | 780 | 1.33 |
 
-A prior without far draws keeps its own scale, and so does one with a value that a quarter of the
-draws or more have, as an effect that is mostly 0: draws elsewhere would be too few to be near.
+A prior without far draws keeps its own scale. So does one with a value that a quarter of the draws
+or more have, as an effect that is mostly 0: draws elsewhere would be too few to be near. And so
+does one whose regression leaves less open on its own scale, as of a Cauchy prior on a mean that the
+data follow in a straight line: the pool and its noise decide, whatever is released.
 
 A parameter that takes few values, as a number of strains, is moved like others and then has the
 nearest of these. One that is often at an end of its range is there when it is moved to close by.
@@ -25,6 +27,7 @@ nearest of these. One that is often at an end of its range is there when it is m
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -119,6 +122,16 @@ class PriorScale:
             return cls({})
         found = {place: Column.of(column) for place, column in enumerate(theta.T)}
         return cls({place: each for place, each in found.items() if each is not None})
+
+    @property
+    def scored(self) -> list[int]:
+        """Places of parameters that have scores."""
+        return [place for place, each in self.columns.items() if each.scores is not None]
+
+    def without_scores(self, place: int) -> PriorScale:
+        """The same, with one parameter on its own scale."""
+        column = dataclasses.replace(self.columns[place], scores=None)
+        return PriorScale(self.columns | {place: column})
 
     def scores(self, theta: Array) -> Array:
         """Parameters ``(m, d)`` on the scale."""

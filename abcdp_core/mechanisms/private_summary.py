@@ -26,8 +26,8 @@ is about.
 resembles $z$ resembles the *release*, with the privacy noise inside. Three steps:
 
 1. a regression, on the noisy pool, of the parameters, or of scores of those whose prior is over
-   decades (:mod:`.prior_scale`), on $z$, on $a = \operatorname{asinh}(z / q)$,
-   $q$ the medians of $|z|$ over the pool, and on all products $a_i a_j$: a logarithm for counts far
+   decades, if these are told better (:mod:`.prior_scale`), on $z$, on
+   $a = \operatorname{asinh}(z / q)$, $q$ the medians of $|z|$ over the pool, and on all products $a_i a_j$: a logarithm for counts far
    above that, a straight line near 0, where noise makes them negative. With a ridge, and with
    products only where the pool has :data:`PER_FEATURE` draws for each coefficient;
 2. the draws whose predictions are nearest to that from $z$, in prior standard deviations;
@@ -269,15 +269,16 @@ class Regression:
             theta: parameters ``(T, d)``.
             support: of the prior.
         """
-        scale = PriorScale.of(theta, support)
-        theta = scale.scores(theta)
         scaling = Scaling.of(pool)
         products = len(pool) >= PER_FEATURE * coefficients(pool.shape[1], products=True)
         size = coefficients(pool.shape[1], products=products)
-        mean, spread = theta.mean(axis=0), _spread(theta)
+        # Parameters, and once more those that have scores; of both what is told better is kept.
+        scale = PriorScale.of(theta, support)
+        both = np.hstack([theta, scale.scores(theta)[:, scale.scored]])
+        mean, spread = both.mean(axis=0), _spread(both)
         # The ridge must not draw them to 0, which may be far from all of them.
-        wanted = (theta - mean) / spread
-        gram, cross = RIDGE * len(pool) * np.eye(size), np.zeros((size, theta.shape[1]))
+        wanted = (both - mean) / spread
+        gram, cross = RIDGE * len(pool) * np.eye(size), np.zeros((size, both.shape[1]))
         blocks = [slice(start, start + BLOCK) for start in range(0, len(pool), BLOCK)]
         for block in blocks:
             features = scaling.features(pool[block], products=products)
@@ -286,7 +287,16 @@ class Regression:
         found = np.asarray(np.linalg.solve(gram, cross), dtype=np.float64)
         predictions = [scaling.features(pool[block], products=products) @ found for block in blocks]
         predicted = np.concatenate(predictions)
-        return cls(scale, scaling, products, found, predicted, mean, spread)
+        unexplained = np.mean((wanted - predicted) ** 2, axis=0)
+        kept = np.arange(theta.shape[1])
+        for other, place in enumerate(scale.scored, start=theta.shape[1]):
+            if unexplained[other] < unexplained[place]:
+                kept[place] = other
+            else:
+                scale = scale.without_scores(place)
+        return cls(
+            scale, scaling, products, found[:, kept], predicted[:, kept], mean[kept], spread[kept]
+        )
 
     @property
     def predicted(self) -> Array:

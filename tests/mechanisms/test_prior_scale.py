@@ -101,6 +101,17 @@ def test_a_rate_over_twelve_decades_is_told_as_exactly_in_each(logarithm: float)
     assert ends == pytest.approx(exact, abs=spread)
 
 
+@pytest.mark.parametrize("z", [-3.0, 10.0, 100.0])
+def test_a_mean_that_data_follow_in_a_straight_line_is_told_as_exactly_far_out(z: float) -> None:
+    """By scores, Cauchy's 10 to 90 beside a release of 20 that is known to 0.1."""
+    rng, spread = np.random.default_rng(7), 0.1
+    theta = np.clip(2.5 * rng.standard_cauchy(10_000), -1e4, 1e4)
+    assert Column.of(theta).scores is not None  # type: ignore[union-attr]
+    samples, weights = told(theta, theta + spread * rng.normal(size=10_000), z, -2e4, 2e4)
+    ends = weighted_quantile(samples[:, None], weights, [0.05, 0.5, 0.95])[:, 0]
+    assert ends == pytest.approx(z + spread * ndtri([0.05, 0.5, 0.95]), abs=spread)
+
+
 @pytest.mark.parametrize(("part", "z"), [(0.5, 0.0), (0.5, 0.2), (0.9, 0.1), (0.9, 1.0)])
 def test_no_effect_has_the_probability_that_it_has(part: float, z: float) -> None:
     """Part of the prior is at 0; the noise is normal, so the posterior is a sum of two parts."""
