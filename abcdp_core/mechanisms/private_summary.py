@@ -27,9 +27,10 @@ resembles $z$ resembles the *release*, with the privacy noise inside. Three step
 
 1. a regression, on the noisy pool, of the parameters, or of scores of those whose prior is over
    decades, if these are told better (:mod:`.prior_scale`), on $z$, on
-   $a = \operatorname{asinh}(z / q)$, $q$ the medians of $|z|$ over the pool, and on all products $a_i a_j$: a logarithm for counts far
-   above that, a straight line near 0, where noise makes them negative. With a ridge, and with
-   products only where the pool has :data:`PER_FEATURE` draws for each coefficient;
+   $a = \operatorname{asinh}(z / q)$, $q$ the medians of $|z|$ over the pool, and on all products
+   $a_i a_j$: a logarithm for counts far above that, a straight line near 0, where noise makes them
+   negative. With a ridge, and with products only where the pool has :data:`PER_FEATURE` draws for
+   each coefficient;
 2. the draws whose predictions are nearest to that from $z$, in prior standard deviations;
 3. their parameters, moved by :mod:`.regression_adjustment`.
 

@@ -69,7 +69,7 @@ def write_text(
     if "csv" in formats:
         texts |= {table_file(stem, name): as_csv(table) for name, table in result.tables.items()}
     if "json" in formats:
-        texts[f"{stem}.json"] = as_json(settings_of(result))
+        texts[f"{stem}.json"] = as_json(settings_of(result, stem))
     if "html" in formats:
         texts |= {f"{stem}.{name}.html": page(result, f"{stem}.{name}", figure, LIBRARY)
                   for name, figure in figures.items()}  # fmt: skip

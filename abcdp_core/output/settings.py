@@ -37,13 +37,16 @@ def command_of(experiment: str, params: Params, seed: int, folder: str = "") -> 
     )
 
 
-def settings_of(result: Result) -> dict[str, Any]:
-    """All that is known about a result beside its tables, ready for JSON: numbers are numbers."""
+def settings_of(result: Result, folder: str = "") -> dict[str, Any]:
+    """All that is known about a result beside its tables, ready for JSON: numbers are numbers.
+
+    Its command is that of :func:`command`.
+    """
     return {
         "experiment": result.experiment,
         "parameters": {name: in_json(value) for name, value in vars(result.params).items()},
         "seed": result.seed,
-        "command": command(result),
+        "command": command(result, folder),
         "summary": result.summary,
         "privacy": result.privacy,
         "event": event_in_json(result.event),

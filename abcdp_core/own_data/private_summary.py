@@ -693,8 +693,9 @@ class PrivateSummaryDocument(Document):
         for i, each in enumerate(self.parameters):
             low, _, high = told.quantiles[:, i]
             digits = _decimals(high - low, prior.quantiles[:, i])
-            if high > low and float(f"{high:.{digits}f}") == 0.0 != high:
-                # Small beside all but the least of a prior over many decades.
+            least = 0.1 * abs(prior.quantiles[0, i])
+            if high > max(low, least) and least > 0.0 and float(f"{high:.{digits}f}") == 0.0:
+                # One of the small values of a prior over many decades.
                 digits = _digits(high - low)
             numbers = (told.mean[i], low, high, prior.mean[i], *prior.quantiles[[0, 2], i])
             found.append(Row(each.name, unit_of(each), *(_said(x, digits) for x in numbers)))

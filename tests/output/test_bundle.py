@@ -38,6 +38,7 @@ def test_an_archive_holds_all_results_and_how_to_make_them_again(result: Result)
     # Run one after the other, none writes over what another made.
     assert [line.split("--out ")[1] for line in commands] == ["results/toy", "results/toy-2"]
     assert json.loads(written["toy-2.json"])["seed"] == 5
+    assert json.loads(written["toy-2.json"])["command"] == commands[1]
     captions = written["captions.txt"].decode()
     assert captions.startswith("toy.squares\nSquares of whole numbers\nThe largest square is 4.")
     assert "\ntoy-2.squares\n" in captions
