@@ -1,23 +1,50 @@
-// Has the browser ask before the program is left or loaded again while a release was not saved, as
-// ui/own_data.py asks for it: also from another page, which a release outlives.
+// Keeps what was released, saves it at a press whatever becomes of the server, and has the browser
+// ask before the program is left while a release is made or was not saved, as ui/own_data.py asks
+// for it: also from another page, which a release outlives.
 
 const KEY = /\bst-key-own-json-(\d+)\b/;
 
-let made = 0;
+let made = 0, making = false, copies = {};
 const saved = new Set();
 
 addEventListener("beforeunload", (event) => {
-  if (saved.size < made) event.preventDefault();
+  if (making || saved.size < made) event.preventDefault();
 });
 
-// Before Streamlit hears of the click, which may take the button away.
-const press = (event) => {
-  const button = event.target.closest("button");
-  const around = button?.closest("[class*=st-key-own-json-]");
-  if (around) saved.add(KEY.exec(around.className)[1]);
+// Before Streamlit hears of the click: its server may be gone, or another than before.
+document.addEventListener("click", (event) => {
+  const around = event.target.closest("button")?.closest("[class*=st-key-own-json-]");
+  if (!around) return;
+  const number = Number(KEY.exec(around.className)[1]);
+  if (copies[number] !== undefined) {
+    event.preventDefault();
+    event.stopPropagation();
+    save(number);
+  }
+  saved.add(number);
+}, true);
+
+function save(number) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([copies[number]], { type: "application/json" }));
+  link.download = `release-${number}.json`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+// For a page that is loaded again as the server forgot it: how many were saved now.
+globalThis.abcdpSaveReleases = () => {
+  const numbers = Object.keys(copies).map(Number).filter((number) => !saved.has(number));
+  numbers.forEach(save);
+  made = 0;
+  making = false;
+  return numbers.length;
 };
-document.addEventListener("click", press, true);
 
 export default function ({ data }) {
+  // Another session, as the server forgot the one before.
+  if (data.releases < made) saved.clear();
   made = data.releases;
+  making = data.making;
+  copies = data.copies;
 }

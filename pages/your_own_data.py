@@ -41,6 +41,7 @@ def main() -> None:
     if others := labels.who_sees():
         blocks.warning(others)
     blocks.theory(*expectation.studies(by), of=by.draw)
+    own_data.keep_in_browser()
 
 
 main()

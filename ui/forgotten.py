@@ -34,14 +34,17 @@ def is_so() -> bool:
 
 
 def load_again() -> None:
-    """Have the browser load the page, which is then as its address says."""
+    """Have the browser save releases that were not, and load the page as its address says."""
     st.info("The server did not know this page any more, so it is loaded again.")
     _component()(key="load-again", height=0)
 
 
 @functools.cache
 def _component() -> ComponentRenderer:
-    js = "export default function () { location.reload(); }"
+    js = """export default function () {
+      const saved = globalThis.abcdpSaveReleases?.() ?? 0;
+      setTimeout(() => location.reload(), saved ? 1500 : 0);
+    }"""
     return st.components.v2.component("load-again", html="<span hidden></span>", js=js)
 
 

@@ -48,6 +48,9 @@ LEAVING = Path(__file__).parents[1] / "assets" / "leaving.js"
 SETS = 5
 """Synthetic series offered."""
 
+MOST_KEPT = 1_000_000
+"""Characters of documents that a browser keeps, of the last releases; one has some 100,000."""
+
 MOST = 100
 """Releases of a session: its page has a button for each."""
 
@@ -90,6 +93,7 @@ class Desk:
         cancelled: set once nobody wants it to be made.
         digest: of the file that it is from.
         failed: why the last one came to nothing.
+        texts: the documents, as their files have them, as far as they were needed.
     """
 
     made: list[tuple[str, Document]] = field(default_factory=list)
@@ -97,13 +101,22 @@ class Desk:
     cancelled: threading.Event = field(default_factory=threading.Event)
     digest: str = ""
     failed: str = ""
+    texts: dict[int, str] = field(default_factory=dict)
+
+    def text_of(self, number: int) -> str:
+        """The file of a release, from 1; made once, as of many documents it takes seconds."""
+        if number not in self.texts:
+            _, document = self.made[number - 1]
+            self.texts[number] = document.to_json()
+        return self.texts[number]
 
     def begin(self, request: ReleaseRequest, held: Held, digest: str) -> None:
         """Have a release made when its turn comes."""
         self.cancelled = threading.Event()
-        work = steps.own(functools.partial(_make, request, held, self.cancelled))
+        who = jobs.session_id()
+        work = steps.own(functools.partial(_make, request, held, self.cancelled, who))
         self.digest, self.failed = digest, ""
-        self.job = jobs.service().submit_own(jobs.session_id(), work)
+        self.job = jobs.service().submit_own(who, work)
 
     def cancel(self) -> None:
         """Have it not made; the page that goes on looking at it does not change that."""
@@ -130,9 +143,10 @@ def _make(
     request: ReleaseRequest,
     held: Held,
     cancelled: threading.Event,
+    who: str,
     progress: Callable[[float], None],
 ) -> Document:
-    """Release, unless it is cancelled or the numbers are forgotten before that."""
+    """Release, unless it is cancelled, the numbers are forgotten, or nobody is there any more."""
     series_of = held.use()
 
     def check() -> None:
@@ -143,14 +157,20 @@ def _make(
         check()
         progress(done)
 
+    def check_that_it_is_seen() -> None:
+        check()
+        # A page that was closed, or loaded again: nobody would see what is paid for.
+        if not jobs.is_there(who):
+            raise UnwantedError
+
     if series_of is None:
         raise UnwantedError
     prepared = release.prepare(request, series_of.values, go_on)
-    check()
     # Not before: who begins and cancels again and again would fill the ledger.
+    check_that_it_is_seen()
     with budget.paid(request) as paid:
         # The last moment: others may have kept it waiting for their budget.
-        check()
+        check_that_it_is_seen()
         return release.spend(prepared, paid=paid)
 
 
@@ -426,8 +446,8 @@ def show(documents: list[Document]) -> None:
         for number, document in enumerate(documents, start=1):
             st.download_button(
                 f"Release {number} as JSON",
-                # Made at the click: of many documents it takes seconds.
-                data=document.to_json,
+                # Made at the click; of the last ones the browser has a copy.
+                data=functools.partial(desk().text_of, number),
                 file_name=f"release-{number}.json",
                 mime="application/json",
                 key=f"own-json-{number}",
@@ -444,7 +464,6 @@ def show(documents: list[Document]) -> None:
                 key="own-synthetic",
                 on_click="ignore",
             )
-    _leaving()(key="leaving", data={"releases": len(documents)}, height=0)
     simulated = (
         " The synthetic series are simulated from what was released, which costs no further "
         "privacy."
@@ -456,9 +475,24 @@ def show(documents: list[Document]) -> None:
     )
 
 
+def keep_in_browser() -> None:
+    """Have the browser keep what was released, and ask before it is left behind unsaved."""
+    here = desk()
+    if not (here.made or here.job):
+        return
+    copies, room = {}, MOST_KEPT
+    for number in range(len(here.made), 0, -1):
+        text = here.text_of(number)
+        room -= len(text)
+        if room < 0:
+            break
+        copies[str(number)] = text
+    said = {"releases": len(here.made), "making": here.job is not None, "copies": copies}
+    _leaving()(key="leaving", data=said, height=0)
+
+
 @functools.cache
 def _leaving() -> ComponentRenderer:
-    """Has the browser ask before a release that was not saved is left behind."""
     html, js = "<span hidden></span>", LEAVING.read_text(encoding="utf-8")
     return st.components.v2.component("leaving", html=html, js=js)
 

@@ -324,6 +324,8 @@ def test_a_release_from_a_file_and_its_document(visit: Visit, tmp_path: Path) ->
         save.click()
     assert not asks_before_it_is_left(visit)
     document = json.loads(Path(download.value.path()).read_text())
+    # The browser has it, whatever becomes of the server; all of it is saved already.
+    assert visit.page.evaluate("abcdpSaveReleases()") == 0
     assert (document["mode"], document["n"]) == ("release", 300)
     assert document["cost"]["epsilon"] <= 20
     expect(button).to_be_disabled()

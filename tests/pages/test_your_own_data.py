@@ -564,15 +564,40 @@ def test_a_release_waits_its_turn_and_is_cancelled_while_its_pool_is_made(
         assert error.value == "It was stopped. Nothing was released or spent."
 
 
-def test_who_cancels_while_a_pool_is_made_takes_nothing_from_the_budget(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("how", ["cancels", "leaves"])
+def test_who_is_gone_before_a_pool_is_made_takes_nothing_from_the_budget(
+    how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each time had left two entries in the ledger, which everybody's page reads."""
+    """Cancel had left two entries in the ledger each time; a page loaded again had spent."""
     cancelled, held = threading.Event(), uploads.Held(Mock(values=VALUES))
-    monkeypatch.setattr(own_data.release, "prepare", lambda *_: cancelled.set())
+    there = [True]
+
+    def prepare(*_: Any) -> None:
+        cancelled.set() if how == "cancels" else there.clear()
+
+    monkeypatch.setattr(own_data.release, "prepare", prepare)
     monkeypatch.setattr(own_data.budget, "paid", None)
+    monkeypatch.setattr(own_data.jobs, "is_there", lambda who: who == "me" and bool(there))
     with pytest.raises(UnwantedError):
-        own_data._make(Mock(), held, cancelled, lambda _: None)
+        own_data._make(Mock(), held, cancelled, "me", lambda _: None)
+
+
+def test_the_browser_keeps_the_last_releases(monkeypatch: pytest.MonkeyPatch) -> None:
+    handed: list[Any] = []
+    monkeypatch.setattr(own_data, "_leaving", lambda: lambda **said: handed.append(said["data"]))
+    here = own_data.Desk()
+    monkeypatch.setattr(own_data, "desk", lambda: here)
+    own_data.keep_in_browser()
+    assert not handed
+    here.job = Mock()
+    own_data.keep_in_browser()
+    assert handed.pop() == {"releases": 0, "making": True, "copies": {}}
+    here.job = None
+    here.made = [("", Mock(to_json=lambda each=each: each * 10)) for each in "abc"]
+    monkeypatch.setattr(own_data, "MOST_KEPT", 25)
+    own_data.keep_in_browser()
+    said = handed.pop()
+    assert said == {"releases": 3, "making": False, "copies": {"3": "c" * 10, "2": "b" * 10}}
 
 
 def test_synthetic_series_lie_in_the_domain() -> None:
