@@ -297,11 +297,13 @@ function known(player) {
   const { data, runs } = player, which = player.which.value;
   const plot = plotOf(player, player.known, data.axes[which], true);
   const labels = [];
+  // As far as all of them are: one that is not finished would be beside others far ahead.
+  const together = Math.min(...runs.map((run) => run.t.at(-1)));
   const from = Array.from({ length: 60 }, (_, i) => data.n ** (i / 59));
   inside(plot, () => {
     const plain = from.map((t) => [plot.x(t), plot.y(data.plain[which] / Math.sqrt(t))]);
     path(plot, plain, player.colors.plain, 2.5, [7, 4]);
-    labels.push(["without noise", data.plain[which] / Math.sqrt(data.n), player.colors.plain]);
+    labels.push(["without noise", data.plain[which] / Math.sqrt(together), player.colors.plain]);
     if (which === "sigma" && data.known) return;
     for (const run of runs) {
       const rows = Array.from(run.t.keys());
@@ -314,7 +316,7 @@ function known(player) {
         path(plot, later.map((i) => [plot.x(run.t[i]), value(i)]), shade, 1.5, [1.5, 3]);
         path(plot, so_far.map((i) => [plot.x(run.t[i]), value(i)]), shade, 3, run.dash);
       });
-      const final = run.t.length - 1;
+      const final = rowAt(run, together);
       labels.push([run.name, 1.96 * run[`sd_${which}`][final], color(final)]);
     }
   });
