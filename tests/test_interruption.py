@@ -122,7 +122,8 @@ def test_of_two_at_the_same_moment_the_first_counts_and_python_does_not_complain
         signal.pthread_sigmask(signal.SIG_BLOCK, both)
         try:
             for each in both:
-                os.kill(os.getpid(), each)
+                # Not to the process: another thread may take the second one first.
+                signal.pthread_kill(threading.get_ident(), each)
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, both)
 
