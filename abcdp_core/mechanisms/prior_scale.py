@@ -18,8 +18,8 @@ and on this scale, and medians of their widths in those of the exact ones.
 
 A prior without far draws keeps its own scale. So does one with a value that a quarter of the draws
 or more have, as an effect that is mostly 0: draws elsewhere would be too few to be near. And so
-does one whose regression leaves less open on its own scale, as of a Cauchy prior on a mean that the
-data follow in a straight line: the pool and its noise decide, whatever is released.
+does one that is told better by itself (:func:`is_better_by_itself`), as with a Cauchy prior on a
+mean that the data follow in a straight line: the pool and its noise decide, whatever is released.
 
 A parameter that takes few values, as a number of strains, is moved like others and then has the
 nearest of these. One that is often at an end of its range is there when it is moved to close by.
@@ -169,3 +169,35 @@ class PriorScale:
             return found
 
         return Support(support.contains, to_unconstrained, from_unconstrained)
+
+
+def is_better_by_itself(wanted: Array, predicted: Array) -> bool:
+    """Whether a regression tells a parameter better than its scores.
+
+    It leaves clearly less open, and its predictions order the pool as well: what explains the few
+    far draws, and mixes up all others, does not.
+
+    Args:
+        wanted: the parameter and its scores in the pool ``(T, 2)``, of standard deviation 1.
+        predicted: the same by the regression.
+    """
+    itself, by_scores = np.mean((wanted - predicted) ** 2, axis=0)
+    if itself >= CLEARLY * by_scores:
+        return False
+    orders = [_ranks(told) @ _ranks(own) for told, own in zip(predicted.T, wanted.T, strict=True)]
+    return bool(orders[0] > orders[1] - AS_WELL)
+
+
+def _ranks(values: Array) -> Array:
+    """Ranks ``(T,)`` of length 1 around 0, so that a product is Spearman's correlation."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - 0.5 * counts)[places] - 0.5 * len(values)
+    length = np.linalg.norm(ranks)
+    return np.asarray(ranks / length if length > 0.0 else ranks)
+
+
+CLEARLY = 0.95
+"""Of what scores leave open. Where nothing is told, chance makes less difference."""
+
+AS_WELL = 0.01
+"""Less rank correlation that is as good an order."""

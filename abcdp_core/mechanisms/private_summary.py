@@ -26,7 +26,7 @@ is about.
 resembles $z$ resembles the *release*, with the privacy noise inside. Three steps:
 
 1. a regression, on the noisy pool, of the parameters, or of scores of those whose prior is over
-   decades, if these are told better (:mod:`.prior_scale`), on $z$, on
+   decades, unless these are told better (:mod:`.prior_scale`), on $z$, on
    $a = \operatorname{asinh}(z / q)$, $q$ the medians of $|z|$ over the pool, and on all products
    $a_i a_j$: a logarithm for counts far above that, a straight line near 0, where noise makes them
    negative. With a ridge, and with products only where the pool has :data:`PER_FEATURE` draws for
@@ -81,7 +81,7 @@ from abcdp_core.mechanisms import (
     Release,
     regression_adjustment,
 )
-from abcdp_core.mechanisms.prior_scale import PriorScale
+from abcdp_core.mechanisms.prior_scale import PriorScale, is_better_by_itself
 from abcdp_core.parameters import Parameter, Params
 from abcdp_core.privacy import Cost, Event, NonPrivate, cost
 from abcdp_core.privacy.calibration import round_up, scale_for
@@ -288,13 +288,13 @@ class Regression:
         found = np.asarray(np.linalg.solve(gram, cross), dtype=np.float64)
         predictions = [scaling.features(pool[block], products=products) @ found for block in blocks]
         predicted = np.concatenate(predictions)
-        unexplained = np.mean((wanted - predicted) ** 2, axis=0)
         kept = np.arange(theta.shape[1])
         for other, place in enumerate(scale.scored, start=theta.shape[1]):
-            if unexplained[other] < unexplained[place]:
-                kept[place] = other
-            else:
+            columns = [place, other]
+            if is_better_by_itself(wanted[:, columns], predicted[:, columns]):
                 scale = scale.without_scores(place)
+            else:
+                kept[place] = other
         return cls(
             scale, scaling, products, found[:, kept], predicted[:, kept], mean[kept], spread[kept]
         )

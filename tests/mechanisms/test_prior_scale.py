@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 from scipy.special import ndtri
 
 from abcdp_core.mechanisms import private_summary
-from abcdp_core.mechanisms.prior_scale import Column, PriorScale
+from abcdp_core.mechanisms.prior_scale import Column, PriorScale, _ranks
 from abcdp_core.privacy import NonPrivate
 from abcdp_core.summaries import weighted_quantile
 from abcdp_core.supports import ALL_REALS, SIMPLEX, box
@@ -175,3 +176,39 @@ def test_draws_that_are_looked_for_stand_for_the_pool() -> None:
     assert weights.sum() == pytest.approx(1.0)
     some, weights = private_summary._looked_for(theta[:50])
     assert (some.tolist(), np.ptp(weights)) == (list(range(50)), 0.0)
+
+
+def test_ranks_make_spearmans_correlation() -> None:
+    rng = np.random.default_rng(8)
+    one, other = rng.integers(0, 9, 500).astype(float), rng.random(500)
+    expected = stats.spearmanr(one, one + other).statistic
+    assert _ranks(one) @ _ranks(one + other) == pytest.approx(expected)
+    assert _ranks(np.ones(5)).tolist() == [0.0] * 5
+
+
+def test_what_explains_only_the_far_draws_is_no_reason_for_a_rates_own_scale() -> None:
+    """A mean tells large rates, a mean of logarithms all: by the first, small ones were lost."""
+    rng = np.random.default_rng(9)
+    logarithms = rng.uniform(-3.0, 2.0, 10_000)
+    theta = 10.0**logarithms
+    mean = theta * (1.0 + 0.03 * rng.normal(size=10_000)) + 0.1 * rng.laplace(size=10_000)
+    pool = np.column_stack([mean, logarithms + 0.02 * rng.normal(size=10_000)])
+    support = box(np.array([1e-3]), np.array([1e2]))
+    regression = private_summary.Regression.fit(pool, theta[:, None], support)
+    assert regression.scale.scored == [0]
+    found = private_summary.posterior(
+        np.array([0.01, -2.0]), regression, NonPrivate(), support, theta[:, None]
+    )
+    samples = found.parameters(theta[:, None])
+    ends = np.log10(weighted_quantile(samples, found.weights, [0.05, 0.5, 0.95])[:, 0])
+    # 2.5 times as wide as exact; on the rate's own scale a decade and more.
+    assert ends == pytest.approx(-2.0 + 0.02 * ndtri([0.05, 0.5, 0.95]), abs=0.12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_where_nothing_is_told_scores_leave_the_prior_as_it_is(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    theta = 10.0 ** rng.uniform(-7.0, 5.0, (2000, 1))
+    support = box(np.array([1e-7]), np.array([1e5]))
+    regression = private_summary.Regression.fit(rng.normal(size=(2000, 2)), theta, support)
+    assert regression.scale.scored == [0]
