@@ -478,7 +478,8 @@ def show(documents: list[Document]) -> None:
 def keep_in_browser() -> None:
     """Have the browser keep what was released, and ask before it is left behind unsaved."""
     here = desk()
-    if not (here.made or here.job):
+    if not here.digest:
+        # Nothing was begun, so there is nothing to be told of its end either.
         return
     copies, room = {}, MOST_KEPT
     for number in range(len(here.made), 0, -1):

@@ -589,10 +589,13 @@ def test_the_browser_keeps_the_last_releases(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(own_data, "desk", lambda: here)
     own_data.keep_in_browser()
     assert not handed
-    here.job = Mock()
+    here.digest, here.job = "of a file", Mock()
     own_data.keep_in_browser()
     assert handed.pop() == {"releases": 0, "making": True, "copies": {}}
+    # It was cancelled: nobody is asked for it any more.
     here.job = None
+    own_data.keep_in_browser()
+    assert handed.pop() == {"releases": 0, "making": False, "copies": {}}
     here.made = [("", Mock(to_json=lambda each=each: each * 10)) for each in "abc"]
     monkeypatch.setattr(own_data, "MOST_KEPT", 25)
     own_data.keep_in_browser()
