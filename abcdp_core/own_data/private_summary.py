@@ -692,7 +692,7 @@ class PrivateSummaryDocument(Document):
         found = []
         for i, each in enumerate(self.parameters):
             low, _, high = told.quantiles[:, i]
-            digits = _decimals(high - low, prior.quantiles[:, i])
+            digits = _decimals(high - low, prior.quantiles[:, i], high)
             least = 0.1 * abs(prior.quantiles[0, i])
             if high > max(low, least) and least > 0.0 and float(f"{high:.{digits}f}") == 0.0:
                 # One of the small values of a prior over many decades.
@@ -878,15 +878,17 @@ FINEST = 1e-3
 """Part of the prior's interval below which nothing is said, however narrow the posterior is."""
 
 
-def _decimals(width: float, prior: Array) -> int:
+def _decimals(width: float, prior: Array, high: float) -> int:
     """Decimals of an interval so wide, given three quantiles of its prior ``(3,)``.
 
     Of a prior over decades the narrower half counts, in which the smallest values are; and where
-    the interval is a single value that half alone.
+    the interval is a single value, that half or the value.
     """
     halves = np.diff(prior)
     half = float(min(halves[halves > 0.0], default=0.0))
-    return _digits(max(width, 2.0 * FINEST * half) if width > 0.0 else half)
+    if width > 0.0:
+        return _digits(max(width, 2.0 * FINEST * half))
+    return max(_digits(half), _digits(abs(high)) if high else 0)
 
 
 def _digits(width: float) -> int:

@@ -545,18 +545,20 @@ def test_who_would_have_to_wait_for_a_pool_is_known_before(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(
-    ("width", "prior", "decimals"),
+    ("width", "prior", "high", "decimals"),
     [
-        (0.2, [0.0, 0.5, 1.0], 2),
-        (1e-5, [0.0, 0.5, 1.0], 4),
-        (2e-4, [1e-3, 3.0, 5e3], 4),
-        (0.0, [1e-5, 5e-5, 2e-4], 6),
-        (0.0, [0.0, 0.0, 0.03], 3),
-        (0.0, [0.0, 0.0, 0.0], 3),
-        (2e-5, [0.0, 0.0, 0.0], 6),
+        (0.2, [0.0, 0.5, 1.0], 0.7, 2),
+        (1e-5, [0.0, 0.5, 1.0], 0.7, 4),
+        (2e-4, [1e-3, 3.0, 5e3], 0.003, 4),
+        (0.0, [1e-5, 5e-5, 2e-4], 5e-5, 6),
+        (0.0, [0.02, 5.0, 200.0], 0.02, 3),
+        (0.0, [0.02, 5.0, 200.0], 200.0, 1),
+        (0.0, [0.0, 0.0, 0.03], 0.0, 3),
+        (0.0, [0.0, 0.0, 0.0], 0.0, 3),
+        (2e-5, [0.0, 0.0, 0.0], 1e-4, 6),
     ],
 )
 def test_an_interval_has_the_decimals_that_it_can_be_read_by(
-    width: float, prior: list[float], decimals: int
+    width: float, prior: list[float], high: float, decimals: int
 ) -> None:
-    assert private_summary._decimals(width, np.array(prior)) == decimals
+    assert private_summary._decimals(width, np.array(prior), high) == decimals
