@@ -4,7 +4,7 @@
 
 const KEY = /\bst-key-own-json-(\d+)\b/;
 
-let made = 0, making = false, copies = {};
+let session = "", made = 0, making = false, copies = {};
 const saved = new Set();
 
 addEventListener("beforeunload", (event) => {
@@ -21,6 +21,16 @@ document.addEventListener("click", (event) => {
     event.stopPropagation();
     save(number);
   }
+  saved.add(number);
+}, true);
+
+// Streamlit takes its buttons back where it has lost its server: they hear of no click then.
+document.addEventListener("pointerup", (event) => {
+  const around = event.target.closest("[class*=st-key-own-json-]");
+  if (!around?.querySelector("button:disabled")) return;
+  const number = Number(KEY.exec(around.className)[1]);
+  if (copies[number] === undefined) return;
+  save(number);
   saved.add(number);
 }, true);
 
@@ -42,9 +52,14 @@ globalThis.abcdpSaveReleases = () => {
 };
 
 export default function ({ data }) {
-  // Another session, as the server forgot the one before.
-  if (data.releases < made) saved.clear();
+  if (data.session !== session) {
+    // The server forgot the one before.
+    session = data.session;
+    copies = {};
+    saved.clear();
+  }
   made = data.releases;
   making = data.making;
-  copies = data.copies;
+  // Each comes once.
+  Object.assign(copies, data.copies);
 }

@@ -48,8 +48,8 @@ LEAVING = Path(__file__).parents[1] / "assets" / "leaving.js"
 SETS = 5
 """Synthetic series offered."""
 
-MOST_KEPT = 1_000_000
-"""Characters of documents that a browser keeps, of the last releases; one has some 100,000."""
+LARGEST_KEPT = 4_000_000
+"""Characters of a document that a browser keeps; one has some 100,000."""
 
 MOST = 100
 """Releases of a session: its page has a button for each."""
@@ -94,6 +94,8 @@ class Desk:
         digest: of the file that it is from.
         failed: why the last one came to nothing.
         texts: the documents, as their files have them, as far as they were needed.
+        handed: how many of them the browser has.
+        name: by which a browser tells sessions apart.
     """
 
     made: list[tuple[str, Document]] = field(default_factory=list)
@@ -102,6 +104,8 @@ class Desk:
     digest: str = ""
     failed: str = ""
     texts: dict[int, str] = field(default_factory=dict)
+    handed: int = 0
+    name: str = field(default_factory=secrets.token_hex)
 
     def text_of(self, number: int) -> str:
         """The file of a release, from 1; made once, as of many documents it takes seconds."""
@@ -481,14 +485,15 @@ def keep_in_browser() -> None:
     if not here.digest:
         # Nothing was begun, so there is nothing to be told of its end either.
         return
-    copies, room = {}, MOST_KEPT
-    for number in range(len(here.made), 0, -1):
-        text = here.text_of(number)
-        room -= len(text)
-        if room < 0:
-            break
-        copies[str(number)] = text
-    said = {"releases": len(here.made), "making": here.job is not None, "copies": copies}
+    made = len(here.made)
+    new = {number: here.text_of(number) for number in range(here.handed + 1, made + 1)}
+    here.handed = made
+    said = {
+        "session": here.name,
+        "releases": made,
+        "making": here.job is not None,
+        "copies": {str(number): text for number, text in new.items() if len(text) <= LARGEST_KEPT},
+    }
     _leaving()(key="leaving", data=said, height=0)
 
 

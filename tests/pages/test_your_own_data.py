@@ -582,25 +582,28 @@ def test_who_is_gone_before_a_pool_is_made_takes_nothing_from_the_budget(
         own_data._make(Mock(), held, cancelled, "me", lambda _: None)
 
 
-def test_the_browser_keeps_the_last_releases(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_browser_is_handed_each_release_once(monkeypatch: pytest.MonkeyPatch) -> None:
     handed: list[Any] = []
     monkeypatch.setattr(own_data, "_leaving", lambda: lambda **said: handed.append(said["data"]))
     here = own_data.Desk()
     monkeypatch.setattr(own_data, "desk", lambda: here)
-    own_data.keep_in_browser()
-    assert not handed
+    monkeypatch.setattr(own_data, "LARGEST_KEPT", 10)
+
+    def said() -> Any:
+        own_data.keep_in_browser()
+        return handed.pop() if handed else None
+
+    assert said() is None
     here.digest, here.job = "of a file", Mock()
-    own_data.keep_in_browser()
-    assert handed.pop() == {"releases": 0, "making": True, "copies": {}}
+    none = {"session": here.name, "releases": 0, "making": True, "copies": {}}
+    assert said() == none
     # It was cancelled: nobody is asked for it any more.
     here.job = None
-    own_data.keep_in_browser()
-    assert handed.pop() == {"releases": 0, "making": False, "copies": {}}
-    here.made = [("", Mock(to_json=lambda each=each: each * 10)) for each in "abc"]
-    monkeypatch.setattr(own_data, "MOST_KEPT", 25)
-    own_data.keep_in_browser()
-    said = handed.pop()
-    assert said == {"releases": 3, "making": False, "copies": {"3": "c" * 10, "2": "b" * 10}}
+    assert said() == none | {"making": False}
+    here.made = [("", Mock(to_json=lambda each=each: each)) for each in ("a", "b" * 11, "c")]
+    assert said() == none | {"making": False, "releases": 3, "copies": {"1": "a", "3": "c"}}
+    assert said() == none | {"making": False, "releases": 3}
+    assert own_data.Desk().name != here.name
 
 
 def test_synthetic_series_lie_in_the_domain() -> None:
