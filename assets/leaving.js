@@ -11,11 +11,15 @@ addEventListener("beforeunload", (event) => {
   if (making || saved.size < made) event.preventDefault();
 });
 
+// Which release an event is about, if any.
+const around = (event) => event.target.closest("[class*=st-key-own-json-]");
+const numberOf = (place) => Number(KEY.exec(place.className)[1]);
+
 // Before Streamlit hears of the click: its server may be gone, or another than before.
 document.addEventListener("click", (event) => {
-  const around = event.target.closest("button")?.closest("[class*=st-key-own-json-]");
-  if (!around) return;
-  const number = Number(KEY.exec(around.className)[1]);
+  const place = around(event);
+  if (!place || !event.target.closest("button")) return;
+  const number = numberOf(place);
   if (copies[number] !== undefined) {
     event.preventDefault();
     event.stopPropagation();
@@ -24,14 +28,12 @@ document.addEventListener("click", (event) => {
   saved.add(number);
 }, true);
 
-// Streamlit takes its buttons back where it has lost its server: they hear of no click then.
+// Streamlit disables its buttons where it has lost its server: they hear of no click then.
 document.addEventListener("pointerup", (event) => {
-  const around = event.target.closest("[class*=st-key-own-json-]");
-  if (!around?.querySelector("button:disabled")) return;
-  const number = Number(KEY.exec(around.className)[1]);
-  if (copies[number] === undefined) return;
-  save(number);
-  saved.add(number);
+  const place = around(event);
+  if (place?.querySelector("button:disabled") && copies[numberOf(place)] !== undefined) {
+    save(numberOf(place));
+  }
 }, true);
 
 function save(number) {
@@ -40,6 +42,7 @@ function save(number) {
   link.download = `release-${number}.json`;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+  saved.add(number);
 }
 
 // For a page that is loaded again as the server forgot it: how many were saved now.

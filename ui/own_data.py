@@ -93,8 +93,7 @@ class Desk:
         cancelled: set once nobody wants it to be made.
         digest: of the file that it is from.
         failed: why the last one came to nothing.
-        texts: the documents, as their files have them, as far as they were needed.
-        handed: how many of them the browser has.
+        handed: how many of these the browser was given.
         name: by which a browser tells sessions apart.
     """
 
@@ -103,16 +102,8 @@ class Desk:
     cancelled: threading.Event = field(default_factory=threading.Event)
     digest: str = ""
     failed: str = ""
-    texts: dict[int, str] = field(default_factory=dict)
     handed: int = 0
     name: str = field(default_factory=secrets.token_hex)
-
-    def text_of(self, number: int) -> str:
-        """The file of a release, from 1; made once, as of many documents it takes seconds."""
-        if number not in self.texts:
-            _, document = self.made[number - 1]
-            self.texts[number] = document.to_json()
-        return self.texts[number]
 
     def begin(self, request: ReleaseRequest, held: Held, digest: str) -> None:
         """Have a release made when its turn comes."""
@@ -450,8 +441,8 @@ def show(documents: list[Document]) -> None:
         for number, document in enumerate(documents, start=1):
             st.download_button(
                 f"Release {number} as JSON",
-                # Made at the click; of the last ones the browser has a copy.
-                data=functools.partial(desk().text_of, number),
+                # Made at the click: of many documents it takes seconds.
+                data=document.to_json,
                 file_name=f"release-{number}.json",
                 mime="application/json",
                 key=f"own-json-{number}",
@@ -486,7 +477,10 @@ def keep_in_browser() -> None:
         # Nothing was begun, so there is nothing to be told of its end either.
         return
     made = len(here.made)
-    new = {number: here.text_of(number) for number in range(here.handed + 1, made + 1)}
+    new = {
+        number: document.to_json()
+        for number, (_, document) in enumerate(here.made[here.handed :], start=here.handed + 1)
+    }
     here.handed = made
     said = {
         "session": here.name,

@@ -140,13 +140,6 @@ class PriorScale:
             found[:, place] = each.to_scores(theta[:, place])
         return found
 
-    def parameters(self, scores: Array) -> Array:
-        """The inverse of :meth:`scores`, within the draws of the pool."""
-        found = np.array(scores)
-        for place, each in self.columns.items():
-            found[:, place] = each.from_scores(scores[:, place])
-        return found
-
     def on(self, support: Support) -> Support:
         """The support with the scale of each parameter; what is moved on it is where it can be."""
         if not self.columns:

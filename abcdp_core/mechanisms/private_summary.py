@@ -299,11 +299,6 @@ class Regression:
             scale, scaling, products, found[:, kept], predicted[:, kept], mean[kept], spread[kept]
         )
 
-    @property
-    def predicted(self) -> Array:
-        """Parameters ``(T, d)`` that are predicted for each draw of the pool."""
-        return self.scale.parameters(self.mean + self.spread * self.predictions)
-
     def away(self, z: Array) -> Array:
         """Predictions of the pool ``(T, d)`` less that from ``z (k,)``, in prior spreads."""
         features = self.scaling.features(z[None], products=self.products)

@@ -55,10 +55,12 @@ def test_scores_are_normal_and_lead_back() -> None:
     scale = PriorScale.of(theta, ALL_REALS)
     scores = scale.scores(theta)
     assert scores == pytest.approx(np.column_stack([ndtri(PARTS)] * 2))
-    assert scale.parameters(scores) == pytest.approx(theta)
+    # The first has none.
+    assert (scale.scored, list(scale.columns)) == ([1], [1])
+    assert scale.columns[1].from_scores(scores[:, 1]) == pytest.approx(theta[:, 1])
     # Nothing leaves the pool.
-    far = scale.parameters(np.array([[5.0, 99.0], [5.0, -99.0]]))
-    assert far.tolist() == [[5.0, theta[-1, 1]], [5.0, theta[0, 1]]]
+    far = scale.columns[1].from_scores(np.array([99.0, -99.0]))
+    assert far.tolist() == [theta[-1, 1], theta[0, 1]]
 
 
 def test_what_is_moved_is_where_the_parameter_can_be() -> None:

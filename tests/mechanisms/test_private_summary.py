@@ -380,7 +380,9 @@ def test_the_error_of_a_small_pool_is_that_of_each_draw_among_the_others(numbers
     expected = np.sqrt(np.mean(np.square(off), axis=0))
     said = private_summary.error(found, pool, ALL_REALS, theta)
     np.testing.assert_allclose(said, expected, rtol=1e-6)
-    by_its_own = np.sqrt(np.mean((found.predicted - theta) ** 2, axis=0))
+    by_its_own = np.sqrt(
+        np.mean((found.mean + found.spread * found.predictions - theta) ** 2, axis=0)
+    )
     assert (said > 1.2 * by_its_own)[0]
     # The other parameter is in no number: no mean of draws tells it.
     assert said[1] == pytest.approx(theta[:, 1].std(), rel=0.1)
@@ -427,7 +429,9 @@ def test_the_regression_is_ridge_regression_on_standard_features(
     gram = features.T @ features + 1e-6 * size * np.eye(len(columns))
     mean, spread = theta.mean(axis=0), theta.std(axis=0)
     predictions = features @ np.linalg.solve(gram, features.T @ ((theta - mean) / spread))
-    assert fitted.predicted == pytest.approx(mean + spread * predictions, rel=1e-9, abs=1e-9)
+    assert fitted.mean + fitted.spread * fitted.predictions == pytest.approx(
+        mean + spread * predictions, rel=1e-9, abs=1e-9
+    )
     away = predictions - predictions[5]
     assert fitted.away(numbers[5]) == pytest.approx(away, rel=1e-9, abs=1e-9)
 
