@@ -1,4 +1,4 @@
-r"""On which scale parameters are regressed: their own, or that of the prior's normal scores.
+r"""Which scale parameters are regressed on: their own, and that of the prior's normal scores.
 
 A prior over decades, as of a rate that is uniform in its logarithm, has a few draws far above all
 others. A regression of the parameter itself follows these alone: it calls draws a decade apart
@@ -6,29 +6,31 @@ near, and moves them by slopes that hold for neither. On the scale $x = \Phi^{-1
 $F$ the share of the pool's draws below and half of those that are equal, every prior is standard
 normal, or nearly so. It has no setting, and what is moved on it stays within the pool's draws.
 
+Neither scale is right for all data. A mean tells a large rate best by itself, and a mean of
+logarithms any rate by its scores; a release may have both. So both are regressed, draws are near
+that are near by both, and these are moved by both, on the scale on which that leaves the smaller
+part of their variance open: by scores where most of the prior is left, by itself where the data
+follow the parameter in a straight line. All of it is a function of what is released.
+
 A rate that is uniform in its logarithm, and known to 4 % by a mean of 1000 logarithms (400 data
 sets, 10,000 draws, ``python -m benchmarks.prior_scale``): coverage of 90 % intervals by the rate
-and on this scale, and medians of their widths in those of the exact ones.
+alone and with scores, and medians of their widths in those of the exact ones.
 
-| prior | by the rate | on this scale | width, by the rate | on this scale |
+| prior | by the rate | with scores | width, by the rate | with scores |
 |---|---|---|---|---|
-| 0.1 to 100 | 0.94 | 0.90 | 7.8 | 1.02 |
-| 0.001 to 10,000 | 0.83 | 0.89 | 19 | 1.13 |
-| $10^{-7}$ to $10^5$ | 0.55 | 0.88 | 780 | 1.33 |
+| 0.1 to 100 | 0.94 | 0.89 | 7.8 | 1.00 |
+| 0.001 to 10,000 | 0.83 | 0.90 | 19 | 1.06 |
+| $10^{-7}$ to $10^5$ | 0.55 | 0.90 | 780 | 1.12 |
 
-A prior without far draws keeps its own scale. So does one with a value that a quarter of the draws
-or more have, as an effect that is mostly 0: draws elsewhere would be too few to be near. And so
-does one that is told better by itself (:func:`is_better_by_itself`), as with a Cauchy prior on a
-mean that the data follow in a straight line: the pool and its noise decide, whatever is released.
-
-A parameter that takes few values, as a number of strains, is moved like others and then has the
-nearest of these. One that is often at an end of its range is there when it is moved to close by.
+A prior without far draws has no scores. A parameter that takes few values, as a number of strains,
+is moved like others and then has the nearest of these. One that is often at an end of its range, as
+an effect that is mostly 0, is there when it is moved to close by.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,8 +53,8 @@ OFTEN = 0.01
 AT_AN_END = 0.05
 """Nearer than so many of the distances within which the range's scale is bent is at its end."""
 
-MOST_EQUAL = 0.25
-"""Part of a pool that may be equal on the scale of scores."""
+CLEARLY = 0.95
+"""Of what scores leave open. Where nothing is told, chance makes less difference."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class Column:
         ends = (values[0] if at_low else -np.inf), (values[-1] if at_high else np.inf)
         quarter, three = np.quantile(theta, [0.25, 0.75])
         scores = None
-        if counts.max() < MOST_EQUAL * draws and theta.std() > WIDE * (three - quarter):
+        if theta.std() > WIDE * (three - quarter):
             below = np.cumsum(counts) - 0.5 * counts
             scores = np.asarray(ndtri(below / draws))
         if scores is None and not (few or at_low or at_high):
@@ -88,21 +90,29 @@ class Column:
         return cls(values, scores, few, (float(ends[0]), float(ends[1])))
 
     def to_scores(self, theta: Array) -> Array:
-        """Values ``(m,)`` on the scale."""
-        return theta if self.scores is None else np.interp(theta, self.values, self.scores)
+        """Scores ``(m,)`` of values, if there are any."""
+        return np.interp(theta, self.values, cast(Array, self.scores))
 
-    def from_scores(self, scores: Array) -> Array:
-        """The inverse, within the draws of the pool."""
-        return scores if self.scores is None else np.interp(scores, self.scores, self.values)
+    def from_scores(self, moved: Array) -> Array:
+        """Values ``(m,)`` of scores that were moved, where the parameter can be."""
+        scores = cast(Array, self.scores)
+        nearest = self.values[_nearest(scores, moved)]
+        if self.are_few:
+            return nearest
+        return np.where(np.isin(nearest, self.ends), nearest, np.interp(moved, scores, self.values))
 
     def settled(self, theta: Array, distance: float) -> Array:
-        """Values ``(m,)`` that were moved, where the parameter can be."""
+        """Values ``(m,)`` that were moved on their own scale, where the parameter can be."""
         if self.are_few:
-            between = 0.5 * (self.values[1:] + self.values[:-1])
-            return self.values[np.searchsorted(between, theta)]
+            return self.values[_nearest(self.values, theta)]
         low, high = self.ends
         near = AT_AN_END * distance
         return np.where(theta <= low + near, low, np.where(theta >= high - near, high, theta))
+
+
+def _nearest(rising: Array, wanted: Array) -> NDArray[np.int64]:
+    """Places ``(m,)`` of the nearest of some values."""
+    return np.searchsorted(0.5 * (rising[1:] + rising[:-1]), wanted)
 
 
 @dataclass(frozen=True)
@@ -128,69 +138,42 @@ class PriorScale:
         """Places of parameters that have scores."""
         return [place for place, each in self.columns.items() if each.scores is not None]
 
-    def without_scores(self, place: int) -> PriorScale:
-        """The same, with one parameter on its own scale."""
-        column = dataclasses.replace(self.columns[place], scores=None)
-        return PriorScale(self.columns | {place: column})
+    def with_scores(self, theta: Array) -> Array:
+        """Parameters ``(m, d)``, and then the scores of those that have some ``(m, d + s)``."""
+        scores = [self.columns[place].to_scores(theta[:, place]) for place in self.scored]
+        return np.column_stack([theta, *scores])
 
-    def scores(self, theta: Array) -> Array:
-        """Parameters ``(m, d)`` on the scale."""
-        found = np.array(theta)
-        for place, each in self.columns.items():
-            found[:, place] = each.to_scores(theta[:, place])
-        return found
+    def on(self, support: Support, left_open: Array) -> Support:
+        """The support with the scale on which each parameter is moved, to where it can be.
 
-    def on(self, support: Support) -> Support:
-        """The support with the scale of each parameter; what is moved on it is where it can be."""
+        Args:
+            support: of the prior.
+            left_open: part of the variance that moving leaves, of each parameter and of each that
+                has scores once more by these ``(d + s,)``.
+        """
         if not self.columns:
             return support
+        of_scores = left_open[len(left_open) - len(self.scored) :]
+        scored = [
+            place
+            for place, left in zip(self.scored, of_scores, strict=True)
+            if left_open[place] >= CLEARLY * left
+        ]
 
         def to_unconstrained(theta: Array, distance: Array) -> Array:
             found = np.array(support.to_unconstrained(theta, distance))
-            for place, each in self.columns.items():
-                if each.scores is not None:
-                    found[:, place] = each.to_scores(theta[:, place])
+            for place in scored:
+                found[:, place] = self.columns[place].to_scores(theta[:, place])
             return found
 
         def from_unconstrained(values: Array, distance: Array) -> Array:
             found = np.array(support.from_unconstrained(values, distance))
             for place, each in self.columns.items():
-                own = found[:, place]
-                if each.scores is not None:
-                    own = each.from_scores(values[:, place])
-                found[:, place] = each.settled(own, float(distance[place]))
+                found[:, place] = (
+                    each.from_scores(values[:, place])
+                    if place in scored
+                    else each.settled(found[:, place], float(distance[place]))
+                )
             return found
 
         return Support(support.contains, to_unconstrained, from_unconstrained)
-
-
-def is_better_by_itself(wanted: Array, predicted: Array) -> bool:
-    """Whether a regression tells a parameter better than its scores.
-
-    It leaves clearly less open, and its predictions order the pool as well: what explains the few
-    far draws, and mixes up all others, does not.
-
-    Args:
-        wanted: the parameter and its scores in the pool ``(T, 2)``, of standard deviation 1.
-        predicted: the same by the regression.
-    """
-    itself, by_scores = np.mean((wanted - predicted) ** 2, axis=0)
-    if itself >= CLEARLY * by_scores:
-        return False
-    orders = [_ranks(told) @ _ranks(own) for told, own in zip(predicted.T, wanted.T, strict=True)]
-    return bool(orders[0] > orders[1] - AS_WELL)
-
-
-def _ranks(values: Array) -> Array:
-    """Ranks ``(T,)`` of length 1 around 0, so that a product is Spearman's correlation."""
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - 0.5 * counts)[places] - 0.5 * len(values)
-    length = np.linalg.norm(ranks)
-    return np.asarray(ranks / length if length > 0.0 else ranks)
-
-
-CLEARLY = 0.95
-"""Of what scores leave open. Where nothing is told, chance makes less difference."""
-
-AS_WELL = 0.01
-"""Less rank correlation that is as good an order."""

@@ -25,12 +25,11 @@ is about.
 **Posterior.** The summary of each public draw gets noise of its own of the same law, so a draw that
 resembles $z$ resembles the *release*, with the privacy noise inside. Three steps:
 
-1. a regression, on the noisy pool, of the parameters, or of scores of those whose prior is over
-   decades, unless these are told better (:mod:`.prior_scale`), on $z$, on
-   $a = \operatorname{asinh}(z / q)$, $q$ the medians of $|z|$ over the pool, and on all products
-   $a_i a_j$: a logarithm for counts far above that, a straight line near 0, where noise makes them
-   negative. With a ridge, and with products only where the pool has :data:`PER_FEATURE` draws for
-   each coefficient;
+1. a regression, on the noisy pool, of the parameters, and of scores of those whose prior is over
+   decades (:mod:`.prior_scale`), on $z$, on $a = \operatorname{asinh}(z / q)$, $q$ the medians of
+   $|z|$ over the pool, and on all products $a_i a_j$: a logarithm for counts far above that, a
+   straight line near 0, where noise makes them negative. With a ridge, and with products only where
+   the pool has :data:`PER_FEATURE` draws for each coefficient;
 2. the draws whose predictions are nearest to that from $z$, in prior standard deviations;
 3. their parameters, moved by :mod:`.regression_adjustment`.
 
@@ -81,7 +80,7 @@ from abcdp_core.mechanisms import (
     Release,
     regression_adjustment,
 )
-from abcdp_core.mechanisms.prior_scale import PriorScale, is_better_by_itself
+from abcdp_core.mechanisms.prior_scale import PriorScale
 from abcdp_core.parameters import Parameter, Params
 from abcdp_core.privacy import Cost, Event, NonPrivate, cost
 from abcdp_core.privacy.calibration import round_up, scale_for
@@ -245,12 +244,13 @@ class Regression:
     """What the public pool says of parameters, given noisy numbers.
 
     Attributes:
-        scale: of the parameters.
+        scale: of the parameters, with scores of s of them.
         scaling: of the numbers.
         products: whether products are among the features.
-        coefficients: ``(p, d)``.
-        predictions: for each draw of the pool ``(T, d)``, in spreads from the mean.
-        mean, spread: of the pool's parameters, on their scale ``(d,)``.
+        coefficients: ``(p, d + s)``.
+        predictions: of parameters and scores, for each draw of the pool ``(T, d + s)``, in spreads
+            from the mean.
+        mean, spread: of the pool's parameters and scores ``(d + s,)``.
     """
 
     scale: PriorScale
@@ -273,13 +273,12 @@ class Regression:
         scaling = Scaling.of(pool)
         products = len(pool) >= PER_FEATURE * coefficients(pool.shape[1], products=True)
         size = coefficients(pool.shape[1], products=products)
-        # Parameters, and once more those that have scores; of both what is told better is kept.
         scale = PriorScale.of(theta, support)
-        both = np.hstack([theta, scale.scores(theta)[:, scale.scored]])
-        mean, spread = both.mean(axis=0), _spread(both)
+        wanted = scale.with_scores(theta)
+        mean, spread = wanted.mean(axis=0), _spread(wanted)
         # The ridge must not draw them to 0, which may be far from all of them.
-        wanted = (both - mean) / spread
-        gram, cross = RIDGE * len(pool) * np.eye(size), np.zeros((size, both.shape[1]))
+        wanted = (wanted - mean) / spread
+        gram, cross = RIDGE * len(pool) * np.eye(size), np.zeros((size, wanted.shape[1]))
         blocks = [slice(start, start + BLOCK) for start in range(0, len(pool), BLOCK)]
         for block in blocks:
             features = scaling.features(pool[block], products=products)
@@ -287,20 +286,15 @@ class Regression:
             cross += features.T @ wanted[block]
         found = np.asarray(np.linalg.solve(gram, cross), dtype=np.float64)
         predictions = [scaling.features(pool[block], products=products) @ found for block in blocks]
-        predicted = np.concatenate(predictions)
-        kept = np.arange(theta.shape[1])
-        for other, place in enumerate(scale.scored, start=theta.shape[1]):
-            columns = [place, other]
-            if is_better_by_itself(wanted[:, columns], predicted[:, columns]):
-                scale = scale.without_scores(place)
-            else:
-                kept[place] = other
-        return cls(
-            scale, scaling, products, found[:, kept], predicted[:, kept], mean[kept], spread[kept]
-        )
+        return cls(scale, scaling, products, found, np.concatenate(predictions), mean, spread)
+
+    @property
+    def moves(self) -> bool:
+        """Whether the pool is large enough for draws to be moved."""
+        return len(self.predictions) >= minimum_pool(len(self.scaling.unit))
 
     def away(self, z: Array) -> Array:
-        """Predictions of the pool ``(T, d)`` less that from ``z (k,)``, in prior spreads."""
+        """Predictions of the pool ``(T, d + s)`` less that from ``z (k,)``, in prior spreads."""
         features = self.scaling.features(z[None], products=self.products)
         found: Array = self.predictions - features @ self.coefficients
         return found
@@ -330,14 +324,14 @@ def posterior(
 def _told(
     away: Array, count: int, regression: Regression, event: Event, support: Support, theta: Array
 ) -> Release:
-    """So many draws whose predictions are least away ``(T, d)``, moved if they are enough."""
+    """So many draws whose predictions are least away ``(T, d + s)``, moved if they are enough."""
     found = regression_adjustment.near(away, count)
-    enough = len(theta) >= minimum_pool(len(regression.scaling.unit))
-    if not enough:
+    if not regression.moves:
         equal = np.full(len(found.indices), 1.0 / len(found.indices))
         found = dataclasses.replace(found, weights=equal)
-    scale = regression.scale.on(support)
-    return regression_adjustment.posterior(found, event, scale, theta, move=enough)
+    values = regression.scale.with_scores(theta[found.indices])
+    scale = regression.scale.on(support, regression_adjustment.left_open(values, found))
+    return regression_adjustment.posterior(found, event, scale, theta, move=regression.moves)
 
 
 def accepted(draws: int) -> int:
@@ -365,7 +359,7 @@ def error(regression: Regression, pool: Array, support: Support, theta: Array) -
         theta: parameters ``(T, d)``.
     """
     some, weights = _looked_for(theta)
-    if len(theta) >= minimum_pool(pool.shape[1]):
+    if regression.moves:
         predictions: Iterable[Array] = itertools.repeat(regression.predictions)
     else:
         predictions = _without_each(some, regression, pool, theta)
@@ -401,7 +395,7 @@ def _looked_for(theta: Array) -> tuple[NDArray[np.int64], Array]:
 def _without_each(
     some: NDArray[np.int64], regression: Regression, pool: Array, theta: Array
 ) -> Iterator[Array]:
-    r"""Predictions ``(T, d)`` by the regression on all draws but one, for each of some.
+    r"""Predictions ``(T, d + s)`` by the regression on all draws but one, for each of some.
 
     Without draw i they are $\hat y_j - h_{ij} (y_i - \hat y_i) / (1 - h_{ii})$, with $H$ the
     matrix that makes predictions of what is predicted (Allen, Technometrics 16, 1974).
@@ -409,7 +403,7 @@ def _without_each(
     features = regression.scaling.features(pool, products=regression.products)
     gram = features.T @ features + RIDGE * len(theta) * np.eye(features.shape[1])
     hat = features @ np.linalg.solve(gram, features[some].T)
-    wanted = (regression.scale.scores(theta) - regression.mean) / regression.spread
+    wanted = (regression.scale.with_scores(theta) - regression.mean) / regression.spread
     for i, influence in zip(some.tolist(), hat.T, strict=True):
         left = (wanted[i] - regression.predictions[i]) / (1.0 - influence[i])
         yield regression.predictions - influence[:, None] * left

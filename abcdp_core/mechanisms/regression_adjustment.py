@@ -123,6 +123,13 @@ def posterior(
     return Release(found.indices, found.weights, len(theta), event, samples=samples, made=made)
 
 
+def left_open(values: Array, found: Near) -> Array:
+    """Part ``(d,)`` of the variance of values ``(m, d)`` that moving them leaves; 0 of none."""
+    apart = [each - found.weights @ each for each in (values, _less_slope(values, found))]
+    before, after = (found.weights @ each**2 for each in apart)
+    return np.asarray(np.divide(after, before, out=np.zeros_like(after), where=before > 0.0))
+
+
 def _moved(place: Array, found: Near, support: Support, ranges: Array) -> Array:
     """Parameters ``(m, d)`` moved along a local-linear regression, on the support's scale."""
     straight = _less_slope(place, found)
