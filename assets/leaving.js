@@ -45,13 +45,14 @@ function save(number) {
   saved.add(number);
 }
 
-// For a page that is loaded again as the server forgot it: how many were saved now.
-globalThis.abcdpSaveReleases = () => {
-  const numbers = Object.keys(copies).map(Number).filter((number) => !saved.has(number));
-  numbers.forEach(save);
-  made = 0;
-  making = false;
-  return numbers.length;
+// For a page that is loaded again as the server forgot it (forgotten.js).
+globalThis.abcdpReleases = {
+  save,
+  unsaved: () => Object.keys(copies).map(Number).filter((number) => !saved.has(number)),
+  forget: () => {
+    made = 0;
+    making = false;
+  },
 };
 
 export default function ({ data }) {

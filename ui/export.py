@@ -51,6 +51,9 @@ HELD_BYTES = 256 * 2**20
 """What these files may take in all: a figure as HTML has five megabytes, and who opens pages only
 for them has two at each. Of more, those of the session that got its last one first are let go."""
 
+WAITED_FOR = 175.0
+"""Seconds. Streamlit's browsers give a file up after 180, and whoever is next still waits."""
+
 BUSY = "Two files are being made for this page. Press again when they have come."
 FAILED = "This file could not be made."
 
@@ -201,9 +204,11 @@ def block(name: str, *found: Result | Job) -> None:
     st.caption(
         "The zip holds each figure as SVG, PNG, PDF and HTML with its caption, its data as CSV, "
         "its settings as JSON, how to cite it, and the command that makes every number again. It "
-        "takes a few seconds, as do single pictures; press two buttons at most meanwhile. Pictures "
-        "need a browser on the server; without one a note in the zip says so, and the cameras "
-        "still work. Single figures are files too: unfold what is below them."
+        "takes a few seconds, as do single pictures; press two buttons at most meanwhile. Where a "
+        "class presses together they come one after the other, and whoever has waited for three "
+        "minutes has to press again. Pictures need a browser on the server; without one a note in "
+        "the zip says so, and the cameras still work. Single figures are files too: unfold what is "
+        "below them."
     )
     label = "The commands that make these figures again"
     with st.expander(label, key="commands", on_change="rerun") as folded:
@@ -278,12 +283,13 @@ def turn_of(who: str) -> Iterator[None]:
     """A session's turn to have pictures drawn.
 
     Raises:
-        RefusedError: it has left meanwhile.
+        RefusedError: it has left meanwhile, or its browser waits no longer.
     """
     _rest()
+    asked = time.monotonic()
     _turns.begin(who)
     try:
-        if not jobs.is_there(who):
+        if not jobs.is_there(who) or time.monotonic() - asked > WAITED_FOR:
             raise RefusedError(FAILED)
         yield
     finally:

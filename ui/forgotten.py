@@ -9,6 +9,7 @@ nor what a button does.
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 
 import streamlit as st
 from streamlit.components.v2.types import ComponentRenderer
@@ -19,6 +20,16 @@ from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ui import state
+
+SCRIPT = Path(__file__).parents[1] / "assets" / "forgotten.js"
+
+CSS = """
+button {
+  margin: 0 0.5rem 0.5rem 0; padding: 0.5rem 0.8rem; font: inherit; cursor: pointer;
+  color: inherit; background: transparent; border: 1px solid; border-radius: 0.5rem;
+}
+.saved { opacity: 0.5; }
+"""
 
 
 def is_so() -> bool:
@@ -35,17 +46,14 @@ def is_so() -> bool:
 
 def load_again() -> None:
     """Have the browser save releases that were not, and load the page as its address says."""
-    st.info("The server did not know this page any more, so it is loaded again.")
-    _component()(key="load-again", height=0)
+    st.info("The server does not know this page any more, so it is loaded again.")
+    _component()(key="load-again", height="content")
 
 
 @functools.cache
 def _component() -> ComponentRenderer:
-    js = """export default function () {
-      const saved = globalThis.abcdpSaveReleases?.() ?? 0;
-      setTimeout(() => location.reload(), saved ? 1500 : 0);
-    }"""
-    return st.components.v2.component("load-again", html="<span hidden></span>", js=js)
+    js = SCRIPT.read_text(encoding="utf-8")
+    return st.components.v2.component("load-again", html="<div></div>", css=CSS, js=js)
 
 
 def _take_parts_for_pages() -> None:

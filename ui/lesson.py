@@ -165,7 +165,7 @@ def panel() -> DeltaGenerator | None:
         _elsewhere(lesson, number)
         return None
     if step.look:
-        st.html(f"<style>.st-key-{step.look} {{ {OUTLINE} }}{FIRST.format(step.look)}</style>")
+        st.html(f"<style>.st-key-{step.look} {{ {OUTLINE} }}{_first(step.look)}</style>")
     with st.container(key="lesson-panel", border=True, gap="small"):
         _head(lesson, number)
         _body(lesson, number, step)
@@ -220,12 +220,22 @@ OUTLINE = (
 """What a step is about stands out by a colour that no data have (``assets/style.css``), and does
 not lie on the line above it."""
 
-FIRST = (
-    ".st-key-overview > :has(.st-key-{0}) {{ order: -1 }}"
-    "@media (max-width: 1150px) {{ [data-testid=stColumn]:has(.st-key-{0}) {{ order: -1 }} }}"
-)
-"""On the first page the row of cards that a step is about comes first, and on a telephone the card:
-below the panel there is room for one without scrolling."""
+ONE_COLUMN, ONE_COLUMN_ON_A_PROJECTOR = 1150, 1700
+"""Pixels of a window in which the first page's cards are below each other (style.css,
+projector.css)."""
+
+
+def _first(look: str) -> str:
+    """On the first page the row of cards that a step is about comes first, in one column the card.
+
+    Below the panel there is room for one without scrolling.
+    """
+    widest = ONE_COLUMN_ON_A_PROJECTOR if state.held("projector") else ONE_COLUMN
+    card = f":has(.st-key-{look}) {{ order: -1 }}"
+    return (
+        f".st-key-overview > {card}"
+        f"@media (max-width: {widest}px) {{ [data-testid=stColumn]{card} }}"
+    )
 
 
 def _head(lesson: Lesson, number: int) -> None:

@@ -255,8 +255,8 @@ def _summary(params: Params, tables: Tables) -> str:
         found = f"Every c up to {most} keeps {what} at or under {level}"
     else:
         found = f"Up to c = {largest} {what} stays at or under {level}{_range(params, row)}"
-    if largest:
-        found += _fewer(_at(main, largest))
+    if largest and (fewer := _fewer(_at(main, largest))):
+        found += f"; at c = {largest}, {fewer}"
     return f"{found}. {_here(params, main)}{_by_median(params, tables)}"
 
 
@@ -279,13 +279,14 @@ def _here(params: Params, main: pd.DataFrame) -> str:
     if not math.isfinite(here.false_share):
         return ""
     share = percent(here.false_share, params.false_level)
-    return f"At c = {params.c} it is {share}{_fewer(here)}. "
+    fewer = _fewer(here)
+    return f"At c = {params.c} it is {share}{f', and {fewer}' if fewer else ''}. "
 
 
 def _fewer(row: pd.Series[float]) -> str:
-    """How often the pool ends before c are accepted, where that is not rare."""
+    """How often the pool ends before c are accepted; empty where that is rare."""
     fewer = 1.0 - row.filled
-    return f", and in {percent(fewer)} of the runs fewer than c come back" if fewer >= FEWER else ""
+    return f"in {percent(fewer)} of the runs fewer than c come back" if fewer >= FEWER else ""
 
 
 FEWER = 0.05

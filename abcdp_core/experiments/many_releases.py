@@ -272,7 +272,7 @@ def _series(result: Result) -> list[tuple[fig.Style, Array, Array, dict[str, obj
     spread = SPREAD * ((number * GOLDEN) % 1.0 - 0.5)
     middle = np.zeros(1)
     ring = {"width": 2, "color": fig.BOTH.color}
-    upright = {"size": 34, "line": {"width": 3, "color": fig.TRUTH.color}}
+    upright: dict[str, object] = {"size": 34}
     series: list[tuple[fig.Style, Array, Array, dict[str, object]]] = [
         (fig.PRIOR, references.prior.to_numpy()[None], middle, {"size": 11}),
         (fig.PRIVATE, found, spread, {"size": 7, "opacity": 0.7}),

@@ -69,7 +69,13 @@ def points(
         mode="markers",
         name=style.name,
         error_y=bars,
-        marker={"color": style.color, "symbol": style.marker, "size": 7},
+        marker={
+            "color": style.color,
+            "symbol": style.marker,
+            "size": 7,
+            # A mark that is a line is not drawn without a width of its own.
+            "line": {"width": 2.5, "color": style.color} if "line" in style.marker else None,
+        },
     )
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from abcdp_core import __version__
 from tests.browser import screens
-from tests.browser.conftest import SIZE, SMALL, Visit, watched
+from tests.browser.conftest import ROOT, SIZE, SMALL, Visit, watched
 from ui import knobs, router
 
 pytestmark = [
@@ -325,12 +325,36 @@ def test_a_release_from_a_file_and_its_document(visit: Visit, tmp_path: Path) ->
     assert not asks_before_it_is_left(visit)
     document = json.loads(Path(download.value.path()).read_text())
     # The browser has it, whatever becomes of the server; all of it is saved already.
-    assert visit.page.evaluate("abcdpSaveReleases()") == 0
+    assert visit.page.evaluate("abcdpReleases.unsaved()") == []
     assert (document["mode"], document["n"]) == ("release", 300)
     assert document["cost"]["epsilon"] <= 20
     expect(button).to_be_disabled()
     # The port may hold any digits.
     assert "97" not in visit.page.url.partition("?")[2]
+
+
+def test_a_page_that_was_forgotten_has_each_of_several_releases_saved_at_a_press(
+    context: BrowserContext,
+) -> None:
+    """Of several that a page saves by itself a browser takes the first alone."""
+    alone = context.new_page()
+    done = """async ([source, unsaved, press]) => {
+        const saved = [];
+        globalThis.abcdpReleases = { unsaved: () => unsaved, save: (one) => saved.push(one) };
+        const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+        const parentElement = document.createElement("main");
+        parentElement.innerHTML = "<div></div>";
+        (await import(address)).default({ parentElement });
+        const buttons = [...parentElement.querySelectorAll("button")];
+        for (const place of press) buttons[place].click();
+        return [buttons.map((each) => each.textContent), saved];
+    }"""
+    source = (ROOT / "assets" / "forgotten.js").read_text(encoding="utf-8")
+    assert alone.evaluate(done, [source, [2], []]) == [[], [2]]
+    buttons = ["Release 2 as JSON", "Release 5 as JSON", "Load the page again"]
+    assert alone.evaluate(done, [source, [2, 5], []]) == [buttons, []]
+    assert alone.evaluate(done, [source, [2, 5], [1]]) == [buttons, [5]]
+    alone.close()
 
 
 def choose(visit: Visit, key: str, name: str) -> None:

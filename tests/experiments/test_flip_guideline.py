@@ -106,7 +106,7 @@ def test_the_guideline_says_how_many_are_close_and_let_in() -> None:
         ({"n": 10, "epsilon_total": 0.001, "level": 0.01}, "Not even c = 1 keeps"),
         ({"n": 10, "epsilon_total": 0.001, "level": 0.01}, "is above 0.01 at every c."),
         ({"n": 3000, "epsilon_total": 1000.0, "level": 0.5}, "Every c up to 500 keeps"),
-        ({"n": 3000, "epsilon_total": 1000.0, "level": 0.5}, "of the runs fewer than c come back"),
+        ({"n": 3000, "epsilon_total": 1000.0, "level": 0.5}, "; at c = 500, in 100 % of the runs"),
         ({"epsilon_total": 1000.0, "epsilon_abc": 0.001}, "At c = 1 practically nothing is ever"),
         ({"epsilon_abc": 1.4, "false_level": 0.01}, "Every c up to 500 keeps"),
     ],

@@ -195,3 +195,11 @@ def test_on_a_projector_lines_are_thick_and_marks_large(shown: list[go.Figure]) 
     assert large.data[-1].marker.size == pytest.approx(np.array([5, 9]) * 1.3)
     assert large.layout.height > usual.layout.height
     assert usual.data[-2].line.width == shown[0].data[-2].line.width, "itself it stays as it is"
+
+
+def test_a_mark_that_is_a_line_is_drawn() -> None:
+    """Plotly fills marks, and a line without a width of its own has nothing to fill."""
+    one = np.ones(1)
+    for style in (fig.PRIVATE, fig.TRUTH):
+        width = fig.points(one, one, style).marker.line.width
+        assert (width or 0.0) > 0.0 or "line" not in style.marker

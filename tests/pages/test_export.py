@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -93,6 +94,21 @@ def test_who_waits_for_pictures_has_two_files_and_keeps_nobody_from_others() -> 
     asyncio.run(all_ask())
     assert not export._asking
     assert not export._hands.taken
+
+
+@pytest.mark.usefixtures("everybody_is_there")
+def test_what_a_browser_waits_for_no_longer_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "page_zip", lambda _: b"zip")
+    with ThreadPoolExecutor() as pool:
+        with export.turn_of("a"):
+            late = pool.submit(export.zip_for, "b", [])
+            while not export._turns.waiting:
+                time.sleep(0.01)
+            monkeypatch.setattr(export, "WAITED_FOR", 0.0)
+        with pytest.raises(export.RefusedError):
+            late.result(SOON)
+    monkeypatch.setattr(export, "WAITED_FOR", SOON)
+    assert export.zip_for("c", []) == b"zip"
 
 
 def test_below_a_figure_are_its_files_and_a_caption_to_copy() -> None:
