@@ -886,9 +886,10 @@ def _decimals(width: float, prior: Array, high: float) -> int:
     """
     halves = np.diff(prior)
     half = float(min(halves[halves > 0.0], default=0.0))
+    finest = 2.0 * FINEST * half
     if width > 0.0:
-        return _digits(max(width, 2.0 * FINEST * half))
-    return max(_digits(half), _digits(abs(high)) if high else 0)
+        return _digits(max(width, finest))
+    return max(_digits(half), _digits(max(abs(high), finest)) if high else 0)
 
 
 def _digits(width: float) -> int:
