@@ -204,11 +204,11 @@ def block(name: str, *found: Result | Job) -> None:
     st.caption(
         "The zip holds each figure of a run as SVG, PNG, PDF and HTML with its caption, its data "
         "as CSV, its settings as JSON, how to cite it, and the command that makes every number "
-        "again. It takes a few seconds, as do single pictures; press two buttons at most meanwhile. Where a "
-        "class presses together they come one after the other, and whoever has waited for three "
-        "minutes has to press again. Pictures need a browser on the server; without one a note in "
-        "the zip says so, and the cameras still work. Single figures are files too: unfold what is "
-        "below them."
+        "again. It takes a few seconds, as do single pictures; press two buttons at most "
+        "meanwhile. Where a class presses together they come one after the other, and whoever has "
+        "waited for three minutes has to press again. Pictures need a browser on the server; "
+        "without one a note in the zip says so, and the cameras still work. Single figures are "
+        "files too: unfold what is below them."
     )
     label = "The commands that make these figures again"
     with st.expander(label, key="commands", on_change="rerun") as folded:
