@@ -12,7 +12,7 @@ export default function ({ parentElement }) {
     location.reload();
   };
   if (unsaved.length < 2) {
-    unsaved.forEach(kept?.save);
+    unsaved.forEach((number) => kept.save(number));
     setTimeout(load, unsaved.length ? WHILE_SAVED : 0);
     return;
   }

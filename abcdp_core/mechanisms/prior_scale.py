@@ -29,6 +29,7 @@ an effect that is mostly 0, is there when it is moved to close by.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -143,22 +144,28 @@ class PriorScale:
         scores = [self.columns[place].to_scores(theta[:, place]) for place in self.scored]
         return np.column_stack([theta, *scores])
 
-    def on(self, support: Support, left_open: Array) -> Support:
+    def better_by_scores(self, left_open: Array) -> list[int]:
+        """Places of parameters that are better moved by their scores.
+
+        Args:
+            left_open: part of the variance of :meth:`with_scores` that moving leaves ``(d + s,)``.
+        """
+        by_scores = left_open[len(left_open) - len(self.scored) :]
+        return [
+            place
+            for place, left in zip(self.scored, by_scores, strict=True)
+            if left_open[place] >= CLEARLY * left
+        ]
+
+    def on(self, support: Support, scored: Collection[int] = ()) -> Support:
         """The support with the scale on which each parameter is moved, to where it can be.
 
         Args:
             support: of the prior.
-            left_open: part of the variance that moving leaves, of each parameter and of each that
-                has scores once more by these ``(d + s,)``.
+            scored: places of parameters that are moved by their scores, the others by themselves.
         """
         if not self.columns:
             return support
-        of_scores = left_open[len(left_open) - len(self.scored) :]
-        scored = [
-            place
-            for place, left in zip(self.scored, of_scores, strict=True)
-            if left_open[place] >= CLEARLY * left
-        ]
 
         def to_unconstrained(theta: Array, distance: Array) -> Array:
             found = np.array(support.to_unconstrained(theta, distance))

@@ -329,9 +329,12 @@ def _told(
     if not regression.moves:
         equal = np.full(len(found.indices), 1.0 / len(found.indices))
         found = dataclasses.replace(found, weights=equal)
-    values = regression.scale.with_scores(theta[found.indices])
-    scale = regression.scale.on(support, regression_adjustment.left_open(values, found))
-    return regression_adjustment.posterior(found, event, scale, theta, move=regression.moves)
+    scale, scored = regression.scale, list[int]()
+    if scale.scored:
+        values = scale.with_scores(theta[found.indices])
+        scored = scale.better_by_scores(regression_adjustment.left_open(values, found))
+    on_scale = scale.on(support, scored)
+    return regression_adjustment.posterior(found, event, on_scale, theta, move=regression.moves)
 
 
 def accepted(draws: int) -> int:

@@ -65,7 +65,7 @@ def test_scores_are_normal_and_lead_back() -> None:
 def test_what_is_moved_is_where_the_parameter_can_be() -> None:
     low, high = np.zeros(2), np.full(2, 4.0)
     theta = np.column_stack([np.ceil(4.0 * PARTS), np.clip(5.0 * PARTS - 0.5, 0.0, 4.0)])
-    support = PriorScale.of(theta, ALL_REALS).on(box(low, high), np.ones(2))
+    support = PriorScale.of(theta, ALL_REALS).on(box(low, high))
     distance = np.array([0.1, 1.0])
     straight = np.array([[0.2, 0.04], [2.4, 0.06], [2.6, 3.94], [3.9, 3.96]])
     moved = box(low, high).to_unconstrained(straight, distance)
@@ -79,7 +79,7 @@ def test_parameters_that_move_together_keep_their_scale() -> None:
     assert not PriorScale.of(theta, SIMPLEX).columns
     assert set(PriorScale.of(theta, ALL_REALS).columns) == {0, 1}
     support = box(np.zeros(1), np.ones(1))
-    assert PriorScale.of(PARTS[:, None], support).on(support, np.ones(1)) is support
+    assert PriorScale.of(PARTS[:, None], support).on(support) is support
 
 
 def test_scores_that_are_moved_have_values_that_the_parameter_has() -> None:
@@ -101,10 +101,13 @@ def test_draws_are_moved_on_the_scale_that_leaves_less_open(
     left_open: tuple[float, float], by_scores: bool
 ) -> None:
     theta = 10.0 ** (7.0 * PARTS[:, None])
-    scale = PriorScale.of(theta, ALL_REALS).on(ALL_REALS, np.array(left_open))
-    assert (scale.to_unconstrained(theta, np.ones(1)) != theta).all() == by_scores
+    scale = PriorScale.of(theta, ALL_REALS)
+    scored = scale.better_by_scores(np.array(left_open))
+    assert scored == ([0] if by_scores else [])
+    support = scale.on(ALL_REALS, scored)
+    assert (support.to_unconstrained(theta, np.ones(1)) != theta).all() == by_scores
     own = np.where(by_scores, ndtri(PARTS)[:, None], theta)
-    assert scale.from_unconstrained(own, np.ones(1)) == pytest.approx(theta)
+    assert support.from_unconstrained(own, np.ones(1)) == pytest.approx(theta)
 
 
 def told(theta: Array, pool: Array, z: float, low: float, high: float) -> tuple[Array, Array]:
