@@ -78,9 +78,21 @@ def near(away: Array, count: int) -> Near:
         away: vectors of the pool less the released one ``(T, k)``.
         count: how many draws, at least 1.
     """
-    distance = np.linalg.norm(away, axis=1)
+    distance = _lengths(away)
     indices = nearest(distance, count)
     return Near(indices, away[indices], _epanechnikov(distance[indices]))
+
+
+def _lengths(vectors: Array) -> Array:
+    """Euclidean lengths ``(T,)`` of vectors ``(T, k)``."""
+    if vectors.shape[1] >= AT_ONCE:
+        return np.asarray(np.linalg.norm(vectors, axis=1))
+    # Column by column that is the same sum, and takes a fifth of the time.
+    return np.asarray(np.sqrt(sum(np.square(column) for column in vectors.T)))
+
+
+AT_ONCE = 8
+"""NumPy adds so many numbers of a row in pieces, in another order."""
 
 
 def nearest(distance: Array, count: int) -> NDArray[np.int64]:
@@ -117,7 +129,9 @@ def posterior(
         importance_size: effective sample size of importance weights, for the record.
     """
     place = theta[found.indices]
-    samples = _moved(place, found, support, np.ptp(theta, axis=0)) if move else None
+    # One by one: along the rows of a pool of few columns that takes six times as long.
+    ranges = np.array([np.ptp(column) for column in theta.T])
+    samples = _moved(place, found, support, ranges) if move else None
     inside = support.contains(place if samples is None else samples)
     made = Made("moved" if move else "kept", importance_size, float(found.weights[~inside].sum()))
     return Release(found.indices, found.weights, len(theta), event, samples=samples, made=made)

@@ -26,6 +26,7 @@ from streamlit.testing.v1.element_tree import Button
 from streamlit.typing import UploadedFile
 
 from abcdp_core.experiments import error_by_size
+from abcdp_core.mechanisms import private_summary as mechanism
 from abcdp_core.output import paper
 from abcdp_core.own_data import budget_ledger, release
 from abcdp_core.own_data.budget import Budget
@@ -651,6 +652,12 @@ def test_the_error_of_a_curve_is_said_in_the_range_that_was_typed() -> None:
     assert words.startswith("of your range: the typical error of the curve in a row with 20 values")
     assert rest.startswith("With your range that is 10. Average over")
     assert "your range that" not in expectation.headline(found, 20)[2]
+
+
+@pytest.fixture(autouse=True)
+def few_draws_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How exact an announced error is, is for the tests of the mechanism; each costs a second."""
+    monkeypatch.setattr(mechanism, "LOOKED_FOR", 20)
 
 
 @pytest.fixture
