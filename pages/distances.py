@@ -12,6 +12,7 @@ def main() -> None:
     controls.own("distance-forms.bandwidth", "distance-forms.pairs")
     found, pinned = pin.result(FORMS, lambda: asking.ask(FORMS))
     blocks.main_figure("error", found, pinned)
+    blocks.small_print(captions.fewer_points(found))
     blocks.note(
         "ABC asks how far simulated data are from the observed ones. The answer is a maximum mean "
         "discrepancy, and there are several ways to compute it. *Exact* has no error "

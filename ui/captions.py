@@ -46,6 +46,17 @@ def papers_of(names: Sequence[str]) -> str:
     return " ".join(f"[{tag}] {paper}." for tag, paper in PAPERS.items() if f"[{tag}]" in sources)
 
 
+def fewer_points(result: Result) -> str:
+    """What to say of the forms where N is more than are compared, if anything."""
+    params = cast(distance_forms.Params, result.params)
+    if params.n == params.points:
+        return ""
+    return (
+        f"The figures are of data sets with N = {params.points:,}, although N is {params.n:,}: the "
+        "definition, which all forms are compared with, visits every pair of points."
+    )
+
+
 def sensitivities(result: Result) -> str:
     """What one point can change by each form of the distance, as a small table."""
     table = distance_forms.sensitivities(result)

@@ -62,7 +62,7 @@ from abcdp_core.mechanisms import Budget, Mechanism, Prepared
 from abcdp_core.parameters import Params as BaseParams
 from abcdp_core.privacy import tradeoff
 from abcdp_core.results import Result, Tables
-from abcdp_core.sentences import plain
+from abcdp_core.sentences import amount, plain
 from abcdp_core.simulators import ScenarioParams, uniform_mixture
 
 Array = NDArray[np.float64]
@@ -362,7 +362,7 @@ def _noise_figure(result: Result) -> go.Figure:
 
 def _percent(value: float) -> str:
     """To two digits, whole from ten on."""
-    return f"{value:,.0f}" if value >= 9.5 else f"{value:.2g}"
+    return f"{value:,.0f}" if value >= 9.5 else amount(value, 2)
 
 
 def _tradeoff_figure(result: Result) -> go.Figure:
