@@ -7,8 +7,9 @@ export default function ({ parentElement }) {
   if (parentElement.querySelector("button")) return;
   const kept = globalThis.abcdpReleases;
   const unsaved = kept?.unsaved() ?? [];
+  // The browser asks before it leaves what is not saved yet.
   const load = () => {
-    kept?.forget();
+    if (!kept?.unsaved().length) kept?.forget();
     location.reload();
   };
   if (unsaved.length < 2) {

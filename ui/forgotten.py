@@ -21,6 +21,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ui import state
 
+FORGOTTEN = "_forgotten"
 SCRIPT = Path(__file__).parents[1] / "assets" / "forgotten.js"
 
 CSS = """
@@ -35,6 +36,8 @@ button {
 def is_so() -> bool:
     """Whether a session begins with widgets that stand at something: a loaded page has none."""
     context = get_script_run_ctx()
+    if FORGOTTEN in st.session_state:
+        return True
     if context is None or state.LINK_READ in st.session_state:
         return False
     # There is no public way to what a browser says before widgets are made.
@@ -46,6 +49,8 @@ def is_so() -> bool:
 
 def load_again() -> None:
     """Have the browser save releases that were not, and load the page as its address says."""
+    # Until it is, whatever is pressed meanwhile: it may have releases to save.
+    st.session_state[FORGOTTEN] = True
     st.info("The server does not know this page any more, so it is loaded again.")
     _component()(key="load-again", height="content")
 

@@ -340,13 +340,19 @@ def test_a_page_that_was_forgotten_has_each_of_several_releases_saved_at_a_press
     alone = context.new_page()
     done = """async ([source, unsaved, press]) => {
         const saved = [];
-        globalThis.abcdpReleases = { unsaved: () => unsaved, save: (one) => saved.push(one) };
+        globalThis.abcdpReleases = {
+            unsaved: () => unsaved.filter((one) => !saved.includes(one)),
+            save: (one) => saved.push(one),
+            // What a page says there outlives its being loaded again.
+            forget: () => { name = "all is saved"; },
+        };
         const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
         const parentElement = document.createElement("main");
         parentElement.innerHTML = "<div></div>";
         (await import(address)).default({ parentElement });
         const buttons = [...parentElement.querySelectorAll("button")];
         for (const place of press) buttons[place].click();
+        globalThis.leave = buttons.at(-1);
         return [buttons.map((each) => each.textContent), saved];
     }"""
     source = (ROOT / "assets" / "forgotten.js").read_text(encoding="utf-8")
@@ -354,6 +360,12 @@ def test_a_page_that_was_forgotten_has_each_of_several_releases_saved_at_a_press
     buttons = ["Release 2 as JSON", "Release 5 as JSON", "Load the page again"]
     assert alone.evaluate(done, [source, [2, 5], []]) == [buttons, []]
     assert alone.evaluate(done, [source, [2, 5], [1]]) == [buttons, [5]]
+    # While one is not saved the browser is to ask whether to leave it.
+    for press, said in (([1], ""), ([1, 0], "all is saved")):
+        alone.evaluate(done, [source, [2, 5], press])
+        with alone.expect_navigation():
+            alone.evaluate("setTimeout(() => leave.click())")
+        assert alone.evaluate("name") == said
     alone.close()
 
 

@@ -28,6 +28,9 @@ def test_a_session_that_begins_with_widgets_is_loaded_again() -> None:
     assert [each.key for each in after.get("bidi_component")] == ["load-again"]
     assert not after.get("plotly_chart")
     assert state.LINK_READ not in after.session_state
+    # Nor is it drawn when the browser goes back: what was released may be saved until it is loaded.
+    after.run()
+    assert [each.key for each in after.get("bidi_component")] == ["load-again"]
 
 
 def test_a_text_that_somebody_wrote_is_not_thrown_away() -> None:
