@@ -103,7 +103,15 @@ def test_what_is_left_open_is_what_a_plane_does_not_explain() -> None:
     found = Near(np.arange(4), away, np.full(4, 0.25))
     # A slope of 2 explains 4 of a variance of 5; a constant has none; a plane explains itself.
     values = np.array([[9.0, 3.0, 1.0], [7.0, 3.0, 1.0], [13.0, 3.0, 3.0], [11.0, 3.0, 3.0]])
-    assert left_open(values, found) == pytest.approx(np.array([0.2, 0.0, 0.0]))
+    for unit in (1.0, 1e-9):
+        assert left_open(unit * values, found) == pytest.approx(np.array([0.2, 0.0, 0.0]))
     # The weights say what counts: of the last alone next to nothing is left.
     heavy = Near(np.arange(4), away, np.array([0.5, 0.0, 0.5, 0.0]))
     assert left_open(values, heavy) == pytest.approx(np.zeros(3), abs=1e-12)
+
+
+def test_a_parameter_that_is_always_the_same_stays_so() -> None:
+    away, theta = np.linspace(-1.0, 1.0, 50)[:, None], np.full((50, 1), 3.0)
+    found = posterior(near(away, 20), NonPrivate(), ZERO_TO_TEN, theta, move=True)
+    assert found.samples is not None
+    assert found.samples == pytest.approx(np.full((20, 1), 3.0))
