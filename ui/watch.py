@@ -383,7 +383,9 @@ def _words(group: Sequence[Job], going: bool) -> str:
     if not going and (asking := [job for job in group if job.state == "asks"]):
         # One after the other: a session has one job at a time.
         rest = _duration(sum(job.rest for job in asking))
-        return f"The first {counts[0]:,} of {counts[1]:,} parts. The rest takes {rest}."
+        return (
+            f"The first {counts[0]:,} of {counts[1]:,} parts. At this speed the rest takes {rest}."
+        )
     if not going:
         return f"Stopped: {done}. What can be shown of it stands below." if found else "Stopped."
     if all(job.state == "waiting" for job in group):

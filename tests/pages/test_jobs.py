@@ -121,7 +121,9 @@ def test_a_long_study_shows_its_first_parts_and_asks(
         assert 0 < job.result.done < job.result.total
         assert job.rest > 0.0
         words = watch._words([job], going=False)
-        assert words.startswith(f"The first {job.result.done} of 500 parts. The rest takes about ")
+        assert words.startswith(
+            f"The first {job.result.done} of 500 parts. At this speed the rest takes about "
+        )
         # To look again starts nothing; to ask for it does, and what is done is not done again.
         assert service.submit(request, "a", steps.study, long=True, unasked=0.0) is job
         started = service.submit(request, "a", steps.study, long=True)
