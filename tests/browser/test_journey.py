@@ -255,6 +255,12 @@ def test_nothing_for_axe_to_find_on_a_projector_and_in_what_share_opens(look: Vi
             found = Axe().run(look.page)
             assert found.violations_count == 0, f"{scheme}, {opened}: {found.generate_report()}"
         look.page.keyboard.press("Escape")
+    # On paper there is nothing to be set.
+    sidebar = look.page.get_by_test_id("stSidebar")
+    expect(sidebar).to_be_visible()
+    look.page.emulate_media(media="print")
+    expect(sidebar).to_be_hidden()
+    look.page.emulate_media(media="null")
 
 
 PEOPLE = {"adaptive-truncation.n": "100", "adaptive-truncation.particles": "100"}
