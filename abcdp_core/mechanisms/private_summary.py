@@ -331,8 +331,9 @@ def _told(
         found = dataclasses.replace(found, weights=equal)
     scale, scored = regression.scale, list[int]()
     if scale.scored:
-        values = scale.with_scores(theta[found.indices])
-        scored = scale.better_by_scores(regression_adjustment.left_open(values, found))
+        near = scale.with_scores(theta[found.indices])
+        moved = regression_adjustment.less_slope(near, found)
+        scored = scale.better_by_scores(near, moved, found.weights)
     on_scale = scale.on(support, scored)
     return regression_adjustment.posterior(found, event, on_scale, theta, move=regression.moves)
 

@@ -137,24 +137,17 @@ def posterior(
     return Release(found.indices, found.weights, len(theta), event, samples=samples, made=made)
 
 
-def left_open(values: Array, found: Near) -> Array:
-    """Part ``(d,)`` of the variance of values ``(m, d)`` that moving them leaves; 0 of none."""
-    apart = [each - found.weights @ each for each in (values, _less_slope(values, found))]
-    before, after = (found.weights @ each**2 for each in apart)
-    return np.asarray(np.divide(after, before, out=np.zeros_like(after), where=before > 0.0))
-
-
 def _moved(place: Array, found: Near, support: Support, ranges: Array) -> Array:
     """Parameters ``(m, d)`` moved along a local-linear regression, on the support's scale."""
-    straight = _less_slope(place, found)
+    straight = less_slope(place, found)
     apart = straight - found.weights @ straight
     smallest = SMALLEST_BEND * np.where(ranges > 0.0, ranges, 1.0)
     bend = np.maximum(BEND * np.sqrt(found.weights @ apart**2), smallest)
-    moved = _less_slope(support.to_unconstrained(place, bend), found)
+    moved = less_slope(support.to_unconstrained(place, bend), found)
     return support.from_unconstrained(moved, bend)
 
 
-def _less_slope(values: Array, found: Near) -> Array:
+def less_slope(values: Array, found: Near) -> Array:
     """Values ``(m, d)`` less what the distance to the released vector explains of them."""
     return values - found.away @ _slopes(found.away, values, found.weights)
 

@@ -9,6 +9,7 @@ from scipy.special import ndtri
 
 from abcdp_core.mechanisms import private_summary
 from abcdp_core.mechanisms.prior_scale import Column, PriorScale
+from abcdp_core.mechanisms.regression_adjustment import Near, less_slope
 from abcdp_core.privacy import NonPrivate
 from abcdp_core.summaries import weighted_quantile
 from abcdp_core.supports import ALL_REALS, SIMPLEX, box
@@ -95,19 +96,44 @@ def test_scores_that_are_moved_have_values_that_the_parameter_has() -> None:
 
 
 @pytest.mark.parametrize(
-    ("left_open", "by_scores"), [((0.5, 0.5), True), ((0.47, 0.5), False), ((0.48, 0.5), True)]
+    ("numbers", "by_scores"),
+    [("straight", False), ("logarithm", True), ("nothing", True), ("both", False)],
 )
-def test_draws_are_moved_on_the_scale_that_leaves_less_open(
-    left_open: tuple[float, float], by_scores: bool
+@pytest.mark.parametrize("unit", [1.0, 1e-12])
+def test_draws_are_moved_on_the_scale_on_which_they_end_closer(
+    numbers: str, by_scores: bool, unit: float
 ) -> None:
-    theta = 10.0 ** (7.0 * PARTS[:, None])
+    rng = np.random.default_rng(1)
+    theta = unit * 10.0 ** (5.0 * PARTS[:, None])
     scale = PriorScale.of(theta, ALL_REALS)
-    scored = scale.better_by_scores(np.array(left_open))
+    near = scale.with_scores(theta)[1200:1400]
+    straight = (near - near.mean(axis=0)) / near.std(axis=0)
+    away = {
+        "straight": straight[:, :1] + 0.02 * rng.normal(size=(200, 1)),
+        "logarithm": straight[:, 1:] + 0.02 * rng.normal(size=(200, 1)),
+        "nothing": rng.normal(size=(200, 1)),
+        "both": straight + np.array([0.001, 0.02]) * rng.normal(size=(200, 2)),
+    }[numbers]
+    weights = np.full(200, 0.005)
+    found = Near(np.arange(200), away, weights)
+    scored = scale.better_by_scores(near, less_slope(near, found), weights)
     assert scored == ([0] if by_scores else [])
     support = scale.on(ALL_REALS, scored)
     assert (support.to_unconstrained(theta, np.ones(1)) != theta).all() == by_scores
     own = np.where(by_scores, ndtri(PARTS)[:, None], theta)
     assert support.from_unconstrained(own, np.ones(1)) == pytest.approx(theta)
+
+
+def test_draws_far_above_a_release_are_no_reason_to_move_by_the_rate_itself() -> None:
+    """It explains these, and most of the variance is theirs; it spreads those at the low end."""
+    rng, spread = np.random.default_rng(4), 0.03
+    logarithms = rng.uniform(-3.0, 2.0, 1000)
+    pool, widths = logarithms + spread * rng.normal(size=1000), []
+    for z in np.linspace(-2.9, -1.8, 30):
+        samples, weights = told(10.0**logarithms, pool, z, 1e-3, 1e2)
+        ends = weighted_quantile(samples[:, None], weights, [0.05, 0.95])
+        widths.append(np.ptp(ends) / np.ptp(10.0 ** (z + spread * ndtri([0.05, 0.95]))))
+    assert np.quantile(widths, 0.9) < 1.8
 
 
 def told(theta: Array, pool: Array, z: float, low: float, high: float) -> tuple[Array, Array]:

@@ -8,14 +8,7 @@ import numpy as np
 import pytest
 
 from abcdp_core.mechanisms import regression_adjustment
-from abcdp_core.mechanisms.regression_adjustment import (
-    Near,
-    caution,
-    left_open,
-    near,
-    nearest,
-    posterior,
-)
+from abcdp_core.mechanisms.regression_adjustment import caution, near, nearest, posterior
 from abcdp_core.privacy import NonPrivate
 from abcdp_core.supports import ALL_REALS, box
 
@@ -96,18 +89,6 @@ def test_distances_are_those_of_numpy_to_the_last_digit(numbers: int) -> None:
     away = rng.normal(size=(500, numbers)) * 10.0 ** rng.uniform(-3.0, 3.0, numbers)
     found = regression_adjustment._lengths(away)
     assert found.tolist() == np.linalg.norm(away, axis=1).tolist()
-
-
-def test_what_is_left_open_is_what_a_plane_does_not_explain() -> None:
-    away = np.array([[-1.0], [-1.0], [1.0], [1.0]])
-    found = Near(np.arange(4), away, np.full(4, 0.25))
-    # A slope of 2 explains 4 of a variance of 5; a constant has none; a plane explains itself.
-    values = np.array([[9.0, 3.0, 1.0], [7.0, 3.0, 1.0], [13.0, 3.0, 3.0], [11.0, 3.0, 3.0]])
-    for unit in (1.0, 1e-9):
-        assert left_open(unit * values, found) == pytest.approx(np.array([0.2, 0.0, 0.0]))
-    # The weights say what counts: of the last alone next to nothing is left.
-    heavy = Near(np.arange(4), away, np.array([0.5, 0.0, 0.5, 0.0]))
-    assert left_open(values, heavy) == pytest.approx(np.zeros(3), abs=1e-12)
 
 
 def test_a_parameter_that_is_always_the_same_stays_so() -> None:
