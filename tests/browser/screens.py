@@ -123,7 +123,9 @@ MOMENTS, MOMENT = 20, 250
 
 def _apart(visit: Visit, knob: Locator, height: int) -> str:
     """Why knob and figure cannot be seen together now; empty if they can."""
-    figure = _main(visit, 1)[-1]
+    if not (figures := _main(visit, 1)):
+        return "the figure is being drawn again"
+    figure = figures[-1]
     if visit.name in SCROLLED:
         figure.evaluate("each => each.scrollIntoView({block: 'center'})")
     top, box = _box(knob)["y"], _box(figure)
