@@ -152,9 +152,10 @@ class PriorScale:
     def better_by_scores(self, near: Array, moved: Array, weights: Array) -> list[int]:
         """Places of parameters that are better moved by their scores than by themselves.
 
-        By itself is better what leaves clearly less of the variance open, and is narrower on one
-        scale. Where little is told chance decides which is narrower; and the variance of draws
-        far above the release says nothing of those beside it.
+        By itself is better what leaves clearly less of the variance open, and ends closer. Where
+        little is told chance decides which is closer; and the variance of draws far above the
+        release says nothing of those beside it. On the scale of the parameter, as scores are steep
+        at the last draws of a pool.
 
         Args:
             near: parameters and scores of draws that are near a release ``(m, d + s)``.
@@ -165,9 +166,12 @@ class PriorScale:
         left_open = np.divide(after, before, out=np.zeros_like(after), where=before > 0.0)
         found = []
         for by_scores, place in enumerate(self.scored, start=near.shape[1] - len(self.scored)):
-            own = self.columns[place].to_scores(moved[:, [place]])
+            column = self.columns[place]
+            own = np.clip(moved[:, place], column.values[0], column.values[-1])
+            both = np.column_stack([own, column.from_scores(moved[:, by_scores])])
+            by_itself, back = _variance(both, weights)
             is_clear = left_open[place] < CLEARLY * left_open[by_scores]
-            if not is_clear or _variance(own, weights)[0] >= after[by_scores]:
+            if not is_clear or by_itself >= back:
                 found.append(place)
         return found
 

@@ -136,6 +136,16 @@ def test_draws_far_above_a_release_are_no_reason_to_move_by_the_rate_itself() ->
     assert np.quantile(widths, 0.9) < 1.8
 
 
+def test_a_rate_at_the_top_of_its_prior_is_moved_by_itself() -> None:
+    """Scores are steep at a pool's last draws, so that what is close by itself looks wide there."""
+    rng = np.random.default_rng(4)
+    theta = 10.0 ** rng.uniform(-3.0, 2.0, 10_000)
+    pool = theta + 0.04 * rng.laplace(size=10_000)
+    for z in (98.9, 99.0, 99.1):
+        samples, weights = told(theta, pool, z, 1e-3, 1e2)
+        assert weights @ samples == pytest.approx(z, abs=0.1)
+
+
 def told(theta: Array, pool: Array, z: float, low: float, high: float) -> tuple[Array, Array]:
     """Draws and weights from numbers of a pool."""
     support = box(np.array([low]), np.array([high]))
