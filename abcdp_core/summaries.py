@@ -30,6 +30,11 @@ def weighted_mean(values: Array, weights: Array) -> Array:
     return mean
 
 
+def weighted_variance(values: Array, weights: Array) -> Array:
+    """Variance ``(d,)`` of values ``(k, d)`` under weights ``(k,)`` that sum to 1."""
+    return weighted_mean((values - weighted_mean(values, weights)) ** 2, weights)
+
+
 def weighted_quantile(values: Array, weights: Array, probabilities: ArrayLike) -> Array:
     """Quantiles ``(q, d)`` of values ``(k, d)`` under weights ``(k,)`` that sum to 1.
 

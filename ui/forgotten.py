@@ -35,9 +35,9 @@ button {
 
 def is_so() -> bool:
     """Whether a session begins with widgets that stand at something: a loaded page has none."""
-    context = get_script_run_ctx()
     if FORGOTTEN in st.session_state:
         return True
+    context = get_script_run_ctx()
     if context is None or state.LINK_READ in st.session_state:
         return False
     # There is no public way to what a browser says before widgets are made.

@@ -272,7 +272,6 @@ def _series(result: Result) -> list[tuple[fig.Style, Array, Array, dict[str, obj
     spread = SPREAD * ((number * GOLDEN) % 1.0 - 0.5)
     middle = np.zeros(1)
     ring = {"width": 2, "color": fig.BOTH.color}
-    upright: dict[str, object] = {"size": 34}
     series: list[tuple[fig.Style, Array, Array, dict[str, object]]] = [
         (fig.PRIOR, references.prior.to_numpy()[None], middle, {"size": 11}),
         (fig.PRIVATE, found, spread, {"size": 7, "opacity": 0.7}),
@@ -280,7 +279,7 @@ def _series(result: Result) -> list[tuple[fig.Style, Array, Array, dict[str, obj
         (fig.NON_PRIVATE, references.non_private.to_numpy()[None], middle, {"size": 12}),
     ]
     if references.truth.notna().any():
-        series.append((fig.TRUTH, references.truth.to_numpy()[None], middle, upright))
+        series.append((fig.TRUTH, references.truth.to_numpy()[None], middle, {"size": 34}))
     return series
 
 

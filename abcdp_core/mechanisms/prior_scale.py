@@ -37,6 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from abcdp_core.summaries import weighted_variance
 from abcdp_core.supports import Support
 
 Array = NDArray[np.float64]
@@ -91,7 +92,7 @@ class Column:
         return cls(values, scores, few, (float(ends[0]), float(ends[1])))
 
     def to_scores(self, theta: Array) -> Array:
-        """Scores of values of any shape, if there are any."""
+        """Scores of values ``(m,)``, if there are any."""
         return np.interp(theta, self.values, cast(Array, self.scores))
 
     def from_scores(self, moved: Array) -> Array:
@@ -109,11 +110,6 @@ class Column:
         low, high = self.ends
         near = AT_AN_END * distance
         return np.where(theta <= low + near, low, np.where(theta >= high - near, high, theta))
-
-
-def _variance(values: Array, weights: Array) -> Array:
-    """Of values ``(m, d)`` with weights ``(m,)``."""
-    return np.asarray(weights @ (values - weights @ values) ** 2)
 
 
 def _nearest(rising: Array, wanted: Array) -> NDArray[np.int64]:
@@ -162,14 +158,14 @@ class PriorScale:
             moved: the same, moved to it in a straight line.
             weights: ``(m,)``.
         """
-        before, after = _variance(near, weights), _variance(moved, weights)
+        before, after = (weighted_variance(each, weights) for each in (near, moved))
         left_open = np.divide(after, before, out=np.zeros_like(after), where=before > 0.0)
         found = []
         for by_scores, place in enumerate(self.scored, start=near.shape[1] - len(self.scored)):
             column = self.columns[place]
             own = np.clip(moved[:, place], column.values[0], column.values[-1])
             both = np.column_stack([own, column.from_scores(moved[:, by_scores])])
-            by_itself, back = _variance(both, weights)
+            by_itself, back = weighted_variance(both, weights)
             is_clear = left_open[place] < CLEARLY * left_open[by_scores]
             if not is_clear or by_itself >= back:
                 found.append(place)

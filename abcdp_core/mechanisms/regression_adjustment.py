@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from abcdp_core.mechanisms import Made, Release
 from abcdp_core.privacy import Event
+from abcdp_core.summaries import weighted_variance
 from abcdp_core.supports import Support
 
 Array = NDArray[np.float64]
@@ -129,20 +130,20 @@ def posterior(
         importance_size: effective sample size of importance weights, for the record.
     """
     place = theta[found.indices]
-    # One by one: along the rows of a pool of few columns that takes six times as long.
-    ranges = np.array([np.ptp(column) for column in theta.T])
-    samples = _moved(place, found, support, ranges) if move else None
+    samples = _moved(found, support, theta) if move else None
     inside = support.contains(place if samples is None else samples)
     made = Made("moved" if move else "kept", importance_size, float(found.weights[~inside].sum()))
     return Release(found.indices, found.weights, len(theta), event, samples=samples, made=made)
 
 
-def _moved(place: Array, found: Near, support: Support, ranges: Array) -> Array:
+def _moved(found: Near, support: Support, theta: Array) -> Array:
     """Parameters ``(m, d)`` moved along a local-linear regression, on the support's scale."""
-    straight = less_slope(place, found)
-    apart = straight - found.weights @ straight
+    place = theta[found.indices]
+    left_open = weighted_variance(less_slope(place, found), found.weights)
+    # One by one: along the rows of a pool of few columns that takes six times as long.
+    ranges = np.array([np.ptp(column) for column in theta.T])
     smallest = SMALLEST_BEND * np.where(ranges > 0.0, ranges, 1.0)
-    bend = np.maximum(BEND * np.sqrt(found.weights @ apart**2), smallest)
+    bend = np.maximum(BEND * np.sqrt(left_open), smallest)
     moved = less_slope(support.to_unconstrained(place, bend), found)
     return support.from_unconstrained(moved, bend)
 
