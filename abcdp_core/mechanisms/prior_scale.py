@@ -4,7 +4,8 @@ A prior over decades, as of a rate that is uniform in its logarithm, has a few d
 others. A regression of the parameter itself follows these alone: it calls draws a decade apart
 near, and moves them by slopes that hold for neither. On the scale $x = \Phi^{-1}(F(\theta))$, with
 $F$ the share of the pool's draws below and half of those that are equal, every prior is standard
-normal, or nearly so. It has no setting, and what is moved on it stays within the pool's draws.
+normal, or nearly so. Beyond the pool's outermost draws it goes on in a straight line: were these
+the end, draws that are moved past them would seem to be one, and known exactly.
 
 Neither scale is right for all data. A mean tells a large rate best by itself, and a mean of
 logarithms any rate by its scores; a release may have both. So both are regressed, draws are near
@@ -55,6 +56,9 @@ OFTEN = 0.01
 AT_AN_END = 0.05
 """Nearer than so many of the distances within which the range's scale is bent is at its end."""
 
+BESIDE = 10
+"""Values on each side that tell how steep scores are: two at the end may be close by chance."""
+
 CLEARLY = 0.95
 """Of what scores leave open. Where nothing is told, chance makes less difference."""
 
@@ -96,12 +100,34 @@ class Column:
         return np.interp(theta, self.values, cast(Array, self.scores))
 
     def from_scores(self, moved: Array) -> Array:
-        """Values ``(m,)`` of scores that were moved, where the parameter can be."""
+        """Values ``(m,)`` of scores that were moved, be they beyond the pool's draws."""
         scores = cast(Array, self.scores)
         nearest = self.values[_nearest(scores, moved)]
         if self.are_few:
             return nearest
-        return np.where(np.isin(nearest, self.ends), nearest, np.interp(moved, scores, self.values))
+        line = np.interp(moved, scores, self.values)
+        line += self.slope_at(scores[0]) * np.minimum(moved - scores[0], 0.0)
+        line += self.slope_at(scores[-1]) * np.maximum(moved - scores[-1], 0.0)
+        return np.where(np.isin(nearest, self.ends), nearest, line)
+
+    def slope_at(self, score: float) -> float:
+        """How fast values rise with their scores, beside a score; 0 where there are few of them."""
+        scores = cast(Array, self.scores)
+        place = np.searchsorted(scores, score)
+        low, high = np.clip([place - BESIDE, place + BESIDE], 0, len(scores) - 1)
+        rise = (self.values[high] - self.values[low]) / (scores[high] - scores[low])
+        return 0.0 if self.are_few else float(rise)
+
+    def within(self, wanted: Array, supported: Array) -> Array:
+        """Values ``(m,)`` as they are between the pool's draws, beyond them where they can be.
+
+        Args:
+            wanted: :meth:`from_scores`.
+            supported: the same, brought into the support from its unbounded scale.
+        """
+        low, high = self.values[0], self.values[-1]
+        beyond = np.where(wanted > high, np.maximum(supported, high), np.minimum(supported, low))
+        return np.where((wanted >= low) & (wanted <= high), wanted, beyond)
 
     def settled(self, theta: Array, distance: float) -> Array:
         """Values ``(m,)`` that were moved on their own scale, where the parameter can be."""
@@ -151,7 +177,7 @@ class PriorScale:
         By itself is better what leaves clearly less of the variance open, and ends closer. Where
         little is told chance decides which is closer; and the variance of draws far above the
         release says nothing of those beside it. On the scale of the parameter, as scores are steep
-        at the last draws of a pool.
+        at the last draws of a pool; and not between two draws alone, where these rise by chance.
 
         Args:
             near: parameters and scores of draws that are near a release ``(m, d + s)``.
@@ -166,8 +192,9 @@ class PriorScale:
             own = np.clip(moved[:, place], column.values[0], column.values[-1])
             both = np.column_stack([own, column.from_scores(moved[:, by_scores])])
             by_itself, back = weighted_variance(both, weights)
+            steep = column.slope_at(float(weights @ moved[:, by_scores]))
             is_clear = left_open[place] < CLEARLY * left_open[by_scores]
-            if not is_clear or by_itself >= back:
+            if not is_clear or by_itself >= max(back, steep**2 * after[by_scores]):
                 found.append(place)
         return found
 
@@ -188,10 +215,13 @@ class PriorScale:
             return found
 
         def from_unconstrained(values: Array, distance: Array) -> Array:
-            found = np.array(support.from_unconstrained(values, distance))
+            wanted = np.array(values)
+            for place in scored:
+                wanted[:, place] = self.columns[place].from_scores(values[:, place])
+            found = np.array(support.from_unconstrained(wanted, distance))
             for place, each in self.columns.items():
                 found[:, place] = (
-                    each.from_scores(values[:, place])
+                    each.within(wanted[:, place], found[:, place])
                     if place in scored
                     else each.settled(found[:, place], float(distance[place]))
                 )

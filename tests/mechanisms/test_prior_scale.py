@@ -58,9 +58,20 @@ def test_scores_are_normal_and_lead_back() -> None:
     both = scale.with_scores(theta)
     assert both == pytest.approx(np.column_stack([theta, ndtri(PARTS)]))
     assert scale.columns[1].from_scores(both[:, 2]) == pytest.approx(theta[:, 1])
-    # Nothing leaves the pool.
-    far = scale.columns[1].from_scores(np.array([99.0, -99.0]))
-    assert far.tolist() == [theta[-1, 1], theta[0, 1]]
+
+
+def test_what_is_moved_beyond_the_pool_goes_on_as_far_as_the_parameter_can_be() -> None:
+    theta = 10.0 ** (7.0 * PARTS)[:, None]
+    scale, top = PriorScale.of(theta, ALL_REALS), theta[-1, 0]
+    # Whatever two draws at the end do: as they rise from the tenth before the last.
+    rise = (top - theta[-11, 0]) / (ndtri(PARTS[-1]) - ndtri(PARTS[-11]))
+    scores = np.array([[-99.0], [4.0], [5.0], [6.0], [99.0]])
+    for support, within in ((ALL_REALS, (-np.inf, np.inf)), (box([1.0], [1.2e7]), (1.0, 1.2e7))):
+        found = scale.on(support, [0]).from_unconstrained(scores, np.array([1e5]))[:, 0]
+        assert within[0] <= found[0] <= theta[0, 0]
+        assert top < found[1] <= found[-1] <= within[1]
+        if support is ALL_REALS:
+            assert np.diff(found[1:4]) == pytest.approx([rise, rise])
 
 
 def test_what_is_moved_is_where_the_parameter_can_be() -> None:
@@ -144,6 +155,33 @@ def test_a_rate_at_the_top_of_its_prior_is_moved_by_itself() -> None:
     for z in (98.9, 99.0, 99.1):
         samples, weights = told(theta, pool, z, 1e-3, 1e2)
         assert weights @ samples == pytest.approx(z, abs=0.1)
+
+
+@pytest.mark.parametrize("last", [[180.0, 300.0], [300.0, 300.1]])
+@pytest.mark.parametrize("z", [300.3, 330.0])
+def test_a_mean_at_or_beyond_the_last_draws_of_a_pool_is_told_as_exactly(
+    last: list[float], z: float
+) -> None:
+    """By scores all draws would end at one, however much is known."""
+    noise = 0.1
+    theta = np.exp(1.5 * ndtri(PARTS))
+    theta[-2:] = last
+    pool = theta + np.random.default_rng(5).laplace(scale=noise, size=len(theta))
+    samples, weights = told(theta, pool, z, 0.0, 1000.0)
+    low, median, high = weighted_quantile(samples[:, None], weights, [0.05, 0.5, 0.95])[:, 0]
+    # The prior is flat there.
+    assert median == pytest.approx(z, abs=5 * noise)
+    assert high - low == pytest.approx(2 * noise * np.log(10.0), rel=0.5)
+
+
+def test_two_last_draws_that_are_close_by_chance_do_not_tell_a_mean() -> None:
+    """Scores are steep between them, so that draws moved there would seem to end close together."""
+    rng, noise, z = np.random.default_rng(2), 0.1, 34.2
+    theta = rng.gamma(0.2, 5.0, 20_100)[:10_000]
+    assert np.sort(theta)[-3:] == pytest.approx([25.9, 34.3, 34.4], abs=0.05)
+    samples, weights = told(theta, theta + rng.laplace(scale=noise, size=10_000), z, 0.0, 100.0)
+    low, high = weighted_quantile(samples[:, None], weights, [0.05, 0.95])[:, 0]
+    assert high - low == pytest.approx(2 * noise * np.log(10.0), rel=0.5)
 
 
 def told(theta: Array, pool: Array, z: float, low: float, high: float) -> tuple[Array, Array]:
