@@ -245,4 +245,4 @@ def test_a_class_behind_one_address_gets_its_files_through_the_proxy() -> None:
     # 900 who read nothing took all of the system's memory for connections, in both directions.
     most = {text.split()[-1] for text in compose()["services"]["proxy"]["sysctls"].values()}
     assert most == {str(2**18)}
-    assert re.findall(r"listen 8443 .*sndbuf=(\d+)k;", text) == ["128"]
+    assert re.findall(r"listen 8443 .*sndbuf=(\d+)k;", text) == ["64"]

@@ -29,8 +29,16 @@ from websockets.frames import Frame
 from ui import addresses, open_files, served
 
 PATIENCE = 20.0
-"""Seconds that a connection may take to ask for something, for something more, or to go on reading
-what it asked for."""
+"""Seconds that a connection may take to ask for something."""
+
+PATIENCE_WITH_READERS = 120.0
+"""Seconds that it may take to go on reading what it asked for. Where a class opens the page over
+one line, some of their connections have nothing of it for a minute."""
+
+PATIENCE_AFTER_AN_ANSWER = 60.0
+"""Seconds that it may take to ask for something more: what the system took of the answer may still
+be on its way over such a line, and then what is asked is. Closed in that moment, as after uvicorn's
+5 s, it may never hear of it, and waits for ever."""
 
 MOST_WAITING = 1000
 """Connections that may take that time to ask, and as many to read: of more, one of the address that
@@ -38,10 +46,11 @@ has most of them is closed, the one that has taken the most. A class that opens 
 each browser, for half a minute on a slow line; so 160 can. Fewer where few files may be open, as
 who reads a file has two of them."""
 
-MOST_SENT_AHEAD = 1 << 18
-"""Bytes that the system takes before they are read, of each connection. It asks for more when a
-third is gone: of the megabytes that it would take itself, that is too late for who reads 80 kB a
-second, and of thousands who read nothing it keeps them all."""
+MOST_SENT_AHEAD, MOST_UNSENT = 1 << 18, 1 << 14
+"""Bytes that the system takes before they are read, of each connection, and those of them that it
+has not sent. It asks for more when a third is gone, and most are sent: of the megabytes that it
+would take itself, that is too late for who reads a kB a second, and of thousands who read nothing
+it keeps them all."""
 
 PIECE, BEGINNING = 1024, 32_768
 """Bytes of an open page, and of others, that are looked at together: of the smallest pieces of a
@@ -78,10 +87,10 @@ _reading: Line = {}
 """The same of those that have not taken what was sent to them."""
 
 
-def _wait_in(line: Line, connection: H11Protocol) -> None:
+def _wait_in(line: Line, connection: H11Protocol, seconds: float) -> None:
     """Let a connection take its time."""
     _leave(connection)
-    until = connection.loop.call_later(PATIENCE, _let_go, connection)
+    until = connection.loop.call_later(seconds, _let_go, connection)
     line[connection] = until, _address_of(connection)
     if len(line) > min(MOST_WAITING, open_files.quarter()):
         _let_go(_first_of_most(line))
@@ -128,10 +137,15 @@ def _connection_made(self: H11Protocol, transport: asyncio.Transport) -> None:
     _made(self, transport)
     # Some systems refuse it for a connection that is gone again already.
     with contextlib.suppress(OSError):
-        transport.get_extra_info("socket").setsockopt(
-            socket.SOL_SOCKET, socket.SO_SNDBUF, MOST_SENT_AHEAD
-        )
-    _wait_in(_waiting, self)
+        line = transport.get_extra_info("socket")
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MOST_SENT_AHEAD)
+        if hasattr(socket, "TCP_NOTSENT_LOWAT"):
+            line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, MOST_UNSENT)
+    # Years: who asks for nothing more is let go here.
+    self.timeout_keep_alive = 10**9
+    # All that waits to be taken is what is being read.
+    transport.set_write_buffer_limits(high=0)
+    _wait_in(_waiting, self, PATIENCE)
     following = self.conn.next_event
 
     def next_event() -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
@@ -179,7 +193,7 @@ def _is_endless(connection: H11Protocol) -> bool:
 
 def _pause_writing(self: H11Protocol) -> None:
     _paused(self)
-    _wait_in(_reading, self)
+    _wait_in(_reading, self, PATIENCE_WITH_READERS)
 
 
 def _resume_writing(self: H11Protocol) -> None:
@@ -187,13 +201,13 @@ def _resume_writing(self: H11Protocol) -> None:
         _leave(self)
         # The answer may have been complete before it was taken.
         if self.cycle is not None and self.cycle.response_complete:
-            _wait_in(_waiting, self)
+            _wait_in(_waiting, self, PATIENCE_AFTER_AN_ANSWER)
     _resumed(self)
 
 
 def _on_response_complete(self: H11Protocol) -> None:
     if self not in _reading:
-        _wait_in(_waiting, self)
+        _wait_in(_waiting, self, PATIENCE_AFTER_AN_ANSWER)
     if _is_endless(self):
         self.transport.close()
     _answered(self)
@@ -203,6 +217,7 @@ def _on_response_complete(self: H11Protocol) -> None:
 
 def _handle_websocket_upgrade(self: H11Protocol, event: h11.Request) -> None:
     _leave(self)
+    self.transport.set_write_buffer_limits()
     self.ws_protocol_class = OpenPage
     self.config.ws_max_size = LARGEST_MESSAGE
     _upgraded(self, event)
