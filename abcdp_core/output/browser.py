@@ -51,9 +51,15 @@ async def _used(make: Callable[[], Any], work: Callable[[Any, Answered], Awaitab
         until = clock() + LONGEST
 
     async def working() -> T:
-        await browser.open()
-        answered()
-        return await work(browser, answered)
+        try:
+            await browser.open()
+            answered()
+            return await work(browser, answered)
+        except Exception as error:
+            # The library says of work that is cancelled, as by a signal, that the browser failed.
+            if (this := asyncio.current_task()) and this.cancelling():
+                raise asyncio.CancelledError from error
+            raise
 
     task = asyncio.create_task(working())
     try:

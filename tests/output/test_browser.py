@@ -1,6 +1,8 @@
 """Pages are printed and figures drawn in bounded time, and no browser is left behind."""
 
 import asyncio
+import gc
+import signal
 import subprocess
 import sys
 import threading
@@ -53,6 +55,31 @@ def test_a_browser_that_ends_before_it_is_done_is_an_error_that_says_so() -> Non
 
     with pytest.raises(RuntimeError, match="it ended before it was done"):
         browser.use(Browser, killed)
+
+
+def test_who_interrupts_the_work_is_told_of_nothing_else(
+    caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The library says of work that is cancelled that the browser failed; it was all logged."""
+
+    async def interrupted(used: Any, _: browser.Answered) -> None:
+        asyncio.get_running_loop().call_soon(signal.raise_signal, signal.SIGTERM)
+        try:
+            await used.answer
+        except asyncio.CancelledError:
+            raise RuntimeError("install another browser") from None
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            browser.use(Browser, interrupted)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    gc.collect()
+    assert caplog.text + capsys.readouterr().err == ""
 
 
 def test_a_browser_has_its_time_for_each_part_of_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
