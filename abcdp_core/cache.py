@@ -39,6 +39,8 @@ import numpy as np
 import platformdirs
 from numpy.typing import NDArray
 
+from abcdp_core import syntax
+
 Arrays = dict[str, NDArray[Any]]
 
 NOWHERE = Path(os.devnull, "cache of a user without a home folder")
@@ -167,6 +169,10 @@ def _opened(path: Path) -> int:
     return handle
 
 
+def _array(stored: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:
+    return syntax.undisturbed(lambda: stored[name])
+
+
 def _is_labelled(archive: zipfile.ZipFile, wanted: Entry) -> bool:
     return archive.read(LABEL) == wanted.label.encode()
 
@@ -181,7 +187,8 @@ def load(wanted: Entry) -> Arrays | None:
             with np.load(file, allow_pickle=False) as stored:
                 if not _is_labelled(stored.zip, wanted):
                     return None
-                arrays = {name: stored[name] for name in stored.files if name != LABEL}
+                names = [name for name in stored.files if name != LABEL]
+                arrays = {name: _array(stored, name) for name in names}
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
     except UNREADABLE as error:
@@ -214,7 +221,7 @@ def _load_shipped(wanted: Entry) -> Arrays | None:
         if hashlib.sha256(content).hexdigest() != _labels(SHIPPED)[wanted.path.name]["digest"]:
             return None
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
+            return {name: _array(stored, name) for name in stored.files}
     except UNREADABLE:
         return None
 

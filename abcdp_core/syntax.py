@@ -5,9 +5,15 @@ from __future__ import annotations
 import ast
 import threading
 import tomllib
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 _one_at_a_time = threading.Lock()
+
+ATTEMPTS = 5
+"""What is disturbed is so once in some hundred times."""
 
 
 MOST_DOTS = 3000
@@ -28,11 +34,24 @@ def toml(text: str) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
+def undisturbed(read: Callable[[], T]) -> T:
+    """What is read by parsing Python, as the head of each array that NumPy loads is.
+
+    In Python before 3.13 two threads that parse at once share a count of the depth they are at, and
+    one of them may fail with a SystemError (CPython issue 106905). That one reads again.
+    """
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return read()
+        except SystemError:
+            continue
+    return read()
+
+
 def parse(text: bytes, name: str = "<text>") -> ast.Module:
     """The syntax tree of a module.
 
-    One thread at a time: in Python before 3.13 two that parse at once share a count of the depth
-    they are at, and one of them may fail with a SystemError (CPython issue 106905).
+    One thread at a time, so that they do not disturb one another; others may (:func:`undisturbed`).
 
     Args:
         text: its source.
@@ -42,4 +61,4 @@ def parse(text: bytes, name: str = "<text>") -> ast.Module:
         SyntaxError: it is not Python.
     """
     with _one_at_a_time:
-        return ast.parse(text, name)
+        return undisturbed(lambda: ast.parse(text, name))
