@@ -24,7 +24,7 @@ from abcdp_core.own_data import series
 from abcdp_core.own_data.request import SERIES, columns_of, own_sizes
 from abcdp_core.own_data.series import SeriesError
 from abcdp_core.own_model.lattice import RECORDS, Table
-from abcdp_core.parameters import ParameterError, number_in, shown
+from abcdp_core.parameters import Parameter, ParameterError, number_in, shown
 
 Array = NDArray[np.float64]
 
@@ -129,7 +129,10 @@ def records(content: bytes, table: Table) -> Array:
                 f"Column {name} {why}: the first row must name the columns, separated by commas: "
                 f"{_header(table.columns)}."
             )
-    if len(rows) > most and not public:
+    if len(rows) > most and public:
+        allowed = Parameter("integer", "Records", low=table.sizes[0], high=most).allowed()
+        raise SeriesError(f"number of records = {len(rows)}: must be {allowed}.")
+    if len(rows) > most:
         raise SeriesError(f"The file has more than {most:,} records, the most that are read.")
     places = [names.index(name) for name in table.columns]
     found = np.full((max(len(rows), 0 if public else most), len(places)), np.nan)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from pathlib import Path
 from typing import Any, cast
@@ -179,3 +180,22 @@ def test_a_register_too_large_is_not_even_decoded(monkeypatch: pytest.MonkeyPatc
     said = "The file is larger than 1 MB, the most that is read: give the columns that are read"
     with pytest.raises(SeriesError, match=said):
         columns.records(bytes(2**20 + 1), REGISTER)
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "said"),
+    [
+        ("replace", "number of records = 1001: must be a whole number from 2 to 1000."),
+        ("add-remove", "The file has more than 1,000 records, the most that are read."),
+    ],
+)
+def test_of_a_register_with_too_many_rows_none_is_looked_at(
+    neighbours: Any, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A million rows of one digit took four seconds, in which other visitors waited."""
+    register, most = dataclasses.replace(REGISTER, neighbours=neighbours), REGISTER.sizes[1]
+    monkeypatch.setattr(columns, "_entry", lambda *_, **__: 1.0)
+    assert len(columns.records(b"minutes\n" + b"1\n" * most, register)) == most
+    monkeypatch.delattr(columns, "_entry")
+    with pytest.raises(SeriesError, match=said):
+        columns.records(b"minutes\n" + b"1\n" * (most + 1), register)
