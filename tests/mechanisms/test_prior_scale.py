@@ -70,6 +70,10 @@ def test_what_is_moved_beyond_the_pool_goes_on_as_far_as_the_parameter_can_be() 
         found = scale.on(support, [0]).from_unconstrained(scores, np.array([1e5]))[:, 0]
         assert within[0] <= found[0] <= theta[0, 0]
         assert top < found[1] <= found[-1] <= within[1]
+        # Between the last two draws nothing is changed.
+        between = scale.on(support, [0]).from_unconstrained(np.array([[3.6]]), np.array([1e5]))
+        assert between == scale.columns[0].from_scores(np.array([3.6]))
+        assert theta[-2] < between < top
         if support is ALL_REALS:
             assert np.diff(found[1:4]) == pytest.approx([rise, rise])
 
@@ -133,6 +137,15 @@ def test_draws_are_moved_on_the_scale_on_which_they_end_closer(
     assert (support.to_unconstrained(theta, np.ones(1)) != theta).all() == by_scores
     own = np.where(by_scores, ndtri(PARTS)[:, None], theta)
     assert support.from_unconstrained(own, np.ones(1)) == pytest.approx(theta)
+
+
+@pytest.mark.parametrize(("own", "by_scores"), [(0.84, False), (0.86, True), (0.89, True)])
+def test_a_little_less_that_is_left_open_is_chance(own: float, by_scores: bool) -> None:
+    scale = PriorScale.of(10.0 ** (5.0 * PARTS[:, None]), ALL_REALS)
+    near = scale.with_scores(10.0 ** (5.0 * PARTS[2000:2020, None]))
+    centre = near.mean(axis=0)
+    moved = centre + np.sqrt([own, 0.9]) * (near - centre)
+    assert scale.better_by_scores(near, moved, np.full(20, 0.05)) == ([0] if by_scores else [])
 
 
 def test_draws_far_above_a_release_are_no_reason_to_move_by_the_rate_itself() -> None:
