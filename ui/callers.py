@@ -141,10 +141,8 @@ def _connection_made(self: H11Protocol, transport: asyncio.Transport) -> None:
         line.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MOST_SENT_AHEAD)
         if hasattr(socket, "TCP_NOTSENT_LOWAT"):
             line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, MOST_UNSENT)
-    # Years: who asks for nothing more is let go here.
-    self.timeout_keep_alive = 10**9
-    # All that waits to be taken is what is being read.
-    transport.set_write_buffer_limits(high=0)
+    # All that waits to be taken is what is being read. One of TLS would wait for 0 to become less.
+    transport.set_write_buffer_limits(high=1, low=0)
     _wait_in(_waiting, self, PATIENCE)
     following = self.conn.next_event
 
@@ -211,6 +209,8 @@ def _on_response_complete(self: H11Protocol) -> None:
     if _is_endless(self):
         self.transport.close()
     _answered(self)
+    # Its own, which a connection that is reset would leave behind.
+    self._unset_keepalive_if_required()
     if self not in _reading:
         _leave_if_answered(self)
 

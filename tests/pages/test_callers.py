@@ -256,12 +256,12 @@ def test_what_was_asked_for_is_being_read_until_the_system_has_taken_all_of_it(c
     async def call() -> None:
         connection, line = await calls(GET + b"\r\n")
         # Nothing may wait in the program without being one that is read.
-        assert line.high == 0
+        assert (line.high, line.low) == (1, 0)
         until, _ = callers._waiting[connection]
         left = until.when() - connection.loop.time()
         assert left == pytest.approx(callers.PATIENCE_AFTER_AN_ANSWER, abs=1.0)
-        theirs = connection.timeout_keep_alive_task.when() - connection.loop.time()
-        assert theirs > callers.PATIENCE_WITH_READERS + callers.PATIENCE_AFTER_AN_ANSWER
+        # uvicorn's own time is over, also where the connection ends by a reset.
+        assert connection.timeout_keep_alive_task is None
         # An open page sends as others do.
         _, page = await calls(HANDSHAKE + b"\r\n")
         assert page.high is None
