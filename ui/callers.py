@@ -225,6 +225,9 @@ def _handle_websocket_upgrade(self: H11Protocol, event: h11.Request) -> None:
     # as long as its sender likes, and a traceback would be logged when more of it comes.
     if not getattr(self.transport.get_protocol(), "handshake_initiated", True):
         self.send_400_response("This is no handshake.")
+    if self.transport.is_closing():
+        # It waits until what was sent before is taken, in neither line.
+        self.loop.call_later(PATIENCE, self.transport.abort)
 
 
 class OpenPage(WebSocketsSansIOProtocol):

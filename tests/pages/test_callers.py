@@ -435,6 +435,32 @@ def test_a_handshake_that_is_not_read_gets_an_answer_and_no_traceback(
     assert not warned(caplog)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        HANDSHAKE + b"Content-Length: 5\r\n",
+        HANDSHAKE + b"X: " + b"a" * 9000 + b"\r\n",
+        HANDSHAKE.replace(b"Version: 13", b"Version: 1"),
+    ],
+    ids=["body", "header", "version"],
+)
+def test_who_reads_nothing_and_then_says_what_is_no_handshake_is_let_go(
+    said: bytes, calls: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(callers, "PATIENCE", 0.01)
+    # Until what was sent before is taken it does not close.
+    monkeypatch.setattr(Line, "close", lambda line: setattr(line, "closing", True))
+    monkeypatch.setattr(Line, "is_closing", lambda line: getattr(line, "closing", False))
+
+    async def call() -> tuple[bool, bool]:
+        _, line = await calls(said + b"\r\n")
+        closing = line.is_closing()
+        await asyncio.sleep(0.05)
+        return closing, line.is_open
+
+    assert asyncio.run(call()) == (True, False)
+
+
 def test_what_is_no_request_leaves_nothing_in_the_log(
     calls: Call, caplog: pytest.LogCaptureFixture
 ) -> None:
