@@ -22,7 +22,7 @@ CORE_ARROWS: dict[str, set[str]] = {
     "streams": set(),
     "syntax": set(),
     "registry": {"syntax"},
-    "cache": set(),
+    "cache": {"syntax"},
     "fingerprint": {"registry", "syntax"},
     "interruption": set(),
     "summaries": {"streams"},
