@@ -35,6 +35,9 @@ PATIENCE_WITH_READERS = 120.0
 """Seconds that it may take to go on reading what it asked for. Where a class opens the page over
 one line, some of their connections have nothing of it for a minute."""
 
+PATIENCE_AT_THE_END = 5.0
+"""The same when the server ends, which waits for them."""
+
 PATIENCE_AFTER_AN_ANSWER = 60.0
 """Seconds that it may take to ask for something more: what the system took of the answer may still
 be on its way over such a line, and then what is asked is. Closed in that moment, as after uvicorn's
@@ -131,6 +134,7 @@ _made, _lost = H11Protocol.connection_made, H11Protocol.connection_lost
 _received = H11Protocol.data_received
 _paused, _resumed = H11Protocol.pause_writing, H11Protocol.resume_writing
 _answered, _upgraded = H11Protocol.on_response_complete, H11Protocol.handle_websocket_upgrade
+_ended = H11Protocol.shutdown
 
 
 def _connection_made(self: H11Protocol, transport: asyncio.Transport) -> None:
@@ -213,6 +217,12 @@ def _on_response_complete(self: H11Protocol) -> None:
     self._unset_keepalive_if_required()
     if self not in _reading:
         _leave_if_answered(self)
+
+
+def _shutdown(self: H11Protocol) -> None:
+    _ended(self)
+    if self in _reading:
+        _wait_in(_reading, self, PATIENCE_AT_THE_END)
 
 
 def _handle_websocket_upgrade(self: H11Protocol, event: h11.Request) -> None:
@@ -299,5 +309,6 @@ def have_patience() -> None:
     H11Protocol.pause_writing = _pause_writing  # type: ignore[method-assign]
     H11Protocol.resume_writing = _resume_writing  # type: ignore[method-assign]
     H11Protocol.on_response_complete = _on_response_complete  # type: ignore[method-assign]
+    H11Protocol.shutdown = _shutdown  # type: ignore[method-assign]
     H11Protocol.handle_websocket_upgrade = _handle_websocket_upgrade  # type: ignore[method-assign]
     logging.getLogger("uvicorn.error").addFilter(_is_of_use)

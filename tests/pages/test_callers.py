@@ -86,7 +86,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Call:
         monkeypatch.setattr(H11Protocol, name, getattr(H11Protocol, name))
     for name in ("pause_writing", "resume_writing"):
         monkeypatch.setattr(H11Protocol, name, getattr(H11Protocol, name))
-    for name in ("on_response_complete", "handle_websocket_upgrade"):
+    for name in ("on_response_complete", "handle_websocket_upgrade", "shutdown"):
         monkeypatch.setattr(H11Protocol, name, getattr(H11Protocol, name))
     callers.have_patience()
     callers._waiting.clear()
@@ -202,6 +202,25 @@ def test_who_reads_none_of_the_answer_is_let_go_and_keeps_nobody_out(
     assert at_once == [False, False, True, True, True, True]
     assert later == [False, False, False, False, True]
     assert not kept
+
+
+def test_a_server_that_ends_waits_for_no_reader_who_has_gone(
+    calls: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(callers, "PATIENCE_AT_THE_END", 0.01)
+
+    async def call() -> list[bool]:
+        readers = [await calls(b"GET /slow" + GET[5:] + b"\r\n") for _ in range(2)]
+        for connection, _ in readers:
+            connection.pause_writing()
+        readers[0][0].shutdown()
+        await asyncio.sleep(0.05)
+        are_open = [line.is_open for _, line in readers]
+        for connection, _ in readers:
+            connection.connection_lost(None)
+        return are_open
+
+    assert asyncio.run(call()) == [False, True]
 
 
 def test_who_takes_an_answer_that_was_complete_may_ask_for_as_long_as_others(
