@@ -187,8 +187,7 @@ def load(wanted: Entry) -> Arrays | None:
             with np.load(file, allow_pickle=False) as stored:
                 if not _is_labelled(stored.zip, wanted):
                     return None
-                names = [name for name in stored.files if name != LABEL]
-                arrays = {name: _array(stored, name) for name in names}
+                arrays = {name: _array(stored, name) for name in stored.files if name != LABEL}
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
     except UNREADABLE as error:

@@ -63,40 +63,53 @@ class Class:
         await asyncio.gather(*(self._over_one_connection(wanted) for _ in range(CONNECTIONS)))
 
     async def _over_one_connection(self, wanted: list[str]) -> None:
+        line = None
         while wanted:
-            line = socket.socket()
-            # Else the system would read ahead what the line has not brought.
-            line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
-            line.connect(self.address)
-            reader, writer = await asyncio.open_connection(sock=line, limit=PIECE)
-            is_new = True
-            try:
-                while wanted:
-                    path = wanted.pop()
-                    writer.write(f"GET {path} HTTP/1.1\r\nHost: {self.address[0]}\r\n\r\n".encode())
-                    try:
-                        head = await reader.readuntil(b"\r\n\r\n")
-                    except (asyncio.IncompleteReadError, OSError):
-                        if is_new:
-                            raise
-                        self.again += 1
-                        wanted.append(path)
-                        break
-                    await self._body(reader, head)
-                    self.whole, is_new = self.whole + 1, False
-            except (asyncio.IncompleteReadError, OSError):
+            path = wanted.pop()
+            is_kept, line = line is not None, line or await self._connected()
+            length = await self._asked(path, *line)
+            if length is not None and await self._came(length, line[0]):
+                self.whole += 1
+                continue
+            line[1].close()
+            line = None
+            if length is None and is_kept:
+                self.again += 1
+                wanted.append(path)
+            else:
                 self.cut += 1
-            finally:
-                writer.close()
+        if line is not None:
+            line[1].close()
 
-    async def _body(self, reader: asyncio.StreamReader, head: bytes) -> None:
-        (length,) = (int(row[15:]) for row in head.lower().split(b"\r\n") if row[:15] == LENGTH)
+    async def _connected(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        line = socket.socket()
+        # Else the system would read ahead what the line has not brought.
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+        line.connect(self.address)
+        return await asyncio.open_connection(sock=line, limit=PIECE)
+
+    async def _asked(
+        self, path: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> int | None:
+        """Bytes that are to come of a file; ``None`` if the connection was closed instead."""
+        writer.write(f"GET {path} HTTP/1.1\r\nHost: {self.address[0]}\r\n\r\n".encode())
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+        except (asyncio.IncompleteReadError, OSError):
+            return None
+        fields = dict(row.split(b": ", 1) for row in head.lower().splitlines()[1:-1])
+        return int(fields[b"content-length"])
+
+    async def _came(self, length: int, reader: asyncio.StreamReader) -> bool:
+        """Whether so many bytes came."""
         while length:
-            length -= len(piece := await reader.readexactly(min(length, PIECE)))
+            try:
+                piece = await reader.readexactly(min(length, PIECE))
+            except (asyncio.IncompleteReadError, OSError):
+                return False
+            length -= len(piece)
             await self._taken(len(piece))
-
-
-LENGTH = b"content-length:"
+        return True
 
 
 def scripts() -> dict[str, int]:

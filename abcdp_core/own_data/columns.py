@@ -135,7 +135,7 @@ def records(content: bytes, table: Table) -> Array:
     if len(rows) > most:
         raise SeriesError(f"The file has more than {most:,} records, the most that are read.")
     places = [names.index(name) for name in table.columns]
-    found = np.full((max(len(rows), 0 if public else most), len(places)), np.nan)
+    found = np.full((len(rows) if public else most, len(places)), np.nan)
     for row, line in enumerate(rows, start=2):
         fields = _fields(line, row)
         if len(fields) != len(names):
