@@ -6,12 +6,10 @@ script, as tests without a browser do, and then nothing is left to define.
 
 import streamlit as st
 
-from ui import gate, router, warm
+from ui.server import start
+from ui.view import router
 
 if __name__ == "__main__":
     router.main()
 else:
-    visits = warm.Visits()
-    app = st.App(
-        __file__, middleware=gate.middleware(visits.expect), lifespan=visits.beside_the_server
-    )
+    app = st.App(__file__, middleware=start.middleware(), lifespan=start.lifespan)

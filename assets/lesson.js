@@ -1,5 +1,5 @@
 // Says which step of a lesson is on, and brings the focus back to a button where what was pressed
-// has gone, as ui/lesson.py asks for it: with another page Streamlit draws all buttons anew.
+// has gone, as ui/parts/lesson.py asks for it: with another page Streamlit draws all buttons anew.
 
 const LONGEST = 3000; // milliseconds
 const PAUSE = 50;

@@ -1,4 +1,4 @@
-// Draws what ui/player.py sends: people answer one after the other, and what is known by then.
+// Draws what abcdp_core/output/player.py sends: people answer one after the other, and what is known by then.
 // Called again with every update; the person at hand is kept on the element.
 
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");

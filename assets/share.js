@@ -1,4 +1,4 @@
-// Copies the link that ui/share.py sends, says so, and shows its QR code: in a dialog that a button
+// Copies the link that ui/widgets/share.py sends, says so, and shows its QR code: in a dialog that a button
 // opens, or, where there is none, at once and again whenever the link changes.
 
 const COPIED = "Copied. Whoever opens the link sees this view.";

@@ -1,31 +1,25 @@
 """Adaptive truncation: people answer one after the other, each where it should help most."""
 
 from collections.abc import Mapping
+from functools import partial
 
-from ui import (
-    asking,
-    blocks,
-    captions,
-    controls,
-    export,
-    labels,
-    locks,
-    pin,
-    player,
-    router,
-    state,
-    watch,
-)
-from ui.job import Request
+import streamlit as st
 
-router.guard()
+from abcdp_core.results import Result
+from ui.figures import blocks, captions, downloads, labels
+from ui.jobs import progress
+from ui.jobs.job import Request
+from ui.parts import player
+from ui.view import locks, params, router
+from ui.view.view import View
+from ui.widgets import compare, controls
 
 STREAM, BUDGETS = "adaptive-truncation", "truncation-streams"
 INTERVAL, WAYS, REPEATS = "truncation-interval", "ways-of-asking", "estimation-accuracy"
 VECTORS, GRADIENT = "vector-truncation", "online-gradient"
 
 
-def main() -> None:
+def main(view: View) -> None:
     shown = {
         "live": live,
         "ways of asking": ways_of_asking,
@@ -35,16 +29,17 @@ def main() -> None:
         "vectors": several_values,
         "gradient": gradient,
     }
-    shown[blocks.view_and_presets()]()
+    shown[blocks.head(view)](view)
 
 
-def live() -> None:
-    params, seed = asking.ask(STREAM)
-    ways = player.ways(params)
-    requests = {way: Request(STREAM, asked, seed) for way, asked in ways.items()}
-    jobs = watch.growing_together(requests, play)
-    controls.own("adaptive-truncation.score", "adaptive-truncation.sampler")
+def live(view: View) -> None:
+    asked = params.ask(view, STREAM)
+    ways = player.ways(asked.params)
+    requests = {way: Request(STREAM, each, asked.seed) for way, each in ways.items()}
+    jobs = progress.growing_together(requests, partial(play, view))
+    controls.own(view, "adaptive-truncation.score", "adaptive-truncation.sampler")
     controls.more(
+        view,
         "adaptive-truncation.particles",
         "adaptive-truncation.fixed_width",
         "adaptive-truncation.noise",
@@ -61,8 +56,8 @@ def live() -> None:
         "few places, and the person says in which part the value lies, now and then wrongly on "
         "purpose, so that nobody can be sure.",
     )
-    blocks.small_print(player.no_symbols(params))
-    blocks.note(
+    blocks.small_print(player.no_symbols(asked.params))
+    st.markdown(
         "**At first** the interval jumps about, because little is known, and an answer from far "
         "away tells little more than on which side the mean lies. Changing places teaches, too: "
         "an interval that never moves tells how many people lie on either side of it, but not how "
@@ -73,91 +68,96 @@ def live() -> None:
         "trace helps; σ is grey until log σ is known clearly better than before the first "
         "answer.  \n"
         "**One run is one draw of chance.** "
-        f"{locks.if_free('noise_draw', '*New noise* draws another; ')}*Is this run typical?* "
+        f"{locks.if_free(view, 'noise_draw', '*New noise* draws another; ')}*Is this run typical?* "
         "does 30 with these settings; *repeats* does them at several budgets."
     )
     with blocks.folded("Is this run typical? Other people, other noise", "other-runs") as is_open:
         if is_open:
-            others = asking.ask(REPEATS, **player.others(params))
-            watch.growing_under("other-runs", REPEATS, *others, draw_others)
+            others = params.ask(view, REPEATS, **player.others(asked.params))
+            progress.growing(others, partial(draw_others, view), "other-runs")
     with blocks.folded("Numbers, and the figures as the download has them", "for-print") as is_open:
         for way, job in jobs.items() if is_open else ():
             if job.result is not None:
-                blocks.figure(f"{way}-stream", job.result, of="stream")
-                blocks.figure(f"{way}-particles", job.result, ("particles",), of="particles")
+                blocks.figure(view, f"{way}-stream", job.result, of="stream")
+                blocks.figure(view, f"{way}-particles", job.result, ("particles",), of="particles")
     blocks.theory(STREAM)
-    export.block("adaptive-truncation", *jobs.values())
+    downloads.block(view, "adaptive-truncation", *jobs.values())
 
 
-def play(found: Mapping[str, blocks.Found], growing: bool) -> None:
+def play(view: View, found: Mapping[str, Result], growing: bool) -> None:
     player.headline(found)
     summary = " ".join(result.summary for result in found.values())
-    player.show("people", found, growing, summary)
+    player.show(view, found, growing, summary)
     labels.show(next(iter(found.values())))
 
 
-def draw_others(found: blocks.Found) -> None:
-    player.judge(found)
-    blocks.figure("means-mu", found, ("main", "course"))
+def draw_others(view: View, found: Result) -> None:
+    st.markdown(player.typical(found))
+    blocks.figure(view, "means-mu", found, ("main", "course"))
 
 
-def budgets() -> None:
+def ask_budgets(view: View, study: str) -> Request:
+    if view.has_preset:
+        return params.ask(view, study)
+    return params.ask(view, study, epsilon_total=params.with_sidebar(view, study, "epsilon_total"))
+
+
+def budgets(view: View) -> None:
     blocks.title("Several budgets", "The same people with the same noise in every column.")
-    fixed = {} if state.has_preset() else {"epsilon_total": asking.budgets(BUDGETS)}
-    params, seed = asking.ask(BUDGETS, **fixed)
-    job = watch.growing(BUDGETS, params, seed, draw_budgets)
-    blocks.verdicts(BUDGETS, job.result)
+    job = progress.growing(ask_budgets(view, BUDGETS), partial(draw_budgets, view))
+    blocks.verdicts(view, BUDGETS, job.result)
     blocks.theory(BUDGETS)
-    export.block("truncation-streams", job)
+    downloads.block(view, "truncation-streams", job)
 
 
-def draw_budgets(found: blocks.Found) -> None:
-    blocks.figure("streams", found, ("main", "particles"))
-    blocks.note("σ is grey until log σ is clearly known better than before the first answer.")
+def draw_budgets(view: View, found: Result) -> None:
+    blocks.figure(view, "streams", found, ("main", "particles"))
+    st.markdown("σ is grey until log σ is clearly known better than before the first answer.")
     labels.show(found)
 
 
-def ways_of_asking() -> None:
-    weight = ["weight"] if state.current("ways-of-asking.score") == "weights" else []
+def ways_of_asking(view: View) -> None:
+    weight = ["weight"] if view["ways-of-asking.score"] == "weights" else []
     keys = [f"ways-of-asking.{name}" for name in ("family", "score", *weight)]
-    blocks.titled("Ways of asking", *keys)
-    found, pinned = pin.result(WAYS, lambda: asking.ask(WAYS))
-    draw_ways(found, pinned)
+    blocks.titled(view, "Ways of asking", *keys)
+    found, pinned = compare.result(view, lambda view: params.ask(view, WAYS))
+    draw_ways(view, found, pinned)
     blocks.theory(WAYS)
-    export.block("ways-of-asking", found)
+    downloads.block(view, "ways-of-asking", found)
 
 
 ANSWERS = {"symbols": "symbols", "clipped": "main"}
 """Pictures of one answer, each with the table that it is drawn from."""
 
 
-def draw_ways(found: blocks.Found, pinned: pin.Pinned) -> None:
+def draw_ways(view: View, found: Result, pinned: compare.Pinned) -> None:
     if pinned.result is None:
-        answers, tell = blocks.cause_and_effect()
+        answers, tell = st.columns((2, 3), gap="medium")
     else:
-        tell, answers = blocks.above_and_below()
+        tell, answers = st.container(), st.container()
     with answers:
         for name in ANSWERS:
-            blocks.picture(name, found)
+            blocks.picture(view, name, found)
     with tell:
-        blocks.note(captions.why_symbols(found))
-        blocks.main_figure("information", found, pinned)
-    for place, name in zip(blocks.pair(), ANSWERS, strict=True):
+        st.markdown(captions.why_symbols(found))
+        blocks.main_figure(view, "information", found, pinned)
+    for place, name in zip(st.columns(2, gap="medium"), ANSWERS, strict=True):
         with place:
             blocks.below(name, found, (ANSWERS[name],))
     labels.show(found, stamp="")
 
 
-def best_interval() -> None:
+def best_interval(view: View) -> None:
     blocks.title(
         "The best interval",
         "In which interval would one ask, if one knew μ and σ? Lines join intervals whose "
         "answers tell 50 %, 90 % and 99 % of the most.",
     )
-    found, pinned = pin.result(INTERVAL, lambda: asking.ask(INTERVAL))
-    blocks.main_figure("surface", found, pinned, ("main", "plane", "surface"))
-    if not state.has_preset():
+    found, pinned = compare.result(view, lambda view: params.ask(view, INTERVAL))
+    blocks.main_figure(view, "surface", found, pinned, ("main", "plane", "surface"))
+    if not view.has_preset:
         controls.own(
+            view,
             "truncation-interval.family",
             "truncation-interval.score",
             "truncation-interval.symmetric",
@@ -169,8 +169,8 @@ def best_interval() -> None:
         "narrow, and the curve is flat there; at a large one, where noise counts little, it is "
         "wide. Of Laplace values the side is all that tells about μ, so there it stays narrow.",
     )
-    blocks.figure("width", found, ("width", "main"))
-    blocks.note(
+    blocks.figure(view, "width", found, ("width", "main"))
+    st.markdown(
         "The paper reports the half-widths 0.06, 0.12, 0.54 and 0.96 for ε_total = 1, 2, 5 and 10, "
         "from a search in steps of 0.06 with Monte Carlo noise. The exact maximisers are 0.0706, "
         "0.2234, 0.7281 and 1.2244. As the curve is flat, little was lost. More important: the "
@@ -183,41 +183,38 @@ def best_interval() -> None:
         "to nothing about σ, even less than a wide fixed interval does. An interval beside "
         "the middle helps: how many people lie beyond it depends on σ. But it tells less about μ.",
     )
-    blocks.figure("ways", found, ("ways",))
+    blocks.figure(view, "ways", found, ("ways",))
     labels.show(found, stamp="")
-    blocks.verdicts(INTERVAL, found)
+    blocks.verdicts(view, INTERVAL, found)
     blocks.theory(INTERVAL)
-    export.block("best-interval", found)
+    downloads.block(view, "best-interval", found)
 
 
-def repeats() -> None:
+def repeats(view: View) -> None:
     blocks.title("Many repeats", "Other people and other noise in every run.")
-    if state.has_preset():
-        params, seed = asking.ask(REPEATS)
-    else:
-        controls.own("estimation-accuracy.runs")
-        params, seed = asking.ask(REPEATS, epsilon_total=asking.budgets(REPEATS))
-    job = watch.growing(REPEATS, params, seed, draw_repeats)
-    blocks.verdicts(REPEATS, job.result)
+    if not view.has_preset:
+        controls.own(view, "estimation-accuracy.runs")
+    job = progress.growing(ask_budgets(view, REPEATS), partial(draw_repeats, view))
+    blocks.verdicts(view, REPEATS, job.result)
     blocks.theory(REPEATS)
-    export.block("estimation-accuracy", job)
+    downloads.block(view, "estimation-accuracy", job)
 
 
-def draw_repeats(found: blocks.Found) -> None:
+def draw_repeats(view: View, found: Result) -> None:
     for name in ("mu", "sigma"):
-        blocks.figure(f"error-{name}", found)
-        blocks.figure(f"means-{name}", found, ("main", "course", "chains"))
+        blocks.figure(view, f"error-{name}", found)
+        blocks.figure(view, f"means-{name}", found, ("main", "course", "chains"))
     labels.show(found)
 
 
-def several_values() -> None:
-    by_channel(VECTORS, "Several values of each person", draw_values)
+def several_values(view: View) -> None:
+    by_channel(view, VECTORS, "Several values of each person", partial(draw_values, view))
 
 
-def draw_values(found: blocks.Found) -> None:
-    blocks.figure("error", found, ("main",))
-    blocks.figure("told", found, ("told",))
-    blocks.note(
+def draw_values(view: View, found: Result) -> None:
+    blocks.figure(view, "error", found, ("main",))
+    blocks.figure(view, "told", found, ("told",))
+    st.markdown(
         "One budget protects all values of a person. Is it better split among them, or spent on a "
         "few of them, drawn by lot? What an answer tells grows with the square of a small budget "
         "and hardly any more with a large one. So a small budget split in ten tells a hundredth "
@@ -227,26 +224,26 @@ def draw_values(found: blocks.Found) -> None:
     labels.show(found)
 
 
-def gradient() -> None:
-    by_channel(GRADIENT, "A step for each answer", draw_steps)
+def gradient(view: View) -> None:
+    by_channel(view, GRADIENT, "A step for each answer", partial(draw_steps, view))
 
 
-def by_channel(study: str, title: str, draw: watch.DrawOne) -> None:
+def by_channel(view: View, study: str, title: str, draw: progress.DrawOne) -> None:
     """A study that asks by the channel chosen beside its title."""
-    blocks.titled(title, f"{study}.channel")
-    job = watch.growing(study, *asking.ask(study), draw)
+    blocks.titled(view, title, f"{study}.channel")
+    job = progress.growing(params.ask(view, study), draw)
     blocks.theory(study)
-    export.block(study, job)
+    downloads.block(view, study, job)
 
 
-def draw_steps(found: blocks.Found) -> None:
+def draw_steps(view: View, found: Result) -> None:
     for name in blocks.names(found):
-        blocks.figure(name, found, ("main", "cost"))
-    blocks.note(
+        blocks.figure(view, name, found, ("main", "cost"))
+    st.markdown(
         "In place of a posterior, an estimate that moves a little along the score of each answer, "
         "and keeps none of them."
     )
     labels.show(found)
 
 
-main()
+router.run(main)

@@ -1,8 +1,13 @@
 """Case studies: real epidemics, what a private fit says about them, and what it cannot say."""
 
-from ui import asking, blocks, captions, controls, export, labels, pin, router, state, watch
+import streamlit as st
 
-router.guard()
+from abcdp_core.results import Result
+from ui.figures import blocks, captions, downloads, labels
+from ui.jobs import progress
+from ui.view import params, router
+from ui.view.view import View
+from ui.widgets import compare, controls
 
 COVID, TUBERCULOSIS, UNIT = "covid-fit", "tuberculosis-posterior", "unit-of-privacy"
 
@@ -13,26 +18,25 @@ INTRODUCTION = (
 )
 
 
-def main() -> None:
+def main(view: View) -> None:
     shown = {"COVID-19": covid, "tuberculosis": tuberculosis}
-    shown[blocks.head("Case studies")]()
+    shown[blocks.head(view, "Case studies")](view)
 
 
-def covid() -> None:
-    if not state.has_preset():
-        controls.own("covid-fit.distance", "covid-fit.runs")
-    ask = asking.ask if state.has_preset() else asking.ask_budget_first
-    found, pinned = pin.result(COVID, lambda: ask(COVID))
-    blocks.main_figure("curves", found, pinned)
-    blocks.note(
+def covid(view: View) -> None:
+    if not view.has_preset:
+        controls.own(view, "covid-fit.distance", "covid-fit.runs")
+    found, pinned = compare.result(view, lambda view: params.ask_budget_first(view, COVID))
+    blocks.main_figure(view, "curves", found, pinned)
+    st.markdown(
         "**What is protected is one day's national count, not a person.** The counts are "
         "cumulative: who is counted on one day is counted on every later day too, so replacing "
         "one day does not hide the people in it. And there are only 18 days: each matters much, so "
         "a small budget leaves little but the prior. Each curve is simulated from one accepted "
         "set of coefficients: a synthetic data set, at no further cost."
     )
-    if state.has_preset():
-        blocks.note(
+    if view.has_preset:
+        st.markdown(
             "The paper does not say where the bandwidth of the kernel comes from; here simulated "
             "data give it. The published script computes it from the private series. That is **not "
             "private**: no budget covers it."
@@ -42,9 +46,10 @@ def covid() -> None:
         "Every run has its own noise and its own order of the pool. The spread without noise is "
         "that of ABC itself; what the noise adds to it is the price of privacy.",
     )
-    blocks.figure("spread", found, ("spread",))
+    blocks.figure(view, "spread", found, ("spread",))
     labels.show(found)
     people = who_is_protected(
+        view,
         found,
         "covid-people",
         "The unit decides: one person, or one day",
@@ -53,23 +58,24 @@ def covid() -> None:
         "and to hide that takes 500 times as much noise. The cubic above is no model of people; "
         "this one is: a stochastic epidemic in which one in ten infections is confirmed.",
     )
-    blocks.verdicts(COVID, found)
-    blocks.note(INTRODUCTION)
+    blocks.verdicts(view, COVID, found)
+    st.markdown(INTRODUCTION)
     blocks.theory(COVID, UNIT)
-    export.block("covid-19", found, people)
+    downloads.block(view, "covid-19", found, people)
 
 
-def tuberculosis() -> None:
-    if not state.has_preset():
+def tuberculosis(view: View) -> None:
+    if not view.has_preset:
         controls.own(
+            view,
             "tuberculosis-posterior.order",
             "tuberculosis-posterior.burden",
             "tuberculosis-posterior.runs",
         )
-    sizes = {} if state.has_preset() else {"n": (100, 1000)}
-    found, pinned = pin.result(TUBERCULOSIS, lambda: asking.ask(TUBERCULOSIS, **sizes))
-    blocks.main_figure("posterior", found, pinned, ("main", "prior"))
-    blocks.note(
+    sizes = {} if view.has_preset else {"n": (100, 1000)}
+    found, pinned = compare.result(view, lambda view: params.ask(view, TUBERCULOSIS, **sizes))
+    blocks.main_figure(view, "posterior", found, pinned, ("main", "prior"))
+    st.markdown(
         "**What is protected is one of the N outbreaks:** two years of one city may be replaced "
         "by any other two years. All outbreaks are simulated with the same true parameters; the "
         "pool of 1000 draws and all its distances come with the program. Where an interval is "
@@ -84,10 +90,11 @@ def tuberculosis() -> None:
         "not say how many runs its numbers rest on. Where a box reaches the dotted line, a "
         "release may say no more than the prior does.",
     )
-    blocks.figure("error", found, ("errors", "non_private"))
-    blocks.note(captions.counts(found))
+    blocks.figure(view, "error", found, ("errors", "non_private"))
+    st.markdown(captions.counts(found))
     labels.show(found)
     patients = who_is_protected(
+        view,
         found,
         "tuberculosis-patients",
         "The unit decides: one patient of San Francisco, or the whole outbreak",
@@ -97,23 +104,23 @@ def tuberculosis() -> None:
         "the same ε_total a health office that promises privacy to each *patient* adds 1/637 of "
         "the noise that hides the whole outbreak.",
     )
-    blocks.verdicts(TUBERCULOSIS, found)
-    blocks.note(INTRODUCTION)
-    city = san_francisco(found)
+    blocks.verdicts(view, TUBERCULOSIS, found)
+    st.markdown(INTRODUCTION)
+    city = san_francisco(view, found)
     blocks.theory(TUBERCULOSIS, "tuberculosis-distances", UNIT)
-    export.block("tuberculosis", found, patients, city)
+    downloads.block(view, "tuberculosis", found, patients, city)
 
 
-def who_is_protected(beside: blocks.Found, scenario: str, heading: str, text: str) -> blocks.Found:
+def who_is_protected(view: View, beside: Result, scenario: str, heading: str, text: str) -> Result:
     """The same published numbers, released for one person and for the paper's unit."""
     blocks.heading(heading, text)
-    found = watch.result(UNIT, *asking.ask_as_published(UNIT, scenario))
-    blocks.figure(UNIT, found, ("main", "widths"))
+    found = progress.result(params.ask_as_published(view, UNIT, scenario))
+    blocks.figure(view, UNIT, found, ("main", "widths"))
     labels.also(found, beside)
     return found
 
 
-def san_francisco(outbreaks: blocks.Found) -> blocks.Found:
+def san_francisco(view: View, outbreaks: Result) -> Result:
     blocks.heading(
         "And San Francisco itself?",
         "The real data are one outbreak: N = 1. One data point is then all the data, and Δ is as "
@@ -122,10 +129,10 @@ def san_francisco(outbreaks: blocks.Found) -> blocks.Found:
         "line *truth* shows here is the posterior mean reported by the model's authors.",
     )
     fixed = {"scenario": "tuberculosis", "n": 1}
-    found = watch.result("posterior", *asking.ask("posterior", **fixed))
-    blocks.figure("san-francisco", found, ("errors", "main"), of="posterior")
+    found = progress.result(params.ask(view, "posterior", **fixed))
+    blocks.figure(view, "san-francisco", found, ("errors", "main"), of="posterior")
     labels.also(found, outbreaks)
     return found
 
 
-main()
+router.run(main)

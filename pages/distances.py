@@ -1,19 +1,22 @@
 """Distances: which form, which bandwidth, and what one point can change."""
 
-from ui import asking, blocks, captions, controls, export, labels, pin, router
+import streamlit as st
 
-router.guard()
+from ui.figures import blocks, captions, downloads, labels
+from ui.view import params, router
+from ui.view.view import View
+from ui.widgets import compare, controls
 
 FORMS = "distance-forms"
 
 
-def main() -> None:
+def main(view: View) -> None:
     blocks.title("Distances")
-    controls.own("distance-forms.bandwidth", "distance-forms.pairs")
-    found, pinned = pin.result(FORMS, lambda: asking.ask(FORMS))
-    blocks.main_figure("error", found, pinned)
+    controls.own(view, "distance-forms.bandwidth", "distance-forms.pairs")
+    found, pinned = compare.result(view, lambda view: params.ask(view, FORMS))
+    blocks.main_figure(view, "error", found, pinned)
     blocks.small_print(captions.fewer_points(found))
-    blocks.note(
+    st.markdown(
         "ABC asks how far simulated data are from the observed ones. The answer is a maximum mean "
         "discrepancy, and there are several ways to compute it. *Exact* has no error "
         "beyond rounding. Random features are only needed for many dimensions or wide ranges; the "
@@ -26,7 +29,7 @@ def main() -> None:
         "sharp bound of the exact form is the paper's divided by √2, and so is the noise for the "
         "same privacy.",
     )
-    blocks.note(captions.sensitivities(found))
+    st.markdown(captions.sensitivities(found))
     blocks.numbers("sensitivity", found, ("sensitivity",))
     blocks.heading(
         "Choice of the bandwidth",
@@ -35,10 +38,10 @@ def main() -> None:
         "for a wide spread between good and bad draws: upper panel, higher is better. Lower panel: "
         "how far the mean of the nearest draws is from the truth, lower is better.",
     )
-    blocks.figure("bandwidth", found, ("bandwidth",))
+    blocks.figure(view, "bandwidth", found, ("bandwidth",))
     labels.show(found, stamp="")
     blocks.theory(FORMS)
-    export.block("distances", found)
+    downloads.block(view, "distances", found)
 
 
-main()
+router.run(main)

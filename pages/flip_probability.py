@@ -1,54 +1,59 @@
 """Flip probability: how often the noise changes a decision, and how large c may be."""
 
-from ui import asking, blocks, captions, controls, export, labels, pin, router, state, watch
+from functools import partial
 
-router.guard()
+import streamlit as st
+
+from abcdp_core.results import Result
+from ui.figures import blocks, captions, downloads, labels
+from ui.jobs import progress
+from ui.view import params, router
+from ui.view.view import View
+from ui.widgets import compare, controls
 
 
-def main() -> None:
-    blocks.titled("Flip probability", "preset")
-    blocks.preset_note()
-    blocks.note(
+def main(view: View) -> None:
+    blocks.titled(view, "Flip probability", "preset")
+    blocks.preset_note(view)
+    st.markdown(
         "A decision is *flipped* when noise lets in a draw that is too far from the data, or keeps "
         "out one that is close enough."
     )
-    if state.has_preset():
-        preset()
+    if view.has_preset:
+        preset(view)
     else:
-        one_setting()
+        one_setting(view)
 
 
-def preset() -> None:
-    controls.own("flip-probability.script")
-    job = pin.growing("flip-probability", ask, draw)
-    blocks.verdicts("flip-probability", job.result)
+def preset(view: View) -> None:
+    controls.own(view, "flip-probability.script")
+    job = compare.growing(view, params.ask_flips, partial(draw, view))
+    blocks.verdicts(view, "flip-probability", job.result)
     blocks.theory("flip-probability")
-    export.block("flip-probability", job)
+    downloads.block(view, "flip-probability", job)
 
 
-def ask() -> asking.Asked:
-    return asking.ask("flip-probability", **asking.script_sensitivity())
-
-
-def draw(found: blocks.Found, pinned: pin.Pinned) -> None:
-    blocks.main_figure("flip-probability", found, pinned)
+def draw(view: View, found: Result, pinned: compare.Pinned) -> None:
+    blocks.main_figure(view, "flip-probability", found, pinned)
     labels.show(found)
 
 
-def one_setting() -> None:
-    found, pinned = pin.result("flip-probability", ask)
-    blocks.main_figure("flip-probability", found, pinned, ("base_rates", "main"))
-    controls.own("flip-probability.distances", "flip-probability.draws", "flip-probability.script")
+def one_setting(view: View) -> None:
+    found, pinned = compare.result(view, params.ask_flips)
+    blocks.main_figure(view, "flip-probability", found, pinned, ("base_rates", "main"))
+    controls.own(
+        view, "flip-probability.distances", "flip-probability.draws", "flip-probability.script"
+    )
     with blocks.folded("How well simulation and formula agree", "agreement") as unfolded:
         if unfolded:
             agreement(found)
     labels.show(found)
-    guideline(found)
+    guideline(view, found)
 
 
-def agreement(found: blocks.Found) -> None:
-    blocks.note(found.summary)
-    blocks.note(
+def agreement(found: Result) -> None:
+    st.markdown(found.summary)
+    st.markdown(
         "*Fresh threshold*: its noise is drawn for this decision alone, as the formula assumes. "
         "*In a run*: given that the run got as far as this draw. Runs with a low threshold last "
         "longer, so inside a run false acceptances are rarer and false rejections more frequent "
@@ -56,22 +61,22 @@ def agreement(found: blocks.Found) -> None:
     )
 
 
-def guideline(found: blocks.Found) -> None:
+def guideline(view: View, found: Result) -> None:
     blocks.heading(
         "Guideline: how large may c be?",
         "A kept draw is *false* if it is farther from the data than ε_abc. Choose the share "
         "that you allow. The expected share is computed from public simulations, so it costs no "
         "privacy.",
     )
-    controls.own("flip-guideline.false_level")
-    guide = watch.result("flip-guideline", *asking.ask("flip-guideline"))
-    blocks.figure("flip-guideline", guide, ("guideline", "main"))
+    controls.own(view, "flip-guideline.false_level")
+    guide = progress.result(params.ask(view, "flip-guideline"))
+    blocks.figure(view, "flip-guideline", guide, ("guideline", "main"))
     blocks.heading("The paper's guideline: the median flip probability")
-    blocks.note(captions.median_warning(guide))
-    controls.own("flip-guideline.level")
-    blocks.figure("median", guide, ("main",))
+    st.markdown(captions.median_warning(guide))
+    controls.own(view, "flip-guideline.level")
+    blocks.figure(view, "median", guide, ("main",))
     blocks.theory("flip-probability", "flip-guideline")
-    export.block("flip-probability", found, guide)
+    downloads.block(view, "flip-probability", found, guide)
 
 
-main()
+router.run(main)

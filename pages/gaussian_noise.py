@@ -1,8 +1,15 @@
 """Gaussian noise: the older versions of ABCDP, and the figures of their paper."""
 
-from ui import asking, blocks, controls, export, labels, pin, router, state
+from functools import partial
 
-router.guard()
+import streamlit as st
+
+from abcdp_core.results import Result
+from ui.figures import blocks, downloads, errors, labels
+from ui.jobs.job import Request
+from ui.view import params, router
+from ui.view.view import View
+from ui.widgets import compare, controls
 
 SOFT, REJECTION, SAN_FRANCISCO = "soft-abc", "gaussian-rejection", "tuberculosis-soft"
 LOSS, METRIC = "gaussian-loss", "mse-curves.metric"
@@ -15,90 +22,94 @@ INTRODUCTION = (
 )
 
 
-def main() -> None:
+def main(view: View) -> None:
     shown = {
         "soft weights": soft,
         "rejection": rejection,
         "what it costs": loss,
         "San Francisco": san_francisco,
     }
-    shown[blocks.head("Gaussian noise")]()
+    shown[blocks.head(view, "Gaussian noise")](view)
 
 
-def soft() -> None:
-    growing(SOFT, draw_soft, METRIC)
+def soft(view: View) -> None:
+    growing(view, SOFT, partial(draw_soft, view), METRIC)
 
 
-def draw_soft(found: blocks.Found, pinned: pin.Pinned) -> None:
-    blocks.main_figure(asking.error_metric(), found, pinned, of=asking.error_metric)
-    blocks.note(
+def draw_soft(view: View, found: Result, pinned: compare.Pinned) -> None:
+    blocks.main_figure(view, params.error_metric(view), found, pinned, draw=errors.by_metric)
+    st.markdown(
         f"{INTRODUCTION} *Accountant*: how the costs of all draws are added up. At ε_total = 1, "
         "δ = 0.0001 the paper's classic conversion adds 38 % more noise than is needed and today's "
         "tight conversion 10 % more. The exact account adds no more than is needed."
     )
     for name in blocks.names(found, without=("mse", "mae")):
-        blocks.figure(name, found)
+        blocks.figure(view, name, found)
     labels.show(found)
 
 
-def rejection() -> None:
-    growing(REJECTION, draw_rejection, METRIC)
+def rejection(view: View) -> None:
+    growing(view, REJECTION, partial(draw_rejection, view), METRIC)
 
 
-def draw_rejection(found: blocks.Found, pinned: pin.Pinned) -> None:
-    blocks.main_figure(asking.error_metric(), found, pinned, of=asking.error_metric)
-    blocks.note(
+def draw_rejection(view: View, found: Result, pinned: compare.Pinned) -> None:
+    blocks.main_figure(view, params.error_metric(view), found, pinned, draw=errors.by_metric)
+    st.markdown(
         f"{INTRODUCTION} Every draw of the pool gets a decision, and every decision has to be "
         "paid for: compare the noise below with the thresholds. Where some runs accept nothing "
         "the mark is open; their estimate is the prior mean."
     )
-    blocks.figure("noise", found, ("noise",))
+    blocks.figure(view, "noise", found, ("noise",))
     labels.show(found)
 
 
-def loss() -> None:
-    found, pinned = pin.result(LOSS, lambda: asking.ask(LOSS, epsilon_abc=asking.thresholds(LOSS)))
-    blocks.main_figure("loss", found, pinned)
-    blocks.note(
+def ask_loss(view: View) -> Request:
+    return params.ask(view, LOSS, epsilon_abc=params.with_sidebar(view, LOSS, "epsilon_abc"))
+
+
+def loss(view: View) -> None:
+    found, pinned = compare.result(view, ask_loss)
+    blocks.main_figure(view, "loss", found, pinned)
+    st.markdown(
         "**Is a larger ε_abc more private?** With the same σ: yes for soft weights, where σ is "
         "counted in thresholds. For decisions only up to half the clipping bound: beyond that the "
         "outcome that reveals most is the rejection of a draw at distance 0, and a larger ε_abc "
         "makes it rarer."
     )
-    blocks.figure("noise", found, ("noise",))
+    blocks.figure(view, "noise", found, ("noise",))
     labels.show(found, stamp="")
     blocks.theory(LOSS)
-    export.block(LOSS, found)
+    downloads.block(view, LOSS, found)
 
 
-def san_francisco() -> None:
-    growing(SAN_FRANCISCO, draw_san_francisco)
+def san_francisco(view: View) -> None:
+    growing(view, SAN_FRANCISCO, partial(draw_san_francisco, view))
 
 
-def draw_san_francisco(found: blocks.Found, pinned: pin.Pinned) -> None:
-    blocks.main_figure("error", found, pinned, ("errors", "non_private"))
-    blocks.note(
+def draw_san_francisco(view: View, found: Result, pinned: compare.Pinned) -> None:
+    blocks.main_figure(view, "error", found, pinned, ("errors", "non_private"))
+    st.markdown(
         "**What is protected is the only outbreak there is.** All that is used of it is its "
         "distance to each draw, clipped at 200, and another outbreak can change that by the full "
         "200. So at any usual budget the weights are nearly those of noise alone."
     )
-    blocks.figure("posterior", found, ("shares",))
+    blocks.figure(view, "posterior", found, ("shares",))
     labels.show(found)
 
 
-def growing(experiment: str, draw: pin.DrawTwo, *knobs: str) -> None:
-    own_knobs(experiment, *knobs)
-    job = pin.growing(experiment, lambda: asking.ask_lists(experiment), draw)
-    blocks.verdicts(experiment, job.result)
+def growing(view: View, experiment: str, draw: compare.DrawTwo, *knobs: str) -> None:
+    own_knobs(view, experiment, *knobs)
+    job = compare.growing(view, lambda view: params.ask_lists(view, experiment), draw)
+    blocks.verdicts(view, experiment, job.result)
     blocks.theory(experiment)
-    export.block(experiment, job)
+    downloads.block(view, experiment, job)
 
 
-def own_knobs(experiment: str, *shared: str) -> None:
-    if not state.has_preset():
-        controls.own(*shared, f"{experiment}.accountant", f"{experiment}.runs")
+def own_knobs(view: View, experiment: str, *shared: str) -> None:
+    if not view.has_preset:
+        controls.own(view, *shared, f"{experiment}.accountant", f"{experiment}.runs")
     elif shared:
-        controls.own(*shared)
+        controls.own(view, *shared)
 
 
-main()
+router.run(main)

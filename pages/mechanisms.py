@@ -1,9 +1,16 @@
 """Mechanisms: what each makes of the same privacy budget."""
 
-from ui import asking, blocks, captions, controls, export, labels, locks, pin, router, state, watch
-from ui.job import Job
+from functools import partial
 
-router.guard()
+import streamlit as st
+
+from abcdp_core.results import Result
+from ui.figures import blocks, captions, downloads, errors, labels
+from ui.jobs import progress
+from ui.jobs.job import Job, Request
+from ui.view import locks, params, router
+from ui.view.view import View
+from ui.widgets import compare, controls
 
 COMPARED, POSTERIOR, COVERAGE = "compare-mechanisms", "mechanism-posterior", "coverage"
 ACCOUNTING = "accounting"
@@ -16,34 +23,37 @@ INTRODUCTION = (
 )
 
 
-def main() -> None:
+def main(view: View) -> None:
     shown = {"error": error, "what a budget buys": budget, "coverage": coverage}
-    shown[blocks.head("Mechanisms")]()
+    shown[blocks.head(view, "Mechanisms")](view)
 
 
-def error() -> None:
-    if state.has_preset():
-        controls.own("mse-curves.metric")
+def error(view: View) -> None:
+    if view.has_preset:
+        controls.own(view, "mse-curves.metric")
     else:
-        controls.own("compare-mechanisms.scenario", "mse-curves.metric")
-    job = pin.growing(COMPARED, lambda: asking.ask(COMPARED), draw_error)
-    if not state.has_preset():
-        controls.more("compare-mechanisms.runs")
+        controls.own(view, "compare-mechanisms.scenario", "mse-curves.metric")
+    job = compare.growing(view, lambda view: params.ask(view, COMPARED), partial(draw_error, view))
+    if not view.has_preset:
+        controls.more(view, "compare-mechanisms.runs")
     complete = job.result is not None and not job.result.is_partial
-    budgets = [other_budgets()] if complete and not state.has_preset() else []
-    release = one_release(job.result)
+    budgets = [other_budgets(view)] if complete and not view.has_preset else []
+    release = one_release(view, job.result)
     blocks.theory(COMPARED, POSTERIOR)
-    export.block("mechanisms", job, release, *(each for each in budgets if each))
+    downloads.block(view, "mechanisms", job, release, *(each for each in budgets if each))
 
 
-def draw_error(found: blocks.Found, pinned: pin.Pinned) -> None:
-    asking.follow_click()
+def draw_error(view: View, found: Result, pinned: compare.Pinned) -> None:
+    params.follow_click()
     click_it = locks.if_free(
-        "mechanism-posterior.mechanism", "Click a mark to see its posterior below. "
+        view, "mechanism-posterior.mechanism", "Click a mark to see its posterior below. "
     )
-    click = asking.choose_release if state.has_preset() else asking.choose_mechanism
-    blocks.compared(found, pinned, asking.error_metric, ("summary", "grid", "main"), click)
-    blocks.note(
+
+    def click(called: str, epsilon_total: float) -> None:
+        params.choose_mechanism(view, called, epsilon_total if view.has_preset else None)
+
+    errors.of_mechanisms(view, found, pinned, ("summary", "grid", "main"), click)
+    st.markdown(
         f"{INTRODUCTION} Each mechanism is at its own best ε_abc, chosen on simulated data sets "
         f"and never on those it is scored on. {click_it}A mark is "
         "open where some runs accepted nothing; their estimate is the prior mean. Mechanisms with "
@@ -57,48 +67,51 @@ def draw_error(found: blocks.Found, pinned: pin.Pinned) -> None:
     labels.show(found)
 
 
-def other_budgets() -> Job | None:
+def other_budgets(view: View) -> Job | None:
     """The same at many budgets, for who asks: it takes a while."""
     with blocks.folded("At other budgets", key="mechanisms-budgets") as unfolded:
         if not unfolded:
             return None
-        params, seed = asking.ask(COMPARED, epsilon_total=asking.budgets(COMPARED))
-        return watch.growing_under("at-budgets", COMPARED, params, seed, draw_budgets)
+        budgets = params.with_sidebar(view, COMPARED, "epsilon_total")
+        asked = params.ask(view, COMPARED, epsilon_total=budgets)
+        return progress.growing(asked, partial(draw_budgets, view), "at-budgets")
 
 
-def draw_budgets(found: blocks.Found) -> None:
-    blocks.figure("at-budgets", found, ("summary",), of=asking.error_metric())
+def draw_budgets(view: View, found: Result) -> None:
+    blocks.figure(view, "at-budgets", found, ("summary",), of=params.error_metric(view))
 
 
-def described(found: blocks.Found) -> None:
+def described(found: Result) -> None:
     """What each of the mechanisms is, by their names in the figures."""
     with blocks.folded("What the mechanisms are", key="mechanisms-described") as unfolded:
         if unfolded:
             names = captions.mechanisms_of(found)
-            blocks.tiles([captions.mechanism(name) for name in names])
+            with st.grid(2, min_column_width=260, gap="medium"):
+                for name in names:
+                    st.markdown(captions.mechanism(name))
             blocks.small_print(captions.papers_of(names))
 
 
-def one_release(compared: blocks.Found | None) -> blocks.Found:
+def one_release(view: View, compared: Result | None) -> Result:
     blocks.heading(
         "One release",
         "The posterior that a single release stands for, at the sidebar's ε_total, beside prior "
         "and truth.",
     )
-    controls.own("mechanism-posterior.mechanism")
-    params, seed = asking.ask(POSTERIOR)
-    blocks.note(captions.mechanism(params.to_text()["mechanism"]))
-    found = watch.result(POSTERIOR, params, seed)
-    blocks.figure("posterior", found, ("errors", "main"))
+    controls.own(view, "mechanism-posterior.mechanism")
+    asked = params.ask(view, POSTERIOR)
+    st.markdown(captions.mechanism(asked.params.to_text()["mechanism"]))
+    found = progress.result(asked)
+    blocks.figure(view, "posterior", found, ("errors", "main"))
     labels.also(found, compared)
     return found
 
 
-def budget() -> None:
-    controls.own("compare-mechanisms.scenario")
-    found, pinned = pin.result(ACCOUNTING, lambda: asking.ask_budget_first(ACCOUNTING))
-    blocks.main_figure("noise", found, pinned)
-    blocks.note(
+def budget(view: View) -> None:
+    controls.own(view, "compare-mechanisms.scenario")
+    found, pinned = compare.result(view, lambda view: params.ask_budget_first(view, ACCOUNTING))
+    blocks.main_figure(view, "noise", found, pinned)
+    st.markdown(
         "Each mark compares a way to add up the costs with the best one here for its mechanism. "
         "The extra noise buys no privacy. Pure guarantees and those with a δ are compared apart."
     )
@@ -120,34 +133,34 @@ def budget() -> None:
         "is the best attack found. It lies on the truth or above it, because a better attack may "
         "exist, but none below *any pure ε*.",
     )
-    blocks.figure("tradeoff", found, ("tradeoff",))
+    blocks.figure(view, "tradeoff", found, ("tradeoff",))
     described(found)
     labels.show(found, stamp="")
     blocks.theory(ACCOUNTING)
-    export.block("budget", found)
+    downloads.block(view, "budget", found)
 
 
-def coverage() -> None:
-    if not state.has_preset():
-        controls.own("compare-mechanisms.scenario", "coverage.truths")
-    job = pin.growing(COVERAGE, ask_coverage, draw_coverage)
-    if not state.has_preset():
-        controls.more("coverage.runs")
+def coverage(view: View) -> None:
+    if not view.has_preset:
+        controls.own(view, "compare-mechanisms.scenario", "coverage.truths")
+    job = compare.growing(view, ask_coverage, partial(draw_coverage, view))
+    if not view.has_preset:
+        controls.more(view, "coverage.runs")
     blocks.theory(COVERAGE)
-    export.block("coverage", job)
+    downloads.block(view, "coverage", job)
 
 
-def ask_coverage() -> asking.Asked:
-    if state.has_preset():
-        return asking.ask(COVERAGE)
-    smallest = asking.budgets(COVERAGE)[0]
-    both = (smallest, float(state.current("epsilon_total")))
-    return asking.ask(COVERAGE, epsilon_total=both)
+def ask_coverage(view: View) -> Request:
+    if view.has_preset:
+        return params.ask(view, COVERAGE)
+    smallest = params.with_sidebar(view, COVERAGE, "epsilon_total")[0]
+    both = (smallest, float(view["epsilon_total"]))
+    return params.ask(view, COVERAGE, epsilon_total=both)
 
 
-def draw_coverage(found: blocks.Found, pinned: pin.Pinned) -> None:
-    blocks.main_figure("coverage", found, pinned, ("summary", "main"))
-    blocks.note(
+def draw_coverage(view: View, found: Result, pinned: compare.Pinned) -> None:
+    blocks.main_figure(view, "coverage", found, pinned, ("summary", "main"))
+    st.markdown(
         "A private posterior can be trusted if its 90 % intervals contain the truth nine times in "
         "ten, on average over truths from the prior. The *noise-aware* one is made for that, as it "
         "takes the noise that was added into account. The *noise-ignored* one does not, and can be "
@@ -156,10 +169,10 @@ def draw_coverage(found: blocks.Found, pinned: pin.Pinned) -> None:
         "from many such draws contain the truth as often, but nothing was learnt."
     )
     if caution := captions.cautions(found):
-        blocks.warning(caution)
-    blocks.figure("width", found, ("summary", "releases"))
+        st.warning(caution, icon="⚠️")
+    blocks.figure(view, "width", found, ("summary", "releases"))
     described(found)
     labels.show(found)
 
 
-main()
+router.run(main)

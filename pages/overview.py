@@ -1,47 +1,49 @@
 """Overview: what the four knobs do, in one headline and four pictures."""
 
-from ui import asking, blocks, cards, export, labels, noises, router, watch
+import streamlit as st
 
-router.guard()
+from ui.figures import blocks, downloads, labels
+from ui.jobs import progress
+from ui.parts import overview
+from ui.view import params, router
+from ui.view.view import View
 
 POSTERIOR = "The kept draws of each parameter: with noise above its line, without below."
 
 
-def main() -> None:
-    params, seed = asking.ask("posterior")
-    found = watch.result("posterior", params, seed)
-    runs = noises.gather(found)
-    with cards.screen():
-        top = cards.place()
-        decisions, posterior = cards.pair()
-        error, promise = cards.pair()
+def main(view: View) -> None:
+    found = progress.result(params.ask(view, "posterior"))
+    runs = overview.gather(found)
+    with st.container(key="overview"):
+        top = st.container()
+        decisions, posterior = st.columns(2, gap="xsmall", border=True)
+        error, promise = st.columns(2, gap="xsmall", border=True)
         with decisions:
-            cards.decisions(found, runs)
+            overview.decisions(view, found, runs)
         with posterior:
-            cards.of_result("posterior", found, POSTERIOR, "posterior")
+            overview.of_result(view, "posterior", found, POSTERIOR, "posterior")
         with promise:
-            cards.promise(params)
+            overview.promise(view, found.params)
         with error:
-            job = watch.growing(
-                "expected-error",
-                *asking.ask("expected-error"),
-                lambda grown: cards.error(grown, found, runs),
+            job = progress.growing(
+                params.ask(view, "expected-error"),
+                lambda grown: overview.error(view, grown, found, runs),
             )
         with top:
-            cards.headline(found, job.result)
+            overview.headline(found, job.result)
     labels.show(found)
-    blocks.heading("What this is")
-    blocks.note(
+    blocks.heading(
+        "What this is",
         "Approximate Bayesian computation (ABC) learns parameters by simulation: draw parameters, "
         "simulate data, keep the draws whose data look like yours. ABCDP keeps them *with noise*, "
-        "which limits how much any one person's record can change what is kept."
+        "which limits how much any one person's record can change what is kept.",
     )
-    blocks.heading("What ε_total promises")
-    blocks.promise(params)
-    blocks.heading("The four knobs")
+    st.header("What ε_total promises")
+    blocks.promise(view, found.params)
+    st.header("The four knobs")
     blocks.knob_table()
     blocks.theory("posterior", "expected-error")
-    export.block("overview", found, job)
+    downloads.block(view, "overview", found, job)
 
 
-main()
+router.run(main)

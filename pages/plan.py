@@ -1,28 +1,34 @@
 """Plan: with so many people and such a budget, what is to be run?"""
 
-from ui import asking, blocks, controls, export, labels, pin, router, state
+from functools import partial
 
-router.guard()
+import streamlit as st
+
+from abcdp_core.results import Result
+from ui.figures import blocks, downloads, labels
+from ui.view import params, router
+from ui.view.view import View
+from ui.widgets import compare, controls
 
 STUDY = "plan"
 GOAL = "plan.goal"
 
 
-def main() -> None:
-    blocks.titled("Plan", "plan.scenario", GOAL)
-    if state.current(GOAL) != "smallest-error":
-        controls.own("plan.wanted", "plan.probability")
-    job = pin.growing(STUDY, lambda: asking.ask(STUDY), draw)
-    controls.more("plan.metric", "plan.runs")
+def main(view: View) -> None:
+    blocks.titled(view, "Plan", "plan.scenario", GOAL)
+    if view[GOAL] != "smallest-error":
+        controls.own(view, "plan.wanted", "plan.probability")
+    job = compare.growing(view, lambda view: params.ask(view, STUDY), partial(draw, view))
+    controls.more(view, "plan.metric", "plan.runs")
     blocks.theory(STUDY)
-    export.block("plan", job)
+    downloads.block(view, "plan", job)
 
 
-def draw(found: blocks.Found, pinned: pin.Pinned) -> None:
-    blocks.main_figure("plan", found, pinned, ("main", "goal", "intervals"))
+def draw(view: View, found: Result, pinned: compare.Pinned) -> None:
+    blocks.main_figure(view, "plan", found, pinned, ("main", "goal", "intervals"))
     for name in blocks.names(found, without=["plan"]):
-        blocks.figure(name, found, ("enough", "curve"))
-    blocks.note(
+        blocks.figure(view, name, found, ("enough", "curve"))
+    st.markdown(
         "What every mechanism is expected to err with your number of people and your budget, "
         "before any private data are looked at. Only simulated data are, so planning costs no "
         "privacy, and the settings it names may be used for a release."
@@ -30,4 +36,4 @@ def draw(found: blocks.Found, pinned: pin.Pinned) -> None:
     labels.show(found)
 
 
-main()
+router.run(main)

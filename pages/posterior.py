@@ -1,82 +1,87 @@
 """Posterior: one private release beside the non-private one, draw by draw."""
 
-from ui import asking, blocks, captions, controls, export, labels, locks, pin, router, state, watch
+import streamlit as st
 
-router.guard()
+from ui.figures import blocks, captions, downloads, labels
+from ui.jobs import progress
+from ui.view import locks, params, router
+from ui.view.view import View
+from ui.widgets import compare, controls
 
 
-def main() -> None:
-    blocks.titled("Posterior", "scenario", "posterior.view")
+def main(view: View) -> None:
+    blocks.titled(view, "Posterior", "scenario", "posterior.view")
     show = {
         "one release": one_release,
         "many releases": many_releases,
         "change one person": change_one_person,
         "synthetic data": synthetic_data,
     }
-    show[str(state.current("posterior.view"))]()
+    show[str(view["posterior.view"])](view)
 
 
-def one_release() -> None:
-    result, pinned = pin.result("posterior", lambda: asking.ask("posterior"))
-    blocks.main_figure("posterior", result, pinned, ("errors", "main"))
+def one_release(view: View) -> None:
+    result, pinned = compare.result(view, lambda view: params.ask(view, "posterior"))
+    blocks.main_figure(view, "posterior", result, pinned, ("errors", "main"))
     blocks.heading(
         "Every decision",
         "Each mark is a simulated data set that the private run looked at. Noise moves it up or "
         "down: near ε_abc that decides whether it is kept."
-        + locks.if_free("noise_draw", " *New noise* draws the noise again."),
+        + locks.if_free(view, "noise_draw", " *New noise* draws the noise again."),
     )
-    blocks.figure("decisions", result, ("decisions",))
+    blocks.figure(view, "decisions", result, ("decisions",))
     labels.show(result)
     blocks.theory("posterior")
-    export.block("posterior", result)
+    downloads.block(view, "posterior", result)
 
 
-def many_releases() -> None:
-    result, pinned = pin.result(
-        "many-releases", lambda: asking.ask("many-releases", **asking.releases())
-    )
-    blocks.main_figure("many-releases", result, pinned, ("errors", "references", "main"))
-    blocks.note(
+def many_releases(view: View) -> None:
+    result, pinned = compare.result(view, params.ask_releases)
+    blocks.main_figure(view, "many-releases", result, pinned, ("errors", "references", "main"))
+    another = locks.if_free(view, "noise_draw", ", and *New noise* adds another")
+    st.markdown(
         "Each dot is one release of the same data with noise of its own; the large one is the "
-        f"newest{locks.if_free('noise_draw', ', and *New noise* adds another')}. In practice only "
-        "one of them may be made."
+        f"newest{another}. In practice only one of them may be made."
     )
     labels.show(result)
     blocks.theory("many-releases")
-    export.block("many-releases", result)
+    downloads.block(view, "many-releases", result)
 
 
-def change_one_person() -> None:
-    result = watch.result("change-one-person", *asking.ask("change-one-person"))
-    blocks.finding(*captions.largest(result))
+def change_one_person(view: View) -> None:
+    result = progress.result(params.ask(view, "change-one-person"))
+    headline, lead = captions.largest(result)
+    with st.container(key="finding"):
+        st.header(headline, anchor=False)
+        st.markdown(lead)
     # One above the other on a telephone: knob, point and curves are on its screen together.
-    cause, effect = blocks.cause_and_effect()
+    cause, effect = st.columns((2, 3), gap="medium")
     with cause:
-        controls.own("change-one-person.moved_to")
-        blocks.picture("person", result)
+        controls.own(view, "change-one-person.moved_to")
+        blocks.picture(view, "person", result)
     with effect:
-        blocks.picture("outcomes", result)
+        blocks.picture(view, "outcomes", result)
     blocks.below("outcomes", result, ("main", "ratio", "largest"))
-    left, right = blocks.pair()
+    left, right = st.columns(2, gap="medium")
     with left:
-        blocks.figure("movement", result, ("movement", "decisions"))
+        blocks.figure(view, "movement", result, ("movement", "decisions"))
     with right:
         blocks.below("person", result, ("person", "data"))
-        blocks.note(
+        st.markdown(
             "This is the definition of differential privacy: for two data sets that differ in one "
             "person, the probabilities of any outcome differ at most by the factor e^ε_total. All "
             "probabilities are exact: averaged over all possible noise. " + result.summary
         )
     labels.show(result)
     blocks.theory("change-one-person")
-    export.block("change-one-person", result)
+    downloads.block(view, "change-one-person", result)
 
 
-def synthetic_data() -> None:
-    result, pinned = pin.result("synthetic-data", lambda: asking.ask("synthetic-data"))
-    blocks.main_figure("synthetic-data", result, pinned, ("compared", "main"))
-    controls.own("synthetic-data.data_sets")
-    blocks.note(
+def synthetic_data(view: View) -> None:
+    result, pinned = compare.result(view, lambda view: params.ask(view, "synthetic-data"))
+    blocks.main_figure(view, "synthetic-data", result, pinned, ("compared", "main"))
+    controls.own(view, "synthetic-data.data_sets")
+    st.markdown(
         "What a private run accepts is released, and simulating from it costs no further privacy: "
         "such data sets may be published in place of the real ones. The observed data stand beside "
         "them because they are synthetic or published themselves."
@@ -84,7 +89,7 @@ def synthetic_data() -> None:
     blocks.rows_as_csv("Private synthetic data as CSV", result, "main", source="private")
     labels.show(result)
     blocks.theory("synthetic-data")
-    export.block("synthetic-data", result)
+    downloads.block(view, "synthetic-data", result)
 
 
-main()
+router.run(main)

@@ -1,26 +1,33 @@
 """Published queries: what noisy numbers that somebody else released say of their model."""
 
-from ui import asking, blocks, captions, controls, export, labels, own_query, pin, router, state
+from functools import partial
 
-router.guard()
+import streamlit as st
+
+from abcdp_core.results import Result
+from ui.figures import blocks, captions, downloads, labels
+from ui.release import published_problem
+from ui.view import params, router
+from ui.view.view import View
+from ui.widgets import compare, controls
 
 STUDY = "published-query"
 
 
-def main() -> None:
-    blocks.titled("Published queries", "published-query.problem")
-    controls.own("published-query.simulations")
-    job = pin.growing(STUDY, lambda: asking.ask(STUDY), draw)
+def main(view: View) -> None:
+    blocks.titled(view, "Published queries", "published-query.problem")
+    controls.own(view, "published-query.simulations")
+    job = compare.growing(view, lambda view: params.ask(view, STUDY), partial(draw, view))
     with blocks.folded("Infer from a release of your own", "own-query") as unfolded:
         if unfolded:
-            own_query.show(captions.problem_of(str(state.current("published-query.problem"))))
+            published_problem.show(view, captions.problem_of(str(view["published-query.problem"])))
     blocks.theory(STUDY)
-    export.block("published-queries", job)
+    downloads.block(view, "published-queries", job)
 
 
-def draw(found: blocks.Found, pinned: pin.Pinned) -> None:
-    blocks.main_figure(STUDY, found, pinned, ("main", "way", "reference", "sample"))
-    blocks.note(
+def draw(view: View, found: Result, pinned: compare.Pinned) -> None:
+    blocks.main_figure(view, STUDY, found, pinned, ("main", "way", "reference", "sample"))
+    st.markdown(
         "Nothing private is read here: all there is are the released numbers below, the law of "
         "their noise, and a public simulator. What follows from a release cannot weaken its "
         "privacy, however often it is computed with."
@@ -28,11 +35,11 @@ def draw(found: blocks.Found, pinned: pin.Pinned) -> None:
     labels.show(found, stamp="")
     blocks.heading("What was released", captions.released(found))
     blocks.table(found, "released")
-    blocks.note(
+    st.markdown(
         "A release of your own, with one of these simulators or with simulations of yours: below, "
         "or, larger and longer, by `python -m abcdp_core infer problem.toml --out DIR`. The three "
         "files of the folder `examples` that end in `.toml` are the queries of this page."
     )
 
 
-main()
+router.run(main)

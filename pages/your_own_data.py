@@ -1,47 +1,47 @@
 """Your own data: one private release, in earnest."""
 
-from ui import blocks, controls, expectation, labels, own_data, router, state, uploads
+import streamlit as st
 
-router.guard()
+from ui.figures import blocks, labels
+from ui.release import expected_error, own_data, released, uploads
+from ui.view import router
+from ui.view.view import View
+from ui.widgets import controls
 
 
-def main() -> None:
-    with own_data.screen():
+def main(view: View) -> None:
+    with st.container(key="own-data"):
         blocks.title(
             "Your own data",
             "A real private release: one file goes in, one document comes out, and "
             "the budget is spent.",
         )
-        asked, expected = own_data.columns()
+        asked, expected = st.columns((6, 7), gap="medium")
         with asked:
-            blocks.heading("1 · Choose before you look")
-            controls.own("your-data.scenario")
-            scenario = state.scenario_in_force()
-            by = own_data.mechanism(scenario)
-            request, planned = own_data.settings(scenario, by)
-            blocks.note(expectation.cost(by))
-        blocks.heading("2 · Give your file")
-        series = uploads.ask(scenario)
+            st.header("1 · Choose before you look")
+            controls.own(view, "your-data.scenario")
+            by = own_data.mechanism(view.scenario)
+            request, planned = own_data.chosen(view, by)
+            st.markdown(expected_error.cost(view, by))
+        st.header("2 · Give your file")
+        series = uploads.ask(view.scenario)
         # After the uploader: one that is not drawn loses its file, and this may end the page.
         with expected:
-            enough = expectation.show(by, planned, own_data.width(request))
+            enough = expected_error.show(view, by, planned, own_data.width(request))
         if request is not None and series is not None:
-            blocks.heading("3 · Confirm")
+            st.header("3 · Confirm")
             own_data.confirm(request, series, planned, enough)
-    if documents := own_data.released():
-        blocks.heading("4 · What was released in this session")
-        own_data.show(documents)
-    else:
+    if not released.show(view):
         labels.plain(
             "Nothing is spent before you press *Release*. What to expect is computed from what is "
             "public, not from your data."
         )
-    blocks.note(own_data.STAMP)
-    blocks.note(own_data.OWN_MODEL)
+    st.markdown(own_data.STAMP)
+    st.markdown(own_data.OWN_MODEL)
     if others := labels.who_sees():
-        blocks.warning(others)
-    blocks.theory(*expectation.studies(by), of=by.draw)
-    own_data.keep_in_browser()
+        st.warning(others, icon="⚠️")
+    blocks.theory(*expected_error.studies(view, by), of=by.draw)
+    released.keep_in_browser()
 
 
-main()
+router.run(main)

@@ -27,7 +27,7 @@ CORE_ARROWS: dict[str, set[str]] = {
     "interruption": set(),
     "summaries": {"streams"},
     "sentences": set(),
-    "figures": set(),
+    "figures": {"privacy"},
     "threads": set(),
     "supports": set(),
     "statistic": set(),
@@ -86,7 +86,9 @@ CORE_ARROWS: dict[str, set[str]] = {
         *("experiments", "figures", "interruption", "parameters", "privacy", "registry"),
         "results",
     },
-    "lessons": {"experiments", "figures", "output", "parameters", "streams", "summaries"},
+    "lessons": {
+        *("experiments", "figures", "output", "parameters", "results", "streams", "summaries"),
+    },
     "ledger": {
         *("cache", "experiments", "output", "figures", "parameters", "results", "runner"),
         *("sentences", "store", "summaries", "workers"),
@@ -115,6 +117,18 @@ UI_MAY_IMPORT = {
 }
 """Parts of the core that what knows Streamlit may import; the rest it reaches by experiments."""
 
+UI_FLOORS = {
+    **{"server": 0, "jobs": 1, "view": 2},
+    **{"figures": 3, "widgets": 3, "parts": 4, "release": 4},
+}
+"""Room of the interface -> its floor: a room imports from its own floor and from those below."""
+
+UI_STAIRS = {"ui.server.start", "ui.view.router", "ui.figures.verbatim"}
+"""Modules that may import from above, and the one that all may import."""
+
+UI_LONGEST = 350
+"""Lines of a module of the interface."""
+
 OUTSIDE: dict[str, set[str]] = {
     "abcdp_core": {"abcdp_core"},
     "ui": {"abcdp_core", "ui", "streamlit"},
@@ -123,6 +137,9 @@ OUTSIDE: dict[str, set[str]] = {
     "benchmarks": {"abcdp_core", "benchmarks", "streamlit"},
 }
 """Folder or file -> what of the project, and of Streamlit, it may import."""
+
+SHOWN = "abcdp_core.results.Result"
+"""What pages are given, so that they may name it."""
 
 OURS = {"abcdp_core", "ui", "pages", "app", "benchmarks", "tests", "streamlit"}
 
@@ -207,12 +224,54 @@ def test_the_interface_reaches_the_core_by_its_upper_parts_only() -> None:
     assert wrong == {}
 
 
+def ui_arrows() -> dict[str, set[str]]:
+    """Modules of the interface, each with those that it imports."""
+    imported = {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts): {*imports_of(file)}
+        for file in files_of("ui")
+    }
+    # What is imported is a module, or something in one.
+    return {
+        name: imported.keys() & (found | {each.rpartition(".")[0] for each in found})
+        for name, found in imported.items()
+    }
+
+
+def test_modules_of_the_interface_import_each_other_in_no_circle() -> None:
+    arrows = ui_arrows()
+    graphlib.TopologicalSorter(arrows).prepare()
+    assert sum(map(len, arrows.values())) > len(arrows)
+
+
+def test_a_room_of_the_interface_imports_from_its_floor_or_below() -> None:
+    def floor(module: str) -> int:
+        return UI_FLOORS[module.split(".")[1]]
+
+    wrong = {
+        (name, other)
+        for name, others in ui_arrows().items()
+        for other in others - UI_STAIRS
+        if name not in UI_STAIRS and floor(other) > floor(name)
+    }
+    assert wrong == set()
+
+
+def test_a_module_of_the_interface_can_be_read_at_once() -> None:
+    lines = {file: file.read_text(encoding="utf-8").count("\n") for file in files_of("ui")}
+    assert {file.name: count for file, count in lines.items() if count > UI_LONGEST} == {}
+
+
+def outside(file: Path) -> set[str]:
+    """Packages that a file imports from."""
+    return {name.split(".")[0] for name in imports_of(file) if name != SHOWN}
+
+
 @pytest.mark.parametrize("place", OUTSIDE)
 def test_pages_use_the_interface_it_uses_the_core_and_never_the_other_way(place: str) -> None:
     wrong = {
         str(file.relative_to(ROOT)): found
         for file in files_of(place)
-        if (found := {name.split(".")[0] for name in imports_of(file)} & OURS - OUTSIDE[place])
+        if (found := outside(file) & OURS - OUTSIDE[place])
     }
     assert wrong == {}
 

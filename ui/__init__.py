@@ -1,8 +1,7 @@
 """What knows Streamlit and is not a page.
 
-`router` holds the page table, `knobs` what can be set, `controls` the widgets made from it, `link`
-the address that reproduces a view, `jobs` the work in the background, `line` whose turn it is,
-`steps` what is done, `watch` what a page shows of it, `blocks` what recurs on pages, `meaning` what
-ε means in odds, `export` the downloads. `verbatim` shows what comes from outside as text, `gate` is
-who may talk to the server, `served` what holds where others use it.
+`server` decides which requests come in and draws one page at a time; `jobs` works in the
+background; `view` is a page as its knobs stand, made once a run and passed on; `widgets` are the
+knobs and the ways to share them; `figures` are pictures with what belongs to them; `parts` are what
+one page or the lessons show; `release` takes a person's own data.
 """

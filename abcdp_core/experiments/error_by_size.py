@@ -411,6 +411,38 @@ FEWEST_FOR_SPREAD = 5
 """Series from which on their middle 80 % say something."""
 
 
+def said(found: Result, planned: int) -> str:
+    """Return what to expect with so many values, in a sentence or two."""
+    expected = at(found, planned)
+    if expected is None:
+        return f"What error to expect with {planned:,} values is not known."
+    words = in_words(expected, model_of(found))
+    return f"**{answer(expected)}.** {words}"
+
+
+def headline(found: Result, planned: int, width: float | None = None) -> tuple[str, str, str]:
+    """Return a number, the sentence it begins, and how sure it is, in the scale of a range."""
+    expected, model = at(found, planned), model_of(found)
+    if expected is None:
+        return "?", f"Nothing is known for {planned:,} values.", ""
+    number, sign = points(expected.error), "% "
+    of_range = model.unit.startswith(sign)
+    words = (
+        f"{model.unit.removeprefix(sign)}: {model.typical} with {planned:,} values. "
+        f"**Without noise {points(expected.plain)}, without any data {points(expected.prior)}.**"
+    )
+    series = sentences.counted(expected.series, "simulated series", "simulated series")
+    rest = f"Average over noise and {series} that follow the model{spread(expected)}."
+    if of_range and width is not None:
+        rest = f"With your range that is {_in_own_scale(width * expected.error)}. {rest}"
+    return f"{number} %" if of_range else number, words, rest
+
+
+def _in_own_scale(value: float) -> str:
+    """A number in the scale of a person's values, without an exponent where that is readable."""
+    return f"{value:,.0f}" if 100.0 <= value < 1e9 else f"{value:.2g}"
+
+
 def collect(params: Params, rows: Tables) -> Result:
     """The result so far."""
     result = Result(EXPERIMENT, params, rows, "", "No data are read here, so nothing is spent.")

@@ -15,11 +15,16 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from abcdp_core import __version__
+from abcdp_core.figures import Drawn
 from abcdp_core.lessons import Lesson, Question, Step, numbers
-from abcdp_core.output import citation
+from abcdp_core.output import citation, images
+from abcdp_core.output.formats import ExportError
 from abcdp_core.output.frame import framed
+from abcdp_core.results import Result
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,25 @@ class Picture:
 
     svg: bytes
     sentence: str
+
+
+def pictures(drawn: Mapping[int, tuple[Result, Drawn]]) -> dict[int, Picture]:
+    """Return figures by their places, as SVG drawn by one browser; none where that fails."""
+    if not drawn or images.obstacle() is not None:
+        return {}
+    with TemporaryDirectory() as folder:
+        orders = {
+            place: images.images_of(result, {"": each}, Path(folder), ["svg"], str(place))[0]
+            for place, (result, each) in drawn.items()
+        }
+        try:
+            images.draw([*orders.values()])
+        except ExportError:
+            return {}
+        return {
+            place: Picture(order.path.read_bytes(), drawn[place][1].sentence)
+            for place, order in orders.items()
+        }
 
 
 @dataclass(frozen=True)

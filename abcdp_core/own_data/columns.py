@@ -200,6 +200,23 @@ def words_of(scenario: str, column: str) -> str:
     return WORDS[column]
 
 
+def content(scenario: str, column: str) -> str:
+    """Return what a file of a scenario has to hold, in words."""
+    smallest, largest = own_sizes(scenario)
+    if column == SERIES:
+        return f"one column of {smallest} to {largest:,} numbers, which never take more"
+    table: Table | None = getattr(simulators.load(scenario), "OWN_TABLE", None)
+    if table is not None:
+        rows = f"{smallest:,} to {largest:,}" if smallest < largest else f"{largest:,}"
+        most = "at most " if table.neighbours == "add-remove" else ""
+        return (
+            f"{words_of(scenario, column)}: the columns {', '.join(table.columns)}, "
+            f"{most}{rows} {'row' if largest == 1 else 'rows'} below the header"
+        )
+    size = f", {smallest} to {largest} days in a row" if smallest < largest else ""
+    return f"{WORDS[column]}{size}"
+
+
 def chosen(scenario: str, name: str | None) -> str:
     """The column that is named, or the only one that a scenario takes.
 

@@ -10,6 +10,7 @@ from abcdp_core import sentences
 from abcdp_core.own_data import releasable
 from abcdp_core.own_data.releasable import Expected
 from abcdp_core.own_data.request import ReleaseRequest, own_sizes
+from abcdp_core.own_data.sparse_vector import SparseVectorRequest
 
 Array = NDArray[np.float64]
 
@@ -34,6 +35,28 @@ def answer(found: Expected, n: int) -> str:
     if found.error <= LITTLE * found.plain:
         return f"{values} privacy adds at most 10 % to the error"
     return f"{values} privacy makes the error up to {found.error / found.plain:.1f} times as large"
+
+
+def enough(request: ReleaseRequest, n: int, planned: int, expected: str) -> str:
+    """Return what to expect of `n` values where a formula tells it, else of as many as planned.
+
+    Args:
+        request: the settings.
+        n: number of values there are.
+        planned: number that `expected` is for.
+        expected: what public simulations say.
+    """
+    if (known := releasable.of(request).expected(request, n)) is not None:
+        headline = f"**{answer(known, n)}.** " if isinstance(known, Expected) else ""
+        return f"{headline}{known.in_words(n)}"
+    other = "" if n == planned else f" This is for {planned:,} values; your file has {n:,}."
+    if isinstance(request, SparseVectorRequest):
+        usual = SparseVectorRequest.defaults(request.scenario)
+        if request.bandwidth != usual["bandwidth"]:
+            other += " It is for the usual bandwidth, not for yours."
+        if request.distance != usual["distance"]:
+            other += f" It is for the distance *values*, not for *{request.distance}*."
+    return f"{expected}{other}"
 
 
 def drawn(request: ReleaseRequest, planned: int) -> fig.Drawn | None:

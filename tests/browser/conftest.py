@@ -84,6 +84,11 @@ class Visit:
         """Wait until no script is going on."""
         self.page.wait_for_selector(IDLE)
 
+    def choose(self, key: str, name: str) -> None:
+        """Choose from a list that opens."""
+        self.page.locator(f".st-key-{key} input").click()
+        self.page.get_by_role("option", name=name, exact=True).click()
+
     @property
     def title(self) -> str:
         """Title of the first figure, in one line."""
@@ -132,9 +137,7 @@ def running(command: Sequence[str], port: int, folder: Path, **environment: str)
         folder: for its log and its cache.
         environment: what it finds there besides what there is.
     """
-    # What nobody asked for would take the processors from the tests.
-    usual = {"ABCDP_CACHE_DIR": str(folder / "cache"), "ABCDP_VISITS": "0"}
-    own = os.environ | usual | environment
+    own = os.environ | {"ABCDP_CACHE_DIR": str(folder / "cache")} | environment
     with (folder / "log.txt").open("w") as log:
         process = subprocess.Popen(command, cwd=ROOT, env=own, stdout=log, stderr=log)
         try:

@@ -1,4 +1,4 @@
-"""What of a page is on the first screen, measured in the browser."""
+"""What of a page is on the first screen, and whether all that is seen agrees, in the browser."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TypeVar
 
 from playwright.sync_api import Locator, TimeoutError
 
+from abcdp_core.parameters import text_of
 from tests.browser.conftest import CARD, SIZE, Visit
-from ui import knobs, router
+from ui.view import knobs, page_table
 
 Found = TypeVar("Found", str, list[str])
 
@@ -40,8 +41,7 @@ TELEPHONE = 390, 844
 
 def views(visit: Visit) -> Iterator[str]:
     """Shows one view of a page after the other, and gives their names; its own if it has none."""
-    (page,) = (page for page in router.TABLE if page.file == visit.name)
-    keys = [key for key in page.own if key.endswith(".view")]
+    keys = [key for key in page_table.by_file(visit.name).own if key.endswith(".view")]
     for key in keys:
         visit.page.set_viewport_size(SIZE)
         for view in map(str, knobs.SCREEN[key].parameter.options):
@@ -166,3 +166,37 @@ def _within(box: Mapping[str, float], width: int, height: int) -> bool:
         and box["x"] + box["width"] <= width
         and box["y"] + box["height"] <= height
     )
+
+
+AGREE = """([path, usual, before]) => {
+    const shown = document.querySelector(
+        '[data-testid=stApp][data-test-script-state=notRunning] .finding:not([data-stale=true] *)');
+    const title = shown?.textContent.replaceAll("\u00a0", " ") ?? "";
+    const address = new URL(location).searchParams;
+    const scenario = address.get("scenario") ?? "uniform-mixture";
+    const names = { epsilon_total: "ε_total", c: "c" };
+    const asked = Object.keys(names).map((key) => address.get(key) ?? usual[scenario][key]);
+    const agree = Object.entries(names).every(([key, name], at) => {
+        const knob = document.querySelector(`.st-key-${key} [data-testid=stSliderThumbValue]`);
+        return knob?.textContent === asked[at] && title.includes(`${name} = ${asked[at]},`);
+    });
+    const found = location.pathname === path && agree && [path, scenario, ...asked].join(" ");
+    // A page may be drawn once more; what is seen has to last.
+    globalThis.lasts = found && found === globalThis.lastFound ? globalThis.lasts + 1 : 0;
+    globalThis.lastFound = found;
+    return found !== before && globalThis.lasts > 4 && found;
+}"""
+"""Path, scenario, budget and c, once address, knobs and picture of a page agree on them."""
+
+USUAL = {
+    scenario: {
+        key: text_of(knobs.find(key, scenario=scenario).default) for key in ("epsilon_total", "c")
+    }
+    for scenario in map(str, knobs.find("scenario").parameter.options)
+}
+
+
+def agreed(visit: Visit, path: str, before: str = "") -> str:
+    """What is shown, once all that is seen of it agrees and it is not what was shown before."""
+    asked = [path, USUAL, before]
+    return str(visit.page.wait_for_function(AGREE, arg=asked, polling=MOMENT).json_value())

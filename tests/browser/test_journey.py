@@ -6,8 +6,9 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -16,7 +17,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from abcdp_core import __version__
 from tests.browser import screens
 from tests.browser.conftest import ROOT, SIZE, SMALL, Visit, watched
-from ui import knobs, router
+from ui.view import knobs, page_table
 
 pytestmark = [
     pytest.mark.xdist_group("browser"),
@@ -91,8 +92,11 @@ def camera(visit: Visit, form: str) -> bytes:
 
 
 def the_zip_holds_figures_data_settings_and_command(visit: Visit) -> None:
-    with visit.page.expect_download(timeout=120_000) as download:
-        visit.page.get_by_role("button", name="This page as a zip").click()
+    visit.page.get_by_role("button", name="Prepare this page as a zip").click()
+    save = visit.page.get_by_role("button", name="Save posterior.zip")
+    expect(save).to_be_visible(timeout=120_000)
+    with visit.page.expect_download() as download:
+        save.click()
     content = zipfile.ZipFile(io.BytesIO(Path(download.value.path()).read_bytes()))
     assert content.testzip() is None
     names = content.namelist()
@@ -193,7 +197,7 @@ FEW = {"n": "100", "mse-curves.runs": "1", "adaptive-truncation.n": "100"} | {
 """What makes every page quick to open."""
 
 
-@pytest.fixture(scope="module", params=[page.file for page in router.TABLE])
+@pytest.fixture(scope="module", params=[page.file for page in page_table.TABLE])
 def opened(window: Page, server: str, request: pytest.FixtureRequest) -> Iterator[Visit]:
     """Each page, opened once for all that is asked of every page."""
     window.goto("about:blank")
@@ -296,14 +300,6 @@ def test_people_answer_and_the_player_obeys(visit: Visit) -> None:
     expect(said).to_have_text("person 100 of 100")
 
 
-def asks_before_it_is_left(visit: Visit) -> bool:
-    """Whether a browser would ask its user, were the page loaded again now."""
-    asked: bool = visit.page.evaluate(
-        "!dispatchEvent(new Event('beforeunload', { cancelable: true }))"
-    )
-    return asked
-
-
 def test_a_release_from_a_file_and_its_document(visit: Visit, tmp_path: Path) -> None:
     file = tmp_path / "mine.csv"
     file.write_text("income\n" + "\n".join(f"{value % 97}.61803" for value in range(300)))
@@ -320,73 +316,51 @@ def test_a_release_from_a_file_and_its_document(visit: Visit, tmp_path: Path) ->
     expect(button).to_be_disabled()
     visit.page.get_by_text("I want to spend ε_total = 20").click()
     expect(button).to_be_enabled()
-    button.click()
-    save = visit.page.get_by_role("button", name="Release 1 as JSON")
-    # A file that is asked for while the page is still being made may not be there yet.
-    expect(save).to_be_visible()
-    visit.settle()
-    assert asks_before_it_is_left(visit), "the only copy is not saved yet"
     with visit.page.expect_download() as download:
-        save.click()
-    assert not asks_before_it_is_left(visit)
+        button.click()
+    assert download.value.suggested_filename == "release-1.json"
     document = json.loads(Path(download.value.path()).read_text())
-    # The browser has it, whatever becomes of the server; all of it is saved already.
-    assert visit.page.evaluate("abcdpReleases.unsaved()") == []
     assert (document["mode"], document["n"]) == ("release", 300)
     assert document["cost"]["epsilon"] <= 20
+    expect(visit.page.get_by_role("button", name="Release 1 as JSON")).to_be_visible()
     expect(button).to_be_disabled()
+    visit.settle()
+    assert not visit.page.evaluate(ASKS)
     # The port may hold any digits.
     assert "97" not in visit.page.url.partition("?")[2]
 
 
-def test_a_page_that_was_forgotten_has_each_of_several_releases_saved_at_a_press(
+ASKS = "!dispatchEvent(new Event('beforeunload', { cancelable: true }))"
+"""Whether a browser would ask its user, were the page loaded again now."""
+
+
+def test_a_browser_asks_while_a_release_is_made_and_saves_each_once(
     context: BrowserContext,
 ) -> None:
-    """Of several that a page saves by itself a browser takes the first alone."""
     alone = context.new_page()
-    done = """async ([source, unsaved, press]) => {
-        const saved = [];
-        globalThis.abcdpReleases = {
-            unsaved: () => unsaved.filter((one) => !saved.includes(one)),
-            save: (one) => saved.push(one),
-            // What a page says there outlives its being loaded again.
-            forget: () => { name = "all is saved"; },
-        };
+    source = (ROOT / "assets" / "leaving.js").read_text(encoding="utf-8")
+    draw = """async ([source, data]) => {
         const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
-        const parentElement = document.createElement("main");
-        parentElement.innerHTML = "<div></div>";
-        (await import(address)).default({ parentElement });
-        const buttons = [...parentElement.querySelectorAll("button")];
-        for (const place of press) buttons[place].click();
-        globalThis.leave = buttons.at(-1);
-        return [buttons.map((each) => each.textContent), saved];
+        (await import(address)).default({ data });
     }"""
-    source = (ROOT / "assets" / "forgotten.js").read_text(encoding="utf-8")
-    assert alone.evaluate(done, [source, [2], []]) == [[], [2]]
-    buttons = ["Release 2 as JSON", "Release 5 as JSON", "Load the page again"]
-    assert alone.evaluate(done, [source, [2, 5], []]) == [buttons, []]
-    assert alone.evaluate(done, [source, [2, 5], [1]]) == [buttons, [5]]
-    # While one is not saved the browser is to ask whether to leave it.
-    for press, said in (([1], ""), ([1, 0], "all is saved")):
-        alone.evaluate(done, [source, [2, 5], press])
-        with alone.expect_navigation():
-            alone.evaluate("setTimeout(() => leave.click())")
-        assert alone.evaluate("name") == said
+    saved: list[str] = []
+    alone.on("download", lambda download: saved.append(download.suggested_filename))
+    for making, number, asks in ((True, 0, True), (False, 1, False), (True, 1, True)):
+        data = {"session": "a", "making": making, "number": number, "text": "{}" * number}
+        alone.evaluate(draw, [source, data])
+        assert alone.evaluate(ASKS) == asks
+    with alone.expect_download():
+        alone.evaluate(draw, [source, data | {"making": False, "number": 2}])
+    assert saved == ["release-1.json", "release-2.json"]
     alone.close()
-
-
-def choose(visit: Visit, key: str, name: str) -> None:
-    """Choose from a list that opens."""
-    visit.page.locator(f".st-key-{key} input").click()
-    visit.page.get_by_role("option", name=name, exact=True).click()
 
 
 def test_each_scenario_has_its_knobs_and_the_link_reproduces_it(visit: Visit) -> None:
     visit.open("posterior", epsilon_abc="0.2", c="20")
-    choose(visit, "scenario", "covid")
+    visit.choose("scenario", "covid")
     shows(visit, "c = 5, N = 18")
     expect(visit.page).to_have_url(re.compile("scenario=covid"))
-    choose(visit, "scenario", "tuberculosis")
+    visit.choose("scenario", "tuberculosis")
     shows(visit, "c = 10, N = 1,000")
     address, title = shared(visit), visit.title
     visit.page.goto(address)
@@ -395,22 +369,48 @@ def test_each_scenario_has_its_knobs_and_the_link_reproduces_it(visit: Visit) ->
     assert visit.title == title
     assert "ε_abc = 150" in title
     expect(visit.page.get_by_role("alert")).to_have_count(0)
-    back_leads_to_the_page_as_it_was_left(visit, title)
 
 
-def back_leads_to_the_page_as_it_was_left(visit: Visit, title: str) -> None:
-    """Streamlit leads to an address without the scenario, whose page showed half of each."""
-    left = visit.page.url
+def test_back_and_forward_show_knobs_and_a_picture_that_agree_with_the_address(
+    visit: Visit,
+) -> None:
+    posterior, flip = "/posterior", "/flip_probability"
+    visit.open("posterior", epsilon_total="0.5", c="20")
+    left = []
+    for path, link in ((posterior, ""), (flip, "Flip probability"), (posterior, "Posterior")):
+        if link:
+            visit.page.get_by_role("link", name=link, exact=True).click()
+        before = screens.agreed(visit, path)
+        visit.page.locator(".st-key-epsilon_total input").focus()
+        visit.page.keyboard.press("ArrowLeft")
+        left.append(screens.agreed(visit, path, before))
+    assert len({each.split()[2] for each in left}) == 3, left
+    for go, at in (
+        (visit.page.go_back, 1),
+        (visit.page.go_back, 0),
+        (visit.page.go_forward, 1),
+        (visit.page.go_forward, 2),
+    ):
+        go_until(visit, go, left[at])
+    visit.choose("scenario", "tuberculosis")
+    screens.agreed(visit, posterior, left[2])
     visit.page.get_by_role("link", name="Flip probability").click()
-    expect(visit.page.get_by_text("Noise draw number 0")).to_be_visible()
-    visit.page.get_by_role("button", name="New noise").click()
-    expect(visit.page.get_by_text("Noise draw number 1")).to_be_visible()
-    visit.page.go_back()
-    shows(visit, "ε_abc = 150")
-    expect(visit.page.locator(".st-key-scenario input")).to_have_value("tuberculosis")
-    # What the next page moved stands here where it did; the caption is above its widget.
-    expect(visit.page.get_by_text("Noise draw number 0")).to_be_visible()
-    assert (visit.title, visit.page.url) == (title, left)
+    screens.agreed(visit, flip)
+    go_until(visit, visit.page.go_back, left[0])
+
+
+STOPS = 20
+"""Entries of a browser's history that a few moves make at most: one for each knob that moves with a
+scenario."""
+
+
+def go_until(visit: Visit, go: Callable[[], object], wanted: str) -> None:
+    """Go through the history until something is shown; all that is seen agrees at every stop."""
+    for _ in range(STOPS):
+        go()
+        if screens.agreed(visit, urlsplit(visit.page.url).path) == wanted:
+            return
+    pytest.fail(f"{wanted} is not shown after {STOPS} stops")
 
 
 def test_a_case_study_is_judged(visit: Visit) -> None:

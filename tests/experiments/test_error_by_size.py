@@ -15,7 +15,7 @@ from abcdp_core.results import Result
 from abcdp_core.simulators import covid, uniform_mixture
 from abcdp_core.streams import generator
 from tests.statistics import assert_mean_of_repeats
-from ui import knobs
+from ui.view import knobs
 
 SMALL = error_by_size.Params(n=300, pool_size=300, epsilon_abc=0.3, c=5, epsilon_total=5.0, runs=3)
 

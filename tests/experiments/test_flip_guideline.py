@@ -14,7 +14,7 @@ from abcdp_core.experiments import flip_guideline
 from abcdp_core.experiments.flip_guideline import Params
 from abcdp_core.results import Result
 from abcdp_core.theory import flip
-from ui import captions
+from ui.figures import captions
 
 SMALL = Params(n=1000, pool_size=500, c=5, data_sets=4, draws=100)  # type: ignore[arg-type]
 

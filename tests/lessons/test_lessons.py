@@ -10,6 +10,7 @@ import pytest
 
 from abcdp_core import experiments, lessons, summaries
 from abcdp_core.lessons import Lesson, LessonError, Question, Step, numbers, printed, reading
+from abcdp_core.lessons.guessed import guessed
 from abcdp_core.lessons.printed import Sheet
 from tests import results
 
@@ -401,3 +402,13 @@ def test_a_picture_stands_in_the_page_itself_with_its_sentence() -> None:
     page = printed.page(lesson(), 1, [Sheet(step, found, "Overview", picture=picture)], 1)
     assert 'alt="A &quot;b&quot; &amp; c." src="data:image/svg+xml;base64,PHN2Zy8+"' in page
     assert 'A "b" & c.' in Read(page).text.split(BREAK)[1]
+
+
+def test_guess_and_answer_are_drawn_on_the_scale_of_the_question() -> None:
+    step = lessons.load()["a-release-is-a-draw"].steps[0]
+    # With as many digits as the text has.
+    drawn = guessed(step, 2.0, 3.42)
+    assert drawn.sentence == "Your guess was 2 times; the answer is 3.4 times."
+    assert [trace.x[1] for trace in drawn.figure.data] == [2.0, 3.42]
+    assert step.question is not None
+    assert tuple(drawn.figure.layout.xaxis.range) == (step.question.low, step.question.high)

@@ -11,7 +11,7 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from abcdp_core import __version__
-from ui import jobs
+from ui.jobs import queue
 
 # Each app looks for components in the metadata of all packages; they stay what they are.
 pytest.MonkeyPatch().setattr(
@@ -56,7 +56,7 @@ def settled(app: AppTest) -> AppTest:
     """
     deadline = time.monotonic() + 120
     while app.get("progress") and not app.exception and time.monotonic() < deadline:
-        for job in list(jobs.service()._jobs.values()):
+        for job in list(queue.current()._jobs.values()):
             job.ended.wait(POLL if job.active and job.wanted else 0.0)
         app.run()
     return app

@@ -1,23 +1,23 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 
-from ui import steps
-from ui.job import Job
+from ui.jobs import job, work
 
 
 @pytest.fixture(autouse=True)
-def threads_only(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """Long studies of a page are done by threads, except in the tests of jobs and in a browser.
+def threads_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have long studies done by threads.
 
     Worker processes would import all that a study computes with, to do a few tiny tasks.
     """
-    if request.path.stem != "test_jobs":
-        monkeypatch.setattr(steps, "_processes", lambda: None)
+    monkeypatch.setattr(work, "processes", lambda: None)
 
 
 @pytest.fixture(autouse=True)
 def nothing_asks(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """However slow the machine, no study asks whether to go on, except in the tests of jobs."""
+    """However slow the machine, let no study ask whether to go on, but in the tests of jobs."""
     if request.path.stem != "test_jobs":
-        monkeypatch.setattr(Job, "check_asked", lambda *_: None)
+        monkeypatch.setattr(job, "PROBE", math.inf)

@@ -109,10 +109,13 @@ def wrong_at(model: Model, page: str, key: str, view: str) -> list[str]:
     """What is wrong with a page that shows a model; nothing, if all is well."""
     # Inside the function: a server that loads the models has no use for these.
     from tests.pages.app import opened, pictures, said_twice, texts
-    from ui import router
+    from ui.view import page_table
 
-    chooser = next(each.chooser for each in router.TABLE if each.file == page)
-    link = {chooser: model.name, "n": str(model.sizes[0]), "epsilon_total": "0.2"}
+    link = {
+        page_table.by_file(page).chooser: model.name,
+        "n": str(model.sizes[0]),
+        "epsilon_total": "0.2",
+    }
     app = opened(page, **link, **({key: view} if view else {}))
     said, expected = texts(app), SAID.get((model.name, view or page))
     told = [str(each.value) for each in (*app.exception, *app.error, *app.warning)]

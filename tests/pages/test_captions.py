@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from abcdp_core import mechanisms, registry
-from ui import captions
+from ui.figures import captions
 
 PLUGIN = Path(__file__).parents[1] / "plugins" / "report_noisy_max.py"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -12,12 +11,20 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from abcdp_core import __version__, experiments, figures
+from abcdp_core import __version__, figures
 from tests.pages.app import ROOT, opened, pictures, said_twice, settled, texts
-from ui import asking, class_link, knobs, link, locks, pin, router, state, watch
-from ui.job import Request
+from ui.jobs import progress
+from ui.view import knobs, link, page_table, params
+from ui.view.view import View
+from ui.widgets import class_link, compare
 
-KNOWN = {*router.known_keys()} - {*knobs.EVERYWHERE}
+KNOWN = {*page_table.known_keys()} - {*knobs.EVERYWHERE}
+
+
+def shared(app: AppTest) -> dict[str, str]:
+    """What the link that Share copies says."""
+    (button,) = [each for each in app.get("bidi_component") if each.key == "share"]
+    return dict(parse_qsl(urlsplit(json.loads(button.proto.json)["link"]).query))
 
 
 # ------------------------------------------------------------------------------------------- links
@@ -31,6 +38,7 @@ KNOWN = {*router.known_keys()} - {*knobs.EVERYWHERE}
         ("c,no_such", ("c",), ("no_such",)),
         ("posterior.view,preset,scenario", ("posterior.view", "preset", "scenario"), ()),
         ("![x](http://y),lock", (), ("![x](http://y)", "lock")),
+        (",".join(["c"] * 3000 + ["k"] * 3000), ("c",), ("k",)),
     ],
 )
 def test_a_list_of_knobs_keeps_names_that_exist(
@@ -41,13 +49,6 @@ def test_a_list_of_knobs_keeps_names_that_exist(
     assert [f"` lock = {name} `: unknown, so left out." for name in in_vain] == [*notices]
 
 
-def test_a_long_list_is_read_at_once_and_each_name_said_once() -> None:
-    text = ",".join(["c"] * 3000 + [f"k{number}" for number in range(3000)] * 2)
-    names, notices = link.read_names("hide", text, KNOWN)
-    assert names == ("c",)
-    assert len(notices) == 3000
-
-
 def test_pairs_read_back_what_was_written_and_are_brought_into_their_range() -> None:
     known = {key: knobs.find(key) for key in knobs.SHARED}
     values = {"c": 10, "epsilon_total": 0.2, "resample": True, "sensitivity": "published"}
@@ -56,10 +57,7 @@ def test_pairs_read_back_what_was_written_and_are_brought_into_their_range() -> 
     assert found == {"c": 1000, "n": knobs.find("n").default, "epsilon_abc": 0.3}
     assert len(notices) == 5
     assert all(notice.startswith("In pin: ") for notice in notices)
-
-
-def test_no_choice_of_a_knob_has_the_signs_between_pairs() -> None:
-    for page in router.TABLE:
+    for page in page_table.TABLE:
         for key in page.knobs(None):
             for option in knobs.find(key, page.every).parameter.options:
                 assert not {*",:"} & {*str(option)}, key
@@ -75,37 +73,48 @@ def test_a_locked_knob_is_shown_with_its_value_and_a_hidden_one_is_not() -> None
     said = texts(app)
     assert "c = **20** :material/lock:" in said
     assert "Noise draw number" not in said
-    assert app.select_slider(key="c").disabled
-    assert app.select_slider(key="epsilon_abc").disabled
-    assert not app.select_slider(key="n").disabled
+    assert [app.select_slider(key=key).disabled for key in ("c", "epsilon_abc", "n")] == [1, 1, 0]
     assert not [button for button in app.button if button.key == "new-noise"]
-    assert locks.REASON not in said
+    assert "*New noise*" not in said, "nothing is said of what cannot be done"
     titles = "".join(str(each.proto) for each in app.get("html"))
     assert all(f"{name}&nbsp;=&nbsp;{value}" in titles for name, value in (("c", 20), ("N", 100)))
     assert "_abc&nbsp;=&nbsp;0.1" in titles
     assert "Some knobs are locked or hidden by this link." in said
+    app = settled(app.switch_page("pages/flip_probability.py").run())
+    assert app.select_slider(key="c").disabled
+    assert (app.query_params["lock"], app.query_params["hide"]) == ("c", "epsilon_abc,noise_draw")
+    assert {*shared(app).items()} > {("lock", "c"), ("hide", "epsilon_abc,noise_draw")}
+    app = settled(app.switch_page("pages/posterior.py").run())
     app = settled(app.button(key="unlock").click().run())
     assert not app.select_slider(key="c").disabled
     assert app.select_slider(key="c").value == 20
     assert app.button(key="new-noise")
+    assert "*New noise*" in texts(app)
     assert "by this link" not in texts(app)
 
 
-def test_what_is_shared_says_where_a_locked_knob_of_another_page_stands() -> None:
-    """Who got the link found it locked at its default."""
-    app = opened("overview", **{"mse-curves.runs": "20", "lock": "mse-curves.runs"})
-    (share,) = [each for each in app.get("bidi_component") if each.key == "share"]
-    assert "mse-curves.runs=20" in str(share.proto)
-    assert "lock=mse-curves.runs" in str(share.proto)
-
-
-def test_a_locked_choice_of_another_page_need_not_suit_the_scenario_here() -> None:
-    """It was set to another one, and locked there."""
-    asked = {"compare-mechanisms.scenario": "covid-people", "posterior.view": "change one person"}
-    app = opened("mechanisms", **asked, lock="posterior.view")
-    assert not any("posterior.view" in str(each.value) for each in app.warning)
-    (share,) = [each for each in app.get("bidi_component") if each.key == "share"]
-    assert "posterior.view=change+one+person" in str(share.proto)
+@pytest.mark.parametrize(
+    ("page", "query", "said"),
+    [
+        ("overview", {"mse-curves.runs": "20", "lock": "mse-curves.runs"}, "mse-curves.runs"),
+        # It was set to another scenario, and locked there.
+        (
+            "mechanisms",
+            {
+                "compare-mechanisms.scenario": "covid-people",
+                "posterior.view": "change one person",
+                "lock": "posterior.view",
+            },
+            "posterior.view",
+        ),
+    ],
+)
+def test_what_is_shared_says_where_a_locked_knob_of_another_page_stands(
+    page: str, query: dict[str, str], said: str
+) -> None:
+    app = opened(page, **query)
+    assert not any(said in str(each.value) for each in app.warning)
+    assert (shared(app)[said], shared(app)["lock"]) == (query[said], said)
 
 
 def test_another_pages_scenario_moves_no_locked_choice() -> None:
@@ -116,15 +125,19 @@ def test_another_pages_scenario_moves_no_locked_choice() -> None:
     assert app.session_state["posterior.view"] == "change one person"
 
 
-def test_it_stays_from_page_to_page_and_in_the_address() -> None:
-    app = opened("posterior", lock="c,n", hide="seed")
-    app = settled(app.switch_page("pages/flip_probability.py").run())
-    assert app.select_slider(key="c").disabled
-    assert app.query_params["lock"] == "c,n"
-    assert app.query_params["hide"] == "seed"
-    (share,) = [each for each in app.get("bidi_component") if each.key == "share"]
-    assert "lock=c%2Cn" in str(share.proto)
-    assert "hide=seed" in str(share.proto)
+def test_what_another_page_has_locked_outlives_a_reload_of_a_page_without_it() -> None:
+    app = opened("posterior", scenario="covid-people", lock="scenario")
+    settled(app.switch_page("pages/overview.py").run())
+    there = {
+        key: value if isinstance(value, str) else value[0]
+        for key, value in app.query_params.items()
+    }
+    assert there["lock"] == "scenario"
+    again = opened("overview", **there)
+    assert not again.warning
+    settled(again.switch_page("pages/posterior.py").run())
+    assert again.session_state["scenario"] == "covid-people"
+    assert "Scenario = **covid-people** :material/lock:" in texts(again)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +156,7 @@ def test_what_a_list_cannot_have_is_said_as_text(query: dict[str, str]) -> None:
     assert "by this link" not in texts(app)
 
 
-@pytest.mark.parametrize("page", [page.file for page in router.TABLE if page.file != "lessons"])
+@pytest.mark.parametrize("page", [page.file for page in page_table.TABLE if page.experiment])
 def test_everything_hidden_leaves_what_comes_of_it(page: str) -> None:
     app = opened(page, hide=",".join(sorted(KNOWN)))
     assert not app.exception
@@ -162,29 +175,11 @@ def test_what_would_move_a_locked_knob_is_locked_with_it() -> None:
     app = opened("privacy_and_accuracy", lock="c,noise_draw")
     assert app.selectbox(key="preset").disabled
     assert app.button(key="new-noise").disabled
-
-
-def test_what_another_page_has_locked_outlives_a_reload_of_a_page_without_it() -> None:
-    app = opened("posterior", scenario="covid-people", lock="scenario")
-    settled(app.switch_page("pages/overview.py").run())
-    there = {
-        key: value if isinstance(value, str) else value[0]
-        for key, value in app.query_params.items()
-    }
-    assert there["lock"] == "scenario"
-    again = opened("overview", **there)
-    assert not again.warning
-    settled(again.switch_page("pages/posterior.py").run())
-    assert again.session_state["scenario"] == "covid-people"
-    assert "Scenario = **covid-people** :material/lock:" in texts(again)
-
-
-def test_a_locked_preset_stays_and_a_locked_seed_moves_no_preset() -> None:
     app = opened("adaptive_truncation", preset="y23-intervals", lock="preset")
     assert app.button_group(key="adaptive-truncation.view").disabled
     assert "Settings = **y23-intervals** :material/lock:" in texts(app)
     app = opened("privacy_and_accuracy", lock="noise_draw,figures.format")
-    assert not app.selectbox(key="preset").disabled
+    assert not app.selectbox(key="preset").disabled, "no preset moves these"
 
 
 @pytest.mark.parametrize(("lock", "budget", "mechanism"), [
@@ -195,11 +190,10 @@ def test_a_locked_preset_stays_and_a_locked_seed_moves_no_preset() -> None:
 def test_a_click_moves_no_locked_knob(
     monkeypatch: pytest.MonkeyPatch, lock: str, budget: float, mechanism: str
 ) -> None:
-    held: dict[str, object] = {
-        "epsilon_total": 0.2, "mechanism-posterior.mechanism": "sparse-vector", "lock": (lock,),
-    }  # fmt: skip
-    monkeypatch.setattr(state.st, "session_state", held)
-    asking.choose_release(figures.called("noisy-counts"), 2.0)
+    held = {"epsilon_total": 0.2, "mechanism-posterior.mechanism": "sparse-vector"}
+    monkeypatch.setattr(st, "session_state", held)
+    view = View(page_table.by_file("mechanisms"), dict(held), {}, locked=(lock,))
+    params.choose_mechanism(view, figures.called("noisy-counts"), 2.0)
     assert (held["epsilon_total"], held["mechanism-posterior.mechanism"]) == (budget, mechanism)
 
 
@@ -216,66 +210,45 @@ def test_a_lesson_sets_its_knobs_and_a_locked_one_is_not_left() -> None:
     assert not app.button(key="lesson-next").disabled
 
 
-def test_nothing_is_said_of_what_cannot_be_done() -> None:
-    for query in ({}, {"posterior.view": "many releases"}):
-        assert "*New noise*" in texts(opened("posterior", **query))
-        assert "*New noise*" not in texts(opened("posterior", hide="noise_draw", **query))
-
-
 # ---------------------------------------------------------------------------------- the class link
 
 
-def made(app: AppTest) -> tuple[str, Mapping[str, str]]:
-    """Page and query of the link that the dialog shows, and what stands below it."""
+def made(app: AppTest) -> dict[str, str]:
+    """Query of the link that the dialog shows."""
     (shown,) = [each for each in app.get("bidi_component") if each.key == "class-link-made"]
     data = json.loads(shown.proto.json)
-    parts = urlsplit(data["link"])
     assert data["code"].startswith("<svg")
-    assert "Only this computer can open this link" in data["note"] or not parts.hostname
-    return parts.path, dict(parse_qsl(parts.query))
+    return dict(parse_qsl(urlsplit(data["link"]).query))
 
 
 def test_the_dialog_makes_a_link_of_this_page() -> None:
     app = settled(opened("posterior", c="20", lock="c").button(key="class-link").click().run())
-    _, query = made(app)
+    query = made(app)
     assert (query["lock"], query["c"], query["version"]) == ("c", "20", __version__)
     assert "projector" not in query
     app.button_group(key="class-posterior-n").set_value("hidden").run()
     app.toggle(key="class-projector").set_value(True).run()
-    _, query = made(app)
+    query = made(app)
     assert (query["lock"], query["hide"], query["projector"]) == ("c", "n", "true")
     app.button(key="class-all-locked").click().run()
-    _, query = made(app)
+    query = made(app)
     assert "hide" not in query
-    assert {*query["lock"].split(",")} == {*state_of(app)} - {"figures.format"}
+    knobs_here = {*page_table.by_file("posterior").knobs(None)}
+    assert {*query["lock"].split(",")} == knobs_here - {"figures.format"}
     # Nothing on the page has changed.
     assert not app.select_slider(key="n").disabled
-
-
-def state_of(app: AppTest) -> tuple[str, ...]:
-    (page,) = (page for page in router.TABLE if page.file == "posterior")
-    return page.knobs(None)
-
-
-def test_the_dialog_makes_a_link_of_a_lesson_whose_knobs_are_its_own() -> None:
-    app = settled(opened("posterior").button(key="class-link").click().run())
+    # A lesson's step sets its own knobs.
     chosen = next(each for each in app.selectbox(key="class-opens").options if "2, step 2" in each)
+    app.toggle(key="class-projector").set_value(False)
     app.selectbox(key="class-opens").set_value(chosen).run()
+    app.button(key="class-all-free").click().run()
     app.button_group(key="class-overview-lesson").set_value("locked").run()
-    _, query = made(app)
-    assert query == {
+    assert made(app) == {
         "lesson": "large-data", "step": "2", "lock": "lesson", "version": __version__,
     }  # fmt: skip
 
 
-def test_an_address_of_another_page_keeps_what_is_before_it() -> None:
-    pages = {page.file: page for page in router.TABLE}
-    first, other, third = pages["overview"], pages["posterior"], pages["distances"]
-    assert router.TABLE[0].file == class_link.FIRST
-    for base in ("http://abc.org:8501", "http://abc.org/some/where"):
-        assert class_link.elsewhere(f"{base}/posterior", other, third) == f"{base}/distances"
-        assert class_link.elsewhere(f"{base}/posterior", other, first) == f"{base}/"
-        assert class_link.elsewhere(f"{base}/", first, other) == f"{base}/posterior"
+def test_a_class_link_says_who_can_open_it() -> None:
     assert "reach abc.org:8501" in class_link.reachable("http://abc.org:8501/posterior?c=1")
     assert "nobody else" in class_link.reachable("http://localhost:8501/posterior?c=1")
 
@@ -304,7 +277,8 @@ def test_a_pinned_figure_stands_beside_the_next_on_the_same_axes() -> None:
     app = settled(app.select_slider(key="c").set_value(20).run())
     assert not app.exception
     assert "**A → B:** c = 10 → 20" in texts(app)
-    assert ("<b>A</b> c = 10" in titles(app), "<b>B</b> c = 20" in titles(app)) == (True, True)
+    assert "<b>A</b> c = 10" in titles(app)
+    assert "<b>B</b> c = 20" in titles(app)
     assert app.query_params["pin"] == "c:10"
     found = charts(app)
     assert found.keys() == before.keys() | {"pinned-posterior-posterior"}
@@ -321,13 +295,15 @@ def test_a_pinned_figure_stands_beside_the_next_on_the_same_axes() -> None:
 
 
 def test_a_link_opens_the_pair_and_another_page_lets_go_of_it() -> None:
-    app = opened("posterior", c="20", epsilon_total="1", pin="c:10,epsilon_total:0.2")
+    app = opened("posterior", c="20", epsilon_total="1", pin="c:10,epsilon_total:0.2", lock="c")
     assert not app.warning
+    assert "c = **20**" in texts(app)
     assert "c = 10 → 20" in texts(app)
     assert "ε_total = 0.2 → 1" in texts(app)
     assert "Privacy label of A: " in texts(app)
-    (share,) = [each for each in app.get("bidi_component") if each.key == "share"]
-    assert "pin=epsilon_total%3A0.2%2Cc%3A10" in str(share.proto)
+    assert shared(app)["pin"] == "epsilon_total:0.2,c:10"
+    assert app.button(key="swap").disabled, "it would move a locked knob"
+    assert not app.button(key="unpin").disabled
     app = settled(app.switch_page("pages/flip_probability.py").run())
     assert "pin" not in app.query_params
     assert app.button(key="pin")
@@ -368,36 +344,39 @@ def test_of_what_is_swapped_the_address_says_what_the_scenario_has_room_for() ->
     assert "epsilon_abc" not in app.query_params
 
 
-@pytest.mark.parametrize("page", [page.file for page in router.TABLE if page.pins])
-def test_every_page_that_pins_shows_both(page: str) -> None:
-    view = {"adaptive-truncation.view": "best interval"} if page == "adaptive_truncation" else {}
-    key = "adaptive-truncation.epsilon_total" if view else "epsilon_total"
-    others = {
-        "distances": "distance-forms.pairs:12",
-        "published_queries": "published-query.simulations:5000",
-    }
-    knob = others.get(page, f"{key}:2")
-    app = opened(page, pin=knob, **view)
+INTERVAL = {"adaptive-truncation.view": "best interval"}
+PINS: dict[str, tuple[str, dict[str, str]]] = {
+    "distances": ("distance-forms.pairs:12", {}),
+    "published_queries": ("published-query.simulations:5000", {}),
+    "adaptive_truncation": ("adaptive-truncation.epsilon_total:2", INTERVAL),
+}
+"""Pages whose main figure no budget moves, or in one view only."""
+
+PINNED_VIEWS = [
+    ("posterior", "posterior.view", ["many releases", "change one person", "synthetic data"]),
+    ("case_studies", "case-studies.view", ["tuberculosis"]),
+    ("gaussian_noise", "gaussian-noise.view", ["rejection", "what it costs"]),
+    ("mechanisms", "mechanisms.view", ["what a budget buys", "coverage"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("page", "pin", "query"),
+    [
+        *((page.file, *PINS.get(page.file, ("epsilon_total:2", {})))
+          for page in page_table.TABLE if page.pins),
+        *((page, "epsilon_total:2", {key: view})
+          for page, key, views in PINNED_VIEWS for view in views),
+    ],
+)  # fmt: skip
+def test_every_view_that_pins_shows_both(page: str, pin: str, query: dict[str, str]) -> None:
+    few = {"coverage.runs": "2", "synthetic-data.data_sets": "1"}
+    app = opened(page, pin=pin, **few, **query)
     assert not app.exception
-    assert not app.warning
-    assert "A → B" in texts(app) or "the same for both" in texts(app)
-    assert len([key for key in charts(app) if key.startswith("pinned-")]) == ("A → B" in texts(app))
-
-
-def test_each_view_with_a_pinned_figure() -> None:
-    views = {
-        "posterior": ("posterior.view", ["many releases", "change one person", "synthetic data"]),
-        "case_studies": ("case-studies.view", ["tuberculosis"]),
-        "gaussian_noise": ("gaussian-noise.view", ["rejection", "what it costs"]),
-        "mechanisms": ("mechanisms.view", ["what a budget buys", "coverage"]),
-    }
-    for page, (key, values) in views.items():
-        for value in values:
-            few = {"coverage.runs": "2", "synthetic-data.data_sets": "1"}
-            app = opened(page, pin="epsilon_total:2", **few, **{key: value})
-            assert not app.exception, value
-            pinned = [each for each in charts(app) if each.startswith("pinned-")]
-            assert len(pinned) == (value != "change one person"), value
+    both = len([key for key in charts(app) if key.startswith("pinned-")])
+    same = "the same for both" in texts(app)
+    assert both == ("A → B" in texts(app))
+    assert both or same or "change one person" in query.values()
 
 
 @pytest.mark.parametrize(
@@ -428,38 +407,33 @@ def test_where_nothing_is_pinned_a_link_is_told_so() -> None:
     assert "Nothing stands beside it while a preset is in force." in texts(app)
 
 
-def test_what_would_move_a_locked_knob_is_not_swapped() -> None:
-    app = opened("posterior", c="20", pin="c:10", lock="c")
-    assert app.button(key="swap").disabled
-    assert not app.button(key="unpin").disabled
-
-
-def test_a_figure_of_former_settings_is_not_called_by_the_new_ones(
+def test_what_is_still_computed_is_neither_the_pinned_one_nor_called_by_the_new_settings(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pin, "_differences", lambda: {"c": (10, 20)})
-    drawn = figures.Drawn(figures.figure("A finding", "", ""), "")
-    assert "<b>A</b> c&nbsp;=&nbsp;10" in pin._title("A", 0, drawn)
-    assert "<b>B</b> c&nbsp;=&nbsp;20" in pin._title("B", 1, drawn)
-    told = pin._title("B", 1, drawn, stale=True)
-    assert "former settings" in told
-    assert "20" not in told
+    page = page_table.by_file("posterior")
+    seen: list[compare.Pinned] = []
 
+    def grown(b: int) -> None:
+        """A is pinned at c = 10; whatever is asked for, there are results for that only."""
+        view = View(page, {"c": b, "pool_size": 200}, {})
+        then = params.ask(view.at({"c": 10}), "posterior")
+        shown = dict.fromkeys(
+            ("posterior", compare.NAME), SimpleNamespace(params=then.params, seed=then.seed)
+        )
+        monkeypatch.setattr(
+            progress,
+            "growing_together",
+            lambda asked, draw, **_: [draw(shown, False), asked][1],
+        )
+        compare.growing(
+            view, lambda view: params.ask(view, "posterior"), lambda _, each: seen.append(each)
+        )
 
-def test_what_is_still_computed_is_not_the_pinned_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    study = experiments.load("posterior").Params
-    now, then = study(c=20), study(c=10)
-    seen: list[pin.Pinned] = []
-    monkeypatch.setattr(pin, "_request", lambda *_: (Request("posterior", then, 1), ""))
-    shown = {name: SimpleNamespace(params=then, seed=1) for name in ("posterior", pin.NAME)}
-    monkeypatch.setattr(
-        pin.watch, "growing_together", lambda asked, draw, **_: [draw(shown, False), asked][1]
-    )
-    pin.growing("posterior", lambda: (now, 1), lambda _, each: seen.append(each))
-    assert seen[0].stale
-    pin.growing("posterior", lambda: (then, 1), lambda _, each: seen.append(each))
-    assert not seen[1].stale
-    assert seen[1].result is shown["posterior"]
+    held = {"c": 10, "pool_size": 200}
+    monkeypatch.setattr(st, "session_state", {compare.HELD: (page.file, held)})
+    grown(20)
+    grown(10)
+    assert [each.stale for each in seen] == [True, False]
 
 
 def test_a_pinned_figure_of_a_slow_model_is_waited_for_as_the_page_itself_is(
@@ -472,13 +446,13 @@ def test_a_pinned_figure_of_a_slow_model_is_waited_for_as_the_page_itself_is(
         if scenario == "covid":
             st.stop()
 
-    monkeypatch.setattr(watch, "scales", scales)
+    monkeypatch.setattr(progress, "prepare_scales", scales)
     app = opened("posterior", pin="scenario:covid")
     assert waited_for == ["uniform-mixture", "covid"]
     assert not pictures(app)
     # Asked for again by whoever moves meanwhile.
-    monkeypatch.setattr(watch, "scales", lambda place, leave, scenario: None)  # noqa: ARG005
+    monkeypatch.setattr(progress, "prepare_scales", lambda *_: None)
     app = settled(app.run())
     assert not app.exception
     assert pictures(app)
-    assert app.session_state["_pin"][1]["scenario"] == "covid"
+    assert app.session_state[compare.HELD][1]["scenario"] == "covid"

@@ -1,4 +1,4 @@
-"""A page uses only what its line in the router's table grants, and fails at once otherwise."""
+"""A page uses only what its line in the page table grants, and fails at once otherwise."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import dataclasses
 import pytest
 
 from tests.pages.app import opened
-from ui import knobs, router
-from ui.page import NotGrantedError, Page
+from ui.view import knobs, page_table
+from ui.view.page import NotGrantedError, Page
 
 PAGE = Page(
     "example",
@@ -24,15 +24,16 @@ PAGE = Page(
 
 
 def test_own_knobs_those_of_the_view_and_presets_are_granted() -> None:
-    PAGE.check_knobs(("covid-fit.runs", "epsilon_total", "seed", "preset"), "fit")
-    PAGE.check_knobs(("n",), "release")
+    for key in ("covid-fit.runs", "epsilon_total", "seed", "preset"):
+        PAGE.check_knob(key, "fit")
+    PAGE.check_knob("n", "release")
     PAGE.check_experiment("many-releases", "release")
 
 
 @pytest.mark.parametrize("knob", ["covid-fit.distance", "n", "c", "no_such_knob"])
 def test_another_knob_is_refused_by_name(knob: str) -> None:
     with pytest.raises(NotGrantedError, match=f"The page Example asks for the knob {knob},"):
-        PAGE.check_knobs(("covid-fit.runs", knob), "fit")
+        PAGE.check_knob(knob, "fit")
 
 
 def test_another_experiment_is_refused_by_name() -> None:
@@ -44,16 +45,16 @@ def without(monkeypatch: pytest.MonkeyPatch, file: str, **changed: object) -> No
     """The table with another line for a page."""
     table = [
         dataclasses.replace(page, **changed) if page.file == file else page  # type: ignore[arg-type]
-        for page in router.TABLE
+        for page in page_table.TABLE
     ]
-    monkeypatch.setattr(router, "TABLE", tuple(table))
+    monkeypatch.setattr(page_table, "TABLE", tuple(table))
 
 
 @pytest.mark.parametrize("knob", ["flip-probability.script", "flip-guideline.level"])
 def test_a_page_without_its_line_fails_at_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, knob: str
 ) -> None:
-    (line,) = (page for page in router.TABLE if page.file == "flip_probability")
+    (line,) = (page for page in page_table.TABLE if page.file == "flip_probability")
     own = tuple(key for key in line.own if key != knob)
     without(monkeypatch, "flip_probability", own=own)
     assert opened("flip_probability").exception
@@ -69,7 +70,7 @@ def test_a_page_that_shows_an_unknown_experiment_fails_at_once(
 
 
 def test_the_table_grants_only_knobs_that_exist() -> None:
-    for page in router.TABLE:
+    for page in page_table.TABLE:
         for key in (*page.own, *page.uses):
             knobs.find(key, page.every)
         assert page.view in ("", *page.own)

@@ -1,828 +1,377 @@
-"""Jobs: shared by equal requests, in turn, stopped when nobody looks, and ended by a sentence."""
+"""Jobs: shared by equal requests, stopped when nobody looks, and ended by a sentence."""
 
 from __future__ import annotations
 
-import contextlib
-import math
+import itertools
 import threading
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+import weakref
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from abcdp_core import experiments, pool, workers
-from abcdp_core.parameters import Params
+from abcdp_core import experiments, pool, runner, workers
+from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.results import Result
-from ui import job as one_job
-from ui import jobs, steps, watch
-from ui.job import Job, Lane, LimitError, Request, Steps
-from ui.jobs import Service
+from abcdp_core.workers import LostWorkersError
+from ui.jobs import job as one_job
+from ui.jobs import progress, queue, work
+from ui.jobs.job import Job, Preparation, RefusedError, Request
+from ui.jobs.queue import Queue
 
-SOON = 20.0
+SOON = 60.0
 """Seconds within which anything here happens; nothing takes that long."""
 
+PROCESSES = work.processes
+"""Other tests of pages have none (conftest)."""
 
-def request_of(experiment: str, **values: object) -> Request:
+Log, Patch = pytest.LogCaptureFixture, pytest.MonkeyPatch
+
+seeds = itertools.count(1000)
+
+
+@pytest.fixture(scope="module")
+def jobs() -> Queue:
+    """One queue for all tests, as its threads stay."""
+    return Queue()
+
+
+def request_of(experiment: str, seed: int = 0, **values: object) -> Request:
+    """Return a request like no other, or with a certain seed."""
     params = experiments.load(experiment).Params(**values)  # type: ignore[arg-type]
-    return Request(experiment, params, seed=1)
+    return Request(experiment, params, seed or next(seeds))
 
 
-@contextlib.contextmanager
-def serving(
-    work_limit: float | None = None, is_there: Callable[[str], bool] = lambda _: True
-) -> Iterator[Service]:
-    service = Service(work_limit, is_there)
-    try:
-        yield service
-    finally:
-        service.close()
+def state_of(job: Job) -> str:
+    """Return how a job ended."""
+    assert job.ended.wait(SOON)
+    return job.state
 
 
-# ------------------------------------------------------------------------------- studies, for real
+def part(done: int, total: int = 100, kept: int = 0, rows: int = 0) -> Result:
+    table = pd.DataFrame({"x": np.zeros(rows)})
+    return Result("toy", Params(), {"main": table}, "", "", done=done, total=total, kept=kept)
 
 
-def test_equal_requests_share_a_job():
-    with serving() as service:
-        request = request_of("posterior", n=10, pool_size=50)
-        first = service.submit(request, "a", steps.study)
-        again = request_of("posterior", n=10, pool_size=50)
-        assert service.submit(again, "b", steps.study) is first
-        assert first.ended.wait(60)
-        assert first.state == "done"
-        assert first.result is not None
+def grows(patch: Patch, *results: Result, then: Callable[[Job], None] = lambda _: None) -> None:
+    """Have every study come to these results."""
+
+    def grow(job: Job) -> None:
+        for result in results:
+            job.grow(result)
+            then(job)
+
+    patch.setattr(work, "of", lambda *_, **__: grow)
 
 
-def test_results_are_kept_up_to_a_number_and_a_size_and_the_last_one_always(
-    monkeypatch: pytest.MonkeyPatch,
+class Steps:
+    """Work that begins, waits until it is told to go on, and then looks whether it is wanted."""
+
+    def __init__(self) -> None:
+        self.begun, self.go, self.times = threading.Event(), threading.Event(), 0
+
+    def __call__(self, progress: Callable[[float], None]) -> None:
+        self.begun.set()
+        assert self.go.wait(SOON)
+        progress(0.5)
+        self.times += 1
+
+    def in_files(self, jobs: Queue, who: str) -> Job:
+        return jobs.submit_private(who, lambda job: self(job.progress), "files")
+
+
+# --------------------------------------------------------------------------------------- studies
+
+
+def test_equal_requests_share_a_job(jobs: Queue) -> None:
+    first = jobs.submit(request_of("posterior", 1, n=10, pool_size=50), "a")
+    assert jobs.submit(request_of("posterior", 1, n=10, pool_size=50), "b") is first
+    assert state_of(first) == "done"
+    assert first.result is not None
+    assert jobs.find(request_of("posterior", 1, n=10, pool_size=50)) is first
+
+
+def test_a_study_stops_when_the_last_watcher_leaves_and_keeps_its_parts_for_the_next(
+    jobs: Queue, empty_cache: Path, every_result: None
 ) -> None:
-    monkeypatch.setattr(jobs, "KEPT", 4)
-    monkeypatch.setattr(jobs, "KEPT_BYTES", 50_000)
-
-    def kept_after(service: Service, seed: int, rows: int) -> list[int]:
-        def work(job: Job) -> Steps:
-            table = pd.DataFrame({"x": np.zeros(rows)})
-            job.grow(Result("toy", Params(), {"main": table}, "", ""))
-            yield from ()
-
-        job = service.submit(Request("toy", Params(), seed), "a", work)
-        assert job.ended.wait(SOON)
-        # Asked for again, it makes room for itself.
-        assert service.submit(Request("toy", Params(), seed), "a", work) is job
-        return [request.seed for request in service._jobs]
-
-    with serving() as service:
-        for seed in range(6):
-            kept = kept_after(service, seed, rows=1)
-        assert kept == [2, 3, 4, 5]
-        assert kept_after(service, 6, rows=6000) == [3, 4, 5, 6]
-        assert kept_after(service, 7, rows=6000) == [7]
-        assert kept_after(service, 8, rows=60_000) == [8]
-        assert kept_after(service, 9, rows=1) == [9]
-
-
-def test_job_stops_when_the_last_watcher_leaves_and_keeps_what_is_done():
-    with serving() as service:
-        request = request_of("mse-curves", n=10, pool_size=50, c=1, runs=500)
-        job = service.submit(request, "a", steps.study, long=True)
-        service.submit(request, "b", steps.study)
-        job.leave("a")
-        assert job.wanted
-        while job.result is None:
-            assert not job.ended.wait(0.01)
-        job.leave("b")
-        assert job.ended.wait(60)
-        assert job.state == "stopped"
-        assert 0 < job.result.done < job.result.total
-        again = service.submit(request, "a", steps.study)
-        assert again is not job
-        assert again.result is job.result
-        again.leave("a")
-
-
-def test_a_long_study_shows_its_first_parts_and_asks(
-    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(one_job, "PROBE", 0.0)
-    monkeypatch.setattr(one_job, "BRIEF", 0.0)
     request = request_of("mse-curves", n=10, pool_size=50, c=1, runs=500)
-    with serving() as service:
-        job = service.submit(request, "a", steps.study, long=True, unasked=0.0)
-        assert job.ended.wait(60)
-        assert job.state == "asks"
-        assert job.result is not None
-        assert 0 < job.result.done < job.result.total
-        assert job.rest > 0.0
-        words = watch._words([job], going=False)
-        assert words.startswith(
-            f"The first {job.result.done} of 500 parts. At this speed the rest takes about "
-        )
-        # To look again starts nothing; to ask for it does, and what is done is not done again.
-        assert service.submit(request, "a", steps.study, long=True, unasked=0.0) is job
-        started = service.submit(request, "a", steps.study, long=True)
-        assert started is not job
-        assert started.result is job.result
-        while started.result is job.result:
-            assert not started.ended.wait(0.01)
-        assert started.state != "asks"
-        assert started.result.kept
-        started.leave("a")
-        assert started.ended.wait(60)
-
-
-def test_a_study_that_is_kept_asks_nothing(
-    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    request = request_of("mse-curves", n=10, pool_size=50, c=1, runs=3)
-    for unasked in (math.inf, 0.0):
-        with serving() as service:
-            job = service.submit(request, "a", steps.study, long=True, unasked=unasked)
-            assert job.ended.wait(60)
-            assert job.state == "done"
-            for name in ("PROBE", "BRIEF"):
-                monkeypatch.setattr(one_job, name, 0.0)
+    job = jobs.submit(request, "a", long=True)
+    assert jobs.submit(request, "b", long=True) is job
+    job.leave("a")
+    assert job.wanted
+    while job.result is None:
+        assert not job.ended.wait(0.01)
+    job.leave("b")
+    assert state_of(job) == "stopped"
+    assert job.result.is_partial
+    again = jobs.submit(request, "a", long=True)
+    assert again is not job
+    while again.result is None or again.result is job.result:
+        assert not again.ended.wait(0.01)
+    assert again.result.kept
+    again.cancel()
+    assert state_of(again) == "stopped"
 
 
 @pytest.mark.parametrize(
-    ("done", "kept", "seconds", "rest"),
+    "case",
     [
-        # Three seconds for nine parts, the first not counted.
+        # (parts done, of these stored, seconds since the first one, estimate of the rest)
         (10, 0, 3.0, 30.0),
-        (10, 0, 1.0, None),
         # Too near to tell so early.
         (10, 0, 2.0, None),
-        (10, 0, 5.0, 50.0),
-        # What was stored tells nothing.
         (60, 50, 6.0, 26.666667),
-        (60, 58, 2.0, None),
-        # Few parts in all the time there is.
+        # Few parts in all the time there is; nearly done.
         (2, 0, 11.0, 539.0),
-        (95, 0, 9.0, None),
-        # Long already, and nearly done.
         (97, 0, 60.0, None),
     ],
 )
-def test_the_first_computed_parts_tell_how_long_the_rest_takes(
-    monkeypatch: pytest.MonkeyPatch, done: int, kept: int, seconds: float, rest: float | None
+def test_a_study_that_takes_long_asks_and_goes_on_when_it_is_started(
+    case: tuple[int, int, float, float | None], jobs: Queue, monkeypatch: Patch
 ) -> None:
+    done, kept, seconds, rest = case
+    now = [1000.0]
+    results = part(kept + 1, kept=kept), part(done, kept=kept)
+    grows(monkeypatch, *results, then=lambda _: now.append(1000.0 + seconds))
     monkeypatch.setattr(workers, "processor_count", lambda: 1)
-    now = [1000.0]
-    with serving() as service:
-        monkeypatch.setattr(one_job.time, "monotonic", lambda: now[0])
-        job = Job(service, fake(1), None, unasked=10.0)
-        for parts in (kept + 1, done):
-            job.grow(Result("fake", Params(), {}, "", "", done=parts, total=100, kept=kept))
-            now[0] += seconds if parts < done else 0.0
-        with pytest.raises(one_job.UnaskedError) if rest else contextlib.nullcontext():
-            job.check_asked(seconds)
-        assert job.rest == pytest.approx(rest or 0.0)
+    monkeypatch.setattr(one_job.time, "monotonic", lambda: now[-1])
+    request = request_of("mse-curves")
+    job = jobs.submit(request, "a", unasked=10.0)
+    assert state_of(job) == ("asks" if rest else "done")
+    assert job.rest == pytest.approx(rest or 0.0)
+    # To look again starts nothing; to start it does, unless it is done.
+    assert jobs.submit(request, "a", unasked=10.0) is job
+    started = jobs.submit(request, "a")
+    assert (started is job) == (rest is None)
+    assert state_of(started) == "done"
 
 
-def test_what_a_study_waited_in_line_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fourth stream of a page waited for the first three, and asked for two minutes."""
-    now = [1000.0]
-
-    def work(job: Job) -> Steps:
-        for done in (1, 20, 100):
-            job.grow(Result("fake", Params(), {}, "", "", done=done, total=100))
-            job.check_asked(job.worked)
-            now[0] += 2.0
-            yield "long"
-
-    with serving() as service:
-        monkeypatch.setattr(one_job.time, "monotonic", lambda: now[0])
-        job = Job(service, fake(1), None, unasked=10.0)
-        job.begin(work(job))
-        for _ in range(2):
-            assert job.step() == "long"
-            now[0] += 500.0
-        # The last 19 parts took the two seconds that it went on.
-        assert job.seconds_left() == pytest.approx(80 * 2.0 / 19)
+def test_durations_are_round() -> None:
+    assert [progress.duration(t) for t in (0.2, 89, 91, 5500)] == ["1 s", "89 s", "2 min", "2 h"]
 
 
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(0.2, "about 1 s"), (89, "about 89 s"), (91, "about 2 min"), (5500, "about 2 h")],
-)
-def test_durations_are_round(seconds: float, words: str) -> None:
-    assert watch._duration(seconds) == words
-
-
-def test_bad_combination_is_an_error_in_a_sentence(monkeypatch):
-    def fail(*_args: object) -> list[object]:
-        raise ZeroDivisionError
-
-    study = experiments.load("posterior")
-    with serving() as service:
-        monkeypatch.setattr(study, "work", fail)
-        job = service.submit(request_of("posterior", n=10, pool_size=60), "a", steps.study)
-        assert job.ended.wait(60)
-        assert job.state == "failed"
-        assert "ZeroDivisionError" in job.error
-
-
-def test_what_lacks_its_pool_changes_lanes_and_pools_are_made_nowhere_else(
-    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_lacks_its_pool_moves_to_the_heavy_lane_and_quick_jobs_go_on(
+    jobs: Queue, empty_cache: Path, monkeypatch: Patch
 ) -> None:
-    request = request_of("posterior", n=10, pool_size=70)
-    seen: list[Lane] = []
-    build = pool.build
+    begun, go, build = threading.Event(), threading.Event(), pool.build
 
-    def seen_build(key: pool.PoolKey, progress: pool.Progress | None = None) -> pool.Pool:
-        seen.append(job.lane)
-        return build(key, progress)
+    def slow_build(key: pool.PoolKey, progress: pool.Progress | None = None) -> pool.Pool:
+        built = build(key, progress)
+        begun.set()
+        assert go.wait(SOON)
+        return built
 
-    monkeypatch.setattr(pool, "build", seen_build)
-    with serving() as service:
-        job = Job(service, request, None)
-        job.watch("a")
-        walk = steps.study(job)
-        assert next(walk) == "slow"
-        assert job.pool is not None
-        job.lane = "slow"
-        assert next(walk) == "quick"
-        assert job.pool is None
-        job.lane = "quick"
-        assert list(walk) == []
-    assert seen == ["slow"]
-    assert job.result is not None
+    monkeypatch.setattr(pool, "build", slow_build)
+    lacking = [jobs.submit(request_of("posterior", n=10, pool_size=70 + n), "a") for n in range(4)]
+    assert begun.wait(SOON)
+    assert state_of(jobs.submit(request_of("gaussian-loss"), "b")) == "done"
+    assert not any(job.ended.is_set() for job in lacking)
+    go.set()
+    assert {state_of(job) for job in lacking} == {"done"}
 
 
-# ------------------------------------------------------------------------------------ fake work
-
-
-@dataclass
-class Work:
-    """Work that goes on until it is told to end, and says what it does."""
-
-    lane: Lane = "quick"
-    pool_of: object = None
-    begun: threading.Event = field(default_factory=threading.Event)
-    go: threading.Event = field(default_factory=threading.Event)
-    log: list[str] = field(default_factory=list)
-
-    def __call__(self, job: Job) -> Steps:
-        if job.lane != self.lane:
-            job.pool = self.pool_of  # type: ignore[assignment]
-            yield self.lane
-        self.begun.set()
-        assert self.go.wait(SOON)
-        job.progress(0.5)
-        self.log.append("done")
-
-
-def fake(number: int) -> Request:
-    return Request("fake", Params(), number)
-
-
-class Desk:
-    """Asks for fake work, numbered in the order in which it was asked for."""
-
-    def __init__(self, service: Service, lane: Lane = "quick") -> None:
-        self.service, self.lane, self.jobs = service, lane, list[Job]()
-        self.work: list[Work] = []
-
-    def ask(self, who: str, pool_of: object = None) -> Job:
-        self.work.append(Work(self.lane, pool_of))
-        number = fake(len(self.jobs))
-        self.jobs.append(self.service.submit(number, who, self.work[-1], long=self.lane == "long"))
-        return self.jobs[-1]
-
-    def finish(self) -> None:
-        for work in self.work:
-            work.go.set()
-
-
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
-    """One job at a time in the quick lane, two in the slow one."""
-    monkeypatch.setattr(jobs, "AT_ONCE", {"quick": 1, "slow": 2, "long": 1})
-    with serving() as service:
-        desk = Desk(service)
-        try:
-            yield desk
-        finally:
-            desk.finish()
-
-
-def test_sessions_take_turns_and_know_their_place(quick: Desk) -> None:
-    first = quick.ask("a")
-    assert quick.work[0].begun.wait(SOON)
-    assert first.wait() is None
-    others = [quick.ask(who) for who in "aaabc"]
-    assert [job.wait()[0] for job in others] == [0, 3, 4, 1, 2]  # type: ignore[index]
-    ended = []
-    for job, work in [(first, quick.work[0]), *((quick.jobs[n], quick.work[n]) for n in (1, 4, 5))]:
-        assert work.begun.wait(SOON)
-        work.go.set()
-        assert job.ended.wait(SOON)
-        ended.append(job.state)
-    assert ended == ["done"] * 4
-    # A turn was seen by now, so there is an estimate.
-    assert others[2].wait()[1] is not None  # type: ignore[index]
-
-
-def test_a_job_that_another_asked_for_first_waits_for_each_in_their_own_row(quick: Desk) -> None:
-    """Who asks first for what a link shows, behind much of their own, holds nobody else up."""
-    quick.ask("a")
-    assert quick.work[0].begun.wait(SOON)
-    quick.ask("a")
-    quick.ask("a")
-    shared = quick.ask("a")
-    assert shared.wait()[0] == 2  # type: ignore[index]
-    again = quick.service.submit(fake(3), "b", quick.work[3])
-    assert again is shared
-    # After what stood there before, as if nobody had asked for it.
-    assert shared.wait()[0] == 1  # type: ignore[index]
-    shared.leave("b")
-    assert shared.wait()[0] == 2  # type: ignore[index]
-    quick.service.submit(fake(3), "b", quick.work[3])
-    shared.leave("a")
-    assert shared.wait()[0] == 1  # type: ignore[index]
-    quick.work[0].go.set()
-    assert quick.work[1].begun.wait(SOON)
-    quick.work[1].go.set()
-    assert quick.work[3].begun.wait(SOON)
-
-
-@pytest.mark.parametrize("is_closed", [False, True], ids=["open", "closed"])
-@pytest.mark.parametrize("addresses", ["aa", "ab"])
-def test_where_another_address_was_seen_one_leaves_room(
-    addresses: str, is_closed: bool, monkeypatch: pytest.MonkeyPatch
+def test_work_goes_to_processes_once_they_have_loaded_a_study_and_to_threads_until_then(
+    jobs: Queue, monkeypatch: Patch
 ) -> None:
-    """A job of a minute in each of both places had everybody else wait as long.
-
-    Of a page that is closed nobody tells where it came from.
-    """
-    closed: set[str] = set()
-    with serving() as service:
-        monkeypatch.setattr(
-            jobs.addresses, "of_session", lambda who: "" if who in closed else who[0]
-        )
-        desk = Desk(service, "slow")
-        try:
-            desk.ask(f"{addresses[1]}0")
-            assert desk.work[0].begun.wait(SOON)
-            desk.work[0].go.set()
-            assert desk.jobs[0].ended.wait(SOON)
-            for who in ("a1", "a2", "a3"):
-                desk.ask(who)
-                if is_closed:
-                    closed.add(who)
-            while sum(job.lane == "slow" for job in desk.jobs) < 4:
-                time.sleep(0.001)
-            allowed, others = 2 if addresses == "aa" else 1, desk.work[1:]
-            end = time.monotonic() + SOON
-            while sum(work.begun.is_set() for work in others) < allowed and time.monotonic() < end:
-                time.sleep(0.001)
-            # Nor do more begin.
-            time.sleep(0.05)
-            assert sum(work.begun.is_set() for work in others) == allowed
-            if addresses == "ab":
-                desk.ask("b1")
-                assert desk.work[-1].begun.wait(SOON)
-        finally:
-            desk.finish()
+    loading, given = Future[None](), list[Executor]()
+    others = SimpleNamespace(submit=lambda *_: loading)
+    monkeypatch.setattr(workers, "processes", lambda: others)
+    monkeypatch.setattr(work, "processes", PROCESSES)
+    monkeypatch.setattr(work, "_loading", None)
+    monkeypatch.setattr(runner, "run", lambda *args, **_: (given.append(args[3]) for _ in "1"))
+    monkeypatch.setattr(Job, "grow", lambda *_: None)
+    assert state_of(jobs.submit(request_of("gaussian-loss"), "a", long=True)) == "done"
+    loading.set_result(None)
+    assert state_of(jobs.submit(request_of("gaussian-loss"), "a", long=True)) == "done"
+    assert isinstance(given[0], ThreadPoolExecutor)
+    assert given[1] is others
 
 
-def test_who_waits_for_a_pool_has_a_place_of_their_own_in_the_next_lane() -> None:
-    with serving() as service:
-        desk = Desk(service, "slow")
-        try:
-            for who in "aaaaa":
-                desk.ask(who)
-            while len(service.lines["slow"]) < 2:
-                time.sleep(0.001)
-            shared = desk.jobs[-1]
-            service.submit(fake(4), "b", desk.work[4])
-            assert desk.work[4].begun.wait(SOON)
-            assert shared.state == "running"
-        finally:
-            desk.finish()
+def test_what_may_take_long_is_heavy(jobs: Queue, monkeypatch: Patch) -> None:
+    def is_heavy(name: str, *, limited: bool = False) -> bool:
+        assert work.is_heavy(request_of(name), long=True, limited=limited)
+        return work.is_heavy(request_of(name), long=False, limited=limited)
+
+    # What is done in this process cannot be stopped at a limit.
+    assert is_heavy("flip-guideline", limited=True)
+    assert not is_heavy("flip-guideline")
+    assert not is_heavy("gaussian-loss", limited=True)
+    # Pictures that took longer than moments twice in a row.
+    monkeypatch.setattr(work, "_slow", Counter())
+    monkeypatch.setattr(work, "MOMENTS", -1.0)
+    for heavy in (False, True):
+        assert state_of(jobs.submit(request_of("gaussian-loss"), "a")) == "done"
+        assert is_heavy("gaussian-loss") == heavy
 
 
-def test_who_has_a_hundred_pages_keeps_no_other_out_of_the_line(
-    quick: Desk, monkeypatch: pytest.MonkeyPatch
+# ------------------------------------------------------------------------------------- the queue
+
+
+def test_heavy_jobs_hold_up_no_quick_one_and_wait_for_each_other(jobs: Queue) -> None:
+    heavy = [Steps() for _ in range(queue.THREADS["heavy"] + 2)]
+    asked = [jobs.submit(Preparation(id(each), each), "a") for each in heavy]
+    assert all(each.begun.wait(SOON) for each in heavy[:-2])
+    assert [jobs.ahead(job) for job in asked[-3:]] == [None, 0, 1]
+    assert state_of(jobs.submit_private("b", lambda _: None, "quick")) == "done"
+    # One that nobody wants is no longer in line.
+    asked[-2].leave("a")
+    assert jobs.ahead(asked[-1]) == 0
+    for each in heavy:
+        each.go.set()
+    assert [state_of(job) for job in asked[-3:]] == ["done", "stopped", "done"]
+
+
+@pytest.mark.parametrize("way", ["cancel", "leave", "unwatched", "wanted"])
+@pytest.mark.parametrize("has_begun", [True, False])
+def test_files_are_made_one_at_a_time_and_what_nobody_wants_stops_at_its_next_part(
+    way: str, has_begun: bool, jobs: Queue, monkeypatch: Patch
 ) -> None:
-    monkeypatch.setattr(jobs.addresses, "of_session", lambda who: who[:4])
-    quick.ask("many")
-    assert quick.work[0].begun.wait(SOON)
-    waiting = [quick.ask(f"many {number}") for number in range(jobs.ROOM)]
-    assert quick.ask("many more").state == "refused"
-    stranger = quick.ask("few")
-    assert stranger.wait()[0] == 0  # type: ignore[index]
-    # Asked for again by its page, as what found no room.
-    assert [job.state for job in waiting] == ["waiting"] * (jobs.ROOM - 1) + ["refused"]
-
-
-def test_older_moves_are_dropped_and_the_one_under_way_is_finished(quick: Desk) -> None:
-    """What a page does on a move of a knob: let go the former request, ask for the next."""
-    moves = []
-    for _ in range(6):
-        if moves:
-            moves[-1].leave("a")
-        moves.append(quick.ask("a"))
-        assert quick.work[0].begun.wait(SOON)
-    assert [job.state for job in moves] == ["running", *["stopped"] * 4, "waiting"]
-    quick.finish()
-    assert moves[-1].ended.wait(SOON)
-    assert moves[-1].state == "done"
-    assert not any(work.begun.is_set() for work in quick.work[1:5])
-
-
-def test_work_under_way_stops_at_its_next_part_when_nobody_wants_it(quick: Desk) -> None:
-    job = quick.ask("a")
-    assert quick.work[0].begun.wait(SOON)
-    job.leave("a")
-    assert not job.ended.is_set()
-    quick.finish()
-    assert job.ended.wait(SOON)
-    assert job.state == "stopped"
-    assert not quick.work[0].log
-
-
-def test_a_session_that_leaves_wants_nothing_and_others_go_on(quick: Desk) -> None:
-    shared, own = quick.ask("a"), quick.ask("a")
-    shared.watch("b")
-    assert quick.service.works_for_others("a")
-    assert quick.service.works_for_others("b")
-    quick.service.leave("a")
-    assert own.state == "stopped"
-    assert quick.service.works_for_others("a")
-    assert not quick.service.works_for_others("b")
-    quick.finish()
-    assert shared.ended.wait(SOON)
-    assert shared.state == "done"
-    assert not quick.service.works_for_others("a")
-
-
-def test_a_job_that_has_ended_knows_nobody_who_looked_at_it(quick: Desk) -> None:
-    """Thousands look at what a page shows at first."""
-    job = quick.ask("a")
-    quick.finish()
-    assert job.ended.wait(SOON)
-    for who in "bcd":
-        assert quick.service.submit(fake(0), who, quick.work[0]) is job
-    assert not job._watchers
-
-
-def test_what_is_prepared_again_has_all_the_time_there_is() -> None:
-    """No part of it is kept."""
-    asked = one_job.Preparation("pool", lambda _: time.sleep(0.05))
-    with serving() as service:
-        for _ in range(2):
-            job = service.submit(asked, "a", steps.preparation)
-            assert job.spent == 0.0
-            assert job.ended.wait(SOON)
-            assert job.spent >= 0.05
-
-
-def test_jobs_of_a_session_are_limited_to_the_latest(quick: Desk) -> None:
-    quick.ask("b")
-    assert quick.work[0].begun.wait(SOON)
-    asked = [quick.ask("a") for _ in range(jobs.ROOM_OF_ONE + 2)]
-    assert [job.state for job in asked] == ["stopped"] * 2 + ["waiting"] * jobs.ROOM_OF_ONE
-
-
-def test_a_full_line_refuses_and_takes_the_same_request_later(
-    quick: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    quick.service.lines["quick"]._room = 2
-    quick.ask("a")
-    assert quick.work[0].begun.wait(SOON)
-    waiting = [quick.ask(who) for who in "bc"]
-    refused = quick.ask("d")
-    assert refused.state == "refused"
-    assert refused.ended.is_set()
-    waiting[0].leave("b")
-    again = quick.service.submit(refused.request, "d", Work())  # type: ignore[arg-type]
-    assert again.state == "waiting"
-
-
-def test_a_lost_connection_ends_its_jobs_and_a_hidden_tab_does_not(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    lost = {"lost"}
-    with serving(is_there=lambda who: who not in lost) as service:
-        now = [1000.0]
-        monkeypatch.setattr(one_job.time, "monotonic", lambda: now[0])
-        job, hidden = Job(service, fake(1), None), Job(service, fake(2), None)
-        job.watch("lost")
-        hidden.watch("hidden")
-        now[0] += 19.0
-        assert job.wanted
-        now[0] += 3.0
-        assert not job.wanted
-        assert hidden.wanted
-        # It wakes up.
-        lost.clear()
-        assert job.wanted
-        now[0] += 60.0
-        assert not hidden.wanted
-    assert one_job.LOST < 30.0
+    before, steps = Steps(), Steps()
+    if has_begun:
+        before.go.set()
+    before.in_files(jobs, "b")
+    job = steps.in_files(jobs, "a")
+    assert (steps if has_begun else before).begun.wait(SOON)
+    assert steps.begun.is_set() == has_begun
     # Browsers let hidden tabs look once a minute.
     assert one_job.UNWATCHED > 60.0
+    if way == "unwatched":
+        monkeypatch.setattr(one_job, "UNWATCHED", 0.0)
+    elif way != "wanted":
+        {"cancel": job.cancel, "leave": lambda: job.leave("a")}[way]()
+    before.go.set()
+    steps.go.set()
+    assert state_of(job) == ("done" if way == "wanted" else "stopped")
+    assert steps.begun.is_set() == (has_begun or way == "wanted")
+    assert steps.times == (way == "wanted")
 
 
-@pytest.fixture
-def slow(quick: Desk) -> Desk:
-    quick.lane = "slow"
-    return quick
-
-
-def test_a_pool_is_made_once_for_all_who_lack_it(slow: Desk) -> None:
-    """Its second and third do not take the threads that others need."""
-    first = slow.ask("a", "pool 1")
-    assert slow.work[0].begun.wait(SOON)
-    same = [slow.ask(who, "pool 1") for who in "bcd"]
-    other = slow.ask("e", "pool 2")
-    assert slow.work[4].begun.wait(SOON)
-    assert not any(work.begun.is_set() for work in slow.work[1:4])
-    first.fraction = 0.25
-    assert [job.made() for job in same] == [0.25] * 3
-    assert other.made() is None
-    slow.work[0].go.set()
-    assert slow.work[1].begun.wait(SOON)
-
-
-def test_a_pool_that_the_next_move_needs_too_is_finished(slow: Desk) -> None:
-    first = slow.ask("a", "pool 1")
-    assert slow.work[0].begun.wait(SOON)
-    first.leave("a")
-    # It waits in the slow lane once the quick one has found that it lacks the pool.
-    second = slow.ask("a", "pool 1")
-    while second.lane != "slow":
-        assert not second.ended.wait(0.001)
-    slow.work[0].go.set()
-    assert first.ended.wait(SOON)
-    assert first.state == "done"
-    assert slow.work[1].begun.wait(SOON)
-
-
-def test_long_studies_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "AT_ONCE", {"quick": 1, "slow": 1, "long": 1})
-    monkeypatch.setattr(one_job, "STRETCH", -1.0)
-    parts: list[str] = []
-    begin = threading.Event()
-
-    def study(name: str) -> Callable[[Job], Steps]:
-        def walk(job: Job) -> Steps:
-            for part in range(3):
-                assert begin.wait(SOON)
-                parts.append(f"{name}{part}")
-                if job.stretch_is_over:
-                    yield "long"
-
-        return walk
-
-    with serving() as service:
-        asked = [
-            service.submit(fake(number), name, study(name), long=True)
-            for number, name in enumerate("ab")
-        ]
-        begin.set()
-        assert all(job.ended.wait(SOON) for job in asked)
-    assert parts == ["a0", "b0", "a1", "b1", "a2", "b2"]
-
-
-def test_a_paused_study_that_is_cancelled_ends_at_once_and_lets_its_work_go(quick: Desk) -> None:
-    closed = threading.Event()
-
-    def walk(_: Job) -> Steps:
-        try:
-            yield "quick"
-        finally:
-            closed.set()
-
-    job = quick.service.submit(fake(99), "a", walk, long=True)
-    quick.ask("b")
-    while job.lane != "quick":
-        assert not job.ended.wait(0.001)
-    assert job.state == "waiting"
+def test_a_preparation_is_made_once_for_all_who_wait_and_again_for_the_next(jobs: Queue) -> None:
+    steps = Steps()
+    job = jobs.submit(Preparation("pilot", steps), "a")
+    assert {jobs.submit(Preparation("pilot", steps), who) for who in "bc"} == {job}
     job.leave("a")
-    assert job.ended.is_set()
-    assert job.state == "stopped"
-    assert closed.is_set()
+    steps.go.set()
+    assert (state_of(job), steps.times) == ("done", 1)
+    # Nothing of it is kept here: who asks again lacks it.
+    assert state_of(jobs.submit(Preparation("pilot", steps), "a")) == "done"
+    assert steps.times == 2
 
 
-def test_a_job_has_no_more_work_than_the_server_gives() -> None:
-    with serving(work_limit=0.0) as service:
-        work = Work()
-        work.go.set()
-        job = service.submit(fake(1), "a", work)
-        assert job.ended.wait(SOON)
-    assert job.state == "failed"
-    assert job.error.startswith("This server works for at most 0 s on one request")
-
-
-def test_what_took_too_long_while_much_went_on_is_tried_again_for_who_asks_later(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Lessons that students had opened together could not be printed until the server's end."""
-    work = Work()
-    work.go.set()
-    with serving(work_limit=0.0) as service:
-        failed = service.submit(fake(1), "a", work)
-        assert failed.ended.wait(SOON)
-        assert service.submit(fake(1), "b", work) is failed
-        service.work_limit, failed.spent = SOON, 2.0 * SOON
-        monkeypatch.setattr(one_job, "AGAIN", 0.0)
-        again = service.submit(fake(1), "b", work)
-        assert again.ended.wait(SOON)
-    assert (failed.state, again.state) == ("failed", "done")
+def test_private_work_is_found_by_nobody_and_let_go(jobs: Queue) -> None:
+    job = jobs.submit_private("a", lambda job: setattr(job, "outcome", "secret"), "files")
+    assert (state_of(job), job.outcome, job.request) == ("done", "secret", None)
+    held, following = weakref.ref(job), Steps()
+    del job
+    following.in_files(jobs, "a")
+    assert following.begun.wait(SOON)
+    assert held() is None
+    following.go.set()
 
 
 @pytest.mark.parametrize(
-    ("name", "limit", "lane"),
+    ("error", "in_public", "in_private"),
     [
-        ("flip-guideline", 60.0, "slow"),
-        ("distance-forms", 60.0, "slow"),
-        ("flip-guideline", None, "quick"),
-        ("gaussian-loss", 60.0, "quick"),
+        (ArithmeticError("1 2 3"), False, False),
+        (ParameterError("n is 3."), True, False),
+        (LostWorkersError("No worker is left."), True, False),
+        (RefusedError("No browser."), True, True),
     ],
 )
-def test_with_a_limit_the_server_itself_does_no_task_that_it_could_not_stop(
-    name: str, limit: float | None, lane: Lane, quick: Desk, monkeypatch: pytest.MonkeyPatch
+def test_errors_become_sentences_and_those_of_private_work_say_no_text(
+    error: Exception, in_public: bool, in_private: bool, jobs: Queue, caplog: Log
 ) -> None:
-    """One of ``flip-guideline`` takes 30 seconds at settings that are allowed."""
-    did: list[str] = []
-    monkeypatch.setattr(steps, "_picture", lambda *_: did.append("quick"))
-    monkeypatch.setattr(steps, "_growing", lambda job, _: iter(did.append(job.lane) or ()))
-    monkeypatch.setattr(steps, "_with_pools", lambda _, act: act() or ())
-    monkeypatch.setattr(experiments.load(name), "prepare", lambda *_: None, raising=False)
-    quick.service.work_limit = limit
-    job = Job(quick.service, Request(name, Params(), 1), None)
-    for goes_on_in in steps.study(job):
-        job.lane = goes_on_in
-    assert did == [lane]
+    def fail(_: object) -> None:
+        raise error
+
+    usual = f"This could not be computed ({type(error).__name__})."
+    job = jobs.submit_private("a", fail)
+    assert (state_of(job), job.error) == ("failed", str(error) if in_private else usual)
+    assert str(error) not in caplog.text
+    job = jobs.submit(Preparation(str(error), fail), "a")
+    assert (state_of(job), job.error) == ("failed", str(error) if in_public else usual)
+    # What has no sentence of its own is in the log, with its traceback.
+    assert any(record.exc_info for record in caplog.records) != in_public
 
 
-@pytest.mark.parametrize("lane", ["quick", "slow", "long"])
-def test_the_limit_holds_while_a_part_is_made_and_a_picture_under_way_is_finished(
-    lane: Lane, quick: Desk, monkeypatch: pytest.MonkeyPatch
+def test_what_failed_is_tried_again_later(jobs: Queue, monkeypatch: Patch) -> None:
+    divisors = iter([0, 1])
+    asked = Preparation("fails once", lambda _: 1 // next(divisors))
+    failed = jobs.submit(asked, "a")
+    assert state_of(failed) == "failed"
+    assert jobs.submit(asked, "b") is failed
+    monkeypatch.setattr(queue, "AGAIN", -1.0)
+    assert state_of(jobs.submit(asked, "b")) == "done"
+
+
+def test_a_job_gets_no_more_work_than_the_server_gives(jobs: Queue, monkeypatch: Patch) -> None:
+    monkeypatch.setattr(jobs, "limit", -1.0)
+    job = jobs.submit(Preparation("long", lambda progress: progress(0.5)), "a")
+    assert state_of(job) == "failed"
+    assert job.error.startswith("This server works at most -1 s on one request. It may take less")
+    # Only of a study, what is done is kept.
+    grows(monkeypatch, part(1), then=Job.check)
+    job = jobs.submit(request_of("mse-curves"), "a", long=True)
+    assert state_of(job) == "failed"
+    assert "What is done is kept" in job.error
+
+
+def test_results_are_kept_up_to_a_number_and_a_size_and_the_last_one_always(
+    jobs: Queue, monkeypatch: Patch
 ) -> None:
-    checks: list[Callable[[], None]] = []
-
-    def run(*_: Any, check: Callable[[], None], **__: Any) -> Iterator[Any]:
-        checks.append(check)
-        yield SimpleNamespace(is_partial=False, done=1, total=1, kept=0)
-
-    monkeypatch.setattr(steps.runner, "run", run)
-    monkeypatch.setattr(steps, "_is_slow", lambda _: lane == "slow")
-    request = Request("gaussian-loss", Params(), 1)
-    job = Job(quick.service, request, None, long=lane == "long")
-    job.watch("a")
-    for _ in steps.study(job):
-        pass
-    (check,) = checks
-    check()
-    job.abandon()
-    with pytest.raises(one_job.UnwantedError) if lane == "long" else contextlib.nullcontext():
-        check()
-    job.watch("a")
-    quick.service.work_limit = -1.0
-    with pytest.raises(LimitError):
-        check()
+    monkeypatch.setattr(queue, "KEPT", 4)
+    monkeypatch.setattr(queue, "KEPT_BYTES", 50_000)
+    requests = [request_of("gaussian-loss") for _ in range(10)]
+    kept = {}
+    for number, rows in enumerate([1, 1, 1, 1, 1, 1, 6000, 6000, 60_000, 1]):
+        grows(monkeypatch, part(1, total=1, rows=rows))
+        job = jobs.submit(requests[number], "a")
+        assert state_of(job) == "done"
+        # Asked for again, it makes room for itself.
+        assert jobs.submit(requests[number], "a") is job
+        kept[number] = [n for n, request in enumerate(requests) if jobs.find(request)]
+    assert [kept[5], kept[6]] == [[2, 3, 4, 5], [3, 4, 5, 6]]
+    assert [kept[7], kept[8], kept[9]] == [[7], [8], [9]]
 
 
-def test_of_what_is_over_the_limit_only_is_said_to_be_kept_what_is(quick: Desk) -> None:
-    """Parts of a pool are not, and a page that waits for one ends above its downloads."""
-    quick.service.work_limit = -1.0
-    part = cast(Result, object())
-    for long, result, kept in ((False, None, False), (True, None, False), (True, part, True)):
-        job = Job(quick.service, fake(1), None, long=long)
-        job.result = result
-        with pytest.raises(LimitError) as over:
-            job.check_limit()
-        assert ("What is done is kept" in str(over.value)) == kept
-        assert ("Download" in str(over.value)) == kept
+# ------------------------------------------------------------------------------------- on a page
 
 
-def test_no_browser_can_have_the_service_thrown_away() -> None:
-    """Its message goes for the caches of all."""
-    before = jobs.service()
-    st.cache_data.clear()
-    st.cache_resource.clear()
-    assert jobs.service() is before
+def page() -> None:
+    import streamlit as st
+
+    from abcdp_core import experiments
+    from ui.jobs import progress
+    from ui.jobs.job import Request
+
+    request = Request("mse-curves", experiments.load("mse-curves").Params(), 77)
+    job = progress.growing(request, lambda found: st.text(f"{found.done} of 100"))
+    st.session_state["job"] = job
 
 
-def test_what_a_session_has_made_for_itself_is_found_by_nobody_and_let_go() -> None:
-    with serving() as service:
-        job = service.submit_own("a", steps.own(lambda progress: progress(1.0) or "secret"))
-        assert job.ended.wait(SOON)
-        assert job.outcome == "secret"
-        assert job._steps is None
-        assert not service._jobs
+def test_a_study_is_cancelled_and_continued_on_its_page(monkeypatch: Patch) -> None:
+    def until_cancelled(job: Job) -> None:
+        while True:
+            job.check()
+            threading.Event().wait(0.01)
 
-
-def test_problems_that_visitors_give_keep_no_release_waiting() -> None:
-    go_on = threading.Event()
-    with serving() as service:
-        given = [
-            service.submit_own(who, steps.own(lambda _: go_on.wait(SOON)), "given") for who in "abc"
-        ]
-        release = service.submit_own("d", steps.own(lambda _: "released"))
-        assert release.ended.wait(SOON)
-        assert release.outcome == "released"
-        go_on.set()
-        assert all(job.ended.wait(SOON) for job in given)
-
-
-def test_a_problem_of_one_address_keeps_none_of_another_waiting(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """It may go on for as long as the limit."""
-    monkeypatch.setattr(jobs.addresses, "of_session", lambda who: who[0])
-    go_on = threading.Event()
-    with serving() as service:
-        service.submit_own("b", steps.own(lambda _: "seen")).ended.wait(SOON)
-        held = [
-            service.submit_own(who, steps.own(lambda _: go_on.wait(SOON)), "given")
-            for who in ("a1", "a2", "a3")
-        ]
-        other = service.submit_own("b", steps.own(lambda _: "inferred"), "given")
-        assert other.ended.wait(SOON / 2)
-        assert other.outcome == "inferred"
-        go_on.set()
-        assert all(job.ended.wait(SOON) for job in held)
-
-
-def test_of_sessions_that_nothing_is_done_for_no_address_is_known(
-    quick: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(jobs, "MANY", 8)
-    monkeypatch.setattr(jobs.addresses, "of_session", lambda who: f"of {who}")
-    quick.ask("first")
-    assert quick.work[0].begun.wait(SOON)
-    waiting = [f"{number}" for number in range(4)]
-    for who in waiting:
-        quick.ask(who)
-    for number in range(20):
-        quick.service._address(f"gone {number}")
-    known = quick.service._from
-    assert len(known) <= 8
-    assert {"first", *waiting} <= known.keys()
-
-
-def test_a_closed_service_lets_go_of_everything(quick: Desk) -> None:
-    under_way = quick.ask("a")
-    assert quick.work[0].begun.wait(SOON)
-    waiting = quick.ask("b")
-    quick.service.close()
-    assert waiting.state == "stopped"
-    quick.finish()
-    assert under_way.ended.wait(SOON)
-    assert under_way.state == "stopped"
-    assert isinstance(under_way.result, Result | None)
-
-
-@pytest.mark.parametrize("is_open", [True, False])
-def test_what_fails_because_the_server_ends_is_not_told(
-    is_open: bool, caplog: pytest.LogCaptureFixture
-) -> None:
-    go_on = threading.Event()
-
-    def work(_: Job) -> Steps:
-        assert go_on.wait(SOON)
-        raise RuntimeError("shut down")
-        yield "long"
-
-    with serving() as service:
-        job = service.submit(fake(1), "a", work)
-        while job.state == "waiting":
-            time.sleep(0.01)
-        if not is_open:
-            service.close()
-        go_on.set()
-        assert job.ended.wait(SOON)
-    assert job.state == ("failed" if is_open else "stopped")
-    assert ("a job failed" in caplog.text) == is_open
-
-
-def test_long_work_goes_to_processes_as_soon_as_they_have_loaded_a_study() -> None:
-    steps._processes()
-    assert steps._started is not None
-    assert steps._started.result(120).EXPERIMENT == "posterior"
-    assert steps._processes() is workers.processes()
-
-
-def test_two_lines_of_one_study_have_buttons_of_their_own() -> None:
-    def page() -> None:
-        from abcdp_core import experiments
-        from ui import jobs, watch
-        from ui.job import Job, Request
-
-        request = Request("mse-curves", experiments.load("mse-curves").Params(), 1)
-        for name in ("mse-curves", "at-budgets"):
-            watch._status(name, [Job(jobs.service(), request, None)], True)
-
+    grows(monkeypatch, part(1), then=until_cancelled)
     app = AppTest.from_function(page, default_timeout=60).run()
-    assert not app.exception
-    assert [button.key for button in app.button] == ["cancel-mse-curves", "cancel-at-budgets"]
+    for pressed, state, then, text in (
+        ("Cancel", "stopped", ["Continue"], "1 of 100"),
+        ("Continue", "done", [], "100 of 100"),
+    ):
+        (button,) = app.button
+        assert button.label == pressed
+        button.click().run()
+        assert state_of(app.session_state["job"]) == state
+        app.run()
+        assert [each.label for each in app.button] == then
+        assert [each.value for each in app.text] == [text]
+        grows(monkeypatch, part(100))

@@ -2,136 +2,120 @@
 
 from __future__ import annotations
 
+from urllib.parse import parse_qsl, urlsplit
+
 import pytest
 
 from abcdp_core import __version__, experiments
 from abcdp_core.parameters import text_of
-from ui import knobs, link, router, state
+from ui.view import knobs, link, page_table
+from ui.view.view import View
+
+KNOWN = {*page_table.known_keys()} - {*knobs.EVERYWHERE}
 
 
-def test_link_reads_back_what_address_wrote():
+def test_a_link_reads_back_what_address_wrote() -> None:
     values = {key: knobs.find(key).default for key in knobs.SHARED}
-    query = dict(
-        pair.split("=") for pair in link.address("http://x/y", values).split("?")[1].split("&")
-    )
+    query = dict(parse_qsl(urlsplit(link.address("http://x/y", values)).query))
     reading = link.read(query, {key: knobs.find(key) for key in knobs.SHARED})
-    assert not reading.notices
-    assert reading.query == {key: text_of(value) for key, value in values.items()} | {
-        "version": __version__
-    }
+    texts = {key: text_of(value) for key, value in values.items()}
+    assert reading == link.Reading(texts | {"version": __version__}, ())
 
 
 @pytest.mark.parametrize(
-    ("text", "used"),
-    [("1e9", "1000"), ("0", "0.001"), ("-inf", "0.001"), ("inf", "1000"), ("0.30", "0.3")],
-)
-def test_numbers_are_brought_into_their_range(text, used):
-    reading = link.read({"epsilon_total": text}, {"epsilon_total": knobs.find("epsilon_total")})
-    assert reading.query == {"epsilon_total": used}
-    assert bool(reading.notices) == (text != "0.30")
-
-
-@pytest.mark.parametrize(("old", "new"), experiments.RETIRED.items())
-def test_retired_presets_have_successors_that_exist(old, new):
-    every = [preset for name in experiments.names() for preset in experiments.load(name).PRESETS]
-    assert old not in every
-    assert new in every
-
-
-@pytest.mark.parametrize(("old", "new"), experiments.RETIRED.items())
-def test_a_retired_preset_is_its_successor_from_the_first(old, new, monkeypatch):
-    """The successor brings its view with it, before the address says its name."""
-    monkeypatch.setattr(state.st, "session_state", {"preset": old})
-    (owner,) = (name for name in experiments.names() if new in experiments.load(name).PRESETS)
-    assert state.preset(owner) == experiments.load(owner).PRESETS[new]
-
-
-def test_a_retired_preset_of_another_page_is_said_like_any_unknown_one():
-    reading = link.read({"preset": "y23-figure-1"}, {"preset": knobs.find("preset")})
-    assert not reading.query
-    (notice,) = reading.notices
-    assert "preset = y23-figure-1: must be one of my settings" in notice
-
-
-def test_notice_names_parameter_value_and_range():
-    reading = link.read({"c": "2000"}, {"c": knobs.find("c")})
-    (notice,) = reading.notices
-    assert "c = 2000" in notice
-    assert "1 to 1000" in notice
-    assert "1000." in notice
-
-
-@pytest.mark.parametrize("version", ["0.0.0", "9.0.0", "![x](http://y)"])
-def test_link_of_a_version_with_other_numbers_is_told_and_no_error(version):
-    reading = link.read({"version": version}, {})
-    assert not reading.notices
-    assert "Numbers may differ" in reading.note
-    assert f"` version = {version} `" in reading.note
-
-
-@pytest.mark.parametrize("version", link.SAME_NUMBERS)
-def test_a_version_with_the_same_numbers_is_not_worth_a_word(version):
-    assert link.read({"version": version}, {}) == link.Reading({"version": __version__}, ())
-
-
-def test_this_version_gives_its_own_numbers_and_every_change_is_a_version_before_the_next():
-    assert __version__ in link.SAME_NUMBERS
-    versions = [link._number(change.version) for change in link.CHANGES]
-    assert versions == sorted(set(versions))
-    assert versions[-1] <= link._number(__version__)
-
-
-KNOWN = ("epsilon_total", "c", "adaptive-truncation.epsilon_total")
-
-
-@pytest.mark.parametrize(
-    ("query", "budget"),
+    ("key", "text", "used", "said"),
     [
-        ({}, None),
-        ({"utm": "1"}, None),
-        ({"c": "37"}, "1"),
-        ({"version": "0.1.0"}, "1"),
-        ({"version": "nonsense"}, "1"),
-        ({"version": "0.2.0", "c": "37"}, None),
-        ({"version": "0.10.0"}, None),
-        ({"version": "9.9"}, None),
-        ({"c": "37", "epsilon_total": "0.5"}, "0.5"),
+        ("epsilon_total", "1e9", "1000", "must be a number from 0.001 to 1000"),
+        ("epsilon_total", "0", "0.001", "must be"),
+        ("epsilon_total", "-inf", "0.001", "must be"),
+        ("epsilon_total", "0.30", "0.3", ""),
+        ("c", "2000", "1000", "c = 2000: must be a whole number from 1 to 1000"),
+        ("preset", "y23-figure-1", "", "must be one of my settings"),
     ],
 )
-def test_what_a_link_leaves_out_is_what_it_was_when_the_link_was_made(query, budget):
-    today = link.of_today(query, KNOWN, ())
-    assert today.get("epsilon_total") == budget
-    assert query.items() <= today.items()
+def test_a_value_is_brought_into_its_range_and_that_is_said(
+    key: str, text: str, used: str, said: str
+) -> None:
+    reading = link.read({key: text}, {key: knobs.find(key)})
+    assert reading.query == ({key: used} if used else {})
+    assert said in "".join(reading.notices)
+    assert bool(reading.notices) == bool(said)
 
 
-def test_a_key_that_has_parted_is_read_from_the_one_that_spoke_for_it():
-    own = ("adaptive-truncation.epsilon_total",)
-    old = {"epsilon_total": "5"}
-    assert link.of_today(old, KNOWN, own) == old | {own[0]: "5"}
-    assert link.of_today(old, KNOWN, ()) == old
-    assert link.of_today(old | {own[0]: "2"}, KNOWN, own)[own[0]] == "2"
-    new = old | {"version": __version__}
-    assert link.of_today(new, KNOWN, own) == new
-    # It began at 1, as the page's own still does.
-    assert own[0] not in link.of_today({"c": "5"}, KNOWN, own)
-    assert knobs.find(own[0]).default == 1.0
+def test_a_key_that_stands_there_twice_is_said() -> None:
+    knob = {"c": knobs.find("c")}
+    reading = link.read({"c": "37"}, knob, {"c": 2})
+    assert reading.query == {"c": "37"}
+    assert "2 times; the last one counts" in reading.notices[0]
+    assert not link.read({"c": "37"}, knob, {"c": 1}).notices
 
 
-@pytest.mark.parametrize(("query", "people"), [({"c": "5"}, "5000"), ({"n": "300"}, "300")])
-def test_a_key_that_has_parted_and_begins_elsewhere_keeps_its_former_start(query, people):
-    own = ("adaptive-truncation.n",)
-    assert link.of_today(query, ("c", "n", *own), own)[own[0]] == people
-    assert own[0] not in link.of_today(query, ("c", "n", *own), ())
-    assert knobs.find(own[0]).default == 1000
+# ---------------------------------------------------------------------------------------- versions
 
 
-def test_the_table_of_changes_names_knobs_that_have_changed():
+@pytest.mark.parametrize("version", [*link.SAME_NUMBERS, "0.0.0", "9.0.0", "![x](http://y)"])
+def test_a_version_with_other_numbers_is_told_and_no_error(version: str) -> None:
+    reading = link.read({"version": version}, {})
+    assert (reading.query, reading.notices) == ({"version": __version__}, ())
+    same = version in link.SAME_NUMBERS
+    assert (f"` version = {version} `; this is" in reading.note) != same
+    assert ("Numbers may differ" in reading.note) != same
+
+
+OWN = ("adaptive-truncation.epsilon_total", "adaptive-truncation.n")
+
+
+@pytest.mark.parametrize(
+    ("query", "own", "today"),
+    [
+        # What asks for nothing begins where pages begin today.
+        ({}, (), {}),
+        ({"utm": "1"}, (), {}),
+        ({"projector": "true"}, (), {}),
+        ({"version": "0.2.0", "c": "37"}, OWN, {}),
+        ({"version": "0.10.0"}, (), {}),
+        ({"version": "9.9"}, (), {}),
+        # A link that says no version is of the first.
+        ({"c": "37"}, (), {"epsilon_total": "1"}),
+        ({"c": "37", "projector": "true"}, (), {"epsilon_total": "1"}),
+        ({"version": "0.1.0"}, (), {"epsilon_total": "1"}),
+        ({"version": "nonsense"}, (), {"epsilon_total": "1"}),
+        ({"c": "37", "epsilon_total": "0.5"}, (), {}),
+        # A key that has parted is read from the one that spoke for it.
+        ({"epsilon_total": "5"}, OWN, {OWN[0]: "5", OWN[1]: "5000"}),
+        ({"epsilon_total": "5", OWN[0]: "2", "n": "300"}, OWN, {OWN[1]: "300"}),
+        ({"epsilon_total": "5"}, (), {}),
+        ({"c": "5"}, OWN, {"epsilon_total": "1", OWN[1]: "5000"}),
+    ],
+)
+def test_what_a_link_leaves_out_is_what_it_was_when_the_link_was_made(
+    query: dict[str, str], own: tuple[str, ...], today: dict[str, str]
+) -> None:
+    assert link.of_today(query, KNOWN | {*own}, own) == query | today
+
+
+def test_the_table_of_changes_names_knobs_that_have_changed() -> None:
+    assert __version__ in link.SAME_NUMBERS
     for change in link.CHANGES:
         for key, text in change.former.items():
             knob = knobs.find(key)
             assert knob.parameter.parse(key, text) != knob.default
         for key, before in change.parted.items():
             assert knobs.find(key).parameter.kind == knobs.find(before).parameter.kind
+
+
+# ----------------------------------------------------------------------------------------- presets
+
+
+@pytest.mark.parametrize(("old", "new"), experiments.RETIRED.items())
+def test_a_retired_preset_is_its_successor_from_the_first(old: str, new: str) -> None:
+    """The successor brings its view with it, before the address says its name."""
+    every = {name: experiments.load(name).PRESETS for name in experiments.names()}
+    assert not [name for name, presets in every.items() if old in presets]
+    (study,) = (name for name, presets in every.items() if new in presets)
+    page = link.owner(new, page_table.TABLE)
+    assert page is not None
+    assert View(page, {"preset": old}, {}).preset(study) == every[study][new]
 
 
 @pytest.mark.parametrize(
@@ -143,22 +127,6 @@ def test_the_table_of_changes_names_knobs_that_have_changed():
         ("no such", None),
     ],
 )
-def test_a_preset_has_a_page_that_it_leads_to(preset, file):
-    found = link.owner(preset, router.TABLE)
+def test_a_preset_has_a_page_that_it_leads_to(preset: str, file: str | None) -> None:
+    found = link.owner(preset, page_table.TABLE)
     assert (found.file if found else None) == file
-
-
-def test_a_key_that_stands_there_twice_is_said():
-    knob = {"c": knobs.find("c")}
-    reading = link.read({"c": "37"}, knob, {"c": 2})
-    assert reading.query == {"c": "37"}
-    (notice,) = reading.notices
-    assert "c = 37" in notice
-    assert "2 times; the last one counts" in notice
-    assert not link.read({"c": "37"}, knob, {"c": 1}).notices
-
-
-def test_a_typed_address_for_a_projector_starts_where_pages_start():
-    known = router.known_keys()
-    assert link.of_today({"projector": "true"}, known, ()) == {"projector": "true"}
-    assert link.of_today({"projector": "true", "c": "5"}, known, ())["epsilon_total"] == "1"

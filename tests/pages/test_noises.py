@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.pages.app import opened, settled, texts
-from ui import noises
-from ui.noises import Run
+from ui.parts import overview
+from ui.parts.overview import Run
 
 
 def runs(*counts: tuple[int, int]) -> list[Run]:
@@ -39,29 +39,29 @@ def runs(*counts: tuple[int, int]) -> list[Run]:
     ],
 )
 def test_every_noise_is_counted(seen: list[Run], said: str) -> None:
-    assert noises.in_words(seen) == said
+    assert overview.in_words(seen) == said
 
 
 def test_what_is_no_longer_remembered_is_not_counted() -> None:
-    assert noises.in_words(runs(*[(0, 3)] * noises.MOST)).startswith("Over the last 100 draws")
+    assert overview.in_words(runs(*[(0, 3)] * overview.MOST)).startswith("Over the last 100 draws")
 
 
 def test_new_noise_is_counted_until_something_public_changes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(noises, "MOST", 3)
+    monkeypatch.setattr(overview, "MOST", 3)
     app = opened("overview", noise_draw="7")
     assert "Try *New noise*" in texts(app)
     for count in (2, 3, 3):
         app = settled(app.button(key="new-noise").click().run())
-        kept = app.session_state[noises.SEEN][1]
+        kept = app.session_state[overview.SEEN][1]
         assert len(kept) == count
-        assert noises.in_words(list(kept.values())) in texts(app)
+        assert overview.in_words(list(kept.values())) in texts(app)
     assert [*kept] == [8, 9, 10]
     # The same noise again is no further draw, and seen last.
     app.session_state["noise_draw"] = 8
     app = settled(app.run())
-    assert [*app.session_state[noises.SEEN][1]] == [9, 10, 8]
+    assert [*app.session_state[overview.SEEN][1]] == [9, 10, 8]
     app = settled(app.select_slider(key="c").set_value(20).run())
-    assert [*app.session_state[noises.SEEN][1]] == [8]
+    assert [*app.session_state[overview.SEEN][1]] == [8]
     assert "draws of noise, kept" not in texts(app)

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from streamlit.delta_generator import DeltaGenerator
 from streamlit.testing.v1 import AppTest
 
 from abcdp_core import registry, simulators
 from abcdp_core.own_data import private_summary
 from abcdp_core.own_model import Model, contract, lattice
 from abcdp_core.own_model.blame import OwnError
-from tests.pages.app import opened, settled, texts
-from tests.pages.test_your_own_data import button, documents
-from ui import jobs, knobs, router, state, turns, watch
-from ui.job import Job, LimitError, Preparation
-from ui.jobs import Work
+from tests.pages.app import ROOT, opened, settled, texts
+from tests.pages.test_your_own_data import button, documents, give
+from ui.jobs import queue
+from ui.jobs.job import RefusedError
+from ui.view import knobs
 
 MODEL = """
 from abcdp_core.own_model import Column, Model, Parameter, declared, mean
@@ -48,6 +44,7 @@ MODEL = Model(
 """
 KEY = "your-data.scenario"
 FILE = "room,minutes\n" + "\n".join(f"a,{61.80339887 - each!r}" for each in range(20))
+SOON = 30.0
 
 
 @pytest.fixture(autouse=True)
@@ -68,10 +65,24 @@ def waiting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     registry.forget()
 
 
+@pytest.fixture
+def fresh(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No simulations are kept, and no job is known: one that failed is known to all for a while."""
+    jobs = queue.Queue()
+    monkeypatch.setattr(queue, "current", lambda: jobs)
+    private_summary._pools.clear()
+    private_summary._fitted.cache_clear()
+
+
+def first_look() -> AppTest:
+    """The page as it is first seen, before what it waits for is there."""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.query_params.update({KEY: "waiting", "epsilon_total": "5"})
+    return app.switch_page("pages/your_own_data.py").run()
+
+
 def page(content: str) -> AppTest:
-    app = opened("your_own_data", epsilon_total="5", **{KEY: "waiting"})
-    app.file_uploader[0].set_value(("mine.csv", content.encode(), "text/csv"))
-    return settled(app.run())
+    return give(opened("your_own_data", epsilon_total="5", **{KEY: "waiting"}), content.encode())
 
 
 def test_a_model_of_the_server_is_released_by_as_the_cases_are() -> None:
@@ -102,225 +113,141 @@ def test_a_model_of_the_server_is_released_by_as_the_cases_are() -> None:
     app.button(key="own-forget").click().run()
     assert "of at most 2 MB" in app.file_uploader[0].label
     assert "A larger table, of up to 64 MB, is read by the command" in texts(app)
+    app = give(app, FILE.replace("minutes", "hours").encode())
+    (error,) = app.error
+    assert "Column minutes is missing: the first row must name the columns" in error.value
 
 
 @pytest.fixture
-def lanes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Jobs of a server's own: what has failed is known to all who come after."""
-    service = jobs.Service()
-    monkeypatch.setattr(jobs, "service", lambda: service)
-    yield
-    service.close()
-
-
-def waits_by(monkeypatch: pytest.MonkeyPatch, progress: Callable[[float, str], None]) -> list[str]:
-    """Have progress told so; returns the buttons that are drawn beside it."""
-    buttons: list[str] = []
-    drawn = SimpleNamespace(
-        session_state={},
-        empty=lambda: SimpleNamespace(progress=progress),
-        button=lambda label, **_: buttons.append(label),
-    )
-    monkeypatch.setattr(watch, "st", drawn)
-    for name in ("MOMENTS", "POLL"):
-        monkeypatch.setattr(watch, name, 0.05)
-    return buttons
-
-
-def wait_for(scenario: str) -> None:
-    """What a page does before it asks for the knobs of a scenario."""
-    place = SimpleNamespace(container=contextlib.nullcontext, empty=lambda: None)
-    watch.scales(cast(DeltaGenerator, place), state.leave_scenario, scenario)
-
-
-@pytest.mark.usefixtures("empty_cache", "lanes")
-def test_a_slow_model_says_how_far_it_is_before_its_knobs_are_there(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    said: list[tuple[float, str]] = []
+def held_back(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Lets the simulations that place the knobs of the model go on from 40 %."""
     goes_on = threading.Event()
     simulated = contract._simulated
 
-    def slowly(model: Model, progress: Callable[[float], None]) -> NDArray[np.float64]:
-        progress(0.4)
-        assert goes_on.wait(30.0)
-        return simulated(model, progress)
-
-    def progress(done: float, words: str) -> None:
-        said.append((done, words))
-        if done:
-            goes_on.set()
+    def slowly(model: Model, told: Callable[[float], None]) -> NDArray[np.float64]:
+        told(0.4)
+        assert goes_on.wait(SOON)
+        told(0.8)
+        return simulated(model, told)
 
     monkeypatch.setattr(contract, "_simulated", slowly)
-    buttons = waits_by(monkeypatch, progress)
-    wait_for("waiting")
-    words = "The model is simulated 200 times to place its thresholds: 40%. It is done once and"
-    assert any(done == 0.4 and text.startswith(words) for done, text in said)
-    assert buttons == ["Cancel"]
+    yield goes_on
+    goes_on.set()
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_slow_model_says_how_far_it_is_before_its_knobs_are_there(
+    held_back: threading.Event,
+) -> None:
+    app = first_look()
+    (line,) = app.get("progress")
+    assert "The model is simulated 200 times to place its thresholds: 40%" in line.proto.text
+    assert not app.sidebar.select_slider
+    held_back.set()
+    app = settled(app)
+    assert not app.exception
     assert contract.has_pilot(simulators.load("waiting").MODEL)  # type: ignore[attr-defined]
-    said.clear()
-    for scenario in ("waiting", "uniform-mixture"):
-        wait_for(scenario)
-    assert said == []
+    assert app.sidebar.select_slider
+    assert "Another patient in place of one" in texts(app)
 
 
-def refused(monkeypatch: pytest.MonkeyPatch, error: Exception) -> tuple[list[str], list[str], int]:
-    """What two sessions are told of a model that ends so, their buttons, how often it was asked."""
+@pytest.mark.usefixtures("fresh")
+def test_who_does_not_wait_for_a_model_ends_it_and_has_the_scenario_that_the_page_begins_with(
+    held_back: threading.Event,
+) -> None:
+    app = first_look()
+    (asked,) = queue.current()._jobs.values()
+    # A redraw meanwhile: the simulations go on.
+    app.run()
+    assert [*queue.current()._jobs.values()] == [asked]
+    assert asked.active
+    app = settled(button(app, "Go on without this model").click().run())
+    assert not app.exception
+    assert app.session_state[KEY] == knobs.FIRST_SCENARIO
+    assert KEY not in app.query_params
+    held_back.set()
+    assert asked.ended.wait(SOON)
+    assert asked.state == "stopped"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [RefusedError("This server works at most 1 s on one request."), OwnError("waiting.py: line 3")],
+)
+@pytest.mark.usefixtures("fresh")
+def test_what_ends_badly_is_said_to_all_and_made_once(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
     begun: list[Model] = []
 
-    def wrong(model: Model, progress: Callable[[float], None]) -> None:
+    def wrong(model: Model, _: Callable[[float], None]) -> None:
         begun.append(model)
         raise error
 
     monkeypatch.setattr(contract, "_simulated", wrong)
-    buttons = waits_by(monkeypatch, unseen)
-    said: list[str] = []
-    monkeypatch.setattr(watch.st, "error", said.append, raising=False)
-    monkeypatch.setattr(watch.st, "stop", ended, raising=False)
-    for who in ("first", "second"):
-        monkeypatch.setattr(jobs, "session_id", lambda who=who: who)
-        with pytest.raises(InterruptedError):
-            wait_for("waiting")
-    return said, buttons, len(begun)
+    for _ in range(2):
+        app = settled(first_look())
+        assert not app.exception
+        assert str(error) in app.error[0].value
+        assert button(app, "Go on without this model")
+    assert len(begun) == 1
 
 
-@pytest.mark.parametrize(
-    ("error", "words"),
-    [
-        (LimitError("At most 1 s on one request."), "At most 1 s on one request."),
-        (OwnError("waiting.py: line 3"), "waiting.py: line 3"),
-    ],
-)
-@pytest.mark.usefixtures("empty_cache", "lanes")
-def test_what_ends_badly_is_said_to_all_and_made_by_no_page(
-    monkeypatch: pytest.MonkeyPatch, error: Exception, words: str
-) -> None:
-    said, buttons, count = refused(monkeypatch, error)
-    assert len(said) == 2
-    assert all(words in each for each in said)
-    assert buttons[-1:] == ["Go on without this model"]
-    assert count == 1
+def with_pools(monkeypatch: pytest.MonkeyPatch, then: Callable[[Any], None]) -> None:
+    """Have something done at each public pool that is simulated; it is given what it is told by."""
+    simulated = lattice._simulated
 
-
-@pytest.mark.usefixtures("empty_cache", "lanes")
-def test_what_others_left_just_before_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    submit, begun = jobs.Service.submit, list[Job]()
-
-    def left_at_first(service: jobs.Service, asked: Preparation, who: str, work: Work) -> Job:
-        begun.append(submit(service, asked, who, work))
-        if len(begun) == 1:
-            assert begun[0].ended.wait(30.0)
-            begun[0].state = "stopped"
-        return begun[-1]
-
-    monkeypatch.setattr(jobs.Service, "submit", left_at_first)
-    waits_by(monkeypatch, unseen)
-    wait_for("waiting")
-    assert [job.state for job in begun] == ["stopped", "done"]
-
-
-def slow_pool(monkeypatch: pytest.MonkeyPatch, then: Callable[[], None]) -> list[bool]:
-    """Have public pools take their time; returns whether anybody had a turn at each meanwhile."""
-    simulated, drawing = lattice._simulated, list[bool]()
-
-    def slowly(
+    def instead(
         model: Model, n: int, seed: int, told: Callable[[float], None] | None
     ) -> dict[str, NDArray[np.float64]]:
-        time.sleep(2.0 * watch.MOMENTS)
-        drawing.append(turns.are_taken())
-        then()
+        then(told)
         return simulated(model, n, seed, told)
 
-    monkeypatch.setattr(lattice, "_simulated", slowly)
-    private_summary._pools.clear()
-    private_summary._fitted.cache_clear()
-    return drawing
+    monkeypatch.setattr(lattice, "_simulated", instead)
 
 
-@pytest.mark.usefixtures("empty_cache", "lanes")
-def test_others_may_draw_while_a_page_waits_for_the_pool_of_a_model(
+@pytest.mark.usefixtures("fresh")
+def test_a_pool_that_takes_long_is_made_once_while_the_page_waits_for_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It is asked for what to expect."""
-    drawing = slow_pool(monkeypatch, lambda: None)
-    app = page(FILE)
+    begun, goes_on, count = threading.Event(), threading.Event(), 0
+
+    def slowly(told: Callable[[float], None]) -> None:
+        nonlocal count
+        count += 1
+        told(0.1)
+        begun.set()
+        assert goes_on.wait(SOON)
+        told(0.2)
+
+    with_pools(monkeypatch, slowly)
+    app = first_look()
+    if not begun.is_set():
+        # It waited for the knobs of the model first.
+        app.run()
+        assert begun.wait(SOON)
+    app.run()
+    (line,) = app.get("progress")
+    assert line.proto.text.startswith("Simulating the public pool: 10%. It is made once")
+    assert all(job.wanted for job in queue.current()._jobs.values() if job.active)
+    goes_on.set()
+    app = settled(app)
     assert not app.exception
     assert "Another patient in place of one" in texts(app)
-    assert drawing
-    assert not any(drawing)
+    assert count == 1, "it was stopped and begun anew"
 
 
-@pytest.mark.usefixtures("empty_cache", "lanes")
+@pytest.mark.usefixtures("fresh")
 def test_a_page_goes_on_without_the_pool_of_a_model_that_takes_too_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def refuse() -> None:
-        raise LimitError("This server works for at most 1 s on one request.")
+    def refuse(_: object) -> None:
+        raise RefusedError("This server works at most 1 s on one request.")
 
-    slow_pool(monkeypatch, refuse)
+    with_pools(monkeypatch, refuse)
     app = opened("your_own_data", epsilon_total="5", **{KEY: "waiting"})
     assert not app.exception
     (error,) = app.error
-    assert "This server works for at most 1 s on one request." in error.value
+    assert "This server works at most 1 s on one request." in error.value
     # What was released is drawn below, and is the only copy.
     assert "Nothing is spent before you press *Release*" in texts(app)
-
-
-def ended() -> None:
-    raise InterruptedError
-
-
-def unseen(done: float, words: str) -> None:
-    """Progress that nobody looks at."""
-
-
-def test_who_does_not_wait_for_a_model_gets_the_scenario_that_the_page_begins_with(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    page = next(page for page in router.TABLE if page.chooser == KEY)
-    session, query = {state.PAGE: page, KEY: "waiting"}, {KEY: "waiting", "seed": "2"}
-    monkeypatch.setattr(state, "st", SimpleNamespace(session_state=session, query_params=query))
-    assert state.scenario_in_force() == "waiting"
-    state.leave_scenario()
-    assert query == {"seed": "2"}
-    assert state.scenario_in_force() == knobs.find(KEY).default != "waiting"
-
-
-@pytest.mark.usefixtures("empty_cache", "lanes")
-def test_who_leaves_a_slow_model_ends_what_was_begun(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun: list[Job] = []
-    submit = jobs.Service.submit
-
-    def seen(service: jobs.Service, asked: Preparation, who: str, work: Work) -> Job:
-        begun.append(submit(service, asked, who, work))
-        return begun[-1]
-
-    def endless(model: Model, progress: Callable[[float], None]) -> None:
-        for _ in range(3000):
-            progress(0.1)
-            time.sleep(0.01)
-
-    def left(done: float, words: str) -> None:
-        raise InterruptedError
-
-    monkeypatch.setattr(jobs.Service, "submit", seen)
-    monkeypatch.setattr(contract, "_simulated", endless)
-    waits_by(monkeypatch, left)
-    with pytest.raises(InterruptedError):
-        wait_for("waiting")
-    # A knob was moved on which the simulations do not depend; they go on.
-    with pytest.raises(InterruptedError):
-        wait_for("waiting")
-    assert begun[0] is begun[1]
-    assert begun[0].active
-    watch.let_go()
-    assert begun[0].ended.wait(20.0)
-    assert begun[0].state == "stopped"
-
-
-def test_a_table_that_lacks_a_column_is_refused_in_a_sentence() -> None:
-    app = page(FILE.replace("minutes", "hours"))
-    assert not app.exception
-    (error,) = app.error
-    assert "Column minutes is missing: the first row must name the columns" in error.value
-    assert not documents(app)

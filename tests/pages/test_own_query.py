@@ -12,7 +12,10 @@ from streamlit.testing.v1.element_tree import Button
 from abcdp_core.parameters import ParameterError
 from abcdp_core.published import given, inference
 from tests.pages.app import opened, settled, texts
-from ui import captions, job, own_query, served
+from ui.figures import captions
+from ui.jobs.job import RefusedError
+from ui.release import published_problem
+from ui.server import settings
 
 MARKED = "one ![x](http://a.b) person"
 ROWS = np.random.default_rng(1).normal(size=(400, 2)).cumsum(axis=1)
@@ -31,11 +34,23 @@ scale = 1.0
 
 
 @pytest.fixture(scope="module")
-def small() -> AppTest:
+def page() -> AppTest:
     """The page with the part for one's own unfolded."""
     app = opened("published_queries", **{"published-query.simulations": "2000"})
     app.session_state["own-query"] = True
     return app.run()
+
+
+@pytest.fixture
+def small(page: AppTest) -> AppTest:
+    page.session_state[published_problem.STATE].forget()
+    return page.run()
+
+
+@pytest.fixture
+def without_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that takes no files."""
+    monkeypatch.setattr(settings, "current", lambda: settings.ServerSettings(own_data=False))
 
 
 def gave(app: AppTest, name: str, content: str) -> AppTest:
@@ -52,6 +67,10 @@ def errors(app: AppTest) -> list[str]:
     return [str(each.value) for each in app.error]
 
 
+def example() -> str:
+    return captions.problem_of("log-linear")
+
+
 def test_a_problem_and_its_table_become_a_posterior(small: AppTest) -> None:
     app = gave(small, "mine.toml", POOLED)
     assert errors(app) == [
@@ -63,7 +82,7 @@ def test_a_problem_and_its_table_become_a_posterior(small: AppTest) -> None:
     assert "Read: 1 noisy number; Gaussian noise of scale 1; a pool of 400 draws." in texts(app)
     app = settled(button(app, "Infer").click().run())
     assert not app.exception
-    here = app.session_state[own_query.DESK]
+    here = app.session_state[published_problem.STATE]
     assert here.found is not None
     assert here.found.way == "weights"
     # The posterior of the pool given z = 0.5, by weights computed anew.
@@ -77,86 +96,58 @@ def test_a_problem_and_its_table_become_a_posterior(small: AppTest) -> None:
     assert "passwd" not in said
     assert not any("passwd" in value or "0.5" in value for value in app.query_params.values())
     # Another file: what was inferred is gone with the one that it was from.
-    app = gave(app, "mine.toml", "query = [1]")
-    assert errors(app) == ["This cannot be used. ` noise: is missing. `"]
+    app = gave(app, "mine.toml", f'"{MARKED}" = 1')
+    assert errors(app)[0].startswith(f"This cannot be used. ` {MARKED}: unknown key; known are ")
     assert here.found is None
     app = button(app, "Forget").click().run()
     assert (here.text, here.table, here.problem, here.refused) == (None, None, None, "")
     assert not errors(app)
 
 
-def test_what_is_wrong_is_shown_as_text(small: AppTest) -> None:
-    app = gave(small, "mine.toml", f'"{MARKED}" = 1')
-    (said,) = errors(app)
-    assert said.startswith(f"This cannot be used. ` {MARKED}: unknown key; known are ")
-    assert not app.exception
-
-
-def test_it_goes_through_the_queue_and_stops_at_the_limit(
-    small: AppTest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def over(*_: object) -> None:
-        raise job.LimitError("This server works for at most 60 s on one request.")
-
-    small.session_state[own_query.DESK].forget()
-    app = gave(small, "mine.toml", example())
-    monkeypatch.setattr(job.Job, "check_limit", over)
-    app = settled(button(app, "Infer").click().run())
-    assert errors(app) == [
-        "Nothing could be inferred. ` This server works for at most 60 s on one request. `"
-    ]
-
-
-def test_what_a_simulator_may_not_give_is_said(
-    small: AppTest, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "error",
+    [
+        RefusedError("This server works at most 60 s on one request."),
+        ParameterError("noise: number 1 is *0.5*."),
+    ],
+)
+def test_what_cannot_be_inferred_is_said(
+    small: AppTest, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     def refuse(*_: object) -> None:
-        raise ParameterError("noise: number 1 is 0.5.")
+        raise error
 
-    small.session_state[own_query.DESK].forget()
     app = gave(small, "mine.toml", example())
     monkeypatch.setattr(inference, "infer", refuse)
     app = settled(button(app, "Infer").click().run())
-    assert errors(app) == ["Nothing could be inferred. ` noise: number 1 is 0.5. `"]
+    assert errors(app) == [f"Nothing could be inferred. ` {error} `"]
 
 
-def example() -> str:
-
-    return captions.problem_of("log-linear")
-
-
-def test_a_server_that_takes_no_files_takes_a_text(
-    small: AppTest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(served, "settings", lambda: served.Served(own_data=False))
-    small.session_state[own_query.DESK].forget()
+@pytest.mark.usefixtures("without_files")
+def test_a_server_that_takes_no_files_takes_a_text(small: AppTest) -> None:
     app = small.run()
     assert not app.file_uploader
     assert "This server takes no files, so a pool" in texts(app)
-    app = app.text_area(key="own-query-text").set_value("seed = 3").run()
+    text = "own-query-text"
+    app = app.text_area(key=text).set_value("seed = 3").run()
     assert errors(app) == ["This cannot be used. ` query: is missing. `"]
-    app = app.text_area(key="own-query-text").set_value(example()).run()
+    app = app.text_area(key=text).set_value(example()).run()
     assert "Read: 8 noisy numbers" in texts(app)
     # Who empties the box, and pastes more than goes into it, has given nothing.
-    app = app.text_area(key="own-query-text").set_value("").run()
+    app = app.text_area(key=text).set_value("").run()
     assert "Read:" not in texts(app)
     assert not app.exception
+    # A text that a session begins with, as the one before was forgotten, is taken.
+    app.session_state[published_problem.TEXT] = example()
+    assert "Read: 8 noisy numbers" in texts(app.run())
 
 
-def test_a_text_that_a_session_begins_with_is_taken(
+def test_simulations_are_those_of_the_command(
     small: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The server forgot the session in which it was written, so nothing changed in this one."""
-    monkeypatch.setattr(served, "settings", lambda: served.Served(own_data=False))
-    small.session_state[own_query.DESK].forget()
-    small.session_state[own_query.TEXT] = example()
-    assert "Read: 8 noisy numbers" in texts(small.run())
-
-
-def test_simulations_are_those_of_the_command() -> None:
     problem = dataclasses.replace(given.read(example().encode()), draws=21_000)
-    done: list[float] = []
-    found = own_query._infer(problem, done.append)
-    assert isinstance(found, own_query.Posterior)
+    monkeypatch.setattr(given, "read", lambda *_: problem)
+    app = settled(button(gave(small, "mine.toml", example()), "Infer").click().run())
+    assert not app.exception
+    found = app.session_state[published_problem.STATE].found
     np.testing.assert_array_equal(found.theta, inference.infer(problem).theta)
-    assert done == pytest.approx([0.0, 20.0 / 21.0, 1.0])

@@ -9,13 +9,13 @@ from streamlit.testing.v1 import AppTest
 
 from abcdp_core import experiments
 from tests.pages.app import ROOT, opened, pictures, said_twice, settled, texts
-from ui import knobs, router
+from ui.view import knobs, page_table
 
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 
 
 def test_table_lists_every_page():
-    assert sorted(page.file for page in router.TABLE) == PAGES
+    assert sorted(page.file for page in page_table.TABLE) == PAGES
 
 
 SHOWING = [page for page in PAGES if page != "lessons"]
@@ -43,7 +43,7 @@ def test_page_as_it_opens_with_its_theory_and_once_more(page):
 
 def used(file: str) -> list[str]:
     """Labels of those of the four knobs that the page's first view uses, in their order."""
-    page = next(page for page in router.TABLE if page.file == file)
+    page = page_table.by_file(file)
     unused = page.unused(page.view and knobs.find(page.view, page.every).default)
     called = {"epsilon_total": "ε_total", "epsilon_abc": "ε_abc", "c": "c", "n": "N"}
     return [called[name] for name in knobs.FOUR if name not in unused or name in page.instead]
@@ -87,10 +87,15 @@ def test_bad_link_is_said_and_survived_at_an_extreme(number, page):
         assert (f"{item[0]} = " in warning.value) == (item not in ALLOWED)
 
 
-def test_dismissed_notice_stays_away():
-    app = opened("overview", c="0")
-    next(button for button in app.button if button.label == "Dismiss").click().run()
+def test_what_is_said_of_a_link_is_dismissed():
+    app = opened("overview", c="0", version="0.0.1")
+    assert "c = 0" in app.warning[0].value
+    (note,) = [each.value for each in app.info if "version" in each.value]
+    assert "Numbers may differ." in note
+    for _ in ("the note", "the notices"):
+        next(button for button in app.button if button.label == "Dismiss").click().run()
     assert not settled(app).warning
+    assert not app.info
 
 
 def test_each_scenario_keeps_the_values_of_its_knobs():
@@ -138,15 +143,6 @@ def test_the_budget_of_each_person_is_a_knob_of_its_own():
     assert not app.warning
 
 
-def test_a_link_of_a_version_with_other_numbers_is_told_in_passing():
-    app = opened("overview", version="0.0.1")
-    assert not app.warning
-    (note,) = [each.value for each in app.info if "version" in each.value]
-    assert "Numbers may differ." in note
-    next(button for button in app.button if button.label == "Dismiss").click().run()
-    assert not settled(app).info
-
-
 def test_a_retired_preset_leads_to_its_successor(monkeypatch):
     monkeypatch.setitem(experiments.RETIRED, "y23-former", "y23-intervals")
     app = opened("adaptive_truncation", preset="y23-former")
@@ -158,29 +154,29 @@ def test_a_retired_preset_leads_to_its_successor(monkeypatch):
     assert app.get("plotly_chart")
 
 
-@pytest.mark.parametrize("page", ["posterior", "privacy_and_accuracy", "overview"])
-def test_combination_that_is_not_allowed_is_one_sentence(page):
-    app = opened(page, n="20000", pool_size="100000")
+@pytest.mark.parametrize(
+    ("page", "query", "said"),
+    [
+        *((page, {"n": "20000", "pool_size": "100000"}, "n * pool_size")
+          for page in ("posterior", "privacy_and_accuracy", "overview")),
+        ("posterior", {"c": "1000"}, "c = 1000"),
+    ],
+)  # fmt: skip
+def test_a_combination_that_is_not_allowed_is_one_sentence(page, query, said):
+    app = opened(page, **query)
     assert not app.exception
-    assert [w for w in app.warning if "n * pool_size" in w.value]
-    app.sidebar.select_slider(key="n").set_value(100).run()
-    assert not app.exception
+    (warning,) = app.warning
+    assert said in warning.value
+    for key in query:
+        app.sidebar.select_slider(key=key).set_value(100)
+    assert not settled(app.run()).warning
+    assert pictures(app)
 
 
-def test_more_acceptances_than_draws_is_one_sentence():
-    app = opened("posterior", c="1000")
-    assert [w for w in app.warning if "c = 1000" in w.value and "200" in w.value]
-
-
-def test_value_between_the_steps_is_kept():
+def test_a_value_between_the_steps_is_kept_also_where_a_page_does_not_show_it():
     app = opened("posterior", epsilon_total="0.7", c="37")
     assert app.sidebar.select_slider(key="epsilon_total").value == 0.7
-    assert app.sidebar.select_slider(key="c").value == 37
     assert not app.warning
-
-
-def test_a_knob_that_a_page_does_not_use_is_not_shown_and_keeps_its_value():
-    app = opened("posterior", c="37")
     app = settled(app.switch_page("pages/papers.py").run())
     assert app.sidebar.select_slider(key="c").disabled
     assert "Not used on this page." in texts(app)

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from abcdp_core import simulators
 from tests.pages.app import opened
-from ui import labels
+from ui.figures import labels
 
 
 def said_on(app: AppTest) -> list[str]:
@@ -37,23 +37,25 @@ def test_a_label_has_the_unit_of_its_scenario(page: str, scenario: str, query: d
 
 
 @pytest.mark.parametrize(
-    ("page", "query"),
+    ("page", "query", "stamped"),
     [
-        ("adaptive_truncation", {"adaptive-truncation.view": "best interval"}),
-        ("mechanisms", {"mechanisms.view": "what a budget buys"}),
-        ("distances", {}),
-        ("your_own_data", {}),
+        ("adaptive_truncation", {"adaptive-truncation.view": "best interval"}, False),
+        ("mechanisms", {"mechanisms.view": "what a budget buys"}, False),
+        ("distances", {}, False),
+        ("your_own_data", {}, False),
+        ("overview", {}, True),
+        ("posterior", {}, True),
     ],
 )
-def test_theory_alone_is_not_stamped_with_a_seed(page: str, query: dict[str, str]):
+def test_a_demonstration_alone_is_stamped_with_its_seed(
+    page: str, query: dict[str, str], stamped: bool
+):
     said = said_on(opened(page, **query))
     assert any(text.startswith("**Privacy label.**") for text in said)
-    assert labels.STAMP not in said
-
-
-@pytest.mark.parametrize("page", ["overview", "posterior"])
-def test_a_demonstration_is_stamped(page: str):
-    assert labels.STAMP in said_on(opened(page))
+    assert (labels.STAMP in said) == stamped
+    assert any("A record here is one of the N points." in text for text in said) == (
+        page == "overview"
+    )
 
 
 @pytest.mark.parametrize(
@@ -64,6 +66,6 @@ def test_a_demonstration_is_stamped(page: str):
     ],
 )
 def test_a_label_says_how_neighbouring_data_differ(scenario: str, alike: str, public: str):
-    app = opened("posterior", scenario=scenario, **{"posterior.view": "many releases"})
-    assert any("Protects one" in text and alike in text for text in said_on(app))
-    assert any(f"the distance, {public}." in text for text in said_on(app))
+    said = said_on(opened("posterior", scenario=scenario, **{"posterior.view": "many releases"}))
+    assert any("Protects one" in text and alike in text for text in said)
+    assert any(f"the distance, {public}." in text for text in said)

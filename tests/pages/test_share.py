@@ -10,8 +10,9 @@ import pytest
 import segno
 
 from tests.pages.app import opened, settled
-from ui import knobs, share
-from ui.served import Served
+from ui.server.settings import ServerSettings
+from ui.view import knobs, page_table
+from ui.widgets import share
 
 ADDRESS = "http://192.168.1.5:8501/posterior?epsilon_total=0.2&c=10&version=0.1.0"
 
@@ -55,7 +56,17 @@ def test_an_address_that_no_code_can_hold_has_none() -> None:
 def test_the_link_has_the_name_that_others_know(
     url: str, hosts: tuple[str, ...], others_have: str
 ) -> None:
-    assert share.for_visitors(url, Served(hosts=hosts, to_others=bool(hosts))) == others_have
+    assert (
+        share.for_visitors(url, ServerSettings(hosts=hosts, to_others=bool(hosts))) == others_have
+    )
+
+
+@pytest.mark.parametrize("base", ["http://abc.org:8501", "https://abc.org/some/where"])
+def test_the_address_of_another_page_is_on_the_same_server(base: str) -> None:
+    first, other, third = map(page_table.by_file, ("overview", "posterior", "distances"))
+    assert share.elsewhere(f"{base}/posterior", other, third) == f"{base}/distances"
+    assert share.elsewhere(f"{base}/posterior", other, first) == f"{base}/"
+    assert share.elsewhere(f"{base}/", first, other) == f"{base}/posterior"
 
 
 def test_the_link_of_a_page_holds_every_value() -> None:

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from abcdp_core import experiments
-from ui.blocks import with_formulas
+from ui.figures.blocks import with_formulas
 
 
 def test_formulas_of_one_line_and_of_several_stand_between_lines_of_their_own() -> None:

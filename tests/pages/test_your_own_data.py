@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import gc
 import json
@@ -12,7 +13,6 @@ from contextlib import AbstractContextManager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -27,18 +27,22 @@ from streamlit.typing import UploadedFile
 
 from abcdp_core.experiments import error_by_size
 from abcdp_core.mechanisms import private_summary as mechanism
-from abcdp_core.output import paper
 from abcdp_core.own_data import budget_ledger, release
 from abcdp_core.own_data.budget import Budget
-from abcdp_core.own_data.noisy_counts import NoisyCountsRequest
+from abcdp_core.own_data.document import Document
 from abcdp_core.results import Result
 from tests.pages.app import opened, settled, texts
-from ui import expectation, export, jobs, knobs, own_data, reports, served, turns, uploads, watch
-from ui.job import UnwantedError
+from ui.figures import downloads
+from ui.jobs import progress
+from ui.release import budget, expected_error, own_data, release_state, released, uploads
+from ui.server import render_lock, settings
+from ui.view import knobs
 
 SECRET = 61.80339887
 VALUES = np.append(np.random.default_rng(1).uniform(0.0, 100.0, 199), SECRET)
 SERIES = "\n".join(["income", *map(repr, VALUES.tolist())]).encode()
+MECHANISM = "own-mechanism-uniform-mixture"
+MODEL = "your-data.scenario"
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +52,10 @@ def everything_logged(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     assert "61.80339" not in caplog.text
 
 
-MECHANISM = "own-mechanism-uniform-mixture"
+@pytest.fixture(autouse=True)
+def few_draws_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How exact an announced error is, is for the tests of the mechanism; each costs a second."""
+    monkeypatch.setattr(mechanism, "LOOKED_FOR", 20)
 
 
 def page(
@@ -60,12 +67,15 @@ def page(
         app.button_group(key=MECHANISM).set_value(by).run()
     app.number_input(key="own-Low").set_value(low)
     app.number_input(key="own-Hig").set_value(high)
-    if content is not None:
-        app.file_uploader[0].set_value(("mine.csv", content, "text/csv"))
+    return app.run() if content is None else give(app, content)
+
+
+def give(app: AppTest, content: bytes) -> AppTest:
+    app.file_uploader[0].set_value(("mine.csv", content, "text/csv"))
     return settled(app.run())
 
 
-def released(app: AppTest) -> AppTest:
+def release_it(app: AppTest) -> AppTest:
     (box,) = app.checkbox
     box.check().run()
     return settled(button(app, "Release").click().run())
@@ -76,66 +86,76 @@ def button(app: AppTest, label: str) -> Button:
     return found
 
 
-def documents(app: AppTest) -> list[own_data.Document]:
-    if own_data.DESK not in app.session_state:
+def documents(app: AppTest) -> list[Document]:
+    if release_state.STATE not in app.session_state:
         return []
-    return [document for _, document in app.session_state[own_data.DESK].made]
+    return [each.document for each in app.session_state[release_state.STATE].made]
+
+
+def told_to_browser(app: AppTest) -> dict[str, Any]:
+    """What the script has that saves releases and asks before leaving; empty if it is not there."""
+    scripts = [each for each in app.get("bidi_component") if each.key == "leaving"]
+    return json.loads(scripts[0].proto.json) if scripts else {}
+
+
+# ------------------------------------------------------------------------------ asked and released
 
 
 def test_a_release_needs_domain_file_and_confirmation() -> None:
-    for app in (opened("your_own_data"), page(None)):
+    for app in (opened("your_own_data"), page(None), page(low=5.0, high=5.0)):
         assert not app.exception
         assert not app.checkbox
+        assert not told_to_browser(app)
+    assert "must be above low" in app.warning[0].value
     app = page()
-    assert "spends ε_total = 50" in texts(app)
-    assert "series of 200 values" in texts(app)
+    words = texts(app)
+    assert "spends ε_total = 50" in words
+    assert "series of 200 values" in words
+    assert "What you will learn:** the share of your values in 0 to 20, 20 to 40" in words
+    assert "Is this enough? **With 200 values privacy adds" in words
     assert button(app, "Release").disabled
     assert not documents(app)
+    words = texts(page(by="sparse-vector"))
+    assert "This is for 1,000 values; your file has 200." in words
 
 
-def test_what_comes_out_is_one_document_and_the_next_needs_a_new_confirmation() -> None:
-    app = released(page())
+def test_what_comes_out_is_one_document_that_the_browser_saves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(own_data, "MOST", 2)
+    app = release_it(page())
     assert not app.exception
     (document,) = documents(app)
     assert document.n == 200
     assert "Privacy label" in texts(app)
     assert "Demonstration" not in texts(app)
     assert "non-private" not in document.to_json()
-    (box,) = app.checkbox
-    assert not box.value
-    assert "released once" in texts(app)
-    app = released(app)
-    first, second = documents(app)
-    assert first is not second
-    assert "ε_total = 100" in texts(app)
-
-
-def test_a_session_has_so_many_releases_and_no_file_is_made_before_it_is_asked_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """With 150 a redraw took more than a second, and others waited."""
-    monkeypatch.setattr(own_data, "MOST", 2)
-    app = page()
-    for number in (1, 2):
-        assert button(app, "Release")
-        app = released(app)
-        assert len(documents(app)) == number
+    handed = told_to_browser(app)
+    assert (handed["making"], handed["number"]) == (False, 1)
+    assert handed["text"] == document.to_json()
+    # The next one needs a confirmation of its own.
+    assert not app.checkbox[0].value
+    assert "released once in this session, for ε_total = 50. One more release makes it 100." in (
+        texts(app)
+    )
+    app = release_it(app)
+    assert len(documents(app)) == 2
+    assert told_to_browser(app) == handed | {"number": 2, "text": documents(app)[1].to_json()}
     assert any("A page keeps 2 releases at most" in each.value for each in app.info)
     assert "Release" not in [each.label for each in app.button]
-    monkeypatch.setattr(type(documents(app)[0]), "to_json", lambda _: 1 / 0)
+    # A page that is drawn again makes no file.
+    monkeypatch.setattr(Document, "to_json", lambda _: 1 / 0)
     assert not app.run().exception
 
 
 def test_the_same_numbers_in_another_file_add_up() -> None:
-    app = released(page())
+    app = release_it(page())
     app.button(key="own-forget").click().run()
-    again = "\r\n".join(f'"{value!r}"' for value in VALUES.tolist())
-    app.file_uploader[0].set_value(("other.csv", again.encode(), "text/csv"))
-    app = settled(app.run())
+    again = "\r\n".join(f'"{value!r}"' for value in VALUES.tolist()).encode()
+    app = give(app, again)
     assert "These numbers were released once" in texts(app)
     app.button(key="own-forget").click().run()
-    app.file_uploader[0].set_value(("mine.csv", again.encode() + b"\r\n1", "text/csv"))
-    app = settled(app.run())
+    app = give(app, again + b"\r\n1")
     assert "These numbers were released" not in texts(app)
     # Some of these people's, or all in another column: nobody can tell.
     assert "Other numbers were released once in this session, for ε_total = 50." in texts(app)
@@ -143,65 +163,53 @@ def test_the_same_numbers_in_another_file_add_up() -> None:
     assert "Release 1 as JSON" in [each.proto.label for each in app.get("download_button")]
 
 
-def test_nothing_of_the_file_stays_behind(empty_cache: Path) -> None:
-    before = page(None)
-    kept = {file: file.read_bytes() for file in empty_cache.rglob("*") if file.is_file()}
-    app = released(page())
+def test_another_request_takes_the_confirmation_back() -> None:
+    app = page(by="sparse-vector", low=-1.0)
+    for change in ("c", "epsilon_total", "mechanism", "low"):
+        (box,) = app.checkbox
+        box.check().run()
+        assert app.checkbox[0].value
+        if change == "mechanism":
+            app.button_group(key=MECHANISM).set_value("noisy-counts").run()
+        elif change == "low":
+            # The hashes of -1 and -2 are equal.
+            app.number_input(key="own-Low").set_value(-2.0).run()
+        else:
+            app.sidebar.select_slider(key=change).set_value(10).run()
+        (box,) = settled(app).checkbox
+        assert not box.value, change
+
+
+@pytest.mark.parametrize("by", ["noisy-counts", "sparse-vector"])
+def test_what_was_released_is_shown_in_the_person_s_own_terms(by: str) -> None:
+    app = release_it(page(by=by, low=-1000.0, high=1000.0))
+    assert not app.exception
     (document,) = documents(app)
-    assert "61.80339" not in document.to_json()
-    after = {file: file.read_bytes() for file in empty_cache.rglob("*") if file.is_file()}
-    assert after == kept
-    # The link tells neither the domain nor the file; another session knows nothing of either.
-    assert not [key for key in app.query_params if key.startswith("own-")]
-    assert not documents(opened("your_own_data"))
-    assert not documents(before)
-
-
-# --------------------------------------------------------------------- how long numbers are held
-
-
-def arrays_held() -> int:
-    """How many arrays with the numbers of the series there are in this process."""
-    gc.collect()
-    return sum(
-        isinstance(held, uploads.Upload) and held.values.tolist() == VALUES.tolist()
-        for held in gc.get_objects()
-    )
-
-
-def files_of(app: AppTest) -> list[bytes]:
-    """Contents of all files that the session still has."""
-    uploads = [held for held in gc.get_objects() if isinstance(held, UploadedFile)]
-    kept = [held for held in gc.get_objects() if isinstance(held, MemoryUploadedFileManager)]
-    records = [
-        record for manager in kept for files in manager.file_storage.values() for record in files
+    assert document.request.mechanism == by
+    (table,) = app.dataframe
+    assert table.value.iloc[:, 0].tolist()[:2] == [
+        "\N{MINUS SIGN}1000 to \N{MINUS SIGN}600",
+        "\N{MINUS SIGN}600 to \N{MINUS SIGN}200",
     ]
-    assert not records
-    return [held.getvalue() for held in uploads if not held.closed]
+    assert any("90 % interval" in name for name in table.value) == (by == "noisy-counts")
+    assert document.summary in texts(app)
+    assert document.marks_in_words in texts(app)
+    report = made(app, "report as HTML").decode()
+    assert document.finding in report
+    assert "verify release-1.json" in report
+    assert "61.80339" not in report
+    rows = made(app, f"{released.SETS} synthetic series as CSV").decode().splitlines()
+    assert rows[0] == "data_set,point,value"
+    assert len(rows) == 1 + released.SETS * 200
+    values = np.array([float(row.split(",")[2]) for row in rows[1:]])
+    assert -1000.0 <= values.min() < values.max() <= 1000.0
 
 
-@pytest.mark.parametrize(
-    ("scenario", "words"),
-    [
-        ("uniform-mixture", "percentage points at most: the typical error of each share"),
-        ("covid", "of your range: the typical error of the curve in a row"),
-    ],
-)
-def test_what_to_expect_is_said_for_the_number_that_was_typed(scenario: str, words: str) -> None:
-    app = opened("your_own_data", **{"your-data.scenario": scenario})
-    app.number_input(key=f"own-planned-{scenario}").set_value(90).run()
-    app = settled(app)
-    assert not app.exception
-    assert words in texts(app)
-    assert "90 values" in texts(app)
-    assert app.get("plotly_chart")
-
-
-def test_a_mechanism_that_was_taken_away_is_the_first() -> None:
-    app = opened("your_own_data", **{"your-data.scenario": "uniform-mixture"})
-    app.button_group(key=MECHANISM).set_value(None).run()
-    assert not app.exception
-    assert "CSV file" in app.file_uploader[0].label
+def made(app: AppTest, label: str) -> bytes:
+    """A file once it is prepared."""
+    settled(button(app, f"Prepare {label}").click().run())
+    content: bytes = app.session_state[downloads.PREPARED].job.outcome
+    return content
 
 
 PEOPLE = {
@@ -212,12 +220,11 @@ PEOPLE = {
 
 def page_of_people(scenario: str, text: str) -> AppTest:
     """The page with a file for a scenario of people."""
-    app = opened("your_own_data", epsilon_total="1", **{"your-data.scenario": scenario})
+    app = opened("your_own_data", epsilon_total="1", **{MODEL: scenario})
     if scenario == "tuberculosis-patients":
         assert not app.file_uploader, "a file whose kind nobody named could be read as another"
         app = settled(app.button_group(key=f"own-column-{scenario}").set_value("labels").run())
-    app.file_uploader[0].set_value(("mine.csv", text.encode(), "text/csv"))
-    return settled(app.run())
+    return give(app, text.encode())
 
 
 @pytest.mark.parametrize("scenario", PEOPLE)
@@ -233,7 +240,7 @@ def test_people_are_added_or_removed_and_nobody_is_asked_for_a_domain(scenario: 
     # How many there are is said nowhere, nor that a table was filled up.
     assert "64" not in said
     assert "20,000 values" not in said
-    app = released(app)
+    app = release_it(app)
     assert not app.exception
     (document,) = documents(app)
     assert document.request.scenario == scenario
@@ -244,32 +251,69 @@ def test_people_are_added_or_removed_and_nobody_is_asked_for_a_domain(scenario: 
     assert "is protected too" in said
 
 
-def test_a_file_of_another_kind_is_asked_for_again() -> None:
-    app = page_of_people("tuberculosis-patients", PEOPLE["tuberculosis-patients"][0])
-    assert "Your file is held" in texts(app)
-    app.button_group(key="own-column-tuberculosis-patients").set_value("sizes").run()
-    app = settled(app)
-    assert "Your file is held" not in texts(app)
-    assert app.file_uploader
-    app.file_uploader[0].set_value(("mine.csv", b"a\nb\n2.5", "text/csv"))
-    app = settled(app.run())
+# --------------------------------------------------------------------- how long numbers are held
+
+
+def test_nothing_of_the_file_stays_behind(empty_cache: Path) -> None:
+    before = page(None)
+    kept = {file: file.read_bytes() for file in empty_cache.rglob("*") if file.is_file()}
+    app = release_it(page())
+    (document,) = documents(app)
+    assert "61.80339" not in document.to_json()
+    after = {file: file.read_bytes() for file in empty_cache.rglob("*") if file.is_file()}
+    assert after == kept
+    # The link tells neither the domain nor the file; another session knows nothing of either.
+    assert not [key for key in app.query_params if key.startswith("own-")]
+    assert not documents(opened("your_own_data"))
+    assert not documents(before)
+
+
+def arrays_held() -> int:
+    """How many arrays with the numbers of the series there are in this process."""
+    gc.collect()
+    return sum(
+        isinstance(held, uploads.Upload) and held.values.tolist() == VALUES.tolist()
+        for held in gc.get_objects()
+    )
+
+
+def assert_no_file_is_left() -> None:
+    """Neither in Streamlit's store nor in what it hands to pages."""
+    for held in gc.get_objects():
+        if isinstance(held, MemoryUploadedFileManager):
+            assert not any(held.file_storage.values())
+        if isinstance(held, UploadedFile):
+            assert held.closed or not held.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "empty"),
+        (b"age\n1\ntwo61.80339\n3\n", "Row 3 is not a number"),
+        (b"1,61.80339\n2,3\n", "Row 1 has more than one column"),
+        ("größe\n1\n2\n".encode("latin-1"), "UTF-8"),
+        (b"1\n" * 1_000_000, "1,000,000 values"),
+    ],
+    ids=["empty", "text", "columns", "latin", "million"],
+)
+def test_a_file_is_taken_from_the_server_once_read_and_refused_in_a_sentence(
+    content: bytes, words: str
+) -> None:
+    app = page(content)
+    assert not app.exception
     (error,) = app.error
-    assert "Row 1 is not a number like 12.5" in error.value
-
-
-def test_before_the_budget_is_spent_the_page_says_whether_it_is_enough() -> None:
-    words = texts(page(by="sparse-vector"))
-    assert "What you will learn:** the share of your values in 0 to 20, 20 to 40" in words
-    assert "Is this enough? **" in words
-    assert "This is for 1,000 values; your file has 200." in words
-    assert "Is this enough? **With 200 values privacy adds" in texts(page())
-
-
-def test_a_file_is_taken_from_the_server_once_it_is_read() -> None:
-    app = page()
+    assert words in error.value
+    assert "61.80339" not in error.value
+    assert not app.checkbox
+    assert_no_file_is_left()
+    # It makes room for another.
+    app = give(app, SERIES)
     assert "200 values are held" in texts(app)
-    assert not any(files_of(app))
+    assert app.checkbox
+    assert not app.error
     assert not app.file_uploader
+    assert_no_file_is_left()
 
 
 class Session(dict[str, object]):
@@ -299,9 +343,9 @@ def test_a_file_given_while_the_page_is_redrawn_is_kept(monkeypatch: pytest.Monk
         raise StopException
 
     file.getvalue = read  # type: ignore[method-assign]
-    monkeypatch.setattr(uploads.st, "session_state", session)
-    monkeypatch.setattr(uploads.st, "file_uploader", lambda *_, **__: file)
-    monkeypatch.setattr(uploads.st, "rerun", begin_again)
+    monkeypatch.setattr(st, "session_state", session)
+    monkeypatch.setattr(st, "file_uploader", lambda *_, **__: file)
+    monkeypatch.setattr(st, "rerun", begin_again)
     with pytest.raises(StopException):
         uploads.ask("uniform-mixture")
     assert not getvalue()
@@ -316,7 +360,7 @@ def test_a_file_given_while_the_plan_is_computed_is_kept(monkeypatch: pytest.Mon
     """The page ends where it waits; what comes before stays, with what was given and typed."""
     app = page(None)
     with monkeypatch.context() as patch:
-        patch.setattr(watch, "growing", lambda *_: st.stop())
+        patch.setattr(expected_error, "show", lambda *_: st.stop())
         app.file_uploader[0].set_value(("mine.csv", SERIES, "text/csv"))
         app.run()
         assert "200 values are held" in texts(app)
@@ -328,6 +372,12 @@ def test_a_file_given_while_the_plan_is_computed_is_kept(monkeypatch: pytest.Mon
 def test_numbers_are_dropped_when_the_page_is_not_used(is_open: bool) -> None:
     app = page()
     held = app.session_state[uploads.TRAY].held
+    former = held._timer
+    app.run()
+    # A use of the page begins the time anew.
+    assert former.finished.is_set()
+    assert held._timer.is_alive()
+    assert held._timer.daemon
     assert held._timer.interval == 60.0 * uploads.MINUTES
     assert f"{uploads.MINUTES} minutes" in own_data.STAMP
     before = arrays_held()
@@ -344,17 +394,6 @@ def test_numbers_are_dropped_when_the_page_is_not_used(is_open: bool) -> None:
         assert not app.checkbox
 
 
-def test_a_use_of_the_page_begins_the_time_anew() -> None:
-    app = page()
-    held = app.session_state[uploads.TRAY].held
-    former = held._timer
-    app.run()
-    assert former.finished.is_set()
-    assert held._timer is not former
-    assert held._timer.is_alive()
-    assert held._timer.daemon
-
-
 def test_the_timer_drops_and_numbers_that_are_gone_stay_gone() -> None:
     held = uploads.Held(uploads.Upload("digest", VALUES), seconds=0.01)
     held._timer.join(10.0)
@@ -362,7 +401,7 @@ def test_the_timer_drops_and_numbers_that_are_gone_stay_gone() -> None:
     assert not held._timer.is_alive()
 
 
-def test_numbers_are_forgotten_at_once_when_asked() -> None:
+def test_numbers_are_forgotten_at_once_when_asked_or_when_the_file_is_of_another_kind() -> None:
     app = page()
     held = app.session_state[uploads.TRAY].held
     app.button(key="own-forget").click().run()
@@ -370,83 +409,103 @@ def test_numbers_are_forgotten_at_once_when_asked() -> None:
     assert not app.exception
     assert not app.info
     assert app.file_uploader
+    app = page_of_people("tuberculosis-patients", PEOPLE["tuberculosis-patients"][0])
+    assert "Your file is held" in texts(app)
+    held = app.session_state[uploads.TRAY].held
+    kind = app.button_group(key="own-column-tuberculosis-patients")
+    app = settled(kind.set_value("sizes").run())
+    assert held.use() is None
+    assert "Your file is held" not in texts(app)
+    app = give(app, b"a\nb\n2.5")
+    assert "Row 1 is not a number like 12.5" in app.error[0].value
 
 
-def test_a_refused_file_makes_room_for_another() -> None:
-    app = page(b"1\n2\nx\n")
-    assert app.error
-    assert not any(files_of(app))
-    app.file_uploader[0].set_value(("mine.csv", SERIES, "text/csv"))
-    app = settled(app.run())
-    assert not app.error
-    assert app.checkbox
+# -------------------------------------------------------------------------- what ends a release
 
 
-def test_requests_are_told_apart_also_where_their_hashes_are_equal() -> None:
-    one, other = (NoisyCountsRequest("uniform-mixture", 1.0, low, 5.0) for low in (-1.0, -2.0))
-    assert hash(one) == hash(other)
-    assert own_data._known_by(one) != own_data._known_by(other)
+def test_an_unexpected_failure_tells_its_kind_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError(f"{SECRET}")
+
+    app = page()
+    monkeypatch.setattr(release, "prepare", fail)
+    app = release_it(app)
+    assert not app.exception
+    (error,) = app.error
+    assert "ZeroDivisionError" in error.value
+    assert "61.8" not in error.value
+    assert not documents(app)
+    assert told_to_browser(app)["making"] is False
 
 
-def test_another_request_takes_the_confirmation_back() -> None:
-    app = page(by="sparse-vector")
-    for change in ("c", "epsilon_total", "mechanism"):
-        (box,) = app.checkbox
-        box.check().run()
-        assert app.checkbox[0].value
-        if change == "mechanism":
-            app.button_group(key=MECHANISM).set_value("noisy-counts").run()
-        else:
-            app.sidebar.select_slider(key=change).set_value(10).run()
-        (box,) = settled(app).checkbox
-        assert not box.value, change
+@pytest.mark.parametrize("by", ["cancel", "cancel without a pool", "forget", "leave"])
+def test_a_release_waits_its_turn_and_nothing_is_paid_if_it_is_stopped(
+    monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    begun, go = threading.Event(), threading.Event()
+    prepare = release.prepare
+
+    def wait_for_the_pool(request: Any, values: Any, check: Callable[[float], None]) -> object:
+        begun.set()
+        assert go.wait(20.0)
+        if by != "cancel without a pool":
+            check(0.5)
+        return prepare(request, values, lambda _: None)
+
+    app = page()
+    before = arrays_held()
+    monkeypatch.setattr(release, "prepare", wait_for_the_pool)
+    # Were it called, the release would fail; it would not be stopped.
+    monkeypatch.setattr(budget, "paid", None)
+    app.checkbox[0].check().run()
+    button(app, "Release").click().run()
+    assert begun.wait(20.0)
+    assert told_to_browser(app)["making"] is True
+    job = app.session_state[release_state.STATE].job
+    # The page is redrawn meanwhile; the release goes on, and no second one can be asked for.
+    app.run()
+    assert app.session_state[release_state.STATE].job is job
+    assert app.get("progress")
+    assert not app.checkbox
+    if by == "forget":
+        app.button(key="own-forget").click().run()
+    elif by == "leave":
+        job.leave(app.session_state[progress.SESSION])
+    else:
+        button(app, "Cancel").click().run()
+        # The page looks at it again, as it does twice a second.
+        app.run()
+        assert app.get("progress")[0].proto.text == "Cancelling"
+    go.set()
+    assert job.ended.wait(20.0)
+    assert job.state == "stopped"
+    assert arrays_held() == before - (by == "forget")
+    app.run()
+    assert not documents(app)
+    assert told_to_browser(app)["making"] is False
+    if by != "forget":
+        (error,) = app.error
+        assert error.value == "It was stopped. Nothing was released or spent."
+
+
+# -------------------------------------------------------------------------------- what to expect
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("scenario", "words"),
     [
-        (b"", "empty"),
-        (b"age\n1\ntwo61.80339\n3\n", "Row 3 is not a number"),
-        (b"N/A\n61.80339\n3\n", "Row 1 is a missing"),
-        (b"1\nnan\n3\n", "Row 2 is a missing or infinite value"),
-        (b"1\n2\ninf\n", "Row 3 is a missing or infinite value"),
-        (b"1\n", "at least 2"),
-        (b"1\n2\n3\n", "3"),
-        (b"1,61.80339\n2,3\n", "Row 1 has more than one column"),
-        ("größe\n1\n2\n".encode("latin-1"), "UTF-8"),
-        ("1\n2\n".encode("utf-16"), "UTF-8"),
-        (b"1\n" * 1_000_000, "1,000,000 values"),
-    ],
-    ids=[
-        "empty",
-        "text",
-        "spoilt",
-        "nan",
-        "inf",
-        "one",
-        "few",
-        "columns",
-        "latin",
-        "utf-16",
-        "million",
+        ("uniform-mixture", "percentage points at most: the typical error of each share"),
+        ("covid", "of your range: the typical error of the curve in a row"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_one_sentence(content: bytes, words: str) -> None:
-    app = page(content)
+def test_what_to_expect_is_said_for_the_number_that_was_typed(scenario: str, words: str) -> None:
+    app = opened("your_own_data", **{MODEL: scenario})
+    app.number_input(key=f"own-planned-{scenario}").set_value(90).run()
+    app = settled(app)
     assert not app.exception
-    (error,) = app.error
-    assert words in error.value
-    assert "61.80339" not in error.value
-    assert not app.checkbox
-
-
-@pytest.mark.parametrize(("low", "high"), [(5.0, 5.0), (7.0, -7.0)], ids=["empty", "reversed"])
-def test_a_domain_without_inside_is_one_sentence(low: float, high: float) -> None:
-    app = page(low=low, high=high)
-    assert not app.exception
-    (warning,) = app.warning
-    assert "must be above low" in warning.value
-    assert not app.checkbox
+    assert words in texts(app)
+    assert "90 values" in texts(app)
+    assert app.get("plotly_chart")
 
 
 @pytest.mark.parametrize(("by", "epsilon"), [("sparse-vector", 0.05), ("noisy-counts", 0.001)])
@@ -469,177 +528,23 @@ def test_the_recommended_mechanism_comes_first_with_its_reason_and_error() -> No
     assert app.get("plotly_chart")
     app = settled(chooser.set_value("sparse-vector").run())
     assert "percentage points: the typical error of each share" in texts(app)
-    covid = opened("your_own_data", **{"your-data.scenario": "covid"})
-    assert not [each for each in covid.get("button_group") if "mechanism" in str(each.key)]
+    # A browser that is not ours may choose none.
+    assert not app.button_group(key=MECHANISM).set_value(None).run().exception
 
 
-@pytest.mark.parametrize("by", ["noisy-counts", "sparse-vector"])
-def test_what_was_released_is_shown_in_the_person_s_own_terms(by: str) -> None:
-    app = released(page(by=by))
-    assert not app.exception
-    (document,) = documents(app)
-    assert document.request.mechanism == by
-    (table,) = app.dataframe
-    assert table.value.iloc[:, 0].tolist()[:2] == ["0 to 20", "20 to 40"]
-    assert any("90 % interval" in name for name in table.value) == (by == "noisy-counts")
-    assert document.summary in texts(app)
-    assert document.marks_in_words in texts(app)
-    labels = [each.proto.label for each in app.get("download_button")]
-    assert {"Release 1 as JSON", "Report as HTML", "Report as PDF"} <= set(labels)
-
-
-def test_a_report_is_made_when_it_is_asked_for_and_printed_in_turn(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    request = NoisyCountsRequest("uniform-mixture", 1.0, 0.0, 100.0, draws=100)
-    document = release.make(request, VALUES)
-    page = reports.file_for("gone", document, "release-2.json", "html").decode()
-    assert document.finding in page
-    assert "verify release-2.json" in page
-    monkeypatch.setattr(paper, "pdf", lambda page: page[::-1].encode())
-    monkeypatch.setattr(jobs, "is_there", lambda who: who != "gone")
-    printed = reports.file_for("a", document, "release-2.json", "pdf")
-    assert printed.decode()[::-1] == page
-    with pytest.raises(export.RefusedError):
-        reports.file_for("gone", document, "release-2.json", "pdf")
-
-
-def test_an_unexpected_failure_tells_its_kind_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise ZeroDivisionError(f"{SECRET}")
-
-    app = page()
-    monkeypatch.setattr(own_data.release, "prepare", fail)
-    app = released(app)
-    assert not app.exception
-    (error,) = app.error
-    assert "ZeroDivisionError" in error.value
-    assert "61.8" not in error.value
-    assert not documents(app)
-
-
-@pytest.mark.parametrize("by", ["cancel", "cancel without a pool", "forget"])
-def test_a_release_waits_its_turn_and_is_cancelled_while_its_pool_is_made(
-    monkeypatch: pytest.MonkeyPatch, by: str
-) -> None:
-    begun, go = threading.Event(), threading.Event()
-
-    def wait_for_the_pool(_: object, __: object, progress: Callable[[float], None]) -> object:
-        begun.set()
-        assert go.wait(20.0)
-        if by != "cancel without a pool":
-            progress(0.5)
-        return prepared
-
-    app = page()
-    before = arrays_held()
-    request = own_data.releasable.serving("uniform-mixture")["noisy-counts"].request(
-        "uniform-mixture", 50.0, 0.0, 100.0
-    )
-    prepared = own_data.release.prepare(request, VALUES)
-    monkeypatch.setattr(own_data.release, "prepare", wait_for_the_pool)
-    app.checkbox[0].check().run()
-    button(app, "Release").click().run()
-    assert begun.wait(20.0)
-    job = app.session_state[own_data.DESK].job
-    # The page is redrawn meanwhile; the release goes on, and no second one can be asked for.
-    app.run()
-    assert app.session_state[own_data.DESK].job is job
-    assert app.get("progress")
-    assert not app.checkbox
-    if by == "forget":
-        app.button(key="own-forget").click().run()
-    else:
-        button(app, "Cancel").click().run()
-        # The page looks at it again, as it does twice a second.
-        app.run()
-        assert app.get("progress")[0].proto.text == "Cancelling"
-    go.set()
-    assert job.ended.wait(20.0)
-    assert job.state == "stopped"
-    assert arrays_held() == before - (by == "forget")
-    app.run()
-    assert not documents(app)
-    if by != "forget":
-        (error,) = app.error
-        assert error.value == "It was stopped. Nothing was released or spent."
-
-
-@pytest.mark.parametrize("how", ["cancels", "leaves"])
-def test_who_is_gone_before_a_pool_is_made_takes_nothing_from_the_budget(
-    how: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Cancel had left two entries in the ledger each time; a page loaded again had spent."""
-    cancelled, held = threading.Event(), uploads.Held(Mock(values=VALUES))
-    there = [True]
-
-    def prepare(*_: Any) -> None:
-        cancelled.set() if how == "cancels" else there.clear()
-
-    monkeypatch.setattr(own_data.release, "prepare", prepare)
-    monkeypatch.setattr(own_data.budget, "paid", None)
-    monkeypatch.setattr(own_data.jobs, "is_there", lambda who: who == "me" and bool(there))
-    with pytest.raises(UnwantedError):
-        own_data._make(Mock(), held, cancelled, "me", lambda _: None)
-
-
-def test_the_browser_is_handed_each_release_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    handed: list[Any] = []
-    monkeypatch.setattr(own_data, "_leaving", lambda: lambda **said: handed.append(said["data"]))
-    here = own_data.Desk()
-    monkeypatch.setattr(own_data, "desk", lambda: here)
-    monkeypatch.setattr(own_data, "LARGEST_KEPT", 10)
-
-    def said() -> Any:
-        own_data.keep_in_browser()
-        return handed.pop() if handed else None
-
-    assert said() is None
-    here.digest, here.job = "of a file", Mock()
-    none = {"session": here.name, "releases": 0, "making": True, "copies": {}}
-    assert said() == none
-    # It was cancelled: nobody is asked for it any more.
-    here.job = None
-    assert said() == none | {"making": False}
-    here.made = [("", Mock(to_json=lambda each=each: each)) for each in ("a", "b" * 11, "c")]
-    assert said() == none | {"making": False, "releases": 3, "copies": {"1": "a", "3": "c"}}
-    assert said() == none | {"making": False, "releases": 3}
-    assert own_data.Desk().name != here.name
-
-
-def test_synthetic_series_lie_in_the_domain() -> None:
-    app = released(page(low=-1000.0, high=1000.0))
-    (document,) = documents(app)
-    rows = own_data._synthetic(document).decode().splitlines()
-    assert rows[0] == "data_set,point,value"
-    assert len(rows) == 1 + own_data.SETS * 200
-    values = np.array([float(row.split(",")[2]) for row in rows[1:]])
-    assert -1000.0 <= values.min() < values.max() <= 1000.0
-    assert json.loads(document.to_json())["n"] == 200
-
-
-@pytest.mark.parametrize(
-    ("query", "name"),
-    [({}, "Shares of five intervals"), ({"your-data.scenario": "covid"}, "A curve over time")],
-)
-def test_models_have_names_and_links_keep_theirs(query: dict[str, str], name: str) -> None:
-    app = opened("your_own_data", **query)
-    (seen,) = [each for each in app.get("button_group") if each.key.startswith("named-")]
-    (bound,) = [each for each in app.get("button_group") if each.key == "your-data.scenario"]
-    assert seen.options == list(knobs.NAMES["your-data.scenario"].values())
-    assert knobs.NAMES["your-data.scenario"][str(seen.value)] == name
-    assert bound.value == seen.value
-    assert bound.proto.query_param_key == "your-data.scenario"
-    assert not seen.proto.query_param_key
-
-
-def test_a_model_chosen_by_its_name_is_the_one_in_the_link() -> None:
+def test_models_have_names_and_links_keep_theirs() -> None:
     app = opened("your_own_data")
-    (seen,) = [each for each in app.get("button_group") if each.key.startswith("named-")]
-    app = settled(seen.set_value("covid").run())
-    assert not app.exception
-    assert app.session_state["your-data.scenario"] == "covid"
+    for value in (knobs.FIRST_SCENARIO, "covid"):
+        (seen,) = [each for each in app.get("button_group") if each.key.startswith("named-")]
+        (bound,) = [each for each in app.get("button_group") if each.key == MODEL]
+        assert seen.options == list(knobs.NAMES[MODEL].values())
+        assert seen.value == bound.value == app.session_state[MODEL] == value
+        assert bound.proto.query_param_key == MODEL
+        assert not seen.proto.query_param_key
+        app = settled(seen.set_value("covid").run())
+        assert not app.exception
     assert "smooth curve" in texts(app)
+    assert not [each for each in app.get("button_group") if "mechanism" in str(each.key)]
 
 
 def test_the_error_of_a_curve_is_said_in_the_range_that_was_typed() -> None:
@@ -647,17 +552,14 @@ def test_the_error_of_a_curve_is_said_in_the_range_that_was_typed() -> None:
     main = pd.DataFrame(rows, columns=["n", "run", "mse", "non_private_mse", "prior_mse"])
     params = error_by_size.Params(scenario="covid", n=100)
     found = Result(error_by_size.EXPERIMENT, params, {"main": main}, "", "")
-    number, words, rest = expectation.headline(found, 20, width=50.0)
+    number, words, rest = error_by_size.headline(found, 20, width=50.0)
     assert number == "20 %"
     assert words.startswith("of your range: the typical error of the curve in a row with 20 values")
     assert rest.startswith("With your range that is 10. Average over")
-    assert "your range that" not in expectation.headline(found, 20)[2]
+    assert "your range that" not in error_by_size.headline(found, 20)[2]
 
 
-@pytest.fixture(autouse=True)
-def few_draws_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How exact an announced error is, is for the tests of the mechanism; each costs a second."""
-    monkeypatch.setattr(mechanism, "LOOKED_FOR", 20)
+# ----------------------------------------------------------------------------- the server's budget
 
 
 @pytest.fixture
@@ -665,8 +567,8 @@ def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the server's ledger is to be, which is not there yet; it demands a budget."""
     file = tmp_path / "budgets.db"
     monkeypatch.setenv(budget_ledger.PLACE, str(file))
-    with_budget = dataclasses.replace(served.settings(), budget="income")
-    monkeypatch.setattr(served, "settings", lambda: with_budget)
+    with_budget = dataclasses.replace(settings.current(), budget="income")
+    monkeypatch.setattr(settings, "current", lambda: with_budget)
     return file
 
 
@@ -675,14 +577,14 @@ def make_budget(ledger: Path, neighbours: str) -> None:
     budget_ledger.create(ledger, Budget("income", *amounts, "person", neighbours))
 
 
-def test_a_release_is_taken_from_the_budget_that_the_server_has(ledger: Path) -> None:
+def test_a_release_is_taken_once_from_the_budget_that_the_server_has(ledger: Path) -> None:
     (error,) = page().error
     assert "there is none; `budget create` makes one" in error.value
     assert str(ledger.parent) not in error.value
     make_budget(ledger, "replace")
     app = page()
     assert "ε = 75 is left for one more release" in texts(app)
-    app = released(app)
+    app = release_it(app)
     account = budget_ledger.account(ledger, "income")
     assert account.left() == 25
     (document,) = documents(app)
@@ -705,41 +607,45 @@ def test_who_comes_second_reads_that_it_does_not_fit(
         return take(*given)
 
     monkeypatch.setattr(budget_ledger, "taken", second)
-    app = released(app)
+    app = release_it(app)
     error, _ = (each.value for each in app.error)
     assert "50.0 does not fit; 25 is left of 75. Nothing was spent." in error
     assert not documents(app)
     assert budget_ledger.account(ledger, "income").left() == 25
 
 
-def test_a_patient_needs_a_budget_for_patients(ledger: Path) -> None:
-    make_budget(ledger, "add-remove")
-    app = page_of_people("tuberculosis-patients", PEOPLE["tuberculosis-patients"][0])
-    (error,) = app.error
-    assert "for one ` person ` (add-remove), and this release protects one patient" in error.value
-
-
 def test_a_budget_that_no_release_can_be_taken_from_is_refused_before_it_is_confirmed(
     ledger: Path,
 ) -> None:
     make_budget(ledger, "add-remove")
-    app = page()
-    (error,) = app.error
-    assert "is for one ` person ` (add-remove)" in error.value
-    assert not app.checkbox
-    assert "is left" not in texts(app)
+    patients = page_of_people("tuberculosis-patients", PEOPLE["tuberculosis-patients"][0])
+    for app, protects in ((page(), "one value of the series"), (patients, "one patient")):
+        (error,) = app.error
+        assert "is for one ` person ` (add-remove)" in error.value
+        assert f"this release protects {protects}" in error.value
+        assert not app.checkbox
+        assert "is left" not in texts(app)
 
 
 def test_who_waits_for_the_ledger_keeps_nobody_from_drawing(
     ledger: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read, taken = budget_ledger.account, list[bool]()
+    make_budget(ledger, "replace")
+    read, let_others = budget_ledger.account, list[bool]()
+    is_released = False
+
+    @contextlib.contextmanager
+    def released_here() -> Iterator[None]:
+        nonlocal is_released
+        is_released = True
+        yield
+        is_released = False
 
     def account(file: Path, name: str) -> budget_ledger.Account:
-        taken.append(turns.are_taken())
+        let_others.append(is_released)
         return read(file, name)
 
+    monkeypatch.setattr(render_lock, "released", released_here)
     monkeypatch.setattr(budget_ledger, "account", account)
-    make_budget(ledger, "replace")
     assert "is left for one more release" in texts(page())
-    assert {*taken} == {False}
+    assert {*let_others} == {True}

@@ -1,0 +1,126 @@
+"""A served instance answers only to its own names, and neither it nor its pages ask anybody else.
+
+All that the server asks the network is noted, as are all requests of the browser.
+"""
+
+from __future__ import annotations
+
+import http.client
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Visit, free_port, running
+
+pytestmark = [
+    pytest.mark.xdist_group("browser"),
+    # A browser that is being closed leaves sockets for the collector.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+IMAGE = "![](http://192.0.2.1/seen.png)"
+"""An address that is nobody's (RFC 5737)."""
+
+LECTURER = "127.0.0.2"
+"""An address of this machine that is not its usual one."""
+
+NOTE = """
+import sys
+
+WATCHED = ("socket.connect", "socket.sendto", "socket.getaddrinfo", "socket.gethostby", "urllib.")
+
+def note(event, arguments):
+    if event.startswith(WATCHED):
+        with open({file!r}, "a") as file:
+            print(event, arguments[-1] if event == "socket.connect" else arguments, file=file)
+
+sys.addaudithook(note)
+note("socket.connect", ["/python"])
+"""
+"""Python runs it as it starts, in workers too: every connection and look-up goes to a file."""
+
+
+def noting(folder: Path) -> dict[str, str]:
+    """Return an environment in which Python notes what it asks the network."""
+    (folder / "sitecustomize.py").write_text(NOTE.format(file=str(folder / "asked.txt")))
+    return {"PYTHONPATH": str(folder)}
+
+
+def asked_of_others(folder: Path) -> list[str]:
+    """Connections and look-ups that were noted, but for those to processes of this machine."""
+    lines = (folder / "asked.txt").read_text().splitlines()
+    assert "socket.connect /python" in lines
+    return [line for line in lines if not line.startswith("socket.connect /")]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("served")
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[str]:
+    port = free_port()
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    served = {"ABCDP_SERVED": "1", "ABCDP_HOSTS": LECTURER, **noting(folder)}
+    with running([*command, "--server.address", "0.0.0.0"], port, folder, **served) as address:
+        yield address
+
+
+def test_a_look_up_would_be_noted(tmp_path: Path) -> None:
+    program = "import socket; socket.socket(2, 2).connect(('192.0.2.1', 1))"
+    subprocess.run([sys.executable, "-c", program], env=noting(tmp_path), check=False)
+    assert "192.0.2.1" in asked_of_others(tmp_path)[0]
+
+
+def status(address: str, path: str = "/", **headers: str) -> int:
+    """Return what a request to this machine is answered with."""
+    connection = http.client.HTTPConnection("127.0.0.1", urlsplit(address).port, timeout=20)
+    connection.request("GET", path, headers=headers)
+    answer = connection.getresponse()
+    connection.close()
+    return answer.status
+
+
+def handshake(address: str, host: str, origin: str) -> int:
+    asked = {"Connection": "Upgrade", "Upgrade": "websocket", "Host": host, "Origin": origin}
+    key = {"Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
+    return status(address, "/_stcore/stream", **asked, **key)
+
+
+def test_foreign_names_and_foreign_pages_are_refused_and_nobody_is_asked(
+    server: str, folder: Path
+) -> None:
+    here, there = urlsplit(server).netloc, f"{LECTURER}:{urlsplit(server).port}"
+    for host in (here, there):
+        assert status(server, Host=host) == 200
+        assert handshake(server, host, f"http://{host}") == 101
+    for origin in ("http://evil.example", "null", f"http://{here}.evil.example"):
+        assert handshake(server, here, origin) == 403
+    for host in ("evil.example", "192.0.2.1"):
+        assert status(server, Host=host) == 403
+        assert handshake(server, host, f"http://{host}") == 403
+    assert asked_of_others(folder) == []
+
+
+def test_a_page_with_a_foreign_text_in_its_link_asks_nobody_else(
+    visit: Visit, folder: Path
+) -> None:
+    visit.server = visit.server.replace("localhost", LECTURER)
+    visit.open("posterior", c=IMAGE, version=IMAGE, **{IMAGE: ":material/face: $x^2$ :red[y]"})
+    notice = visit.page.get_by_role("alert").filter(has_text="Not everything in the link")
+    expect(notice.locator("code").filter(has_text=f"c = {IMAGE}")).to_have_count(1)
+    for markup in ("img", "a", ".katex", "[data-testid=stIconMaterial]"):
+        expect(notice.get_by_test_id("stMarkdownContainer").locator(markup)).to_have_count(0)
+    visit.open("overview")
+    assert {urlsplit(url).hostname for url in visit.requests} <= {LECTURER, None}
+    # A page that wants something from elsewhere does not get it.
+    visit.page.evaluate("fetch('http://192.0.2.1/').catch(() => document.title = 'refused')")
+    visit.page.wait_for_function("document.title == 'refused'")
+    assert asked_of_others(folder) == []
+    visit.requests = [url.replace(LECTURER, "localhost") for url in visit.requests]

@@ -1,0 +1,139 @@
+"""Downloads: prepared at a press, saved at a second one."""
+
+from __future__ import annotations
+
+import io
+import threading
+import zipfile
+from collections.abc import Callable
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from abcdp_core.output import citation, images
+from abcdp_core.output.formats import ExportError
+from tests.pages.app import opened
+from ui.figures import downloads
+from ui.jobs.job import Job
+
+SOON = 20.0
+
+Saved = dict[str, bytes]
+
+
+@pytest.fixture
+def saved(monkeypatch: pytest.MonkeyPatch) -> Saved:
+    """What the buttons save: file -> bytes."""
+    found: Saved = {}
+    button = st.download_button
+
+    def noted(label: str, data: bytes, name: str, *more: str, **named: str) -> bool:
+        found[name] = data
+        return button(label, data, name, *more, **named)
+
+    monkeypatch.setattr(st, "download_button", noted)
+    return found
+
+
+def page() -> None:
+    import streamlit as st
+
+    from ui.figures import downloads
+
+    asked = st.session_state
+    downloads.prepare("x", "it", "x.txt", "text/plain", asked["sources"], asked["make"])
+
+
+def shown(make: Callable[[], bytes]) -> AppTest:
+    app = AppTest.from_function(page, default_timeout=60)
+    app.session_state["sources"], app.session_state["make"] = (object(),), make
+    return app.run()
+
+
+def labels(app: AppTest) -> list[str]:
+    return [each.proto.label for each in (*app.button, *app.get("download_button"))]
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    return next(each for each in app.button if each.label.startswith(label)).click().run()
+
+
+def job_of(app: AppTest) -> Job:
+    job: Job = app.session_state[downloads.PREPARED].job
+    return job
+
+
+def ended(app: AppTest) -> AppTest:
+    """Run the page again once its file is there."""
+    assert job_of(app).ended.wait(SOON)
+    return app.run()
+
+
+def test_a_file_is_prepared_and_then_saved_and_others_have_to_be_prepared(saved: Saved) -> None:
+    app = shown(lambda: b"content")
+    assert labels(app) == ["Prepare it"]
+    app = ended(press(app, "Prepare"))
+    assert labels(app) == ["Save x.txt"]
+    assert saved == {"x.txt": b"content"}
+    app.session_state["sources"] = (object(),)
+    assert labels(app.run()) == ["Prepare it"]
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (ExportError("No browser."), "No browser."),
+        (ValueError("1 2 3"), "This could not be computed (ValueError)."),
+    ],
+)
+def test_a_file_that_cannot_be_made_is_a_sentence(error: Exception, text: str) -> None:
+    def fail() -> bytes:
+        raise error
+
+    app = ended(press(shown(fail), "Prepare"))
+    assert [text in each.value for each in app.error] == [True]
+    assert labels(app) == ["Prepare it"]
+
+
+def test_a_file_is_cancelled_by_its_button_or_by_the_next_one(saved: Saved) -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def make() -> bytes:
+        begun.set()
+        assert go.wait(SOON)
+        return b"content"
+
+    app = press(shown(make), "Prepare")
+    assert begun.wait(SOON)
+    assert labels(app) == ["Cancel"]
+    # It waits for the first one, which is under way: one at a time.
+    other = press(shown(lambda: b"other"), "Prepare")
+    first = job_of(other)
+    other.session_state["sources"] = (object(),)
+    press(other.run(), "Prepare")
+    press(app, "Cancel")
+    go.set()
+    assert labels(ended(app)) == ["Prepare it"]
+    assert labels(ended(other)) == ["Save x.txt"]
+    assert first.state == "stopped"
+    assert saved == {"x.txt": b"other"}
+
+
+def test_a_page_has_a_zip_and_each_figure_files(
+    saved: Saved, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BROWSER_PATH", "nowhere")
+    app = opened("posterior")
+    app = ended(press(app, "Prepare this page"))
+    with zipfile.ZipFile(io.BytesIO(saved["posterior.zip"])) as archive:
+        names = archive.namelist()
+    assert {"note.txt", "command.txt", "posterior.json", "posterior.decisions.html"} <= {*names}
+    # There are pictures only where a browser draws them.
+    app.session_state["numbers-posterior-decisions"] = True
+    (files,) = [each for each in app.run().button_group if each.label == "File"]
+    assert files.options == ["html", "json"]
+    assert images.obstacle() in "".join(caption.value for caption in app.caption)
+    app = ended(press(app, "Prepare HTML"))
+    assert saved["posterior.decisions.html"].startswith(b"<!")
+    assert any(code.value.endswith(citation.TEXT) for code in app.code)

@@ -1,0 +1,1 @@
+"""Figures on pages, with captions, labels, theory and files to save."""

@@ -1,0 +1,315 @@
+"""The blocks that recur on pages: titles with choosers, figures with what they are drawn from."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, cast
+
+import pandas as pd
+import streamlit as st
+
+from abcdp_core import experiments, releases
+from abcdp_core.figures import Drawn, belief
+from abcdp_core.parameters import Params
+from abcdp_core.privacy.promise import promise_in_full
+from abcdp_core.results import Result
+from ui.figures import charts, downloads
+from ui.view import knobs, locks
+from ui.view.view import View
+from ui.widgets import compare, controls
+from ui.widgets.compare import Pinned
+
+if TYPE_CHECKING:
+    from abcdp_core.ledger import Verdict
+
+ROWS_SHOWN = 200
+"""Rows of a table on the page; the file has all."""
+
+SOURCES = (
+    "[P21] Park, Vinaroz, Jitkrittum: ABCDP, Entropy 23(8):961, 2021. "
+    "MATH tags are the numbers by which the code cites formulas."
+)
+
+# --------------------------------------------------------------------------------------- headings
+
+NARROW, BESIDE, PRESETS = 200, 250, 420
+"""Pixels: of a list beside a title, of the presets beside one at a width of 1280, and alone."""
+
+
+def title(text: str, lead: str = "") -> None:
+    """Show the page's title and, beside it where there is room, what the page shows."""
+    with st.container(horizontal=True, vertical_alignment="center", key="title"):
+        st.title(text, width="content")
+        if lead:
+            st.markdown(lead, width="content")
+
+
+def titled(view: View, text: str, *keys: str) -> None:
+    """Show the page's title with some of its own choosers beside it."""
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom", key="title"):
+        st.title(text, width="content", anchor=False)
+        with st.container(horizontal=True, gap="medium", width="content", key="choosers-beside"):
+            for key in keys:
+                fits = controls.side_by_side(view, key) or bool(locks.reason(view, key))
+                with st.container(width="content" if fits else NARROW):
+                    controls.widget(view, key)
+
+
+def head(view: View, text: str = "") -> str:
+    """Show the choosers of view and preset, beside a title if there is one; return the view."""
+    key, align = ("head", "bottom") if text else ("choosers", "top")
+    with st.container(horizontal=True, gap="medium", vertical_alignment=align, key=key):  # type: ignore[arg-type]
+        if text:
+            st.title(text, width="content")
+        controls.view(view)
+        with st.container(width=BESIDE):
+            controls.widget(view, "preset")
+    preset_note(view)
+    return str(view.shown)
+
+
+def presets(view: View) -> None:
+    """Show the chooser of a paper's settings."""
+    with st.container(width=PRESETS):
+        controls.widget(view, "preset")
+    preset_note(view)
+
+
+def preset_note(view: View) -> None:
+    """Say that a preset is in force, where one is."""
+    if view.has_preset:
+        st.info(
+            "A preset is in force: the knobs that it sets cannot be moved. "
+            f"Choose *{knobs.NO_PRESET}* to move them again."
+        )
+
+
+def headline(number: str, words: Sequence[str], rest: str) -> None:
+    """Show the number that says most, the sentences that it begins, and the small print."""
+    with st.container(key="headline", horizontal=True, vertical_alignment="center"):
+        st.title(number, anchor=False, width="content")
+        with st.container(gap=None):
+            for each in words:
+                st.markdown(each)
+            st.caption(rest)
+
+
+def heading(text: str, lead: str = "") -> None:
+    """Show a section's heading and what to look at."""
+    st.header(text)
+    if lead:
+        st.markdown(lead)
+
+
+@contextlib.contextmanager
+def folded(label: str, key: str) -> Iterator[bool]:
+    """Fold a part that few need; yield whether it is open, so that it costs nothing until then."""
+    with st.expander(label, key=key, on_change="rerun") as part:
+        yield bool(part.open)
+
+
+def small_print(text: str) -> None:
+    """Show what few look up, if there is any."""
+    if text:
+        st.caption(text)
+
+
+# --------------------------------------------------------------------------------------- figures
+
+
+def names(found: Result, without: Sequence[str] = ()) -> list[str]:
+    """Return the names of a result's figures, but for some."""
+    return sorted(charts.drawn(found).keys() - set(without))
+
+
+def picture(view: View, name: str, found: Result) -> None:
+    """Show a figure alone; :func:`below` shows the rest elsewhere."""
+    charts.show(view, f"{found.experiment}-{name}", charts.drawn(found)[name])
+
+
+def below(name: str, found: Result, tables: Sequence[str] = ("main",), of: str = "") -> None:
+    """Show the sentence, the numbers and the files of a figure."""
+    below_drawn(name, charts.drawn(found)[of or name], found, tables)
+
+
+def below_drawn(
+    name: str, drawn: Drawn, found: Result, tables: Sequence[str], apart: str = ""
+) -> None:
+    """Show what :func:`below` does for a figure that is not among its result's.
+
+    Args:
+        apart: distinguishes it from one of the same name on the page.
+    """
+    st.markdown(drawn.sentence)
+    numbers(f"{apart}{found.experiment}-{name}", found, tables, name, drawn)
+
+
+def figure(
+    view: View, name: str, found: Result, tables: Sequence[str] = ("main",), of: str = ""
+) -> None:
+    """Show a figure with its sentence, its numbers and its files.
+
+    Args:
+        of: its name among the result's figures, if that is another.
+    """
+    drawn = charts.drawn(found)[of or name]
+    charts.show(view, f"{found.experiment}-{name}", drawn)
+    below_drawn(name, drawn, found, tables)
+
+
+def main_figure(
+    view: View,
+    name: str,
+    found: Result,
+    pinned: Pinned,
+    tables: Sequence[str] = ("main",),
+    draw: Callable[[View, Result], Drawn] | None = None,
+    clicked: charts.Clicked | None = None,
+) -> None:
+    """Show the figure that a page is about, which can be pinned.
+
+    Args:
+        pinned: what to show beside it.
+        draw: makes the figure of a view and a result; the result's own by that name if ``None``.
+        clicked: called when a person clicks a point.
+    """
+    compare.show(
+        view,
+        f"{found.experiment}-{name}",
+        draw or (lambda _, each: charts.drawn(each)[name]),
+        found,
+        pinned,
+        lambda apart, drawn, each: below_drawn(name, drawn, each, tables, apart),
+        clicked,
+    )
+
+
+def numbers(
+    key: str, result: Result, tables: Sequence[str], name: str = "", drawn: Drawn | None = None
+) -> None:
+    """Show the tables behind a figure, and itself as files with its caption, folded.
+
+    Args:
+        name, drawn: the figure, where there is one.
+    """
+    label = "Numbers" if drawn is None else "Numbers, files and caption"
+    with folded(label, f"numbers-{key}") as is_open:
+        if not is_open:
+            return
+        if drawn is not None:
+            downloads.figure(key, result, name, drawn, tables)
+        for each in tables:
+            _table(f"{key}-{each}", each, result.tables[each])
+
+
+def _table(key: str, name: str, table: pd.DataFrame) -> None:
+    more = f", the first {ROWS_SHOWN} shown" if len(table) > ROWS_SHOWN else ""
+    st.caption(f"Table *{name}*: {len(table):,} rows{more}")
+    st.dataframe(table.head(ROWS_SHOWN), hide_index=True, alt=f"Table {name}")
+    _csv_button(f"{name} as CSV", table, key, key=f"csv-{key}")
+
+
+def table(result: Result, name: str) -> None:
+    """Show a table of a result, unfolded."""
+    _table(f"{result.experiment}-{name}-shown", name, result.tables[name])
+
+
+def rows_as_csv(label: str, result: Result, name: str, **chosen: str) -> None:
+    """Show a download of some rows of a table.
+
+    Args:
+        chosen: column -> the value that its rows have.
+    """
+    table = result.tables[name]
+    for column, value in chosen.items():
+        table = table[table[column] == value]
+    file = "-".join([result.experiment, *chosen.values()])
+    _csv_button(label, table, file, key=f"rows-{file}")
+
+
+def _csv_button(label: str, table: pd.DataFrame, file: str, key: str) -> None:
+    data = table.to_csv(index=False).encode()
+    st.download_button(label, data, f"{file}.csv", "text/csv", key, on_click="ignore")
+
+
+# ---------------------------------------------------------------------------- claims, words, theory
+
+
+def promise(view: View, params: Params) -> None:
+    """Show what ε_total of a release means, in words and as a figure."""
+    release = cast(releases.ReleaseParams, params)
+    epsilon = release.epsilon_total
+    text = f"{promise_in_full(epsilon)} A record here is {releases.protected(release)}."
+    st.markdown(text)
+    drawn = Drawn(belief.belief_figure(epsilon), text.replace("**", ""))
+    charts.show(view, "belief", drawn)
+
+
+def knob_table() -> None:
+    """Show each of the four knobs in plain words."""
+    for name in knobs.FOUR:
+        parameter = knobs.find(name).parameter
+        st.markdown(f"**{parameter.label}**  \n{parameter.help}")
+
+
+def verdicts(view: View, experiment: str, result: Result | None) -> None:
+    """Show what the paper claims of a preset, and what we find."""
+    chosen = view.preset(experiment)
+    if result is None or chosen is None or result.params != chosen:
+        return
+    # Imported here: only a preset that is in force has claims.
+    from abcdp_core.ledger import judge, reading
+
+    claims = reading.load().for_preset(experiment, str(view["preset"]))
+    if claims:
+        so_far = f", after {result.done} of {result.total} parts" if result.is_partial else ""
+        st.header(f"The paper's claims and what we find{so_far}")
+    for claim in claims:
+        _verdict(judge(claim, result.tables))
+
+
+def _verdict(verdict: Verdict) -> None:
+    from abcdp_core.ledger.report import in_words
+
+    claim = verdict.claim
+    with st.container(border=True):
+        st.markdown(f"**{claim.source} {claim.place}: {in_words(verdict.outcome)}.** {claim.claim}")
+        st.markdown(f"We find: {verdict.statement}")
+        if claim.discussion and verdict.outcome in ("does not", "agrees in direction"):
+            st.markdown(claim.discussion)
+        st.caption(" ".join(claim.notes()))
+
+
+def theory(*names: str, of: Callable[..., object] | None = None) -> None:
+    """Show the theory behind a page, and the code that ran; loaded when it is unfolded.
+
+    Args:
+        names: of the studies.
+        of: a function in place of a study's work, in a module whose docstring is the theory.
+    """
+    with folded("Theory, and the code that runs", "theory") as is_open:
+        if not is_open:
+            return
+        ran = [experiments.load(name) for name in names]
+        works: list[tuple[str, Callable[..., object]]]
+        works = [(each.Params.__module__, each.work) for each in ran]
+        works += [(of.__module__, of)] if of else []
+        for module, work in works:
+            first, _, rest = (inspect.getdoc(sys.modules[module]) or "").partition("\n")
+            st.markdown(f"### {first.rstrip('.')}")
+            st.markdown(with_formulas(rest))
+            st.code(inspect.getsource(work), language="python")
+        st.caption(SOURCES)
+
+
+FORMULA = re.compile(r"^([ \t]*)\$\$(.+?)\$\$[ \t]*$", re.MULTILINE | re.DOTALL)
+"""A formula with nothing else in its lines."""
+
+
+def with_formulas(text: str) -> str:
+    """Return a docstring as Markdown, where a formula's ends need lines of their own."""
+    return FORMULA.sub(r"\1$$\n\1\2\n\1$$", text)

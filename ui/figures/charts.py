@@ -1,0 +1,181 @@
+"""Figures on the screen, each with its sentence for those who cannot see it.
+
+A figure that was drawn once is kept, so that running a page again costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import html
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+
+import plotly.graph_objects as go
+import streamlit as st
+from plotly.basedatatypes import BaseFigure
+
+from abcdp_core import experiments
+from abcdp_core import figures as fig
+from abcdp_core.figures import Drawn
+from abcdp_core.output.page import CONFIG
+from abcdp_core.results import Result
+from ui.view.view import View
+
+T = TypeVar("T")
+
+Clicked = Callable[[str, float], None]
+"""Takes a point that a person clicked: the name of its series, and its x."""
+
+KEPT = 512
+"""Figures that are kept: a class that moves one knob over its values asks for none twice."""
+
+_kept: OrderedDict[tuple[int, Hashable], tuple[object, Any]] = OrderedDict()
+_keeping = threading.Lock()
+
+
+def kept(owner: object, name: Hashable, make: Callable[[], T]) -> T:
+    """Return what was made from an object under a name; make it if it is not there.
+
+    Args:
+        owner: never changed afterwards; kept beside the thing, so that its identity stays its own.
+        name: distinguishes the things of one owner.
+        make: makes the thing.
+    """
+    key = id(owner), name
+    with _keeping:
+        if key in _kept:
+            _kept.move_to_end(key)
+            found: T = _kept[key][1]
+            return found
+    thing = make()
+    with _keeping:
+        _kept[key] = owner, thing
+        while len(_kept) > KEPT:
+            _kept.popitem(last=False)
+    return thing
+
+
+def drawn(found: Result) -> dict[str, Drawn]:
+    """Return the figures of a result with their sentences, the main one first."""
+    study = experiments.load(found.experiment)
+    return kept(found, "figures", lambda: study.figures(found))
+
+
+def with_run(grown: Result, this: Result, earlier: tuple[float, ...] = ()) -> Drawn:
+    """Return the errors that are exact over the noise, with one run on their curve.
+
+    Args:
+        grown: of the study of expected errors.
+        this: the run, of the study of the posterior.
+        earlier: errors of runs with other noise.
+    """
+    # Imported here: few pages show them.
+    from abcdp_core.experiments import expected_error, posterior
+
+    usual, epsilon_total = drawn(grown)["error"], float(vars(this.params)["epsilon_total"])
+    error = posterior.error(this)
+    return kept(
+        grown,
+        ("this run", epsilon_total, error, earlier),
+        lambda: expected_error.mark(usual, epsilon_total, error, earlier),
+    )
+
+
+def beside(first: Drawn, second: Drawn) -> tuple[Drawn, Drawn]:
+    """Return two figures on the same axes, without their titles."""
+
+    def joined() -> tuple[Drawn, Drawn, Drawn]:
+        figures = fig.joined(first.figure, second.figure)
+        for figure in figures:
+            figure.layout.title = None
+        # The first figure too: as long as it is there, its identity is its own.
+        return first, Drawn(figures[0], first.sentence), Drawn(figures[1], second.sentence)
+
+    _, left, right = kept(second.figure, ("beside", id(first.figure)), joined)
+    return left, right
+
+
+# ---------------------------------------------------------------------------------------- on screen
+
+TOOLBAR = {False: "hover", True: False}
+"""When a figure has a toolbar, off and on a projector."""
+
+
+def show(
+    view: View,
+    key: str,
+    drawn: Drawn,
+    clicked: Clicked | None = None,
+    *,
+    is_kept: bool = True,
+    in_card: int = 0,
+    titled: bool = True,
+) -> None:
+    """Show a figure below its title.
+
+    Args:
+        key: names the figure on the page, and its file.
+        drawn: the figure, never changed once it was shown, and what it shows.
+        clicked: called when a person clicks a point.
+        is_kept: whether the server keeps it; not what only one session has.
+        in_card: its height in pixels in a card that has written its title; 0 elsewhere.
+        titled: whether its title is written here.
+    """
+    medium = fig.screen(st.context.theme.type, projector=view.projector)
+    dress = functools.partial(_dress, drawn.figure, medium, in_card)
+    dressed = kept(drawn.figure, (medium.name, in_card), dress) if is_kept else dress()
+    names = [str(trace.get("name")) for trace in dressed.to_dict()["data"]]
+    saved = {"format": str(view.held("figures.format")), "filename": key, "scale": 2}
+    with st.container(gap=None):
+        if titled and not in_card:
+            st.html(title(drawn.figure))
+        st.plotly_chart(
+            dressed,
+            theme="streamlit",
+            width="stretch",
+            key=f"chart-{key}",
+            on_select=functools.partial(_tell, f"chart-{key}", names, clicked)
+            if clicked
+            else "ignore",
+            selection_mode="points",
+            alt=drawn.sentence,
+            config=CONFIG
+            | {"toImageButtonOptions": saved, "displayModeBar": TOOLBAR[view.projector]},
+        )
+
+
+def title(figure: go.Figure) -> str:
+    """Return a figure's title, with its settings in a smaller second line, as HTML."""
+    words, settings = (
+        html.escape(text).replace(" = ", "&nbsp;=&nbsp;")
+        for text in (fig.one_line(figure), fig.settings_line(figure))
+    )
+    return f'<p class="finding">{words}{f"<small>{settings}</small>" if settings else ""}</p>'
+
+
+def _tell(key: str, names: list[str], clicked: Clicked) -> None:
+    points = st.session_state[key].get("selection", {}).get("points", [])
+    if points:
+        clicked(names[points[0]["curve_number"]], float(points[0]["x"]))
+
+
+def _dress(figure: go.Figure, medium: fig.Medium, in_card: int) -> Dressed:
+    if in_card:
+        return Dressed(fig.in_card(figure, medium, in_card))
+    return Dressed(fig.below_title(figure, medium))
+
+
+class Dressed(BaseFigure):  # type: ignore[misc]
+    """A figure that is ready for a screen, as the dictionary that Streamlit asks for.
+
+    Plotly makes that dictionary anew each time, which takes longer than the rest of a page.
+    """
+
+    def __init__(self, plain: dict[str, Any]) -> None:
+        self._plain = plain
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return itself, to be read only."""
+        return self._plain

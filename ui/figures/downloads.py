@@ -1,0 +1,161 @@
+"""Downloads: one zip per page with figures, data, settings and commands; each figure as a file.
+
+A file is prepared at a press, in a queue of its own, and saved at a second one.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from abcdp_core.figures import Drawn
+from abcdp_core.output import bundle, citation, images, single
+from abcdp_core.output.formats import FORMATS, STATIC, ExportError
+from abcdp_core.results import Result
+from ui.figures import charts
+from ui.figures.verbatim import verbatim
+from ui.jobs import progress, queue
+from ui.jobs.job import Job, RefusedError
+from ui.view.view import View
+from ui.widgets import controls
+
+PREPARED = "_prepared"
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The file that a session last asked for.
+
+    Attributes:
+        key: names it.
+        sources: what it is made from.
+        job: makes it.
+    """
+
+    key: str
+    sources: tuple[object, ...]
+    job: Job
+
+    def is_of(self, key: str, sources: Sequence[object]) -> bool:
+        """Whether it is a certain file, made from the same things."""
+        same = len(sources) == len(self.sources) and all(map(_is_same, sources, self.sources))
+        return self.key == key and same
+
+
+def _is_same(one: object, other: object) -> bool:
+    return one is other
+
+
+def prepare(
+    key: str,
+    label: str,
+    file_name: str,
+    mime: str,
+    sources: Sequence[object],
+    make: Callable[[], bytes],
+    why_not: str | None = None,
+) -> None:
+    """Show a button that has a file made and, once it is there, one that saves it.
+
+    Args:
+        key: names the file on the page.
+        sources: what it is made from; with others, it has to be prepared again.
+        make: makes it, in the background.
+        why_not: why it cannot be made here, if so.
+    """
+    last: Prepared | None = st.session_state.get(PREPARED)
+    job = last.job if last is not None and last.is_of(key, sources) else None
+    if job is not None and job.active:
+        progress.wait_for(job, "Making the file: some seconds", cancel=f"cancel-{key}")
+    elif job is not None and job.state == "done":
+        st.download_button(
+            f"Save {file_name}", job.outcome, file_name, mime, f"save-{key}", on_click="ignore"
+        )
+    else:
+        if job is not None and job.state == "failed":
+            st.error(verbatim(job.error))
+        args = (key, tuple(sources), make)
+        st.button(
+            f"Prepare {label}",
+            key=f"prepare-{key}",
+            on_click=_begin,
+            args=args,
+            disabled=why_not is not None,
+            help=why_not,
+        )
+
+
+def _begin(key: str, sources: tuple[object, ...], make: Callable[[], bytes]) -> None:
+    def work(job: Job) -> None:
+        try:
+            job.outcome = make()
+        except ExportError as error:
+            raise RefusedError(str(error)) from error
+        job.check()
+
+    if (last := st.session_state.get(PREPARED)) is not None:
+        last.job.cancel()
+    job = queue.current().submit_private(progress.session_id(), work, "files")
+    st.session_state[PREPARED] = Prepared(key, sources, job)
+
+
+def block(view: View, name: str, *found: Result | Job) -> None:
+    """Show the download of a page, and the format that the cameras save.
+
+    Args:
+        name: of the file, without its ending.
+        found: every result on the page; of a job, its latest.
+    """
+    latest = [item.result if isinstance(item, Job) else item for item in found]
+    results = [result for result in latest if result is not None]
+    st.header("Download")
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
+        make = functools.partial(page_zip, results)
+        prepare("zip", "this page as a zip", f"{name}.zip", "application/zip", results, make)
+        with st.container(width="content"):
+            controls.widget(view, "figures.format")
+    st.caption(
+        "The zip holds each figure of a run as SVG, PNG, PDF and HTML with its caption, its data "
+        "as CSV, its settings as JSON, how to cite it, and the command that makes every number "
+        "again. Pictures take a few seconds and need a browser on the server; without one a note "
+        "in the zip says so, and the cameras still work. Single figures are files too: unfold what "
+        "is below them."
+    )
+    label = "The commands that make these figures again"
+    with st.expander(label, key="commands", on_change="rerun") as folded:
+        for line in bundle.commands(results) if folded.open else ():
+            st.code(line, language="bash", wrap_lines=True)
+
+
+def page_zip(results: Sequence[Result]) -> bytes:
+    """Return the zip; where pictures cannot be drawn it holds the rest and a note that says why."""
+    return bundle.zip_bytes([(result, charts.drawn(result)) for result in results], FORMATS)
+
+
+def figure(key: str, found: Result, name: str, drawn: Drawn, tables: Sequence[str]) -> None:
+    """Show how to save a figure as a file with its caption, and the caption to copy."""
+    why_not = images.obstacle()
+    suffixes = [each for each in single.MIME if each not in STATIC or why_not is None]
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        chosen = st.segmented_control(
+            "File", suffixes, default=suffixes[0], required=True, key=f"file-{key}"
+        )
+        suffix = str(chosen or suffixes[0])
+        prepare(
+            f"{suffix}-{key}",
+            suffix.upper(),
+            f"{found.experiment}.{name}.{suffix}",
+            single.MIME[suffix],
+            (found, drawn),
+            functools.partial(single.file_of, found, name, drawn, tables, suffix),
+        )
+    st.caption(
+        "HTML needs no network and no other file. The tables below come as CSV."
+        + (f" {why_not}" if why_not else "")
+    )
+    title = images.title_of(found, drawn.figure)
+    text = f"{title}. {images.caption(found, drawn)} {citation.TEXT}"
+    st.code(text, language=None, wrap_lines=True)

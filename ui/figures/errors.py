@@ -1,0 +1,110 @@
+"""Figures of errors, with the sidebar's setting or a chosen mechanism marked on them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import cast
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from abcdp_core.figures import Drawn
+from abcdp_core.results import Result
+from ui.figures import blocks, charts
+from ui.view import knobs, params
+from ui.view.view import View
+from ui.widgets import compare
+from ui.widgets.compare import Pinned
+
+
+def exact(view: View, grown: Result, this: Result, pinned: Pinned, pinned_run: Pinned) -> None:
+    """Show the errors that are exact over the noise, with one run on them.
+
+    Args:
+        grown: of the study of expected errors.
+        this: the run.
+        pinned: what to show beside the errors.
+        pinned_run: the run on it.
+    """
+    # Imported here: few pages show them.
+    from abcdp_core.experiments import expected_error, posterior
+
+    def draw(view: View, each: Result) -> Drawn:
+        run = pinned_run.result if view.is_pinned else None
+        return charts.with_run(each, run or this)
+
+    def below(apart: str, drawn: Drawn, each: Result) -> None:
+        run = (pinned_run.result if apart else None) or this
+        blocks.below_drawn("error", drawn, each, ("main", "releases"), apart)
+        st.caption(
+            "Error: how far the five estimated shares are from the true ones, the root of the mean "
+            f"squared difference. {expected_error.marks_in_words(each, posterior.error(run))} "
+            f"{expected_error.typical_in_words(each)} "
+            f"{expected_error.people_in_words(cast(expected_error.Params, each.params))}"
+        )
+
+    both = pinned if pinned_run.result is not None else pinned_run
+    compare.show(view, f"{grown.experiment}-error", draw, grown, both, below)
+
+
+def by_metric(view: View, each: Result) -> Drawn:
+    """Return the figure of errors of the kind that is chosen."""
+    return charts.drawn(each)[params.error_metric(view)]
+
+
+def by_setting(view: View, each: Result) -> Drawn:
+    """Return the figure of errors with the sidebar's setting marked and its number said."""
+    # Imported here: the first page shows no errors.
+    from abcdp_core.experiments import mse_curves
+
+    metric = params.error_metric(view)
+    usual = charts.drawn(each)[metric]
+    if view.preset(each.experiment) is not None:
+        return usual
+    here = {name: float(view[name]) for name in knobs.FOUR}
+
+    def marked() -> Drawn:
+        chart = mse_curves.mark(go.Figure(usual.figure), each, metric, **here)
+        return Drawn(chart, mse_curves.error_here(each, metric, here) + usual.sentence)
+
+    return charts.kept(each, (metric, *here.values()), marked)
+
+
+def simulated(view: View, found: Result, pinned: Pinned | None = None) -> None:
+    """Show the errors of the study that simulates them.
+
+    Args:
+        found: its result.
+        pinned: what to show beside it, if the page is about this figure.
+    """
+    metric = params.error_metric(view)
+    if pinned is not None:
+        blocks.main_figure(view, metric, found, pinned, draw=by_setting)
+        return
+    drawn = by_setting(view, found)
+    charts.show(view, f"{found.experiment}-{metric}", drawn)
+    blocks.below_drawn(metric, drawn, found, ("main",))
+
+
+def of_mechanisms(
+    view: View, found: Result, pinned: Pinned, tables: Sequence[str], clicked: charts.Clicked
+) -> None:
+    """Show the errors of mechanisms, with the one whose release is shown standing out.
+
+    Args:
+        found: of the comparison.
+        pinned: what to show beside it.
+        clicked: called when a person clicks a mark.
+    """
+
+    def draw(view: View, each: Result) -> Drawn:
+        # Imported here: the first page compares no mechanisms.
+        from abcdp_core.experiments import compare_mechanisms
+
+        name, metric = str(view["mechanism-posterior.mechanism"]), params.error_metric(view)
+        usual = charts.drawn(each)[metric]
+        choose = functools.partial(compare_mechanisms.choose, usual, name)
+        return charts.kept(each, ("chosen", metric, name), choose)
+
+    blocks.main_figure(view, params.error_metric(view), found, pinned, tables, draw, clicked)

@@ -1,0 +1,98 @@
+"""Privacy labels: what is protected, how much, by what noise, and what is public; who else sees."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from abcdp_core import privacy
+from abcdp_core.privacy import Gaussian, Laplace, facts
+from abcdp_core.privacy.accounting import NEIGHBOURS
+from abcdp_core.results import Result
+from ui.figures.verbatim import verbatim
+from ui.server import settings
+
+STAMP = (
+    "**Demonstration.** The seed is shown, so anybody can draw the same noise again: nothing here "
+    "is private."
+)
+
+
+def plain(text: str) -> None:
+    """The privacy label of what is no result."""
+    with st.container(border=True, key="privacy-label"):
+        st.markdown(f"**Privacy label.** {text}")
+
+
+def show(result: Result, stamp: str = STAMP) -> None:
+    """What is protected and how much, in a line; by what noise and what is public, folded."""
+    rest = result.privacy.partition(". ")[2]
+    kind = "Demonstration. " if stamp else ""
+    details = _details(result)
+    with st.container(
+        border=True,
+        key=f"privacy-label-{result.experiment}",
+        horizontal=True,
+        vertical_alignment="center",
+    ):
+        st.markdown(f"**Privacy label.** {kind}{promise(result)}.", width="stretch")
+        if not (rest or details or stamp):
+            return
+        with st.popover("Details", help="What is protected, by what noise, and what is public."):
+            for text in (result.privacy if rest else "", *details, stamp):
+                if text:
+                    st.markdown(text)
+
+
+def also(result: Result, first: Result | None) -> None:
+    """The label of a further result on a page, unless it says what that of the first one says.
+
+    That the page demonstrates is said once.
+    """
+    if first is None or promise(result) != promise(first):
+        show(result, stamp="")
+
+
+def promise(result: Result) -> str:
+    """What is protected and how much."""
+    return result.privacy.partition(". ")[0].rstrip(".")
+
+
+def _details(result: Result) -> list[str]:
+    """Return what follows from the event, in lists."""
+    event, which = result.event, getattr(result.params, "sensitivity", "sharp")
+    found = []
+    if event and privacy.noise_in_words(event) and which != "script":
+        # Where a unit is left out or added, how many there are may be private.
+        is_private = NEIGHBOURS["add-remove"] in result.privacy
+        settings = "ε_abc and c" if is_private else "ε_abc, c and N"
+        found.append(facts.of_release(event, which, settings))
+    if isinstance(event, Laplace | Gaussian):
+        found.append(facts.of_answers(event, float(getattr(result.params, "delta", 0.0))))
+    return found
+
+
+# ----------------------------------------------------------------------------- who runs the server
+
+
+def run_by() -> str:
+    """Who runs this server, after its name; empty if that is not said."""
+    who = settings.current().run_by
+    return f", run by {verbatim(who)}" if who else ""
+
+
+def where_to() -> str:
+    """Where goes what a visitor sets."""
+    if settings.current().to_others:
+        return "What you set goes to this server, and from there nowhere."
+    return "Nothing leaves this machine."
+
+
+def who_sees() -> str:
+    """Who else can see a file that is given to this server; empty if it serves nobody else."""
+    if not settings.current().to_others:
+        return ""
+    return (
+        f"**This is a shared server**{run_by()}. Who runs it can see the numbers that you give it, "
+        f"so give it none that you would not show them. To keep your numbers to yourself, run the "
+        f"program on your own machine."
+    )

@@ -1,0 +1,330 @@
+"""Show a job on a page: at once if it is quick, else its progress, redrawn until it ends."""
+
+from __future__ import annotations
+
+import functools
+import math
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from abcdp_core import registry
+from abcdp_core.results import Result
+from ui.figures.verbatim import LONGEST_BLAME, verbatim
+from ui.jobs import queue
+from ui.jobs.job import UNASKED, Job, Preparation, Request
+from ui.server import render_lock
+
+MOMENTS, WAIT_BEFORE_PROGRESS, POLL = 0.1, 0.5, 0.5
+"""Seconds that a page waits for a result with its turn to draw, then without it, then between two
+looks."""
+
+DECLINED, STARTED, WATCHED = "_declined", "_started", "_watched"
+SHOWN, PREPARING, ASKED, SESSION = "_shown", "_preparing", "_asked", "_session"
+
+POOL = "Simulating the public pool: {:.0%}. It is made once and kept."
+
+
+def session_id() -> str:
+    """Return a name for this session."""
+    return str(st.session_state.setdefault(SESSION, uuid.uuid4().hex))
+
+
+def result(request: Request) -> Result:
+    """Return the complete result of a quick study; until then the page ends with its progress."""
+    found = beside(request.experiment, request)
+    if found is None:
+        st.stop()
+    return found
+
+
+def beside(name: str, request: Request) -> Result | None:
+    """Return the complete result of a quick study; until then show its progress.
+
+    Args:
+        name: its name on the page; the former request of that name is let go.
+    """
+    job = _job_of(request, name)
+    _wait_a_moment(job)
+    if job.state == "failed":
+        st.error(verbatim(job.error))
+    elif job.state != "done":
+        wait_for(job)
+    return job.result if job.state == "done" else None
+
+
+def _wait_a_moment(job: Job) -> None:
+    if not job.ended.wait(MOMENTS):
+        with render_lock.released():
+            job.ended.wait(WAIT_BEFORE_PROGRESS)
+
+
+def wait_for(
+    job: Job,
+    words: str = "Computing",
+    simulating: str = POOL,
+    cancel: str = "",
+    before: Callable[[], object] = lambda: None,
+) -> None:
+    """Show how far a job is until it ends, and then run the page again.
+
+    Args:
+        words: what it does while nothing is simulated.
+        simulating: what it does while something is, with a place for the part that is done.
+        cancel: key of the button that cancels it; there is none if empty.
+        before: called at each look.
+    """
+
+    @st.fragment(run_every=POLL)
+    def waiting() -> None:
+        job.watch(session_id())
+        if not job.active:
+            st.rerun()
+        before()
+        done = job.fraction
+        text = "Cancelling" if job.is_cancelled else waits(job)
+        text = text or (words if done is None else simulating.format(done))
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.progress(min(done or 0.0, 1.0), text)
+            if cancel:
+                st.button("Cancel", key=cancel, on_click=job.cancel)
+
+    waiting()
+
+
+def waits(job: Job) -> str:
+    """Return a job's place in line; empty if it does not wait."""
+    ahead = queue.current().ahead(job)
+    if ahead is None:
+        return ""
+    return "Next in line" if ahead == 0 else f"Waiting in line: {ahead} before you"
+
+
+# ------------------------------------------------------------------------------------ preparations
+
+
+def prepare_scales(place: DeltaGenerator, leave: Callable[[], None], scenario: str) -> None:
+    """Wait for the simulations by which the knobs of an added model get their bounds.
+
+    Args:
+        place: where to show progress.
+        leave: chooses another scenario, for a person who does not want to wait.
+        scenario: the model's name.
+    """
+    model = getattr(registry.module_that_added("SCENARIO", scenario), "MODEL", None)
+    if model is None:
+        return
+    # Imported here: most servers have no added model.
+    from abcdp_core.own_model import contract
+
+    if contract.has_pilot(model):
+        return
+    words = (
+        f"The model is simulated {contract.PILOT} times to place its thresholds: {{:.0%}}. This is "
+        "done once; the command `check` does it beforehand."
+    )
+
+    def cancel() -> None:
+        let_go()
+        leave()
+
+    asked = Preparation((scenario, model), functools.partial(contract.pilot, model))
+    with place.container():
+        if not _is_prepared(asked, words):
+            st.button("Go on without this model", key=f"leave-{scenario}", on_click=cancel)
+            st.stop()
+    place.empty()
+
+
+def prepare_pool(asked: Preparation) -> bool:
+    """Make a public pool, which may take minutes; show its progress or why it cannot be made."""
+    return _is_prepared(asked, POOL)
+
+
+def _is_prepared(asked: Preparation, words: str) -> bool:
+    let_go(but=asked)
+    st.session_state[PREPARING] = asked
+    st.session_state[ASKED] = True
+    job = queue.current().submit(asked, session_id())
+    _wait_a_moment(job)
+    if job.state == "done":
+        st.session_state.pop(PREPARING)
+    elif job.state == "failed":
+        st.error(verbatim(job.error, LONGEST_BLAME))
+    else:
+        wait_for(job, words.format(0.0), words)
+    return job.state == "done"
+
+
+def let_go_of_former() -> None:
+    """Stop wanting what this session last waited for, unless it was asked for in this run."""
+    if not st.session_state.pop(ASKED, False):
+        let_go()
+
+
+def let_go(but: Preparation | None = None) -> None:
+    """Stop wanting what this session last waited for, unless it is a certain preparation."""
+    former = st.session_state.pop(PREPARING, None)
+    if former is not None and former != but and (job := queue.current().find(former)):
+        job.leave(session_id())
+
+
+# -------------------------------------------------------------------------------- growing studies
+
+Draw = Callable[[Mapping[str, Result], bool], None]
+DrawOne = Callable[[Result], None]
+
+
+def growing(request: Request, draw: DrawOne, name: str = "") -> Job:
+    """Show a study that grows while it is watched; return its job, with the latest result.
+
+    Args:
+        draw: shows a result; called again whenever there may be a larger one.
+        name: its name on the page, if the experiment is there twice.
+    """
+    name = name or request.experiment
+    return growing_together({name: request}, lambda found, _: draw(found[name]))[name]
+
+
+def _ghost() -> None:
+    st.skeleton(height=440)
+
+
+def growing_together(
+    requests: Mapping[str, Request],
+    draw: Draw,
+    *,
+    former: bool = True,
+    waiting: Callable[[], None] = _ghost,
+    main: str = "",
+) -> dict[str, Job]:
+    """Show studies that grow side by side, with one line of progress and one Cancel.
+
+    Args:
+        requests: name -> what is asked for; a name's former request is let go.
+        draw: shows the results there are, by name, and is told whether more are to come.
+        former: whether former results are drawn until there are new ones.
+        waiting: draws what is shown while there is no result.
+        main: name of the study without which nothing is drawn.
+    """
+    jobs = {
+        name: _job_of(request, name, long=True, unasked=UNASKED)
+        for name, request in requests.items()
+    }
+    group = list(jobs.values())
+    polling = _any_going(group)
+
+    @st.fragment(run_every=POLL if polling else None)
+    def panel() -> None:
+        going = _any_going(group)
+        for job in group if going else ():
+            job.watch(session_id())
+        if polling and not going:
+            st.rerun()
+        _status(next(iter(jobs)), group, going)
+        shown: dict[str, Result] = st.session_state.setdefault(SHOWN, {})
+        found = {name: job.result for name, job in jobs.items() if job.result is not None}
+        shown.update(found)
+        before = {name: shown[name] for name in jobs if name in shown}
+        if found and (not main or main in found):
+            draw(found, going)
+        elif former and before and (not main or main in before):
+            new = "are being computed" if going else "are not computed"
+            st.warning(f"Stale: this is for the former settings. Results for the new ones {new}.")
+            draw(before, False)
+        else:
+            waiting()
+
+    panel()
+    return jobs
+
+
+def _any_going(group: Sequence[Job]) -> bool:
+    return any(job.active and job.request not in _session_set(DECLINED) for job in group)
+
+
+def _session_set(key: str) -> set[Request | Preparation | None]:
+    found: set[Request | Preparation | None] = st.session_state.setdefault(key, set())
+    return found
+
+
+def _job_of(request: Request, name: str, *, long: bool = False, unasked: float = math.inf) -> Job:
+    """Return this session's job for a request; let the former one of the same name go."""
+    jobs = queue.current()
+    watched: dict[str, Request] = st.session_state.setdefault(WATCHED, {})
+    former, watched[name] = watched.get(name), request
+    if former is not None and former not in watched.values() and (job := jobs.find(former)):
+        job.leave(session_id())
+    if request in _session_set(DECLINED) and (job := jobs.find(request)):
+        return job
+    if request in _session_set(STARTED):
+        unasked = math.inf
+    return jobs.submit(request, session_id(), long=long, unasked=unasked)
+
+
+def _cancel(group: Sequence[Job]) -> None:
+    for job in group:
+        _session_set(DECLINED).add(job.request)
+        job.leave(session_id())
+
+
+def start(requests: Iterable[Request | Preparation | None]) -> None:
+    """Note that a person has started these: they go on to the end, however long that takes."""
+    _session_set(STARTED).update(requests)
+
+
+def unfinished(name: str) -> Job | None:
+    """Return the job that this session watches under a name, if its result is incomplete."""
+    request = st.session_state.get(WATCHED, {}).get(name)
+    job = queue.current().find(request) if request else None
+    return None if job and job.result and not job.result.is_partial else job
+
+
+def _status(name: str, group: Sequence[Job], going: bool) -> None:
+    """Show how far the jobs are and how long they take, with the button that stops or resumes."""
+    if errors := [job.error for job in group if job.state == "failed"]:
+        st.error(verbatim(errors[0]))
+        return
+    found = [job.result for job in group]
+    if not going and not any(result is None or result.is_partial for result in found):
+        return
+    shares = [result.done / result.total if result else 0.0 for result in found]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.progress(sum(shares) / len(shares), _words(group, going))
+        if going:
+            st.button("Cancel", key=f"cancel-{name}", on_click=_cancel, args=(group,))
+            return
+        asks = any(job.state == "asks" for job in group)
+        label, kind = ("Start", "start") if asks else ("Continue", "continue")
+        resumes = st.button(label, f"{kind}-{name}", type="primary" if asks else "secondary")
+    if resumes:
+        asked = [job.request for job in group]
+        _session_set(DECLINED).difference_update(asked)
+        start(asked)
+        st.rerun()
+
+
+def _words(group: Sequence[Job], going: bool) -> str:
+    found = [job.result for job in group if job.result]
+    parts = sum(result.done for result in found), sum(result.total for result in found)
+    done = f"{parts[0]} of {parts[1]} parts done" if found else "starting"
+    if not going and (asking := [job.rest for job in group if job.state == "asks"]):
+        return f"{done}; about {duration(sum(asking))} left at this speed"
+    if not going:
+        return f"Stopped: {done}. What can be shown of it stands below." if found else "Stopped."
+    if all(job.state == "waiting" for job in group):
+        return f"{waits(group[0])}; {done}" if found else waits(group[0])
+    made = [job.fraction for job in group if job.fraction is not None]
+    if made and not found:
+        return POOL.format(min(made))
+    left = [seconds for job in group if (seconds := job.seconds_left()) is not None]
+    return f"{done}, about {duration(max(left))} left" if left else done
+
+
+def duration(seconds: float) -> str:
+    """Return a time in round words, as in ``5 min``."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.0f} h"

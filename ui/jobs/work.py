@@ -1,0 +1,129 @@
+"""What jobs do, in this thread or in worker processes.
+
+Work that holds Python's lock keeps the server from answering, whichever thread it is in. So pools
+that take more than a second, studies of many parts, and pictures that took longer than moments are
+computed by worker processes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from abcdp_core import cache, experiments, runner, workers
+from ui.jobs.job import Job, Preparation, Request
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+MOMENTS, SLOW_AFTER = 0.5, 2
+"""Seconds of processor time that a quick picture takes at most, and pictures in a row that take
+longer until they count as slow: the first may have been the one that loaded the study."""
+
+_slow: Counter[tuple[str, str]] = Counter()
+"""Experiment and scenario -> pictures in a row that took longer."""
+
+
+def of(request: Request | Preparation, *, long: bool) -> Callable[[Job], None]:
+    """Return what is to be done for a request; a long study has many parts, which are kept."""
+    if isinstance(request, Preparation):
+        return functools.partial(_prepare, request)
+    return functools.partial(_study, request, long=long)
+
+
+def is_heavy(request: Request | Preparation, *, long: bool, limited: bool) -> bool:
+    """Return whether a request takes more than moments of this process."""
+    if long or isinstance(request, Preparation):
+        return True
+    may_be_long = getattr(experiments.load(request.experiment), "MAY_BE_LONG", False)
+    # A task in this process cannot be stopped at the limit.
+    return (limited and may_be_long) or _slow[_kind(request)] >= SLOW_AFTER
+
+
+def _kind(request: Request) -> tuple[str, str]:
+    return request.experiment, str(getattr(request.params, "scenario", ""))
+
+
+def _prepare(request: Preparation, job: Job) -> None:
+    request.make(job.progress)
+
+
+def _study(request: Request, job: Job, *, long: bool) -> None:
+    asked = experiments.load(request.experiment), request.params, request.seed
+    if (prepare := getattr(asked[0], "prepare", None)) is not None:
+        prepare(request.params, request.seed, job.progress)
+    if is_heavy(request, long=long, limited=job.limit is not None):
+        store = runner.Store(cache.folder() / "tasks") if long else None
+        results = runner.run(*asked, processes() or _threads, store, check=job.check)
+        with contextlib.closing(results):
+            for result in results:
+                job.grow(result)
+        return
+    began = time.thread_time()
+    job.grow(runner.run_to_end(*asked, job.check))
+    took_longer = time.thread_time() - began > MOMENTS
+    _slow[_kind(request)] = _slow[_kind(request)] + 1 if took_longer else 0
+
+
+def in_parts(work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
+    """Yield what comes of tasks, in order, done as the parts of a pool are."""
+    makers = PoolMakers()
+    try:
+        yield from makers.map(work, tasks)
+    finally:
+        makers.shutdown(wait=False, cancel_futures=True)
+
+
+# -------------------------------------------------------------------------------- worker processes
+
+_loading: Future[Any] | None = None
+_starting = threading.Lock()
+_threads = ThreadPoolExecutor(workers.processor_count())
+
+
+def processes() -> Executor | None:
+    """Return the worker processes; ``None`` until one has loaded a study, which takes seconds."""
+    global _loading
+    with _starting:
+        if _loading is None:
+            _loading = workers.processes().submit(experiments.load, "posterior")
+    return workers.processes() if _loading.done() else None
+
+
+def stop_processes() -> None:
+    """Let go of the worker processes, whatever they are doing."""
+    if _loading is not None:
+        workers.processes().shutdown()
+
+
+class PoolMakers(ThreadPoolExecutor):
+    """Make the parts of a pool: in these threads for a second, then by worker processes.
+
+    A small pool starts no process. No more parts than there are threads are with the processes at
+    a time, so other jobs get their turns between them.
+    """
+
+    ALONE = 1.0
+
+    def __init__(self) -> None:
+        super().__init__(workers.processor_count())
+        self._began = time.monotonic()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Have a part made."""
+        return super().submit(self._do, fn, *args, **kwargs)
+
+    def _do(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        alone = time.monotonic() - self._began < self.ALONE
+        executor = None if alone else processes()
+        if executor is not None:
+            # A pool that lost its workers has new ones for the next part.
+            with contextlib.suppress(BrokenExecutor):
+                return executor.submit(fn, *args, **kwargs).result()
+        return fn(*args, **kwargs)

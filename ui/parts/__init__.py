@@ -1,0 +1,1 @@
+"""What only one page, or the lessons, show."""

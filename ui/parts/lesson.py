@@ -1,0 +1,333 @@
+"""A lesson on the pages: which step is on, what it sets, and its panel above the page.
+
+The link says lesson and step. Coming to a step opens its page with the knobs as the step sets them;
+from there everything may be moved, and a link that sets knobs of its own is left alone. A person's
+guesses are kept in the session alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from abcdp_core import lessons
+from abcdp_core.lessons import Lesson, Step, numbers
+from abcdp_core.lessons.guessed import HEIGHT, guessed
+from abcdp_core.parameters import text_of
+from abcdp_core.results import Result
+from ui.figures import charts
+from ui.jobs import progress
+from ui.view import knobs, locks, page_table, session, steps
+from ui.view.components import component
+from ui.view.page import Page
+from ui.view.view import View
+
+ENTERED, GUESSES = "_lesson_entered", "_lesson_guesses"
+VISITS = "_lesson_visits"
+"""How often a button went away as it was pressed, and the one that has the focus since."""
+
+FORMAT = "figures.format"
+"""A knob of most pages that no number depends on."""
+
+BACK, NEXT = "lesson-back", "lesson-next"
+
+
+def begin(view: View) -> None:
+    """At the start of a session, leave alone the knobs that a link sets beside the lesson."""
+    if ENTERED not in st.session_state:
+        own = view.texts.keys() & {*page_table.known_keys()} - {*knobs.EVERYWHERE}
+        st.session_state[ENTERED] = _place(view) if own else None
+
+
+def enter(view: View) -> str:
+    """Set what the step sets if a person has just come to it.
+
+    Returns:
+        File name of the page that it opens; empty if nothing changes.
+    """
+    if (place := _place(view)) == st.session_state.get(ENTERED):
+        return ""
+    st.session_state[ENTERED] = place
+    step = view.step
+    if place is None or step is None:
+        return ""
+    stay = {"lesson": place[0], "step": place[1], "preset": knobs.NO_PRESET}
+    opened = page_table.by_file(step.page)
+    scenario = _scenario(view, step, opened)
+    # The page's own knobs begin anew, but for those that a class link holds.
+    own: dict[str, Any] = {
+        key: knobs.find(key, opened.every, scenario).default
+        for key in opened.own
+        if key != FORMAT and not locks.is_fixed(view, key)
+    }
+    session.move_to(own | stay | steps.knobs_of(step, opened, scenario), view.page, opened)
+    session.begin_again()
+    return step.page
+
+
+def in_address(view: View) -> dict[str, str]:
+    """Return what an address says of the step: which it is, and the knobs it sets."""
+    keys = ("lesson", "step", *view.step.knobs) if view.step else ()
+    return {key: text_of(view.values[key]) for key in keys if key in view.values}
+
+
+def _scenario(view: View, step: Step, page: Page) -> str:
+    """Return the scenario that a step's page shows; a class link may hold one."""
+    key = page.chooser
+    is_held = key and key not in step.knobs and locks.is_fixed(view, key)
+    return page.scenario(view.held(key)) if is_held else steps.scenario_of(step, page)
+
+
+def _place(view: View) -> tuple[str, int] | None:
+    return None if view.lesson is None else (view.lesson[0].name, view.lesson[1])
+
+
+# --------------------------------------------------------------------------------------- the panel
+
+
+def panel(view: View) -> DeltaGenerator | None:
+    """Show the step that is on above the page; return a place for what is said once it is drawn."""
+    if view.lesson is None or view.step is None:
+        return None
+    lesson, number = view.lesson
+    if view.step.page != view.page.file:
+        _elsewhere(view, lesson, number)
+        return None
+    if look := view.step.look:
+        st.html(f"<style>.st-key-{look} {{ {OUTLINE} }}{_first(view, look)}</style>")
+    with st.container(key="lesson-panel", border=True, gap="small"):
+        _head(view, lesson, number)
+        _body(view, (lesson.name, number), view.step)
+        _say_if_moved(view, view.step)
+        return st.empty()
+
+
+def _say_if_moved(view: View, step: Step) -> None:
+    """Say that the page shows other settings than the step's, if it does."""
+    set_by = steps.knobs_of(step, view.page)
+    stands = {"seed": steps.SEED, "preset": knobs.NO_PRESET}
+    stands |= {key: value for key, value in set_by.items() if key in step.knobs}
+    usual = {key: view.knob(key).default for key in view.knobs_of_page if key != FORMAT} | stands
+    moved = [key for key in view.knobs_of_page if key != FORMAT and view.held(key) != usual[key]]
+    if not moved:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(
+            "Some knobs do not stand as this step sets them: its numbers are for its own settings.",
+            width="stretch",
+        )
+        if not any(locks.is_fixed(view, key) for key in moved):
+            st.button("Set them so", key="lesson-set", on_click=_return, type="tertiary")
+
+
+def tell_of_figure(view: View, place: DeltaGenerator | None) -> None:
+    """Say in the panel's place if the figure that a step is about is not complete."""
+    if place is None or view.step is None:
+        return
+    look, studies = view.step.look, [run.experiment for run in view.step.runs.values()]
+    study = next((each for each in studies if look.startswith(f"chart-{each}-")), "")
+    if job := progress.unfinished(study):
+        goes_on = (
+            "it grows as you read." if job.active else "the button above it computes the rest."
+        )
+        place.caption(f"The figure with the dashed frame is not complete yet: {goes_on}")
+
+
+OUTLINE = (
+    "outline: var(--lesson-outline); outline-offset: 2px; margin-top: 0.5rem; border-radius: 4px;"
+)
+"""Frames what a step is about, in a color that no data have (``assets/style.css``)."""
+
+ONE_COLUMN, ONE_COLUMN_ON_A_PROJECTOR = 1150, 1700
+"""Widest windows, in pixels, in which the first page's cards are below each other."""
+
+
+def _first(view: View, look: str) -> str:
+    """Return CSS by which the card that a step is about comes first on the first page."""
+    widest = ONE_COLUMN_ON_A_PROJECTOR if view.projector else ONE_COLUMN
+    card = f":has(.st-key-{look}) {{ order: -1 }}"
+    return (
+        f".st-key-overview > {card}"
+        f"@media (max-width: {widest}px) {{ [data-testid=stColumn]{card} }}"
+    )
+
+
+def _head(view: View, lesson: Lesson, number: int) -> None:
+    count, names = len(lesson.steps), [*lessons.load()]
+    following = names[names.index(lesson.name) + 1 :]
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with st.container(key="lesson-said", width="stretch", gap=None):
+            st.caption(_in_words(lesson, number))
+            st.markdown(f"**{lesson.steps[number - 1].title}**")
+        back = locks.button(view, "step", disabled=number == 1)
+        st.button("Back", key=BACK, on_click=_turn, args=(BACK, number - 1), **back)
+        if number == count and following:
+            on, label = (NEXT, 1, following[0]), "Next lesson"
+            ends = locks.button(view, "lesson")
+        else:
+            on, label = (NEXT, number + 1, ""), "Next"
+            ends = locks.button(view, "step", disabled=number == count)
+        st.button(label, key=NEXT, on_click=_turn, args=on, **ends)
+        _leave_button(view)
+
+
+def _elsewhere(view: View, lesson: Lesson, number: int) -> None:
+    """Show the way back on a page that the step is not about."""
+    with st.container(
+        key="lesson-panel", border=True, horizontal=True, vertical_alignment="center"
+    ):
+        st.caption(f"{lesson.title} · step {number} goes on elsewhere.", width="stretch")
+        st.button("Return to the lesson", key="lesson-return", on_click=_return)
+        _leave_button(view)
+
+
+def _leave_button(view: View) -> None:
+    fixed = locks.button(view, "lesson")
+    st.button("Leave the lesson", key="lesson-leave", on_click=leave, type="tertiary", **fixed)
+
+
+def _return() -> None:
+    st.session_state[ENTERED] = None
+
+
+def _in_words(lesson: Lesson, number: int) -> str:
+    """Return where one is in a lesson."""
+    place = [*lessons.load()].index(lesson.name) + 1
+    return f"Lesson {place}: {lesson.title} · step {number} of {len(lesson.steps)}"
+
+
+def _turn(pressed: str, number: int, name: str = "") -> None:
+    """Go to a step by one of the two buttons, which keeps the focus."""
+    _focus(pressed)
+    go(number, name)
+
+
+def _focus(button: str) -> None:
+    """Give the focus to a button, as the one that was pressed goes away."""
+    st.session_state[VISITS] = st.session_state.get(VISITS, (0, ""))[0] + 1, button
+
+
+def begin_with(name: str) -> None:
+    """Go to the first step of a lesson, with the focus on the button that leads on."""
+    _turn(NEXT, 1, name)
+
+
+def go(number: int, name: str = "") -> None:
+    """Go to a step, of another lesson where one is named."""
+    if name:
+        st.session_state["lesson"] = name
+    st.session_state["step"] = number
+
+
+def leave() -> None:
+    """Go back to the pages alone; the knobs stay."""
+    st.session_state["lesson"] = knobs.NO_LESSON
+    st.session_state["step"] = 1
+
+
+def _say(place: tuple[str, int]) -> None:
+    """Tell assistive technology where one is, and the browser which button has the focus."""
+    lesson, number = lessons.load()[place[0]], place[1]
+    answered = ", with its answer" if place in _guesses() else ""
+    words = f"{_in_words(lesson, number)}: {lesson.steps[number - 1].title}{answered}"
+    visit, button = st.session_state.get(VISITS, (0, ""))
+    buttons = [button, *({BACK, NEXT} - {button})] if button else []
+    place_said = component(
+        "lesson", "lesson.js", '<p class="place" role="status"></p>', "lesson.css"
+    )
+    place_said(key="lesson-place", data={"place": words, "visit": visit, "buttons": buttons})
+
+
+# ------------------------------------------------------------------------------- text and question
+
+
+def _body(view: View, place: tuple[str, int], step: Step) -> None:
+    """Show the step's text, computing its numbers first where they are needed."""
+    said: Callable[[Mapping[str, Result]], None] = partial(_said, view, place, step)
+    needs_runs = place in _guesses() or not _before(step) <= numbers.of_knobs(step).keys()
+    if not (needs_runs and step.runs):
+        said({})
+        return
+    requests = steps.requests(step)
+    if place in _guesses():
+        # Asking for the answer is asking for what it takes.
+        progress.start(requests.values())
+    # The former results of these names are another step's: other tables, other numbers.
+    progress.growing_together(
+        requests, lambda found, _: said(found), former=False, waiting=lambda: said({})
+    )
+
+
+def _before(step: Step) -> frozenset[str]:
+    """Return the names of the numbers that are read before a guess."""
+    return numbers.named_in(step.text + (step.question.ask if step.question else ""))
+
+
+def _said(view: View, place: tuple[str, int], step: Step, found: Mapping[str, Result]) -> None:
+    """Show the text, the question, and after the guess the answer."""
+    # With what changes by itself: a click on the answer draws nothing else.
+    _say(place)
+    whole = step.runs.keys() == found.keys() and not any(each.is_partial for each in found.values())
+    known = numbers.of_knobs(step)
+    if whole:
+        known = numbers.of(step, {name: result.tables for name, result in found.items()})
+    if not _before(step) <= known.keys():
+        st.caption("What there is to say stands here when its numbers are computed.")
+        return
+    told, question = numbers.fill(step.text, known), step.question
+    if question is None:
+        st.markdown(told)
+        return
+    words, picture = st.columns([3, 2], gap="medium", vertical_alignment="center")
+    ask = numbers.fill(question.ask, known)
+    if place not in _guesses():
+        words.markdown(f"{told} **{ask}**")
+        with picture:
+            _guess(place, step)
+    elif question.answer not in known:
+        words.markdown(f"**{ask}** *The answer stands here when it is computed.*")
+    else:
+        words.markdown(f"**{ask}** {numbers.fill(step.reveal, known)}")
+        drawn = guessed(step, _guesses()[place], known[question.answer])
+        with picture:
+            charts.show(view, "lesson-guess", drawn, is_kept=False, in_card=HEIGHT)
+
+
+def _guess(place: tuple[str, int], step: Step) -> None:
+    question = step.question
+    assert question is not None, "is called for questions only"
+    key = f"lesson-guess-{place[0]}-{place[1]}"
+    halfway = round((question.high - question.low) / 2 / question.step) * question.step
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        with st.container(width=GUESS_WIDTH):
+            st.slider(
+                f"Your guess ({question.unit})" if question.unit else "Your guess",
+                min_value=float(question.low),
+                max_value=float(question.high),
+                value=float(question.low + halfway),
+                step=float(question.step),
+                format="%g",
+                key=key,
+            )
+        st.button("Show the answer", key=f"{key}-show", on_click=_keep, args=(place, key))
+
+
+GUESS_WIDTH = 230
+"""Pixels."""
+
+
+def _keep(place: tuple[str, int], key: str) -> None:
+    # A second click comes when the slider is gone already.
+    _focus(NEXT)
+    if key in st.session_state:
+        _guesses()[place] = float(st.session_state[key])
+
+
+def _guesses() -> dict[tuple[str, int], float]:
+    """Return place of a step -> what this person guessed there."""
+    guesses: dict[tuple[str, int], float] = st.session_state.setdefault(GUESSES, {})
+    return guesses

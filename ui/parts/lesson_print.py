@@ -1,0 +1,166 @@
+"""All lessons, each with the button that begins it and its print view."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+from abcdp_core import lessons
+from abcdp_core.figures import Drawn
+from abcdp_core.lessons import Lesson, Step, numbers, printed
+from abcdp_core.lessons.printed import Picture, Sheet
+from abcdp_core.parameters import Scalar, text_of
+from abcdp_core.results import Result
+from ui.figures import charts, downloads
+from ui.jobs import progress
+from ui.jobs.job import Request
+from ui.parts import lesson
+from ui.server import settings
+from ui.view import knobs, link, locks, page_table, steps
+from ui.view.page import Page
+from ui.view.view import View
+from ui.widgets import share
+
+PRINTED = "_lesson_printed"
+"""Name of the lesson whose print view was asked for last."""
+
+Found = Mapping[Request, Result]
+"""The results of a lesson's runs."""
+
+ONLY_HERE = (
+    "Its codes and addresses name this computer by a name that works nowhere else. Before you "
+    "print it for others, open the program by the address that they use."
+)
+
+
+def show(view: View) -> None:
+    """Show one card for each lesson."""
+    for number, each in enumerate(lessons.load().values(), 1):
+        with st.container(key=f"lesson-card-{each.name}", border=True, gap="small"):
+            with st.container(horizontal=True, vertical_alignment="center"):
+                with st.container(key=f"lesson-about-{each.name}", width="stretch", gap=None):
+                    # Of one text: two without a gap would lie on each other.
+                    st.markdown(f"## {number} · {each.title}\n\n{each.lead}")
+                    st.caption(" · ".join(step.title for step in each.steps))
+                begin, free = partial(lesson.begin_with, each.name), locks.button(view, "lesson")
+                st.button("Begin", key=f"lesson-begin-{each.name}", on_click=begin, **free)
+                ask = partial(_ask, each.name)
+                st.button("Print view", key=f"lesson-print-{each.name}", on_click=ask)
+            if st.session_state.get(PRINTED) == each.name:
+                _print_view(view, number, each)
+
+
+def _ask(name: str) -> None:
+    st.session_state[PRINTED] = name
+
+
+def _print_view(view: View, number: int, chosen: Lesson) -> None:
+    """Compute the lesson's numbers; when they are there, offer the file."""
+    url = share.for_visitors(st.context.url or "", settings.current())
+    # The next lesson uses the same names, so that nothing goes on for this one.
+    requests = {f"print-{place}": each for place, each in enumerate(requests_of(chosen))}
+
+    def offer(grown: Mapping[str, Result], _: bool) -> None:
+        found = {requests[name]: each for name, each in grown.items() if not each.is_partial}
+        if len(found) < len(requests):
+            return
+        downloads.prepare(
+            f"lesson-file-{chosen.name}",
+            "the print view",
+            f"lesson-{number}-{chosen.name}.html",
+            "text/html",
+            tuple(found.values()),
+            partial(_file, number, chosen, view.page, url, found),
+        )
+        only_here = urlsplit(url).hostname in share.OWN_NAMES
+        st.caption(
+            "A page for the printer, on A4 or Letter. Open the file and print it; leave out the "
+            "last pages if the answers are to stay with you. With figures it takes a few seconds."
+            + (f" {ONLY_HERE}" if only_here else "")
+        )
+
+    if requests:
+        progress.growing_together(requests, offer, former=False, waiting=lambda: None)
+    else:
+        offer({}, False)
+
+
+def requests_of(chosen: Lesson) -> tuple[Request, ...]:
+    """Return all runs that a lesson's numbers need, each once: steps share equal ones."""
+    every = (request for step in chosen.steps for request in steps.requests(step).values())
+    return tuple(dict.fromkeys(every))
+
+
+def _file(number: int, chosen: Lesson, here: Page, url: str, found: Found) -> bytes:
+    pictures = printed.pictures(figures_of(chosen, found))
+    return page(number, chosen, here, url, found, pictures).encode()
+
+
+def page(
+    number: int,
+    chosen: Lesson,
+    here: Page,
+    url: str,
+    found: Found,
+    pictures: Mapping[int, Picture],
+) -> str:
+    """Return the print view.
+
+    Args:
+        here: the page on screen.
+        url: of that page, as visitors reach it.
+        found: the lesson's results.
+        pictures: place of a step, from 1 -> a figure for its answer.
+    """
+    sheets = []
+    for place, step in enumerate(chosen.steps, 1):
+        opens = page_table.by_file(step.page)
+        asked: dict[str, Scalar] = {"lesson": chosen.name, "step": place}
+        address = link.address(share.elsewhere(url, here, opens), asked)
+        tables = {name: found[request].tables for name, request in steps.requests(step).items()}
+        known, words = numbers.of(step, tables), settings_of(step, opens)
+        code, picture = share.code(address), pictures.get(place)
+        sheets.append(Sheet(step, known, opens.title, words, address, code, picture))
+    return printed.page(chosen, number, sheets, steps.SEED)
+
+
+def settings_of(step: Step, opens: Page) -> tuple[str, ...]:
+    """Return what a step's knobs are set to, in words, as far as its page uses them."""
+    values = steps.knobs_of(step, opens)
+    unused = opens.unused(values.get(opens.view))
+    scenario = steps.scenario_of(step, opens)
+    return tuple(
+        _setting(knobs.find(key, opens.every, scenario).parameter.label, values[key])
+        for key in step.knobs
+        if key not in unused
+    )
+
+
+def _setting(label: str, value: Scalar) -> str:
+    """Return a knob with its value: ``c = 10``, ``Show: many releases``."""
+    sign, gloss, _ = label.partition(" · ")
+    text = f"{value:,}" if isinstance(value, int) else text_of(value)
+    return f"{sign} = {text}" if gloss else f"{sign}: {text}"
+
+
+def figures_of(chosen: Lesson, found: Found) -> dict[int, tuple[Result, Drawn]]:
+    """Return place of a step with a question -> the figure for its answer; each figure once."""
+    figures: dict[int, tuple[Result, Drawn]] = {}
+    for place, step in enumerate(chosen.steps, 1):
+        shown = _figure(step, found) if step.question else None
+        if shown and not any(shown[1] is drawn for _, drawn in figures.values()):
+            figures[place] = shown
+    return figures
+
+
+def _figure(step: Step, found: Found) -> tuple[Result, Drawn] | None:
+    """Return the figure that stands out in a step, if it is a result's."""
+    for request in steps.requests(step).values():
+        result = found[request]
+        for name, drawn in charts.drawn(result).items():
+            if step.look in (f"chart-{result.experiment}-{name}", f"chart-overview-{name}"):
+                return result, drawn
+    return None

@@ -1,0 +1,140 @@
+"""The first screen: a headline in large type, and pictures in cards that lead to their pages."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import streamlit as st
+
+from abcdp_core import figures as fig
+from abcdp_core.experiments import expected_error, posterior
+from abcdp_core.figures import Drawn, belief
+from abcdp_core.parameters import Params
+from abcdp_core.privacy.promise import promise_in_short
+from abcdp_core.releases import ReleaseParams
+from abcdp_core.results import Result
+from ui.figures import blocks, charts, motion
+from ui.view import locks, page_table
+from ui.view.view import View
+
+HEIGHT = 258
+"""Pixels of a picture: two rows of them, a headline and a label fit into 900."""
+
+LEAD = (
+    "Data are simulated; simulations *close to the real data* are kept and averaged. Privacy noise "
+    "hides each person, and may let wrong ones in."
+)
+"""What the method does, for a newcomer."""
+
+DECISIONS = (
+    "Each mark is a simulation, kept if its distance with noise is at most the noisy threshold."
+)
+
+# ------------------------------------------------------------------------------ draws of noise seen
+
+SEEN = "_noises_seen"
+
+MOST, LISTED = 100, 8
+"""Draws of noise that are remembered, and those that are told one by one."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one draw of noise did: draws kept, those kept only because of it, and the error."""
+
+    kept: int
+    false: int
+    error: float
+
+
+def gather(found: Result) -> tuple[Run, ...]:
+    """Return this session's runs that differ in nothing but the noise.
+
+    Args:
+        found: the run that is shown, of the study of the posterior.
+
+    Returns:
+        Each draw of noise once, at most :data:`MOST`, that of ``found`` last.
+    """
+    params = cast(ReleaseParams, found.params)
+    public = dataclasses.replace(params, noise_draw=0), found.seed
+    before: tuple[Any, dict[int, Run]] = st.session_state.get(SEEN, (public, {}))
+    runs = dict(before[1]) if before[0] == public else {}
+    runs.pop(params.noise_draw, None)
+    runs[params.noise_draw] = Run(*posterior.counts(found), posterior.error(found))
+    runs = dict(list(runs.items())[-MOST:])
+    st.session_state[SEEN] = public, runs
+    return tuple(runs.values())
+
+
+def in_words(runs: Sequence[Run]) -> str:
+    """Return how many draws were kept only because of noise; empty for a single run."""
+    if len(runs) < 2:
+        return ""
+    over = f"Over {'the last ' if len(runs) == MOST else ''}{len(runs)} draws of noise"
+    kept, false = (sum(getattr(run, name) for run in runs) for name in ("kept", "false"))
+    if kept == 0:
+        return f"{over} nothing was kept."
+    shown = runs[-LISTED:]
+    lately = f"the last {LISTED}: " if len(runs) > LISTED else ""
+    sizes = {run.kept for run in runs}
+    if len(sizes) == 1:
+        each = f"{', '.join(f'{run.false:,}' for run in shown)} of {max(sizes):,}"
+        total = f"mean {'of all ' if lately else ''}{false / len(runs):,.1f}"
+    else:
+        each = ", ".join(f"{run.false:,} of {run.kept:,}" if run.kept else "none" for run in shown)
+        total = f"in all {false:,} of {kept:,}"
+    return f"{over}, kept only because of noise: {lately}{each}; {total}."
+
+
+# ------------------------------------------------------------------------------------------- cards
+
+
+def headline(found: Result, grown: Result | None) -> None:
+    """Show the number that says most of this run, and what is typical of many, if they are done."""
+    number, words, rest = posterior.headline(found)
+    typical = [expected_error.typical_in_words(grown)] if grown else []
+    blocks.headline(number, [words, *typical], f"{LEAD}  \n{rest}")
+
+
+def of_result(view: View, name: str, found: Result, lead: str, page: str) -> None:
+    """Show a figure of a result in a card."""
+    _card(view, name, charts.drawn(found)[name], lead, page)
+
+
+def decisions(view: View, found: Result, runs: Sequence[Run]) -> None:
+    """Show the decisions, whose marks move with each new noise, and what earlier noise decided."""
+    try_it = locks.if_free(view, "noise_draw", " Try *New noise*.")
+    lead = in_words(runs) or DECISIONS + try_it
+    of_result(view, "decisions", found, lead, "flip_probability")
+    motion.of("overview-decisions")
+
+
+def error(view: View, grown: Result, found: Result, runs: Sequence[Run]) -> None:
+    """Show the error against the budget with this run on it, and smaller those before."""
+    *earlier, this = (run.error for run in runs)
+    marked = charts.with_run(grown, found, tuple(earlier))
+    average = expected_error.averaged_in_words(grown)
+    marks = expected_error.marks_in_words(grown, this, earlier)
+    _card(view, "error", marked, f"{average} {marks}", "privacy_and_accuracy")
+
+
+def promise(view: View, params: Params) -> None:
+    """Show what the budget promises one person."""
+    epsilon = cast(ReleaseParams, params).epsilon_total
+    _card(view, "promise", belief.icons(epsilon), promise_in_short(epsilon))
+
+
+def _card(view: View, name: str, drawn: Drawn, lead: str, page: str = "") -> None:
+    with st.container(
+        key=f"card-{name}", horizontal=True, vertical_alignment="center", gap="small"
+    ):
+        st.markdown(f"**{fig.one_line(drawn.figure)}**", width="stretch")
+        if page:
+            title = page_table.by_file(page).title
+            st.page_link(page_table.path_of(page), label=f"{title} →", width="content")
+    st.caption(lead)
+    charts.show(view, f"overview-{name}", drawn, in_card=HEIGHT)

@@ -1,0 +1,283 @@
+"""The table of verdicts that came with the program, and the claim that is chosen in it."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import pandas as pd
+import streamlit as st
+
+from abcdp_core import __version__
+from abcdp_core.figures import Drawn
+from abcdp_core.ledger import Run, document, pictures, reading, report, reproduction
+from abcdp_core.ledger.report import Report, in_words
+from ui.figures import charts
+from ui.view import knobs, locks, page_table
+from ui.view.link import VERSION
+from ui.view.page import Page
+from ui.view.view import View
+from ui.widgets import controls
+
+NAMES = {
+    "P21": "ABCDP, 2021 (P21)",
+    "P22": "ABC meets DP (P22)",
+    "Y23": "Adaptive truncation, 2023 (Y23)",
+    "X25": "Published queries, 2025 (X25)",
+}
+"""Tag -> a paper in a few words."""
+
+FILTERS = {"papers.paper": "source", "papers.verdict": "verdict", "papers.standing": "standing"}
+"""Knob -> the column that it filters by."""
+
+ROW = 80
+"""Pixels of a row: four lines; texts break only in rows of more than 64."""
+
+WIDTHS = {
+    "verdict": 150,
+    "item": 76,
+    "claim": 310,
+    "the paper's number": 130,
+    "ours": 120,
+    "family-wise": 100,
+}
+"""Column -> pixels; together what fits beside the sidebar of a laptop."""
+
+VIEWS = {
+    "many-releases": "many releases",
+    "change-one-person": "change one person",
+    "synthetic-data": "synthetic data",
+}
+"""Experiment -> the view of the page *Posterior* that shows it."""
+
+FILES = (
+    ("The table as CSV", "reproduce.csv", "text/csv"),
+    ("Date, settings and totals as JSON", "reproduce.json", "application/json"),
+    ("The report as Markdown", "reproduce.md", "text/markdown"),
+)
+
+
+@functools.cache
+def stored() -> Report:
+    """Return the result that comes with the program."""
+    return report.read()
+
+
+def lead() -> str:
+    """Return what the page is, and when it was computed."""
+    details = stored().details
+    return (
+        f"What four papers claim, judged by our own runs. Each claim's rule was fixed before it "
+        f"was run, unless the claim says otherwise. Computed on {details['date']}, "
+        f"{details['profile']} profile, seed {details['seed']}."
+    )
+
+
+def at_a_glance(view: View) -> None:
+    """Show how many claims of each paper agree."""
+    drawn = charts.kept(stored(), "totals", lambda: pictures.totals(stored().table, NAMES))
+    charts.show(view, "totals", drawn)
+
+
+def totals() -> str:
+    """Return how many claims agree: those of the papers, what they imply, and our own."""
+    papers, end, others = report.total_words(stored().table).partition(". ")
+    return f"**{papers}{end.strip()}** {others}"
+
+
+def by_chance() -> str:
+    """Return what chance can have done to the verdicts."""
+    return report.chance_words(stored())
+
+
+# ------------------------------------------------------------------------------------------- table
+
+
+def chosen_rows(view: View) -> pd.DataFrame:
+    """Return the rows that the filters leave, those that nothing can judge last."""
+    table = stored().table
+    for key, column in FILTERS.items():
+        if (wanted := str(view[key])) != knobs.find(key).default:
+            table = table[table[column] == wanted]
+    return table.sort_values("id", key=lambda ids: ids == "", kind="stable")
+
+
+def table(view: View, rows: pd.DataFrame) -> None:
+    """Show the rows; a click on one shows it below."""
+    if rows.empty:
+        st.info("No claim fits these filters.")
+        return
+    shown = pd.DataFrame(
+        {
+            "verdict": rows["verdict"].map(in_words),
+            "item": rows["item"],
+            "page": [_link(row) for _, row in rows.iterrows()],
+            "claim": rows["claim"],
+            "the paper's number": rows["paper"],
+            "ours": [report.measured(row) for _, row in rows.iterrows()],
+            "family-wise": rows["family_wise"]
+            .map(in_words)
+            .where(rows["family_wise"] != rows["verdict"], "the same")
+            .where(rows["id"] != "", ""),
+            "measured as": rows["measure"],
+        }
+    )
+    link_help = "The page that shows it, set as the run is."
+    columns = {name: st.column_config.TextColumn(width=px) for name, px in WIDTHS.items()}
+    link = st.column_config.LinkColumn(width=56, display_text="open", help=link_help)
+    st.dataframe(
+        shown,
+        key="papers-table",
+        hide_index=True,
+        height=36 + 3 * ROW,
+        row_height=ROW,
+        alt=f"{len(rows)} claims with verdicts",
+        on_select=functools.partial(_choose, view, knobs.claim_names(rows)),
+        selection_mode="single-cell",
+        column_config={**columns, "page": link},
+    )
+
+
+def _link(row: pd.Series[Any]) -> str:
+    """Return what opens the page that shows a claim's run; empty if there is none."""
+    run = reading.load().runs.get(str(row["run"]))
+    found = run and address(run, stored().details["seed"])
+    return found.link if found else ""
+
+
+def _choose(view: View, names: list[str]) -> None:
+    if not locks.is_fixed(view, "papers.claim"):
+        for row, _ in st.session_state["papers-table"]["selection"]["cells"]:
+            st.session_state["papers.claim"] = names[row]
+
+
+# ------------------------------------------------------------------------------------------- claim
+
+
+def claim(view: View) -> str:
+    """Show the chosen claim; return the experiment that judges it, empty if there is none."""
+    controls.widget(view, "papers.claim")
+    table = stored().table
+    row = table.iloc[knobs.claim_names(table).index(str(view["papers.claim"]))]
+    st.subheader(f"{row['item']}, {row['place']}: {in_words(row['verdict'])}")
+    if not row["id"]:
+        for _, each in table[(table["item"] == row["item"]) & (table["id"] == "")].iterrows():
+            st.markdown(document.escaped(f"{each['claim']} {each['reason']}"))
+        return ""
+    left, right = st.columns(2, gap="large")
+    left.markdown(document.claim_text(row, reading.load()))
+    with right:
+        if pd.notna(row["ours"]):
+            draw = functools.partial(_one, row)
+            charts.show(view, "claim", charts.kept(stored(), row["id"], draw))
+        _again(reading.load().runs[row["run"]])
+    return str(row["experiment"])
+
+
+def _one(row: pd.Series[Any]) -> Drawn:
+    return Drawn(pictures.one(row), str(row["reason"]))
+
+
+def _again(run: Run) -> None:
+    """Show where the run can be seen, and what makes it again."""
+    details = stored().details
+    if (found := address(run, details["seed"])) is not None:
+        what = f"the preset {run.preset}" if is_preset(run) else "these settings"
+        but = f", all but {', '.join(found.left)}" if found.left else ""
+        st.link_button(f"Open {found.page.title} with {what}{but}", found.link)
+    st.markdown(f"The {details['profile']} profile's run in a terminal:")
+    st.code(details["runs"][run.name]["command"], language=None, wrap_lines=True)
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a run can be seen.
+
+    Attributes:
+        page: the page that shows its experiment.
+        link: opens it, relative to any other page.
+        left: parameters of the run that the page has no knob for and sets otherwise.
+    """
+
+    page: Page
+    link: str
+    left: tuple[str, ...] = ()
+
+
+@functools.cache
+def address(run: Run, seed: int) -> Address | None:
+    """Return the page that shows a run's experiment, set as the run is, if one shows it."""
+    pages = [page for page in page_table.shown() if run.experiment in page.every]
+    if not pages:
+        return None
+    page = pages[-1]
+    query, left = ({"preset": run.preset}, []) if is_preset(run) else _settings(page, run)
+    link = urlencode(query | {"seed": str(seed), VERSION: __version__}, quote_via=quote)
+    return Address(page, f"{page.file}?{link}", tuple(left))
+
+
+def is_preset(run: Run) -> bool:
+    """Whether a run is a preset with nothing changed, which brings its view with it."""
+    return bool(run.preset) and not run.parameters
+
+
+def _settings(page: Page, run: Run) -> tuple[dict[str, str], list[str]]:
+    """Return knob -> text, and the parameters that have no knob and not the page's value."""
+    params = reproduction.params_of(run, "full")
+    usual, texts = type(params)().to_text(), params.to_text()
+    views = {shown: (page.view, value) for value, every in page.views.items() for shown in every}
+    views |= {shown: ("posterior.view", value) for shown, value in VIEWS.items()}
+    query: dict[str, str] = dict([views[run.experiment]]) if run.experiment in views else {}
+    left: list[str] = []
+    for name, text in texts.items():
+        own = f"{run.experiment}.{name}"
+        several = params.takes_many(name) and "," in text
+        if own in page.own and not several:
+            query[own] = text
+        elif (name in knobs.SHARED or name == page.chooser) and not several:
+            query[page.key_of(name)] = text
+        elif several or text != usual[name]:
+            left.append(name)
+    return query, left
+
+
+# -------------------------------------------------------------------------------------------- rest
+
+
+def numbers(view: View, rows: pd.DataFrame) -> None:
+    """Show ours as a multiple of the paper's number, for the claims that have one."""
+    comparable = pictures.comparable(rows)
+    if comparable.empty:
+        st.markdown("None of the claims chosen above has a number of the paper to set ours beside.")
+        return
+    names, draw = tuple(comparable["id"]), functools.partial(_numbers, comparable)
+    charts.show(view, "numbers", charts.kept(stored(), names, draw))
+
+
+def _numbers(comparable: pd.DataFrame) -> Drawn:
+    chart = pictures.against_papers(comparable)
+    text = "; ".join(
+        f"{row['item']}: {report.measured(row)}, the paper {report.rounded(row['paper_value'])}"
+        for _, row in comparable.iterrows()
+    )
+    return Drawn(chart, f"{chart.layout.title.text}. {text}.")
+
+
+def retired() -> None:
+    """Show claims that are not made any more."""
+    with st.expander("Claims that are not made any more"):
+        for entry in reading.load().retired:
+            st.markdown(f"`{entry.id}`: {document.escaped(entry.reason)}")
+
+
+def downloads() -> None:
+    """Show the table, the report, and the line that makes both again."""
+    st.header("Download")
+    with st.container(horizontal=True, gap="large"):
+        for label, name, mime in FILES:
+            data = (report.FOLDER / name).read_bytes()
+            st.download_button(label, data, name, mime, f"papers-{name}", on_click="ignore")
+    st.markdown("Computed again, on two cores in about ten minutes (quick) or ninety (full), by")
+    st.code(stored().details["command"], language=None, wrap_lines=True)

@@ -1,0 +1,104 @@
+"""The budget that every release on the page is taken from, where this server has one.
+
+Whoever runs the server names it, with the unit that it protects: they know whose values it is for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from decimal import Decimal
+
+import streamlit as st
+
+from abcdp_core.own_data import budget_ledger
+from abcdp_core.own_data.budget import Budget, fits
+from abcdp_core.own_data.budget_ledger import Account, Taken
+from abcdp_core.own_data.request import ReleaseRequest, SeriesRequest, claim
+from abcdp_core.parameters import ParameterError
+from ui.figures.verbatim import verbatim
+from ui.jobs.job import RefusedError
+from ui.server import render_lock, settings
+
+
+def allows(request: ReleaseRequest) -> bool:
+    """Say what is left, and whether a release fits; it does where there is no budget."""
+    name = settings.current().budget
+    if not name:
+        return True
+    place = budget_ledger.usual_place()
+    try:
+        # Others may draw meanwhile: whoever has the file may keep it for half a minute.
+        with render_lock.released():
+            account = budget_ledger.account(place, name)
+    except ParameterError as error:
+        st.error(f"Nothing can be released: {verbatim(error, hidden=str(place))}")
+        return False
+    there = account.budget
+    if (_unit(request, there), request.neighbours) != (there.unit, there.neighbours):
+        st.error(
+            f"Nothing can be released: the budget {verbatim(name)} is for one "
+            f"{verbatim(there.unit)} ({there.neighbours}), and this release protects "
+            f"{request.protected} ({request.neighbours})."
+        )
+        return False
+    asked, left = claim(request), account.left()
+    st.markdown(
+        f"It is taken from the budget {verbatim(name)}, of which ε = {left:f} is left for one "
+        f"more release{_of(account)}."
+    )
+    _history(account)
+    if fits(account.budget, [*account.reserved.values(), asked]):
+        return True
+    st.error(f"{request.spends} does not fit. Nothing can be released with it.")
+    return False
+
+
+def _unit(request: ReleaseRequest, there: Budget) -> str:
+    """What a release protects: of a series, what the server's budget says has one value each."""
+    return there.unit if isinstance(request, SeriesRequest) else request.unit
+
+
+def _of(account: Account) -> str:
+    budget = account.budget
+    delta = f", δ = {budget.delta}" if budget.delta else ""
+    return f" (ε = {budget.epsilon}{delta} in all, for each {verbatim(budget.unit)})"
+
+
+def _history(account: Account) -> None:
+    reserved = account.reserved
+    if not reserved:
+        return
+    days = {each.number: each.content["day"] for each in account.entries if each.number in reserved}
+    with st.expander(f"{len(reserved)} taken so far"):
+        st.table(
+            [
+                {"day": days[number], "ε": _plain(each.epsilon), "what": each.what}
+                for number, each in reserved.items()
+            ]
+        )
+
+
+def _plain(amount: Decimal) -> str:
+    return f"{amount:f}"
+
+
+@contextlib.contextmanager
+def paid(request: ReleaseRequest) -> Iterator[Taken | None]:
+    """The cost, taken from this server's budget if it has one, until noise is drawn.
+
+    Raises:
+        RefusedError: it does not fit any more, as others were first, or the ledger cannot be used.
+    """
+    with contextlib.ExitStack() as stack:
+        name, taken = settings.current().budget, None
+        if name:
+            place = budget_ledger.usual_place()
+            try:
+                unit = _unit(request, budget_ledger.account(place, name).budget)
+                taken = stack.enter_context(
+                    budget_ledger.taken(place, name, claim(request), unit, request.neighbours)
+                )
+            except ParameterError as error:
+                raise RefusedError(str(error).replace(str(place), "…")) from error
+        yield taken

@@ -1,0 +1,127 @@
+"""What to expect of a release of one's own, said before anything is spent."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, cast
+
+import streamlit as st
+
+from abcdp_core.experiments import error_by_size
+from abcdp_core.own_data import expectation, private_summary
+from abcdp_core.own_data.private_summary import PrivateSummaryRequest
+from abcdp_core.own_data.releasable import Expected, Releasable, Simulated, points
+from abcdp_core.own_data.request import ReleaseRequest, SeriesRequest, source_of
+from abcdp_core.own_data.sparse_vector import SparseVectorRequest
+from abcdp_core.privacy.promise import odds
+from abcdp_core.results import Result
+from ui.figures import blocks, charts
+from ui.jobs import progress
+from ui.jobs.job import Preparation
+from ui.view import params
+from ui.view.view import View
+
+
+def studies(view: View, by: Releasable) -> tuple[str, ...]:
+    """The study that tells what to expect of the chosen model, if one can."""
+    known = by.request is SparseVectorRequest and view.scenario in error_by_size.MODELS
+    return (error_by_size.EXPERIMENT,) if known else ()
+
+
+def cost(view: View, by: Releasable) -> str:
+    """What a release costs, before it is made."""
+    request = _usual(view, by)
+    what = f"Another {request.unit} in place of one"
+    if request.neighbours == "add-remove":
+        what = f"One {request.unit} more or less"
+    return (
+        f"**What it costs:** {request.spends} of these data's privacy, once and for good. "
+        f"{what} changes the probability of any result by at most "
+        f"{odds(request.epsilon_total)}."
+    )
+
+
+def _usual(view: View, by: Releasable) -> ReleaseRequest:
+    """A request with the budget of the page; its own domain moves no error in percentage points."""
+    domain = {"low": 0.0, "high": 1.0} if issubclass(by.request, SeriesRequest) else {}
+    epsilon = float(view["epsilon_total"])
+    return by.request.for_scenario(view.scenario, epsilon_total=epsilon, **domain)
+
+
+def show(view: View, by: Releasable, planned: int, width: float | None) -> str:
+    """Show what to expect; return the sentence for the confirmation.
+
+    Args:
+        planned: number of values.
+        width: of the range of the values, once it was typed.
+    """
+    request = _usual(view, by)
+    if not ready(request, planned):
+        return "What error to expect could not be computed."
+    known = by.expected(request, planned)
+    if isinstance(known, Simulated):
+        return _of_pool(request, planned, known)
+    if known is not None:
+        return _of_formula(view, request, planned, known)
+    if not (names := studies(view, by)):
+        unknown = "Nobody has measured what error to expect with this model."
+        st.info(unknown)
+        return unknown
+    scenario, pool_size = view.scenario, int(view["pool_size"])
+    far = error_by_size.far_enough(scenario, planned, pool_size)
+    asked = params.ask(view, names[0], n=far)
+    job = progress.growing(asked, lambda found: _draw(view, found, planned, width))
+    if job.result is None:
+        return "What error to expect is still being computed."
+    return error_by_size.said(job.result, planned)
+
+
+def ready(request: ReleaseRequest, n: int) -> bool:
+    """Return whether the pool is there, if one is needed, for `n` values; if not, make it."""
+    if isinstance(request, PrivateSummaryRequest) and not private_summary.has_pool(request, n):
+        key = request.scenario, n, request.pool_seed
+        made = functools.partial(private_summary.public_pool, *key)
+        return progress.prepare_pool(Preparation(key, made))
+    return True
+
+
+def _of_formula(view: View, request: ReleaseRequest, planned: int, formula: Expected) -> str:
+    """As :func:`show`, where no series have to be simulated."""
+    own, error, plain, prior = (
+        points(each) for each in (formula.own, formula.error, formula.plain, formula.prior)
+    )
+    words = (
+        f"percentage points at most: the typical error of each share of the population with "
+        f"{planned:,} values. **Without noise {plain}, without any data {prior}.**"
+    )
+    rest = (
+        f"From the shares of your own values: at most {own}. Root mean square on average over "
+        "series that follow the model, from a formula."
+    )
+    blocks.headline(error, [words], rest)
+    found = expectation.drawn(request, planned)
+    assert found is not None
+    charts.show(view, "expected", found, is_kept=False)
+    return f"**{expectation.answer(formula, planned)}.** {formula.in_words(planned)}"
+
+
+def _of_pool(request: ReleaseRequest, planned: int, known: Simulated) -> str:
+    """As :func:`show`, where the public pool tells."""
+    rows = known.rows()
+    most = known.names.index(cast(Any, source_of(request)).OWN_HEADLINE)
+    name, error, plain, prior = rows[most]
+    words = f": the typical error. **Without noise {plain}, without any data {prior}.**"
+    rest = f"Of means, root mean square over the public simulations. {known.remark}".rstrip()
+    blocks.headline(error, [f"{name}{words}"], rest)
+    heads = ("error to expect", "with the noise", "without noise", "without data")
+    st.table([dict(zip(heads, row, strict=True)) for row in rows])
+    if reach := request.reach(planned):
+        st.caption(reach)
+    return known.in_words(planned)
+
+
+def _draw(view: View, found: Result, planned: int, width: float | None) -> None:
+    number, words, rest = error_by_size.headline(found, planned, width)
+    blocks.headline(number, [words], rest)
+    mark = functools.partial(error_by_size.marked, found, planned)
+    charts.show(view, found.experiment, charts.kept(found, ("planned", planned), mark))

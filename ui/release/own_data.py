@@ -1,0 +1,255 @@
+"""Release mode on a page: settings chosen before looking, and the confirmation.
+
+No widget here is bound to the link.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import streamlit as st
+
+from abcdp_core.own_data import expectation, releasable
+from abcdp_core.own_data.document import Document
+from abcdp_core.own_data.releasable import Releasable
+from abcdp_core.own_data.request import (
+    ReleaseRequest,
+    SeriesRequest,
+    model,
+    own_sizes,
+    question,
+    rows_of,
+)
+from abcdp_core.own_data.sparse_vector import SparseVectorRequest
+from abcdp_core.parameters import ParameterError
+from abcdp_core.privacy import in_digits
+from ui.figures.verbatim import verbatim
+from ui.jobs import progress
+from ui.release import budget, expected_error, release_state, uploads
+from ui.release.uploads import MINUTES, Upload
+from ui.view.view import View
+
+MOST = 100
+"""Releases of a session: its page has a button for each."""
+
+PLANNED = 1000
+"""Values that a series is taken to have until somebody says."""
+
+STAMP = (
+    "**Release mode.** The noise comes from the operating system and no seed is kept. There is no "
+    "non-private result to compare with. Your file is read and not kept. Its numbers stay in the "
+    "memory of the server, in no cache, no log and no link, until you press *Forget the numbers* "
+    f"or have not used this page for {MINUTES} minutes, be it open or closed."
+)
+
+
+OWN_MODEL = (
+    "Whoever runs a server adds models of their own to the choice above by a file: "
+    "`docs/own_model.md` says how to write one, and how to release by it, or by a pool that was "
+    "simulated anywhere, from the command line."
+)
+
+
+def mechanism(scenario: str) -> Releasable:
+    """The mechanism that is chosen, the recommended one to begin with."""
+    known = releasable.serving(scenario)
+    first = next(iter(known))
+    if len(known) == 1:
+        return known[first]
+    name = st.segmented_control(
+        "Mechanism",
+        list(known),
+        default=first,
+        required=True,
+        format_func=lambda each: f"{known[each].title}{' (recommended)' * (each == first)}",
+        key=f"own-mechanism-{scenario}",
+    )
+    # A browser that is not ours may choose none.
+    found = known[name or first]
+    st.caption(found.reason)
+    return found
+
+
+def chosen(view: View, by: Releasable) -> tuple[ReleaseRequest | None, int]:
+    """What is public and chosen before looking, and how many values are planned.
+
+    The request is ``None`` as long as something is missing.
+    """
+    scenario = view.scenario
+    st.markdown(model(scenario))
+    of_series = issubclass(by.request, SeriesRequest)
+    with st.container(horizontal=True, gap="small"):
+        domain = _domain() if of_series else {}
+        planned = _planned(scenario, rows_of(scenario))
+    if of_series:
+        st.caption(
+            "The lowest and the highest value have to be known without looking at the data, as 0 "
+            "and 100 for a percentage. Values beyond are moved to them; how many is not said."
+        )
+    options = _options(view, by)
+    if None in domain.values():
+        st.info("Type the lowest and the highest possible value.")
+        return None, planned
+    epsilon_total = float(view["epsilon_total"])
+    try:
+        request = by.request(scenario=scenario, epsilon_total=epsilon_total, **domain, **options)
+    except ParameterError as error:
+        st.warning(f"These settings do not go together: {verbatim(error)}", icon="⚠️")
+        return None, planned
+    st.markdown(f"**What you will learn:** {request.learnt(planned)}.")
+    return request, planned
+
+
+def _domain() -> dict[str, float | None]:
+    """The bounds of a series; ``None`` for one that was not typed yet."""
+    labels = {"low": "Lowest possible value", "high": "Highest possible value"}
+    return {
+        name: st.number_input(label, value=None, format="%g", key=f"own-{label[:3]}", width=148)
+        for name, label in labels.items()
+    }
+
+
+def _planned(scenario: str, what: str) -> int:
+    """How many values or days are planned, asked for where that is public."""
+    smallest, largest = own_sizes(scenario)
+    if smallest == largest:
+        return largest
+    return st.number_input(
+        f"How many {what}",
+        min_value=smallest,
+        max_value=largest,
+        value=min(PLANNED, largest),
+        key=f"own-planned-{scenario}",
+        width=124,
+        help="As far as you know beforehand. What to expect is told for this number; your file "
+        "is not looked at for it.",
+    )
+
+
+def width(request: ReleaseRequest | None) -> float | None:
+    """Of the domain of a series, once it was typed."""
+    return request.high - request.low if isinstance(request, SeriesRequest) else None
+
+
+def _options(view: View, by: Releasable) -> dict[str, Any]:
+    """What a mechanism alone takes: from the sidebar, and what few need."""
+    if by.request is not SparseVectorRequest:
+        st.caption(
+            "Nothing more is to be chosen: of the knobs beside the page only ε_total counts."
+        )
+        return {}
+    knobs = ("epsilon_abc", "c", "resample", "pool_size")
+    values: dict[str, Any] = {name: view[name] for name in knobs}
+    return values | {"pool_seed": int(view["seed"])} | _more(view.scenario)
+
+
+def _more(scenario: str) -> dict[str, Any]:
+    """Distance and bandwidth, which few need."""
+    known = SparseVectorRequest.specification(scenario)
+    starts = SparseVectorRequest.defaults(scenario)
+    distances, bandwidth = known["distance"], known["bandwidth"]
+    chosen = {name: starts[name] for name in ("distance", "bandwidth")}
+    with st.expander("More settings"):
+        if len(distances.options) > 1:
+            chosen["distance"] = st.segmented_control(
+                distances.label,
+                list(distances.options),
+                default=chosen["distance"],
+                required=True,
+                key=f"own-distance-{scenario}",
+                help="values: the set of values. pairs: each value with its place in the series.",
+            )
+        chosen["bandwidth"] = st.number_input(
+            f"{bandwidth.label} (after your domain is brought to the scenario's)",
+            min_value=bandwidth.low,
+            max_value=bandwidth.high,
+            value=chosen["bandwidth"],
+            key=f"own-bandwidth-{scenario}",
+        )
+    return chosen
+
+
+def confirm(request: ReleaseRequest, series_of: Upload, planned: int, expected: str) -> None:
+    """Say what will be spent and what to expect, ask, and release.
+
+    Args:
+        series_of: the person's.
+        planned: how many values were expected.
+        expected: whether so many are enough, from public simulations.
+    """
+    here, held = release_state.current(), uploads.tray().held
+    if here.job is not None:
+        before = held.use if held is not None else lambda: None
+        progress.wait_for(here.job, "Making the release", cancel="own-cancel", before=before)
+        return
+    if here.failed:
+        st.error(here.failed)
+    n = len(series_of.values)
+    try:
+        request.check_size(n)
+    except ParameterError as error:
+        st.error(f"This file cannot be used. {verbatim(error)}")
+        return
+    if not expected_error.ready(request, n):
+        return
+    st.markdown(question(request, n))
+    st.markdown(f"Is this enough? {expectation.enough(request, n, planned, expected)}")
+    if little := request.drowned(n):
+        st.warning(little, icon="⚠️")
+    if len(here.made) >= MOST:
+        st.info(
+            f"A page keeps {MOST} releases at most. Save their files and reload it for more. "
+            "Costs add up all the same; the new page does not know of these."
+        )
+        return
+    made = [each.document for each in here.made if each.digest == series_of.name]
+    others = [each.document for each in here.made if each.digest != series_of.name]
+    if made:
+        more = in_digits(_spent(made) + request.epsilon_total)
+        st.markdown(f"These numbers were {_released(made)}. One more release makes it {more}.")
+    if others:
+        # Other columns of the same people, or all but one of them.
+        st.markdown(
+            f"Other numbers were {_released(others)}. Where these are of the same people, that "
+            "counts on top."
+        )
+    if not budget.allows(request):
+        return
+    # Another request, or one more of the same, needs a confirmation of its own.
+    accepted = _accepts(request, len(made))
+    sure = st.checkbox(
+        f"I want to spend {request.spends} of these data's privacy",
+        key=f"own-confirmed-{len(made)}-{_known_by(request)}",
+    )
+    if st.button(
+        "Release", type="primary", disabled=not (sure and accepted), key=f"own-release-{len(made)}"
+    ):
+        if held is not None:
+            here.begin(request, held, series_of.name)
+        st.rerun()
+
+
+def _spent(made: list[Document]) -> float:
+    return sum(document.request.epsilon_total for document in made)
+
+
+def _released(made: list[Document]) -> str:
+    times, sum_of = ("once", "") if len(made) == 1 else (f"{len(made)} times", " together")
+    return f"released {times} in this session, for ε_total = {in_digits(_spent(made))}{sum_of}"
+
+
+def _accepts(request: ReleaseRequest, made: int) -> bool:
+    """Whether a sensitivity that somebody declared is answered for; it is where there is none."""
+    if not request.declared:
+        return True
+    names = " and ".join(request.declared)
+    return st.checkbox(
+        f"I answer for the sensitivity of {names}, which is declared and not derived",
+        key=f"own-declared-{made}-{_known_by(request)}",
+    )
+
+
+def _known_by(request: ReleaseRequest) -> str:
+    """Tells requests apart; their hashes do not, as those of -1 and -2 are equal."""
+    return hashlib.sha256(repr(request).encode()).hexdigest()

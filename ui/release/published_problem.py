@@ -1,0 +1,257 @@
+"""A visitor's own problem on the page of published queries: given, checked, inferred, shown.
+
+What is given is public already, and yet it stays with the session: in memory, in no link and in no
+cache. Its text is shown as text, through :mod:`ui.figures.verbatim`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from abcdp_core.figures import Drawn
+from abcdp_core.parameters import ParameterError
+from abcdp_core.published import given, inference, report
+from abcdp_core.published.inference import Draws, Task
+from abcdp_core.published.pools import Pool
+from abcdp_core.published.posteriors import Posterior
+from abcdp_core.published.problems import Problem
+from ui.figures import charts, labels
+from ui.figures.verbatim import verbatim
+from ui.jobs import progress, queue, work
+from ui.jobs.job import Job, RefusedError
+from ui.server import settings, streamlit_internals
+from ui.view.view import View
+
+STATE, TEXT = "_own_query", "own-query-text"
+
+LONGEST_PASTED = given.LARGEST_TEXT // 4
+"""Characters of a problem that is pasted: of any kind, they are no more bytes than it may have."""
+
+TABLE_ENDS = ".csv"
+"""Of the name of a pool's table; a file of any other name is taken for the problem."""
+
+
+@dataclass
+class ProblemState:
+    """What a session gave and what came of it, changed in place as an upload's state.
+
+    Attributes:
+        text: of the problem.
+        table: of its pool.
+        count: files given so far; it names the uploader, which is empty after each of them.
+        problem: what they say, if they say one.
+        refused: why they say none.
+        job: the inference under way.
+        found: what it came to.
+        failed: why it came to nothing.
+    """
+
+    text: bytes | None = field(default=None, repr=False)
+    table: bytes | None = field(default=None, repr=False)
+    count: int = 0
+    problem: Problem | None = None
+    refused: str = ""
+    job: Job | None = None
+    found: Posterior | None = None
+    failed: str = ""
+
+    def take(self, name: str, content: bytes) -> None:
+        """Take one more file, in place of the one of its kind that was given before."""
+        self.count += 1
+        if name.lower().endswith(TABLE_ENDS):
+            self.table = content
+        else:
+            self.text = content
+        self._read()
+
+    def forget(self) -> None:
+        """Begin again with nothing."""
+        self.text = self.table = None
+        self._read()
+
+    def _read(self) -> None:
+        """Read the files; what was inferred before is of others."""
+        if self.job is not None:
+            self.job.cancel()
+        self.job, self.problem, self.refused = None, None, ""
+        self.found, self.failed = None, ""
+        if self.text is not None:
+            try:
+                self.problem = given.read(self.text, self.table)
+            except ParameterError as error:
+                self.refused = str(error)
+
+    def begin(self, problem: Problem) -> None:
+        """Infer when its turn comes."""
+        self.found, self.failed = None, ""
+        what = functools.partial(_infer, problem)
+        self.job = queue.current().submit_private(progress.session_id(), what)
+
+    def collect(self) -> None:
+        """Keep what has come out."""
+        job = self.job
+        if job is None or job.active:
+            return
+        self.job = None
+        if job.state == "done":
+            self.found = job.outcome
+        else:
+            self.failed = job.error or "It was stopped."
+
+
+def _infer(problem: Problem, job: Job) -> None:
+    """Infer the posterior, unless the simulator does not suit the noise."""
+    done = 0
+
+    def each(
+        name: str,  # noqa: ARG001 - part of the interface
+        task: Callable[[Task], Draws],
+        tasks: Sequence[Task],
+    ) -> Iterable[Draws]:
+        nonlocal done
+        for draws in work.in_parts(task, tasks):
+            done += len(draws)
+            job.progress(done / problem.draws)
+            yield draws
+
+    job.progress(0.0)
+    try:
+        job.outcome = inference.infer(problem, each)
+    except ParameterError as error:
+        raise RefusedError(str(error)) from error
+
+
+def current() -> ProblemState:
+    """Return this session's, with what has come out by now."""
+    found: ProblemState = st.session_state.setdefault(STATE, ProblemState())
+    found.collect()
+    return found
+
+
+def show(view: View, example: str) -> None:
+    """Ask for a problem, infer from it, and show what comes out, given an example of one."""
+    here, takes_files = current(), settings.current().own_data
+    pool = (
+        "Instead of a simulator it may name a pool: a CSV table of your own simulations, with "
+        "columns `theta.NAME` and `summary.NAME`."
+        if takes_files
+        else "This server takes no files, so a pool of your own simulations needs the command."
+    )
+    st.markdown(
+        f"A problem is a short text in TOML: the noisy numbers, the law of their noise, and one of "
+        f"the simulators of this page. {pool} What you give stays in this session and is part of "
+        f"no link."
+    )
+    label, file, key = "Example: the release above", "problem.toml", "own-query-example"
+    st.download_button(label, example, file, "application/toml", key, on_click="ignore")
+    if takes_files:
+        _ask_for_files(here)
+    else:
+        _ask_for_text(here)
+    if here.refused:
+        st.error(f"This cannot be used. {verbatim(here.refused)}")
+    if here.problem is None:
+        return
+    st.markdown(f"{_given(here.problem)} {_spent(here.problem)}")
+    if here.job is not None:
+        words = "Simulating: {:.0%} of what it may at most"
+        progress.wait_for(here.job, words.format(0), words, cancel="own-query-cancel")
+        return
+    if here.failed:
+        st.error(f"Nothing could be inferred. {verbatim(here.failed)}")
+    if here.found is None:
+        st.button("Infer", type="primary", key="own-query-infer", on_click=_begin)
+    else:
+        _show(view, here.problem, here.found)
+
+
+def _begin() -> None:
+    here = current()
+    if here.problem is not None and here.job is None:
+        here.begin(here.problem)
+
+
+def _ask_for_text(here: ProblemState) -> None:
+    """Take the problem alone, where this server takes no files."""
+    text = st.text_area(
+        # A browser takes nothing of a longer one, and says nothing.
+        f"The problem, in TOML, of at most {LONGEST_PASTED:,} characters",
+        max_chars=LONGEST_PASTED,
+        height=220,
+        key=TEXT,
+        on_change=_take_text,
+    )
+    if text.strip() and here.text is None:
+        # What a session begins with, as the server forgot the one before, is no change to it.
+        _take_text()
+
+
+def _take_text() -> None:
+    here, text = current(), st.session_state[TEXT]
+    if text.strip():
+        here.take("problem.toml", text.encode())
+    else:
+        here.forget()
+
+
+def _ask_for_files(here: ProblemState) -> None:
+    """Take the problem, and the table of its pool."""
+    file = st.file_uploader(
+        f"The problem, in TOML, of at most {given.LARGEST_TEXT // 2**10} kB; and its table, in "
+        f"CSV, of at most {given.LARGEST_TABLE // 2**20} MB, if it names a pool",
+        key=f"own-query-file-{here.count}",
+    )
+    if file is not None:
+        # From here to the end nothing is drawn, and the session is not touched.
+        here.take(file.name, file.getvalue())
+        streamlit_internals.remove_upload(file)
+        st.rerun()
+    contents = {"a problem": here.text, "a table": here.table}
+    held = [f"{what} of {len(each):,} bytes" for what, each in contents.items() if each is not None]
+    if held:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"Given: {' and '.join(held)}.")
+            st.button("Forget", key="own-query-forget", on_click=here.forget)
+
+
+def _given(problem: Problem) -> str:
+    """Return what was understood."""
+    count = len(problem.query)
+    numbers = f"{count} noisy number{'s' if count > 1 else ''}"
+    source = (
+        f"a pool of {problem.draws:,} draws"
+        if isinstance(problem.source, Pool)
+        else f"the simulator {problem.simulator}, at most {problem.draws:,} simulations"
+    )
+    return f"Read: {numbers}; {problem.noise.in_words()}; {source}."
+
+
+def _spent(problem: Problem) -> str:
+    """Return what the release itself spent, in Markdown."""
+    stated = problem.spent
+    if stated is not None and stated.unit:
+        stated = dataclasses.replace(stated, unit=verbatim(stated.unit))
+    return report.spent(dataclasses.replace(problem, spent=stated))
+
+
+def _show(view: View, problem: Problem, found: Posterior) -> None:
+    """Show the posterior: figure, sentence, label, table and file."""
+    drawn = Drawn(report.figure(problem, found).figure, report.finding(problem, found))
+    charts.show(view, "own-query", drawn, is_kept=False)
+    # Names come from the file; in Markdown they are shown as text.
+    named = dataclasses.replace(
+        found,
+        parameters=tuple(map(verbatim, found.parameters)),
+        beyond=tuple(map(verbatim, found.beyond)),
+    )
+    st.markdown(report.finding(problem, named))
+    st.dataframe(report.table(found), hide_index=True, width="content")
+    labels.plain(f"{report.NO_COST} {_spent(problem)}")
+    label, draws = "Weighted draws as CSV", report.draws(found).to_csv(index=False)
+    key = "own-query-draws"
+    st.download_button(label, draws, "posterior.csv", "text/csv", key, on_click="ignore")

@@ -1,0 +1,96 @@
+"""What a session has released and is releasing.
+
+A release waits its turn like other work, but its job is the session's alone: nobody else finds it,
+and nothing of it is kept on disk.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from abcdp_core.own_data import release
+from abcdp_core.own_data.document import Document
+from abcdp_core.own_data.request import ReleaseRequest
+from ui.figures.verbatim import verbatim
+from ui.jobs import progress, queue
+from ui.jobs.job import Job, UnwantedError
+from ui.release import budget
+from ui.release.uploads import Held
+from ui.server import settings
+
+STATE = "_releases"
+
+
+@dataclass(frozen=True)
+class Released:
+    """One release: the digest of the file that it is from, what came out, and that as JSON."""
+
+    digest: str
+    document: Document
+    text: str
+
+
+@dataclass
+class ReleaseState:
+    """A session's releases, changed in place for the same reason as an upload's state.
+
+    Attributes:
+        made: what was released, in order.
+        job: the release under way.
+        digest: of the file that it is from.
+        failed: why the last one came to nothing.
+    """
+
+    made: list[Released] = field(default_factory=list)
+    job: Job | None = None
+    digest: str = ""
+    failed: str = ""
+
+    def begin(self, request: ReleaseRequest, held: Held, digest: str) -> None:
+        """Make a release when its turn comes."""
+        self.digest, self.failed = digest, ""
+        what = functools.partial(_make, request, held)
+        self.job = queue.current().submit_private(progress.session_id(), what)
+
+    def collect(self) -> None:
+        """Keep what has come out."""
+        job = self.job
+        if job is None or job.active:
+            return
+        self.job = None
+        if job.state == "done":
+            self.made.append(Released(self.digest, job.outcome, job.outcome.to_json()))
+        else:
+            reason = "It was stopped." if job.state == "stopped" else verbatim(job.error)
+            spent = "" if settings.current().budget else " or spent"
+            self.failed = f"{reason} Nothing was released{spent}."
+
+
+def current() -> ReleaseState:
+    """Return this session's, with what has come out by now."""
+    found: ReleaseState = st.session_state.setdefault(STATE, ReleaseState())
+    found.collect()
+    return found
+
+
+def _make(request: ReleaseRequest, held: Held, job: Job) -> None:
+    """Release, unless it is cancelled, the numbers are forgotten, or nobody looks any more."""
+    upload = held.use()
+
+    def check(done: float) -> None:
+        if held.is_dropped:
+            raise UnwantedError
+        job.progress(done)
+
+    if upload is None:
+        raise UnwantedError
+    prepared = release.prepare(request, upload.values, check)
+    # Not before: many releases that are begun and cancelled would fill the ledger.
+    check(1.0)
+    with budget.paid(request) as paid:
+        # The last moment: others may have kept it waiting for their budget.
+        check(1.0)
+        job.outcome = release.spend(prepared, paid=paid)

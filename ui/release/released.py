@@ -1,0 +1,102 @@
+"""What came out of a session's releases: figure, privacy label, and files to keep."""
+
+from __future__ import annotations
+
+import functools
+import secrets
+
+import numpy as np
+import streamlit as st
+
+from abcdp_core.figures import Drawn
+from abcdp_core.output import images, paper, single
+from abcdp_core.own_data import report
+from abcdp_core.own_data.document import Document, figure, remains, synthetic, verifying
+from abcdp_core.own_data.request import SeriesRequest
+from ui.figures import charts, downloads, labels
+from ui.jobs import progress
+from ui.release import release_state
+from ui.release.release_state import Released
+from ui.view.components import component
+from ui.view.view import View
+
+SETS = 5
+"""Synthetic series offered."""
+
+
+def show(view: View) -> bool:
+    """Show the last release of this session and the files of all; return whether there is any."""
+    made = release_state.current().made
+    if not made:
+        return False
+    st.header("4 · What was released in this session")
+    last = made[-1].document
+    text = f"{last.summary} {last.in_own_words}"
+    charts.show(view, "released", Drawn(figure(last), text), is_kept=False)
+    st.caption(last.marks_in_words)
+    st.markdown(last.summary)
+    st.dataframe(last.table(), hide_index=True, width="content")
+    labels.plain(f"{last.statement}\n\n" + "\n".join(f"- {text}" for text in remains(last)))
+    with st.container(horizontal=True):
+        for number, each in enumerate(made, start=1):
+            st.download_button(
+                f"Release {number} as JSON",
+                each.text,
+                f"release-{number}.json",
+                "application/json",
+                f"own-json-{number}",
+                type="primary" if each is made[-1] else "secondary",
+                on_click="ignore",
+            )
+        _other_files(made[-1], len(made))
+    simulated = (
+        " The synthetic series are simulated from what was released, which costs no further "
+        "privacy."
+    )
+    st.caption(
+        "Your browser has saved the JSON: keep it, it is the only copy. "
+        f"`{verifying('FILE', last)}` computes again what follows from it. "
+        f"The report is for people to read.{simulated if _offers_series(last) else ''}"
+    )
+    return True
+
+
+def _other_files(released: Released, number: int) -> None:
+    """Offer a release as a page to read, in HTML and PDF, and series simulated from it."""
+    document, source = released.document, f"release-{number}.json"
+    page = functools.partial(report.page, document, released.text.encode(), source)
+    files = {
+        "report as HTML": (f"report-{number}.html", lambda: page().encode(), None),
+        "report as PDF": (f"report-{number}.pdf", lambda: paper.pdf(page()), images.obstacle()),
+    }
+    if _offers_series(document):
+        series = functools.partial(_synthetic, document)
+        files[f"{SETS} synthetic series as CSV"] = "synthetic.csv", series, None
+    for label, (name, make, why_not) in files.items():
+        suffix = name.rpartition(".")[2]
+        mime = {**single.MIME, "csv": "text/csv"}[suffix]
+        downloads.prepare(f"own-{suffix}", label, name, mime, (document,), make, why_not)
+
+
+def _offers_series(document: Document) -> bool:
+    return isinstance(document.request, SeriesRequest) and len(document.sample) > 0
+
+
+def _synthetic(document: Document) -> bytes:
+    rng = np.random.default_rng(secrets.randbits(128))
+    return synthetic(document, SETS, rng).to_csv(index=False).encode()
+
+
+def keep_in_browser() -> None:
+    """Have the browser save the last release, and ask before leaving while one is made."""
+    here = release_state.current()
+    if not here.digest:
+        # Nothing was begun, so there is nothing to save or to wait for.
+        return
+    data = {
+        "session": progress.session_id(),
+        "making": here.job is not None,
+        "number": len(here.made),
+        "text": here.made[-1].text if here.made else "",
+    }
+    component("leaving", "leaving.js")(key="leaving", data=data, height=0)

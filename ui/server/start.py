@@ -1,0 +1,42 @@
+"""Start and stop what the app needs beside Streamlit's server."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import AsyncIterator
+
+import numba  # noqa: F401
+import pandas as pd  # noqa: F401
+import plotly.graph_objects as go  # noqa: F401
+from starlette.middleware import Middleware
+
+from abcdp_core import experiments
+from ui.jobs import work
+from ui.server import settings, streamlit_internals
+from ui.server.http_filter import HttpFilter
+
+FIRST_PAGE = "posterior", "expected-error"
+"""Studies that the first visitor needs. They, and what is imported above, are loaded before anyone
+can ask: two pages that import pandas or plotly at once leave one of them half imported."""
+
+
+def middleware() -> list[Middleware]:
+    """Return the filter for this process's settings; end the program if these are not allowed."""
+    try:
+        current = settings.current()
+    except settings.SettingsError as error:
+        sys.exit(str(error))
+    streamlit_internals.keep_page_changes()
+    for name in FIRST_PAGE:
+        experiments.load(name).Params()
+    return [Middleware(HttpFilter, settings=current)]
+
+
+@contextlib.asynccontextmanager
+async def lifespan(_: object) -> AsyncIterator[None]:
+    """End worker processes with the server, whatever they are doing."""
+    try:
+        yield
+    finally:
+        work.stop_processes()

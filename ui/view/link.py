@@ -1,0 +1,222 @@
+"""The link: what an address asks for, what of it is allowed, and the address of a view."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from abcdp_core import __version__, experiments
+from abcdp_core.parameters import ParameterError, Scalar, text_of
+from ui.figures.verbatim import verbatim
+from ui.view import knobs
+from ui.view.knobs import Knob
+from ui.view.page import Page
+
+Query = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What came of a link.
+
+    Attributes:
+        query: to go on with.
+        notices: what it asked for and could not have, in Markdown.
+        note: that numbers may differ, where they may.
+    """
+
+    query: Query
+    notices: tuple[str, ...]
+    note: str = ""
+
+
+VERSION = "version"
+"""Key of what made a link."""
+
+SAME_NUMBERS = ("0.1.0", "0.2.0")
+"""Versions that give the same numbers as this one."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a version made of keys that a link may leave out.
+
+    Attributes:
+        version: the first one in which it is so.
+        former: key -> what it started from before.
+        parted: key that has been there since -> the one that spoke for it before.
+    """
+
+    version: str
+    former: Mapping[str, str]
+    parted: Mapping[str, str]
+
+
+CHANGES = (
+    Change(
+        "0.2.0",
+        former={"epsilon_total": "1", "adaptive-truncation.n": "5000"},
+        parted={
+            "adaptive-truncation.epsilon_total": "epsilon_total",
+            "adaptive-truncation.n": "n",
+        },
+    ),
+)
+"""In order. Thanks to them a link shows what it showed when it was made."""
+
+
+def of_today(query: Mapping[str, str], known: Collection[str], own: Collection[str]) -> Query:
+    """Return what a link of an earlier version asks for, with today's keys and former defaults.
+
+    One without a version is of the first, unless it asks for nothing, as a typed address does.
+
+    Args:
+        query: key -> text.
+        known: keys of all pages.
+        own: keys of the page that it opens.
+    """
+    values = dict(query)
+    # What concerns the screen alone asks for no numbers.
+    if not values.keys() & ({*known, VERSION} - {*knobs.EVERYWHERE}):
+        return values
+    made = _number(query.get(VERSION, ""))
+    for change in CHANGES:
+        if made < _number(change.version):
+            # A page's own keys are nothing to the others.
+            here = {key for key in (*change.former, *change.parted) if "." not in key or key in own}
+            former = {key: change.former[key] for key in change.former.keys() & here}
+            parted = {key: change.parted[key] for key in change.parted.keys() & here}
+            moved = {new: values[old] for new, old in parted.items() if old in values}
+            values = former | moved | values
+    return values
+
+
+def _number(version: str) -> tuple[int, ...]:
+    """A version as numbers; of what is none, one before all."""
+    parts = version.split(".")
+    plain = all(part.isascii() and part.isdigit() and len(part) <= 9 for part in parts)
+    return tuple(int(part) for part in parts) if plain else ()
+
+
+def owner(preset: str, pages: Iterable[Page]) -> Page | None:
+    """The first page that has a preset or its successor, if any has."""
+    name = experiments.RETIRED.get(preset, preset)
+    having = (
+        page for page in pages for each in page.every if name in experiments.load(each).PRESETS
+    )
+    return next(having, None)
+
+
+def read(
+    query: Mapping[str, str], known: Mapping[str, Knob], times: Mapping[str, int] | None = None
+) -> Reading:
+    """Keep what is allowed, bring numbers into their range, drop the rest, and say so.
+
+    Args:
+        query: key -> text; of a key that is there several times, the last one.
+        known: the knobs of all pages, by key.
+        times: key -> how often it is there.
+    """
+    kept: Query = {}
+    notices: list[str] = []
+    note = ""
+    for key, text in query.items():
+        if key == VERSION:
+            # Another one is not an error; the address says this version from now on.
+            kept[key] = __version__
+            note = "" if text in SAME_NUMBERS else _of_another_version(text)
+            continue
+        if (count := (times or {}).get(key, 1)) > 1:
+            said = verbatim(f"{_short(key)} = {_short(text)}")
+            notices.append(f"{said}: stands there {count:,} times; the last one counts.")
+        value, notice = _value(key, text, known)
+        if value is not None:
+            kept[key] = text_of(value)
+        if notice:
+            notices.append(notice)
+    return Reading(kept, tuple(notices), note)
+
+
+def _of_another_version(text: str) -> str:
+    asked = verbatim(f"version = {_short(text)}")
+    return f"This link was made with {asked}; this is version {__version__}. Numbers may differ."
+
+
+def _value(key: str, text: str, known: Mapping[str, Knob]) -> tuple[Scalar | None, str]:
+    asked = verbatim(f"{_short(key)} = {_short(text)}")
+    if key not in known:
+        return None, f"{asked}: unknown, so left out."
+    parameter = known[key].parameter
+    if key == "preset" and (successor := experiments.RETIRED.get(text)) in parameter.options:
+        return successor, f"{asked}: retired. Shown instead: {verbatim(successor)}."
+    try:
+        return parameter.parse(key, text), ""
+    except ParameterError as error:
+        value = knobs.nearest(parameter, text)
+        used = known[key].default if value is None else value
+        return value, f"{verbatim(error)} Used instead: {verbatim(text_of(used))}."
+
+
+def read_names(
+    key: str, text: str, known: Collection[str], never: Collection[str] = ()
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the knobs that the list ``lock`` or ``hide`` names, and notices in Markdown.
+
+    Args:
+        key: of the list.
+        text: names with commas between.
+        known: knobs of all pages.
+        never: those among them that cannot be in this list.
+    """
+    asked = dict.fromkeys(name for each in text.split(",") if (name := each.strip()))
+    names = tuple(name for name in asked if name in known and name not in never)
+    notices = (
+        f"{verbatim(f'{key} = {_short(name)}')}: "
+        + ("cannot be in this list, so left out." if name in known else "unknown, so left out.")
+        for name in asked
+        if name not in names
+    )
+    return names, tuple(notices)
+
+
+def read_pairs(
+    key: str, text: str, known: Mapping[str, Knob]
+) -> tuple[dict[str, Scalar], tuple[str, ...]]:
+    """Return the values that a list of ``knob:value`` sets, and notices in Markdown.
+
+    Args:
+        key: of the list.
+        text: pairs with commas between; of a name that is there twice the last one counts.
+        known: the knobs that may be in it.
+    """
+    pairs = [each.partition(":") for each in text.split(",") if each.strip()]
+    values: dict[str, Scalar] = {}
+    notices: list[str] = []
+    for before, _, after in dict.fromkeys(pairs):
+        name = before.strip()
+        value, notice = _value(name, after.strip(), known)
+        if name in known:
+            values[name] = known[name].default if value is None else value
+        if notice:
+            notices.append(f"In {key}: {notice}")
+    return values, tuple(notices)
+
+
+def pairs(values: Mapping[str, Scalar]) -> str:
+    """The inverse of :func:`read_pairs`."""
+    return ",".join(f"{key}:{text_of(value)}" for key, value in values.items())
+
+
+SHOWN_OF_EACH = 60
+"""Characters of a key or of a value that a notice shows."""
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= SHOWN_OF_EACH else text[: SHOWN_OF_EACH - 1] + "…"
+
+
+def address(page_url: str, values: Mapping[str, Scalar]) -> str:
+    """The full address of a view: every value, and the version that shows it."""
+    query = {key: text_of(value) for key, value in values.items()} | {VERSION: __version__}
+    return f"{page_url}?{urlencode(query)}"

@@ -1,0 +1,126 @@
+"""What the page table says of a page: its file, what it shows and which knobs it may use."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+
+from abcdp_core.parameters import Scalar
+from ui.view import knobs
+from ui.view.knobs import SHARED
+
+
+class NotGrantedError(Exception):
+    """A page asks for what its line in the page table does not grant, which links rely on."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Page:
+    """One line of the table.
+
+    Attributes:
+        file: the file under ``pages/`` without its ending.
+        title: its name in the navigation.
+        help: what it shows.
+        group: where it stands in the navigation.
+        experiment: its main experiment; empty if it runs none.
+        experiments: the others it shows; their parameters tell which shared knobs it uses.
+        own: keys of the knobs it asks for itself.
+        uses: shared knobs that it takes beside those of its experiments.
+        instead: shared knob -> the own one that is in its place here, as it means something else.
+        reasons: shared knob -> why it is not used here, where there is more to say than that.
+        view: key of the knob that chooses what is shown, if there is one.
+        views: its value -> the experiments shown then, the main one first.
+        chooser: key of the knob that tells the scenario, if there is one.
+        scenarios: its value -> the scenario; the value itself where that is not said.
+        pins: whether its main figure can be pinned, to stay beside the next.
+        own_data: whether it takes a person's own data, as not every server does.
+    """
+
+    file: str
+    title: str
+    help: str
+    group: str
+    experiment: str
+    experiments: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
+    instead: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    reasons: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    view: str = ""
+    views: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    chooser: str = ""
+    scenarios: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    pins: bool = False
+    own_data: bool = False
+
+    @functools.cached_property
+    def every(self) -> tuple[str, ...]:
+        """All its experiments, the main one first."""
+        return tuple(name for name in (self.experiment, *self.experiments) if name)
+
+    def scenario(self, chosen: Scalar) -> str:
+        """The scenario that a value of the chooser stands for."""
+        return self.scenarios.get(str(chosen), str(chosen))
+
+    def shown(self, view: Scalar | None) -> tuple[str, ...]:
+        """The experiments that a view shows; all of them on a page without views."""
+        return self.views.get(str(view), self.every)
+
+    def key_of(self, name: str) -> str:
+        """The key under which a shared knob, or what is in its place, stands here."""
+        return self.instead.get(name, name)
+
+    def in_place(self, view: Scalar | None) -> dict[str, str]:
+        """Shared knob -> the own one in its place, where a view takes it."""
+        used = knobs.used_by(self.shown(view))
+        return {name: key for name, key in self.instead.items() if name in used}
+
+    def unused(self, view: Scalar | None) -> dict[str, str]:
+        """Shared knob -> why it is disabled while a view is shown."""
+        used = knobs.used_by(self.shown(view)) | {*self.uses}
+        return {
+            name: self.reasons.get(name, "Not used on this page.")
+            for name in SHARED
+            if name not in used or name in self.reasons or name in self.instead
+        }
+
+    def knobs(self, view: Scalar | None) -> tuple[str, ...]:
+        """Return the keys of the knobs that a view uses: shared ones, then the page's own."""
+        unused, shown, replaced = self.unused(view), self.shown(view), self.in_place(view)
+        shared = [name for name in SHARED if name in replaced or name not in unused]
+        others = {*self.every} - {*shown}
+        idle = {*self.instead.values()} - {*replaced.values()}
+        own = [
+            key
+            for key in self.own
+            if key in (self.view, self.chooser)
+            or (key.rpartition(".")[0] not in others and key not in idle)
+        ]
+        return tuple(dict.fromkeys([*map(self.key_of, shared), *own]))
+
+    def check_knob(self, key: str, view: Scalar | None) -> None:
+        """Refuse a knob that is not granted.
+
+        Raises:
+            NotGrantedError: names page and knob.
+        """
+        granted = {*self.own, *SHARED, *knobs.EVERYWHERE, "preset"} - self.unused(view).keys()
+        if key not in granted:
+            raise self._refusal("knob", key)
+
+    def check_experiment(self, name: str, view: Scalar | None) -> None:
+        """Refuse an experiment that is not granted, since the shared knobs do not follow it.
+
+        Raises:
+            NotGrantedError: names page and experiment.
+        """
+        if name not in self.shown(view):
+            raise self._refusal("experiment", name)
+
+    def _refusal(self, kind: str, name: str) -> NotGrantedError:
+        return NotGrantedError(
+            f"The page {self.title} asks for the {kind} {name}, which its line in "
+            "ui/view/page_table.py does not grant."
+        )

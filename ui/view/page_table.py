@@ -1,0 +1,272 @@
+"""The page table: what each page shows, and which knobs it may use."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+
+from ui.server import settings
+from ui.view import knobs
+from ui.view.page import Page
+
+ROOT = Path(__file__).parents[2]
+
+
+def _own(names: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the keys of a page's own knobs, with the one that every page with figures has.
+
+    Args:
+        names: study or page -> names of its knobs, with blanks between.
+    """
+    keys = [f"{owner}.{name}" for owner, each in names.items() for name in each.split()]
+    return (*keys, "figures.format")
+
+
+TABLE = (
+    Page(
+        "overview",
+        "Overview",
+        "What the four knobs do, in four pictures.",
+        "Explore",
+        "posterior",
+        ("expected-error",),
+        own=_own({}),
+    ),
+    Page(
+        "flip_probability",
+        "Flip probability",
+        "How often the noise changes a decision, and how large c may be.",
+        "Explore",
+        "flip-probability",
+        ("flip-guideline",),
+        own=_own(
+            {"flip-probability": "distances draws script", "flip-guideline": "false_level level"}
+        ),
+        pins=True,
+    ),
+    Page(
+        "privacy_and_accuracy",
+        "Privacy and accuracy",
+        "What a privacy budget costs in accuracy.",
+        "Explore",
+        "mse-curves",
+        ("expected-error", "posterior", "error-bound"),
+        own=_own({"mse-curves": "lines metric runs"}),
+        pins=True,
+    ),
+    Page(
+        "posterior",
+        "Posterior",
+        "One private release beside the non-private one, draw by draw.",
+        "Explore",
+        "posterior",
+        ("many-releases", "change-one-person", "synthetic-data"),
+        own=(
+            "scenario",
+            *_own(
+                {
+                    "posterior": "view",
+                    "change-one-person": "moved_to",
+                    "synthetic-data": "data_sets",
+                }
+            ),
+        ),
+        chooser="scenario",
+        pins=True,
+    ),
+    Page(
+        "adaptive_truncation",
+        "Adaptive truncation",
+        "People answer one after the other, each in the interval where it should help most.",
+        "Explore",
+        "adaptive-truncation",
+        (
+            *("truncation-streams", "truncation-interval", "ways-of-asking", "estimation-accuracy"),
+            *("vector-truncation", "online-gradient"),
+        ),
+        own=_own(
+            {
+                "adaptive-truncation": "epsilon_total n view sampler particles score weight "
+                "symmetric fixed_width noise",
+                "truncation-interval": "family score symmetric",
+                "ways-of-asking": "family score weight",
+                "estimation-accuracy": "runs",
+                "vector-truncation": "channel",
+                "online-gradient": "channel",
+            }
+        ),
+        instead={
+            "epsilon_total": "adaptive-truncation.epsilon_total",
+            "n": "adaptive-truncation.n",
+        },
+        view="adaptive-truncation.view",
+        views={
+            "live": ("adaptive-truncation", "estimation-accuracy"),
+            "ways of asking": ("ways-of-asking",),
+            "budgets": ("truncation-streams",),
+            "best interval": ("truncation-interval",),
+            "repeats": ("estimation-accuracy",),
+            "vectors": ("vector-truncation",),
+            "gradient": ("online-gradient",),
+        },
+        pins=True,
+    ),
+    Page("lessons", "Lessons", "Eight short lessons on the other pages.", "Learn", ""),
+    Page(
+        "case_studies",
+        "Case studies",
+        "COVID-19 in the Netherlands and the tuberculosis outbreak model.",
+        "Compare",
+        "covid-fit",
+        ("tuberculosis-posterior", "unit-of-privacy"),
+        own=_own(
+            {
+                "case-studies": "view",
+                "covid-fit": "distance runs",
+                "tuberculosis-posterior": "order burden runs",
+            }
+        ),
+        reasons={"n": "Set by the case study."},
+        view="case-studies.view",
+        views={
+            "COVID-19": ("covid-fit", "unit-of-privacy"),
+            "tuberculosis": ("tuberculosis-posterior", "unit-of-privacy", "posterior"),
+        },
+        chooser="case-studies.view",
+        scenarios={"COVID-19": "covid"},
+        pins=True,
+    ),
+    Page(
+        "mechanisms",
+        "Mechanisms",
+        "What each mechanism makes of the same privacy budget.",
+        "Compare",
+        "compare-mechanisms",
+        ("mechanism-posterior", "accounting", "coverage"),
+        own=_own(
+            {
+                "compare-mechanisms": "scenario runs",
+                "mechanisms": "view",
+                "mse-curves": "metric",
+                "mechanism-posterior": "mechanism",
+                "coverage": "runs truths",
+            }
+        ),
+        chooser="compare-mechanisms.scenario",
+        view="mechanisms.view",
+        views={
+            "error": ("compare-mechanisms", "mechanism-posterior"),
+            "what a budget buys": ("accounting",),
+            "coverage": ("coverage",),
+        },
+        pins=True,
+    ),
+    Page(
+        "plan",
+        "Plan",
+        "What to run for your number of people and your budget.",
+        "Use",
+        "plan",
+        own=_own({"plan": "scenario goal wanted metric probability runs"}),
+        chooser="plan.scenario",
+        pins=True,
+    ),
+    Page(
+        "your_own_data",
+        "Your own data",
+        "One private release from a series of your own.",
+        "Use",
+        "error-by-size",
+        own=_own({"your-data": "scenario"}),
+        uses=("pool_size",),
+        reasons={
+            "n": "The number of values in your file.",
+            "noise_draw": "Drawn by the operating system; no number brings it back.",
+            "sensitivity": "Always the sharp one.",
+        },
+        chooser="your-data.scenario",
+        own_data=True,
+    ),
+    Page(
+        "published_queries",
+        "Published queries",
+        "What noisy numbers that somebody else released say, at no privacy cost.",
+        "Use",
+        "published-query",
+        own=_own({"published-query": "problem simulations"}),
+        pins=True,
+    ),
+    Page(
+        "papers",
+        "Papers",
+        "What the papers claim, and what we find.",
+        "Check",
+        "",
+        own=_own({"papers": "paper verdict standing claim"}),
+        reasons={"seed": "Known when the table was computed."},
+    ),
+    Page(
+        "gaussian_noise",
+        "Gaussian noise",
+        "The older versions of ABCDP: soft weights, and a decision about every draw.",
+        "For researchers",
+        "soft-abc",
+        ("gaussian-rejection", "gaussian-loss", "tuberculosis-soft"),
+        own=_own(
+            {
+                "gaussian-noise": "view",
+                "mse-curves": "metric",
+                "soft-abc": "accountant runs",
+                "gaussian-rejection": "accountant runs",
+                "tuberculosis-soft": "accountant runs",
+            }
+        ),
+        view="gaussian-noise.view",
+        views={
+            "soft weights": ("soft-abc",),
+            "rejection": ("gaussian-rejection",),
+            "what it costs": ("gaussian-loss",),
+            "San Francisco": ("tuberculosis-soft",),
+        },
+        chooser="gaussian-noise.view",
+        scenarios={
+            "soft weights": knobs.FIRST_SCENARIO,
+            "rejection": knobs.FIRST_SCENARIO,
+            "what it costs": knobs.FIRST_SCENARIO,
+            "San Francisco": "tuberculosis",
+        },
+        pins=True,
+    ),
+    Page(
+        "distances",
+        "Distances",
+        "Forms of the distance: error, time, bandwidth, and what one point can change.",
+        "For researchers",
+        "distance-forms",
+        own=_own({"distance-forms": "bandwidth pairs"}),
+        pins=True,
+    ),
+)
+
+
+def shown() -> tuple[Page, ...]:
+    """Return the pages of this server."""
+    return tuple(page for page in TABLE if settings.current().own_data or not page.own_data)
+
+
+def by_file(name: str) -> Page:
+    """Return the page with a file name, without its ending."""
+    return next(page for page in TABLE if page.file == name)
+
+
+def path_of(name: str) -> Path:
+    """Return where a page's file is."""
+    return ROOT / "pages" / f"{name}.py"
+
+
+@functools.cache
+def known_keys() -> tuple[str, ...]:
+    """Return the keys that a link may hold, whichever page it opens."""
+    own = [key for page in TABLE for key in page.own]
+    return (*knobs.SHARED, *knobs.EVERYWHERE, "preset", *dict.fromkeys(own))

@@ -1,0 +1,158 @@
+"""The parameters of the studies that a page asks for, as the knobs have them."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from typing import Any
+
+import streamlit as st
+
+from abcdp_core import experiments, figures
+from abcdp_core.parameters import ParameterError, Scalar
+from ui.figures.verbatim import verbatim
+from ui.jobs.job import Request
+from ui.view import knobs, locks
+from ui.view.knobs import SHARED
+from ui.view.view import View
+
+
+def ask(view: View, experiment: str, **fixed: Any) -> Request:
+    """Return what the knobs ask of an experiment.
+
+    A combination that is not allowed is said on the page, which ends there.
+
+    Args:
+        experiment: one that the page may show.
+        fixed: parameters that the page decides.
+
+    Raises:
+        NotGrantedError: the page may not show the experiment, or not use one of its knobs.
+        ParameterError: the knobs of a pinned figure do not go together.
+    """
+    view.page.check_experiment(experiment, view.shown)
+    params, chosen = experiments.load(experiment).Params, view.preset(experiment)
+    names = {field.name for field in dataclasses.fields(params)} - fixed.keys()
+    if chosen is not None:
+        names &= {"noise_draw"}
+    values = {name: _value_for(view, experiment, name) for name in names}
+    try:
+        asked = dataclasses.replace(chosen or params(), **(values | fixed))
+    except ParameterError as error:
+        if view.is_pinned:
+            raise
+        st.warning(f"These settings do not go together: {verbatim(error)}", icon="⚠️")
+        st.stop()
+    return Request(experiment, asked, int(view["seed"]))
+
+
+def _value_for(view: View, experiment: str, name: str) -> Scalar | tuple[Scalar, ...]:
+    """Return a parameter's value: the page's own knob, else the shared one, else the default."""
+    key = f"{experiment}.{name}"
+    if key in view.page.own:
+        return view[key]
+    if name == "scenario":
+        return view.scenario
+    if name in SHARED:
+        return view[name]
+    params = experiments.load(experiment).Params
+    known = "scenario" in params.specification()
+    starts = params.defaults(view.scenario) if known else {}
+    value: Scalar | tuple[Scalar, ...] = starts.get(name, getattr(params(), name))
+    return value
+
+
+# ------------------------------------------------------------------------- lists with the sidebar's
+
+
+def with_sidebar(view: View, experiment: str, name: str) -> tuple[Any, ...]:
+    """Return an experiment's own values of a list, and the sidebar's, in order."""
+    own = getattr(experiments.load(experiment).Params(), name)
+    return tuple(sorted({*own, view[name]}))
+
+
+def ask_lists(view: View, experiment: str) -> Request:
+    """Return what :func:`ask` does, with lists of budgets and thresholds."""
+    if view.preset(experiment) is not None:
+        return ask(view, experiment)
+    params = experiments.load(experiment).Params
+    lists = [name for name in ("epsilon_total", "epsilon_abc") if params.takes_many(name)]
+    return ask(view, experiment, **{name: with_sidebar(view, experiment, name) for name in lists})
+
+
+def ask_budget_first(view: View, experiment: str) -> Request:
+    """Return what :func:`ask` does, with the sidebar's budget before the study's own."""
+    if view.preset(experiment) is not None:
+        return ask(view, experiment)
+    budgets = with_sidebar(view, experiment, "epsilon_total")
+    return ask(view, experiment, epsilon_total=(float(view["epsilon_total"]), *budgets))
+
+
+def ask_as_published(view: View, experiment: str, scenario: str) -> Request:
+    """Return what :func:`ask` does, for the data of a scenario that no knob sets."""
+    params: Any = experiments.load(experiment).Params
+    return ask(view, experiment, scenario=scenario, **params.defaults(scenario))
+
+
+LINES: dict[str, tuple[float, ...]] = {
+    "c": (10, 100, 1000),
+    "epsilon_abc": (0.05, 0.1, 0.2, 0.5),
+}
+"""Values of the lines of the error figure, besides the sidebar's; those of the paper's Figure 3."""
+
+
+def ask_error_lines(view: View) -> Request:
+    """Return the study of errors with the lines' values and budgets, each with the sidebar's."""
+    chosen = "c" if view["mse-curves.lines"] == "c" else "epsilon_abc"
+    pool_size = int(view["pool_size"])
+    fitting = [value for value in LINES[chosen] if chosen != "c" or value <= pool_size]
+    lines = {chosen: tuple(sorted({*fitting, view[chosen]}))}
+    budgets = with_sidebar(view, "mse-curves", "epsilon_total")
+    return ask(view, "mse-curves", epsilon_total=budgets, **lines)
+
+
+def ask_releases(view: View) -> Request:
+    """Return the study of many releases, with one more for each new noise."""
+    params = experiments.load("many-releases").Params
+    own, last = int(vars(params())["releases"]), int(view["noise_draw"])
+    count = min(own + last, int(params.specification()["releases"].high))
+    return ask(view, "many-releases", releases=count, noise_draw=own + last - count)
+
+
+def ask_flips(view: View) -> Request:
+    """Return the study of flips, with the published script's Δ where the switch asks for it."""
+    script = {"sensitivity": "script"} if view["flip-probability.script"] else {}
+    return ask(view, "flip-probability", **script)
+
+
+def error_metric(view: View) -> str:
+    """Return the column of the study of errors that the page shows."""
+    return "mae" if view["mse-curves.metric"] == "absolute" else "mse"
+
+
+# ---------------------------------------------------------------------------------------- clicks
+
+CHOSEN = "_chosen_by_click"
+
+
+def choose_mechanism(view: View, called: str, epsilon_total: float | None = None) -> None:
+    """Show the release of a mechanism whose mark was clicked.
+
+    Args:
+        called: the mechanism's title.
+        epsilon_total: of the mark; the sidebar's if ``None``.
+    """
+    mechanism = figures.code_name(called)
+    if mechanism in knobs.find("mechanism-posterior.mechanism").parameter.options:
+        asked: dict[str, Any] = {"mechanism-posterior.mechanism": mechanism}
+        if epsilon_total is not None:
+            asked["epsilon_total"] = epsilon_total
+        for key in itertools.filterfalse(lambda key: locks.is_fixed(view, key), asked):
+            st.session_state[key] = asked[key]
+        st.session_state[CHOSEN] = True
+
+
+def follow_click() -> None:
+    """Run the whole page again if a click in one of its parts changed a knob."""
+    if st.session_state.pop(CHOSEN, False):
+        st.rerun()

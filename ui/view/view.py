@@ -1,0 +1,155 @@
+"""What one run of a page works with: the page, its knobs, what the link fixes, the lesson step.
+
+Streamlit holds the values: a widget's key is its name in the link, and ``bind="query-params"``
+keeps the two the same. :func:`look` takes them once a run; the view is then passed on and never
+changed. A knob's value is the widget's, else the link's, else its default.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Mapping
+from functools import cached_property
+
+import streamlit as st
+
+from abcdp_core import experiments, lessons
+from abcdp_core.lessons import Lesson, Step
+from abcdp_core.parameters import ParameterError, Params, Scalar
+from ui.view import knobs, page_table
+from ui.view.knobs import NO_PRESET
+from ui.view.page import Page
+
+
+@dataclasses.dataclass(frozen=True)
+class View:
+    """A page as its knobs stand.
+
+    Attributes:
+        page: the one on screen.
+        values: key -> what the session has of it.
+        texts: key -> what the address says of it.
+        locked: keys of the knobs that the link locks.
+        hidden: keys of those that it hides.
+        is_pinned: whether this is the pinned one of two that are compared.
+    """
+
+    page: Page
+    values: Mapping[str, Scalar]
+    texts: Mapping[str, str]
+    locked: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    is_pinned: bool = False
+
+    def __getitem__(self, key: str) -> Scalar:
+        """Return the value of a knob that the page may use, or of the page's own in its place.
+
+        Raises:
+            NotGrantedError: the page's line in the table does not grant it.
+        """
+        key = self.page.key_of(key)
+        self.page.check_knob(key, self.shown)
+        return self.held(key)
+
+    def held(self, key: str) -> Scalar:
+        """Return the value of any knob, whether or not the page uses it."""
+        chooses = key == self.page.chooser
+        return self.standing(key, knobs.FIRST_SCENARIO if chooses else self.scenario)
+
+    def standing(self, key: str, scenario: str) -> Scalar:
+        """Return a knob's value if a scenario allows it, else its default there."""
+        knob = self.knob(key, scenario)
+        with contextlib.suppress(ParameterError):
+            if key in self.values:
+                return knob.parameter.check(key, self.values[key])
+            if key in self.texts:
+                return knob.parameter.parse(key, self.texts[key])
+        return knob.default
+
+    def knob(self, key: str, scenario: str = "") -> knobs.Knob:
+        """Return a knob with its bounds and default in a scenario, the view's own if empty."""
+        return knobs.find(key, self.page.every, scenario or self.scenario)
+
+    @cached_property
+    def scenario(self) -> str:
+        """The scenario that the page shows."""
+        page = self.page
+        if not page.chooser:
+            return knobs.FIRST_SCENARIO
+        # A preset brings its scenario with it. To look for one loads studies.
+        names = page.every if self.preset_name != NO_PRESET else ()
+        brought = [vars(found) for name in names if (found := self.preset(name))]
+        for values in brought:
+            if "scenario" in values:
+                return str(values["scenario"])
+        return page.scenario(self.standing(page.chooser, knobs.FIRST_SCENARIO))
+
+    @cached_property
+    def shown(self) -> Scalar | None:
+        """What the page shows, on a page with several views."""
+        return self.held(self.page.view) if self.page.view else None
+
+    @cached_property
+    def projector(self) -> bool:
+        """Whether letters are large, for a lecture hall."""
+        return bool(self.held("projector"))
+
+    def at(self, values: Mapping[str, Scalar]) -> View:
+        """Return the pinned view, in which some knobs have other values."""
+        return dataclasses.replace(self, values={**self.values, **values}, is_pinned=True)
+
+    # ------------------------------------------------------------------------------------- presets
+
+    @cached_property
+    def preset_name(self) -> str:
+        """Name of the preset that is asked for."""
+        name = str(self.values.get("preset") or self.texts.get("preset", NO_PRESET))
+        return experiments.RETIRED.get(name, name)
+
+    def preset(self, experiment: str) -> Params | None:
+        """Return the preset of an experiment, if one is chosen."""
+        if self.preset_name == NO_PRESET:
+            return None
+        return experiments.load(experiment).PRESETS.get(self.preset_name)
+
+    @cached_property
+    def has_preset(self) -> bool:
+        """Whether a preset of this page is chosen."""
+        return any(self.preset(name) is not None for name in self.page.every)
+
+    @property
+    def offers_presets(self) -> bool:
+        """Whether the page has presets to choose from."""
+        return any(experiments.load(name).PRESETS for name in self.page.every)
+
+    @cached_property
+    def knobs_of_page(self) -> tuple[str, ...]:
+        """Keys of the knobs that the page uses while it shows what it shows."""
+        return (*self.page.knobs(self.shown), *(["preset"] if self.offers_presets else []))
+
+    # -------------------------------------------------------------------------------------- lesson
+
+    @cached_property
+    def lesson(self) -> tuple[Lesson, int] | None:
+        """The lesson that is on and its step, counted from 1."""
+        lesson = lessons.load().get(str(self.held("lesson")))
+        return (lesson, min(int(self.held("step")), len(lesson.steps))) if lesson else None
+
+    @property
+    def step(self) -> Step | None:
+        """The lesson's step that is on."""
+        return self.lesson[0].steps[self.lesson[1] - 1] if self.lesson else None
+
+
+def look(page: Page) -> View:
+    """Take the view of a page as session and address have it now."""
+    session = st.session_state
+    values = {key: session[key] for key in page_table.known_keys() if key in session}
+    return View(
+        page,
+        {key: value for key, value in values.items() if value is not None},
+        st.query_params.to_dict(),
+        session.get(knobs.LOCK, ()),
+        session.get(knobs.HIDE, ()),
+    )

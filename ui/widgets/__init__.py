@@ -1,0 +1,1 @@
+"""Knobs in the sidebar and on pages, links to share, and two settings beside each other."""

@@ -1,0 +1,291 @@
+"""Compare two settings: a pinned figure, A, beside the one that the knobs make now, B.
+
+*Pin*, or ``pin=c:10`` in a link, keeps the knobs of the page as they are. From then on the same
+figure is drawn for both, on the same axes. The address holds the knobs of A that differ from those
+of B. Another page lets go of A; while a preset is in force nothing is pinned.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from abcdp_core.figures import Drawn
+from abcdp_core.parameters import ParameterError, Scalar
+from abcdp_core.results import Result
+from ui.figures import charts, labels
+from ui.figures.verbatim import verbatim
+from ui.jobs import progress
+from ui.jobs.job import Job, Request
+from ui.view import knobs, link, locks, session
+from ui.view.page import Page
+from ui.view.view import View, look
+
+HELD, MOVED = "_pinned", "_pin_moved"
+NAME = "pinned"
+"""Name of the pinned study among those that a page watches."""
+
+SAID = 4
+"""Differences that are shown one by one."""
+
+HELP = "Keeps this figure beside the next one, on the same axes."
+UNPIN = "Lets go of A."
+STALE = "is being computed; this is for the former settings"
+
+Ask = Callable[[View], Request]
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """What to show beside a figure.
+
+    Attributes:
+        result: of A; ``None`` if there is nothing to show, or not yet.
+        note: why there is nothing, in Markdown; empty otherwise.
+        stale: whether B is for former settings, as the new result is not there yet.
+    """
+
+    result: Result | None = None
+    note: str = ""
+    stale: bool = False
+
+
+# ------------------------------------------------------------------------------------ what is kept
+
+
+def begin(page: Page, ready: Callable[[str], None]) -> None:
+    """Read what a link pins, let go of another page's figure, and keep the address right.
+
+    Args:
+        ready: called with the scenario of A before any of its knobs is asked for.
+    """
+    st.session_state.pop(MOVED, None)
+    if asked := st.session_state.get(session.PIN_ASKED, ""):
+        _read(look(page), asked, ready)
+        # Not before: a knob that moves while A's scenario is made ready begins this again.
+        st.session_state[session.PIN_ASKED] = ""
+    if st.session_state.get(HELD, ("",))[0] != page.file:
+        st.session_state.pop(HELD, None)
+    session.keep(knobs.PIN, in_link(look(page)).get(knobs.PIN, ""))
+
+
+def leave() -> None:
+    """Pin nothing, whatever the link asks for."""
+    st.session_state[session.PIN_ASKED] = ""
+    st.query_params.pop(knobs.PIN, None)
+
+
+def _read(view: View, asked: str, ready: Callable[[str], None]) -> None:
+    page = view.page
+    notices: tuple[str, ...] = (f"{verbatim(knobs.PIN)}: this page pins no figure.",)
+    if page.pins:
+        pinnable = [*_standing(view)]
+        chooser = {key: view.knob(key) for key in pinnable if key == page.chooser}
+        scenario = view.at(link.read_pairs(knobs.PIN, asked, chooser)[0]).scenario
+        ready(scenario)
+        known = {key: view.knob(key, scenario) for key in pinnable}
+        values, notices = link.read_pairs(knobs.PIN, asked, known | chooser)
+        if values:
+            st.session_state[HELD] = page.file, {**_standing(view), **values}
+    st.session_state[session.NOTICES] = (*st.session_state.get(session.NOTICES, ()), *notices)
+
+
+def _held() -> Mapping[str, Scalar]:
+    """Return the knobs of A; empty if nothing is pinned."""
+    values: Mapping[str, Scalar] = st.session_state.get(HELD, ("", {}))[1]
+    return values
+
+
+def _standing(view: View) -> dict[str, Scalar]:
+    """Return the knobs that change how a figure looks, not those that choose which one it is."""
+    others = "preset", "figures.format"
+    keys = [key for key in view.knobs_of_page if not key.endswith(".view") and key not in others]
+    return {key: view.held(key) for key in keys}
+
+
+def _pinned(view: View) -> dict[str, Scalar]:
+    """Return the same knobs as they are in A."""
+    pinned = view.at(_held())
+    return {key: pinned.held(key) for key in _standing(view)}
+
+
+def _differences(view: View) -> dict[str, tuple[Scalar, Scalar]]:
+    """Return key -> its values in A and in B, where they differ."""
+    if not _held():
+        return {}
+    now, then = _standing(view), _pinned(view)
+    return {key: (then[key], now[key]) for key in now if then[key] != now[key]}
+
+
+def in_link(view: View) -> dict[str, str]:
+    """Return what a link says of A."""
+    values = {key: pair[0] for key, pair in _differences(view).items()}
+    return {knobs.PIN: link.pairs(values)} if values else {}
+
+
+def _pin(view: View) -> None:
+    st.session_state[HELD] = view.page.file, _standing(view)
+    st.session_state[MOVED] = True
+
+
+def _unpin() -> None:
+    st.session_state.pop(HELD, None)
+    st.session_state[MOVED] = True
+
+
+def _swap(view: View) -> None:
+    # All of A's knobs: defaults of one scenario may not be those of the other.
+    session.move_to(_pinned(view), view.page, view.page)
+    _pin(view)
+
+
+# -------------------------------------------------------------------------------- what is computed
+
+
+def result(view: View, ask: Ask) -> tuple[Result, Pinned]:
+    """Return the complete result of a quick study, as :func:`progress.result` does, and A's."""
+    found = progress.result(ask(view))
+    request, note = _request(view, ask)
+    return found, Pinned(progress.beside(NAME, request) if request else None, note)
+
+
+DrawTwo = Callable[[Result, Pinned], None]
+
+
+def growing(view: View, ask: Ask, draw: DrawTwo) -> Job:
+    """Show a study that grows, as :func:`progress.growing` does, and A's with it."""
+    asked = ask(view)
+    request, note = _request(view, ask)
+    requests = {asked.experiment: asked}
+    if request is not None and request != asked:
+        requests[NAME] = request
+
+    def both(found: Mapping[str, Result], _: bool) -> None:
+        now = found[asked.experiment]
+        stale = (now.params, now.seed) != (asked.params, asked.seed)
+        beside = now if request == asked and not stale else found.get(NAME)
+        draw(now, Pinned(beside if request else None, note, stale))
+
+    return progress.growing_together(requests, both, main=asked.experiment)[asked.experiment]
+
+
+def _request(view: View, ask: Ask) -> tuple[Request | None, str]:
+    """Return what A asks for, if anything; else why not, in Markdown."""
+    if view.has_preset or not _differences(view):
+        return None, ""
+    try:
+        return ask(view.at(_held())), ""
+    except ParameterError as error:
+        return None, f"The pinned settings do not go together: {verbatim(error)}"
+
+
+# ------------------------------------------------------------------------------------ what is seen
+
+Below = Callable[[str, Drawn, Result], None]
+
+
+def show(
+    view: View,
+    key: str,
+    draw: Callable[[View, Result], Drawn],
+    found: Result,
+    pinned: Pinned,
+    below: Below,
+    clicked: charts.Clicked | None = None,
+) -> None:
+    """Show a figure with *Pin*, or beside the pinned one.
+
+    Args:
+        draw: makes it of a view and a result.
+        found: the result with the knobs as they are.
+        pinned: what to show beside it.
+        below: shows what belongs below a figure; it is given a name for one of two.
+        clicked: called when a person clicks a point of B.
+    """
+    now = draw(view, found)
+    then = None if pinned.result is None else draw(view.at(_held()), pinned.result)
+    if pinned.result is None or then is None or then is now:
+        with st.container(gap=None):
+            _head(view, now, pinned, same=then is now and not pinned.stale)
+            charts.show(view, key, now, clicked, titled=False)
+        below("", now, found)
+    else:
+        with st.container(key="pinned", gap="small"):
+            _changes_line(view)
+            joined, places = charts.beside(then, now), st.columns(2, gap="medium")
+            with places[0]:
+                with st.container(gap=None):
+                    _title(view, 0, then)
+                    charts.show(view, f"{NAME}-{key}", joined[0], titled=False)
+                below(NAME, then, pinned.result)
+                if (said := labels.promise(pinned.result)) != labels.promise(found):
+                    st.caption(f"Privacy label of A: {said}.")
+            with places[1]:
+                with st.container(gap=None):
+                    _title(view, 1, now, stale=pinned.stale)
+                    charts.show(view, key, joined[1], clicked, titled=False)
+                below("", now, found)
+    if st.session_state.pop(MOVED, False):
+        # A click in a part of the page: the rest has to know.
+        st.rerun()
+
+
+def _unpin_button() -> None:
+    st.button("Unpin", key="unpin", type="tertiary", on_click=_unpin, help=UNPIN)
+
+
+def _head(view: View, drawn: Drawn, pinned: Pinned, *, same: bool) -> None:
+    """Show a figure's title with the button that pins it, and why nothing is beside it."""
+    with st.container(horizontal=True, gap="small", key="figure-head"):
+        st.html(charts.title(drawn.figure), width="stretch")
+        if _held() and not view.has_preset:
+            _unpin_button()
+        elif not view.has_preset:
+            st.button("Pin", key="pin", type="tertiary", on_click=_pin, args=(view,), help=HELP)
+    if view.has_preset and _held():
+        st.caption("Nothing stands beside it while a preset is in force.")
+    elif pinned.note:
+        st.warning(pinned.note, icon="⚠️")
+    elif same:
+        st.caption(f"{_changes(view)}: this figure is the same for both.")
+    elif _held() and not _differences(view):
+        st.caption("Pinned as A. Move a knob: the figure it makes, B, will stand beside this one.")
+
+
+def _changes_line(view: View) -> None:
+    """Show what differs, with the buttons that swap A and B or let go of A."""
+    fixed = any(locks.is_fixed(view, key) for key in _differences(view))
+    help = locks.WOULD_MOVE if fixed else "A becomes B, and B becomes A."
+    swap: dict[str, Any] = {
+        "key": "swap",
+        "on_click": _swap,
+        "args": (view,),
+        "disabled": fixed,
+        "help": help,
+    }
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"**A → B:** {_changes(view)}", width="stretch")
+        st.button("Swap", type="tertiary", **swap)
+        _unpin_button()
+
+
+def _title(view: View, at: int, drawn: Drawn, *, stale: bool = False) -> None:
+    """Show a figure's letter with what is its own, and its title."""
+    pairs = _differences(view).items()
+    own = ", ".join(f"{knobs.short(key)} = {knobs.said(key, pair[at])}" for key, pair in pairs)
+    told = STALE if stale else html.escape(own).replace(" = ", "&nbsp;=&nbsp;")
+    st.html(f'<p class="letter"><b>{"AB"[at]}</b> {told}</p>{charts.title(drawn.figure)}')
+
+
+def _changes(view: View) -> str:
+    """Return what differs between A and B, as in ``c = 10 → 100``."""
+    told = [
+        f"{knobs.short(key)} = {knobs.said(key, then)} → {knobs.said(key, now)}"
+        for key, (then, now) in _differences(view).items()
+    ]
+    more = f" and {len(told) - SAID} more" if len(told) > SAID else ""
+    return ", ".join(told[:SAID]) + more

@@ -1,0 +1,280 @@
+"""Widgets made from parameters: the sidebar that all pages share, and a page's own knobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import streamlit as st
+
+from abcdp_core.parameters import Scalar, text_of
+from ui.figures import labels
+from ui.view import knobs, locks, session
+from ui.view.knobs import FOUR, MORE, SHARED
+from ui.view.view import View
+from ui.widgets import class_link, compare, share
+
+# --------------------------------------------------------------------------------------- sidebar
+
+NOTICES_SHOWN = 12
+"""Lines about a link; one that was not made by an attacker has fewer."""
+
+
+def notices() -> None:
+    """Show what the link asked for and could not have, until dismissed."""
+    texts = st.session_state.get(session.NOTICES, ())
+    if note := st.session_state.get(session.VERSION_NOTE):
+        with st.container(key="version-note"):
+            st.info(note)
+            st.button("Dismiss", key="dismiss-note", on_click=_forget, args=(session.VERSION_NOTE,))
+    if not texts:
+        return
+    lines = "\n".join(f"- {text}" for text in texts[:NOTICES_SHOWN])
+    if len(texts) > NOTICES_SHOWN:
+        lines += f"\n- and {len(texts) - NOTICES_SHOWN:,} more."
+    with st.container(key="notices"):
+        st.warning(f"Not everything in the link could be used:\n\n{lines}")
+        st.button("Dismiss", on_click=_forget, args=(session.NOTICES,))
+
+
+def _forget(key: str) -> None:
+    st.session_state.pop(key, None)
+
+
+def sidebar(view: View, version: str) -> None:
+    """Show the shared knobs that the page uses, in their fixed order, and the ways to share it."""
+    preset, unused = _set_by_preset(view), view.page.unused(view.shown)
+    used = {name for name in SHARED if name not in unused} | {*view.page.in_place(view.shown)}
+    seen = {name for name in used if view.page.key_of(name) not in view.hidden}
+
+    def show(names: Iterable[str]) -> None:
+        for name in names:
+            if name in seen:
+                widget(view, view.page.key_of(name), preset.get(name, ""))
+
+    with st.sidebar:
+        show(FOUR)
+        if "noise_draw" not in unused and "noise_draw" not in view.hidden:
+            _new_noise(view, preset.get("noise_draw", "") or locks.reason(view, "noise_draw"))
+        if not seen.isdisjoint(MORE):
+            with st.expander("More"):
+                show(MORE)
+        _locked(view)
+        with st.container(horizontal=True, vertical_alignment="center", key="room"):
+            values = _for_link(view)
+            share.show(values)
+            class_link.offer(view, values)
+            widget(view, "projector")
+        st.caption(f"ABCDP Explorer {version}{labels.run_by()}. {labels.where_to()}")
+        # Not shown, but there: a widget that is left out loses its value for the other pages.
+        with st.container(key="unused"):
+            widget(view, "lesson")
+            widget(view, "step")
+            for name in SHARED:
+                if name in unused:
+                    widget(view, name, unused[name])
+                if name not in seen and (name not in unused or name in view.page.instead):
+                    widget(view, view.page.key_of(name), unused.get(name, ""))
+
+
+def _locked(view: View) -> None:
+    """Say that knobs are locked or hidden, with the way out."""
+    if words := locks.in_words(view):
+        with st.container(
+            key="locked-knobs", horizontal=True, vertical_alignment="center", gap="small"
+        ):
+            st.caption(words, width="content")
+            st.button("Unlock", key="unlock", type="tertiary", on_click=locks.let_go)
+
+
+def _set_by_preset(view: View) -> dict[str, str]:
+    """Return shared knob -> the values that the preset gives it instead."""
+    chosen = [params for name in view.page.every if (params := view.preset(name)) is not None]
+    values = chosen[0].to_text() if chosen else {}
+    return {
+        name: f"The preset sets {values[name].replace(',', ', ')}."
+        for name in SHARED
+        if name in values and name != "noise_draw"
+    }
+
+
+def _new_noise(view: View, reason: str) -> None:
+    """Show the button that draws the next noise with everything public unchanged."""
+    st.button(
+        "New noise",
+        key="new-noise",
+        on_click=_next_noise,
+        args=(int(view.knob("noise_draw").parameter.high),),
+        disabled=bool(reason),
+        width="stretch",
+        help="Draws the privacy noise anew. Data, pool and knobs stay as they are.",
+    )
+    st.caption(reason or f"Noise draw number {view.held('noise_draw')}")
+
+
+def _next_noise(high: int) -> None:
+    # The session's number, not the view's: a second press may come before the page is drawn.
+    st.session_state["noise_draw"] = (int(st.session_state.get("noise_draw", 0)) + 1) % (high + 1)
+
+
+def _for_link(view: View) -> dict[str, Scalar]:
+    """Return what a link with all values holds; that this is a projector is for nobody else."""
+    keys = [*SHARED, *view.page.own, *(["preset"] if view.offers_presets else [])]
+    if view.lesson is not None:
+        keys += ["lesson", "step"]
+    # A locked knob of another page keeps its value there.
+    fixed = {key: view.values[key] for key in locks.elsewhere(view) if key in view.values}
+    values = {key: view.held(key) for key in keys}
+    return values | fixed | locks.in_link(view) | compare.in_link(view)
+
+
+# --------------------------------------------------------------------------------------- widgets
+
+LISTS = ("preset", "plan.scenario")
+"""Knobs whose choices have names too long to be side by side."""
+
+MOST_SIDE_BY_SIDE = 4
+"""Choices that fit beside each other on a telephone, in two lines."""
+
+SLIDER_WIDTH = 270
+"""Pixels: fits a telephone."""
+
+
+def widget(
+    view: View, key: str, reason: str = "", on_change: Callable[[], None] | None = None
+) -> None:
+    """Show one knob as the widget that fits its kind.
+
+    Args:
+        key: its name in the link.
+        reason: why it cannot be moved here; empty if it can.
+        on_change: called when a person has changed it.
+
+    Raises:
+        NotGrantedError: it can be moved, and the page may not use it.
+    """
+    if not reason:
+        view.page.check_knob(key, view.shown)
+    fixed = locks.reason(view, key)
+    if fixed and key not in view.hidden:
+        with st.container(key=f"locked-{key.replace('.', '-')}", gap=None):
+            value = knobs.said(key, view.held(key))
+            st.markdown(f"{knobs.short(key)} = **{value}** :material/lock:", help=fixed)
+            if reason:
+                st.caption(reason)
+    if fixed:
+        # The value is the widget's, shown or not.
+        with st.container(key=f"unused-fixed-{key.replace('.', '-')}"):
+            _movable(view, key, fixed, on_change)
+    elif said := _movable(view, key, reason, on_change):
+        st.caption(said)
+
+
+def _movable(view: View, key: str, reason: str, on_change: Callable[[], None] | None) -> str:
+    """Show the widget of a knob; return why it cannot be moved, if so."""
+    knob = view.knob(key)
+    parameter = knob.parameter
+    shared: dict[str, Any] = {
+        "label": parameter.label,
+        "key": key,
+        "help": parameter.help or None,
+        "disabled": bool(reason),
+        "bind": "query-params",
+        "on_change": on_change,
+    }
+    if parameter.kind == "switch":
+        st.toggle(value=bool(knob.default), **shared)
+    elif parameter.kind == "choice":
+        _choice(view, knob, shared)
+    elif len(parameter.options) == 1:
+        # A slider needs two places.
+        st.text_input(parameter.label, text_of(knob.default), disabled=True, help=shared["help"])
+        reason = reason or "The only value of this scenario."
+    elif parameter.options or parameter.steps:
+        offered = knobs.choices(parameter, knob.default, view.held(key))
+        st.select_slider(options=offered, value=knob.default, format_func=text_of, **shared)
+    else:
+        low, high = int(parameter.low), int(parameter.high)
+        st.number_input(min_value=low, max_value=high, value=int(knob.default), step=1, **shared)
+    return reason
+
+
+def _choice(view: View, knob: knobs.Knob, shared: dict[str, Any]) -> None:
+    key, options = shared["key"], list(knob.parameter.options)
+    if not shared["disabled"]:
+        options = locks.offered(view, key, options)
+    if key in knobs.NAMES:
+        _named(view, knob, options, shared)
+    elif side_by_side(view, key):
+        st.segmented_control(options=options, default=knob.default, required=True, **shared)
+    else:
+        st.selectbox(options=options, index=options.index(knob.default), **shared)
+
+
+def side_by_side(view: View, key: str) -> bool:
+    """Whether all choices of a knob are shown beside each other, not as a list to unfold."""
+    fits = len(view.knob(key).parameter.options) <= MOST_SIDE_BY_SIDE or key.endswith(".view")
+    return fits and key not in LISTS
+
+
+def _named(view: View, knob: knobs.Knob, options: list[Scalar], shared: dict[str, Any]) -> None:
+    """Show a choice by names that people have for it.
+
+    Bound to the link, they would be in there, and old links would be lost. So the bound widget
+    stays out of sight and is handed what is chosen.
+    """
+    key, on_change = shared["key"], shared["on_change"]
+    seen = f"named-{key}"
+    st.session_state[seen] = view.held(key)
+
+    def hand_on() -> None:
+        st.session_state[key] = st.session_state[seen]
+        if on_change is not None:
+            on_change()
+
+    with st.container(key=f"unused-{key.replace('.', '-')}"):
+        offered = list(knob.parameter.options)
+        st.segmented_control(options=offered, default=knob.default, required=True, **shared)
+    named: dict[str, Any] = {
+        **shared,
+        **{"options": options, "format_func": knobs.NAMES[key].__getitem__},
+        **{"key": seen, "bind": None, "on_change": hand_on},
+    }
+    if len(options) > MOST_SIDE_BY_SIDE:
+        st.selectbox(**named)
+    else:
+        st.segmented_control(required=True, **named)
+
+
+def own(view: View, *keys: str) -> None:
+    """Show the page's own knobs, side by side where there is room."""
+    seen = [key for key in keys if key not in view.hidden]
+    for key in {*keys} - {*seen}:
+        widget(view, key)
+    if not seen:
+        return
+    with st.container(
+        horizontal=True, gap="large", vertical_alignment="top", key=f"own-knobs-{keys[0]}"
+    ):
+        for key in seen:
+            slider = view.knob(key).parameter.kind in ("real", "integer")
+            with st.container(width=SLIDER_WIDTH if slider else "content", gap=None):
+                widget(view, key)
+
+
+def more(view: View, *keys: str) -> None:
+    """Show the page's own knobs that few need, folded."""
+    is_hidden = all(key in view.hidden for key in keys)
+    with st.container() if is_hidden else st.expander("More settings"):
+        own(view, *keys)
+
+
+def view(view: View) -> None:
+    """Show the chooser of what the page shows; to choose lets go of a preset."""
+
+    def own_settings() -> None:
+        if not locks.reason(view, "preset"):
+            st.session_state["preset"] = knobs.NO_PRESET
+
+    with st.container(width="content"):
+        widget(view, view.page.view, on_change=own_settings)
