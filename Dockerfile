@@ -14,12 +14,12 @@ COPY assets assets/
 COPY examples examples/
 COPY pages pages/
 COPY ui ui/
-# Nothing is written beside the code later.
+# Nothing is written beside the code later, so compile it now.
 RUN /packages/bin/python -m compileall -q .
-# Pools and compiled functions are kept here; all else may be read-only.
+# Pools and compiled functions are kept here; everything else may be read-only.
 RUN install --directory --owner 10001 --group 10001 /cache
 VOLUME /cache
-# What was taken from budgets, which has to outlive the container.
+# The record of spent budgets has to outlive the container.
 RUN install --directory --owner 10001 --group 10001 /ledger
 VOLUME /ledger
 USER 10001:10001
@@ -31,7 +31,7 @@ ENV PATH=/packages/bin:/usr/bin:/bin \
     NUMBA_CACHE_DIR=/cache/numba \
     ABCDP_SERVED=1
 EXPOSE 8501
-# By its body: Streamlit answers 200 wherever it is asked.
+# Compare the body: Streamlit answers 200 to any path.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
     CMD ["python", "-c", "import urllib.request as u; assert u.urlopen('http://127.0.0.1:8501/_stcore/health', timeout=4).read() == b'ok'"]
 CMD ["python", "-m", "streamlit", "run", "app.py", "--server.address", "0.0.0.0", "--server.port", "8501"]

@@ -9,7 +9,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --pytho
         --generate-hashes --no-header --no-emit-index-url --no-emit-find-links $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help run serve test types pytest bench studies load mutants notebooks audit lock clean
+.PHONY: help run serve test types pytest bench studies load notebooks audit lock clean
 .DELETE_ON_ERROR:
 
 help:  ## show this list
@@ -43,21 +43,17 @@ bench: .venv/run.stamp  ## measure speed
 studies: .venv/run.stamp  ## measure what tests have no time for, into benchmarks/goals.csv (ARGS=GOAL)
 	$(BIN)/python -m benchmarks.goals $(ARGS)
 
-load: .venv/run.stamp  ## measure what many visitors at a time get (15 minutes; ARGS="--seconds 20 --only 8 32")
+load: .venv/run.stamp  ## measure what many visitors at once get (7 minutes; ARGS="--seconds 20 --only 32")
 	$(BIN)/python -m benchmarks.load $(ARGS)
-
-mutants: .venv/test.stamp  ## change single lines: do tests notice? (ARGS="--workers 2 --only FOLDER --sample N")
-	$(BIN)/python -m benchmarks.mutants $(ARGS)
 
 notebooks: .venv/run.stamp  ## run the notebooks and keep what they print
 	$(BIN)/python -m tests.notebooks
 
 # In an environment of its own, so that the app never depends on it.
-audit: .venv/run.stamp  ## list licences and check the locked packages for known vulnerabilities
+audit: .venv/python.stamp  ## check the locked packages for known vulnerabilities
 	@$(PYTHON) -m venv .venv/audit
-	@.venv/audit/bin/python -m pip install --quiet --disable-pip-version-check \
-	  "pip-audit>=2.10,<3" 2>/dev/null || true
-	@$(BIN)/python deploy/audit.py .venv/audit/bin/pip-audit
+	@.venv/audit/bin/python -m pip install --quiet --disable-pip-version-check "pip-audit>=2.10,<3"
+	.venv/audit/bin/pip-audit --require-hashes --disable-pip -r requirements.lock -r requirements-test.lock
 
 lock: .venv/python.stamp  ## remake both lock files (UPGRADE=--upgrade for newest versions)
 	$(PIP) "uv>=0.9,<1"

@@ -5,15 +5,13 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
-import platform
 import tempfile
 
 from abcdp_core.results import versions
-from abcdp_core.workers import processor_count
-from benchmarks import adaptive, outbreaks, plans, private_step, public_step, startup, studies
-from benchmarks.measure import HEADER
+from benchmarks import adaptive, outbreaks, plans, private_step, public_step, studies
+from benchmarks.measure import HEADER, machine
 
-PARTS = ("startup", "public", "outbreaks", "private", "plans", "adaptive", "studies")
+PARTS = ("public", "outbreaks", "private", "plans", "adaptive", "studies")
 
 
 def main() -> None:
@@ -24,13 +22,12 @@ def main() -> None:
     parser.add_argument("--only", choices=PARTS, help="one part alone")
     options = parser.parse_args()
     repeats = max(1, options.repeats)
-    print(f"{platform.machine()}, {processor_count()} processors, load {_load()}")
+    print(machine())
     print(", ".join(f"{name} {version}" for name, version in versions().items()))
     print(HEADER)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["ABCDP_CACHE_DIR"] = folder
         parts = {
-            "startup": startup.measure(repeats),
             "public": public_step.measure(repeats),
             "outbreaks": outbreaks.measure(repeats),
             "private": private_step.measure(repeats),
@@ -42,12 +39,7 @@ def main() -> None:
             *(part for name, part in parts.items() if options.only in (None, name))
         ):
             print(measurement.row(), flush=True)
-    print(f"load at the end {_load()}")
-
-
-def _load() -> str:
-    """Average load of the last minute: above 0.5 here, others were measured too."""
-    return f"{os.getloadavg()[0]:.2f}" if hasattr(os, "getloadavg") else "unknown"
+    print(f"at the end: {machine()}")
 
 
 if __name__ == "__main__":

@@ -1,225 +1,149 @@
-"""``python -m benchmarks.load``: many visitors at once, each moving a knob every second or so.
+"""``python -m benchmarks.load``: measure what many visitors at once get.
 
-It prints a table for ``benchmarks/README.md``. The visitors open the page on the posterior and set
-ε_total to values at random; they speak the pages' own protocol and draw nothing. They use the same
-processors as the server, so on a machine of its own the server has more to itself.
+Visitors open the page *Posterior* and move ε_total at random. Eighty browsers do not fit on one
+machine, so visitors speak the undocumented protocol of Streamlit's pages:
+
+- ``/_stcore/stream``: the address of a page's websocket.
+- ``BackMsg``: what a browser sends to run a page or a fragment, with the value of a knob.
+- ``ForwardMsg``: ``delta`` (errors, knobs, titles, figures), and which fragments run again.
 """
-
-from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
-import datetime
-import os
-import platform
+import random
+import re
 import tempfile
 import time
-import urllib.request
-from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
-import streamlit
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.asyncio.client import connect
+from websockets.typing import Origin
 
-from abcdp_core.workers import processor_count
-from benchmarks import server
-from benchmarks.server import Server
-from benchmarks.visitors import Visitor, visiting
+from benchmarks.measure import machine
+from benchmarks.server import Server, started
 
-LARGEST = "n=20000&pool_size=10000&seed="
-"""The address of the largest pool, but for its seed."""
-
-LOOKS = 8.0
-"""Seconds that a student looks at a picture before the next move."""
-
-BETWEEN_LOOKS = 0.25
-"""Seconds between two looks at the server's health."""
+PAGE, KNOB, LARGEST = "posterior", "epsilon_total", "n=20000&pool_size=10000&seed="
+TITLE = re.compile(r"finding.*_total&nbsp;=&nbsp;([0-9.,]*[0-9])", re.DOTALL)
+HEADER = "| visitors | moves | pictures | median s | p95 s | last move s | server MB | errors |"
+ROWS = {"lecture": (80, 8.0), "32": (32, 1.0), "80": (80, 1.0), "8": (8, 1.0), "beside": (8, 1.0)}
 
 
-@dataclass(frozen=True)
-class Load:
-    """What some visitors lived through together.
+class Visitor:
+    """A tab with the page open. `waits`: from a picture's first unanswered move to it, in s."""
 
-    Attributes:
-        name: who they are.
-        visitors: how many.
-        waits: seconds from a move of the knob to its picture, of all of them.
-        moves: of all knobs.
-        longest: seconds that any visitor waited for a picture.
-        health: longest answer to the question whether the server is well, in seconds.
-        told_to_wait: visitors whom the page told their place in line.
-        megabytes: of the server, before they came and at the end.
-        errors: what went wrong.
-    """
+    def __init__(self, address: str, query: str = "", seed: int = 0) -> None:
+        self._address, self._query, self._random = address, query, random.Random(seed)
+        self._knob: Any = None
+        self._title = self._shown = self.last = 0.0
+        self._asked: dict[float, float] = {}  # value -> when it was asked for
+        self._fragments: dict[str, float] = {}  # name -> seconds between its runs
+        self.waits: list[float] = []
 
-    name: str
-    visitors: int
-    waits: Sequence[float]
-    moves: int
-    longest: float
-    health: float
-    told_to_wait: int
-    megabytes: tuple[float, float]
-    errors: Sequence[str]
+    async def visit(self, moves: int, every: float) -> None:
+        """Open the page, move the knob every so many seconds, and wait for the last picture."""
+        await asyncio.sleep(self._random.uniform(0.0, every))
+        url, origin = f"ws://{self._address}/_stcore/stream", Origin(f"http://{self._address}")
+        opening = connect(url, origin=origin, max_size=None, open_timeout=60)
+        async with opening as self._browser, asyncio.TaskGroup() as group:
+            tasks = [group.create_task(run()) for run in (self._listen, self._run_fragments)]
+            await self._send()
+            await self._wait_for_pictures()
+            for _ in range(moves):
+                await self._move()
+                await asyncio.sleep(every)
+            await self._wait_for_pictures()
+            for task in tasks:
+                task.cancel()
 
-    def quantile(self, share: float) -> float:
-        """Of the waits; infinite without any."""
-        ordered = sorted(self.waits) or [float("inf")]
-        return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
+    async def _wait_for_pictures(self) -> None:
+        async with asyncio.timeout(120.0):
+            while self._asked or not self._shown:
+                await asyncio.sleep(0.05)
 
-    def row(self) -> str:
-        """A line of the table."""
-        each = (self.megabytes[1] - self.megabytes[0]) / max(self.visitors, 1)
-        return (
-            f"| {self.name} | {len(self.waits)} of {self.moves} | {self.quantile(0.5):.2f} | "
-            f"{self.quantile(0.95):.2f} | {self.longest:.1f} | {self.health:.2f} | "
-            f"{self.told_to_wait} | {self.megabytes[1]:.0f} | {each:.1f} | {len(self.errors)} |"
-        )
+    async def _move(self) -> None:
+        values = {float(text): text for text in self._knob.options}
+        value = self._random.choice(sorted(values.keys() - self._asked.keys() - {self._shown}))
+        self._asked[value] = time.monotonic()
+        await self._send(text=values[value])
 
+    async def _send(self, fragment: str = "", text: str = "") -> None:
+        message = BackMsg()
+        rerun = message.rerun_script
+        rerun.page_name, rerun.query_string = PAGE, self._query
+        rerun.fragment_id, rerun.is_auto_rerun = fragment, bool(fragment)
+        if text:
+            rerun.widget_states.widgets.add(id=self._knob.id).string_array_value.data.append(text)
+        await self._browser.send(message.SerializeToString())
 
-HEADER = (
-    "| visitors | pictures of moves | median s | p95 s | longest s | health s | told to wait "
-    "| server MB | MB each | errors |\n|---|---|---|---|---|---|---|---|---|---|"
-)
+    async def _run_fragments(self) -> None:
+        while True:
+            await asyncio.sleep(min(self._fragments.values(), default=0.1))
+            for fragment in list(self._fragments):
+                await self._send(fragment)
 
+    async def _listen(self) -> None:
+        async for content in self._browser:
+            message = ForwardMsg.FromString(content)
+            kind = message.WhichOneof("type")
+            if kind == "auto_rerun":
+                self._fragments[message.auto_rerun.fragment_id] = message.auto_rerun.interval
+            elif kind == "new_session" and not message.metadata.run.fragment_ids:
+                self._fragments.clear()
+            else:
+                self._take(message.delta.new_element)
 
-async def load(
-    here: Server,
-    count: int,
-    seconds: float,
-    name: str = "",
-    first: int = 0,
-    every: float = 1.0,
-) -> Load:
-    """So many visitors for so long.
-
-    Args:
-        here: the server.
-        count: how many visitors.
-        seconds: for how long each moves the knob.
-        name: of the row; the number of visitors if empty.
-        first: seed of the first visitor's moves.
-        every: seconds between two moves of a visitor.
-    """
-    before = here.megabytes()
-    health = asyncio.create_task(_watch_health(here.address))
-    async with contextlib.AsyncExitStack() as stack:
-        visitors = [
-            await stack.enter_async_context(visiting(here.address, seed=first + number))
-            for number in range(count)
-        ]
-        await asyncio.gather(*(_visit(visitor, seconds, every) for visitor in visitors))
-        after = here.megabytes()
-    health.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await health
-    seen = [visitor.seen for visitor in visitors]
-    longest = [max([*visitor.seen.waits, visitor.unanswered()]) for visitor in visitors]
-    return Load(
-        name=name or str(count),
-        visitors=count,
-        waits=[wait for each in seen for wait in each.waits],
-        moves=sum(each.moves for each in seen),
-        longest=max(longest),
-        health=max(_answers),
-        told_to_wait=sum(each.told_to_wait > 0 for each in seen),
-        megabytes=(before, after),
-        errors=[error for each in seen for error in each.errors],
-    )
+    def _take(self, element: Any) -> None:
+        kind = element.WhichOneof("type")
+        if kind == "exception":
+            raise RuntimeError(element.exception.type)
+        if kind == "slider" and KNOB in element.slider.id.split("-"):
+            self._knob = element.slider
+        elif kind == "html" and (found := TITLE.search(element.html.body)):
+            self._title = float(found[1].replace(",", ""))
+        elif kind == "plotly_chart":
+            self._shown, now = self._title, time.monotonic()
+            if asked := self._asked.get(self._shown):
+                self.waits.append(now - min(self._asked.values()))
+                self.last = now - asked
+                self._asked = {value: at for value, at in self._asked.items() if at > asked}
 
 
-async def _visit(visitor: Visitor, seconds: float, every: float) -> None:
-    # Nobody opens a page, or moves a knob, at the same instant as all others.
-    await asyncio.sleep(visitor.random.uniform(0.0, every))
-    await asyncio.wait_for(visitor.open(), 120)
-    end = time.monotonic() + seconds
-    while (left := end - time.monotonic()) > 0:
-        await visitor.move()
-        await asyncio.sleep(min(every, left))
-    # What is under way may still come.
-    await asyncio.sleep(2.0)
+async def make_pools(address: str, made: list[int]) -> None:
+    """Make the largest pool for one seed after the other."""
+    for seed in range(1000, 2000):
+        await Visitor(address, f"{LARGEST}{seed}").visit(0, 0.0)
+        made.append(seed)
 
 
-_answers: list[float] = []
-"""Seconds that the answers of the stage took."""
-
-
-async def _watch_health(address: str) -> None:
-    _answers.clear()
-    while True:
-        _answers.append(await asyncio.to_thread(_ask_health, address))
-        await asyncio.sleep(BETWEEN_LOOKS)
-
-
-def _ask_health(address: str) -> float:
-    began = time.monotonic()
-    with urllib.request.urlopen(f"http://{address}/_stcore/health", timeout=60) as answer:
-        if answer.read() != b"ok":
-            raise RuntimeError("the server is not well.")
-    return time.monotonic() - began
-
-
-async def _beside_the_largest(here: Server, count: int, seconds: float, tabs: int) -> Load:
-    """Visitors beside tabs that have the largest pools made."""
-    before = here.megabytes()
-    async with contextlib.AsyncExitStack() as stack:
-        for seed in range(tabs):
-            query = f"{LARGEST}{1000 + seed}"
-            other = await stack.enter_async_context(visiting(here.address, query))
-            await other.rerun()
-        name = f"{count} beside {tabs} of the largest pool{'s' if tabs > 1 else ''}"
-        found = await load(here, count, seconds, name, first=100)
-    return Load(**{**vars(found), "megabytes": (before, found.megabytes[1])})
-
-
-async def _warm(here: Server) -> None:
-    """One visitor, so that the pool is there and everything is loaded."""
-    async with visiting(here.address) as visitor:
-        await asyncio.wait_for(visitor.open(), 300)
-        for _ in range(3):
-            await visitor.move()
-            await asyncio.sleep(1.0)
+async def measure(here: Server, name: str, seconds: float) -> str:
+    """Measure a row: how many visitors, and seconds between two moves of each."""
+    (count, every), made = ROWS[name], list[int]()
+    await Visitor(here.address).visit(3, 1.0)
+    pools = asyncio.create_task(make_pools(here.address, made)) if name == "beside" else None
+    visitors, moves = [Visitor(here.address, seed=seed) for seed in range(count)], seconds // every
+    visits = (each.visit(int(moves), every) for each in visitors)
+    errors = [repr(end) for end in await asyncio.gather(*visits, return_exceptions=True) if end]
+    waits = sorted(wait for each in visitors for wait in each.waits) or [float("inf")]
+    times = waits[len(waits) // 2], waits[len(waits) * 95 // 100], max(v.last for v in visitors)
+    beside = f", beside {len(made)} largest pools" if pools else ""
+    shown = f"{count}, a move every {every:g} s{beside} | {count * moves:g} | {len(waits)}"
+    shown += "".join(f" | {each:.2f}" for each in times)
+    return f"| {shown} | {here.megabytes():.0f} | {len(errors)} {' '.join(sorted(set(errors)))} |"
 
 
 def main() -> None:
-    """Measure and print, row by row."""
+    """Print the table, row by row, each from a fresh server."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.load", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=120.0, help="of each stage (120)")
-    parser.add_argument("--only", type=int, nargs="+", help="numbers of visitors, not all stages")
+    parser.add_argument("--seconds", type=float, default=60.0, help="length of each row (60)")
+    parser.add_argument("--only", nargs="+", choices=ROWS, default=ROWS, help="some of the rows")
     options = parser.parse_args()
-    print(f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}, {platform.machine()}, ", end="")
-    print(f"{processor_count()} processors, load {os.getloadavg()[0]:.2f}, ", end="")
-    print(f"{options.seconds:g} s each; Streamlit {streamlit.__version__}\n\n{HEADER}")
-    with tempfile.TemporaryDirectory() as cache:
-        for count in options.only or (1, 8, 32, 80):
-            with server.started(cache) as here:
-                asyncio.run(_stage(here, count, options.seconds))
-        if not options.only:
-            with server.started(cache) as here:
-                asyncio.run(_lecture(here, options.seconds))
-            with server.started(cache) as here:
-                asyncio.run(_warm(here))
-                for tabs in (1, 5):
-                    coming = _beside_the_largest(here, 8, min(options.seconds, 30.0), tabs)
-                    print(asyncio.run(coming).row(), flush=True)
-
-
-async def _lecture(here: Server, seconds: float) -> None:
-    """Eighty who look at a picture before they move on."""
-    await _warm(here)
-    name = f"80, a move every {LOOKS:g} s"
-    found = await load(here, 80, seconds, name, every=LOOKS)
-    print(found.row(), *sorted(set(found.errors)), flush=True)
-
-
-async def _stage(here: Server, count: int, seconds: float) -> None:
-    await _warm(here)
-    first = await load(here, count, seconds)
-    print(first.row(), *sorted(set(first.errors)), flush=True)
-    if count == 80:
-        again = await load(here, count, seconds, f"{count} again", first=count)
-        grown = again.megabytes[1] / first.megabytes[1] - 1.0
-        print(again.row(), *sorted(set(again.errors)), f"memory {grown:+.1%}", flush=True)
+    print(f"{machine()}, {options.seconds:g} s each\n\n{HEADER}\n{'|---' * 8}|")
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as cache:
+        for name in options.only:
+            with started(cache) as here:
+                print(asyncio.run(measure(here, name, options.seconds)), flush=True)
 
 
 if __name__ == "__main__":

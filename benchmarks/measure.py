@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
+import platform
 import statistics
 import subprocess
 import sys
@@ -12,6 +14,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from abcdp_core.workers import processor_count
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,13 @@ class Measurement:
 
 
 HEADER = f"{'':<58} {'median':>9} {'min-max':>16} {'unit':<6} {'n':>3}  goal"
+
+
+def machine() -> str:
+    """Return date, processor and load: above 0.5 at the start, others were measured too."""
+    load = f"{os.getloadavg()[0]:.2f}" if hasattr(os, "getloadavg") else "unknown"
+    processors = f"{platform.machine()}, {processor_count()} processors"
+    return f"{datetime.date.today()}, {processors}, load {load}"
 
 
 def here(work: Callable[[], object], repeats: int) -> list[float]:

@@ -1,10 +1,13 @@
-"""SingleTask studies from the command line, each with an empty cache of pools."""
+"""Commands: `list`, and studies of a single task, each with an empty cache of pools."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 
-from benchmarks.measure import Measurement, column, fresh
+from benchmarks.measure import Measurement, column, fresh, here
+from benchmarks.server import ROOT
 
 STUDY = """
 import json, tempfile, time
@@ -18,7 +21,8 @@ print(json.dumps(dict(seconds=seconds)))
 
 
 def measure(repeats: int, *, slow: bool) -> Iterator[Measurement]:
-    """The defaults of a few experiments; with ``slow`` also the paper's Figure 3."""
+    """Time `list` and the defaults of a few studies; with ``slow`` also the paper's Figure 3."""
+    yield Measurement("command line: list", here(_list, repeats), goal="0.7")
     for name in ("posterior", "flip-probability"):
         results = fresh(STUDY.format(name=name, arguments=""), repeats, compiled=True)
         yield Measurement(f"command line: {name}", column(results, "seconds"))
@@ -35,3 +39,8 @@ def measure(repeats: int, *, slow: bool) -> Iterator[Measurement]:
         results = fresh(program, 1, compiled=True)
         label = "command line: mse-curves, preset p21-figure-3"
         yield Measurement(label, column(results, "seconds"), goal="180 on 2 cores")
+
+
+def _list() -> None:
+    command = [sys.executable, "-m", "abcdp_core", "list"]
+    subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
