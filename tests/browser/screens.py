@@ -174,23 +174,27 @@ AGREE = """([path, usual, before]) => {
     const title = shown?.textContent.replaceAll("\u00a0", " ") ?? "";
     const address = new URL(location).searchParams;
     const scenario = address.get("scenario") ?? "uniform-mixture";
-    const names = { epsilon_total: "ε_total", c: "c" };
+    const names = { epsilon_total: "ε_total", c: "c", n: "N" };
     const asked = Object.keys(names).map((key) => address.get(key) ?? usual[scenario][key]);
     const agree = Object.entries(names).every(([key, name], at) => {
         const knob = document.querySelector(`.st-key-${key} [data-testid=stSliderThumbValue]`);
-        return knob?.textContent === asked[at] && title.includes(`${name} = ${asked[at]},`);
+        const said = `${name} = ${Number(asked[at]).toLocaleString("en-US")},`;
+        // A knob with one value has no slider.
+        return [undefined, asked[at]].includes(knob?.textContent) && `${title},`.includes(said);
     });
-    const found = location.pathname === path && agree && [path, scenario, ...asked].join(" ");
+    const found = [path, scenario, ...asked].join(" ");
     // A page may be drawn once more; what is seen has to last.
-    globalThis.lasts = found && found === globalThis.lastFound ? globalThis.lasts + 1 : 0;
+    const lasts = location.pathname === path && agree && found === globalThis.lastFound;
+    globalThis.lasts = lasts ? globalThis.lasts + 1 : 0;
     globalThis.lastFound = found;
-    return found !== before && globalThis.lasts > 4 && found;
+    return found !== before && globalThis.lasts > 3 && found;
 }"""
-"""Path, scenario, budget and c, once address, knobs and picture of a page agree on them."""
+"""Path, scenario, budget, c and N, once address, knobs and picture of a page agree on them."""
 
 USUAL = {
     scenario: {
-        key: text_of(knobs.find(key, scenario=scenario).default) for key in ("epsilon_total", "c")
+        key: text_of(knobs.find(key, scenario=scenario).default)
+        for key in ("epsilon_total", "c", "n")
     }
     for scenario in map(str, knobs.find("scenario").parameter.options)
 }

@@ -7,7 +7,7 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Future
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from abcdp_core import experiments, pool, runner, workers
+from abcdp_core import experiments, pool, workers
 from abcdp_core.parameters import ParameterError, Params
 from abcdp_core.results import Result
 from abcdp_core.workers import LostWorkersError
@@ -176,21 +176,34 @@ def test_what_lacks_its_pool_moves_to_the_heavy_lane_and_quick_jobs_go_on(
     assert {state_of(job) for job in lacking} == {"done"}
 
 
-def test_work_goes_to_processes_once_they_have_loaded_a_study_and_to_threads_until_then(
-    jobs: Queue, monkeypatch: Patch
+def test_parts_are_done_here_for_a_second_then_by_processes_and_here_if_those_are_lost(
+    monkeypatch: Patch,
 ) -> None:
-    loading, given = Future[None](), list[Executor]()
+    given = list[int]()
+
+    def submit(fn: Callable[[int], str], number: int) -> Future[str]:
+        given.append(number)
+        if number == 3:
+            raise BrokenExecutor
+        done = Future[str]()
+        done.set_result(f"{fn(number)} there")
+        return done
+
+    monkeypatch.setattr(work, "processes", lambda: SimpleNamespace(submit=submit))
+    assert [*work.in_parts(str, [1])] == ["1"]
+    monkeypatch.setattr(work.PartsExecutor, "ALONE", -1.0)
+    assert [*work.in_parts(str, [2, 3])] == ["2 there", "3"]
+    assert sorted(given) == [2, 3]
+
+
+def test_processes_serve_once_one_has_loaded_a_study(monkeypatch: Patch) -> None:
+    loading = Future[None]()
     others = SimpleNamespace(submit=lambda *_: loading)
     monkeypatch.setattr(workers, "processes", lambda: others)
-    monkeypatch.setattr(work, "processes", PROCESSES)
     monkeypatch.setattr(work, "_loading", None)
-    monkeypatch.setattr(runner, "run", lambda *args, **_: (given.append(args[3]) for _ in "1"))
-    monkeypatch.setattr(Job, "grow", lambda *_: None)
-    assert state_of(jobs.submit(request_of("gaussian-loss"), "a", long=True)) == "done"
+    assert PROCESSES() is None
     loading.set_result(None)
-    assert state_of(jobs.submit(request_of("gaussian-loss"), "a", long=True)) == "done"
-    assert isinstance(given[0], ThreadPoolExecutor)
-    assert given[1] is others
+    assert PROCESSES() is others
 
 
 def test_what_may_take_long_is_heavy(jobs: Queue, monkeypatch: Patch) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.test_imports import ROOT, files_of, imports_of
+from ui.server import streamlit_internals
 
 INTERNALS = "ui/server/streamlit_internals.py"
 RUNTIME, RUNNER = "streamlit.runtime", "streamlit.runtime.scriptrunner_utils"
@@ -61,8 +62,6 @@ def test_a_timers_request_does_not_undo_a_page_change(
 ) -> None:
     from streamlit.runtime.scriptrunner import RerunData
 
-    from ui.server import streamlit_internals
-
     requests = part(f"{RUNNER}.script_requests.ScriptRequests")()
     assert {"_state", "_rerun_data"} <= vars(requests).keys(), changed("ScriptRequests")
     # Whatever is patched here or was before is undone at the end.
@@ -84,8 +83,6 @@ def test_an_upload_leaves_the_servers_memory(monkeypatch: pytest.MonkeyPatch) ->
     from streamlit.proto.Common_pb2 import FileURLs
     from streamlit.runtime.uploaded_file_manager import UploadedFileRec
     from streamlit.typing import UploadedFile
-
-    from ui.server import streamlit_internals
 
     store = part(FILES)("/upload")
     records = [UploadedFileRec(name, "mine.csv", "text/csv", b"1, 2") for name in ("one", "two")]
@@ -125,3 +122,8 @@ def test_no_other_file_uses_undocumented_parts(place: str) -> None:
         }
         assert not [name for name in read if name.startswith("_")], file.name
         assert read.isdisjoint({"runtime", "config", "proto", "web", "watcher"}), file.name
+
+
+def test_the_script_that_draws_figures_is_where_it_was() -> None:
+    script = streamlit_internals.drawing_script()
+    assert script.startswith("/static/js/"), changed("the name of static/js/PlotlyChart.*.js")

@@ -214,6 +214,8 @@ def growing_together(
         for name, request in requests.items()
     }
     group = list(jobs.values())
+    # What takes a moment is drawn with the page.
+    group[0].ended.wait(MOMENTS)
     polling = _any_going(group)
 
     @st.fragment(run_every=POLL if polling else None)

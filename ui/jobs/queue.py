@@ -120,7 +120,7 @@ class Queue:
             del self._jobs[oldest], sizes[oldest]
 
     def _serve(self, lane: Lane) -> None:
-        makers = None if lane == "quick" else work.PoolMakers
+        makers = None if lane == "quick" else work.PartsExecutor
         with pool.made_by(makers):
             while True:
                 with self._changed:

@@ -60,10 +60,11 @@ def _study(request: Request, job: Job, *, long: bool) -> None:
         prepare(request.params, request.seed, job.progress)
     if is_heavy(request, long=long, limited=job.limit is not None):
         store = runner.Store(cache.folder() / "tasks") if long else None
-        results = runner.run(*asked, processes() or _threads, store, check=job.check)
-        with contextlib.closing(results):
-            for result in results:
-                job.grow(result)
+        with _parts() as executor:
+            results = runner.run(*asked, executor, store, check=job.check)
+            with contextlib.closing(results):
+                for result in results:
+                    job.grow(result)
         return
     began = time.thread_time()
     job.grow(runner.run_to_end(*asked, job.check))
@@ -73,18 +74,23 @@ def _study(request: Request, job: Job, *, long: bool) -> None:
 
 def in_parts(work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
     """Yield what comes of tasks, in order, done as the parts of a pool are."""
-    makers = PoolMakers()
+    with _parts() as executor:
+        yield from executor.map(work, tasks)
+
+
+@contextlib.contextmanager
+def _parts() -> Iterator[Executor]:
+    executor = PartsExecutor()
     try:
-        yield from makers.map(work, tasks)
+        yield executor
     finally:
-        makers.shutdown(wait=False, cancel_futures=True)
+        executor.shutdown(wait=False, cancel_futures=True)
 
 
 # -------------------------------------------------------------------------------- worker processes
 
 _loading: Future[Any] | None = None
 _starting = threading.Lock()
-_threads = ThreadPoolExecutor(workers.processor_count())
 
 
 def processes() -> Executor | None:
@@ -102,10 +108,10 @@ def stop_processes() -> None:
         workers.processes().shutdown()
 
 
-class PoolMakers(ThreadPoolExecutor):
-    """Make the parts of a pool: in these threads for a second, then by worker processes.
+class PartsExecutor(ThreadPoolExecutor):
+    """Do the parts of a study or a pool: in these threads for a second, then in worker processes.
 
-    A small pool starts no process. No more parts than there are threads are with the processes at
+    What is small starts no process. No more parts than there are threads are with the processes at
     a time, so other jobs get their turns between them.
     """
 
@@ -116,14 +122,14 @@ class PoolMakers(ThreadPoolExecutor):
         self._began = time.monotonic()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Have a part made."""
+        """Have a part done."""
         return super().submit(self._do, fn, *args, **kwargs)
 
     def _do(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         alone = time.monotonic() - self._began < self.ALONE
         executor = None if alone else processes()
         if executor is not None:
-            # A pool that lost its workers has new ones for the next part.
+            # Workers that were lost are replaced at the next part.
             with contextlib.suppress(BrokenExecutor):
                 return executor.submit(fn, *args, **kwargs).result()
         return fn(*args, **kwargs)

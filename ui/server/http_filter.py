@@ -16,40 +16,49 @@ Message = dict[str, Any]
 Call = Callable[..., Awaitable[Any]]
 
 POLICY = (
-    "default-src 'self' 'unsafe-inline' 'unsafe-eval' blob: data:; base-uri 'self'; "
-    "form-action 'self'; frame-ancestors 'self'; object-src 'none'"
+    b"default-src 'self' 'unsafe-inline' 'unsafe-eval' blob: data:; base-uri 'self'; "
+    b"form-action 'self'; frame-ancestors 'self'; object-src 'none'"
 )
 """Pages load files of their own server only; Streamlit needs inline scripts and generated code."""
 
 HEADERS = [
-    (b"content-security-policy", POLICY.encode()),
+    (b"content-security-policy", POLICY),
     (b"referrer-policy", b"same-origin"),
     (b"x-content-type-options", b"nosniff"),
 ]
+TEXT = (b"content-type", b"text/plain; charset=utf-8")
+REFUSED = b"This server does not answer to this name, or not to another site (see ABCDP_HOSTS)."
 
 
 class HttpFilter:
-    """Refuse requests under a foreign name or from a foreign page; send the rest on to `app`."""
+    """Refuse requests under a foreign name or from a foreign page; name a script to preload."""
 
-    def __init__(self, app: Call, settings: ServerSettings) -> None:
+    def __init__(self, app: Call, settings: ServerSettings, preload: str = "") -> None:
+        link = f"<{preload}>; rel=modulepreload".encode()
         self._app, self._hosts = app, settings.hosts
+        self._of_pages = [*HEADERS, (b"link", link)] if preload else HEADERS
 
     async def __call__(self, scope: Message, receive: Call, send: Call) -> None:
         """Answer one ASGI connection, or refuse it with 403."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
-        elif not self._is_allowed(scope["headers"]):
-            await _refuse(scope["type"], send)
-        else:
+        elif self._is_allowed(scope["headers"]):
             # Without an Origin, Streamlit has no reason to look up an address.
             headers = [each for each in scope["headers"] if each[0] != b"origin"]
+            added = HEADERS if "." in scope["path"] else self._of_pages
 
             async def with_policy(message: Message) -> None:
                 if message["type"] == "http.response.start":
-                    message["headers"] = [*message.get("headers", ()), *HEADERS]
+                    message["headers"] = [*message.get("headers", ()), *added]
                 await send(message)
 
             await self._app({**scope, "headers": headers}, receive, with_policy)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            start = {"type": "http.response.start", "status": 403, "headers": [TEXT, *HEADERS]}
+            await send(start)
+            await send({"type": "http.response.body", "body": REFUSED})
 
     def _is_allowed(self, headers: list[tuple[bytes, bytes]]) -> bool:
         hosts, origins = (
@@ -68,13 +77,3 @@ def _name_of(host: str) -> str:
     """Return the name in a Host header without its port."""
     name, colon, port = host.rpartition(":")
     return name if colon and port.isdigit() and not host.endswith("]") else host
-
-
-async def _refuse(kind: str, send: Call) -> None:
-    if kind == "websocket":
-        await send({"type": "websocket.close", "code": 1008})
-        return
-    text = [(b"content-type", b"text/plain; charset=utf-8")]
-    await send({"type": "http.response.start", "status": 403, "headers": [*text, *HEADERS]})
-    body = b"This server does not answer to this name, or not to another site (see ABCDP_HOSTS)."
-    await send({"type": "http.response.body", "body": body})

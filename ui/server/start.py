@@ -30,7 +30,7 @@ def middleware() -> list[Middleware]:
     streamlit_internals.keep_page_changes()
     for name in FIRST_PAGE:
         experiments.load(name).Params()
-    return [Middleware(HttpFilter, settings=current)]
+    return [Middleware(HttpFilter, settings=current, preload=streamlit_internals.drawing_script())]
 
 
 @contextlib.asynccontextmanager

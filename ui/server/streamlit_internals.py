@@ -8,6 +8,8 @@
 ``get_script_run_ctx``, ``session_id``,           A private file must leave the server's memory when
 ``uploaded_file_mgr``, ``file_id``,               it was read; Streamlit keeps it with the session.
 ``MemoryUploadedFileManager.remove_file``
+``static/static/js/PlotlyChart.*.js``             The largest script: asked for with the page, it is
+                                                  there when the first figure is.
 ================================================  ==================================================
 
 ``tests/pages/test_streamlit_internals.py`` fails with a sentence when one of them changes.
@@ -15,6 +17,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import streamlit as st
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_requests import (
@@ -35,6 +40,13 @@ def keep_page_changes() -> None:
         return True if new_data.is_auto_rerun and waits else _join(self, new_data)
 
     ScriptRequests._request_rerun_locked = request  # type: ignore[method-assign]
+
+
+def drawing_script() -> str:
+    """Return the address of the script that draws figures; empty where there is none."""
+    static = Path(st.__file__).parent / "static"
+    found = next(static.glob("static/js/PlotlyChart.*.js"), None)
+    return f"/{found.relative_to(static).as_posix()}" if found else ""
 
 
 def remove_upload(file: UploadedFile) -> None:
