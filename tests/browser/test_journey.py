@@ -206,10 +206,15 @@ def opened(window: Page, server: str, request: pytest.FixtureRequest) -> Iterato
         yield visit
 
 
+CANCEL = "[class*=st-key-cancel-] button"
+
+
 def test_each_view_is_laid_out_for_the_screen(opened: Visit) -> None:
     """Knobs, headline and main figure are seen at once; on a telephone budget and figure are."""
     wrong = {}
     for view in screens.views(opened):
+        # A line of progress is above what is measured as long as something is computed.
+        expect(opened.page.locator(CANCEL)).to_have_count(0, timeout=60_000)
         for width, height in ((1400, 900), (1280, 720)):
             wrong[view, width] = screens.outside(opened, width, height, view)
         wrong[view, "telephone"] = screens.covered(opened)
@@ -221,7 +226,7 @@ def test_nothing_for_axe_to_find(opened: Visit) -> None:
     # What the pointer is over may show its help, outside of all landmarks.
     opened.page.mouse.move(SIZE["width"] - 2, 2)
     # What is drawn again and again is pale in between.
-    expect(opened.page.locator("[class*=st-key-cancel-] button")).to_have_count(0)
+    expect(opened.page.locator(CANCEL)).to_have_count(0, timeout=60_000)
     for scheme in ("light", "dark"):
         opened.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         opened.settle()
