@@ -245,8 +245,10 @@ def promise(view: View, params: Params) -> None:
     epsilon = release.epsilon_total
     text = f"{promise_in_full(epsilon)} A record here is {releases.protected(release)}."
     st.markdown(text)
-    drawn = Drawn(belief.belief_figure(epsilon), text.replace("**", ""))
-    charts.show(view, "belief", drawn)
+    with folded("Belief after the release against belief before it", "belief") as is_open:
+        if is_open:
+            drawn = Drawn(belief.belief_figure(epsilon), text.replace("**", ""))
+            charts.show(view, "belief", drawn)
 
 
 def knob_table() -> None:

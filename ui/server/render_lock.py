@@ -9,11 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import streamlit as st
+
+SENDING = 0.05
+"""Seconds after a page is drawn until it may be drawn again where others wait: as its next run
+begins, Streamlit drops what it has not sent yet, which may be the picture."""
 
 _free = threading.Lock()
 _waiting: deque[threading.Event] = deque()
@@ -45,6 +50,8 @@ def turn() -> Iterator[None]:
     finally:
         _drawing.here = False
         _release()
+    if _waiting:
+        time.sleep(SENDING)
 
 
 @contextlib.contextmanager
