@@ -39,7 +39,7 @@ def mechanism(name: str) -> str:
 
 def papers_of(names: Sequence[str]) -> str:
     """The papers that mechanisms are from, in full; empty where there are none."""
-    # Inside the function: only who unfolds the list waits for the ledger.
+    # Imported here: only an unfolded list needs the ledger.
     from abcdp_core.ledger.document import PAPERS
 
     sources = " ".join(mechanisms.load(name).source for name in names)

@@ -18,13 +18,13 @@ STAMP = (
 
 
 def plain(text: str) -> None:
-    """The privacy label of what is no result."""
+    """Show a privacy label for something that is not a result."""
     with st.container(border=True, key="privacy-label"):
         st.markdown(f"**Privacy label.** {text}")
 
 
 def show(result: Result, stamp: str = STAMP) -> None:
-    """What is protected and how much, in a line; by what noise and what is public, folded."""
+    """Show what is protected and how much in one line, with the details folded."""
     rest = result.privacy.partition(". ")[2]
     kind = "Demonstration. " if stamp else ""
     details = _details(result)
@@ -44,16 +44,13 @@ def show(result: Result, stamp: str = STAMP) -> None:
 
 
 def also(result: Result, first: Result | None) -> None:
-    """The label of a further result on a page, unless it says what that of the first one says.
-
-    That the page demonstrates is said once.
-    """
+    """Show the label of a further result, unless it repeats the first one's."""
     if first is None or promise(result) != promise(first):
         show(result, stamp="")
 
 
 def promise(result: Result) -> str:
-    """What is protected and how much."""
+    """Return what is protected and how much."""
     return result.privacy.partition(". ")[0].rstrip(".")
 
 
@@ -75,20 +72,20 @@ def _details(result: Result) -> list[str]:
 
 
 def run_by() -> str:
-    """Who runs this server, after its name; empty if that is not said."""
+    """Return the operator, to follow the program's name; empty if none is set."""
     who = settings.current().run_by
     return f", run by {verbatim(who)}" if who else ""
 
 
 def where_to() -> str:
-    """Where goes what a visitor sets."""
+    """Return where a visitor's settings go."""
     if settings.current().to_others:
         return "What you set goes to this server, and from there nowhere."
     return "Nothing leaves this machine."
 
 
 def who_sees() -> str:
-    """Who else can see a file that is given to this server; empty if it serves nobody else."""
+    """Return who else can see an uploaded file; empty if only the owner uses the server."""
     if not settings.current().to_others:
         return ""
     return (

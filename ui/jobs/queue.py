@@ -102,7 +102,7 @@ class Queue:
 
     def _is_over(self, job: Job, unasked: float) -> bool:
         """Whether a request needs a new job in place of the one there is."""
-        # A preparation keeps nothing here: whoever asks again lacks what it made.
+        # A preparation keeps nothing here: a new request means that its result is gone.
         was_preparation = isinstance(job.request, Preparation) and job.state == "done"
         failed_long_ago = job.state == "failed" and job.seconds_since_change > AGAIN
         was_started = job.state == "asks" and unasked > job.unasked
