@@ -151,7 +151,7 @@ def best_interval(view: View) -> None:
     blocks.title(
         "The best interval",
         "In which interval would one ask, if one knew μ and σ? Lines join intervals whose "
-        "answers tell 50 %, 90 % and 99 % of the most.",
+        "answers tell 50 %, 90 % and 99 % as much as those in the best interval.",
     )
     found, pinned = compare.result(view, lambda view: params.ask(view, INTERVAL))
     blocks.main_figure(view, "surface", found, pinned, ("main", "plane", "surface"))

@@ -29,7 +29,7 @@ symbol's interval (MATH A14). Two symbols, a *sign* that is flipped with probabi
 $1/(1 + e^{\epsilon_{total}})$, tell 25 % more about the $\mu$ of normal values than the best
 truncation with Laplace noise at $\epsilon_{total} = 1$ and 29 % more at 2. The *optimal* symbols,
 found by linear programming, tell 40 % more at 5 and 23 % more at 10; the column ``bound`` is what
-no table on the same cells exceeds, where it is known, for $\mu$. Up to $\epsilon_{total} = 2$ the
+no answer on the same cells exceeds, where it is known, for $\mu$. Up to $\epsilon_{total} = 2$ the
 symbols that are best for $\mu$ tell nothing about $\sigma$; those for both tell far more about it
 than an interval does.
 
@@ -205,7 +205,7 @@ def _tabled(params: Params, epsilon_total: float, channel: str) -> tuple[float, 
 
 @functools.lru_cache(maxsize=256)
 def _bound(epsilon_total: float, family: str, score: str) -> float:
-    """What no table exceeds on the cells of the best one (MATH A14); NaN where it is not known."""
+    """What no answer on the best table's cells exceeds (MATH A14); NaN where it is not known."""
     if score != "mu":
         return np.nan
     grid = best_channel.cells(FAMILIES[family], best_channel.best(epsilon_total, family).cells)
@@ -513,7 +513,7 @@ def _surface_figure(result: Result) -> go.Figure:
         "half-width, in σ",
         height=520,
     )
-    settings = f"share of the most that an answer can tell {_setting(params)}"
+    settings = f"share of the most that an interval tells {_setting(params)}"
     figure.update_layout(title={"subtitle": {"text": settings}})
     planes = dict(list(result.tables["plane"].groupby("epsilon_total")))
     for index, row in enumerate(main.to_dict("records")):
@@ -553,7 +553,7 @@ DECADES, PLAIN = [0.01, 0.1, 1.0, 10.0], ["0.01", "0.1", "1", "10"]
 
 
 def _contours(plane: pd.DataFrame, top: float) -> list[go.Contour]:
-    """Lines where an answer tells a share of the most that it can."""
+    """Lines where an answer tells a share of the most that one in any interval tells."""
     theory = fig.THEORY
     return [
         go.Contour(

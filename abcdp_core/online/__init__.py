@@ -15,7 +15,7 @@ $[l_t, r_t]$, which may therefore depend on all earlier responses. The data that
     information  what a response tells about (μ, σ) (A3)          -> Fisher information (2, 2)
     intervals    the interval [a, b] that tells most (A4)         -> [μ + σa, μ + σb]
     channels     ways of asking: truncation, or a table of a few symbols (A14)
-    best_channel the table that tells most (A14), by linear programming
+    best_channel the table that tells most on some cells (A14), by linear programming
     prior        of (μ, log σ)
     resampling   particles in proportion to their weights
     single       draws and noise densities for the samplers with values, in single precision

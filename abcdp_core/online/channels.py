@@ -17,7 +17,7 @@ F = \sum_k w_k\, \frac{\nabla m_k\, \nabla m_k^T}{m_k}, \tag{A14}$$
 
 closed for every family with a distribution function. Two symbols, below and above the location,
 are the noisy sign: $F_{11} = \tfrac{2}{\pi}\tanh^2(\epsilon/2)$ for normal values. The table that
-tells most is in :mod:`abcdp_core.online.best_channel`.
+tells most on some cells is in :mod:`abcdp_core.online.best_channel`.
 """
 
 from __future__ import annotations

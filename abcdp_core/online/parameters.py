@@ -120,7 +120,7 @@ CHANNEL = Parameter(
     kind="choice",
     label="Way of asking",
     help="truncation: the value clipped to an interval, plus noise. sign: on which side of a point "
-    "it lies, sometimes flipped. optimal: the answer of a few symbols that tells most.",
+    "it lies, sometimes flipped. optimal: a few symbols, those that tell most on fine cells.",
     options=("truncation", "sign", "optimal"),
 )
 START = Parameter(

@@ -161,9 +161,10 @@ def test_the_figures_hold_what_the_tables_do(usual: Result) -> None:
     assert [budget for budget, size in sizes.items() if size == study.LARGE] == [1.0]
     assert list(curves["the value itself"].y) == pytest.approx([1.0, 1.0], abs=1e-6)
     bounds = np.array([ceiling.bound(each, "normal", "mu") for each in ceiling.BUDGETS])
-    np.testing.assert_allclose(curves["ceiling"].y, bounds, rtol=1e-9)
+    np.testing.assert_allclose(curves["ceiling on these cells"].y, bounds, rtol=1e-9)
     (name,) = drawn["information"].figure.layout.annotations
-    assert (name.text.strip(), name.x) == ("ceiling", pytest.approx(math.log10(4.0)))
+    assert name.text.strip().replace("<br>", " ") == "ceiling on these cells"
+    assert name.x == pytest.approx(math.log10(2.5))
     below, above = drawn["symbols"].figure.data
     assert below.y[0] == above.y[-1] == pytest.approx(math.e / (1 + math.e))
     line = drawn["clipped"].figure.data[-1]
@@ -206,11 +207,29 @@ def test_where_no_ceiling_is_known_that_is_said() -> None:
     assert math.isnan(ceiling.bound(6.0, "normal", "mu"))
     for changes in ({"epsilon_total": 6.0}, {"score": "trace"}):
         assert result(**changes).summary.endswith("was not computed here.")
-    assert result().summary.endswith("tell more: the ceiling is met.")
+    assert result().summary.endswith(
+        "No answer on these 64 cells tells more: the ceiling is met. It does not bound answers on "
+        "other cells."
+    )
     about_sigma = result(score="sigma", epsilon_total=3.0).summary
     assert about_sigma.endswith(
-        "Other symbols on the same cells tell at most 4.7 % more: the ceiling."
+        "An answer on these 64 cells tells at most 4.7 % more: the ceiling. It does not bound "
+        "answers on other cells."
     )
+
+
+@pytest.mark.parametrize(("family", "edge"), [("normal", 1.042), ("laplace", 1.048)])
+def test_the_ceiling_holds_on_its_cells_only(family: str, edge: float) -> None:
+    """Near μ or far from it, about σ: on the cells' edges below the ceiling, on others above it."""
+    kind, top = FAMILIES[family], ceiling.bound(1.0, family, "sigma")
+
+    def told(end: float) -> float:
+        sets = [(-end, end), (end, -end)]
+        return float(channels.table(sets, [1.0, 1.0], 1.0).information(kind)[1, 1])
+
+    inner = best_channel.cells(kind, ceiling.cells(1.0, family, "sigma")).edges
+    assert max(told(end) for end in inner if 0.0 < end < math.inf) <= top
+    assert 1.002 < told(edge) / top < 1.003
 
 
 # ------------------------------------------------------------------------------- what is shipped
